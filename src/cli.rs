@@ -250,7 +250,8 @@ mod baseline {
     }
 
     fn baseline_save_command(target: Option<&Path>) -> String {
-        let of = |target: &Path| ShellCommand::walwise_check(&display_path(target), " --save");
+        let of =
+            |target: &Path| ShellCommand::walwise_check_command(&display_path(target), " --save");
         ShellCommand::or_placeholder(
             target.map_or(Some(ShellCommand::new("walwise check --save")), of),
         )
@@ -412,7 +413,7 @@ mod explain {
     fn push_rule_metadata(page: &mut PageLayout, rule: &Rule, rules: &RuleSet) {
         page.append_hanging_paragraph(0, "sources: ", &rule.refs.join("; "));
         for evidence in &rule.evidence {
-            for (line, at) in evidence.lines().iter().zip(0..) {
+            for (line, at) in evidence.study_lines().iter().zip(0..) {
                 if at == 0 {
                     page.append_hanging_paragraph(0, "evidence: ", line);
                 } else {

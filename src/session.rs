@@ -108,7 +108,7 @@ impl Session {
 
     /// Takes over choices and measurements from the session before the host was read again. A
     /// measurement is kept only if its target can still be measured and has the same storage stack.
-    pub fn carry_over_measurements(&mut self, before: Self) {
+    pub fn carry_over_choices_and_measurements(&mut self, before: Self) {
         self.wanted = before.wanted;
         let there = measurable_targets(&self.facts);
         for (target, measurement) in before.measurements {
@@ -160,7 +160,12 @@ impl Session {
         let evaluation = self.evaluate_rules(&facts);
         let guard =
             |subject: &Subject, advice: &rules::Advice, beside: &compat::RelatedAdvice<'_>| {
-                let values: Vec<&str> = advice.change.values().iter().map(String::as_str).collect();
+                let values: Vec<&str> = advice
+                    .change
+                    .set_or_added_values()
+                    .iter()
+                    .map(String::as_str)
+                    .collect();
                 compat::check_advice_with_related(advice.setting, &values, beside, &facts, subject)
             };
         let mut report = report::build(report::ReportInput {
@@ -289,7 +294,7 @@ fn evaluate_verdict_caps(rules: &RuleSet, facts: &FactSet, live: bool) -> Verdic
                         Outcome::DoesNotApply => Ternary::False,
                         Outcome::Undecided { .. } => Ternary::Unknown,
                     },
-                    unread_fact: deciding_unread_fact(&finding.outcome)
+                    unread_fact: first_unread_fact_of_outcome(&finding.outcome)
                         .or_else(|| missing_build_date_fact(&finding.outcome, &used, facts)),
                     reason: finding.title,
                     remedy: finding.remedy.map(|remedy| (remedy.here, remedy.text)),
@@ -302,7 +307,7 @@ fn evaluate_verdict_caps(rules: &RuleSet, facts: &FactSet, live: bool) -> Verdic
 
 /// The first fact that an undecided rule needs and that is unknown, but neither absent nor
 /// ambiguous.
-fn deciding_unread_fact(outcome: &Outcome) -> Option<String> {
+fn first_unread_fact_of_outcome(outcome: &Outcome) -> Option<String> {
     let Outcome::Undecided { needs } = outcome else {
         return None;
     };
@@ -536,9 +541,9 @@ mod tests {
             &data,
             &target::KIND,
             target::TargetKind::Directory,
-            Source::system_call("stat /db"),
+            Source::from_system_call("stat /db"),
         );
-        let line = Source::file_line("/proc/self/mountinfo", 31);
+        let line = Source::from_file_line("/proc/self/mountinfo", 31);
         facts.insert_known(&top, &mount::SUPER_OPTIONS, vec![option.to_owned()], line);
         Session::new(facts, RuleSet::default(), true)
     }
@@ -554,7 +559,7 @@ mod tests {
             }
             assert!(!before.measurements.is_empty());
             let mut now = session_mounted_with(option);
-            now.carry_over_measurements(before);
+            now.carry_over_choices_and_measurements(before);
             assert_eq!(now.measurements.is_empty(), !stays, "{option}");
             let said = "the earlier measurement of /db is no longer shown: mount 1 mount.super_options was nobarrier and \
                         is barrier";

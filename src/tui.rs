@@ -351,7 +351,7 @@ use std::time::{Duration, Instant};
 
 pub use hypothesis::{AssumedFact, AssumedHost};
 pub use job::{
-    ComparisonReference, HostChange, HostComparison, JobProgress, ReferenceChoice, SaveOutcome,
+    ComparisonReference, HostChange, JobProgress, ReferenceChoice, ReferenceComparison, SaveOutcome,
 };
 pub use msg::ExitReason;
 pub use screenshots::render_screens_svg;

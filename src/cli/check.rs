@@ -124,7 +124,7 @@ fn run_check(args: &CheckArgs) -> ExitResult {
     // neither.
     let kept = keep.map(|found| (found, json::render(&report)));
     report.what_if = hypothesis.map(|hypothesis| session.evaluate_what_if(&report, &hypothesis).1);
-    report.baseline = before.map(|before| session.difference(&before, &report));
+    report.baseline = before.map(|before| session.explained_difference(&before, &report));
     match (args.format, args.extent.only) {
         (Format::Json, _) if args.extent.verbose => delivery.deliver_json(&report)?,
         (Format::Text, Some(only)) => {

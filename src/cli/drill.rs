@@ -296,7 +296,8 @@ fn drill_instructions(directory: &Path) -> Result<String, CliError> {
     let write = remote("walwise drill write ", &dir).ok_or_else(cannot)?;
     let read = remote("walwise drill read ", &dir).ok_or_else(cannot)?;
     let clear = remote("rm -r ", &own).ok_or_else(cannot)?;
-    let check = ShellCommand::walwise_check(&dir, " --drill drills.json").ok_or_else(cannot)?;
+    let check =
+        ShellCommand::walwise_check_command(&dir, " --drill drills.json").ok_or_else(cannot)?;
     Ok(format!(
         "\
 A drill (power-cut test) of {shown}: do commits reported as durable survive a power cut?

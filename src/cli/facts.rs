@@ -149,7 +149,7 @@ fn fact_catalogue(args: &FactsArgs, keys: &[String]) -> String {
         let list: Vec<_> = infos
             .map(|i| {
                 json!({"fact": i.name, "label": i.label(), "group": i.group.as_str(), "scope": i.scope.as_str(),
-                "kind": i.kind.description(), "doc": i.doc.trim()})
+                "kind": i.kind.value_kind_description(), "doc": i.doc.trim()})
             })
             .collect();
         return json::to_pretty_json(&list);
@@ -161,7 +161,7 @@ fn fact_catalogue(args: &FactsArgs, keys: &[String]) -> String {
             "{} ({}; {})\n    {}",
             info.name,
             info.scope,
-            info.kind.description(),
+            info.kind.value_kind_description(),
             info.doc.trim()
         );
     }

@@ -30,10 +30,10 @@ use crate::settings::NewFilesystem;
 use crate::text::suggest::nearest_word_hint;
 use crate::text::{display_path, io_error_message};
 use crate::tui::{
-    self, AssumedFact, AssumedHost, ComparisonReference, ExitReason, HostChange, HostComparison,
-    JobProgress, ReferenceChoice, SaveOutcome, Worker,
+    self, AssumedFact, AssumedHost, ComparisonReference, ExitReason, HostChange, JobProgress,
+    ReferenceChoice, ReferenceComparison, SaveOutcome, Worker,
 };
-use live_refresh::LiveRefresh;
+use live_refresh::LiveRefreshState;
 
 mod comparisons;
 mod live_refresh;
@@ -127,7 +127,7 @@ fn exists_in_working_dir(word: &Path) -> bool {
 fn probe_confirmation_text(plan: &ProbePlan) -> Vec<String> {
     let mut methods: Vec<String> = Vec::new();
     for row in plan.rows.iter().filter(|row| row.as_server) {
-        let named = plan.log.method_with_setting(row.method);
+        let named = plan.log.method_with_setting_text(row.method);
         if !methods.contains(&named) {
             methods.push(named);
         }
@@ -198,7 +198,7 @@ struct AppWorker {
 struct LoadedHost {
     session: Session,
     machine: CachingHost<Box<dyn Host + Send>>,
-    watch: LiveRefresh,
+    watch: LiveRefreshState,
 }
 
 impl LoadedHost {
@@ -206,7 +206,7 @@ impl LoadedHost {
         Self {
             session,
             machine,
-            watch: LiveRefresh::new(read_at),
+            watch: LiveRefreshState::new(read_at),
         }
     }
 }
@@ -288,7 +288,7 @@ impl Worker for AppWorker {
         session.named_target = self.request.target.as_deref().map(display_path);
         let mut looked = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = looked.take() {
-            session.carry_over_measurements(before.session);
+            session.carry_over_choices_and_measurements(before.session);
         }
         let report = session.report();
         *looked = Some(LoadedHost::new(session, machine, read_at));
@@ -384,7 +384,7 @@ impl Worker for AppWorker {
         &self,
         with: ComparisonReference,
         name: Option<&str>,
-    ) -> Result<Option<HostComparison>, String> {
+    ) -> Result<Option<ReferenceComparison>, String> {
         match with {
             ComparisonReference::SavedReport => self.compare_with_saved(name),
             ComparisonReference::Upgrade => self

@@ -34,7 +34,7 @@ pub(super) fn run(args: RulesCommand) -> ExitResult {
             let found = check_rule_files(&files)?;
             let failures = examples::run_examples(&found.rules);
             if failures.is_empty() {
-                return print(&format!("{}, no errors\n", found.summary()));
+                return print(&format!("{}, no errors\n", found.rule_counts_text()));
             }
             let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
             print(&(lines.join("\n") + "\n"))?;
@@ -50,7 +50,7 @@ struct CheckedRules {
 }
 
 impl CheckedRules {
-    fn summary(&self) -> String {
+    fn rule_counts_text(&self) -> String {
         let mut words = format!("{} rules", self.rules.len());
         for (count, what) in [
             (self.levels, "with a changed level"),
@@ -226,7 +226,7 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
         page.append_heading("Evidence");
     }
     for evidence in &rule.evidence {
-        for (line, at) in evidence.lines().iter().zip(0..) {
+        for (line, at) in evidence.study_lines().iter().zip(0..) {
             page.append_paragraph(if at == 0 { 2 } else { 4 }, line);
         }
     }

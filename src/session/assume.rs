@@ -137,7 +137,7 @@ fn split_subject_and_value<'t>(
         return Ok((subject, None));
     }
     let shown = text::display_safe(name.as_bytes());
-    let near = nearest_word_hint(&shown, candidates.iter().map(short_name));
+    let near = nearest_word_hint(&shown, candidates.iter().map(subject_name_or_host));
     let there_is = near.unwrap_or_else(|| subject_choices_text(&candidates, ""));
     Err(format!(
         "there is no {} `{shown}` with a {}; {there_is}",
@@ -179,7 +179,7 @@ fn subject_choices_text(subjects: &[Subject], before: &str) -> String {
     }
     let names: Vec<String> = subjects
         .iter()
-        .map(|one| format!("{before}{}", short_name(one)))
+        .map(|one| format!("{before}{}", subject_name_or_host(one)))
         .collect();
     format!(
         "one of: {}",
@@ -187,7 +187,7 @@ fn subject_choices_text(subjects: &[Subject], before: &str) -> String {
     )
 }
 
-fn short_name(subject: &Subject) -> &str {
+fn subject_name_or_host(subject: &Subject) -> &str {
     if subject.scope() == Scope::Host {
         "host"
     } else {
@@ -202,7 +202,7 @@ pub(super) fn parse_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
         format!(
             "{} must be {}, not `{shown}`",
             key.name,
-            key.kind.description()
+            key.kind.value_kind_description()
         )
     };
     let value = match key.kind {
@@ -286,14 +286,14 @@ fn collect_refusals(all: &[Assumption], read: &FactSet) -> Vec<String> {
     refused
         .chain(
             all.iter()
-                .filter_map(|one| unknown_option_refusal(one, read)),
+                .filter_map(|one| unknown_mount_option_refusal(one, read)),
         )
         .collect()
 }
 
 /// Refuses a new mount option that the compatibility table lacks, because rules would treat such an
 /// option as harmless.
-fn unknown_option_refusal(one: &Assumption, read: &FactSet) -> Option<String> {
+fn unknown_mount_option_refusal(one: &Assumption, read: &FactSet) -> Option<String> {
     let Assumption {
         subject,
         key,
@@ -391,7 +391,7 @@ impl Session {
                         id: "assumed".to_owned(),
                     }
                 } else {
-                    Source::system_call("assumed")
+                    Source::from_system_call("assumed")
                 };
                 stated.assume(
                     &one.subject,
@@ -484,7 +484,7 @@ fn answer_edit(
 }
 
 fn answer_removal(path: &'static str, why: &'static str) -> AnswerEdit {
-    let source = Source::file(path);
+    let source = Source::from_file(path);
     AnswerEdit::new(
         move |question| matches_source(question, &source),
         move |_| Err(HostError::new(HostErrorKind::NotCollected, why)),
@@ -493,7 +493,7 @@ fn answer_removal(path: &'static str, why: &'static str) -> AnswerEdit {
 
 /// If the source has a line number, an edit counts only if it changes that line, or if its lines
 /// are unknown.
-fn is_edited(edited: &EditedLinesByQuestion, source: &Source) -> bool {
+fn is_source_edited(edited: &EditedLinesByQuestion, source: &Source) -> bool {
     let line = if let Source::File { line, .. } = source {
         *line
     } else {
@@ -563,7 +563,7 @@ impl Hypothesis {
             row.reading.source().is_some_and(|source| {
                 source.is_evidence()
                     && (row.reading != real.reading_by_name(row.subject, row.fact)
-                        || is_edited(&self.edited, source))
+                        || is_source_edited(&self.edited, source))
             })
         };
         let names: Vec<String> = self

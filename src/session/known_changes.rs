@@ -8,7 +8,7 @@ use crate::rules::{self, Outcome, Rule};
 
 impl Session {
     /// Known changes of the server or kernel are added as explanations of slower commits.
-    pub fn difference(&self, before: &ReportSnapshot, report: &Report) -> Difference {
+    pub fn explained_difference(&self, before: &ReportSnapshot, report: &Report) -> Difference {
         let mut difference = difference(before, &ReportSnapshot::from_report(report));
         self.explain_slower_commits(&report.facts, &mut difference);
         difference
@@ -135,7 +135,7 @@ mod tests {
     ) -> Vec<String> {
         let mut facts = FactSet::default();
         let host = Subject::host();
-        let source = || Source::system_call("test");
+        let source = || Source::from_system_call("test");
         facts.insert_known(&host, &host::OS_ID, "ubuntu".to_owned(), source());
         let version = Version::parse(version).unwrap();
         facts.insert_known(&host, &kernel::VERSION, version, source());

@@ -190,12 +190,17 @@ mod tests {
         let mut facts = FactSet::default();
         let mut put = |path: &str, kind: TargetKind, roles: &[DirectoryRole]| {
             let target = Subject::target(path);
-            facts.insert_known(&target, &target::KIND, kind, Source::system_call("test"));
+            facts.insert_known(
+                &target,
+                &target::KIND,
+                kind,
+                Source::from_system_call("test"),
+            );
             facts.insert_known(
                 &target,
                 &target::ROLES,
                 roles.to_vec(),
-                Source::system_call("test"),
+                Source::from_system_call("test"),
             );
         };
         put("/data", TargetKind::Directory, &[DirectoryRole::Data]);

@@ -122,24 +122,26 @@ mod tests {
         let of = |source: &Source, value: &str| raw_answer_lines(&machine, source, value);
         let [cache, mounts] = ["/sys/cache", "/proc/mounts"].map(PathBuf::from);
         assert!(
-            of(&Source::file("/sys/cache"), "write back").is_empty(),
+            of(&Source::from_file("/sys/cache"), "write back").is_empty(),
             "not collected"
         );
         for file in [cache, mounts] {
             machine.ask(&Question::Read(file)).unwrap();
         }
         assert_eq!(
-            of(&Source::file("/sys/cache"), "write back"),
+            of(&Source::from_file("/sys/cache"), "write back"),
             ["write back"]
         );
-        let telling = of(&Source::file("/proc/mounts"), "line 17");
+        let telling = of(&Source::from_file("/proc/mounts"), "line 17");
         assert!(
             telling.len() == 1 && telling[0].starts_with("line 17 of"),
             "{telling:?}"
         );
         assert!(telling[0].chars().all(|c| !c.is_control()), "{telling:?}");
-        assert!(of(&Source::file_line("/proc/mounts", 3), "anything")[0].starts_with("line 3 of"));
-        let first = of(&Source::file("/proc/mounts"), "not in it");
+        assert!(
+            of(&Source::from_file_line("/proc/mounts", 3), "anything")[0].starts_with("line 3 of")
+        );
+        let first = of(&Source::from_file("/proc/mounts"), "not in it");
         assert_eq!(
             (first.len(), first[MAX_LINES].as_str()),
             (MAX_LINES + 1, "… and 12 more lines")

@@ -282,7 +282,7 @@ mod tests {
 
     fn free_disk_session() -> Session {
         let mut facts = sample_reports::free_disk().facts;
-        let seen = || Source::system_call("test");
+        let seen = || Source::from_system_call("test");
         let machine = Subject::host();
         facts.insert_known(&machine, &host::NAME, "db7".to_owned(), seen());
         facts.insert_known(
@@ -337,7 +337,7 @@ mod tests {
             .steps[0]
             .advice
             .change
-            .values()[0]
+            .set_or_added_values()[0]
     }
 
     fn trial_notes(report: &Report) -> String {

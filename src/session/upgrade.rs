@@ -194,7 +194,7 @@ mod tests {
             &Subject::host(),
             &kernel::VENDOR,
             running.to_owned(),
-            Source::system_call("uname"),
+            Source::from_system_call("uname"),
         );
         for tool in [
             &machine::E2FSPROGS,
@@ -206,7 +206,7 @@ mod tests {
                 &Subject::host(),
                 tool,
                 old,
-                Source::system_call("--version"),
+                Source::from_system_call("--version"),
             );
         }
         let next = ComponentVersions {

@@ -111,19 +111,19 @@ mod tests {
             &machine,
             &kernel::FILESYSTEMS,
             loaded,
-            Source::file("/proc/filesystems"),
+            Source::from_file("/proc/filesystems"),
         );
         facts.insert_known(
             &machine,
             &kernel::VERSION,
             Version::parse("6.1.0-28-amd64").unwrap(),
-            Source::system_call("uname"),
+            Source::from_system_call("uname"),
         );
         facts.insert_known(
             &machine,
             &kernel::VENDOR,
             "debian".to_owned(),
-            Source::system_call("uname"),
+            Source::from_system_call("uname"),
         );
         let disk = facts
             .subject_in_scope(
@@ -135,7 +135,7 @@ mod tests {
             &disk,
             &device::READ_ONLY,
             false,
-            Source::file("/sys/class/block/sdc/ro"),
+            Source::from_file("/sys/class/block/sdc/ro"),
         );
         Session::new(facts, RuleSet::builtin(), true)
     }
@@ -158,7 +158,7 @@ mod tests {
         let one = |step: &crate::report::Step| {
             (
                 step.advice.setting.name,
-                step.advice.change.values().to_vec(),
+                step.advice.change.set_or_added_values().to_vec(),
             )
         };
         plan.steps.iter().map(one).collect()
@@ -179,7 +179,10 @@ mod tests {
             let report = session.report();
             let plan = plan_for_disk(&report);
             let first = &plan.steps[0];
-            assert_eq!(first.advice.change.values(), [filesystem.as_str()]);
+            assert_eq!(
+                first.advice.change.set_or_added_values(),
+                [filesystem.as_str()]
+            );
             assert_eq!(first.alternatives.len(), 3, "{:?}", first.alternatives);
             let wish = plan.requested_filesystem_sentence().unwrap();
             let told = if filesystem == Ext4 {
@@ -311,7 +314,7 @@ mod tests {
     #[test]
     fn impossible_filesystem_is_refused_with_reason() {
         let target = sample_reports::free_disk_target();
-        let seen = || Source::system_call("test");
+        let seen = || Source::from_system_call("test");
         let refused = |change: &dyn Fn(&mut Session), filesystem, says: &str| {
             let mut session = free_disk_session();
             change(&mut session);

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::job::{ComparisonReference, HostComparison, JobId, ReferenceChoice};
+use super::job::{ComparisonReference, JobId, ReferenceChoice, ReferenceComparison};
 use super::widgets::text_field::TextField;
 use crate::facts::Subject;
 use crate::report::view::Section;
@@ -21,7 +21,7 @@ pub struct ComparisonState {
     pub chosen: Option<String>,
     pub job: Option<JobId>,
     /// Outcome of the comparison: `None` before it ends, an inner `None` if no report is saved.
-    pub result: Option<Result<Option<Box<HostComparison>>, String>>,
+    pub result: Option<Result<Option<Box<ReferenceComparison>>, String>>,
 }
 
 #[derive(Clone, Debug)]

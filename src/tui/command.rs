@@ -189,7 +189,7 @@ const TYPICAL_COMMAND_COUNT: usize = 96;
 fn screen_commands(model: &Model, view: &PageView) -> Vec<KeyCommand> {
     let mut all = Vec::with_capacity(TYPICAL_COMMAND_COUNT);
     all.extend(motion_commands());
-    all.extend(issue_commands(view));
+    all.extend(issue_jump_commands(view));
     all.extend(block_commands(view, model));
     all.extend(filter_and_source_commands(&view.state, model));
     all.extend(probe_and_what_if_commands(model));
@@ -353,7 +353,7 @@ fn motion_commands() -> Vec<KeyCommand> {
     ]
 }
 
-fn issue_commands(view: &PageView) -> [KeyCommand; 2] {
+fn issue_jump_commands(view: &PageView) -> [KeyCommand; 2] {
     let possible = view
         .focused_page()
         .0

@@ -48,7 +48,7 @@ fn draw_whole_screen(model: &Model, hits: &mut ClickMap, buffer: &mut Buffer) {
     let theme = model.data.theme;
     draw_header(model, parts.header, hits, buffer);
     draw_tabs(model, parts.tabs, hits, buffer);
-    area::draw_rule(parts.rule, theme, buffer);
+    area::draw_horizontal_line(parts.rule, theme, buffer);
     draw_assumption_banner(model, parts.rule, buffer);
     let view = model.current_page_view();
     let state = &view.state;
@@ -300,7 +300,7 @@ fn draw_status(
     } else {
         (String::new(), text::wrap(&said, room))
     };
-    area::draw_rule(parts.status, theme, buffer);
+    area::draw_horizontal_line(parts.status, theme, buffer);
     let inner = area::inset_sides(parts.status, 1);
     if !last.is_empty() {
         Span::raw(format!(" {last} ")).render(inner, buffer);
@@ -316,7 +316,7 @@ fn draw_status(
     Clear.render(above, buffer);
     let (edge, above) = area::split_top(above, 1);
     if rows > 0 {
-        area::draw_rule(edge, theme, buffer);
+        area::draw_horizontal_line(edge, theme, buffer);
     }
     for (line, row) in lines.into_iter().zip(area::inset_sides(above, 2).rows()) {
         Line::raw(line).render(row, buffer);

@@ -48,7 +48,7 @@ pub struct ReferenceChoice {
 }
 
 #[derive(Clone, Debug)]
-pub struct HostComparison {
+pub struct ReferenceComparison {
     pub name: String,
     pub title: String,
     pub sections: Vec<Section>,
@@ -88,7 +88,7 @@ pub enum JobResult {
     Saved(SaveOutcome),
     References(Vec<ReferenceChoice>),
     /// A comparison with a saved report or an upgrade; `None` if no report is saved.
-    Comparison(Option<Box<HostComparison>>),
+    Comparison(Option<Box<ReferenceComparison>>),
     Moved(Box<HostChange>),
     Failed(String),
 }

@@ -663,7 +663,11 @@ mod what_if_picker {
                     ""
                 };
                 (
-                    format!("{} is {}{now}", of.key.name, of.key.kind.description()),
+                    format!(
+                        "{} is {}{now}",
+                        of.key.name,
+                        of.key.kind.value_kind_description()
+                    ),
                     TextRole::Dim,
                 )
             }

@@ -107,7 +107,10 @@ impl PageView {
     /// Changes the cursor of the page with the keyboard focus. The details of another row begin at
     /// their top.
     #[must_use]
-    pub fn with_cursor(mut self, change: impl FnOnce(&Page, &mut Cursor, u16)) -> PageState {
+    pub fn into_state_with_changed_cursor(
+        mut self,
+        change: impl FnOnce(&Page, &mut Cursor, u16),
+    ) -> PageState {
         let (page, cursor, height) = self.focused_page();
         let mut cursor = cursor.clone();
         change(page, &mut cursor, height);

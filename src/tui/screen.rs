@@ -90,7 +90,7 @@ mod export {
         {
             let name = target.name();
             says.push(
-                match ShellCommand::walwise_check(name, "")
+                match ShellCommand::walwise_check_command(name, "")
                     .and_then(|command| report.host.with_run_options(command))
                 {
                     Some(command) => {
@@ -230,7 +230,7 @@ mod curves {
         in_force: Option<WalSyncMethod>,
     ) -> Vec<Vec<&MethodResult>> {
         let paced = measurement
-            .server_rows_with_errors()
+            .measured_or_failed_server_rows()
             .filter_map(|row| Some((row.paced_median_us()?, row)));
         let mut rows: Vec<(f64, &MethodResult)> = paced.collect();
         rows.sort_by(|(a, _), (b, _)| a.total_cmp(b));

@@ -6,8 +6,8 @@ use ratatui::layout::{Position, Rect, Size};
 
 use super::hypothesis::{AssumedFact, AssumedHost};
 use super::job::{
-    ComparisonReference, HostChange, HostComparison, Job, JobProgress, JobResult, ReferenceChoice,
-    SaveOutcome,
+    ComparisonReference, HostChange, Job, JobProgress, JobResult, ReferenceChoice,
+    ReferenceComparison, SaveOutcome,
 };
 use super::key_press::KeyPress;
 use super::model::Model;
@@ -92,7 +92,7 @@ fn sample_trace() -> Trace {
     let (fs, disk) = (Subject::mount("/srv"), Subject::device("sda"));
     let denied =
         Reading::unknown(UnknownReason::Denied, "reading /dev/sda").with_remedy(Remedy::RunAsRoot);
-    let line = Source::file_line("/proc/self/mountinfo", 24);
+    let line = Source::from_file_line("/proc/self/mountinfo", 24);
     let battery = leaf(
         "controller.battery is healthy",
         Ternary::Unknown,
@@ -227,7 +227,7 @@ pub fn session_before_report(size: (u16, u16), theme: Theme) -> Model {
 
 pub fn session_with_report(report: Report, size: (u16, u16), theme: Theme) -> Model {
     let mut model = session_before_report(size, theme);
-    progress_job(&mut model, JobProgress::Rules(sample_rules()));
+    send_job_progress(&mut model, JobProgress::Rules(sample_rules()));
     finish_job(&mut model, JobResult::Report(Box::new(report)));
     model
 }
@@ -302,7 +302,7 @@ pub fn finish_job(model: &mut Model, result: JobResult) -> Vec<SideEffect> {
     update(model, Msg::Done(job, result))
 }
 
-pub fn progress_job(model: &mut Model, partial: JobProgress) {
+pub fn send_job_progress(model: &mut Model, partial: JobProgress) {
     let job = model.data.activity.job_id().expect("a job runs");
     update(model, Msg::Progress(job, partial));
 }
@@ -313,7 +313,7 @@ pub fn press_keys(model: &mut Model, keys: &str) -> Vec<SideEffect> {
         .collect()
 }
 
-pub fn measurement_after(rounds: u32) -> Measurement {
+pub fn measurement_after_rounds(rounds: u32) -> Measurement {
     let mut found = sample_reports::at_risk().probes.remove(0).measurement;
     let error = 0.5 / f64::from(rounds).sqrt();
     let open_sync = MethodResult {
@@ -376,7 +376,7 @@ pub fn report_with_measurement(measurement: Measurement) -> Report {
     report
 }
 
-pub fn progress_after(round: u32) -> JobProgress {
+pub fn probe_progress_at_round(round: u32) -> JobProgress {
     let shape = [
         3_u64, 40, 210, 380, 260, 120, 60, 22, 9, 4, 0, 1, 0, 0, 2, 1,
     ];
@@ -387,7 +387,7 @@ pub fn progress_after(round: u32) -> JobProgress {
         seconds: f64::from(round) / 10.0,
         share: f64::from(round) / 100.0,
         remaining_seconds: 10.0 - f64::from(round) / 10.0,
-        interim: Some(measurement_after(round)),
+        interim: Some(measurement_after_rounds(round)),
         histogram: (0..)
             .zip(shape)
             .map(|(i, count)| (up_to(i), count * u64::from(round)))
@@ -510,7 +510,7 @@ pub fn session_with_changes(size: (u16, u16), theme: Theme) -> Model {
     model
 }
 
-pub fn sample_comparison(with: ComparisonReference) -> HostComparison {
+pub fn sample_comparison(with: ComparisonReference) -> ReferenceComparison {
     let (mut now, then) = (at_risk_report(), assumed_older_kernel());
     let (title, mut sections) = match with {
         ComparisonReference::Upgrade => {
@@ -534,7 +534,7 @@ pub fn sample_comparison(with: ComparisonReference) -> HostComparison {
         }
     };
     findings::add_fixes(&now, &mut sections);
-    HostComparison {
+    ReferenceComparison {
         name: "chosen".to_owned(),
         title: title.to_owned(),
         sections,
@@ -613,7 +613,7 @@ pub fn named_sessions(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static st
     );
     let mut probing = planned.clone();
     press_keys(&mut probing, "y");
-    progress_job(&mut probing, progress_after(12));
+    send_job_progress(&mut probing, probe_progress_at_round(12));
     let mut watched_from_afar = probing.clone();
     press_keys(&mut watched_from_afar, "1");
     let mut unmeasured = at_risk_report();
@@ -626,13 +626,15 @@ pub fn named_sessions(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static st
     let mut done = probing.clone();
     finish_job(
         &mut done,
-        JobResult::Report(Box::new(report_with_measurement(measurement_after(71)))),
+        JobResult::Report(Box::new(report_with_measurement(measurement_after_rounds(
+            71,
+        )))),
     );
     let mut cancelled = probing.clone();
     press_keys(&mut cancelled, "c");
     let cut = Measurement {
         cancelled: true,
-        ..measurement_after(12)
+        ..measurement_after_rounds(12)
     };
     finish_job(
         &mut cancelled,

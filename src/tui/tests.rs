@@ -100,10 +100,11 @@ use super::model::{Model, Overlay};
 use super::msg::{ExitReason, Msg, SideEffect};
 use super::screen_id::ScreenId;
 use super::test_sessions::{
-    RICH, WORST_FIRST, at_risk_report, buffer_text, draw_screen, finish_job, measurement_after,
-    named_sessions, press_keys, progress_after, progress_job, report_with_all_verdicts,
-    report_with_flush, report_with_measurement, report_with_two_targets, report_without_targets,
-    session_before_report, session_with_report, styled_text,
+    RICH, WORST_FIRST, at_risk_report, buffer_text, draw_screen, finish_job,
+    measurement_after_rounds, named_sessions, press_keys, probe_progress_at_round,
+    report_with_all_verdicts, report_with_flush, report_with_measurement, report_with_two_targets,
+    report_without_targets, send_job_progress, session_before_report, session_with_report,
+    styled_text,
 };
 use super::theme::Theme;
 use super::update::update;
@@ -165,7 +166,7 @@ fn the_footer_always_says_how_to_get_help_and_leave() {
 #[test]
 fn snapshots_of_collecting_empty_and_help_screens() {
     let mut collecting = session_before_report((80, 24), RICH);
-    progress_job(&mut collecting, JobProgress::Reading("mounts".to_owned()));
+    send_job_progress(&mut collecting, JobProgress::Reading("mounts".to_owned()));
     insta::assert_snapshot!("collecting", screen_text(&collecting));
     insta::assert_snapshot!(
         "empty",
@@ -312,7 +313,7 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
         panic!("{started:?}")
     };
     assert_eq!(*of, target);
-    progress_job(&mut model, progress_after(3));
+    send_job_progress(&mut model, probe_progress_at_round(3));
     assert_eq!(
         model.screen,
         ScreenId::Probe,
@@ -333,7 +334,7 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     assert_eq!(press_keys(&mut model, "c"), [], "it is stopping already");
     let cut = Measurement {
         cancelled: true,
-        ..measurement_after(3)
+        ..measurement_after_rounds(3)
     };
     finish_job(
         &mut model,
@@ -448,7 +449,7 @@ fn measurement_without_flushes_shows_warning() {
         press_keys(&mut model, "p");
         finish_job(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
         press_keys(&mut model, "y");
-        progress_job(&mut model, progress_after(3));
+        send_job_progress(&mut model, probe_progress_at_round(3));
         assert_eq!(
             screen_text(&model).contains(SAID),
             said,
@@ -491,7 +492,7 @@ fn target_shown_while_collecting_is_not_a_choice() {
     let mut model = session_before_report((80, 24), RICH);
     let mut early = report_with_all_verdicts();
     early.verdicts.clear();
-    progress_job(&mut model, JobProgress::Report(Box::new(early)));
+    send_job_progress(&mut model, JobProgress::Report(Box::new(early)));
     assert_ne!(
         model.data.focus.target,
         Some(Subject::target(WORST_FIRST[0]))
@@ -538,12 +539,12 @@ fn figures_and_histogram_stay_until_newer_ones_arrive() {
         !screen_text(&model).contains("p99"),
         "figures of a probe before are not those of this one"
     );
-    progress_job(&mut model, progress_after(12));
+    send_job_progress(&mut model, probe_progress_at_round(12));
     assert!(screen_text(&model).contains("Histogram   fdatasync, 13 344 commits"));
-    let JobProgress::Probing(without) = progress_after(13) else {
+    let JobProgress::Probing(without) = probe_progress_at_round(13) else {
         panic!()
     };
-    progress_job(
+    send_job_progress(
         &mut model,
         JobProgress::Probing(Box::new(ProbeProgress {
             interim: None,
@@ -558,7 +559,9 @@ fn figures_and_histogram_stay_until_newer_ones_arrive() {
     );
     finish_job(
         &mut model,
-        JobResult::Report(Box::new(report_with_measurement(measurement_after(71)))),
+        JobResult::Report(Box::new(report_with_measurement(measurement_after_rounds(
+            71,
+        )))),
     );
     assert!(screen_text(&model).contains("Histogram   fdatasync, 13 344 commits"));
     press_keys(&mut model, "r");
@@ -598,7 +601,7 @@ fn failed_or_cancelled_probe_keeps_previous_result() {
 #[test]
 fn probe_screen_shows_only_the_chosen_target() {
     let mut model = session_with_started_probe(report_with_two_targets());
-    progress_job(&mut model, progress_after(12));
+    send_job_progress(&mut model, probe_progress_at_round(12));
     press_keys(&mut model, "]");
     let screen = screen_text(&model);
     assert!(
@@ -696,8 +699,8 @@ fn signals_exit_suspend_or_redraw() {
 #[test]
 fn no_verdict_is_shown_before_all_facts_are_read() {
     let mut model = session_before_report((80, 24), RICH);
-    progress_job(&mut model, JobProgress::Report(Box::new(at_risk_report())));
-    progress_job(&mut model, JobProgress::Reading("block devices".to_owned()));
+    send_job_progress(&mut model, JobProgress::Report(Box::new(at_risk_report())));
+    send_job_progress(&mut model, JobProgress::Reading("block devices".to_owned()));
     for screen in ScreenId::ALL {
         let key = screen.digit();
         press_keys(&mut model, key);
@@ -722,7 +725,7 @@ fn no_verdict_is_shown_before_all_facts_are_read() {
 fn rescan_keeps_old_report_until_complete() {
     let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     press_keys(&mut model, "r");
-    progress_job(
+    send_job_progress(
         &mut model,
         JobProgress::Report(Box::new(report_without_targets())),
     );

@@ -322,7 +322,7 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec
                 &model.data,
             ))));
         }
-        Action::EnterFact => open_fact_entry(model),
+        Action::EnterFact => open_fact_value_picker(model),
         Action::LeaveWhatIf => leave_what_if(model),
         Action::WhatIfComplete => change_picker(model, AssumptionPicker::complete_input),
         Action::WhatIfBack => {
@@ -378,7 +378,9 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec
 }
 
 fn change_cursor(model: &mut Model, change: impl FnOnce(&Page, &mut Cursor, u16)) {
-    let state = model.current_page_view().with_cursor(change);
+    let state = model
+        .current_page_view()
+        .into_state_with_changed_cursor(change);
     model.pages.insert(model.screen, state);
 }
 
@@ -389,7 +391,9 @@ fn change_cursor_keeping_page(
     change: impl FnOnce(&Page, &mut Cursor, u16),
 ) {
     let page = Arc::clone(&view.page);
-    model.pages.insert(model.screen, view.with_cursor(change));
+    model
+        .pages
+        .insert(model.screen, view.into_state_with_changed_cursor(change));
     model.cache_page(page);
 }
 
@@ -443,7 +447,7 @@ fn change_picker(model: &mut Model, change: impl FnOnce(&mut AssumptionPicker)) 
     }
 }
 
-fn open_fact_entry(model: &mut Model) {
+fn open_fact_value_picker(model: &mut Model) {
     let fact = selected_block(model).and_then(|block| block.fact);
     let picker =
         fact.and_then(|(subject, fact)| AssumptionPicker::for_fact(&model.data, &subject, &fact));

@@ -50,14 +50,14 @@ pub mod area {
         u16::try_from(width).unwrap_or(u16::MAX)
     }
 
-    pub fn draw_rule(area: Rect, theme: Theme, buffer: &mut Buffer) {
+    pub fn draw_horizontal_line(area: Rect, theme: Theme, buffer: &mut Buffer) {
         let dim = theme.role_style(TextRole::Dim);
         Span::styled("─".repeat(usize::from(area.width)), dim).render(area, buffer);
     }
 
     /// Draws a heading over a rule, which shows through runs of blanks in the heading.
     pub fn draw_heading(heading: &Line<'_>, area: Rect, theme: Theme, buffer: &mut Buffer) {
-        draw_rule(area, theme, buffer);
+        draw_horizontal_line(area, theme, buffer);
         let mut at = 0;
         for span in heading.spans.iter().chain([&Span::raw("  ")]) {
             for part in span.content.split_inclusive("  ") {

@@ -11,8 +11,8 @@ use std::thread;
 
 use super::hypothesis::{AssumedFact, AssumedHost};
 use super::job::{
-    ComparisonReference, HostChange, HostComparison, Job, JobId, JobProgress, JobResult,
-    ReferenceChoice, SaveOutcome, SaveRequest,
+    ComparisonReference, HostChange, Job, JobId, JobProgress, JobResult, ReferenceChoice,
+    ReferenceComparison, SaveOutcome, SaveRequest,
 };
 use super::msg::Msg;
 use crate::facts::{Source, Subject};
@@ -72,7 +72,7 @@ pub trait Worker: Send + Sync {
         &self,
         with: ComparisonReference,
         name: Option<&str>,
-    ) -> Result<Option<HostComparison>, String>;
+    ) -> Result<Option<ReferenceComparison>, String>;
 
     /// States where the report would be saved.
     fn describe_report_save(&self) -> Result<Vec<String>, String>;

@@ -158,7 +158,7 @@ fn no_control_characters_of_attackers_are_printed() {
             .start(&ground, UID),
     );
     servers.push(fakes.start_postgres(&data, &[]));
-    for arguments in root::read_command_lines(&OUTPUTS) {
+    for arguments in root::check_command_lines(&OUTPUTS) {
         let ended = root::run_with_timeout(&mut root::walwise_from_cron(&arguments));
         let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
         gains.extend(terminal_injections(&ended.out));

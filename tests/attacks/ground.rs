@@ -23,8 +23,8 @@ impl AttackDirectory {
             .unwrap();
         fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
         let ground = Self { directory };
-        fs::create_dir(ground.vault()).unwrap();
-        fs::set_permissions(ground.vault(), Permissions::from_mode(0o700)).unwrap();
+        fs::create_dir(ground.root_only_directory()).unwrap();
+        fs::set_permissions(ground.root_only_directory(), Permissions::from_mode(0o700)).unwrap();
         ground.create_root_only_file("secret", &format!("{SECRET}\n"));
         ground
     }
@@ -33,16 +33,16 @@ impl AttackDirectory {
         self.directory.path().join(name)
     }
 
-    pub fn vault(&self) -> PathBuf {
+    pub fn root_only_directory(&self) -> PathBuf {
         self.path_of("vault")
     }
 
     pub fn secret_file(&self) -> PathBuf {
-        self.vault().join("secret")
+        self.root_only_directory().join("secret")
     }
 
     pub fn create_root_only_file(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.vault().join(name);
+        let path = self.root_only_directory().join(name);
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         path
@@ -61,12 +61,12 @@ impl AttackDirectory {
         path
     }
 
-    pub fn snapshot_vault(&self) -> DirectorySnapshot {
-        DirectorySnapshot::take(&self.vault())
+    pub fn snapshot_root_only_directory(&self) -> DirectorySnapshot {
+        DirectorySnapshot::take(&self.root_only_directory())
     }
 }
 
-pub fn vault_changes(vault: &DirectorySnapshot) -> Vec<String> {
+pub fn root_only_directory_changes(vault: &DirectorySnapshot) -> Vec<String> {
     vault
         .changed_paths()
         .iter()

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::attempts::Attempts;
-use super::ground::{AttackDirectory, vault_changes};
+use super::ground::{AttackDirectory, root_only_directory_changes};
 use super::root::{self, RunResult};
 use super::stranger::UID;
 use crate::support::deadline::CommandInTime as _;
@@ -106,18 +106,18 @@ fn nothing_is_installed_through_a_link() {
             }
             if trap == "a directory" && open != "bin" && !open.ends_with("man1") {
                 let name = if open == "." { "bin" } else { "site-functions" };
-                symlink(ground.vault(), directory.join(name)).unwrap();
+                symlink(ground.root_only_directory(), directory.join(name)).unwrap();
             }
             fs::set_permissions(&directory, Permissions::from_mode(mode)).unwrap();
             if is_theirs {
                 chown(&directory, Some(UID), Some(UID)).unwrap();
             }
-            let vault = ground.snapshot_vault();
+            let vault = ground.snapshot_root_only_directory();
             let ended = run_with_private_etc(
                 &archive,
                 &format!("sh \"$1/install.sh\" {}", prefix.display()),
             );
-            let mut gains = vault_changes(&vault);
+            let mut gains = root_only_directory_changes(&vault);
             gains.extend(ended.hang_message());
             if ended.code == Some(0) {
                 gains.push(format!(

@@ -67,7 +67,7 @@ impl LeakScenario {
         let to = self.ground.create_directory(&word, 0o755);
         let at = self
             .ground
-            .vault()
+            .root_only_directory()
             .join(format!("link{}", self.words.len()));
         symlink(to, &at).unwrap();
         self.words.push((lead.to_owned(), word));
@@ -78,7 +78,7 @@ impl LeakScenario {
         let word = format!("{SECRET}n{}n", self.words.len());
         let directory = self
             .ground
-            .vault()
+            .root_only_directory()
             .join(format!("directory{}", self.words.len()));
         fs::create_dir(&directory).unwrap();
         for end in ["conf", "cnf", "d"] {

@@ -14,7 +14,7 @@ use rustix::fs::{Mode, OFlags};
 use super::attempts::Attempts;
 use super::ground::{
     AttackDirectory, chown_to_attacker, create_attacker_fifo, create_attacker_symlink,
-    vault_changes, write_attacker_file,
+    root_only_directory_changes, write_attacker_file,
 };
 use super::kernel::FileProtection;
 use super::root::{self, RunResult};
@@ -173,7 +173,9 @@ impl PlantedObject {
             Self::FileWithText => write_attacker_file(path, RECORD, 0o666),
             Self::ReadOnlyFile => write_attacker_file(path, "", 0o444),
             Self::LinkToRoots => create_attacker_symlink(&ground.secret_file(), path),
-            Self::LinkToNewInVault => create_attacker_symlink(&ground.vault().join("new"), path),
+            Self::LinkToNewInVault => {
+                create_attacker_symlink(&ground.root_only_directory().join("new"), path)
+            }
             Self::DanglingLink => create_attacker_symlink(Path::new("nowhere"), path),
             Self::ChainOfLinks => {
                 create_attacker_symlink(&ground.secret_file(), &beside("chain"));
@@ -194,7 +196,7 @@ impl PlantedObject {
                 fs::create_dir(path).unwrap();
                 chown_to_attacker(path);
             }
-            Self::LinkToDirectory => create_attacker_symlink(&ground.vault(), path),
+            Self::LinkToDirectory => create_attacker_symlink(&ground.root_only_directory(), path),
         }
     }
 }
@@ -319,7 +321,7 @@ fn attempt_write(
 ) -> Vec<String> {
     let path = directory.join(way.file_name());
     create_drill_logs(ground);
-    let vault = ground.snapshot_vault();
+    let vault = ground.snapshot_root_only_directory();
     let before = snapshot_tree(ground.path_of("").as_path());
     let taken: Vec<u64> = before.values().map(|entry| entry.inode).collect();
     // Keeps every old object open, as an attacker would, so that no new file reuses its inode
@@ -330,12 +332,12 @@ fn attempt_write(
         .map(|name| rustix::fs::open(name, look, Mode::empty()).unwrap())
         .collect();
     let ended = way.write_output(ground, directory);
-    let mut gains = vault_changes(&vault);
+    let mut gains = root_only_directory_changes(&vault);
     gains.extend(ended.hang_message());
     let real = directory.canonicalize().unwrap();
     for (name, now) in snapshot_tree(ground.path_of("").as_path()) {
         let old = before.get(&name);
-        if old == Some(&now) || name.starts_with(ground.vault()) {
+        if old == Some(&now) || name.starts_with(ground.root_only_directory()) {
             continue;
         }
         let shown = name.display();
@@ -560,8 +562,8 @@ fn save_as_root_ignores_state_directory_of_environment() {
     let mut attempts = Attempts::for_attack("`--save` with a stranger's environment");
     let ground = AttackDirectory::new();
     let theirs = ground.create_attacker_directory("state");
-    create_attacker_symlink(&ground.vault(), &theirs.join("walwise"));
-    let vault = ground.snapshot_vault();
+    create_attacker_symlink(&ground.root_only_directory(), &theirs.join("walwise"));
+    let vault = ground.snapshot_root_only_directory();
     // Keeps the machine's real /var/lib unchanged.
     let cover =
         "mount --make-rprivate / && mount -t tmpfs -o mode=755 none /var/lib && exec \"$@\"";
@@ -578,7 +580,7 @@ fn save_as_root_ignores_state_directory_of_environment() {
         "--save",
     ]);
     let ended = root::run_with_timeout(command.env("XDG_STATE_HOME", &theirs).env("HOME", &theirs));
-    let mut gains = vault_changes(&vault);
+    let mut gains = root_only_directory_changes(&vault);
     gains.extend(ended.hang_message());
     attempts.record_attempt("a link to root's directory", &gains);
     attempts.write_tally_and_assert();

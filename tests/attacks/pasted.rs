@@ -223,7 +223,7 @@ impl StubbedShell {
         }
     }
 
-    fn is_injected_by(&self, text: &str) -> bool {
+    fn run_and_detect_injection_file(&self, text: &str) -> bool {
         let mut command = attacker_command("/bin/sh");
         command
             .env("PATH", &self.stubs)
@@ -276,7 +276,7 @@ fn executed_injections(shell: &StubbedShell, document: &str, json: bool) -> Vec<
     }
     let traces = found.into_iter().filter(|text| text.contains(TRACE));
     traces
-        .filter(|text| shell.is_injected_by(text))
+        .filter(|text| shell.run_and_detect_injection_file(text))
         .map(|text| format!("a shell obeys {text:?}"))
         .collect()
 }
@@ -294,10 +294,10 @@ fn stubbed_shell_detects_unquoted_names() {
         let single = format!("umount '/srv/{name}'");
         let fooled = [&bare, &double, &single]
             .into_iter()
-            .any(|text| shell.is_injected_by(text));
+            .any(|text| shell.run_and_detect_injection_file(text));
         assert!(fooled, "{name:?}");
         let quoted = format!("umount '/srv/{}'", name.replace('\'', "'\\''"));
-        assert!(!shell.is_injected_by(&quoted), "{quoted}");
+        assert!(!shell.run_and_detect_injection_file(&quoted), "{quoted}");
     }
     let found = commands_in_text(
         "try `walwise check /x --format fstab` or\n  apply    mount -o rw '/x'\nmount /x is ext4\n",

@@ -42,7 +42,7 @@ pub fn output_formats() -> Vec<String> {
     forms
 }
 
-pub fn read_command_lines(further: &[&[&str]]) -> Vec<Vec<String>> {
+pub fn check_command_lines(further: &[&[&str]]) -> Vec<Vec<String>> {
     let owned = |words: &[&str]| {
         words
             .iter()

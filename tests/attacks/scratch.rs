@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use nix::sys::signal::Signal;
 
 use super::attempts::{Attempts, race_turns};
-use super::ground::{AttackDirectory, vault_changes};
+use super::ground::{AttackDirectory, root_only_directory_changes};
 use super::root::{self, RunningCommand};
 use super::stranger::{AttackerAction, UID};
 use super::support::running::{child_pids, wait_for};
@@ -103,7 +103,7 @@ fn moved_scratch_directory_is_removed_or_reported() {
         let elsewhere = ground.create_attacker_directory("elsewhere");
         // Cleaning up through the link would remove this file.
         ground.create_root_only_file("walwise-precious", "");
-        let vault = ground.snapshot_vault();
+        let vault = ground.snapshot_root_only_directory();
         let mut run = RunningCommand::start(&mut probe_command(&theirs));
         // The test moves the directory as root, because the attacker's own process would rarely be
         // fast enough.
@@ -116,7 +116,7 @@ fn moved_scratch_directory_is_removed_or_reported() {
                 continue;
             };
             moved = fs::rename(&path, elsewhere.join("stolen")).is_ok();
-            super::ground::create_attacker_symlink(&ground.vault(), &path);
+            super::ground::create_attacker_symlink(&ground.root_only_directory(), &path);
         }
         let watchers = child_pids(run.pid());
         match ends {
@@ -129,7 +129,7 @@ fn moved_scratch_directory_is_removed_or_reported() {
         wait_for("the end of the watcher", || {
             watchers.iter().all(|pid| !is_alive(pid))
         });
-        let mut gains = vault_changes(&vault);
+        let mut gains = root_only_directory_changes(&vault);
         gains.extend(ended.hang_message());
         let stays = leftover_paths(&elsewhere)
             .into_iter()
@@ -208,7 +208,7 @@ fn only_leftovers_of_a_killed_probe_are_reported() {
         let ground = AttackDirectory::new();
         let theirs = ground.create_attacker_directory(name);
         let elsewhere = ground.create_attacker_directory("elsewhere");
-        let vault = ground.snapshot_vault();
+        let vault = ground.snapshot_root_only_directory();
         let mut run = RunningCommand::start(&mut probe_command(&theirs));
         wait_for("the scratch directory", || {
             !run.is_running() || leftover_paths(&theirs).iter().any(|path| path.is_dir())
@@ -272,7 +272,7 @@ fn only_leftovers_of_a_killed_probe_are_reported() {
         if let (Some(says), _) = measured() {
             gains.push(format!("told again: {says}"));
         }
-        gains.extend(vault_changes(&vault));
+        gains.extend(root_only_directory_changes(&vault));
         attempts.record_attempt(name, &gains);
     }
     attempts.write_tally_and_assert();

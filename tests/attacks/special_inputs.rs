@@ -10,7 +10,7 @@ use std::path::Path;
 use super::attempts::Attempts;
 use super::ground::{
     AttackDirectory, chown_to_attacker, create_attacker_fifo, create_attacker_symlink,
-    vault_changes,
+    root_only_directory_changes,
 };
 use super::root::{self, RunResult, RunningCommand};
 
@@ -123,9 +123,9 @@ fn concurrent_saves_keep_every_report() {
     let mut attempts = Attempts::for_attack("`--save` by many at once");
     let ground = AttackDirectory::new();
     let theirs = ground.create_attacker_directory("state");
-    create_attacker_symlink(&ground.vault(), &theirs.join("walwise"));
+    create_attacker_symlink(&ground.root_only_directory(), &theirs.join("walwise"));
     create_attacker_fifo(&theirs.join("000001-20261125T074131Z.json"));
-    let vault = ground.snapshot_vault();
+    let vault = ground.snapshot_root_only_directory();
     let kept = ground.create_directory("kept", 0o755);
     let cover = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
     let start = |_: usize| {
@@ -165,6 +165,6 @@ fn concurrent_saves_keep_every_report() {
         }
         attempts.record_attempt("one of many", &gains);
     }
-    attempts.record_attempt("root's own directory", &vault_changes(&vault));
+    attempts.record_attempt("root's own directory", &root_only_directory_changes(&vault));
     attempts.write_tally_and_assert();
 }

@@ -2,7 +2,7 @@ use super::attempts::{Attempts, race_turns};
 use super::fakes::{FakeServerPrograms, create_mariadb_data, create_postgres_data};
 use super::ground::{
     AttackDirectory, SECRET, chown_to_attacker, create_attacker_fifo, create_attacker_symlink,
-    vault_changes, write_attacker_file,
+    root_only_directory_changes, write_attacker_file,
 };
 use super::kernel::FileProtection;
 use super::outputs::{OutputCommand, RECORD};
@@ -19,14 +19,17 @@ fn exchanged_output_file_is_not_followed() {
     for way in [OutputCommand::Record, OutputCommand::Capture] {
         let ground = AttackDirectory::new();
         let directory = ground.create_attacker_directory("theirs");
-        let vault = ground.snapshot_vault();
+        let vault = ground.snapshot_root_only_directory();
         let (file, other) = (directory.join(way.file_name()), directory.join("other"));
         write_attacker_file(&file, RECORD, 0o6777);
         create_attacker_symlink(&ground.secret_file(), &other);
         let _swaps = AttackerAction::Exchange(file.clone(), other).start(&ground, UID);
         for turn in race_turns() {
             way.write_output(&ground, &directory);
-            attempts.record_attempt(&format!("{way:?}, turn {turn}"), &vault_changes(&vault));
+            attempts.record_attempt(
+                &format!("{way:?}, turn {turn}"),
+                &root_only_directory_changes(&vault),
+            );
         }
     }
     attempts.write_tally_and_assert();
@@ -47,12 +50,15 @@ fn exchanged_output_directory_is_not_followed() {
             ground.create_attacker_directory("theirs/reports"),
             theirs.join("other"),
         );
-        create_attacker_symlink(&ground.vault(), &other);
-        let vault = ground.snapshot_vault();
+        create_attacker_symlink(&ground.root_only_directory(), &other);
+        let vault = ground.snapshot_root_only_directory();
         let _swaps = AttackerAction::Exchange(directory.clone(), other).start(&ground, UID);
         for turn in race_turns() {
             way.write_output(&ground, &directory);
-            attempts.record_attempt(&format!("{way:?}, turn {turn}"), &vault_changes(&vault));
+            attempts.record_attempt(
+                &format!("{way:?}, turn {turn}"),
+                &root_only_directory_changes(&vault),
+            );
         }
     }
     attempts.write_tally_and_assert();
@@ -147,15 +153,19 @@ fn exchanged_drill_directory_is_not_followed() {
             let ground = AttackDirectory::new();
             let theirs = ground.create_attacker_directory("theirs");
             let directory = ground.create_attacker_directory("theirs/drill");
-            let vault = ground.snapshot_vault();
+            let vault = ground.snapshot_root_only_directory();
             let act = if variant.starts_with("its own") {
                 // A user can respecify another user's directory in place but cannot move it elsewhere,
                 // because that would change its `..`.
                 let stolen = directory.join("stolen");
-                AttackerAction::Steal(directory.join("walwise-drill"), stolen, ground.vault())
+                AttackerAction::Steal(
+                    directory.join("walwise-drill"),
+                    stolen,
+                    ground.root_only_directory(),
+                )
             } else {
                 let other = theirs.join("other");
-                create_attacker_symlink(&ground.vault(), &other);
+                create_attacker_symlink(&ground.root_only_directory(), &other);
                 AttackerAction::Exchange(directory.clone(), other)
             };
             chown_to_attacker(&directory);
@@ -173,7 +183,7 @@ fn exchanged_drill_directory_is_not_followed() {
                 }
             });
             drop(doing);
-            let mut gains = vault_changes(&vault);
+            let mut gains = root_only_directory_changes(&vault);
             gains.extend(ended.hang_message());
             attempts.record_attempt(&format!("{variant}, turn {turn}"), &gains);
         }

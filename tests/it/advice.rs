@@ -20,7 +20,7 @@ const NOW: EvaluationOptions = EvaluationOptions {
     traced: false,
 };
 
-struct Release {
+struct ServerRelease {
     of: &'static str,
     version: Version,
     facts: FactSet,
@@ -30,10 +30,10 @@ fn parse_server_kind(of: &str) -> ServerKind {
     Choice::from_word(of).unwrap()
 }
 
-impl Release {
+impl ServerRelease {
     fn new(of: &'static str, version: &str) -> Self {
         let version = self::parse_version(version);
-        let source = || Source::file("/usr/sbin/server");
+        let source = || Source::from_file("/usr/sbin/server");
         let (subject, target) = (Subject::cluster("/db"), Subject::target("/db"));
         let mut facts = FactSet::default();
         facts.add_subject(&target);
@@ -132,7 +132,7 @@ fn setting_area(of: &str) -> &'static str {
     if of == "postgres" { "pg" } else { "mysql" }
 }
 
-fn releases(of: &'static str) -> Vec<Release> {
+fn server_releases(of: &'static str) -> Vec<ServerRelease> {
     let minors = |line: &str, from: u32, to: u32| -> Vec<String> {
         (from..=to).map(|minor| format!("{line}.{minor}")).collect()
     };
@@ -160,7 +160,7 @@ fn releases(of: &'static str) -> Vec<Release> {
     };
     versions
         .iter()
-        .map(|version| Release::new(of, version))
+        .map(|version| ServerRelease::new(of, version))
         .collect()
 }
 
@@ -169,10 +169,10 @@ fn every_advised_value_is_taken_by_every_release_it_can_be_advised_for() {
     let rules = RuleSet::builtin();
     let mut wrong = Vec::new();
     for of in ["postgres", "mysql", "mariadb"] {
-        let releases = releases(of);
+        let releases = server_releases(of);
         for advised in advised::list_advised_settings(setting_area(of), &rules) {
-            let subject = Release::subject_of_rule(advised.rule);
-            let may: Vec<&Release> = releases
+            let subject = ServerRelease::subject_of_rule(advised.rule);
+            let may: Vec<&ServerRelease> = releases
                 .iter()
                 .filter(|one| one.may_advise(&advised))
                 .collect();
@@ -197,7 +197,8 @@ fn every_advised_value_is_taken_by_every_release_it_can_be_advised_for() {
 fn every_advice_can_be_given_on_some_release() {
     let rules = RuleSet::builtin();
     for (area, servers) in [("pg", &["postgres"][..]), ("mysql", &["mysql", "mariadb"])] {
-        let releases: Vec<Release> = servers.iter().flat_map(|of| releases(of)).collect();
+        let releases: Vec<ServerRelease> =
+            servers.iter().flat_map(|of| server_releases(of)).collect();
         for advised in advised::list_advised_settings(area, &rules) {
             let possible = releases.iter().any(|release| release.may_advise(&advised));
             assert!(
@@ -214,7 +215,12 @@ fn advice_without_a_server_is_accepted_by_every_release() {
     let rules = RuleSet::builtin();
     let subject = Subject::target("/unused");
     let mut facts = FactSet::default();
-    facts.insert_known(&subject, &target::ROLES, Vec::new(), Source::file("/proc"));
+    facts.insert_known(
+        &subject,
+        &target::ROLES,
+        Vec::new(),
+        Source::from_file("/proc"),
+    );
     let mut advice = 0;
     for advised in advised::list_advised_settings("pg", &rules)
         .iter()
@@ -237,7 +243,7 @@ fn advice_without_a_server_is_accepted_by_every_release() {
 fn advice_names_the_reload_or_restart_that_its_setting_needs() {
     let rules = RuleSet::builtin();
     for of in ["postgres", "mysql", "mariadb"] {
-        let releases = releases(of);
+        let releases = server_releases(of);
         for advised in advised::list_advised_settings(setting_area(of), &rules) {
             if advised.values.is_empty() {
                 continue;
@@ -354,7 +360,7 @@ fn values_unsupported_by_a_release_are_held_back() {
             false,
         ),
     ] {
-        let release = Release::new(of, version);
+        let release = ServerRelease::new(of, version);
         let ruling = check_advice(
             settings::find_by_name(setting).unwrap(),
             &[value],
@@ -409,7 +415,7 @@ const PLACE: &[(&str, &str)] = &[
     ("mysql.commits_per_group", "1"),
 ];
 
-fn facts_with_defaults(release: &Release) -> FactSet {
+fn facts_with_defaults(release: &ServerRelease) -> FactSet {
     let (target, server) = (Subject::target("/db"), Subject::cluster("/db"));
     let (mount, disk) = (Subject::mount("/db"), Subject::device("sda"));
     let mut facts = release.facts.clone();
@@ -436,19 +442,19 @@ fn facts_with_defaults(release: &Release) -> FactSet {
         &target,
         &target::ROLES,
         vec![target::DirectoryRole::Data, log],
-        Source::file("x"),
+        Source::from_file("x"),
     );
     facts.insert_known(
         &target,
         &target::COMMIT_OFF_FOR,
         Vec::new(),
-        Source::file("x"),
+        Source::from_file("x"),
     );
     facts.insert_known(
         &disk,
         &device::TRANSPORT,
         device::Transport::Sata,
-        Source::file("x"),
+        Source::from_file("x"),
     );
     let at = |info: &KeyInfo| match info.scope {
         Scope::Target => target.clone(),
@@ -484,7 +490,7 @@ fn facts_with_defaults(release: &Release) -> FactSet {
             facts.insert_value(
                 &at(info),
                 info,
-                Reading::known(parse_advised_value(info.kind, text), Source::file("x")),
+                Reading::known(parse_advised_value(info.kind, text), Source::from_file("x")),
             );
         }
     }
@@ -495,7 +501,7 @@ fn facts_with_defaults(release: &Release) -> FactSet {
 fn default_settings_of_every_release_raise_no_findings() {
     let rules = RuleSet::builtin();
     for of in ["postgres", "mysql", "mariadb"] {
-        for release in releases(of) {
+        for release in server_releases(of) {
             let facts = facts_with_defaults(&release);
             let about = [Subject::cluster("/db"), Subject::target("/db")];
             let found = evaluate_rules(&about, &rules, &facts, NOW).findings;

@@ -49,7 +49,7 @@ fn recommendation_json(report: &Report) -> Value {
     serde_json::from_str(&document::render_recommendation(report)).unwrap()
 }
 
-fn has_value(action: &str) -> bool {
+fn action_has_value(action: &str) -> bool {
     match action {
         "keep" | "change" | "create" => true,
         "no_advice" | "undecided" | "not_applicable" => false,
@@ -136,7 +136,7 @@ fn every_target_of_every_host_has_every_answer() {
                 let action = answer["action"].as_str().unwrap();
                 assert_eq!(
                     answer["value"].is_null(),
-                    !has_value(action),
+                    !action_has_value(action),
                     "{name} {topic}: {answer}"
                 );
                 assert!(

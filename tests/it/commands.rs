@@ -270,8 +270,8 @@ fn changes_of_mount_options_hold_and_are_undone() {
             };
             if step.advice.setting.name == "mount.options" && !step.keeps_setting() {
                 let words = (
-                    step.advice.change.values().to_vec(),
-                    step.advice.change.removed().to_vec(),
+                    step.advice.change.set_or_added_values().to_vec(),
+                    step.advice.change.removed_options().to_vec(),
                 );
                 changes
                     .entry((fstype, words))

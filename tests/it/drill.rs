@@ -36,7 +36,7 @@ fn run_drill(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn drill_finds_acknowledged_and_misses_damaged_commits() {
+fn drill_reports_damaged_commits_as_lost() {
     for arguments in [&[][..], &["--method", "open_sync", "--segments", "fresh"]] {
         let directory = tempfile::tempdir_in("/var/tmp").unwrap();
         let [data, acks, rest] = ["data", "acks", "rest"].map(|name| directory.path().join(name));

@@ -38,8 +38,8 @@ fn stdout_json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
 }
 
-fn only_complaint(output: &Output) -> String {
-    let said = complaints(output);
+fn only_error_line(output: &Output) -> String {
+    let said = error_lines(output);
     assert!(
         said.len() == 1 && said[0].starts_with("walwise: "),
         "{output:?}"
@@ -47,7 +47,7 @@ fn only_complaint(output: &Output) -> String {
     said[0].clone()
 }
 
-fn complaints(output: &Output) -> Vec<String> {
+fn error_lines(output: &Output) -> Vec<String> {
     let err = stderr(output);
     let said = err
         .lines()
@@ -84,7 +84,7 @@ fn a_signal_ends_a_probe_and_leaves_nothing() {
                 "{output:?}"
             );
             assert!(
-                only_complaint(&output).contains("the scratch files are removed"),
+                only_error_line(&output).contains("the scratch files are removed"),
                 "{output:?}"
             );
             assert_eq!(sorted_file_names(dir.path()), [""; 0], "{arguments:?}");
@@ -161,7 +161,7 @@ fn directory_removed_during_probe_is_reported() {
             );
         } else {
             assert_eq!(output.status.code(), Some(1));
-            assert!(only_complaint(&output).contains("was removed"));
+            assert!(only_error_line(&output).contains("was removed"));
             assert!(output.stdout.is_empty() || stdout_json(&output)["rounds"].is_u64());
         }
     }
@@ -191,7 +191,7 @@ fn directory_removed_during_workload_is_reported() {
         let output = running.wait_for_output();
         assert_eq!(output.status.code(), Some(1), "{workload}: {output:?}");
         assert!(
-            only_complaint(&output).contains("was removed"),
+            only_error_line(&output).contains("was removed"),
             "{workload}: {output:?}"
         );
     }

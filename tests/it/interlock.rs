@@ -126,13 +126,13 @@ fn no_builtin_rule_can_lose_data_but_one() {
             let by_value = match &advice.change {
                 ChangeSpec::Fixed(change) => {
                     assert!(
-                        !value_loses_data(name, change.values())
-                            || advice.setting.can_lose_data(change.values()),
+                        !value_loses_data(name, change.set_or_added_values())
+                            || advice.setting.can_lose_data(change.set_or_added_values()),
                         "{}: the asymmetry of settings does not know that {name} {} loses data",
                         rule.id,
                         change.describe()
                     );
-                    value_loses_data(name, change.values())
+                    value_loses_data(name, change.set_or_added_values())
                 }
                 // crates/judge/src/compat/tests checks that the features left out at mkfs never
                 // include the journal.
@@ -289,7 +289,10 @@ fn advice_losing_data(report: &Report) -> Vec<String> {
             .map(|s| (s, "step"))
             .chain(plan.options.iter().map(|o| (o, "option")))
         {
-            if value_loses_data(step.advice.setting.name, step.advice.change.values()) {
+            if value_loses_data(
+                step.advice.setting.name,
+                step.advice.change.set_or_added_values(),
+            ) {
                 found.push(format!(
                     "{part} {} by {}",
                     step.advice.change.describe(),
@@ -304,7 +307,7 @@ fn advice_losing_data(report: &Report) -> Vec<String> {
 fn count_advice_losing_data(findings: &[Finding]) -> usize {
     let advice = findings.iter().flat_map(|finding| &finding.advice);
     advice
-        .filter(|advice| value_loses_data(advice.setting.name, advice.change.values()))
+        .filter(|advice| value_loses_data(advice.setting.name, advice.change.set_or_added_values()))
         .count()
 }
 
@@ -370,7 +373,7 @@ fn assumed_facts_and_other_hosts_never_unlock_nobarrier() {
 fn no_pair_of_deviations_unlocks_nobarrier() {
     let rules = RuleSet::builtin();
     let can_lose = |change: &ChangeSpec, setting: &str| match change {
-        ChangeSpec::Fixed(change) => value_loses_data(setting, change.values()),
+        ChangeSpec::Fixed(change) => value_loses_data(setting, change.set_or_added_values()),
         _ => false,
     };
     let losing: Vec<_> = rules

@@ -40,11 +40,11 @@ fn hung_mounts_time_out_and_are_noted() {
     );
     assert!(host.stat(other.path()).unwrap().is_dir());
     assert!(host.list_directory(dir.path().parent().unwrap()).is_ok());
-    assert_eq!(host.fact_notes().len(), 2, "{:?}", host.fact_notes());
+    assert_eq!(host.run_notes().len(), 2, "{:?}", host.run_notes());
     assert!(
-        host.fact_notes()[0].contains(dir.path().to_str().unwrap()),
+        host.run_notes()[0].contains(dir.path().to_str().unwrap()),
         "{:?}",
-        host.fact_notes()
+        host.run_notes()
     );
     // Dropping the host must not wait for a stuck child; otherwise this call never returns.
     drop(host);
@@ -173,7 +173,7 @@ fn a_capture_replays_what_the_machine_said() {
             .collect::<Vec<_>>(),
         said
     );
-    assert_eq!(replay.fact_notes(), Vec::<String>::new());
+    assert_eq!(replay.run_notes(), Vec::<String>::new());
 }
 
 fn rule_outcomes(capture: &str) -> Vec<(String, String)> {

@@ -52,7 +52,7 @@ impl ServerWithWalMount {
         self.cluster.sql("SELECT pg_switch_wal()");
     }
 
-    fn read_reports(&self) -> ServerReports {
+    fn collect_reports(&self) -> ServerReports {
         ServerReports::from_check(&self.cluster.data)
     }
 
@@ -161,10 +161,10 @@ fn a_slot_without_a_consumer_is_named_until_it_is_read() {
     server
         .cluster
         .sql("SELECT pg_create_physical_replication_slot('fresh')");
-    let report = server.read_reports();
+    let report = server.collect_reports();
     assert_eq!(report.applying_rules(), [""; 0], "a fresh standby");
     server.write_wal(8);
-    let report = server.read_reports();
+    let report = server.collect_reports();
     assert_eq!(
         report.applying_rules(),
         [""; 0],
@@ -173,7 +173,7 @@ fn a_slot_without_a_consumer_is_named_until_it_is_read() {
 
     server.write_wal(112);
     server.cluster.sql("CHECKPOINT");
-    let report = server.read_reports();
+    let report = server.collect_reports();
     assert_eq!(report.first_fix(), ("pg.slot-keeps-wal", "warning"));
     assert_eq!(report.applying_rules(), ["pg.slot-keeps-wal"]);
     assert!(
@@ -188,11 +188,11 @@ fn a_slot_without_a_consumer_is_named_until_it_is_read() {
     );
 
     let consumer = server.start_wal_receiver("consumer", &["--slot", "berlin"]);
-    let report = server.read_reports();
+    let report = server.collect_reports();
     assert_eq!(report.applying_rules(), [""; 0], "a large slot that moves");
     kill_and_wait(consumer);
     server.cluster.stop();
-    let report = server.read_reports();
+    let report = server.collect_reports();
     assert_eq!(report.applying_rules(), [""; 0]);
     assert!(
         report.log_usage().ends_with(" used"),
@@ -225,7 +225,7 @@ fn an_archiver_that_fails_is_named_until_it_succeeds() {
             == "t"
     });
     assert_eq!(
-        server.read_reports().applying_rules(),
+        server.collect_reports().applying_rules(),
         [""; 0],
         "it succeeds"
     );
@@ -241,7 +241,7 @@ fn an_archiver_that_fails_is_named_until_it_succeeds() {
             .trim()
             == "t"
     });
-    let report = server.read_reports();
+    let report = server.collect_reports();
     assert_eq!(report.first_fix(), ("pg.archiver-fails", "warning"));
     assert_eq!(report.applying_rules(), ["pg.archiver-fails"]);
     assert!(
@@ -261,7 +261,7 @@ fn an_archiver_that_fails_is_named_until_it_succeeds() {
             == "t"
     });
     assert_eq!(
-        server.read_reports().applying_rules(),
+        server.collect_reports().applying_rules(),
         [""; 0],
         "it succeeds again"
     );
@@ -278,10 +278,10 @@ fn causes_that_keep_no_wal_raise_no_findings() {
     for _ in 0..2 {
         server.write_wal(1);
     }
-    let report = server.read_reports();
+    let report = server.collect_reports();
     assert_eq!(report.applying_rules(), [""; 0], "a backlog of two");
     kill_and_wait(standby);
-    let report = server.read_reports();
+    let report = server.collect_reports();
     assert_eq!(
         report.applying_rules(),
         [""; 0],
@@ -295,7 +295,7 @@ fn causes_that_keep_no_wal_raise_no_findings() {
         .cluster
         .append_to_file("postgresql.conf", "archive_mode = off\n");
     server.cluster.start();
-    let report = server.read_reports();
+    let report = server.collect_reports();
     assert_eq!(
         report.applying_rules(),
         [""; 0],
@@ -311,7 +311,7 @@ fn standby_reports_wal_usage_without_findings() {
     server.cluster.append_to_file("standby.signal", "");
     server.cluster.start();
     assert_eq!(server.cluster.sql("SELECT pg_is_in_recovery()").trim(), "t");
-    let report = server.read_reports();
+    let report = server.collect_reports();
     assert_eq!(
         report.applying_rules(),
         [""; 0],
@@ -329,7 +329,7 @@ fn standby_reports_wal_usage_without_findings() {
 #[ignore = "needs root and PostgreSQL 15"]
 fn max_wal_size_above_the_volume_gets_a_fitting_value() {
     let server = ServerWithWalMount::start("max_wal_size = 4GB\n");
-    let report = server.read_reports();
+    let report = server.collect_reports();
     assert_eq!(
         report.first_fix(),
         ("pg.wal-limit-exceeds-volume", "critical")
@@ -346,7 +346,7 @@ fn max_wal_size_above_the_volume_gets_a_fitting_value() {
     wait_for("the reload", || {
         server.cluster.sql("SHOW max_wal_size").trim() == fits
     });
-    assert_eq!(server.read_reports().applying_rules(), [""; 0]);
+    assert_eq!(server.collect_reports().applying_rules(), [""; 0]);
 }
 
 #[test]
@@ -360,7 +360,7 @@ fn commits_that_wait_for_an_absent_standby_are_critical() {
     server.cluster.sql("SELECT pg_reload_conf()");
     server.cluster.sql("CREATE TABLE t (x int)");
     assert_eq!(
-        server.read_reports().applying_rules(),
+        server.collect_reports().applying_rules(),
         [""; 0],
         "the standby is connected"
     );
@@ -377,7 +377,7 @@ fn commits_that_wait_for_an_absent_standby_are_critical() {
             .trim()
             == "1"
     });
-    let report = server.read_reports();
+    let report = server.collect_reports();
     assert_eq!(
         report.first_fix(),
         ("pg.commits-wait-for-standby", "critical")
@@ -388,7 +388,7 @@ fn commits_that_wait_for_an_absent_standby_are_critical() {
     let standby = server.start_wal_receiver("bonn", &["--synchronous"]);
     let mut waits = waits;
     assert!(waits.wait_in_time().success(), "the commit returns");
-    assert_eq!(server.read_reports().applying_rules(), [""; 0]);
+    assert_eq!(server.collect_reports().applying_rules(), [""; 0]);
     kill_and_wait(standby);
 }
 
@@ -416,7 +416,7 @@ fn wal_usage_is_read_from_files_without_connection() {
         ]);
         !psql.output_in_time().status.success()
     });
-    let report = server.read_reports();
+    let report = server.collect_reports();
     assert!(report.log_usage().ends_with(" used"));
     assert_eq!(report.applying_rules(), [""; 0], "unknown is not a finding");
     sleepers.into_iter().for_each(kill_and_wait);

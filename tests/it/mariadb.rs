@@ -31,7 +31,7 @@ fn global_variables(server: &Mariadb) -> BTreeMap<String, String> {
     shown.lines().filter_map(pair).collect()
 }
 
-fn plan_step_for<'r>(report: &'r Value, setting: &str) -> &'r Value {
+fn plan_step_advice<'r>(report: &'r Value, setting: &str) -> &'r Value {
     let mut steps = report["plans"]
         .as_array()
         .unwrap()
@@ -78,7 +78,7 @@ fn printed_commands_apply_verify_and_undo_settings() {
     );
 
     let before = global_variables(&server);
-    let advice = plan_step_for(&report, "mysql.sync_binlog");
+    let advice = plan_step_advice(&report, "mysql.sync_binlog");
     assert_eq!(advice["interrupts"], "none", "{advice}");
     let [apply, verify, undo] =
         ["apply", "verify", "undo"].map(|word| step_commands(advice, word, &printed));
@@ -95,7 +95,7 @@ fn printed_commands_apply_verify_and_undo_settings() {
     assert_eq!(run_in_shell(&verify).lines().last(), Some("0"));
     assert_eq!(global_variables(&server), before);
 
-    let advice = plan_step_for(&report, "mysql.innodb_flush_method");
+    let advice = plan_step_advice(&report, "mysql.innodb_flush_method");
     assert_eq!(advice["interrupts"], "restart", "{advice}");
     let verify = step_commands(advice, "verify", &printed);
     let conf = walwise()
@@ -121,7 +121,7 @@ fn printed_commands_apply_verify_and_undo_settings() {
         Some("nosync"),
         "nothing is changed before the restart"
     );
-    server.restart_at_once();
+    server.restart_without_ctime_gap();
     assert_eq!(run_in_shell(&verify).lines().last(), Some("O_DIRECT"));
     let after = global_variables(&server);
     assert_eq!(
@@ -172,7 +172,7 @@ fn mariadb_probe_measures_redo_and_binary_log() {
     let place = tempfile::tempdir().unwrap();
     let mut server = start_relaxed_server(place.path());
     server.write_option_file("conf.d/storage.cnf", "[mysqld]\nlog-bin = bin\n");
-    server.restart_at_once();
+    server.restart_without_ctime_gap();
     let data = server.data.to_str().unwrap().to_owned();
     for buffering in ["OFF", "ON"] {
         server

@@ -417,7 +417,7 @@ fn assumption_option(to: &str) -> &'static str {
     }
 }
 
-fn table_word(answer: &str) -> &'static str {
+fn answer_in_table_notation(answer: &str) -> &'static str {
     match answer {
         "works" => "works",
         "works-and-loses" => "loses",
@@ -463,7 +463,7 @@ fn upgrade_answers_match_expected_migrations() {
             let (expected, words) = truth
                 .get(name)
                 .map_or(("works", ""), |truth| truth.split_once(": ").unwrap());
-            if table_word(answer) != expected || !why.contains(words) {
+            if answer_in_table_notation(answer) != expected || !why.contains(words) {
                 wrong.push(format!(
                     "{place}: {name} {expected} {words}, and walwise says {answer}: {why}"
                 ));

@@ -195,7 +195,7 @@ fn required_value(cond: &Condition, fact: &str) -> Option<Value> {
     }
 }
 
-fn versions_around_steps(of: &str) -> Vec<Version> {
+fn versions_around_boundaries(of: &str) -> Vec<Version> {
     let below = |text: &str| {
         let mut numbers: Vec<u64> = Version::parse(text)?
             .numeric_part()
@@ -225,7 +225,7 @@ fn versions_around_steps(of: &str) -> Vec<Version> {
 
 fn tested_kernels() -> Vec<(Version, &'static str)> {
     let oldest = Version::parse("3.10").unwrap();
-    let mainline = versions_around_steps("kernel")
+    let mainline = versions_around_boundaries("kernel")
         .into_iter()
         .filter(|version| *version >= oldest);
     let shipped = DISTRIBUTIONS.iter().map(|(release, vendor, backports)| {
@@ -245,14 +245,14 @@ fn tested_kernels() -> Vec<(Version, &'static str)> {
 const LOADED: [&str; 1] = ["zfs"];
 
 #[derive(Clone, Default)]
-struct KnownFacts {
+struct FactCombination {
     known: BTreeMap<&'static str, String>,
     facts: FactSet,
     kernel: Option<(Version, &'static str)>,
     fs: &'static str,
 }
 
-impl KnownFacts {
+impl FactCombination {
     fn new() -> Self {
         let mut case = Self::default();
         let links = [
@@ -276,7 +276,7 @@ impl KnownFacts {
             &subject_of_scope(Scope::Target),
             &catalog::trial::BEST,
             both,
-            Source::file("x"),
+            Source::from_file("x"),
         );
         case
     }
@@ -288,7 +288,7 @@ impl KnownFacts {
         case.facts.insert_value(
             &subject_of_scope(info.scope),
             info,
-            Reading::known(value, Source::file("x")),
+            Reading::known(value, Source::from_file("x")),
         );
         case
     }
@@ -326,7 +326,7 @@ impl KnownFacts {
     }
 
     fn with_each_tool_version(&self, tool: &'static str) -> Vec<Self> {
-        versions_around_steps(tool)
+        versions_around_boundaries(tool)
             .into_iter()
             .map(|version| self.with(tool, Value::Version(version)))
             .collect()
@@ -399,18 +399,19 @@ impl KnownFacts {
     }
 }
 
-fn fact_combinations(setting: &str) -> Vec<KnownFacts> {
-    let all = |cases: Vec<KnownFacts>, more: &dyn Fn(&KnownFacts) -> Vec<KnownFacts>| {
+fn fact_combinations(setting: &str) -> Vec<FactCombination> {
+    let all = |cases: Vec<FactCombination>,
+               more: &dyn Fn(&FactCombination) -> Vec<FactCombination>| {
         cases.iter().flat_map(more).collect()
     };
-    let start = vec![KnownFacts::new()];
+    let start = vec![FactCombination::new()];
     match setting {
         "mount.options" | "boot.options" => all(
-            all(start, &KnownFacts::with_each_kernel),
-            &KnownFacts::with_each_file_system,
+            all(start, &FactCombination::with_each_kernel),
+            &FactCombination::with_each_file_system,
         ),
         "filesystem" | "mkfs.features" | "ext4.fast_commit" => {
-            let kernels: Vec<KnownFacts> = all(start, &KnownFacts::with_each_kernel);
+            let kernels: Vec<FactCombination> = all(start, &FactCombination::with_each_kernel);
             let tools = [
                 "e2fsprogs.version",
                 "xfsprogs.version",
@@ -421,7 +422,7 @@ fn fact_combinations(setting: &str) -> Vec<KnownFacts> {
                 .flat_map(|tool| all(kernels.clone(), &|case| case.with_each_tool_version(tool)))
                 .collect()
         }
-        "block.scheduler" => all(start, &KnownFacts::with_each_kernel),
+        "block.scheduler" => all(start, &FactCombination::with_each_kernel),
         _ => start,
     }
 }
@@ -430,8 +431,8 @@ fn fact_combinations(setting: &str) -> Vec<KnownFacts> {
 /// be any text, also an unknown word.
 fn advised_values(spec: &AdviceSpec) -> Vec<Vec<String>> {
     match &spec.change {
-        ChangeSpec::Fixed(change) if change.values().is_empty() => Vec::new(),
-        ChangeSpec::Fixed(change) => vec![change.values().to_vec()],
+        ChangeSpec::Fixed(change) if change.set_or_added_values().is_empty() => Vec::new(),
+        ChangeSpec::Fixed(change) => vec![change.set_or_added_values().to_vec()],
         ChangeSpec::SetFrom(fact) | ChangeSpec::AddFrom(fact) => match fact.kind {
             ValueKind::Choice(words) => words.iter().map(|word| vec![(*word).to_owned()]).collect(),
             _ => vec![vec!["unheard-of".to_owned()]],
@@ -467,7 +468,7 @@ fn related_advice(rule: &Rule) -> (Option<String>, Vec<String>) {
             .iter()
             .filter(move |spec| spec.setting.name == setting);
         of.filter_map(|spec| match &spec.change {
-            ChangeSpec::Fixed(change) => Some(change.values().to_vec()),
+            ChangeSpec::Fixed(change) => Some(change.set_or_added_values().to_vec()),
             _ => None,
         })
     };
@@ -481,7 +482,7 @@ fn check_with_guard(
     setting: &str,
     values: &[String],
     beside: &RelatedAdvice<'_>,
-    case: &KnownFacts,
+    case: &FactCombination,
 ) -> Result<(), String> {
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
     let setting = settings::find_by_name(setting).unwrap();
@@ -497,7 +498,7 @@ fn check_with_guard(
 #[test]
 fn guard_passes_exactly_what_each_version_accepts() {
     let rules = RuleSet::builtin();
-    let mut cache: BTreeMap<String, Vec<KnownFacts>> = BTreeMap::new();
+    let mut cache: BTreeMap<String, Vec<FactCombination>> = BTreeMap::new();
     let (mut wrong, mut never, mut seen) = (Vec::new(), Vec::new(), 0);
     for rule in rules.rules() {
         let (filesystem, features) = related_advice(rule);
@@ -513,7 +514,7 @@ fn guard_passes_exactly_what_each_version_accepts() {
             let bare = rule_for_advice(rule, spec);
             let cloud = required_value(&bare.when, catalog::device::CLOUD.name());
             let with_cloud = |case| match &cloud {
-                Some(service) => Cow::Owned(KnownFacts::with(
+                Some(service) => Cow::Owned(FactCombination::with(
                     case,
                     catalog::device::CLOUD.name(),
                     service.clone(),
@@ -524,7 +525,7 @@ fn guard_passes_exactly_what_each_version_accepts() {
             collect_tested_facts(&bare.when, &mut asked);
             // Cases with equal tested facts are evaluated once.
             let mut allowed: BTreeMap<Vec<String>, bool> = BTreeMap::new();
-            let mut open: Vec<Cow<'_, KnownFacts>> = open.iter().map(with_cloud).collect();
+            let mut open: Vec<Cow<'_, FactCombination>> = open.iter().map(with_cloud).collect();
             open.retain(|case| {
                 let known = asked
                     .iter()
@@ -575,7 +576,7 @@ fn guard_passes_exactly_what_each_version_accepts() {
 #[test]
 fn settings_unchecked_by_the_guard_are_listed() {
     let rules = RuleSet::builtin();
-    let nothing_known = KnownFacts::new();
+    let nothing_known = FactCombination::new();
     let nothing_beside = RelatedAdvice::default();
     let passes = |spec: &&AdviceSpec| {
         let unasked = |values| {

@@ -55,7 +55,7 @@ fn nobarrier_report(path: &str, source: &str, point: &str, options: &[&str]) -> 
         Subject::mount(&name),
         Subject::boot(&name),
     );
-    let seen = || Source::file_line(path, 3);
+    let seen = || Source::from_file_line(path, 3);
     let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     let mut facts = FactSet::default();
     facts.add_subject(&place);
@@ -238,7 +238,7 @@ fn pasted_fstab_line_mounts_with_the_advised_options() {
 fn scheduler_report(name: &str, file: &str, value: &str) -> Report {
     let mut report = nobarrier_report("/etc/fstab", "/dev/null", "/srv", &["nobarrier"]);
     let disk = Subject::device(name);
-    let source = Source::file(format!("/sys/class/block/{name}/{file}"));
+    let source = Source::from_file(format!("/sys/class/block/{name}/{file}"));
     report
         .facts
         .insert_known(&disk, &device::UNIT, value.to_owned(), source);

@@ -123,7 +123,7 @@ impl ShellSandbox {
         Self { dir, base }
     }
 
-    fn run_and_detect_trace(&self, script: &str) -> Option<String> {
+    fn run_and_detect_injection(&self, script: &str) -> Option<String> {
         let file = self.base.path().join("script");
         fs::write(&file, script).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
@@ -157,7 +157,7 @@ fn report_of_mount_named(name: &str, rules: &RuleSet) -> Report {
         Subject::mount(path("")),
         Subject::boot(path("")),
     );
-    let seen = || Source::file_line("/etc/fstab", 3);
+    let seen = || Source::from_file_line("/etc/fstab", 3);
     let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     let disk = Subject::device(display_safe(name.as_bytes()));
     let mut facts = FactSet::default();
@@ -375,12 +375,12 @@ fn printed_commands_execute_no_hostile_names() {
         // others.
         let eval = |command: &String| format!("(eval '{}')\n", command.replace('\'', "'\\''"));
         if sandbox
-            .run_and_detect_trace(&found.iter().map(eval).collect::<String>())
+            .run_and_detect_injection(&found.iter().map(eval).collect::<String>())
             .is_some()
         {
             let guilty: Vec<String> = found
                 .iter()
-                .filter_map(|one| sandbox.run_and_detect_trace(one))
+                .filter_map(|one| sandbox.run_and_detect_injection(one))
                 .collect();
             panic!("{name:?} left a trace: {guilty:#?}");
         }
@@ -397,7 +397,7 @@ fn sandbox_detects_unquoted_names() {
     {
         let line = format!("walwise check /mnt/{name} --format fstab");
         assert!(
-            sandbox.run_and_detect_trace(&line).is_some(),
+            sandbox.run_and_detect_injection(&line).is_some(),
             "{name} leaves no trace"
         );
         let found = possible_commands(Format::Fstab, &format!("#   {line}\n"));

@@ -121,7 +121,8 @@ fn step_without_finding(report: &Report, target: &TargetSummary, step: &Step) ->
         // The plan keeps a value only if some finding advises a value for this setting.
         Change::Keep => !advice.is_empty(),
         change => {
-            every(change.values(), Change::values) && every(change.removed(), Change::removed)
+            every(change.set_or_added_values(), Change::set_or_added_values)
+                && every(change.removed_options(), Change::removed_options)
         }
     };
     // The plan merges the commands of mount options from all advice, and describes a step by hand
@@ -171,7 +172,7 @@ fn plans_of_recorded_hosts_are_consistent() {
 }
 
 fn target_facts(blank: bool) -> FactSet {
-    let seen = || Source::system_call("test");
+    let seen = || Source::from_system_call("test");
     let (place, fs, disk) = (
         Subject::target("/srv/a"),
         Subject::mount("/srv"),
@@ -255,7 +256,10 @@ fn arbitrary_finding(blank: bool) -> impl Strategy<Value = Finding> {
                     (settings::ValueShape::Options, _) => Change::Remove(words.clone()),
                 };
                 let current = if so {
-                    Reading::known(Value::Text(words[0].clone()), Source::system_call("test"))
+                    Reading::known(
+                        Value::Text(words[0].clone()),
+                        Source::from_system_call("test"),
+                    )
                 } else {
                     Reading::not_collected()
                 };

@@ -62,8 +62,8 @@ impl Host for AnswerLoggingHost {
         answer
     }
 
-    fn fact_notes(&self) -> Vec<String> {
-        self.live.fact_notes()
+    fn run_notes(&self) -> Vec<String> {
+        self.live.run_notes()
     }
 }
 

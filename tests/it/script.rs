@@ -21,7 +21,7 @@ use crate::support::{reports, run, stderr};
 
 pub fn script_for(disk: &LoopDevice, fstype: &str, mkfs: &[&str], mount: &str) -> String {
     let (block, place) = (Subject::device(disk.name()), Subject::target(&disk.device));
-    let seen = || Source::system_call("test");
+    let seen = || Source::from_system_call("test");
     let size = run("blockdev", &["--getsize64", &disk.device])
         .trim()
         .parse()
@@ -110,7 +110,7 @@ fn assert_disk_blank(disk: &LoopDevice) {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn it_does_nothing_before_it_is_edited() {
+fn unedited_script_does_nothing() {
     let disk = LoopDevice::new(64);
     let script = script_for(&disk, "ext4", &["-m 1"], "noatime");
     let read_only = script.replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes");

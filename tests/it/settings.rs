@@ -135,7 +135,7 @@ fn read_pg_settings(cluster: &Cluster) -> BTreeMap<String, PgSetting> {
         .collect()
 }
 
-fn changed_by_of_context(context: &str) -> SettingChangeAction {
+fn change_action_for_context(context: &str) -> SettingChangeAction {
     match context {
         "user" | "superuser" => SettingChangeAction::Session,
         "sighup" => SettingChangeAction::Reload,
@@ -177,7 +177,7 @@ fn settings_table_matches_installed_postgres() {
             wrong.push(format!("{name} is not there"));
             continue;
         };
-        if changed_by_of_context(&row.context) != *says {
+        if change_action_for_context(&row.context) != *says {
             wrong.push(format!("{name} is {}, not {says:?}", row.context));
         }
         let is_default = row.setting == row.boot || *default == Some(row.boot.as_str());

@@ -19,19 +19,19 @@ const TRAPS: usize = 72;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct TrapTable {
-    trap: Vec<Trap>,
+struct AdvicePitfallTable {
+    trap: Vec<AdvicePitfall>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Trap {
+struct AdvicePitfall {
     number: usize,
     naive: String,
     right: String,
     not_applicable: Option<String>,
     #[serde(default)]
-    case: Vec<TrapCase>,
+    case: Vec<AdvicePitfallCase>,
     #[serde(default)]
     row: Vec<MountOptionRow>,
     #[serde(default)]
@@ -42,7 +42,7 @@ type FactWords = std::collections::BTreeMap<String, String>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct TrapCase {
+struct AdvicePitfallCase {
     #[serde(default)]
     on: Option<String>,
     #[serde(default)]
@@ -78,13 +78,13 @@ struct MountOptionRow {
     is: String,
 }
 
-fn traps() -> Vec<Trap> {
-    toml::from_str::<TrapTable>(TEXT)
+fn read_advice_pitfalls() -> Vec<AdvicePitfall> {
+    toml::from_str::<AdvicePitfallTable>(TEXT)
         .unwrap_or_else(|error| panic!("{error}"))
         .trap
 }
 
-impl TrapCase {
+impl AdvicePitfallCase {
     fn report(&self) -> Report {
         let mut machine = match self.on.as_deref() {
             None | Some("plain") => TestHost::plain(),
@@ -204,7 +204,7 @@ impl TrapCase {
 fn advised_settings(advice: &Advice) -> Vec<String> {
     advice
         .change
-        .values()
+        .set_or_added_values()
         .iter()
         .map(|value| format!("{}: {value}", advice.setting))
         .collect()
@@ -241,7 +241,7 @@ impl MountOptionRow {
 #[test]
 fn outdated_advice_is_not_given() {
     let mut problems = Vec::new();
-    for trap in traps() {
+    for trap in read_advice_pitfalls() {
         let number = trap.number;
         for (index, case) in trap.case.iter().enumerate() {
             let said = case.case_deviations().into_iter();
@@ -264,7 +264,7 @@ fn outdated_advice_is_not_given() {
 
 #[test]
 fn every_trap_is_tested_or_explained() {
-    let traps = traps();
+    let traps = read_advice_pitfalls();
     let numbers: Vec<usize> = traps.iter().map(|trap| trap.number).collect();
     assert_eq!(numbers, (1..=TRAPS).collect::<Vec<_>>());
     for trap in &traps {
@@ -295,7 +295,7 @@ fn every_trap_is_tested_or_explained() {
 
 #[test]
 fn the_tests_that_are_named_exist() {
-    for trap in traps() {
+    for trap in read_advice_pitfalls() {
         for test in &trap.tests {
             let (file, name) = test.split_once(": ").expect("file: test");
             let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);

@@ -448,7 +448,7 @@ fn start_trial_on_terminal(own: &Path, record: &Path) -> Pty {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn real_trials_have_a_screen_and_q_ends_them_with_what_holds() {
+fn real_trials_have_a_screen_and_q_reports_result_so_far() {
     let disk = mount_roomy_ext4();
     let (own, kept) = (
         disk.create_subdirectory("own"),

@@ -127,7 +127,7 @@ fn string_field<'v>(item: &'v Value, key: &str) -> &'v str {
 }
 
 #[test]
-fn every_mistake_is_named_once_and_nothing_else() {
+fn every_fstab_mistake_is_reported_exactly_once() {
     let dir = tempfile::tempdir().unwrap();
     let host = host_with_fstab(dir.path(), LINES);
     let (code, items) = upgrade_items(&["--kernel", "6.17", "--host", &host]);
@@ -456,7 +456,7 @@ fn options_reported_as_refused_fail_to_mount() {
 }
 
 #[test]
-fn with_a_baseline_from_before_every_mistake_is_named_once() {
+fn fstab_mistakes_are_reported_once_despite_baseline() {
     let dir = tempfile::tempdir().unwrap();
     let host = host_with_fstab(dir.path(), LINES);
     let check = |arguments: &[&str]| {

@@ -16,7 +16,7 @@ fn repository_path(path: &str) -> String {
     format!("{ROOT}/{path}")
 }
 
-fn host_with_one_warning() -> String {
+fn path_of_host_with_one_warning() -> String {
     repository_path("tests/hosts/el9-ext4.host")
 }
 
@@ -28,13 +28,13 @@ fn exit_code(output: &Output) -> i32 {
     output.status.code().expect("walwise ended by itself")
 }
 
-fn check_calm_host(more: &[&str]) -> (i32, Value, String) {
+fn check_host_with_one_warning(more: &[&str]) -> (i32, Value, String) {
     let output = run_in_repository(
         &[
             &[
                 "check",
                 "--host",
-                &host_with_one_warning(),
+                &path_of_host_with_one_warning(),
                 "-v",
                 "--format",
                 "json",
@@ -85,7 +85,7 @@ fn has_warning_with(report: &Value, words: &str) -> bool {
 }
 
 #[test]
-fn a_users_table_lets_no_secret_out() {
+fn user_server_table_exposes_no_secret() {
     let (data, rules) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let data = data.path().canonicalize().unwrap();
     // Root's files are read as user nobody.
@@ -142,16 +142,16 @@ fn ten_mistakes_of_a_users_file_are_told_at_once() {
 
 #[test]
 fn rule_file_with_mistakes_disables_nothing_else() {
-    let (plain_code, plain, silent) = check_calm_host(&[]);
+    let (plain_code, plain, silent) = check_host_with_one_warning(&[]);
     assert_eq!((plain_code, silent.as_str()), (0, ""));
     let dir = create_rules_directory(&["site.toml", "good.toml"]);
-    let (with_code, with, complaint) = check_calm_host(&["--rules", dir.path().to_str().unwrap()]);
+    let (with_code, with, complaint) =
+        check_host_with_one_warning(&["--rules", dir.path().to_str().unwrap()]);
     // While rules are missing, a run without findings does not exit with 0.
     assert_eq!(with_code, 2);
     assert_eq!(complaint.lines().count(), 1, "{complaint}");
     assert!(
-        complaint.contains("site.toml has 10 errors (lines ")
-            && complaint.contains("rules check"),
+        complaint.contains("site.toml has 10 errors (lines ") && complaint.contains("rules check"),
         "{complaint}"
     );
     let off = ["verdict.guest", "mount.noatime"];
@@ -183,7 +183,7 @@ fn rule_file_with_mistakes_disables_nothing_else() {
         "check",
         "-v",
         "--host",
-        &host_with_one_warning(),
+        &path_of_host_with_one_warning(),
         "--rules",
         dir.path().to_str().unwrap(),
     ]);
@@ -198,7 +198,7 @@ fn rule_file_with_mistakes_disables_nothing_else() {
 fn changes_by_user_rules_are_reported_everywhere() {
     let dir = create_rules_directory(&["good.toml"]);
     let rules = dir.path().to_str().unwrap();
-    let (_, report, _) = check_calm_host(&["--rules", rules]);
+    let (_, report, _) = check_host_with_one_warning(&["--rules", rules]);
     assert!(has_warning_with(
         &report,
         "rule mount.noatime is switched off: our backup goes by access times"
@@ -248,7 +248,7 @@ fn changes_by_user_rules_are_reported_everywhere() {
         "explain",
         "verdict.guest",
         "--host",
-        &host_with_one_warning(),
+        &path_of_host_with_one_warning(),
         "--rules",
         rules,
     ]));
@@ -312,19 +312,19 @@ fn pack_fingerprint_equals_sha256sum() {
     let sums =
         "cd \"$1\" && find rules -name '*.toml' | LC_ALL=C sort | xargs sha256sum | sha256sum";
     let expected = run("sh", &["-c", sums, "sh", ROOT]);
-    let (_, report, _) = check_calm_host(&[]);
+    let (_, report, _) = check_host_with_one_warning(&[]);
     let expected = expected.split_whitespace().next().unwrap();
     assert_eq!(report["pack"]["sha256"], expected);
     assert_eq!(report["pack"]["shipped_sha256"], expected);
     let short = &expected[..12];
     for arguments in [
-        &["check", "-v", "--host", &host_with_one_warning()][..],
+        &["check", "-v", "--host", &path_of_host_with_one_warning()][..],
         &["rules", "list"],
         &[
             "explain",
             "verdict.unproven",
             "--host",
-            &host_with_one_warning(),
+            &path_of_host_with_one_warning(),
         ],
     ] {
         let output = stdout(&run_in_repository(arguments));
@@ -351,7 +351,7 @@ fn check_with_rules_d(done: &str) -> (i32, Value) {
         ])
         .args([
             crate::support::programs::program_path(),
-            &host_with_one_warning(),
+            &path_of_host_with_one_warning(),
         ])
         .output_in_time();
     let report = serde_json::from_slice(&output.stdout)
@@ -363,7 +363,7 @@ fn check_with_rules_d(done: &str) -> (i32, Value) {
 #[ignore = "needs root: an /etc of its own"]
 fn etc_rules_apply_only_if_writable_by_root_alone() {
     let in_force = |report: &Value| evaluated_rules(report).contains(&"site.ext4");
-    let (_, plain, _) = check_calm_host(&[]);
+    let (_, plain, _) = check_host_with_one_warning(&[]);
     let (fine, report) = check_with_rules_d("true");
     assert!(in_force(&report) && fine == 0, "{:?}", warnings(&report));
     assert_eq!(

@@ -32,7 +32,7 @@ fn disk_with_file_system(fs: &str) -> LoopDevice {
     disk
 }
 
-fn check_options_of(fs: &str) {
+fn check_mount_options_of(fs: &str) {
     let kernel = running_kernel();
     let (mut mounted, mut refused, mut wrong) = (0, 0, Vec::new());
     // Some options change a file system permanently, so accepted and refused options use different
@@ -85,19 +85,19 @@ fn check_options_of(fs: &str) {
 #[test]
 #[ignore = "needs root: mounts loop devices"]
 fn ext4_takes_and_refuses_what_the_table_says() {
-    check_options_of("ext4");
+    check_mount_options_of("ext4");
 }
 
 #[test]
 #[ignore = "needs root: mounts loop devices"]
 fn xfs_takes_and_refuses_what_the_table_says() {
-    check_options_of("xfs");
+    check_mount_options_of("xfs");
 }
 
 #[test]
 #[ignore = "needs root: mounts loop devices"]
 fn btrfs_takes_and_refuses_what_the_table_says() {
-    check_options_of("btrfs");
+    check_mount_options_of("btrfs");
 }
 
 const FAMILIES: [&str; 3] = ["ext4", "xfs", "btrfs"];
@@ -126,7 +126,7 @@ fn option_effect(fs: &str, example: &MountOptionExample) -> (String, Effect) {
 fn options_without_effect_leave_options_in_force_unchanged() {
     for fs in FAMILIES {
         let disk = disk_with_file_system(fs);
-        let without = sorted_and_deduplicated(disk.options_in_force_with("").unwrap());
+        let without = sorted_and_deduplicated(disk.mount_and_read_options("").unwrap());
         let (mut wrong, mut tried) = (Vec::new(), 0);
         for (line, effect) in mount_option_examples(fs)
             .iter()
@@ -136,7 +136,7 @@ fn options_without_effect_leave_options_in_force_unchanged() {
                 continue;
             }
             tried += 1;
-            let with = sorted_and_deduplicated(disk.options_in_force_with(&line).unwrap());
+            let with = sorted_and_deduplicated(disk.mount_and_read_options(&line).unwrap());
             // Some kernels print options that they ignore, so a printed option without effect is no
             // difference.
             let printed = |word: &&String| effect == Effect::NoEffect && **word == line;
@@ -158,7 +158,7 @@ fn options_without_effect_leave_options_in_force_unchanged() {
     }
 }
 
-fn option_lines(fs: &str) -> Vec<String> {
+fn lab_mount_option_lines(fs: &str) -> Vec<String> {
     let file = format!(
         "{}/tests/lab/guest/option-lines",
         env!("CARGO_MANIFEST_DIR")
@@ -174,7 +174,11 @@ fn option_lines(fs: &str) -> Vec<String> {
 fn lab_option_lines_are_decided_for_every_kernel() {
     let all: Vec<(&str, String)> = FAMILIES
         .into_iter()
-        .flat_map(|fs| option_lines(fs).into_iter().map(move |line| (fs, line)))
+        .flat_map(|fs| {
+            lab_mount_option_lines(fs)
+                .into_iter()
+                .map(move |line| (fs, line))
+        })
         .collect();
     assert!(all.len() >= 300, "{}", all.len());
     let mut undecided = Vec::new();
@@ -203,13 +207,13 @@ fn option_lines_behave_as_the_table_says() {
     let (mut taken, mut refused, mut same, mut wrong) = (0, 0, 0, Vec::new());
     for fs in FAMILIES {
         let disk = disk_with_file_system(fs);
-        for line in option_lines(fs) {
+        for line in lab_mount_option_lines(fs) {
             let words: Vec<String> = line.split(',').map(str::to_owned).collect();
             let rulings = mount_options_support(fs, &words, &[], &kernel, "mainline");
             let refusal = rulings
                 .iter()
                 .find(|ruling| ruling.effect == Effect::Refused);
-            match (disk.options_in_force_with(&line), refusal) {
+            match (disk.mount_and_read_options(&line), refusal) {
                 (Err(_), Some(_)) => refused += 1,
                 (Err(said), None) => {
                     wrong.push(format!("{fs} {line}: taken, but mount says {said}"));
@@ -225,7 +229,7 @@ fn option_lines_behave_as_the_table_says() {
                         let (found, held) = (
                             sorted_and_deduplicated(whole),
                             sorted_and_deduplicated(
-                                disk.options_in_force_with(&holds.join(",")).unwrap(),
+                                disk.mount_and_read_options(&holds.join(",")).unwrap(),
                             ),
                         );
                         if found != held {
@@ -255,7 +259,7 @@ fn advised_mount_options() -> Vec<(String, String)> {
             if let ChangeSpec::Fixed(change) = &advice.change {
                 all.extend(
                     change
-                        .values()
+                        .set_or_added_values()
                         .iter()
                         .map(|value| (rule.id.clone(), value.clone())),
                 );
@@ -319,7 +323,7 @@ fn advised_remounts_take_effect_and_are_undone() {
     for rule in RuleSet::builtin().rules() {
         for removed in rule.advise.iter().flat_map(|advice| match &advice.change {
             ChangeSpec::Fixed(change) if advice.setting.name == "mount.options" => {
-                change.removed().to_vec()
+                change.removed_options().to_vec()
             }
             _ => Vec::new(),
         }) {
@@ -417,7 +421,7 @@ fn mkfs_version(fs: &str) -> Version {
         .expect("a version")
 }
 
-fn make_and_mount(fs: &str, words: &[String]) -> Result<(), String> {
+fn mkfs_and_mount(fs: &str, words: &[String]) -> Result<(), String> {
     let disk = LoopDevice::new(MIB);
     let mut mkfs = Command::new(format!("mkfs.{fs}"));
     let output = mkfs
@@ -450,7 +454,7 @@ fn features_are_made_and_mounted_or_refused_as_the_table_says() {
                 Effect::Ok | Effect::Deprecated => {
                     made += 1;
                     wrong.extend(
-                        make_and_mount(fs, with)
+                        mkfs_and_mount(fs, with)
                             .err()
                             .map(|said| format!("{fs} {with:?}: {said}")),
                     );
@@ -458,7 +462,7 @@ fn features_are_made_and_mounted_or_refused_as_the_table_says() {
                 _ => {
                     refused += 1;
                     wrong.extend(
-                        make_and_mount(fs, with)
+                        mkfs_and_mount(fs, with)
                             .is_ok()
                             .then(|| format!("{fs} {with:?} is taken")),
                     );
@@ -467,7 +471,7 @@ fn features_are_made_and_mounted_or_refused_as_the_table_says() {
             if tool >= *feature.tool && !feature.needed {
                 left_out += 1;
                 wrong.extend(
-                    make_and_mount(fs, without)
+                    mkfs_and_mount(fs, without)
                         .err()
                         .map(|said| format!("{fs} {without:?}: {said}")),
                 );
@@ -495,7 +499,7 @@ fn advised_mkfs_options_create_mountable_file_systems() {
                 .iter()
                 .filter(|advice| advice.setting.name == setting);
             let fixed = pieces.filter_map(|advice| match &advice.change {
-                ChangeSpec::Fixed(change) => Some(change.values().to_vec()),
+                ChangeSpec::Fixed(change) => Some(change.set_or_added_values().to_vec()),
                 _ => None,
             });
             fixed.flatten().collect()
@@ -507,7 +511,7 @@ fn advised_mkfs_options_create_mountable_file_systems() {
                 .flat_map(|word| word.split(' '))
                 .map(str::to_owned)
                 .collect();
-            make_and_mount(fs, &words)
+            mkfs_and_mount(fs, &words)
                 .unwrap_or_else(|said| panic!("{}: {fs} {words:?}: {said}", rule.id));
             tried += 1;
         }

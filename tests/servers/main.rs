@@ -64,7 +64,7 @@ impl RequestedServer {
         let text = |name: &str| asked[name].as_str().unwrap_or_default().to_owned();
         let kind = ServerKind::from_word(&text("kind")).unwrap();
         let version = Version::parse(&text("version")).unwrap();
-        let seen = || Source::system_call("test");
+        let seen = || Source::from_system_call("test");
         let (place, cluster) = (
             Subject::target(text("data")),
             Subject::cluster(text("data")),
@@ -74,7 +74,7 @@ impl RequestedServer {
         facts.link(&place, &cluster);
         facts.link(&cluster, &place);
         facts.insert_known(&cluster, &cluster::KIND, kind, seen());
-        facts.set_server_area(&cluster, kind.area());
+        facts.set_server_area(&cluster, kind.server_area());
         match kind {
             ServerKind::Postgres => {
                 facts.insert_known(&cluster, &postgres::VERSION, version.clone(), seen());

@@ -125,7 +125,7 @@ impl<'a> Crate<'a> {
                     self.add_reachable(place, reachable, reexports);
                 }
                 Item::Use(import) if is_public(&import.vis, &import.attrs) => {
-                    add_names(&import.tree, reexports);
+                    add_use_tree_names(&import.tree, reexports);
                 }
                 _ => {}
             }
@@ -168,12 +168,15 @@ fn type_name(of: &syn::Type) -> Option<String> {
 }
 
 /// Adds the last names of a `use`; a glob of an enum's variants has none.
-fn add_names(tree: &UseTree, names: &mut NameSet) {
+fn add_use_tree_names(tree: &UseTree, names: &mut NameSet) {
     match tree {
-        UseTree::Path(path) => add_names(&path.tree, names),
+        UseTree::Path(path) => add_use_tree_names(&path.tree, names),
         UseTree::Name(name) => drop(names.insert(name.ident.to_string())),
         UseTree::Rename(rename) => drop(names.insert(rename.ident.to_string())),
-        UseTree::Group(group) => group.items.iter().for_each(|tree| add_names(tree, names)),
+        UseTree::Group(group) => group
+            .items
+            .iter()
+            .for_each(|tree| add_use_tree_names(tree, names)),
         UseTree::Glob(_) => {}
     }
 }

@@ -145,7 +145,7 @@ pub mod log_space {
             facts.set_server_area(&cluster, ServerArea::Mysql);
             facts.link(&cluster, &Subject::mount("/"));
             facts.link(&directory, &logs);
-            let test = || Source::system_call("test");
+            let test = || Source::from_system_call("test");
             facts.insert_known(
                 &cluster,
                 &mysql::BINLOG,

@@ -38,7 +38,7 @@ mod superblocks {
         let source = format!("superblock of {node}");
         match host.ask(&Question::Superblock(node.into(), kind)) {
             Ok(answer) => match parse_superblock_fields(&answer) {
-                Some(described) => Reading::known(described, Source::system_call(source)),
+                Some(described) => Reading::known(described, Source::from_system_call(source)),
                 None => Reading::malformed(format!("{source}: no features")),
             },
             Err(miss) if miss.is_eperm() => Reading::denied(format!("{source}: {miss}")),
@@ -119,7 +119,7 @@ pub mod bcachefs {
         let mut of_device: BTreeMap<Subject, usize> = BTreeMap::new();
         let all: Vec<Vec<Subject>> = names
             .iter()
-            .map(|name| member_devices(host, &Path::new(SYSFS_DIRECTORY).join(name)))
+            .map(|name| bcachefs_member_devices(host, &Path::new(SYSFS_DIRECTORY).join(name)))
             .collect();
         for (index, members) in all.iter().enumerate() {
             of_device.extend(members.iter().map(|member| (member.clone(), index)));
@@ -139,7 +139,7 @@ pub mod bcachefs {
         }
     }
 
-    fn member_devices(host: &dyn Host, home: &Path) -> Vec<Subject> {
+    fn bcachefs_member_devices(host: &dyn Host, home: &Path) -> Vec<Subject> {
         let names = host.list_directory(home).unwrap_or_default();
         let devices = names
             .iter()
@@ -178,7 +178,7 @@ pub mod bcachefs {
                 &data,
                 &mount::FSTYPE,
                 "bcachefs".to_owned(),
-                Source::file("x"),
+                Source::from_file("x"),
             );
             facts.add_edge(&data, &Subject::device("sda2"));
             collect_facts(&host, &Request::default(), &mut facts);
@@ -248,7 +248,7 @@ pub mod xfs {
         const V4: &str =
             "features v4 nlink align logv2 extflg dirv2 morebits lazysbcount attr2 projid32bit\n";
 
-        fn collect(answer: Option<&str>, privileged: bool) -> Reading<Vec<String>> {
+        fn collect_xfs_features(answer: Option<&str>, privileged: bool) -> Reading<Vec<String>> {
             let host = match answer {
                 Some(answer) => FakeHost::default().answer(
                     Question::Superblock("/dev/sda1".into(), SuperblockKind::Xfs),
@@ -290,9 +290,9 @@ pub mod xfs {
         }
 
         #[test]
-        fn features_are_read_with_root() {
+        fn xfs_features_are_read_with_root() {
             let has = |answer, word: &str| {
-                collect(Some(answer), true)
+                collect_xfs_features(Some(answer), true)
                     .value()
                     .unwrap()
                     .iter()
@@ -305,14 +305,14 @@ pub mod xfs {
         #[test]
         fn superblock_needs_root_and_valid_answer() {
             assert!(matches!(
-                collect(Some(V5), false),
+                collect_xfs_features(Some(V5), false),
                 Reading::Unknown {
                     why: UnknownReason::Denied,
                     ..
                 }
             ));
             assert!(matches!(
-                collect(None, true),
+                collect_xfs_features(None, true),
                 Reading::Unknown {
                     why: UnknownReason::Absent,
                     ..
@@ -320,7 +320,7 @@ pub mod xfs {
             ));
             for strange in ["", "features", "v5 crc\n"] {
                 assert!(matches!(
-                    collect(Some(strange), true),
+                    collect_xfs_features(Some(strange), true),
                     Reading::Unknown {
                         why: UnknownReason::Malformed,
                         ..

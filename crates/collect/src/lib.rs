@@ -106,12 +106,12 @@ mod error_readings {
 
     /// The file is the source of the reading.
     pub fn file_reading<T>(answer: Result<T, HostError>, path: &str) -> Reading<T> {
-        result_reading(answer, path, Source::file(path))
+        result_reading(answer, path, Source::from_file(path))
     }
 
     /// The source of the reading is the system call, such as `statfs /srv`.
     pub fn syscall_reading<T>(answer: Result<T, HostError>, call: &str) -> Reading<T> {
-        result_reading(answer, call, Source::system_call(call))
+        result_reading(answer, call, Source::from_system_call(call))
     }
 
     /// The reading of a program's output. If the program is missing, the remedy is to install it.
@@ -162,7 +162,7 @@ mod attribute {
         let shown = display_path(path);
         match host.read_attribute(path) {
             Ok(text) if text.is_empty() => Reading::malformed(format!("{shown} is empty")),
-            Ok(text) => Reading::known(text, Source::file(shown)),
+            Ok(text) => Reading::known(text, Source::from_file(shown)),
             Err(miss) => error_reading(&miss, &shown),
         }
     }
@@ -439,7 +439,7 @@ pub fn run_with_assumed_facts(
         &mut facts,
         progress,
     );
-    for sentence in host.fact_notes() {
+    for sentence in host.run_notes() {
         facts.add_note(RunNote::HostIncident { sentence });
     }
     facts

@@ -42,7 +42,7 @@ pub struct MountTable {
 pub(crate) fn read_mountinfo(host: &dyn Host, path: &Path) -> Result<MountTable, HostError> {
     Ok(parse_mountinfo(
         &host.read(path)?,
-        host.collection_limits().mounts,
+        host.subject_count_limits().mounts,
     ))
 }
 

@@ -59,7 +59,11 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             facts.add_edge(subject, device);
         }
         if !extra.is_empty() {
-            facts.insert(subject, &mount::EXTRA_DEVICES, extra_device_names(&extra));
+            facts.insert(
+                subject,
+                &mount::EXTRA_DEVICES,
+                log_and_realtime_device_names(&extra),
+            );
         }
     }
     link_loop_backing(host, facts);
@@ -133,7 +137,7 @@ fn log_and_realtime_devices(
 }
 
 /// Unknown if any device was not found, because a commit waits for each.
-fn extra_device_names(devices: &[(String, Option<Subject>)]) -> Reading<Vec<String>> {
+fn log_and_realtime_device_names(devices: &[(String, Option<Subject>)]) -> Reading<Vec<String>> {
     let mut names = Vec::new();
     for (path, device) in devices {
         match device {
@@ -143,7 +147,7 @@ fn extra_device_names(devices: &[(String, Option<Subject>)]) -> Reading<Vec<Stri
             }
         }
     }
-    Reading::known(names, Source::file("/proc/self/mountinfo"))
+    Reading::known(names, Source::from_file("/proc/self/mountinfo"))
 }
 
 fn link_loop_backing(host: &dyn Host, facts: &mut FactSet) {

@@ -69,7 +69,7 @@ impl FakeHost {
         self.asked.lock().unwrap().clone()
     }
 
-    fn children(&self, directory: &Path) -> HostResult {
+    fn listed_names(&self, directory: &Path) -> HostResult {
         let mut names = BTreeSet::new();
         for question in self.answers.keys() {
             if let Question::Read(path) | Question::Link(path) = question
@@ -96,7 +96,7 @@ impl Host for FakeHost {
             .or_else(|| self.answers.get(question.strip_as_user()));
         match (answer, question.strip_as_user()) {
             (Some(answer), _) => answer.clone(),
-            (None, Question::List(directory)) => self.children(directory),
+            (None, Question::List(directory)) => self.listed_names(directory),
             (None, _) => Err(HostError::new(HostErrorKind::Absent, "no such file")),
         }
     }

@@ -279,7 +279,7 @@ mod mkfs_check_tests {
     fn kernel_facts(vendor: &str, version: &str, loaded: &[&str]) -> FactSet {
         let mut facts = FactSet::default();
         let machine = Subject::host();
-        let seen = || Source::system_call("uname");
+        let seen = || Source::from_system_call("uname");
         facts.insert_known(
             &machine,
             &kernel::VERSION,
@@ -295,7 +295,7 @@ mod mkfs_check_tests {
             &machine,
             &kernel::FILESYSTEMS,
             loaded,
-            Source::file("/proc/filesystems"),
+            Source::from_file("/proc/filesystems"),
         );
         facts
     }

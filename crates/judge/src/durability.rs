@@ -501,7 +501,7 @@ fn find_drill_record(ask: &mut FactReader, target: &Subject) -> Option<DrillReco
 }
 
 impl DrillRecord {
-    pub fn evidence(&self) -> Evidence {
+    pub fn drill_evidence(&self) -> Evidence {
         let bears = match self.lost {
             0 => VerdictImpact::Durable,
             _ => VerdictImpact::AtRisk(Remedy::FindLostFlushes(self.target.clone())),
@@ -510,7 +510,7 @@ impl DrillRecord {
             EvidenceLayer::Measurement,
             &self.target,
             bears,
-            self.evidence_text(),
+            self.drill_evidence_text(),
             self.source.clone(),
         )
     }
@@ -533,7 +533,7 @@ impl DrillRecord {
     }
 
     pub fn proven_by_drill_sentence(&self) -> String {
-        let share = self.detectable_share() * 100.0;
+        let share = self.detectable_loss_probability() * 100.0;
         format!(
             "Proven by drill on {}: {}. The facts alone do not prove durability (reasons below). A fault that shows in fewer than {share:.0} % of power cuts may have been missed.",
             self.last_date,
@@ -541,7 +541,7 @@ impl DrillRecord {
         )
     }
 
-    fn evidence_text(&self) -> String {
+    fn drill_evidence_text(&self) -> String {
         format!(
             "last drill on {}: {}",
             self.last_date,
@@ -572,7 +572,7 @@ impl DrillRecord {
 
     /// The smallest probability of loss per power cut that this number of cuts reveals with
     /// 95 % probability: 1 − 0.05^(1/cuts).
-    fn detectable_share(&self) -> f64 {
+    fn detectable_loss_probability(&self) -> f64 {
         1.0 - 0.05_f64.powf(1.0 / f64::from(u32::try_from(self.cuts).unwrap_or(u32::MAX)))
     }
 }
@@ -581,7 +581,7 @@ impl DrillRecord {
 mod route_tests {
     use super::*;
 
-    fn device(layer: usize, index: usize) -> Subject {
+    fn layer_device(layer: usize, index: usize) -> Subject {
         Subject::device(format!("d{layer}-{index}"))
     }
 
@@ -623,16 +623,16 @@ mod route_tests {
     fn too_many_routes_are_merged_with_all_hops() {
         let target = Subject::target("/t");
         let mut facts = FactSet::default();
-        facts.add_edge(&target, &device(0, 0));
+        facts.add_edge(&target, &layer_device(0, 0));
         for layer in 0..12 {
             for (top, base) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                facts.add_edge(&device(layer, top), &device(layer + 1, base));
+                facts.add_edge(&layer_device(layer, top), &layer_device(layer + 1, base));
             }
         }
         let (found, merged) = find_routes(&facts, &target);
         assert!(merged);
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].ends, [device(12, 0), device(12, 1)]);
+        assert_eq!(found[0].ends, [layer_device(12, 0), layer_device(12, 1)]);
         assert_eq!(found[0].hops.len(), 1 + facts.layers_below(&target).len());
     }
 
@@ -640,9 +640,9 @@ mod route_tests {
     fn very_deep_stack_yields_broken_routes() {
         let mut facts = FactSet::default();
         let target = Subject::target("/t");
-        facts.add_edge(&target, &device(0, 0));
+        facts.add_edge(&target, &layer_device(0, 0));
         for layer in 0..100_000 {
-            facts.add_edge(&device(layer, 0), &device(layer + 1, 0));
+            facts.add_edge(&layer_device(layer, 0), &layer_device(layer + 1, 0));
         }
         let (found, _) = find_routes(&facts, &target);
         assert!(found.iter().all(|route| route.broken.is_some()));

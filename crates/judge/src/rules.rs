@@ -36,7 +36,7 @@ pub mod evidence {
     }
 
     impl Study {
-        pub(crate) fn setup_text(&self) -> String {
+        pub(crate) fn study_setup_text(&self) -> String {
             let kernel = self
                 .kernel
                 .as_ref()
@@ -47,10 +47,10 @@ pub mod evidence {
             format!("{}, {kernel}, {hardware}", self.year)
         }
 
-        pub fn lines(&self) -> Vec<String> {
+        pub fn study_lines(&self) -> Vec<String> {
             let mut lines = vec![
                 self.text.clone(),
-                format!("measured: {}", self.setup_text()),
+                format!("measured: {}", self.study_setup_text()),
                 format!("caveat: {}", self.caveat),
             ];
             lines.extend(
@@ -427,14 +427,14 @@ fn find_destructive_word(command: &str) -> Option<Range<usize>> {
 }
 
 impl Condition {
-    pub fn label(&self) -> String {
+    pub(crate) fn condition_label(&self) -> String {
         match self {
             Self::All(_) => "all of".to_owned(),
             Self::Any(_) => "any of".to_owned(),
             Self::Not(_) => "not".to_owned(),
             Self::Every(relation, _) => format!("every {}", relation.as_str()),
             Self::Some(relation, _) => format!("some {}", relation.as_str()),
-            Self::Fact(test) => test.label(),
+            Self::Fact(test) => test.test_label(),
         }
     }
 }
@@ -451,7 +451,7 @@ impl FactTest {
         }
     }
 
-    pub fn label(&self) -> String {
+    pub(crate) fn test_label(&self) -> String {
         let name = self.fact.name;
         let show = |value: &Value| self.fact.format_value(value);
         let shown = |values: &[Value]| values.iter().map(show).join_with(", ");

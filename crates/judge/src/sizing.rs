@@ -144,7 +144,7 @@ impl Forecast {
     }
 
     pub fn ratio_text(self) -> String {
-        let (least, most) = (two_digits(self.least), two_digits(self.most));
+        let (least, most) = (format_two_digits(self.least), format_two_digits(self.most));
         if least == most {
             most
         } else {
@@ -156,14 +156,14 @@ impl Forecast {
 fn duration_text(seconds: f64) -> String {
     match seconds {
         few if few < 1.0 => "1 s".to_owned(),
-        few if few < 99.5 => format!("{} s", two_digits(few)),
-        some if some < 5970.0 => format!("{} min", two_digits(some / 60.0)),
-        some if some < 99.5 * 3600.0 => format!("{} h", two_digits(some / 3600.0)),
-        many => format!("{} days", two_digits(many / 86_400.0)),
+        few if few < 99.5 => format!("{} s", format_two_digits(few)),
+        some if some < 5970.0 => format!("{} min", format_two_digits(some / 60.0)),
+        some if some < 99.5 * 3600.0 => format!("{} h", format_two_digits(some / 3600.0)),
+        many => format!("{} days", format_two_digits(many / 86_400.0)),
     }
 }
 
-fn two_digits(figure: f64) -> String {
+fn format_two_digits(figure: f64) -> String {
     if figure < 9.95 {
         format!("{figure:.1}").trim_end_matches(".0").to_owned()
     } else {
@@ -186,7 +186,7 @@ struct ServerFacts<'f> {
 struct UnknownFact(Reading<()>);
 
 impl UnknownFact {
-    fn reading<T>(&self) -> Reading<T> {
+    fn to_reading<T>(&self) -> Reading<T> {
         self.0.as_ref().into_unknown_reading()
     }
 }
@@ -233,7 +233,7 @@ impl ServerFacts<'_> {
 /// A reading with the facts `names` as its source; an unknown fact passes on its own reading.
 fn derived_reading<T>(result: Result<T, UnknownFact>, names: &[&str]) -> Reading<T> {
     result.map_or_else(
-        |why| why.reading(),
+        |why| why.to_reading(),
         |value| Reading::known(value, derived_source(names)),
     )
 }
@@ -360,7 +360,7 @@ mod retention_tests {
         let (server, wal) = (Subject::cluster("/pg"), Subject::mount("/pg"));
         let mut facts = FactSet::default();
         facts.link(&server, &wal);
-        let test = || Source::system_call("test");
+        let test = || Source::from_system_call("test");
         for (key, value) in [(&mount::SIZE, 12 << 30), (&mount::FREE, 6 << 30)] {
             facts.insert_known(&wal, key, value, test());
         }
@@ -409,7 +409,7 @@ mod retention_tests {
     fn wal_retention_cause_is_named() {
         let holder = |values: &[(&Key<u64>, u64)], mode: ArchiveMode| {
             let (mut facts, server) = server_facts(values);
-            let test = || Source::system_call("test");
+            let test = || Source::from_system_call("test");
             facts.insert_known(
                 &server,
                 &postgres::INACTIVE_SLOT,

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use crate::facts::catalog::probe::ProbeOutcome;
 
 pub use by_commit_size::commit_size_lines;
-pub use caveats::{DiskTraffic, PlausibleCommitRate, SampleContext};
+pub use caveats::{DiskTraffic, MaxPlausibleCommitRate, SampleContext};
 pub(crate) use commit_wait::{CommitSamples, CommitSettings, LogSyncMode};
 pub use commit_wait::{DiskFlushes, PassiveMeasurement};
 pub use facts::{WalFlushMethod, insert_probe_facts};
@@ -210,7 +210,7 @@ impl Default for MeasuredLog {
 }
 
 impl MeasuredLog {
-    pub fn is_default_wal(&self) -> bool {
+    pub(crate) fn is_default_wal(&self) -> bool {
         *self == Self::default()
     }
 
@@ -233,7 +233,7 @@ impl MeasuredLog {
             .map(|one| one.setting.as_str())
     }
 
-    pub fn method_with_setting(&self, method: Method) -> String {
+    pub fn method_with_setting_text(&self, method: Method) -> String {
         match self.setting_for_method(method) {
             Some(setting) => format!("{} by {setting}", method.name()),
             None => method.name().to_owned(),

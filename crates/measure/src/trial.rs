@@ -200,7 +200,7 @@ impl TrialRecord {
             result.load.is_deciding() && result.comparison.outcome().is_undecided()
         };
         let by_method = || {
-            self.compares_methods()
+            self.compares_only_sync_methods()
                 && self
                     .method_comparisons()
                     .iter()
@@ -412,10 +412,10 @@ mod interim_analysis_tests {
 mod loop_fidelity_tests {
     use super::*;
     use crate::trial::Candidate;
-    use crate::trial::fixtures::{sample_record, with_bare_extent_rate};
+    use crate::trial::fixtures::{sample_record, with_scaled_bare_extent_rates};
 
-    fn record_with_bare_extent_rate(times: impl Fn(usize) -> f64) -> TrialRecord {
-        with_bare_extent_rate(
+    fn record_with_scaled_extent_rates(times: impl Fn(usize) -> f64) -> TrialRecord {
+        with_scaled_bare_extent_rates(
             sample_record(
                 &[
                     (Candidate::Ext4, 4_000.0, None),
@@ -430,16 +430,16 @@ mod loop_fidelity_tests {
     #[test]
     fn loop_fidelity_follows_bare_extent_rate() {
         assert_eq!(
-            record_with_bare_extent_rate(|_| 1.0).loop_fidelity(),
+            record_with_scaled_extent_rates(|_| 1.0).loop_fidelity(),
             LoopFidelity::Faithful
         );
         assert!(
-            matches!(record_with_bare_extent_rate(|_| 0.9).loop_fidelity(), LoopFidelity::OrderOnly(times) if times > 1.05)
+            matches!(record_with_scaled_extent_rates(|_| 0.9).loop_fidelity(), LoopFidelity::OrderOnly(times) if times > 1.05)
         );
         assert!(
-            matches!(record_with_bare_extent_rate(|_| 0.5).loop_fidelity(), LoopFidelity::Indicative(times) if times > 1.9)
+            matches!(record_with_scaled_extent_rates(|_| 0.5).loop_fidelity(), LoopFidelity::Indicative(times) if times > 1.9)
         );
-        let scattered = record_with_bare_extent_rate(|nth| if nth % 2 == 0 { 0.5 } else { 2.0 });
+        let scattered = record_with_scaled_extent_rates(|nth| if nth % 2 == 0 { 0.5 } else { 2.0 });
         assert!(
             matches!(scattered.loop_fidelity(), LoopFidelity::Unsettled(low, high) if low < 0.8 && high > 1.3)
         );
@@ -566,7 +566,7 @@ pub mod fixtures {
     }
 
     /// Multiplies the commit rate on the raw extent in block `n` by `times(n)`.
-    pub fn with_bare_extent_rate(
+    pub fn with_scaled_bare_extent_rates(
         mut record: TrialRecord,
         times: impl Fn(usize) -> f64,
     ) -> TrialRecord {

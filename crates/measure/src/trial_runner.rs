@@ -352,7 +352,7 @@ fn wait_until_device_idle(device: &DiskCounterReader) {
 /// Duration of the warm-up, as a share of the load's duration.
 const WARM_UP_SHARE: f64 = 0.2;
 
-struct TrialCounters {
+struct TrialCounterReaders {
     pub own: DiskCounterReader,
     /// The disk that counts the flushes of the trial's own device.
     pub flush_disks: DiskCounterReader,
@@ -363,7 +363,7 @@ struct LoadContext<'a> {
     /// Duration of the load, without warm-up.
     pub seconds: f64,
     pub pages: &'a WriteBuffer,
-    pub counters: &'a TrialCounters,
+    pub counters: &'a TrialCounterReaders,
 }
 
 /// Repeats commits one after the other until the time of the load is up; each commit makes one
@@ -456,7 +456,7 @@ fn run_clients(
 /// Flushes of the trial's own device, and of the disks under the extent.
 type FlushCounts = (Option<u64>, Option<u64>);
 
-fn read_flush_counts(meters: &TrialCounters) -> FlushCounts {
+fn read_flush_counts(meters: &TrialCounterReaders) -> FlushCounts {
     (
         meters.flush_disks.read_flush_count(),
         meters.leaves.read_flush_count(),

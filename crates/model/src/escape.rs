@@ -434,7 +434,7 @@ impl ShellCommand {
         Self(code.to_owned())
     }
 
-    pub fn walwise_check(name: &str, after: &'static str) -> Option<Self> {
+    pub fn walwise_check_command(name: &str, after: &'static str) -> Option<Self> {
         Some(
             Self::new("walwise check ")
                 .append_value(name)?
@@ -444,7 +444,7 @@ impl ShellCommand {
 
     /// A comment line after `# `. Line ends in the text become `?`, so the comment cannot end
     /// early.
-    pub fn comment(says: &str) -> Self {
+    pub fn from_comment(says: &str) -> Self {
         Self(format!("# {}", comment::escape_comment_line(says)))
     }
 
@@ -491,7 +491,7 @@ impl ShellCommand {
 
     #[must_use]
     pub fn with_comment(self, says: &str) -> Self {
-        Self(format!("{}   {}", self.0, Self::comment(says).0))
+        Self(format!("{}   {}", self.0, Self::from_comment(says).0))
     }
 
     pub fn as_str(&self) -> &str {
@@ -522,22 +522,23 @@ impl AsRef<str> for ShellCommand {
 mod command_tests {
     use super::*;
 
-    fn check_command(name: &str) -> Option<String> {
-        ShellCommand::walwise_check(name, " --format fstab").map(|command| command.to_string())
+    fn walwise_check_text(name: &str) -> Option<String> {
+        ShellCommand::walwise_check_command(name, " --format fstab")
+            .map(|command| command.to_string())
     }
 
     #[test]
     fn unquotable_value_gives_no_command() {
         assert_eq!(
-            check_command("/srv/pg").as_deref(),
+            walwise_check_text("/srv/pg").as_deref(),
             Some("walwise check /srv/pg --format fstab")
         );
         assert_eq!(
-            check_command("/mnt/$(id>x)").as_deref(),
+            walwise_check_text("/mnt/$(id>x)").as_deref(),
             Some("walwise check '/mnt/$(id>x)' --format fstab")
         );
         for name in ["--help", "-x", "/mnt/\\x1b[m", "/mnt/\\xff"] {
-            assert_eq!(check_command(name), None, "{name}");
+            assert_eq!(walwise_check_text(name), None, "{name}");
         }
         assert!(ShellCommand::or_placeholder(None).starts_with("(no command"));
     }
@@ -579,7 +580,7 @@ mod command_tests {
     #[test]
     fn comment_stays_on_one_line() {
         assert_eq!(
-            ShellCommand::comment("a\nrm -r /\r\u{2028}b").as_str(),
+            ShellCommand::from_comment("a\nrm -r /\r\u{2028}b").as_str(),
             "# a?rm -r /??b"
         );
     }

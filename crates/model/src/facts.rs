@@ -46,7 +46,7 @@ mod value_kind {
             }
         }
 
-        pub fn description(self) -> String {
+        pub fn value_kind_description(self) -> String {
             match self {
                 Self::Bool => "true or false".to_owned(),
                 Self::Count => "a count".to_owned(),
@@ -243,7 +243,7 @@ mod server_area {
 
     impl ServerKind {
         /// The product's own spelling, such as `PostgreSQL`.
-        pub fn name(self) -> &'static str {
+        pub fn server_product_name(self) -> &'static str {
             match self {
                 Self::Postgres => "PostgreSQL",
                 Self::Mysql => "MySQL",
@@ -252,7 +252,7 @@ mod server_area {
         }
 
         /// MySQL and MariaDB share an area, because both read the same option files.
-        pub fn area(self) -> ServerArea {
+        pub fn server_area(self) -> ServerArea {
             match self {
                 Self::Postgres => ServerArea::Pg,
                 Self::Mysql | Self::Mariadb => ServerArea::Mysql,

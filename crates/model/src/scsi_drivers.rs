@@ -87,36 +87,36 @@ pub const ALL: &[ScsiDriver] = &[
     raid_driver_row("hptiop", ControllerFamily::Unsupported, ANY_CONTROLLER_HINT),
     raid_driver_row("esas2r", ControllerFamily::Unsupported, ANY_CONTROLLER_HINT),
     raid_driver_row("ips", ControllerFamily::Unsupported, ANY_CONTROLLER_HINT),
-    plain_driver("mpt2sas", Some(Transport::Sas)),
-    plain_driver("mpt3sas", Some(Transport::Sas)),
-    plain_driver("mptsas", Some(Transport::Sas)),
-    plain_driver("mptspi", None),
-    plain_driver("mptscsih", None),
-    plain_driver("mvsas", None),
-    plain_driver("pm80xx", None),
-    plain_driver("pm8001", None),
-    plain_driver("isci", None),
-    plain_driver("aic94xx", None),
-    plain_driver("aic7xxx", None),
-    plain_driver("aic79xx", None),
-    plain_driver("sym53c8xx", None),
-    plain_driver("hisi_sas_v2_hw", None),
-    plain_driver("hisi_sas_v3_hw", None),
-    plain_driver("scsi_debug", None),
-    plain_driver("ibmvscsi", None),
-    plain_driver("BusLogic", None),
-    plain_driver("esp", None),
-    plain_driver("qla1280", None),
-    plain_driver("ahci", Some(Transport::Sata)),
-    plain_driver("ata_piix", Some(Transport::Sata)),
-    plain_driver("virtio_scsi", Some(Transport::VirtioScsi)),
-    other_driver("vmw_pvscsi", Transport::Vmware),
-    other_driver("storvsc", Transport::Hyperv),
-    other_driver("hv_storvsc", Transport::Hyperv),
-    other_driver("storvsc_host", Transport::Hyperv),
-    other_driver("usb-storage", Transport::Usb),
-    other_driver("uas", Transport::Usb),
-    other_driver("iscsi_tcp", Transport::Network),
+    plain_adapter_row("mpt2sas", Some(Transport::Sas)),
+    plain_adapter_row("mpt3sas", Some(Transport::Sas)),
+    plain_adapter_row("mptsas", Some(Transport::Sas)),
+    plain_adapter_row("mptspi", None),
+    plain_adapter_row("mptscsih", None),
+    plain_adapter_row("mvsas", None),
+    plain_adapter_row("pm80xx", None),
+    plain_adapter_row("pm8001", None),
+    plain_adapter_row("isci", None),
+    plain_adapter_row("aic94xx", None),
+    plain_adapter_row("aic7xxx", None),
+    plain_adapter_row("aic79xx", None),
+    plain_adapter_row("sym53c8xx", None),
+    plain_adapter_row("hisi_sas_v2_hw", None),
+    plain_adapter_row("hisi_sas_v3_hw", None),
+    plain_adapter_row("scsi_debug", None),
+    plain_adapter_row("ibmvscsi", None),
+    plain_adapter_row("BusLogic", None),
+    plain_adapter_row("esp", None),
+    plain_adapter_row("qla1280", None),
+    plain_adapter_row("ahci", Some(Transport::Sata)),
+    plain_adapter_row("ata_piix", Some(Transport::Sata)),
+    plain_adapter_row("virtio_scsi", Some(Transport::VirtioScsi)),
+    other_adapter_row("vmw_pvscsi", Transport::Vmware),
+    other_adapter_row("storvsc", Transport::Hyperv),
+    other_adapter_row("hv_storvsc", Transport::Hyperv),
+    other_adapter_row("storvsc_host", Transport::Hyperv),
+    other_adapter_row("usb-storage", Transport::Usb),
+    other_adapter_row("uas", Transport::Usb),
+    other_adapter_row("iscsi_tcp", Transport::Network),
 ];
 
 const MEGARAID: &str = "query the controller as root with storcli, perccli (Dell) or MegaCli for its cache policies (configured and current), battery and disk caches";
@@ -142,7 +142,7 @@ const fn raid_driver_row(
     }
 }
 
-const fn plain_driver(name: &'static str, transport: Option<Transport>) -> ScsiDriver {
+const fn plain_adapter_row(name: &'static str, transport: Option<Transport>) -> ScsiDriver {
     ScsiDriver {
         name,
         transport,
@@ -150,7 +150,7 @@ const fn plain_driver(name: &'static str, transport: Option<Transport>) -> ScsiD
     }
 }
 
-const fn other_driver(name: &'static str, transport: Transport) -> ScsiDriver {
+const fn other_adapter_row(name: &'static str, transport: Transport) -> ScsiDriver {
     ScsiDriver {
         name,
         transport: Some(transport),

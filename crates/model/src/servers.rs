@@ -122,7 +122,7 @@ mod units_tests {
     use super::*;
 
     #[test]
-    fn whole_numbers_have_the_largest_unit() {
+    fn sizes_and_times_use_largest_exact_unit() {
         let sizes = [1 << 40, 16 << 30, 1536 << 20, 80 << 10, 512, 0].map(format_postgres_size);
         assert_eq!(sizes, ["1TB", "16GB", "1536MB", "80kB", "512", "0"]);
         let times = [86_400e6, 5400e6, 300e6, 90e6, 250e3, 7.0].map(format_postgres_time);

@@ -117,7 +117,7 @@ impl Setting {
     }
 
     pub fn format_config_value(&self, value: &Value) -> String {
-        let is_measure = self.kind.area().is_some_and(|area| {
+        let is_measure = self.kind.server_area().is_some_and(|area| {
             matches!(area.database_profile().syntax, SettingSyntax::PostgresConf)
         });
         match (value, self.current.map(|fact| fact.kind)) {
@@ -137,7 +137,7 @@ impl Setting {
     /// All other values stay as they are.
     pub fn format_with_unit(&self, value: &str) -> String {
         let bytes = value.parse().ok().filter(|_| {
-            self.kind.area() == Some(ServerArea::Mysql)
+            self.kind.server_area() == Some(ServerArea::Mysql)
                 && self
                     .current
                     .is_some_and(|fact| fact.kind == ValueKind::Bytes)
@@ -661,7 +661,7 @@ mod tests {
         for setting in ALL {
             assert_eq!(
                 crate::facts::area_of_name(setting.name),
-                setting.kind.area(),
+                setting.kind.server_area(),
                 "{}",
                 setting.name
             );

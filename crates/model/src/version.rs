@@ -450,7 +450,7 @@ mod tests {
         }
     }
 
-    fn version_text() -> impl Strategy<Value = String> {
+    fn arbitrary_version_text() -> impl Strategy<Value = String> {
         let numbers = prop::collection::vec(0u64..30, 1..5);
         let before = prop::sample::select(vec!["", "-rc1", "-rc10", "rc2", "beta3", "devel"]);
         let tail = prop_oneof![
@@ -475,12 +475,12 @@ mod tests {
         }
 
         #[test]
-        fn version_text_round_trips(text in version_text()) {
+        fn version_text_round_trips(text in arbitrary_version_text()) {
             prop_assert_eq!(parse_version(&text).to_string(), text);
         }
 
         #[test]
-        fn version_order_is_total(a in version_text(), b in version_text(), c in version_text()) {
+        fn version_order_is_total(a in arbitrary_version_text(), b in arbitrary_version_text(), c in arbitrary_version_text()) {
             let [a, b, c] = [parse_version(&a), parse_version(&b), parse_version(&c)];
             prop_assert_eq!(a.cmp(&b), b.cmp(&a).reverse());
             if a <= b && b <= c {

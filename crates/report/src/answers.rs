@@ -163,7 +163,7 @@ impl<'r> TargetContext<'r> {
 
     fn step_answer(&self, step: &Step, current: Option<String>) -> Answer {
         let advice = &step.advice;
-        let set = || advice.change.values().first().cloned();
+        let set = || advice.change.set_or_added_values().first().cloned();
         let value = if step.keeps_setting() {
             current.clone()
         } else {
@@ -352,7 +352,7 @@ impl<'r> TargetContext<'r> {
 
     fn measure_command(&self) -> Vec<ShellCommand> {
         // A capture holds the facts of another host, on which this run cannot measure.
-        let check = ShellCommand::walwise_check(self.target.target.name(), "")
+        let check = ShellCommand::walwise_check_command(self.target.target.name(), "")
             .filter(|_| self.report.host.live);
         check.into_iter().collect()
     }

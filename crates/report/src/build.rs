@@ -73,7 +73,7 @@ pub fn build(input: ReportInput<'_>) -> Report {
         guard,
         ..
     } = input;
-    let basis = plan::PlanBasis {
+    let basis = plan::PlanInput {
         facts,
         overrides: &overrides,
         wanted,
@@ -214,7 +214,7 @@ fn withhold_refused_advice(
         advice.retain(|advice| match refusals.next().flatten() {
             None => true,
             Some(because) => {
-                let advice = format!("{}: {}", advice.setting, advice.summary());
+                let advice = format!("{}: {}", advice.setting, advice.change_text_with_units());
                 withheld.push(WithheldAdvice {
                     rule: rule.clone(),
                     subject: subject.clone(),
@@ -238,7 +238,7 @@ fn refusal_reasons(finding: &Finding, guard: &AdviceCheckFn<'_>) -> Vec<Option<S
     let of = |kind: SettingKind| {
         let piece = advice.iter().find(|piece| piece.setting.kind == kind);
         piece
-            .map(|piece| piece.change.values().to_vec())
+            .map(|piece| piece.change.set_or_added_values().to_vec())
             .unwrap_or_default()
     };
     let (filesystem, features) = (of(SettingKind::Filesystem), of(SettingKind::MkfsFeatures));

@@ -210,7 +210,7 @@ mod tests {
             set.insert_value(
                 &subject,
                 key,
-                walwise_model::facts::Reading::known(value.clone(), Source::file("x")),
+                walwise_model::facts::Reading::known(value.clone(), Source::from_file("x")),
             );
         }
         describe_device(&set, &subject)

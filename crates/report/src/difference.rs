@@ -302,7 +302,7 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
         remarks.push(format!(
             "commit latency on {name} was measured for the baseline, but not in this run; to \
              measure it: {}",
-            ShellCommand::or_placeholder(ShellCommand::walwise_check(name, ""))
+            ShellCommand::or_placeholder(ShellCommand::walwise_check_command(name, ""))
         ));
     }
     if before.unknown_facts > 0 {
@@ -365,7 +365,7 @@ fn target_latency_shift(
         method: new
             .log
             .in_force
-            .or_else(|| summary_sync_method(now, target, &rows)),
+            .or_else(|| main_row_method(now, target, &rows)),
         rows,
         doubts: comparison_doubts(old, new),
         likely_causes: Vec::new(),
@@ -400,7 +400,7 @@ fn comparison_doubts(old: &ProbeSnapshot, new: &ProbeSnapshot) -> Vec<String> {
         .collect()
 }
 
-fn summary_sync_method(
+fn main_row_method(
     now: &ReportSnapshot,
     target: &Subject,
     rows: &[MethodLatencyShift],

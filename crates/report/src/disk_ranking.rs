@@ -122,7 +122,7 @@ mod tests {
                     Subject::device(name),
                     Subject::target(format!("/dev/{name}")),
                 );
-                let seen = || Source::system_call("test");
+                let seen = || Source::from_system_call("test");
                 facts.insert_known(
                     &block,
                     &device::TRANSPORT,

@@ -56,7 +56,7 @@ pub(super) fn worst_result(report: &Report, fail_on: FailCondition) -> WorstResu
         .verdicts
         .iter()
         .filter_map(|verdict| verdict_level(verdict.standing));
-    let findings = findings_in_scope(report);
+    let findings = findings_for_requested_target(report);
     let found = findings
         .iter()
         .filter(|f| f.outcome == Outcome::Applies)
@@ -116,7 +116,7 @@ pub(super) fn verdict_level(standing: VerdictKind) -> Option<Level> {
     }
 }
 
-pub(super) fn findings_in_scope(report: &Report) -> Vec<&Finding> {
+pub(super) fn findings_for_requested_target(report: &Report) -> Vec<&Finding> {
     let known: BTreeSet<&Subject> = report
         .targets
         .iter()
@@ -130,8 +130,8 @@ pub(super) fn findings_in_scope(report: &Report) -> Vec<&Finding> {
     report.findings.iter().filter(counts).collect()
 }
 
-pub(super) fn undecided_count(report: &Report, level: Level) -> usize {
-    findings_in_scope(report)
+pub(super) fn undecided_beyond_measurement_count(report: &Report, level: Level) -> usize {
+    findings_for_requested_target(report)
         .iter()
         .filter(|finding| {
             finding.level == level && is_undecided_beyond_measurement(&finding.outcome)

@@ -130,7 +130,7 @@ mod testing {
             Subject::mount(&point),
             Subject::boot(&point),
         );
-        let origin = || Source::file_line(written.path, 9);
+        let origin = || Source::from_file_line(written.path, 9);
         let mut facts = FactSet::default();
         facts.add_subject(&place);
         facts.insert_known(&fs, &mount::FSTYPE, "ext4".to_owned(), origin());

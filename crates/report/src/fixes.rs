@@ -136,7 +136,7 @@ fn apply_verify_undo_commands(
             commands.to_vec()
         }
     };
-    let by_hand = |says: &str| vec![ShellCommand::comment(says)];
+    let by_hand = |says: &str| vec![ShellCommand::from_comment(says)];
     // On a free disk, one script checks the disk again and creates the file system with all
     // options.
     let script = || {
@@ -147,7 +147,7 @@ fn apply_verify_undo_commands(
     let apply = || match advice.setting.kind {
         SettingKind::BootOptions => fstab_export_command(report, target).into_iter().collect(),
         SettingKind::Filesystem | SettingKind::Placement => {
-            let (from, to) = (target.target.name(), advice.summary());
+            let (from, to) = (target.target.name(), advice.change_text_with_units());
             by_hand(&format!(
                 "by hand: stop the server, copy {from} to {to}, start the server there"
             ))
@@ -163,10 +163,10 @@ fn apply_verify_undo_commands(
         | SettingKind::Postgres
         | SettingKind::InitDb
         | SettingKind::Mysql
-        | SettingKind::Other => by_hand(&format!("by hand: {}", advice.summary())),
+        | SettingKind::Other => by_hand(&format!("by hand: {}", advice.change_text_with_units())),
     };
     let verify = || {
-        let check = ShellCommand::walwise_check(target.target.name(), " --no-probe");
+        let check = ShellCommand::walwise_check_command(target.target.name(), " --no-probe");
         check
             .and_then(|check| report.host.with_run_options(check))
             .into_iter()
@@ -193,10 +193,12 @@ pub(crate) fn fstab_export_command(
     report: &Report,
     target: &TargetSummary,
 ) -> Option<ShellCommand> {
-    report.host.with_run_options(ShellCommand::walwise_check(
-        target.target.name(),
-        " --no-probe --format fstab",
-    )?)
+    report
+        .host
+        .with_run_options(ShellCommand::walwise_check_command(
+            target.target.name(),
+            " --no-probe --format fstab",
+        )?)
 }
 
 pub(crate) fn untargeted_fixes<'r>(findings: &[&'r Finding]) -> Vec<RecommendedFix<'r>> {

@@ -238,7 +238,7 @@ mod disk_id {
                 let mut report = sample_reports::free_disk();
                 let disk = Subject::device("sdc");
                 for (fact, (file, value)) in &facts {
-                    let source = Source::file(format!("/sys/class/block/sdc/{file}"));
+                    let source = Source::from_file(format!("/sys/class/block/sdc/{file}"));
                     report
                         .facts
                         .insert_known(&disk, fact, (*value).to_owned(), source);
@@ -279,7 +279,7 @@ pub mod missing_facts {
         target: &TargetSummary,
         about: impl IntoIterator<Item = &'a Finding>,
     ) -> Vec<MissingRequiredFact> {
-        let way = TargetScope::new(&report.facts, target);
+        let way = TargetSubjects::new(&report.facts, target);
         let mut all = MissingFacts::default();
         let missing = report
             .verdict(&target.target)
@@ -306,12 +306,12 @@ pub mod missing_facts {
         all.entries
     }
 
-    pub struct TargetScope<'a> {
+    pub struct TargetSubjects<'a> {
         own: BTreeSet<&'a Subject>,
         servers: BTreeSet<Subject>,
     }
 
-    impl<'a> TargetScope<'a> {
+    impl<'a> TargetSubjects<'a> {
         /// Collects the subjects of the target, the servers on it, and the stacks below their
         /// directories.
         pub fn new(facts: &FactSet, target: &'a TargetSummary) -> Self {

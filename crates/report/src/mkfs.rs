@@ -27,7 +27,7 @@ pub fn planned_filesystem_kind(steps: &[Step]) -> Option<NewFilesystem> {
     find_changing_step(steps, SettingKind::Filesystem)?
         .advice
         .change
-        .values()
+        .set_or_added_values()
         .first()
         .and_then(|word| NewFilesystem::from_word(word))
 }
@@ -36,7 +36,7 @@ pub fn planned_filesystem_kind(steps: &[Step]) -> Option<NewFilesystem> {
 /// reason why no file system can be created.
 pub fn planned_filesystem(steps: &[Step]) -> Result<PlannedFilesystem, String> {
     let advised = find_changing_step(steps, SettingKind::Filesystem);
-    let advised = advised.and_then(|step| step.advice.change.values().first());
+    let advised = advised.and_then(|step| step.advice.change.set_or_added_values().first());
     let advised = advised.ok_or("no file system is recommended for this disk")?;
     let made =
         planned_filesystem_kind(steps).ok_or_else(|| format!("walwise cannot create {advised}"))?;
@@ -78,7 +78,7 @@ pub fn mkfs_command(steps: &[Step], fstype: &str) -> Result<ShellCommand, String
     let values = |kind| {
         find_changing_step(steps, kind)
             .into_iter()
-            .flat_map(|step| step.advice.change.values())
+            .flat_map(|step| step.advice.change.set_or_added_values())
     };
     let mut words: Vec<String> = values(SettingKind::MkfsOptions).cloned().collect();
     for feature in values(SettingKind::MkfsFeatures) {
@@ -120,7 +120,7 @@ pub fn free_disk_check_command(
     let wanted = report
         .plan(target)
         .and_then(Plan::accepted_filesystem_request);
-    let ask = ShellCommand::walwise_check(target.name(), "")?;
+    let ask = ShellCommand::walwise_check_command(target.name(), "")?;
     let ask = match wanted {
         Some(wanted) => ask
             .append_literal(" --fs ")
@@ -138,7 +138,7 @@ pub fn free_disk_check_command(
 pub fn sets_nocow(step: &Step) -> bool {
     step.advice
         .change
-        .values()
+        .set_or_added_values()
         .iter()
         .filter_map(|word| InodeFlag::from_word(word))
         .any(InodeFlag::is_nocow)

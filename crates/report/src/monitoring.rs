@@ -36,7 +36,7 @@ pub mod nagios {
             format!("warning={};0;;0", count(Level::Warning)),
             format!(
                 "undecided={};;;0",
-                exit::undecided_count(report, Level::Critical)
+                exit::undecided_beyond_measurement_count(report, Level::Critical)
             ),
         ];
         for price in report.prices.iter().take(MAX_LATENCIES) {
@@ -176,7 +176,7 @@ pub mod prometheus {
         for &level in Level::ALL {
             page.add_sample(
                 &[("level", level.as_str())],
-                count_as_f64(exit::undecided_count(report, level)),
+                count_as_f64(exit::undecided_beyond_measurement_count(report, level)),
             );
         }
         page.begin_metric(
@@ -381,7 +381,7 @@ impl MonitoringProtocol {
 }
 
 fn applying_findings(report: &Report, level: Level) -> Vec<&Finding> {
-    let counted = exit::findings_in_scope(report).into_iter();
+    let counted = exit::findings_for_requested_target(report).into_iter();
     counted
         .filter(|finding| finding.level == level && finding.outcome == Outcome::Applies)
         .collect()
@@ -414,7 +414,7 @@ fn lacks_configured_rules(report: &Report) -> bool {
 }
 
 fn unknown_reason(report: &Report) -> String {
-    let open = match exit::undecided_count(report, Level::Critical) {
+    let open = match exit::undecided_beyond_measurement_count(report, Level::Critical) {
         0 => None,
         1 => Some("1 critical rule is undecided".to_owned()),
         more => Some(format!("{more} critical rules are undecided")),
@@ -545,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn unproven_and_missing_rules_are_not_ok() {
+    fn unproven_verdict_and_missing_rules_are_not_ok() {
         let mut unproven = sample_reports::at_risk();
         unproven.findings.clear();
         unproven

@@ -24,14 +24,14 @@ pub fn add_commands(findings: &mut [Finding], facts: &FactSet) {
             if let Some(server) =
                 cluster.and_then(|cluster| MysqlServer::from_facts(facts, &cluster))
             {
-                server.complete_advice(advice);
+                server.fill_in_advice_commands(advice);
             }
         }
     }
 }
 
 fn is_mysql_setting(advice: &Advice) -> bool {
-    match advice.setting.kind.area() {
+    match advice.setting.kind.server_area() {
         Some(ServerArea::Mysql) => true,
         Some(ServerArea::Pg) | None => false,
     }
@@ -66,7 +66,7 @@ impl MysqlServer {
         })
     }
 
-    fn complete_advice(&self, advice: &mut Advice) {
+    fn fill_in_advice_commands(&self, advice: &mut Advice) {
         let Change::Set(value) = advice.change.clone() else {
             return;
         };
@@ -140,7 +140,7 @@ impl MysqlServer {
     ) -> Vec<ShellCommand> {
         let name = advice.setting.name_without_area();
         let Some(now) = now else {
-            return vec![ShellCommand::comment(
+            return vec![ShellCommand::from_comment(
                 "the current value is unknown: record it before you change it",
             )];
         };
@@ -173,13 +173,13 @@ impl MysqlServer {
             }
             _ => return self.reset_persist_commands(name, now),
         };
-        let mut commands = vec![ShellCommand::comment(says)];
+        let mut commands = vec![ShellCommand::from_comment(says)];
         commands.extend(self.set_variable_commands("PERSIST", name, now));
         commands
     }
 
     fn reset_persist_commands(&self, name: &str, now: &str) -> Vec<ShellCommand> {
-        let mut commands = vec![ShellCommand::comment("no value was persisted before")];
+        let mut commands = vec![ShellCommand::from_comment("no value was persisted before")];
         commands.extend(self.client_commands(&format!("RESET PERSIST {name}")));
         commands.extend(self.set_variable_commands("GLOBAL", name, now));
         commands
@@ -188,7 +188,7 @@ impl MysqlServer {
     fn set_variable_commands(&self, scope: &str, name: &str, value: &str) -> Vec<ShellCommand> {
         match escape::mysql::mysql_statement_literal(value) {
             Some(value) => self.client_commands(&format!("SET {scope} {name} = {value}")),
-            None => vec![ShellCommand::comment(&format!(
+            None => vec![ShellCommand::from_comment(&format!(
                 "{name}: this value cannot be quoted in a statement"
             ))],
         }
@@ -216,7 +216,7 @@ fn edit_file_remark(advice: &Advice, value: &str) -> ShellCommand {
         advice.setting.name_without_area(),
         escape::mysql::mysql_option_value(value)
     );
-    ShellCommand::comment(&match SettingPlace::from_advice(advice) {
+    ShellCommand::from_comment(&match SettingPlace::from_advice(advice) {
         SettingPlace::CommandLine => {
             format!("on the command line of the server, which overrides files: {line}")
         }
@@ -228,7 +228,7 @@ fn edit_file_remark(advice: &Advice, value: &str) -> ShellCommand {
 fn undo_file_remark(advice: &Advice, now: &str) -> ShellCommand {
     let name = advice.setting.name_without_area();
     let line = format!("{name} = {}", escape::mysql::mysql_option_value(now));
-    ShellCommand::comment(&match SettingPlace::from_advice(advice) {
+    ShellCommand::from_comment(&match SettingPlace::from_advice(advice) {
         SettingPlace::CommandLine => format!("on the command line of the server, restore: {line}"),
         SettingPlace::Line(place) => format!("in the option file, at {place}, restore: {line}"),
         SettingPlace::Unset => format!("remove {name} from the option file"),
@@ -255,7 +255,7 @@ impl SettingPlace {
 }
 
 fn append_restart_remark(mut commands: Vec<ShellCommand>) -> Vec<ShellCommand> {
-    commands.push(ShellCommand::comment("then restart the server"));
+    commands.push(ShellCommand::from_comment("then restart the server"));
     commands
 }
 

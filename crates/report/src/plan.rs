@@ -19,7 +19,7 @@ use walwise_judge::rules::{Advice, Change, EffectScope, Finding, Level, Outcome,
 use walwise_model::facts::{Choice, FactSet, Scope, Subject};
 use walwise_model::settings::{NewFilesystem, Setting, SettingKind};
 
-pub struct PlanBasis<'a> {
+pub struct PlanInput<'a> {
     pub facts: &'a FactSet,
     pub overrides: &'a RuleOverrides,
     pub wanted: &'a BTreeMap<Subject, NewFilesystem>,
@@ -29,12 +29,12 @@ pub struct PlanBasis<'a> {
 /// Merges the advice of `findings` on the target into steps and options. Appends conflicts between
 /// rules to `conflicts`.
 pub fn build_plan(
-    basis: &PlanBasis<'_>,
+    basis: &PlanInput<'_>,
     target: &TargetSummary,
     findings: &[&Finding],
     conflicts: &mut Vec<Conflict>,
 ) -> Plan {
-    let PlanBasis {
+    let PlanInput {
         facts, overrides, ..
     } = *basis;
     let all: Vec<AdviceItem<'_>> = findings
@@ -186,7 +186,7 @@ pub type FilesystemRefusalFn<'a> = dyn Fn(&Subject, NewFilesystem) -> Option<Str
 
 /// Lists the file systems that can be requested for a free disk; empty for any other target.
 fn filesystem_choices(
-    basis: &PlanBasis<'_>,
+    basis: &PlanInput<'_>,
     target: &TargetSummary,
     pieces: &[AdviceItem<'_>],
 ) -> Vec<FilesystemChoice> {

@@ -32,13 +32,15 @@ pub fn add_commands(findings: &mut [Finding], facts: &FactSet) {
                     *command = whole;
                 }
             }
-            if advice.setting.kind.area() != Some(ServerArea::Pg) {
+            if advice.setting.kind.server_area() != Some(ServerArea::Pg) {
                 continue;
             }
             match &cluster {
-                Some(cluster) => PostgresServer::from_facts(facts, cluster).complete_advice(advice),
+                Some(cluster) => {
+                    PostgresServer::from_facts(facts, cluster).fill_in_advice_commands(advice)
+                }
                 None if is_set_by_initdb(advice) => {}
-                None => add_new_server_line(advice),
+                None => add_initdb_setting_remark(advice),
             }
         }
     }
@@ -48,14 +50,14 @@ fn is_set_by_initdb(advice: &Advice) -> bool {
     advice.setting.kind == SettingKind::InitDb
 }
 
-fn add_new_server_line(advice: &mut Advice) {
+fn add_initdb_setting_remark(advice: &mut Advice) {
     if let (Change::Set(value), true) = (&advice.change, advice.apply.is_empty()) {
         let line = format!(
             "{} = {}",
             advice.setting.name_without_area(),
             quote_postgres_value(value)
         );
-        advice.apply = vec![ShellCommand::comment(&format!(
+        advice.apply = vec![ShellCommand::from_comment(&format!(
             "in postgresql.conf of the new server: {line}"
         ))];
     }
@@ -98,7 +100,7 @@ impl PostgresServer {
         }
     }
 
-    fn complete_advice(&self, advice: &mut Advice) {
+    fn fill_in_advice_commands(&self, advice: &mut Advice) {
         let Change::Set(value) = advice.change.clone() else {
             return;
         };
@@ -154,7 +156,7 @@ impl PostgresServer {
                 let says = format!(
                     "an earlier ALTER SYSTEM SET {name} cannot be detected; if there was none, run: {reset}"
                 );
-                let mut commands = vec![ShellCommand::comment(&says)];
+                let mut commands = vec![ShellCommand::from_comment(&says)];
                 commands
                     .extend(self.statement_commands(advice, &alter_system_statement(advice, now)));
                 commands
@@ -166,7 +168,7 @@ impl PostgresServer {
     fn statement_commands(&self, advice: &Advice, sql: &str) -> Vec<ShellCommand> {
         if advice.risk >= Risk::NeedsRestart {
             let mut commands: Vec<ShellCommand> = self.psql_command(&[sql]).into_iter().collect();
-            commands.push(ShellCommand::comment("then restart the server"));
+            commands.push(ShellCommand::from_comment("then restart the server"));
             return commands;
         }
         self.psql_command(&[sql, "SELECT pg_reload_conf()"])
@@ -179,7 +181,7 @@ impl PostgresServer {
     fn file_remarks(&self, advice: &Advice, value: Option<&str>) -> Vec<ShellCommand> {
         let name = advice.setting.name_without_area();
         let Some(value) = value else {
-            return vec![ShellCommand::comment(&format!(
+            return vec![ShellCommand::from_comment(&format!(
                 "the old value of {name} is unknown"
             ))];
         };
@@ -208,7 +210,10 @@ impl PostgresServer {
         } else {
             "then restart the server"
         };
-        vec![ShellCommand::comment(&place), ShellCommand::comment(then)]
+        vec![
+            ShellCommand::from_comment(&place),
+            ShellCommand::from_comment(then),
+        ]
     }
 
     /// The commands that run pg_checksums as the server's user, because pg_checksums rejects root.
@@ -231,7 +236,8 @@ impl PostgresServer {
                 .append_literal(options)
                 .append_value(self.data_directory.as_ref()?)
         };
-        let stop = ShellCommand::comment("stop the server and its standbys, and take a backup");
+        let stop =
+            ShellCommand::from_comment("stop the server and its standbys, and take a backup");
         run().map_or_else(Vec::new, |run| vec![stop, run])
     }
 
@@ -301,7 +307,7 @@ mod tests {
     ) -> String {
         let cluster = Subject::cluster("/data/pg");
         let mut facts = FactSet::default();
-        let test = || Source::system_call("test");
+        let test = || Source::from_system_call("test");
         facts.set_server_area(&cluster, ServerArea::Pg);
         facts.insert_known(&cluster, &postgres::USER, "postgres".to_owned(), test());
         facts.insert_known(&cluster, &postgres::RUNNING, true, test());
@@ -324,7 +330,7 @@ mod tests {
         )];
         add_commands(&mut findings, &facts);
         let lines = findings[0].advice[0]
-            .commands()
+            .commands_by_purpose()
             .into_iter()
             .flat_map(|(word, commands)| {
                 commands
@@ -337,18 +343,23 @@ mod tests {
 
     #[test]
     fn commands_by_source_of_current_value() {
-        let conf = || Source::file_line("/etc/postgresql/postgresql.conf", 4);
-        let auto = || Source::file_line("/data/pg/postgresql.auto.conf", 3);
-        let line = || Source::file("/proc/812/cmdline");
+        let conf = || Source::from_file_line("/etc/postgresql/postgresql.conf", 4);
+        let auto = || Source::from_file_line("/data/pg/postgresql.auto.conf", 3);
+        let line = || Source::from_file("/proc/812/cmdline");
         let nothing = |_: &mut FactSet, _: &Subject| ();
         let elsewhere = |facts: &mut FactSet, of: &Subject| {
-            let test = || Source::system_call("test");
+            let test = || Source::from_system_call("test");
             facts.insert_known(of, &postgres::USER, "pg app".to_owned(), test());
             facts.insert_known(of, &postgres::SOCKET_DIRECTORY, "/tmp".to_owned(), test());
             facts.insert_known(of, &postgres::PORT, 5433, test());
         };
         let stopped = |facts: &mut FactSet, of: &Subject| {
-            facts.insert_known(of, &postgres::RUNNING, false, Source::system_call("test"));
+            facts.insert_known(
+                of,
+                &postgres::RUNNING,
+                false,
+                Source::from_system_call("test"),
+            );
         };
         let all = [
             (

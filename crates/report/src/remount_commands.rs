@@ -37,7 +37,7 @@ pub fn add_commands_to_advice(advice: &mut Advice, facts: &FactSet, mounted: &Su
     }
     let parts = || {
         Some((
-            MountPoint::from_facts(facts, mounted)?,
+            MountedFilesystem::from_facts(facts, mounted)?,
             stack::mount_options(facts, mounted)?,
         ))
     };
@@ -53,7 +53,7 @@ pub fn add_commands_to_advice(advice: &mut Advice, facts: &FactSet, mounted: &Su
     if advice.setting.kind.present_or_boot_mount() != Some(PresentOrBootMount::Now) {
         return;
     }
-    let hidden = hidden_defaults(facts, mounted, advice.change.removed());
+    let hidden = hidden_defaults(facts, mounted, advice.change.removed_options());
     let change = OptionChange::new(&place.fstype, &in_force, &hidden, &advice.change);
     if change.add.is_empty() && change.remove.is_empty() {
         return;
@@ -84,7 +84,10 @@ pub fn hidden_default_overrides(
     change: &Change,
 ) -> Vec<String> {
     let fstype = facts.value(mounted, &mount::FSTYPE).unwrap_or_default();
-    overriding_options(&fstype, &hidden_defaults(facts, mounted, change.removed()))
+    overriding_options(
+        &fstype,
+        &hidden_defaults(facts, mounted, change.removed_options()),
+    )
 }
 
 fn overriding_options(fstype: &str, hidden: &[String]) -> Vec<String> {
@@ -139,9 +142,9 @@ struct OptionChange<'a> {
 
 impl<'a> OptionChange<'a> {
     fn new(fstype: &str, in_force: &[String], hidden: &[String], change: &'a Change) -> Self {
-        let add = change.values();
+        let add = change.set_or_added_values();
         let shown = change
-            .removed()
+            .removed_options()
             .iter()
             .filter(|word| in_force.contains(word));
         let remove: Vec<String> = shown.chain(hidden).cloned().collect();
@@ -196,7 +199,7 @@ impl<'a> OptionChange<'a> {
     }
 }
 
-struct MountPoint {
+struct MountedFilesystem {
     point: String,
     fstype: String,
     /// The source, if it is a block device; any other mount is repeated from its line in fstab.
@@ -204,7 +207,7 @@ struct MountPoint {
     is_contained: bool,
 }
 
-impl MountPoint {
+impl MountedFilesystem {
     fn from_facts(facts: &FactSet, mounted: &Subject) -> Option<Self> {
         let is_block = facts.value(mounted, &mount::CLASS) == Some(MountClass::Block);
         Some(Self {
@@ -219,13 +222,13 @@ impl MountPoint {
 
     fn option_change_commands(&self, remount: Option<&[String]>, list: &str) -> Vec<ShellCommand> {
         if self.is_contained {
-            return vec![ShellCommand::comment(&format!(
+            return vec![ShellCommand::from_comment(&format!(
                 "outside the container, in its volume options or in the host's /etc/fstab: {list}"
             ))];
         }
         let commands = match remount {
             Some(words) => self.remount_command(words).map(|command| vec![command]),
-            None if self.point == "/" => Some(vec![ShellCommand::comment(&format!(
+            None if self.point == "/" => Some(vec![ShellCommand::from_comment(&format!(
                 "for the next boot: put {list} in the line for / in /etc/fstab and in rootflags= on the kernel command line"
             ))]),
             None => self.unmount_and_mount_commands(list).map(Vec::from),
@@ -236,7 +239,7 @@ impl MountPoint {
     fn wrap_in_unmount(&self, commands: &[ShellCommand], list: &str) -> Vec<ShellCommand> {
         let elsewhere = |place: &str| {
             let lines: Vec<&str> = commands.iter().map(ShellCommand::as_str).collect();
-            vec![ShellCommand::comment(&format!(
+            vec![ShellCommand::from_comment(&format!(
                 "{place}: {}",
                 lines.join("; ")
             ))]
@@ -320,7 +323,7 @@ mod tests {
             ),
         ] {
             let (mut facts, mounted) = (FactSet::default(), Subject::mount(point));
-            let from = || Source::file("test");
+            let from = || Source::from_file("test");
             facts.insert_known(
                 &Subject::host(),
                 &machine::CONTAINER,

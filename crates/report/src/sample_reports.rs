@@ -53,7 +53,7 @@ pub fn at_risk_with_measurement(
         &cluster_subject(),
         &postgres::WAL_SYNC_METHOD,
         in_force,
-        Source::file_line("/srv/pg/15/main/postgresql.conf", 211),
+        Source::from_file_line("/srv/pg/15/main/postgresql.conf", 211),
     );
     facts.insert_known(
         &data_target(),
@@ -146,7 +146,7 @@ fn build_report_with_requests(
         guard: &|_, advice, _| {
             if advice
                 .change
-                .values()
+                .set_or_added_values()
                 .iter()
                 .any(|value| value == "lazytime")
             {
@@ -217,12 +217,12 @@ pub fn split_at_commas(text: &str) -> Vec<String> {
 
 fn insert_host_facts(facts: &mut FactSet) {
     let machine = Subject::host();
-    let etc = || Source::file("/etc/os-release");
+    let etc = || Source::from_file("/etc/os-release");
     facts.insert_known(
         &machine,
         &host::NAME,
         "db7".to_owned(),
-        Source::system_call("uname"),
+        Source::from_system_call("uname"),
     );
     facts.insert_known(
         &machine,
@@ -234,7 +234,7 @@ fn insert_host_facts(facts: &mut FactSet) {
         &machine,
         &kernel::RELEASE,
         "6.1.0-28-amd64".to_owned(),
-        Source::system_call("uname"),
+        Source::from_system_call("uname"),
     );
     facts.insert_known(
         &machine,
@@ -246,7 +246,7 @@ fn insert_host_facts(facts: &mut FactSet) {
         &machine,
         &host::PRIVILEGED,
         false,
-        Source::system_call("geteuid"),
+        Source::from_system_call("geteuid"),
     );
     let sentence = "/proc/self/mountinfo: line 31 is malformed and was skipped".to_owned();
     facts.add_note(RunNote::HostIncident { sentence });
@@ -254,7 +254,7 @@ fn insert_host_facts(facts: &mut FactSet) {
 
 fn insert_disk_facts(facts: &mut FactSet, name: &str, model: &str, cache: CacheVolatility) {
     let disk = Subject::device(name);
-    let sys = |file: &str| Source::file(format!("/sys/block/{name}/{file}"));
+    let sys = |file: &str| Source::from_file(format!("/sys/block/{name}/{file}"));
     facts.insert_known(&disk, &device::KIND, DeviceKind::Disk, sys("device"));
     facts.insert_known(&disk, &device::PATH, format!("/dev/{name}"), sys("uevent"));
     facts.insert_known(&disk, &device::MODEL, model.to_owned(), sys("device/model"));
@@ -294,33 +294,33 @@ fn at_risk_facts() -> FactSet {
         &md,
         &device::KIND,
         DeviceKind::Md,
-        Source::file("/sys/block/md0/md"),
+        Source::from_file("/sys/block/md0/md"),
     );
     facts.insert_known(
         &md,
         &device::MD_LEVEL,
         device::ArrayLevel::Raid1,
-        Source::file("/sys/block/md0/md/level"),
+        Source::from_file("/sys/block/md0/md/level"),
     );
     facts.insert_known(
         &md,
         &device::MD_DISKS,
         2,
-        Source::file("/sys/block/md0/md/raid_disks"),
+        Source::from_file("/sys/block/md0/md/raid_disks"),
     );
     facts.insert_known(
         &md,
         &device::MD_DEGRADED,
         0,
-        Source::file("/sys/block/md0/md/degraded"),
+        Source::from_file("/sys/block/md0/md/degraded"),
     );
     facts.insert_known(
         &md,
         &device::WRITE_CACHE,
         QueueWriteCache::WriteBack,
-        Source::file("/sys/block/md0/queue/write_cache"),
+        Source::from_file("/sys/block/md0/queue/write_cache"),
     );
-    let line = || Source::file_line("/proc/self/mountinfo", 24);
+    let line = || Source::from_file_line("/proc/self/mountinfo", 24);
     facts.insert_known(&fs, &mount::POINT, "/srv".to_owned(), line());
     facts.insert_known(&fs, &mount::FSTYPE, "ext4".to_owned(), line());
     facts.insert_known(&fs, &mount::OPTIONS, split_at_commas("rw,relatime"), line());
@@ -334,7 +334,7 @@ fn at_risk_facts() -> FactSet {
         &fs,
         &mount::BARRIER,
         mount::BarrierState::Off,
-        Source::file("/proc/fs/ext4/md0/options"),
+        Source::from_file("/proc/fs/ext4/md0/options"),
     );
     facts.insert(
         &fs,
@@ -342,7 +342,7 @@ fn at_risk_facts() -> FactSet {
         Reading::denied("reading /dev/md0").with_remedy(Remedy::RunAsRoot),
     );
     let next = Subject::boot("/srv");
-    let fstab = || Source::file_line("/etc/fstab", 9);
+    let fstab = || Source::from_file_line("/etc/fstab", 9);
     facts.insert_known(&next, &boot::POINT, "/srv".to_owned(), fstab());
     facts.insert_known(
         &next,
@@ -350,7 +350,7 @@ fn at_risk_facts() -> FactSet {
         split_at_commas("defaults,nobarrier"),
         fstab(),
     );
-    let conf = || Source::file_line("/srv/pg/15/main/postgresql.conf", 211);
+    let conf = || Source::from_file_line("/srv/pg/15/main/postgresql.conf", 211);
     facts.insert_known(
         &cluster_subject(),
         &postgres::NAME,
@@ -375,7 +375,7 @@ fn at_risk_facts() -> FactSet {
         &data_target(),
         &target::KIND,
         TargetKind::Directory,
-        Source::system_call("stat"),
+        Source::from_system_call("stat"),
     );
     let roles = vec![DirectoryRole::Data, DirectoryRole::Wal];
     facts.insert_known(
@@ -564,7 +564,7 @@ fn at_risk_findings() -> Vec<Finding> {
     let now = |text: &str| {
         Reading::known(
             Value::List(split_at_commas(text)),
-            Source::file_line("/proc/self/mountinfo", 24),
+            Source::from_file_line("/proc/self/mountinfo", 24),
         )
     };
     let barrier = Advice {
@@ -582,7 +582,7 @@ fn at_risk_findings() -> Vec<Finding> {
     let at_boot = Advice {
         current: Reading::known(
             Value::List(split_at_commas("defaults,nobarrier")),
-            Source::file_line("/etc/fstab", 9),
+            Source::from_file_line("/etc/fstab", 9),
         ),
         reach: EffectScope::NextBoot,
         ..advice(
@@ -593,7 +593,7 @@ fn at_risk_findings() -> Vec<Finding> {
     let server = |setting: &str, change, current| Advice {
         current: Reading::known(
             current,
-            Source::file_line("/srv/pg/15/main/postgresql.conf", 211),
+            Source::from_file_line("/srv/pg/15/main/postgresql.conf", 211),
         ),
         reach: EffectScope::Server,
         risk: Risk::NeedsReload,
@@ -754,7 +754,7 @@ fn insert_free_disk(facts: &mut FactSet, name: &str) -> Vec<Finding> {
         "Micron_5300_MTFDDAK960TDS",
         CacheVolatility::Protected,
     );
-    let read = || Source::system_call(format!("read {node}"));
+    let read = || Source::from_system_call(format!("read {node}"));
     facts.insert_known(&disk, &device::CONTENT, ContentState::Free, read());
     facts.insert_known(&disk, &device::HOLDS, Vec::new(), read());
     facts.insert_known(&disk, &device::BYTES_READ, 101 << 20, read());

@@ -214,7 +214,7 @@ fn step_comment(number: usize, step: &Step) -> String {
             step.level.as_str(),
             advice.setting,
             step.subject,
-            advice.summary()
+            advice.change_text_with_units()
         ),
         step.title.clone(),
     ];
@@ -225,7 +225,7 @@ fn step_comment(number: usize, step: &Step) -> String {
     );
     lines.extend(danger_warning(step).map(|danger| format!("!!!! {danger} !!!!")));
     lines.extend(setting_source_lines(step));
-    for (title, commands) in advice.commands() {
+    for (title, commands) in advice.commands_by_purpose() {
         lines.extend((!commands.is_empty()).then(|| format!("{title}:")));
         lines.extend(commands.iter().map(|command| format!("  {command}")));
     }
@@ -253,7 +253,7 @@ fn setting_source_lines(step: &Step) -> Vec<String> {
     let file = match advice
         .setting
         .kind
-        .area()
+        .server_area()
         .map(|area| area.database_profile().syntax)
     {
         None => return Vec::new(),
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn serial_number_is_compared_at_its_source() {
+    fn serial_number_check_follows_its_sysfs_file() {
         let mut report = sample_reports::free_disk();
         let disks: Vec<Subject> = report
             .facts
@@ -381,7 +381,7 @@ mod tests {
         for (file, serial, identity) in [("serial", "", "DATA-0"), ("device/serial", "DATA-0", "")]
         {
             for disk in &disks {
-                let source = Source::file(format!("/sys/class/block/{}/{file}", disk.name()));
+                let source = Source::from_file(format!("/sys/class/block/{}/{file}", disk.name()));
                 report
                     .facts
                     .insert(disk, &catalog::device::UNIT, Reading::not_collected());
@@ -556,7 +556,7 @@ mod tests {
                 risk,
                 current: Reading::known(
                     Value::Text("open_sync".to_owned()),
-                    Source::file_line(file, 1),
+                    Source::from_file_line(file, 1),
                 ),
                 ..sample_reports::advice("pg.wal_sync_method", Change::Set(value.to_owned()))
             };

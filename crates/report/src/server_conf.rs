@@ -195,7 +195,7 @@ fn current_value_comments(step: &Step) -> String {
 
 fn setting_line(step: &Step, form: SettingSyntax) -> Option<String> {
     let setting = step.advice.setting;
-    match (setting.kind.area()?.database_profile().syntax, form) {
+    match (setting.kind.server_area()?.database_profile().syntax, form) {
         (SettingSyntax::PostgresConf, _) => postgres_setting_line(step, setting),
         (SettingSyntax::OptionFile, SettingSyntax::OptionFile) => {
             mysql_setting_line(step, setting.name_without_area())
@@ -370,7 +370,7 @@ mod tests {
             &cluster,
             &KIND,
             ServerKind::Postgres,
-            Source::file("/srv/pg/15/main"),
+            Source::from_file("/srv/pg/15/main"),
         );
         report.facts.remove_facts(&place);
         let text = render(&report);
@@ -412,7 +412,8 @@ mod tests {
             let mut report = sample_reports::at_risk();
             let step = report.plans.first_mut().unwrap().steps.first_mut().unwrap();
             step.advice.clone_from(&change);
-            step.advice.current = Reading::known(Value::Bool(false), Source::file_line(file, 1));
+            step.advice.current =
+                Reading::known(Value::Bool(false), Source::from_file_line(file, 1));
             let text = render(&report);
             assert!(text.contains(told), "{text}");
             let kept = "# now: fdatasync, set in /srv/pg/15/main/postgresql.conf:211\n# wal_sync_method = fdatasync ";
@@ -442,7 +443,7 @@ mod tests {
                 advice: Advice {
                     current: Reading::known(
                         Value::Whole(now),
-                        Source::file_line("/etc/mysql/my.cnf", 3),
+                        Source::from_file_line("/etc/mysql/my.cnf", 3),
                     ),
                     risk: Risk::None,
                     ..sample_reports::advice(setting, change)

@@ -95,17 +95,17 @@ mod tests {
     fn value_source_text_and_override_by_source() {
         let cases = [
             (
-                Source::file_line("/etc/pg/conf.d/10-old.conf", 1),
+                Source::from_file_line("/etc/pg/conf.d/10-old.conf", 1),
                 None,
                 "open_sync, set in /etc/pg/conf.d/10-old.conf:1",
             ),
             (
-                Source::file_line("/srv/pg/postgresql.auto.conf", 3),
+                Source::from_file_line("/srv/pg/postgresql.auto.conf", 3),
                 Some(OverridingSource::AlterSystem),
                 "open_sync, set in /srv/pg/postgresql.auto.conf:3",
             ),
             (
-                Source::file("/proc/10/cmdline"),
+                Source::from_file("/proc/10/cmdline"),
                 Some(OverridingSource::CommandLine),
                 "open_sync, set in /proc/10/cmdline",
             ),
@@ -117,12 +117,12 @@ mod tests {
                 "open_sync, reported by `pg_controldata -D /srv/pg`",
             ),
             (
-                Source::file_line("/srv/db/mysqld-auto.cnf", 1),
+                Source::from_file_line("/srv/db/mysqld-auto.cnf", 1),
                 Some(OverridingSource::Persisted),
                 "open_sync, set in /srv/db/mysqld-auto.cnf:1",
             ),
             (
-                Source::file_line("/srv/cmdline", 1),
+                Source::from_file_line("/srv/cmdline", 1),
                 None,
                 "open_sync, set in /srv/cmdline:1",
             ),

@@ -174,11 +174,21 @@ mod tests {
             &subject,
             &mount::FSTYPE,
             fstype.to_owned(),
-            Source::file("x"),
+            Source::from_file("x"),
         );
-        facts.insert_known(&subject, &mount::ROOT, root.to_owned(), Source::file("x"));
+        facts.insert_known(
+            &subject,
+            &mount::ROOT,
+            root.to_owned(),
+            Source::from_file("x"),
+        );
         let options = options.split(',').map(str::to_owned).collect();
-        facts.insert_known(&subject, &mount::SUPER_OPTIONS, options, Source::file("x"));
+        facts.insert_known(
+            &subject,
+            &mount::SUPER_OPTIONS,
+            options,
+            Source::from_file("x"),
+        );
         describe_mount(&facts, &subject)
     }
 

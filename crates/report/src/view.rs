@@ -99,7 +99,12 @@ pub(crate) mod target_order {
                 } else {
                     TargetKind::Device
                 };
-                facts.insert_known(&place, &target::KIND, kind, Source::system_call("test"));
+                facts.insert_known(
+                    &place,
+                    &target::KIND,
+                    kind,
+                    Source::from_system_call("test"),
+                );
                 facts.add_edge(&place, &fs);
                 facts.link(&place, &fs);
                 facts.add_subject(&next);
@@ -146,7 +151,7 @@ pub mod flush_path {
         }
     }
 
-    pub fn hop_symbol(hop: &FlushHop) -> (&'static str, &'static str, Tone) {
+    pub fn hop_symbol_word_and_tone(hop: &FlushHop) -> (&'static str, &'static str, Tone) {
         let word = hop.state.as_str();
         match hop.state {
             FlushState::NotJudged if matches!(hop.kind, HopKind::Commit) => ("●", "", Tone::Good),
@@ -162,7 +167,7 @@ pub mod flush_path {
     }
 
     pub fn needs_no_remark(hop: &FlushHop) -> bool {
-        match hop_symbol(hop).2 {
+        match hop_symbol_word_and_tone(hop).2 {
             Tone::Good | Tone::Dim => true,
             Tone::Doubt | Tone::Bad => false,
         }
@@ -205,7 +210,7 @@ pub mod flush_path {
         if hop.state.needs_no_explanation() {
             name
         } else {
-            format!("{name} {} {}", hop_symbol(hop).0, hop.state)
+            format!("{name} {} {}", hop_symbol_word_and_tone(hop).0, hop.state)
         }
     }
 }

@@ -314,7 +314,7 @@ pub trait Host: Sync {
     fn ask(&self, question: &Question) -> HostResult;
 
     /// Notes about the run, such as abandoned reads and unreadable lines of a capture.
-    fn fact_notes(&self) -> Vec<String> {
+    fn run_notes(&self) -> Vec<String> {
         Vec::new()
     }
 
@@ -324,7 +324,7 @@ pub trait Host: Sync {
         Vec::new()
     }
 
-    fn collection_limits(&self) -> Limits {
+    fn subject_count_limits(&self) -> Limits {
         Limits::LIVE
     }
 
@@ -593,12 +593,12 @@ impl Host for RecordingHost<'_> {
         answer
     }
 
-    fn fact_notes(&self) -> Vec<String> {
-        self.host.fact_notes()
+    fn run_notes(&self) -> Vec<String> {
+        self.host.run_notes()
     }
 
-    fn collection_limits(&self) -> Limits {
-        self.host.collection_limits()
+    fn subject_count_limits(&self) -> Limits {
+        self.host.subject_count_limits()
     }
 
     fn is_live(&self) -> bool {

@@ -585,7 +585,7 @@ mod channel_tests {
     }
 
     #[test]
-    fn a_long_message_arrives_in_pieces() {
+    fn long_message_is_reassembled() {
         let (mut one, mut other) = Channel::pair();
         let long = MessageBytes(vec![0xe9; 3 << 20]);
         let sent = long.clone();

@@ -11,7 +11,7 @@ use crate::report::{Upgrade, json, latency};
 use crate::session::upgrade::{self, ComponentVersions};
 use crate::session::{Session, assume};
 use crate::text::{display_path, display_safe, io_error_message};
-use crate::tui::{ComparisonReference, HostComparison, ReferenceChoice, SaveOutcome};
+use crate::tui::{ComparisonReference, ReferenceChoice, ReferenceComparison, SaveOutcome};
 
 impl AppWorker {
     pub(super) fn reference_choices(
@@ -57,7 +57,7 @@ impl AppWorker {
     pub(super) fn compare_with_saved(
         &self,
         name: Option<&str>,
-    ) -> Result<Option<HostComparison>, String> {
+    ) -> Result<Option<ReferenceComparison>, String> {
         let mut report = self.report()?;
         self.with_loaded_host(|LoadedHost { session, .. }| {
             let name = if let Some(name) = name {
@@ -79,10 +79,10 @@ impl AppWorker {
                 None => "",
             };
             let title = format!("{}{as_root}, walwise {}", origin.when, origin.walwise);
-            report.baseline = Some(session.difference(&before, &report));
+            report.baseline = Some(session.explained_difference(&before, &report));
             let mut sections = baseline_view::baseline_sections(&report);
             findings::add_fixes(&report, &mut sections);
-            Ok(Some(HostComparison {
+            Ok(Some(ReferenceComparison {
                 name,
                 title,
                 sections,
@@ -90,7 +90,7 @@ impl AppWorker {
         })
     }
 
-    pub(super) fn compare_with_upgrade(&self, name: &str) -> Result<HostComparison, String> {
+    pub(super) fn compare_with_upgrade(&self, name: &str) -> Result<ReferenceComparison, String> {
         let report = self.report()?;
         self.with_loaded_host(
             |LoadedHost {
@@ -107,7 +107,7 @@ impl AppWorker {
                 findings::add_fixes(&report, &mut sections);
                 let mut known = upgrade::upgrade_choices(&session.facts).into_iter();
                 let versions = known.find(|(known, _)| known == name);
-                Ok(HostComparison {
+                Ok(ReferenceComparison {
                     name: name.to_owned(),
                     title: versions.map_or_else(
                         || display_safe(name.as_bytes()),

@@ -22,14 +22,14 @@ const INTERVAL: Duration = Duration::from_secs(5);
 const WAIT_PER_READING: u32 = 100;
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
 
-pub(super) struct LiveRefresh {
+pub(super) struct LiveRefreshState {
     read_at: String,
     /// Facts of the last rescan; `None` while no fact differs from them.
     first: Option<FactSet>,
     wait: Duration,
 }
 
-impl LiveRefresh {
+impl LiveRefreshState {
     pub(super) fn new(read_at: String) -> Self {
         Self {
             read_at,
@@ -75,14 +75,14 @@ impl LoadedHost {
             .first
             .take()
             .unwrap_or_else(|| before.facts.clone());
-        self.session.carry_over_measurements(before);
+        self.session.carry_over_choices_and_measurements(before);
         let mut report = self.session.report();
         // Both reports have the present measurements, so that a probe does not count as a change.
         mem::swap(&mut self.session.facts, &mut first);
         let report_then = self.session.report();
         mem::swap(&mut self.session.facts, &mut first);
         let then = ReportSnapshot::from_report(&report_then);
-        let mut difference = self.session.difference(&then, &report);
+        let mut difference = self.session.explained_difference(&then, &report);
         // Containers mount and unmount all the time, which concerns no target.
         difference.retain_subjects(|subject| {
             let mut targets = report_then.targets.iter().chain(&report.targets);

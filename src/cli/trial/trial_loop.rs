@@ -41,7 +41,7 @@ pub(super) fn run(
     };
     let named = disk
         .as_ref()
-        .map(|disk| candidate_records(&disk.node, &plan.candidates))
+        .map(|disk| plan_candidate_options(&disk.node, &plan.candidates))
         .transpose();
     let named =
         named.map_err(|why| anyhow!("the trial did not start: {why}; nothing was written"))?;
@@ -69,7 +69,7 @@ pub(super) fn run(
             named
         } else {
             attached = Some(LoopDeviceIdentity::from_path(&device));
-            candidate_records(&device, &plan.candidates)?
+            plan_candidate_options(&device, &plan.candidates)?
         };
         trial.progress.switch_to_screen(&trial.record);
         trial.run_blocks()
@@ -284,7 +284,7 @@ impl RunningTrial {
 /// Lists the candidates with their mkfs and mount options: first the options that walwise would
 /// advise for this device, then those of the trial itself. A candidate without advice is left out,
 /// unless it is the first.
-fn candidate_records(
+fn plan_candidate_options(
     device: &str,
     candidates: &[Candidate],
 ) -> Result<Vec<CandidateRecord>, String> {

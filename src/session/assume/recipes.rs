@@ -106,7 +106,7 @@ fn replace_field(line: &str, between: &str, at: usize, word: &str) -> String {
 }
 
 fn uname_edit(line: usize, word: String) -> AnswerEdit {
-    answer_edit(&Source::system_call("uname"), move |text| {
+    answer_edit(&Source::from_system_call("uname"), move |text| {
         replace_field(text, "\n", line, &word)
     })
 }
@@ -248,7 +248,7 @@ impl EditContext<'_> {
             .filter(|key| of_driver && !self.is_assumed(key.name))
             .chain([self.one.key]);
         follows
-            .filter_map(|key| self.cache_edit(key.name, is_on))
+            .filter_map(|key| self.write_cache_edit(key.name, is_on))
             .collect()
     }
 
@@ -265,12 +265,12 @@ impl EditContext<'_> {
         let follows = if self.is_assumed(queue) {
             None
         } else {
-            self.cache_edit(queue, is_on)
+            self.write_cache_edit(queue, is_on)
         };
         follows.into_iter().chain([vwc]).collect()
     }
 
-    fn cache_edit(&self, key: &str, is_on: bool) -> Option<AnswerEdit> {
+    fn write_cache_edit(&self, key: &str, is_on: bool) -> Option<AnswerEdit> {
         let source = self
             .read
             .reading(&self.one.subject, catalog::find_by_name(key)?.id)
@@ -324,7 +324,7 @@ impl EditContext<'_> {
             _ => self
                 .read
                 .value(cluster, &postgres::CONFIG_FILE)
-                .map(Source::file),
+                .map(Source::from_file),
         };
         Some(
             server
@@ -508,7 +508,7 @@ mod tests {
 
     #[test]
     fn edits_replace_only_the_matching_line() {
-        let file = Source::file("/etc/my.cnf");
+        let file = Source::from_file("/etc/my.cnf");
         let edit = directive_edit(&file, "mysqld.", "sync_binlog", "0");
         for (answer, now) in [
             (

@@ -62,7 +62,7 @@ impl MethodTable<'_> {
                 .chain([head])
                 .collect(),
         );
-        for (row, line) in self.measurement.server_rows_with_errors().zip(rows) {
+        for (row, line) in self.measurement.measured_or_failed_server_rows().zip(rows) {
             let key = format!("method {}", row.method.name());
             let details = RowDetails::Method(row.method);
             page.blocks
@@ -91,7 +91,7 @@ pub fn push_method_details(
 ) {
     let measured = live_or_last_measurement(data).map(|(measurement, _)| measurement);
     let row = measured.and_then(|of| {
-        of.server_rows_with_errors()
+        of.measured_or_failed_server_rows()
             .find(|row| row.method == method)
     });
     let (Some(measurement), Some(row)) = (measured, row) else {
@@ -194,7 +194,7 @@ fn build_method_chart(
     theme: Theme,
     room: usize,
 ) -> MethodChart {
-    let methods: Vec<&MethodResult> = measurement.server_rows_with_errors().collect();
+    let methods: Vec<&MethodResult> = measurement.measured_or_failed_server_rows().collect();
     let longest = methods
         .iter()
         .map(|row| text::width(&row_remark(measurement, row, in_force)))

@@ -124,7 +124,7 @@ impl DetailLines {
             &format!("{} ({}){was}", finding.rule, finding.confidence.as_str()),
         );
         for evidence in report.studies_behind_rule(&finding.rule) {
-            self.push_field("evidence", &evidence.lines().join(" · "));
+            self.push_field("evidence", &evidence.study_lines().join(" · "));
         }
         if !finding.refs.is_empty() {
             self.push_field("sources", &finding.refs.join(" · "));
@@ -175,7 +175,11 @@ impl DetailLines {
     pub fn push_missing_fact(&mut self, need: &MissingFact) {
         self.push_field(
             "missing",
-            &format!("{} of {}", need.fact, wording::subject_name(&need.subject)),
+            &format!(
+                "{} of {}",
+                need.fact,
+                wording::describe_subject(&need.subject)
+            ),
         );
         self.push_field("why", &wording::missing_fact_reason(need));
         if let Some(remedy) = &need.remedy {

@@ -137,7 +137,7 @@ impl OverviewPage<'_> {
         self.push_verdict(page, target);
         what_if::push_what_if_summary(page, self.section_view());
         self.push_flush_path(page);
-        let answers = self.answer_blocks(target);
+        let answers = self.recommendation_blocks(target);
         let other_fixes = self.push_fixes(page, &answers);
         page.blocks.extend(answers);
         if !other_fixes.is_empty() {
@@ -270,7 +270,7 @@ impl OverviewPage<'_> {
         others
     }
 
-    fn answer_blocks(&self, target: &TargetSummary) -> Vec<Block> {
+    fn recommendation_blocks(&self, target: &TargetSummary) -> Vec<Block> {
         const COLUMNS: [Column; 4] = [
             Column::new_cuttable(15),
             Column::new_wrapping(14),

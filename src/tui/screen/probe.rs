@@ -247,7 +247,7 @@ impl ProbePage<'_> {
             head("flushes"),
         ]];
         let measured = measurement
-            .server_rows_with_errors()
+            .measured_or_failed_server_rows()
             .filter_map(MethodResult::paced_row_and_latencies);
         rows.extend(measured.map(row));
         let shape = [

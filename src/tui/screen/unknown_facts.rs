@@ -86,7 +86,7 @@ impl UnknownFactsSection<'_> {
             Some(remedy) => format!(" → {remedy}"),
             None => String::new(),
         };
-        let says = match self.stated_value(need) {
+        let says = match self.assumed_value_text(need) {
             Some(said) => (
                 format!("{said}{remedy}"),
                 self.theme.role_style(TextRole::Doubt),
@@ -103,7 +103,7 @@ impl UnknownFactsSection<'_> {
         ]
     }
 
-    fn stated_value(&self, need: &MissingFact) -> Option<String> {
+    fn assumed_value_text(&self, need: &MissingFact) -> Option<String> {
         let held = self.data.assumed_facts();
         let one = held
             .iter()
@@ -117,13 +117,13 @@ impl UnknownFactsSection<'_> {
         need: &MissingFact,
         rules: &[String],
     ) {
-        details.push_paragraph(&self.stated_value(need).unwrap_or_default());
+        details.push_paragraph(&self.assumed_value_text(need).unwrap_or_default());
         details.push_missing_fact(need);
         if !rules.is_empty() {
             details.push_field("decides", &rules.join(", "));
         }
         if need.remedy == Some(Remedy::RunAsRoot) {
-            details.push_field("as root", &self.facts_readable_by_root());
+            details.push_field("as root", &self.root_readable_facts_text());
         }
         if self.root_command(need).is_some() {
             details.push_field("y", "copies the command to run walwise as root");
@@ -140,7 +140,7 @@ impl UnknownFactsSection<'_> {
         }
     }
 
-    fn facts_readable_by_root(&self) -> String {
+    fn root_readable_facts_text(&self) -> String {
         let subjects = self.data.focus.subjects();
         let rows = subjects.flat_map(|subject| self.report.facts.rows_of(subject));
         let helped = |reading: &Reading<_>| {

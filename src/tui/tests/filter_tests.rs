@@ -4,7 +4,7 @@ use crate::tui::data::BackgroundActivity;
 use crate::tui::model::Model;
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{
-    at_risk_report, measurement_after, press_keys, report_with_measurement,
+    at_risk_report, measurement_after_rounds, press_keys, report_with_measurement,
     report_with_two_targets, session_before_report, session_with_open_export, session_with_report,
 };
 
@@ -61,7 +61,7 @@ fn filter_matches_are_shown_below_their_heading() {
     assert!(screen_text(&model).contains("/ noatime"), "it was kept");
     // A heading that matches keeps everything below it.
     let mut model = session_with_report(
-        report_with_measurement(measurement_after(71)),
+        report_with_measurement(measurement_after_rounds(71)),
         (80, 40),
         PLAIN,
     );

@@ -12,7 +12,7 @@ use crate::facts::catalog::target::FlushDelivery;
 use crate::measure::{Estimate, Latencies, Measurement, Method, MethodResult};
 use crate::report::{Format, Report, sample_reports};
 use crate::text::{format_latency, format_micros};
-use crate::tui::test_sessions::{measurement_after, press_keys, session_with_report};
+use crate::tui::test_sessions::{measurement_after_rounds, press_keys, session_with_report};
 
 /// Figures of one method in microseconds. `median` holds the value and the ends of its interval;
 /// all but `back_to_back` are of paced commits.
@@ -161,7 +161,7 @@ fn measurement_from_recorded(rows: &[RecordedLatency]) -> Measurement {
     Measurement {
         methods: rows.iter().map(row).collect(),
         caveats: Vec::new(),
-        ..measurement_after(71)
+        ..measurement_after_rounds(71)
     }
 }
 

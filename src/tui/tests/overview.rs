@@ -4,7 +4,7 @@ use crate::measure::Measurement;
 use crate::tui::model::Overlay;
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{
-    RICH, WORST_FIRST, at_risk_report, click_on_text, measurement_after, press_keys,
+    RICH, WORST_FIRST, at_risk_report, click_on_text, measurement_after_rounds, press_keys,
     report_with_all_verdicts, report_with_measurement, report_with_two_targets,
     session_with_report,
 };
@@ -13,7 +13,7 @@ use crate::tui::test_sessions::{
 fn every_layout_shows_flush_path_latency_and_fixes() {
     for size in [(80, 40), (100, 30), (140, 45)] {
         let screen = screen_text(&session_with_report(
-            report_with_measurement(measurement_after(71)),
+            report_with_measurement(measurement_after_rounds(71)),
             size,
             PLAIN,
         ));
@@ -41,7 +41,7 @@ fn every_layout_shows_flush_path_latency_and_fixes() {
 fn taller_terminal_shows_intervals_and_curves() {
     let of_height = |height| {
         screen_text(&session_with_report(
-            report_with_measurement(measurement_after(71)),
+            report_with_measurement(measurement_after_rounds(71)),
             (80, height),
             PLAIN,
         ))
@@ -145,12 +145,12 @@ fn key_hints_are_shown_until_first_key_press() {
 fn finished_probe_still_shows_its_figures() {
     let cut = Measurement {
         cancelled: true,
-        ..measurement_after(12)
+        ..measurement_after_rounds(12)
     };
     for (measurement, size) in [
-        (measurement_after(71), (80, 40)),
+        (measurement_after_rounds(71), (80, 40)),
         (cut, (80, 40)),
-        (measurement_after(71), (140, 45)),
+        (measurement_after_rounds(71), (140, 45)),
     ] {
         let mut model = session_with_report(report_with_measurement(measurement), size, PLAIN);
         press_keys(&mut model, "3");

@@ -12,7 +12,8 @@ use crate::report::{Format, Report};
 use crate::settings::NewFilesystem;
 use crate::tui::input_queue::InputQueue;
 use crate::tui::job::{
-    ComparisonReference, HostChange, HostComparison, Job, JobProgress, ReferenceChoice, SaveOutcome,
+    ComparisonReference, HostChange, Job, JobProgress, ReferenceChoice, ReferenceComparison,
+    SaveOutcome,
 };
 use crate::tui::key_press::KeyPress;
 use crate::tui::msg::{ExitReason, Msg};
@@ -122,7 +123,7 @@ impl Worker for PanicOnRescanWorker {
         &self,
         _: ComparisonReference,
         _: Option<&str>,
-    ) -> Result<Option<HostComparison>, String> {
+    ) -> Result<Option<ReferenceComparison>, String> {
         Ok(None)
     }
 

@@ -20,7 +20,7 @@ fn session_with_assumption(size: (u16, u16), theme: Theme) -> Model {
     model
 }
 
-fn full_page(model: &Model) -> String {
+fn tall_screen_text(model: &Model) -> String {
     let mut model = model.clone();
     model.size = Size::new(119, 300);
     press_keys(&mut model, "g");
@@ -127,7 +127,7 @@ fn allowed_values_of_a_choice_fact_are_offered() {
 fn assumed_differences_are_shown_beside_the_real_plan() {
     let real = session_with_report(at_risk_report(), (120, 40), RICH);
     let mut model = session_with_assumption((120, 40), RICH);
-    let overview = full_page(&model);
+    let overview = tall_screen_text(&model);
     for says in [
         "AT RISK",
         "unproven",
@@ -137,7 +137,7 @@ fn assumed_differences_are_shown_beside_the_real_plan() {
         assert!(overview.contains(says), "{says}: {overview}");
     }
     press_keys(&mut model, "4");
-    let advice = full_page(&model);
+    let advice = tall_screen_text(&model);
     for says in [
         "Title of ext4.option-ignored (ext4.option-ignored)",
         "kernel.vendor of host: unknown → mainline (assumed)",
@@ -156,7 +156,7 @@ fn assumed_differences_are_shown_beside_the_real_plan() {
         let lines = lines.take_while(|line| !line.contains("────"));
         lines.map(|line| line.replace('▌', " ")).collect::<Vec<_>>()
     };
-    assert_eq!(of_plan(&advice), of_plan(&full_page(&plain)));
+    assert_eq!(of_plan(&advice), of_plan(&tall_screen_text(&plain)));
     for screen in ["1", "3", "4"] {
         press_keys(&mut model, screen);
         assert!(
@@ -172,7 +172,7 @@ fn assumed_differences_are_shown_beside_the_real_plan() {
         model.notice = None;
         // The footer depends on the previous screen.
         let page = |model: &Model| {
-            let shown = full_page(model);
+            let shown = tall_screen_text(model);
             shown
                 .lines()
                 .filter(|line| !line.contains("q quit"))
@@ -188,7 +188,7 @@ fn assumed_differences_are_shown_beside_the_real_plan() {
 fn risky_assumed_advice_is_listed_but_never_copied() {
     let mut model = session_with_assumption((120, 40), RICH);
     press_keys(&mut model, "4");
-    let page = full_page(&model);
+    let page = tall_screen_text(&model);
     assert!(
         page.contains("Would be offered") && page.contains("add nobarrier on /srv"),
         "{page}"
@@ -203,7 +203,7 @@ fn risky_assumed_advice_is_listed_but_never_copied() {
             };
             assert!(!text.contains("nobarrier"), "{text}");
         }
-        let screen = full_page(&model);
+        let screen = tall_screen_text(&model);
         assert!(
             !screen.contains("remount,nobarrier /srv\n") || screen.contains("undo"),
             "{screen}"
@@ -326,9 +326,9 @@ fn missing_fact_offers_root_command_and_value_entry() {
     };
     finish_job(&mut model, JobResult::AssumedHost(Box::new(stated)));
     assert!(
-        full_page(&model).contains("stated: fast_commit"),
+        tall_screen_text(&model).contains("stated: fast_commit"),
         "{}",
-        full_page(&model)
+        tall_screen_text(&model)
     );
     press_keys(&mut model, "1 g");
     assert_eq!(
@@ -354,9 +354,9 @@ fn advice_screen_states_interruptions_as_in_text() {
         press_keys(&mut model, "4");
         let says = plan_interruption_texts(model.data.plan().unwrap()).join("; ");
         assert!(
-            full_page(&model).contains(&format!("interrupts  {says}")),
+            tall_screen_text(&model).contains(&format!("interrupts  {says}")),
             "{says}: {}",
-            full_page(&model)
+            tall_screen_text(&model)
         );
     }
 }
@@ -379,7 +379,7 @@ fn step_details_equal_text_report() {
             };
             model.page_state_mut().list.selected = Some(selected);
             press_keys(&mut model, "enter");
-            let page = without_whitespace(&full_page(&model));
+            let page = without_whitespace(&tall_screen_text(&model));
             for label in [
                 "affects",
                 "trade-off",
@@ -393,7 +393,7 @@ fn step_details_equal_text_report() {
                     assert!(
                         page.contains(&without_whitespace(&said)),
                         "{label} {said}:\n{}",
-                        full_page(&model)
+                        tall_screen_text(&model)
                     );
                 }
             }
@@ -409,7 +409,7 @@ fn step_field_texts(text: &str, step: &crate::report::Step, label: &str) -> Vec<
     let head = format!(
         "{} of {}: ",
         step.advice.setting,
-        crate::report::view::wording::subject_name(&step.subject)
+        crate::report::view::wording::describe_subject(&step.subject)
     );
     let lines = text
         .lines()

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::text;
 use crate::durability::{FlushHop, FlushState, HopKind};
 use crate::facts::catalog::target::FlushDelivery;
-use crate::report::view::flush_path::hop_symbol;
+use crate::report::view::flush_path::hop_symbol_word_and_tone;
 use crate::tui::theme::{TextRole, Theme};
 
 /// With at least this many columns, the description of a layer is at the right of its name,
@@ -136,7 +136,7 @@ impl PathRow<'_> {
         let mut says = text::wrap(if is_clear { "" } else { &says }, room).into_iter();
         let beside = is_wide.then(|| text::pad_or_truncate(&says.next().unwrap_or_default(), room));
         let dim = theme.role_style(TextRole::Dim);
-        let (mark, word, tone) = hop_symbol(hop);
+        let (mark, word, tone) = hop_symbol_word_and_tone(hop);
         let mut lines = vec![Line::from(vec![
             Span::styled(rail, dim),
             Span::styled(mark, theme.tone_style(tone)),

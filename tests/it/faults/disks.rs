@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Output;
 
-use super::{ENDLESS, only_complaint, stdout_json};
+use super::{ENDLESS, only_error_line, stdout_json};
 use crate::support::loops::{LoopDevice, mount_file_system};
 use crate::support::running::RunningProgram;
 use crate::support::{run, sorted_file_names};
@@ -26,7 +26,7 @@ fn read_only_remount_during_probe_is_reported() {
         .unwrap();
         let output = running.wait_for_output();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
-        let complaint = only_complaint(&output);
+        let complaint = only_error_line(&output);
         assert!(
             complaint.contains("became read-only") && complaint.contains("dmesg"),
             "{complaint}"

@@ -7,7 +7,7 @@ use std::process::Output;
 
 use nix::sys::signal::Signal;
 
-use super::{ENDLESS, only_complaint, stdout_json};
+use super::{ENDLESS, only_error_line, stdout_json};
 use crate::support::strace::{directory_in_memory, start_probe_under_strace};
 use crate::support::{has_no_scratch_directory, sorted_file_names, stderr, stdout};
 
@@ -98,7 +98,7 @@ fn failed_call_is_reported_and_earlier_rounds_kept() {
         let directory = directory_in_memory();
         let output = probe_with_faults(directory.path(), planted);
         assert_eq!(output.status.code(), Some(1), "{planted:?}: {output:?}");
-        let complaint = only_complaint(&output);
+        let complaint = only_error_line(&output);
         assert!(
             says.iter().all(|words| complaint.contains(words)),
             "{planted:?}: {complaint}"
@@ -167,7 +167,7 @@ fn a_call_that_fails_in_a_workload_ends_it() {
             if came {
                 failed += 1;
                 assert!(
-                    only_complaint(&output).contains(DISK),
+                    only_error_line(&output).contains(DISK),
                     "{workload} {planted}: {output:?}"
                 );
             }
@@ -196,7 +196,7 @@ fn a_signal_keeps_what_was_measured() {
             "{found:#}"
         );
         assert!(
-            only_complaint(&output).contains("the scratch files are removed"),
+            only_error_line(&output).contains("the scratch files are removed"),
             "{output:?}"
         );
         assert_eq!(sorted_file_names(directory.path()), [""; 0]);
@@ -228,7 +228,7 @@ fn unremovable_scratch_files_are_named() {
         );
         assert_eq!(output.status.code(), Some(code), "{output:?}");
         assert!(stdout_json(&output)["rounds"].as_u64() > Some(0));
-        let complaint = only_complaint(&output);
+        let complaint = only_error_line(&output);
         let [left] = &sorted_file_names(directory.path())[..] else {
             panic!("{:?}", sorted_file_names(directory.path()))
         };

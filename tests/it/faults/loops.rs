@@ -8,7 +8,7 @@ use std::process::Output;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use super::{only_complaint, probing_commands, stdout_json};
+use super::{only_error_line, probing_commands, stdout_json};
 use crate::support::fuse::HungFuse;
 use crate::support::loops::{MountedFileSystem, mount_ext4, mount_file_system, mount_xfs};
 use crate::support::running::{RunningProgram, wait_for};
@@ -95,7 +95,7 @@ fn assert_not_measured(dir: &Path, words: &str, run: impl Fn(&[&str]) -> Output)
     assert_eq!(with["probes"], without["probes"]);
     let probe = run(&["probe", path, "--seconds", "2"]);
     assert_eq!(probe.status.code(), Some(1), "{probe:?}");
-    let complaint = only_complaint(&probe);
+    let complaint = only_error_line(&probe);
     assert!(
         complaint.contains(words) && complaint.contains(path),
         "{complaint}"
@@ -130,7 +130,7 @@ fn a_full_file_system_is_not_measured() {
     ]);
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        only_complaint(&output).contains("No space left"),
+        only_error_line(&output).contains("No space left"),
         "{output:?}"
     );
     assert_eq!(sorted_file_names(&mounted.point), ["filler"]);
@@ -168,7 +168,7 @@ fn disk_failure_during_probe_is_reported() {
         let said = if turn == 0 {
             stdout_json(&output)["warnings"].to_string()
         } else {
-            only_complaint(&output)
+            only_error_line(&output)
         };
         assert!(
             said.contains("I/O error") && said.contains("dmesg"),
@@ -277,7 +277,7 @@ fn a_target_that_never_answers_is_named_and_not_measured() {
         );
         let probe = run_as_root(&["probe", path, "--seconds", "2"]);
         assert_eq!(probe.status.code(), Some(1), "{probe:?}");
-        let complaint = only_complaint(&probe);
+        let complaint = only_error_line(&probe);
         assert!(
             complaint.contains(path) && complaint.contains("answer"),
             "{complaint}"
@@ -307,6 +307,6 @@ fn hung_mount_in_a_subdirectory_does_not_stop_probes() {
         let (data, scratch) = (data.to_str().unwrap(), scratch.to_str().unwrap());
         let probe = run_as_root(&["probe", data, "--seconds", "0.5", "--scratch", scratch]);
         assert_eq!(probe.status.code(), Some(1), "{probe:?}");
-        assert!(only_complaint(&probe).contains(scratch), "{probe:?}");
+        assert!(only_error_line(&probe).contains(scratch), "{probe:?}");
     }
 }

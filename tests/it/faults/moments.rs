@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use super::{ENDLESS, complaints, only_complaint, probing_commands, stdout_json};
+use super::{ENDLESS, error_lines, only_error_line, probing_commands, stdout_json};
 use crate::support::loops::mount_ext4;
 use crate::support::running::{RunningProgram, wait_for};
 use crate::support::{sorted_file_names, walwise};
@@ -80,7 +80,7 @@ fn assert_ended_by(output: &Output, signal: Signal, arguments: &[&str]) {
     let as_usual = output.status.signal() == Some(signal as i32);
     if as_usual || signal == Signal::SIGKILL {
         assert!(
-            as_usual && output.stdout.is_empty() && complaints(output).is_empty(),
+            as_usual && output.stdout.is_empty() && error_lines(output).is_empty(),
             "{arguments:?}: {output:?}"
         );
         return;
@@ -91,7 +91,7 @@ fn assert_ended_by(output: &Output, signal: Signal, arguments: &[&str]) {
         "{arguments:?}: {output:?}"
     );
     assert!(
-        only_complaint(output).contains("the scratch files are removed"),
+        only_error_line(output).contains("the scratch files are removed"),
         "{output:?}"
     );
     if !output.stdout.is_empty() {

@@ -24,7 +24,7 @@ fn has_duration(text: &str) -> bool {
 }
 
 #[test]
-fn verdict_durations_have_sources_and_standbys_are_unseen() {
+fn verdict_durations_name_setting_and_standby_is_unobserved() {
     let mut read = 0;
     for (name, report) in recorded_host_documents() {
         for verdict in report["verdicts"].as_array().unwrap() {

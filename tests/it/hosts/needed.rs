@@ -10,7 +10,7 @@ use walwise_model::facts::catalog::{cluster, device, mount, mysql, postgres, tar
 use walwise_model::facts::{
     FactSet, Reading, Remedy, Scope, ServerArea, ServerKind, Source, Subject,
 };
-use walwise_report::missing_facts::{TargetScope, target_missing_facts};
+use walwise_report::missing_facts::{TargetSubjects, target_missing_facts};
 use walwise_report::{Report, TargetSummary, markdown, text};
 use walwise_sys::host::RecordedHost;
 
@@ -44,7 +44,7 @@ fn listed_unknown_facts(report: &Report, target: &TargetSummary) -> BTreeSet<(Su
 
 fn assert_listed_with_target(report: &Report, what: &str) {
     for target in &report.targets {
-        let way = TargetScope::new(&report.facts, target);
+        let way = TargetSubjects::new(&report.facts, target);
         let foreign = |kind: ServerArea| {
             target
                 .cluster
@@ -85,7 +85,7 @@ const RESTART: &str = "restart the server on /srv/my, then check again";
 
 fn facts_of_two_servers() -> FactSet {
     let mut facts = FactSet::default();
-    let read = || Source::file("read");
+    let read = || Source::from_file("read");
     let disk = Subject::device("sda");
     facts.insert_known(&disk, &device::KIND, device::DeviceKind::Disk, read());
     let hidden = Reading::denied("reading sda").with_remedy(Remedy::RunAsRoot);

@@ -27,10 +27,10 @@ pub fn recorded_target(name: &str) -> Option<&'static str> {
 }
 
 /// Recorded text, its replacement, and the link that is then broken (after `!`) or unknown.
-type PageLinkRow = (&'static str, &'static str, &'static str);
+type TornWriteLinkRow = (&'static str, &'static str, &'static str);
 
 #[rustfmt::skip] // a row is a line
-const ROWS: &[PageLinkRow] = &[
+const ROWS: &[TornWriteLinkRow] = &[
     ("|innodb_page_size\t16384", "|innodb_page_size\t32768", "!file system: ext4's cluster size is 16 KiB, not a multiple of the page size"),
     ("|innodb_flush_method\tO_DIRECT", "|innodb_flush_method\tfsync", "!server: InnoDB writes data files through the page cache (innodb_flush_method is fsync)"),
     ("|innodb_flush_method\tO_DIRECT", "|innodb_flush_method\tO_DSYNC", "!server: InnoDB writes data files through the page cache (innodb_flush_method is O_DSYNC)"),

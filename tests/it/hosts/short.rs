@@ -11,7 +11,7 @@ use crate::support::deadline::CommandInTime as _;
 use crate::support::recorded::{SITUATIONS, recorded_host_documents, recorded_host_reports};
 use crate::support::{findings, stdout, walwise};
 
-fn short_report(name: &str, more: &[&str]) -> String {
+fn check_report_text(name: &str, more: &[&str]) -> String {
     // A relative path, so that snapshots do not contain the checkout's location.
     let path = host(name);
     let path = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap();
@@ -26,7 +26,7 @@ fn short_report(name: &str, more: &[&str]) -> String {
 #[test]
 fn short_reports_match_snapshots() {
     for (situation, name, target) in SITUATIONS {
-        let text = short_report(name, target.as_slice());
+        let text = check_report_text(name, target.as_slice());
         let most = if target.is_some() { 40 } else { 60 };
         assert!(
             text.lines().count() <= most,
@@ -92,8 +92,8 @@ fn short_reports_contain_every_critical_finding() {
 #[test]
 fn the_whole_report_and_the_short_one_call_the_same_critical() {
     for (_, name, target) in SITUATIONS {
-        let text = collapse_whitespace(&short_report(name, target.as_slice()));
-        let whole = short_report(name, &[target.as_slice(), &["-v"]].concat());
+        let text = collapse_whitespace(&check_report_text(name, target.as_slice()));
+        let whole = check_report_text(name, &[target.as_slice(), &["-v"]].concat());
         // Steps and findings start with their level.
         let titles = whole
             .lines()
@@ -116,13 +116,13 @@ fn the_whole_report_and_the_short_one_call_the_same_critical() {
 #[test]
 fn only_option_prints_one_part_of_the_report() {
     let name = "loop-over-nobarrier";
-    let whole = short_report(name, &["-v", "/data"]);
+    let whole = check_report_text(name, &["-v", "/data"]);
     for (part, wanted, other) in [
         ("plan", "Plan, in order of application", "Evidence"),
         ("evidence", "Evidence", "Plan, in order"),
         ("unknown", "Undecided", "Evidence"),
     ] {
-        let text = short_report(name, &["--only", part, "/data"]);
+        let text = check_report_text(name, &["--only", part, "/data"]);
         assert!(
             text.contains(wanted) && !text.contains(other),
             "{part}\n{text}"

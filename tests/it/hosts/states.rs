@@ -28,7 +28,7 @@ fn count_critical_findings(report: &Value) -> usize {
 }
 
 #[test]
-fn a_thin_pool_is_as_good_as_its_status() {
+fn thin_pool_status_decides_verdict() {
     const OLD: &str = "|vg-pool-tpool: thin-pool failed";
     let pool = |rest: &str| {
         format!(
@@ -124,7 +124,7 @@ fn missing_zfs_vdev_is_not_taken_for_a_file() {
 }
 
 #[test]
-fn an_energy_pack_is_a_battery() {
+fn storcli_energy_pack_is_read_like_bbu() {
     let names = [
         ("\"Energy Pack Status\"", "\"BBU Status\""),
         ("\"Energy Pack\"", "\"BBU\""),
@@ -144,7 +144,7 @@ fn an_energy_pack_is_a_battery() {
 }
 
 #[test]
-fn a_cache_that_fell_back_says_why() {
+fn fallback_to_write_through_states_reason() {
     let (exit, report) = check_modified_host("write-back-fell-to-write-through", &[], "/data");
     assert_eq!(
         (exit, verdict(&report, Path::new("/data"))),

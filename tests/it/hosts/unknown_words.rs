@@ -70,7 +70,7 @@ fn unknown_enum_word_is_judged_like_a_missing_fact() {
     for (name, target, answers) in HOSTS.iter() {
         let read = super::garbled::collect_facts(&GarbledHost::unchanged(answers), target);
         for (subject, info) in enumerated_facts(&read) {
-            let source = Source::file("/sys/word");
+            let source = Source::from_file("/sys/word");
             let word = NOBODY_KNOWS.to_owned();
             let value = if info.kind.is_list() {
                 Value::List(vec![word])

@@ -125,7 +125,7 @@ fn all_viewers_report_mariadb_values_from_every_source() {
             other = !other;
             write_values(&mut server, place, other);
             if restart {
-                server.restart_at_once();
+                server.restart_without_ctime_gap();
             }
             let row = format!("{place:?}, restarted: {restart}");
             let sights = reports_of_all_viewers(&server);
@@ -178,9 +178,9 @@ fn unresponsive_server_is_never_misreported() {
             );
         }
     };
-    server.restart_at_once();
+    server.restart_without_ctime_gap();
     look_at("as it is", &server);
     server.mount_data_elsewhere();
-    server.restart_at_once();
+    server.restart_without_ctime_gap();
     look_at("in a mount name space of its own", &server);
 }

@@ -196,7 +196,7 @@ fn all_viewers_report_postgres_values_from_every_source() {
                 ActivationEvent::Reload => {
                     cluster.sql("SELECT pg_reload_conf()");
                 }
-                ActivationEvent::Restart => cluster.restart_at_once(),
+                ActivationEvent::Restart => cluster.restart_without_ctime_gap(),
             }
             if let (
                 SettingSource::AlterSystem | SettingSource::File | SettingSource::Include,
@@ -230,7 +230,7 @@ fn all_viewers_report_postgres_values_from_every_source() {
 fn what_databases_and_roles_set_is_what_their_sessions_show() {
     let cluster = create_cluster();
     cluster.append_to_file("postgresql.conf", "fsync = on\nsynchronous_commit = on\n");
-    cluster.restart_at_once();
+    cluster.restart_without_ctime_gap();
     let heading = |sight: &ViewerReport| sight.verdict_exceptions(&cluster.data);
     let rule = |sight: &ViewerReport| {
         let target = format!("target {}", cluster.data.display());
@@ -383,7 +383,7 @@ fn unresponsive_server_is_never_misreported() {
         "postgresql.conf",
         "fsync = on\nmax_connections = 3\nsuperuser_reserved_connections = 0\n",
     );
-    cluster.restart_at_once();
+    cluster.restart_without_ctime_gap();
     let shows = server_values(&cluster);
     let unsaid = |row: &str, sight: &ViewerReport| {
         assert_eq!(
@@ -426,7 +426,7 @@ fn unresponsive_server_is_never_misreported() {
         session.kill_in_time();
     }
     // The server processes of the killed sessions do not notice the loss.
-    cluster.restart_at_once();
+    cluster.restart_without_ctime_gap();
 
     std::fs::write(
         cluster.data.join("pg_hba.conf"),
@@ -458,7 +458,7 @@ fn unresponsive_server_is_never_misreported() {
     cluster.append_to_file("postgresql.conf", "restore_command = 'false'\nfsync = on\n");
     cluster.append_to_file("standby.signal", "");
     cluster.arguments = "-c hot_standby=on".to_owned();
-    cluster.restart_at_once();
+    cluster.restart_without_ctime_gap();
     assert_eq!(
         show_setting(&cluster, "plain", "plain", "transaction_read_only"),
         "on"

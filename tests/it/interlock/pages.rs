@@ -138,7 +138,7 @@ fn no_link_of_the_chain_of_pages_opens_anything() {
 }
 
 #[test]
-fn no_pair_of_page_links_unlocks_advice() {
+fn no_pair_of_torn_write_links_unlocks_advice() {
     let rules = RuleSet::builtin();
     let about = |id: &str| rules.rules().iter().find(|rule| rule.id == id).unwrap();
     let (critical, warning) = (

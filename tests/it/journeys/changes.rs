@@ -64,7 +64,7 @@ fn saved_file(place: &Path) -> Option<std::path::PathBuf> {
 }
 
 /// Whether the row of a layer is marked. Mounts of other tests are no layers here.
-fn is_marked(screen: &vt100::Screen) -> bool {
+fn has_changed_layer_mark(screen: &vt100::Screen) -> bool {
     let rows = screen.contents();
     rows.lines()
         .any(|row| row.contains('~') && row.contains("ext4"))
@@ -87,18 +87,18 @@ fn a_remount_is_marked_within_six_seconds() {
         }
         let begun = Instant::now();
         mounted.remount("nobarrier");
-        let shown = pty.wait_until("the row is marked", is_marked);
+        let shown = pty.wait_until("the row is marked", has_changed_layer_mark);
         best = best.min(begun.elapsed());
         assert!(shown.contains("CHANGED  "), "{shown}");
         // The first options again are no change.
         mounted.remount("barrier");
-        pty.wait_until("no row is marked", |screen| !is_marked(screen));
+        pty.wait_until("no row is marked", |screen| !has_changed_layer_mark(screen));
     }
     assert!(best < Duration::from_secs(6), "{best:?}");
     mounted.remount("nobarrier");
-    pty.wait_until("the row is marked", is_marked);
+    pty.wait_until("the row is marked", has_changed_layer_mark);
     pty.press("r");
-    pty.wait_until("no row is marked", |screen| !is_marked(screen));
+    pty.wait_until("no row is marked", |screen| !has_changed_layer_mark(screen));
     pty.wait_for_text_gone("reading");
     pty.press("q");
     pty.assert_ends_clean(0);

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 
 use walwise::session::Session;
 use walwise::tui::{
-    self, AssumedFact, AssumedHost, ComparisonReference, ExitReason, HostChange, HostComparison,
-    JobProgress, ReferenceChoice, SaveOutcome, ScreenOptions, Worker,
+    self, AssumedFact, AssumedHost, ComparisonReference, ExitReason, HostChange, JobProgress,
+    ReferenceChoice, ReferenceComparison, SaveOutcome, ScreenOptions, Worker,
 };
 use walwise_collect as collect;
 use walwise_judge::rules::RuleSet;
@@ -56,13 +56,13 @@ struct PanickingWorker {
     looked: Mutex<Option<Session>>,
 }
 
-fn test_program() -> PathBuf {
+fn walwise_program_path() -> PathBuf {
     crate::support::programs::program_path().into()
 }
 
 impl Worker for PanickingWorker {
     fn collect(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
-        let host = LiveHost::with_child_program(test_program());
+        let host = LiveHost::with_child_program(walwise_program_path());
         let request = collect::Request {
             target: Some(self.directory.clone()),
             allow_missing: true,
@@ -90,7 +90,7 @@ impl Worker for PanickingWorker {
         _: &mut dyn FnMut(JobProgress),
     ) -> Result<Report, String> {
         let mut request = ProbeRequest::new(&self.directory);
-        request.program = test_program();
+        request.program = walwise_program_path();
         let plan = probes::plan_probe(&request).map_err(|refusal| refusal.to_string())?;
         let found = probes::run_probe(&plan, &CancelHandle::from(Arc::clone(cancel)), &mut |now| {
             let is_there = fs::read_dir(&self.directory).unwrap().next().is_some();
@@ -122,7 +122,7 @@ impl Worker for PanickingWorker {
         &self,
         _: ComparisonReference,
         _: Option<&str>,
-    ) -> Result<Option<HostComparison>, String> {
+    ) -> Result<Option<ReferenceComparison>, String> {
         panic!("a panic while comparing")
     }
 
@@ -186,7 +186,7 @@ fn panicking_worker_fails_only_its_own_job() {
     ];
     let variables = [(DIRECTORY, path_str(&data))];
     let mut pty = Pty::start_program_in(Path::new("."), &variables, this.to_str().unwrap(), &test)
-        .with_kept_directory(data.path());
+        .expecting_unchanged_directory(data.path());
     pty.wait_for_text("Fix first");
     pty.press("p");
     pty.wait_for_text("It panics.");

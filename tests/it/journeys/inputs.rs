@@ -164,7 +164,7 @@ fn blocked_terminal_output_does_not_prevent_sigterm_exit() {
         pty.wait_for_text("q quit");
         block_terminal_output(&mut pty);
         pty.signal(Signal::SIGTERM);
-        pty.assert_ends_unread(143);
+        pty.assert_exit_with_unread_output(143);
     }
 }
 

@@ -84,7 +84,7 @@ impl ClosableTerminal {
         }
     }
 
-    fn until_shown(&mut self, text: &str) {
+    fn read_until_shown(&mut self, text: &str) {
         while !self.parser.screen().contents().contains(text) {
             let mut bytes = [0; 4096];
             let count = read_in_time(text, &mut self.master, &mut bytes);
@@ -116,7 +116,7 @@ fn a_terminal_that_is_closed_ends_it() {
     let kept = DirectorySnapshot::take(data.path());
     for own in [true, false] {
         let mut terminal = ClosableTerminal::start(data.path(), own);
-        terminal.until_shown("Overview");
+        terminal.read_until_shown("Overview");
         assert_eq!(terminal.close_and_wait(), Some(129), "own terminal: {own}");
         assert!(
             kept.changed_paths().is_empty(),
@@ -132,11 +132,11 @@ fn a_terminal_that_is_closed_during_a_probe_ends_that_too() {
         let data = directory_in_memory();
         let kept = DirectorySnapshot::take(data.path());
         let mut terminal = ClosableTerminal::start(data.path(), own);
-        terminal.until_shown("recommended");
+        terminal.read_until_shown("recommended");
         terminal.press("p");
-        terminal.until_shown("y start");
+        terminal.read_until_shown("y start");
         terminal.press("y");
-        terminal.until_shown("back to back");
+        terminal.read_until_shown("back to back");
         assert_eq!(terminal.close_and_wait(), Some(129), "own terminal: {own}");
         assert!(
             kept.changed_paths().is_empty(),

@@ -10,7 +10,7 @@ use crate::support::fuse::HungFuse;
 use crate::support::pty::Pty;
 
 /// Starts walwise with a target in this directory. The test itself must not touch any path there.
-fn open_on(place: &tempfile::TempDir, name: &str) -> Pty {
+fn start_in_directory(place: &tempfile::TempDir, name: &str) -> Pty {
     Pty::start_program_in(
         place.path(),
         &[],
@@ -29,13 +29,13 @@ fn hung_target_blocks_neither_keys_nor_exit() {
     let whole = point.join("pg/data");
     // The absolute path, a relative path, and a bare name, which could also be a mistyped command.
     for name in [whole.to_str().unwrap(), "./held", "held"] {
-        let mut pty = open_on(&place, name);
+        let mut pty = start_in_directory(&place, name);
         pty.wait_for_text("Overview");
         open_and_close_help(&mut pty);
         pty.press("q");
         pty.assert_ends_clean(0);
         for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
-            let mut pty = open_on(&place, name);
+            let mut pty = start_in_directory(&place, name);
             pty.wait_for_text("Overview");
             pty.signal_foreground(signal);
             pty.assert_ends_clean(code);
@@ -50,7 +50,7 @@ fn hung_target_is_shown_as_unproven() {
     let point = place.path().join("held");
     fs::create_dir(&point).unwrap();
     let _held = HungFuse::mount(&point);
-    let mut pty = open_on(&place, "./held");
+    let mut pty = start_in_directory(&place, "./held");
     pty.wait_for_text_gone("reading");
     let shown = pty.wait_for_text("UNPROVEN");
     assert!(!shown.contains("DURABLE"), "{shown}");

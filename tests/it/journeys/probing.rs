@@ -18,10 +18,10 @@ use crate::support::running::wait_for;
 fn start_frozen_probe(data: &Path) -> Pty {
     let stopped = |_| {
         let mut pty = open_and_start_probe(data);
-        if pty.freeze() {
+        if pty.stop_and_detect_new_files() {
             return Some(pty);
         }
-        pty.thaw();
+        pty.resume_program();
         pty.press("q");
         pty.assert_ends_clean(0);
         None
@@ -39,7 +39,7 @@ fn a_probe_is_confirmed_watched_cancelled_and_made_again() {
     fs::write(data.join("there before"), "kept").unwrap();
     let mut pty = start_frozen_probe(&data);
     pty.press("c");
-    pty.thaw();
+    pty.resume_program();
     let screen = pty.wait_for_text("rounds in");
     assert!(screen.contains("partial results kept"), "{screen}");
     assert!(
@@ -91,7 +91,7 @@ fn quitting_during_a_probe_removes_the_scratch_file() {
         let data = directory_in_memory();
         let mut pty = start_frozen_probe(data.path());
         pty.press(leave);
-        pty.thaw();
+        pty.resume_program();
         pty.assert_ends_clean(code);
     }
 }
@@ -106,7 +106,7 @@ fn signal_during_a_probe_removes_the_scratch_file() {
         let data = directory_in_memory();
         let mut pty = start_frozen_probe(data.path());
         pty.signal(signal);
-        pty.thaw();
+        pty.resume_program();
         pty.assert_ends_clean(code);
     }
 }
@@ -155,7 +155,7 @@ fn a_watcher_that_is_killed_changes_nothing() {
         panic!("{watchers:?}")
     };
     kill(watcher, Signal::SIGKILL).unwrap();
-    pty.thaw();
+    pty.resume_program();
     pty.wait_for_text("rounds in");
     pty.assert_untouched("after the probe");
     pty.press("q");

@@ -62,7 +62,7 @@ fn flushes_are_counted_where_they_arrive() {
     assert!(flushes < 0.05, "{flushes}");
 }
 
-fn flags_of_scratch(request: &ProbeRequest, place: &Path) -> Vec<String> {
+fn probe_and_list_scratch_flags(request: &ProbeRequest, place: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let control = CancelHandle::default();
     let plan = plan_probe(request).unwrap();
@@ -243,20 +243,20 @@ fn scratch_file_gets_the_nocow_flag_of_the_database() {
     crate::support::run("chattr", &["+C", data.to_str().unwrap()]);
     fs::write(data.join("PG_VERSION"), "15\n").unwrap();
     assert_eq!(
-        flags_of_scratch(&short_probe_request(&data), &cluster),
+        probe_and_list_scratch_flags(&short_probe_request(&data), &cluster),
         ["NOCOW"]
     );
     let mut elsewhere = short_probe_request(&data);
     elsewhere.scratch = Some(mounted.create_subdirectory("elsewhere"));
     assert_eq!(
-        flags_of_scratch(&elsewhere, &mounted.point.join("elsewhere")),
+        probe_and_list_scratch_flags(&elsewhere, &mounted.point.join("elsewhere")),
         ["NOCOW"]
     );
 
     crate::support::run("chattr", &["-C", data.to_str().unwrap()]);
     crate::support::run("chattr", &["+C", cluster.to_str().unwrap()]);
     assert_eq!(
-        flags_of_scratch(&short_probe_request(&data), &cluster),
+        probe_and_list_scratch_flags(&short_probe_request(&data), &cluster),
         ["none"]
     );
 
@@ -277,7 +277,7 @@ fn scratch_file_gets_the_nocow_flag_of_the_database() {
 
 #[test]
 #[ignore = "needs root: a loop device"]
-fn a_database_that_fills_its_mount_needs_a_directory_named() {
+fn database_at_mount_point_needs_scratch_directory() {
     let mounted = mount_ext4(&[], "");
     fs::write(mounted.point.join("PG_VERSION"), "15\n").unwrap();
     let refused = probe_refusal(&mounted.point);
@@ -324,7 +324,7 @@ fn wal_mounted_inside_its_database_is_what_the_refusal_names() {
 
 #[test]
 #[ignore = "needs root: a loop device"]
-fn a_database_at_the_top_of_a_loop_is_left_alone() {
+fn probe_refuses_database_at_filesystem_root() {
     let disk = LoopDevice::new(64);
     disk.mkfs(&["mkfs.ext4", "-q"]);
     let mounted = disk.mount("");

@@ -17,7 +17,7 @@ fn run_probe_with_arguments(directory: &Path, arguments: &[&str]) -> (Option<i32
 }
 
 #[test]
-fn the_exit_code_is_the_answer() {
+fn probe_requirement_answer_decides_exit_code() {
     let directory = tempfile::tempdir().unwrap();
     for (limit, seconds, code, answer) in [
         ("median < 3600s", "2", 0, "pass"),

@@ -86,7 +86,7 @@ fn workloads_run_in_any_directory() {
 }
 
 #[test]
-fn workloads_follow_the_comparison() {
+fn workloads_run_after_comparison() {
     let directory = tempfile::tempdir().unwrap();
     let mut request = request_for_workload(directory.path(), Workload::Group);
     request.pages = vec![1, 2];
@@ -137,7 +137,7 @@ fn every_size_is_paced_when_asked_for() {
 }
 
 #[test]
-fn the_lowest_priority_is_that_of_the_measuring_thread() {
+fn nice_option_applies_to_measuring_thread() {
     let directory = tempfile::tempdir().unwrap();
     let mut request = request_for_workload(directory.path(), Workload::Group);
     request.options.nice = true;

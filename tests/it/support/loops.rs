@@ -115,7 +115,7 @@ impl LoopDevice {
 
     /// Mounts with these options; returns the options in force: those of the mount, of the
     /// superblock, and of /proc/fs/ext4.
-    pub fn options_in_force_with(&self, options: &str) -> Result<Vec<String>, String> {
+    pub fn mount_and_read_options(&self, options: &str) -> Result<Vec<String>, String> {
         self.with_temporary_mount(options, |point| self.options_in_force(point))
     }
 

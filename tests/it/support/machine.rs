@@ -179,7 +179,7 @@ impl TestHost {
                     id: "commit".to_owned(),
                 },
             ),
-            None => (word, Source::file("/a/file")),
+            None => (word, Source::from_file("/a/file")),
         };
         let list = info.kind.is_list();
         let words: Vec<&str> = if list {

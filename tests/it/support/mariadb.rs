@@ -136,18 +136,18 @@ impl Mariadb {
                 .cast_signed();
             now > last + 40_000_000
         });
-        self.start_at_once();
+        self.start_without_ctime_gap();
     }
 
-    pub fn restart_at_once(&mut self) {
+    pub fn restart_without_ctime_gap(&mut self) {
         if let Some(mut server) = self.server.take() {
             self.sql("SHUTDOWN").unwrap();
             server.wait_in_time();
         }
-        self.start_at_once();
+        self.start_without_ctime_gap();
     }
 
-    fn start_at_once(&mut self) {
+    fn start_without_ctime_gap(&mut self) {
         let log = std::fs::File::create(self.own_directory().join("log")).unwrap();
         let mut command = Command::new("mariadbd");
         if let Some(seen) = &self.seen {

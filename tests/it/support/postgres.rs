@@ -146,17 +146,17 @@ impl Cluster {
         while now() <= last + 40_000_000 {
             std::thread::yield_now();
         }
-        self.start_at_once();
+        self.start_without_ctime_gap();
     }
 
-    pub fn restart_at_once(&self) {
+    pub fn restart_without_ctime_gap(&self) {
         if self.data.join("postmaster.pid").exists() {
             self.stop();
         }
-        self.start_at_once();
+        self.start_without_ctime_gap();
     }
 
-    fn start_at_once(&self) {
+    fn start_without_ctime_gap(&self) {
         let socket = format!(
             "-k {} -p 5499 {}",
             self.own_directory().display(),

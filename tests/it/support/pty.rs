@@ -171,7 +171,7 @@ impl Pty {
         }
     }
 
-    pub fn with_kept_directory(mut self, directory: &Path) -> Self {
+    pub fn expecting_unchanged_directory(mut self, directory: &Path) -> Self {
         self.kept.push(DirectorySnapshot::take(directory));
         self
     }
@@ -194,7 +194,7 @@ impl Pty {
 
     /// Stops the program by SIGSTOP, so that its files can be examined; returns true if there are
     /// new files.
-    pub fn freeze(&self) -> bool {
+    pub fn stop_and_detect_new_files(&self) -> bool {
         self.signal(Signal::SIGSTOP);
         wait_for("it stops", || {
             let stat =
@@ -207,7 +207,7 @@ impl Pty {
             .any(|directory| !directory.changed_paths().is_empty())
     }
 
-    pub fn thaw(&self) {
+    pub fn resume_program(&self) {
         self.signal(Signal::SIGCONT);
     }
 
@@ -344,7 +344,7 @@ impl Pty {
 
     /// Waits for the end on a terminal that reads no output. The modes and, soon after, the
     /// directories must be restored; the screen cannot be restored.
-    pub fn assert_ends_unread(&mut self, code: u32) {
+    pub fn assert_exit_with_unread_output(&mut self, code: u32) {
         let (found, shown) = self.wait_for_exit();
         assert_eq!(found, code, "{shown}");
         assert_eq!(terminal_modes(&*self.master), self.modes_before);

@@ -79,7 +79,7 @@ impl<'a> NamespaceHost<'a> {
                 continue;
             }
             let next = done.join(&part);
-            match self.host.link_target(&self.path_through_process(&next)) {
+            match self.host.link_target(&self.proc_root_path(&next)) {
                 Ok(to) => {
                     links += 1;
                     if links > MAX_LINKS {
@@ -105,7 +105,7 @@ impl<'a> NamespaceHost<'a> {
 
     /// The path below /proc/PID/root of the process's `path`. The directories above `path` must not
     /// be links, because an absolute link would start at walwise's root.
-    fn path_through_process(&self, path: &Path) -> PathBuf {
+    fn proc_root_path(&self, path: &Path) -> PathBuf {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
@@ -119,7 +119,7 @@ impl<'a> NamespaceHost<'a> {
             Ok(real) => real,
             Err(miss) => return error_reading(&miss, &format!("{shown} of process {}", self.pid)),
         };
-        let seen = match self.host.stat(&self.path_through_process(&real)) {
+        let seen = match self.host.stat(&self.proc_root_path(&real)) {
             Ok(stat) => (stat.major, stat.minor, stat.inode),
             Err(miss) => return error_reading(&miss, &format!("{shown} of process {}", self.pid)),
         };
@@ -129,7 +129,7 @@ impl<'a> NamespaceHost<'a> {
         };
         // Most paths are equal in both namespaces, so the unmapped path is tried first.
         if same(&real) {
-            return Reading::known(real, Source::file(from));
+            return Reading::known(real, Source::from_file(from));
         }
         let table =
             || mountinfo::read_mountinfo(self.host, Path::new(&from)).map(|table| table.entries);
@@ -161,7 +161,7 @@ impl<'a> NamespaceHost<'a> {
             .map(|path| without_trailing_slash(&path))
             .find(same)
         {
-            Some(path) => Reading::known(path, Source::file_line(from, entry.line)),
+            Some(path) => Reading::known(path, Source::from_file_line(from, entry.line)),
             None => unknown(format!(
                 "{shown} of process {} is on {} ({}, device {}), whose mount is not visible from here",
                 self.pid,
@@ -229,12 +229,12 @@ impl Host for NamespaceHost<'_> {
         };
         if let Question::RealPath(_) = question {
             // realpath(3) requires the path to exist.
-            self.host.stat(&self.path_through_process(&real))?;
+            self.host.stat(&self.proc_root_path(&real))?;
             return Ok(path_bytes(&real).to_vec());
         }
         let mut mapped = question.clone();
         if let Some(path) = mapped.path_mut() {
-            *path = self.path_through_process(&real);
+            *path = self.proc_root_path(&real);
         }
         self.host.ask(&mapped)
     }
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn same_mount_namespace_gives_none() {
+    fn process_in_own_mount_namespace_needs_no_namespace_host() {
         let fake = host_with_container();
         let (same, nothing) = (
             fake.symlink("/proc/7/ns/mnt", "mnt:[1]"),

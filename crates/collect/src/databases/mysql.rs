@@ -371,7 +371,11 @@ impl VariablesReply {
 // with the server.
 
 /// `answer` is `None` if no process is proven to be the server.
-fn record_counters(facts: &mut FactSet, cluster: &Subject, answer: Option<&VariablesReply>) {
+fn insert_mysql_counter_facts(
+    facts: &mut FactSet,
+    cluster: &Subject,
+    answer: Option<&VariablesReply>,
+) {
     let count = |name: &str| counter_reading(answer, name);
     facts.insert(
         cluster,
@@ -491,9 +495,9 @@ mod counter_tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
             .collect();
-        let answer = VariablesReply::Variables(rows, Source::system_call("test"));
+        let answer = VariablesReply::Variables(rows, Source::from_system_call("test"));
         let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/db"));
-        record_counters(&mut facts, &cluster, Some(&answer));
+        insert_mysql_counter_facts(&mut facts, &cluster, Some(&answer));
         match facts.get(&cluster, key) {
             Reading::Known { value, .. } => Ok(value),
             Reading::Unknown { why, .. } => Err(why),
@@ -541,7 +545,7 @@ mod counter_tests {
             (Some(&silent), UnknownReason::Denied),
             (None, UnknownReason::Absent),
         ] {
-            record_counters(&mut facts, &cluster, answer);
+            insert_mysql_counter_facts(&mut facts, &cluster, answer);
             for name in [
                 "mysql.uptime",
                 "mysql.redo_written",

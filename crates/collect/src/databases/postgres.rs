@@ -224,7 +224,7 @@ impl CollectionState {
         let Some(running) = running else { return };
         let source = match &lead.server {
             Some(server) => server.command_line_source(),
-            None => Source::system_call(format!("stat {}", display_path(&directory))),
+            None => Source::from_system_call(format!("stat {}", display_path(&directory))),
         };
         self.unread_clusters.push(UnreadCluster {
             directory,

@@ -72,7 +72,7 @@ pub fn own_uid(host: &dyn Host) -> Option<u32> {
 pub fn server_processes(host: &dyn Host, request: &Request) -> Result<ServerListing, HostError> {
     let answer = host.ask(&Question::Servers)?;
     let text = String::from_utf8_lossy(&answer);
-    let bound = host.collection_limits().servers;
+    let bound = host.subject_count_limits().servers;
     let mut listed = text.lines().filter_map(parse_process);
     // More rows than the limit are read, so that the sort below decides which of them are examined.
     let rows: Vec<ServerProcess> = listed.by_ref().take(16 * bound).collect();
@@ -176,7 +176,7 @@ pub enum ServingProof {
 
 /// The uid whose rights are used to read a server's files; an error gives the reason why there is
 /// none.
-pub fn server_process_uid(row: &ServerProcess) -> Result<u32, ServerNote> {
+pub fn server_file_reader_uid(row: &ServerProcess) -> Result<u32, ServerNote> {
     let pid = row.pid;
     match row.uid {
         Some(0) => Err(ServerNote::RootProcess { pid }),
@@ -230,7 +230,7 @@ pub fn preloaded_eatmydata(host: &dyn Host, pid: u32, environment: &HostResult) 
     let own = format!("/proc/{pid}/environ");
     let everywhere = host.read(Path::new(EVERYWHERE));
     if let Some(library) = everywhere.as_deref().ok().and_then(eatmydata_library) {
-        return Reading::known(library, Source::file(EVERYWHERE));
+        return Reading::known(library, Source::from_file(EVERYWHERE));
     }
     let environment = match environment {
         Ok(environment) => environment,
@@ -240,9 +240,9 @@ pub fn preloaded_eatmydata(host: &dyn Host, pid: u32, environment: &HostResult) 
         .as_deref()
         .and_then(eatmydata_library);
     match (library, everywhere) {
-        (Some(library), _) => Reading::known(library, Source::file(own)),
+        (Some(library), _) => Reading::known(library, Source::from_file(own)),
         (None, Err(miss)) if !miss.is_absent() => error_reading(&miss, EVERYWHERE),
-        (None, _) => Reading::known("none".to_owned(), Source::file(own)),
+        (None, _) => Reading::known("none".to_owned(), Source::from_file(own)),
     }
 }
 
@@ -286,9 +286,10 @@ pub fn serves_unread_directory(
     directory: &Path,
 ) -> Option<Reading<bool>> {
     match host.stat(directory) {
-        Ok(stat) if stat.uid == u64::from(uid) => {
-            Some(Reading::known(true, Source::file(format!("/proc/{pid}"))))
-        }
+        Ok(stat) if stat.uid == u64::from(uid) => Some(Reading::known(
+            true,
+            Source::from_file(format!("/proc/{pid}")),
+        )),
         Err(miss) if miss.kind == HostErrorKind::TimedOut => {
             Some(error_reading(&miss, &display_path(directory)))
         }
@@ -334,7 +335,7 @@ mod tests {
         let readers: Vec<Option<u32>> = listing
             .rows
             .iter()
-            .map(|row| server_process_uid(row).ok())
+            .map(|row| server_file_reader_uid(row).ok())
             .collect();
         assert_eq!(readers, [Some(26), None, None]);
         assert_eq!(listing.skipped, [(Some(4242), 9936), (None, 3)]);

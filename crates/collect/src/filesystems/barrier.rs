@@ -201,7 +201,7 @@ mod tests {
     use super::*;
     use crate::facts::Source;
 
-    fn barrier_text(
+    fn barrier_state_name(
         fstype: &str,
         printed: &str,
         ext4: Option<&str>,
@@ -369,7 +369,7 @@ mod tests {
             ),
             ("strangefs", "rw", None, "6.1", "mainline", None),
         ] {
-            let found = barrier_text(fstype, printed, ext4, release, vendor);
+            let found = barrier_state_name(fstype, printed, ext4, release, vendor);
             assert_eq!(found.as_deref(), expect, "{fstype} {printed} on {release}");
         }
     }

@@ -63,7 +63,7 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             .iter()
             .map(|device| device.name().to_owned())
             .collect();
-        let source = Source::file(display_path(&home.join("devices")));
+        let source = Source::from_file(display_path(&home.join("devices")));
         facts.insert_known(
             subject,
             &mount::BTRFS_DEVICE_COUNT,
@@ -170,7 +170,7 @@ fn sum_device_counts(
             }
         }
     }
-    Reading::known(sum, Source::file(shown))
+    Reading::known(sum, Source::from_file(shown))
 }
 
 fn list_file_systems(host: &dyn Host, facts: &mut FactSet) -> Vec<(PathBuf, Vec<Subject>)> {
@@ -215,7 +215,7 @@ fn profiles_in_use(host: &dyn Host, home: &Path, kind: &str) -> Reading<Vec<Stri
                     .map(|p| (*p).to_owned())
                     .collect();
                 if !found.is_empty() {
-                    return Reading::known(found, Source::file(shown));
+                    return Reading::known(found, Source::from_file(shown));
                 }
             }
             Err(miss) => refusal = refusal.or(Some(error_reading(&miss, &shown))),

@@ -222,7 +222,7 @@ fn find_external_journals(
         _ if !lacks(&pair) => Reading::absent("the journal is not on another device"),
         [only] if lacking == 1 => Reading::known(
             (*only).clone(),
-            Source::file(format!("{JOURNALS_DIRECTORY}/{only}")),
+            Source::from_file(format!("{JOURNALS_DIRECTORY}/{only}")),
         ),
         _ => match external_journal_device(host, pair.0, pair.1.journal_task.clone(), facts) {
             known @ Reading::Known { .. } => known,
@@ -242,7 +242,7 @@ fn is_fast_commit_in_use(
     path: &Path,
     options: &Reading<Vec<String>>,
 ) -> Option<Reading<bool>> {
-    let source = || Source::file(display_path(path));
+    let source = || Source::from_file(display_path(path));
     let text = match host.read(path) {
         Ok(text) => text,
         Err(miss) if miss.is_absent() && options.is_known() => {
@@ -323,13 +323,16 @@ mod journal_tests {
     use crate::facts::UnknownReason;
     use crate::testing::FakeHost;
 
-    fn journal_of_task(
+    fn external_journal_of_task(
         own: &str,
         task: &str,
         comm: &str,
     ) -> (Option<String>, Option<UnknownReason>) {
         let host = FakeHost::default().file("/proc/71/comm", comm);
-        let task = Reading::known(task.to_owned(), Source::file("/sys/fs/ext4/x/journal_task"));
+        let task = Reading::known(
+            task.to_owned(),
+            Source::from_file("/sys/fs/ext4/x/journal_task"),
+        );
         let mut facts = FactSet::default();
         facts.add_subject(&Subject::device("sdc1"));
         let reading = external_journal_device(&host, &Subject::device(own), task, &facts);
@@ -400,7 +403,7 @@ mod journal_tests {
             ),
         ] {
             assert_eq!(
-                journal_of_task(own, task, comm),
+                external_journal_of_task(own, task, comm),
                 expect,
                 "{own} {task} {comm}"
             );
@@ -410,7 +413,7 @@ mod journal_tests {
     proptest! {
         #[test]
         fn arbitrary_thread_names_give_known_device_or_none(own in "[a-z0-9]{1,12}", task in "[0-9a-z<>]{0,4}", comm in "(jbd2/)?[ -~]{0,12}") {
-            let (device, _) = journal_of_task(&own, &task, &comm);
+            let (device, _) = external_journal_of_task(&own, &task, &comm);
             prop_assert!(device.is_none_or(|device| device == "sdc1"));
         }
 
@@ -418,8 +421,8 @@ mod journal_tests {
         fn truncated_name_of_internal_journal_is_never_external(own in "[a-z0-9]{1,12}") {
             let whole = format!("jbd2/{own}-8");
             let cut: String = whole.chars().take(MAX_COMM_BYTES).collect();
-            prop_assert_eq!(journal_of_task(&own, "71", &whole), (None, Some(UnknownReason::Absent)));
-            prop_assert!(matches!(journal_of_task(&own, "71", &cut), (None, Some(UnknownReason::Absent | UnknownReason::Ambiguous))));
+            prop_assert_eq!(external_journal_of_task(&own, "71", &whole), (None, Some(UnknownReason::Absent)));
+            prop_assert!(matches!(external_journal_of_task(&own, "71", &cut), (None, Some(UnknownReason::Absent | UnknownReason::Ambiguous))));
         }
     }
 }

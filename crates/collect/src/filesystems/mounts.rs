@@ -53,7 +53,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     if table.skipped_lines > 0 {
         facts.add_note(MountNote::BeyondBound {
             left_out: table.skipped_lines,
-            bound: host.collection_limits().mounts,
+            bound: host.subject_count_limits().mounts,
         });
     }
     let in_sight = visibility::mount_visibility(&table.entries);
@@ -112,7 +112,7 @@ fn next_mount_subject<'a>(
 }
 
 fn record_mount(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, facts: &mut FactSet) {
-    let source = Source::file_line(MOUNTINFO, entry.line);
+    let source = Source::from_file_line(MOUNTINFO, entry.line);
     let mut text = |key, value| facts.insert_known(subject, key, value, source.clone());
     text(&mount::POINT, display_safe(&entry.point));
     text(&mount::FSTYPE, display_safe(&entry.fstype));

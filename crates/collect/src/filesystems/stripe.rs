@@ -169,7 +169,7 @@ mod tests {
     ) -> (Option<u64>, String) {
         let mut facts = FactSet::default();
         let (mount, array) = (Subject::mount("/srv"), Subject::device("md0"));
-        let read = || Source::file("test");
+        let read = || Source::from_file("test");
         let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
         facts.insert_known(&mount, &mount::FSTYPE, fstype.to_owned(), read());
         facts.insert_known(&mount, &mount::SUPER_OPTIONS, options.clone(), read());

@@ -293,7 +293,7 @@ mod multipath_unit {
                 let host =
                     FakeHost::default().files(&format!("/sys/class/block/{name}"), &[(file, wwid)]);
                 let node = Node::new(name, "disk");
-                facts.insert_known(&node.subject, &device::SIZE, *size, Source::file("x"));
+                facts.insert_known(&node.subject, &device::SIZE, *size, Source::from_file("x"));
                 insert_unit_identifier(&host, &node, &mut facts);
             }
             link_paths_by_unit(&subjects, &mut facts);

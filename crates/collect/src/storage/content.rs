@@ -273,7 +273,7 @@ fn scan_device(
         return Reading::ambiguous(format!("{path} is the device node of another device"));
     }
     match scan_at_any_depth(host, node, look) {
-        Ok(found) => Reading::known(found, Source::system_call(format!("reading {path}"))),
+        Ok(found) => Reading::known(found, Source::from_system_call(format!("reading {path}"))),
         Err(miss) => {
             let unread = error_reading(&miss, &format!("reading {path}"));
             if miss.kind == HostErrorKind::TimedOut {
@@ -291,7 +291,7 @@ fn suggest_check_of_device<T>(unread: Reading<T>, look: ScanDepth, path: &str) -
     match look {
         ScanDepth::Thorough => unread,
         ScanDepth::Brief => {
-            let check = ShellCommand::or_placeholder(ShellCommand::walwise_check(path, ""));
+            let check = ShellCommand::or_placeholder(ShellCommand::walwise_check_command(path, ""));
             unread.with_remedy(Remedy::Do(format!(
                 "check this device (takes at most 10 s): {check}"
             )))
@@ -640,7 +640,7 @@ mod tests {
             &zram,
             &device::ZRAM_BACKING,
             "/dev/sdb".to_owned(),
-            Source::file("x"),
+            Source::from_file("x"),
         );
         collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
         assert_eq!(
@@ -660,7 +660,7 @@ mod tests {
                 &Subject::host(),
                 &machine::CONTAINER,
                 container.to_owned(),
-                Source::file("x"),
+                Source::from_file("x"),
             );
             assert_eq!(
                 collect_content(

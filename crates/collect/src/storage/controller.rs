@@ -215,7 +215,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
     for (family, subjects) in families {
         match query_family(host, request, family, facts, &subjects) {
-            Ok(answers) => insert_disk_volumes(host, family, &answers, facts, &subjects),
+            Ok(answers) => insert_matched_volume_facts(host, family, &answers, facts, &subjects),
             Err(unknown) => {
                 for disk in &subjects {
                     insert_unknown_controller_facts(disk, &unknown, facts);
@@ -298,7 +298,7 @@ fn insert_unknown_controller_facts(disk: &Subject, unknown: &Reading<String>, fa
     }
 }
 
-fn insert_disk_volumes(
+fn insert_matched_volume_facts(
     host: &dyn Host,
     family: ControllerFamily,
     answers: &ControllerReport,
@@ -353,7 +353,7 @@ fn insert_disk_volumes(
                     subject,
                     &controller::VOLUME,
                     "none".to_owned(),
-                    Source::file(sysfs_directory(subject)),
+                    Source::from_file(sysfs_directory(subject)),
                 );
             }
             VolumeMatch::NotFound(says) => {

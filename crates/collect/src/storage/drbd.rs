@@ -242,14 +242,14 @@ mod tests {
                 &Subject::device(name),
                 &device::KIND,
                 DeviceKind::Drbd,
-                Source::file("x"),
+                Source::from_file("x"),
             );
         }
         facts.insert_known(
             &Subject::device("sda"),
             &device::KIND,
             DeviceKind::Disk,
-            Source::file("x"),
+            Source::from_file("x"),
         );
         collect_facts(
             host,

@@ -145,7 +145,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
 fn query_disk(questions: &DriveQuery, method: QueryMethod) -> DriveFacts {
     match method {
         QueryMethod::Nvme => nvme::query_drive(questions),
-        QueryMethod::Disk => query_drive(questions),
+        QueryMethod::Disk => query_ata_or_scsi_drive(questions),
         QueryMethod::Presented => query_cache_of_virtual_or_usb_disk(questions),
     }
 }
@@ -362,7 +362,7 @@ fn cast_refusal<T>(refusal: &Reading<Value>) -> Reading<T> {
 // (`-q noserial`), and a disk in standby stays there (`-n standby`). smartctl prints the cache
 // of a SAS disk only as text, not in JSON.
 
-fn query_drive(questions: &DriveQuery) -> DriveFacts {
+fn query_ata_or_scsi_drive(questions: &DriveQuery) -> DriveFacts {
     let mut drive = DriveFacts::default();
     let words = [
         "-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache",
@@ -477,7 +477,7 @@ const HDPARM: (Tool, &[&str]) = (Tool::Hdparm, &["-W"]);
 /// Queries a disk that appears as SCSI but may be of another kind.
 fn query_cache_of_virtual_or_usb_disk(questions: &DriveQuery) -> DriveFacts {
     let mut drive = DriveFacts::default();
-    let cache = first_reported_cache(questions, &[SDPARM, SMARTCTL], None, &mut drive);
+    let cache = query_cache_with_tools(questions, &[SDPARM, SMARTCTL], None, &mut drive);
     drive.insert(&device::DRIVE_CACHE, cache);
     drive
 }
@@ -488,7 +488,7 @@ fn query_write_cache_flag(
     otherwise: Reading<DriveCacheState>,
     drive: &mut DriveFacts,
 ) -> Reading<DriveCacheState> {
-    first_reported_cache(
+    query_cache_with_tools(
         questions,
         &[SMARTCTL, SDPARM, HDPARM],
         Some(otherwise),
@@ -496,7 +496,7 @@ fn query_write_cache_flag(
     )
 }
 
-fn first_reported_cache(
+fn query_cache_with_tools(
     questions: &DriveQuery,
     tools: &[(Tool, &[&str])],
     otherwise: Option<Reading<DriveCacheState>>,

@@ -326,19 +326,24 @@ mod tests {
             ("dm-4", "vg-new", "lvm"),
         ] {
             let subject = Subject::device(name);
-            facts.insert_known(&subject, &device::DM_NAME, dm.to_owned(), Source::file("x"));
+            facts.insert_known(
+                &subject,
+                &device::DM_NAME,
+                dm.to_owned(),
+                Source::from_file("x"),
+            );
             facts.insert_known(
                 &subject,
                 &device::KIND,
                 DeviceKind::from_word(kind).unwrap(),
-                Source::file("x"),
+                Source::from_file("x"),
             );
         }
         facts.insert_known(
             &Subject::host(),
             &host_with_mappings::PRIVILEGED,
             privileged,
-            Source::file("x"),
+            Source::from_file("x"),
         );
         collect_facts(
             host,

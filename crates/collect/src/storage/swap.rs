@@ -99,7 +99,7 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         let reading = match (&text, &lost) {
             (Err(miss), _) => error_reading(miss, SWAPS),
             (Ok(_), Some(detail)) if !holders.contains(&subject) => Reading::ambiguous(detail),
-            _ => Reading::known(holders.contains(&subject), Source::file(SWAPS)),
+            _ => Reading::known(holders.contains(&subject), Source::from_file(SWAPS)),
         };
         facts.insert(&subject, &device::SWAP, reading);
     }
@@ -152,7 +152,7 @@ mod tests {
             &Subject::host(),
             &machine::CONTAINER,
             "lxc".to_owned(),
-            Source::file("x"),
+            Source::from_file("x"),
         );
         collect_facts(
             &FakeHost::default().file(SWAPS, "Filename\tType\n"),

@@ -69,7 +69,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
 fn is_timer_enabled(host: &dyn Host) -> Reading<bool> {
     match host.link_target(Path::new(MASK_LINK)) {
         Ok(to) if path_bytes(&to) == b"/dev/null" => {
-            return Reading::known(false, Source::file(MASK_LINK));
+            return Reading::known(false, Source::from_file(MASK_LINK));
         }
         Ok(_) => {}
         Err(miss) if is_not_a_link(&miss) => {}
@@ -77,7 +77,7 @@ fn is_timer_enabled(host: &dyn Host) -> Reading<bool> {
     }
     for link in ENABLING_LINKS {
         match host.link_target(Path::new(link)) {
-            Ok(_) => return Reading::known(true, Source::file(link)),
+            Ok(_) => return Reading::known(true, Source::from_file(link)),
             Err(miss) if is_not_a_link(&miss) => {}
             Err(miss) => return error_reading(&miss, link),
         }
@@ -160,7 +160,7 @@ impl FstabMounts {
             since("2.33")
         };
         match is_missed {
-            Ternary::True => Reading::known(false, Source::file(FSTAB)),
+            Ternary::True => Reading::known(false, Source::from_file(FSTAB)),
             Ternary::False => {
                 Reading::known(true, Source::derived_from([machine::UTIL_LINUX.name()]))
             }
@@ -191,7 +191,7 @@ mod tests {
 
     fn facts_with_fstab_option(option: &str) -> FactSet {
         let mut facts = FactSet::default();
-        let source = || Source::file("x");
+        let source = || Source::from_file("x");
         for (point, number) in [("/srv", "8:1"), ("/bind", "8:1"), ("/by-hand", "8:2")] {
             let subject = Subject::mount(point);
             facts.insert_known(&subject, &mount::CLASS, mount::MountClass::Block, source());
@@ -332,7 +332,7 @@ mod tests {
             &Subject::boot("/srv"),
             &boot::WHERE,
             "/etc/fstab.d:3".to_owned(),
-            Source::file("x"),
+            Source::from_file("x"),
         );
         assert_eq!(trimmed_by_mount(&host, nothing_listed), [None; 3]);
     }

@@ -40,7 +40,7 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     facts.insert(
         &Subject::host(),
         &boot::READ,
-        whole.unwrap_or_else(|| Reading::known(true, Source::file(FSTAB))),
+        whole.unwrap_or_else(|| Reading::known(true, Source::from_file(FSTAB))),
     );
     swaps.extend(units.admin_swap_units().map(swap::SwapDeclaration::Unit));
     let mut listed = named_device::TagLinkNames::default();
@@ -90,7 +90,7 @@ fn record_fstab(
     None
 }
 
-fn fstab_entry(setting: &ConfigDirective) -> Option<BootEntry> {
+fn fstab_entry(setting: &ConfigDirective) -> Option<BootMountEntry> {
     let point = decode_fstab_field(&setting.key);
     let mut fields = setting.value.split(|b| *b == b'\t').map(decode_fstab_field);
     let (source, fstype) = (fields.next()?, fields.next()?);
@@ -99,9 +99,9 @@ fn fstab_entry(setting: &ConfigDirective) -> Option<BootEntry> {
     if fstype.is_empty() || !(point.starts_with(b"/") || matches!(&*point, b"none" | b"swap")) {
         return None;
     }
-    let origin = Source::file_line(FSTAB, setting.line);
+    let origin = Source::from_file_line(FSTAB, setting.line);
     let words = split_options(&options);
-    Some(BootEntry {
+    Some(BootMountEntry {
         source: Reading::known(display_safe(&source), origin.clone()),
         fstype: Reading::known(display_safe(&fstype), origin.clone()),
         auto: Reading::known(is_mounted_at_boot(&words), origin),
@@ -114,7 +114,7 @@ fn fstab_entry(setting: &ConfigDirective) -> Option<BootEntry> {
     })
 }
 
-fn swap_entry(entry: &BootEntry) -> Option<swap::SwapDeclaration> {
+fn swap_entry(entry: &BootMountEntry) -> Option<swap::SwapDeclaration> {
     let is_swap = entry.fstype.value().is_some_and(|fstype| fstype == "swap");
     let (named, options) = (
         entry.source.value().filter(|_| is_swap)?.clone(),
@@ -127,7 +127,7 @@ fn swap_entry(entry: &BootEntry) -> Option<swap::SwapDeclaration> {
     })
 }
 
-fn is_swap_or_unmounted(entry: &BootEntry) -> bool {
+fn is_swap_or_unmounted(entry: &BootMountEntry) -> bool {
     !entry.point.starts_with(b"/") || entry.fstype.value().is_some_and(|fstype| fstype == "swap")
 }
 
@@ -176,7 +176,7 @@ fn record_type_mismatches(host: &dyn Host, facts: &mut FactSet) {
 const FSTAB: &str = "/etc/fstab";
 const COMMAND_LINE: &str = "/proc/cmdline";
 
-struct BootEntry {
+struct BootMountEntry {
     pub point: Vec<u8>,
     pub source: Reading<String>,
     pub fstype: Reading<String>,
@@ -188,7 +188,7 @@ struct BootEntry {
     pub line: Option<u32>,
 }
 
-impl BootEntry {
+impl BootMountEntry {
     pub fn file_source(&self) -> Source {
         Source::File {
             path: self.path.clone(),
@@ -330,7 +330,7 @@ mod type_mismatch_tests {
             ("/dev/vda", "xfs", "/proc/cmdline", None),
         ] {
             let (mut facts, line) = (FactSet::default(), Subject::boot("/mnt"));
-            let (root, from) = (Subject::mount("/"), || Source::file("a test"));
+            let (root, from) = (Subject::mount("/"), || Source::from_file("a test"));
             for name in ["vda", "vdb"] {
                 facts.insert_known(
                     &Subject::device(name),
@@ -392,7 +392,7 @@ mod tests {
                 &Subject::mount(*name),
                 &mount::FSTYPE,
                 (*fstype).to_owned(),
-                Source::file("mountinfo"),
+                Source::from_file("mountinfo"),
             );
         }
         facts

@@ -181,7 +181,7 @@ fn upstream_stable_version(
         _ => return None,
     };
     let version = Version::parse(&format!("{} ({release})", level?))?;
-    Some(Reading::known(version, Source::file(source)))
+    Some(Reading::known(version, Source::from_file(source)))
 }
 
 fn available_block_file_systems(host: &dyn Host) -> Reading<Vec<String>> {
@@ -194,7 +194,7 @@ fn available_block_file_systems(host: &dyn Host) -> Reading<Vec<String>> {
                 line.strip_prefix(b"\t")
                     .or_else(|| line.strip_prefix(b"nodev\t").filter(|name| *name == b"zfs"))
             });
-            Reading::known(lines.map(display_safe).collect(), Source::file(LIST))
+            Reading::known(lines.map(display_safe).collect(), Source::from_file(LIST))
         }
         Err(miss) => error_reading(&miss, LIST),
     }
@@ -225,7 +225,7 @@ fn has_jbd2_debug(host: &dyn Host, is_loaded: bool) -> Reading<bool> {
         Reading::Unknown {
             why: UnknownReason::Absent,
             ..
-        } if is_loaded => Reading::known(false, Source::file(PARAMETER)),
+        } if is_loaded => Reading::known(false, Source::from_file(PARAMETER)),
         other => other,
     }
 }
@@ -244,7 +244,7 @@ fn boot_parameter_values(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
                 .split(',')
                 .filter(|word| !word.is_empty())
                 .map(str::to_owned);
-            Reading::known(words.collect(), Source::file(COMMAND_LINE))
+            Reading::known(words.collect(), Source::from_file(COMMAND_LINE))
         }
         Err(miss) => error_reading(&miss, COMMAND_LINE),
     }
@@ -378,7 +378,7 @@ mod dirty_limits_tests {
     use super::*;
     use crate::testing::FakeHost;
 
-    fn background_limit(bytes: &str, ratio: &str, memory: impl AsRef<[u8]>) -> Reading<u64> {
+    fn dirty_background_limit(bytes: &str, ratio: &str, memory: impl AsRef<[u8]>) -> Reading<u64> {
         let files = [
             ("dirty_background_bytes", bytes),
             ("dirty_background_ratio", ratio),
@@ -404,7 +404,7 @@ mod dirty_limits_tests {
             ),
             ("0", "0", 0, "/proc/sys/vm/dirty_background_ratio"),
         ] {
-            let reading = background_limit(bytes, ratio, memory);
+            let reading = dirty_background_limit(bytes, ratio, memory);
             assert_eq!(reading.value(), Some(&expect));
             assert_eq!(reading.source().unwrap().to_string(), from);
         }
@@ -415,7 +415,7 @@ mod dirty_limits_tests {
         fn malformed_dirty_limit_is_unknown(
             bytes in "[0-9x]{0,22}", ratio in "[0-9x]{0,22}", memory: Vec<u8>
         ) {
-            let reading = background_limit(&bytes, &ratio, &memory);
+            let reading = dirty_background_limit(&bytes, &ratio, &memory);
             if let Some(value) = reading.value() {
                 let asked = if bytes.bytes().all(|b| b == b'0') { &ratio } else { &bytes };
                 prop_assert!(asked.parse::<u64>().is_ok(), "{value} of {asked}");
@@ -515,7 +515,7 @@ mod tests {
             ("6.12", Some("debian"), Ternary::False),
             ("6.12.0-55.el10.x86_64", Some("mainline"), Ternary::False),
         ] {
-            let release = Reading::known(release.to_owned(), Source::system_call("uname"));
+            let release = Reading::known(release.to_owned(), Source::from_system_call("uname"));
             let version = kernel_version(&FakeHost::default(), &release, "", stated);
             let at_least = version
                 .value()

@@ -62,9 +62,10 @@ fn record_os_release(host: &dyn Host, facts: &mut FactSet) {
     for (key, name) in keys {
         let reading = match &found {
             Some((path, text)) => match value_bytes(text, name) {
-                Some(value) => {
-                    Reading::known(display_safe(&shell_unquote(value)), Source::file(*path))
-                }
+                Some(value) => Reading::known(
+                    display_safe(&shell_unquote(value)),
+                    Source::from_file(*path),
+                ),
                 None => Reading::unknown(
                     crate::facts::UnknownReason::Absent,
                     format!("{path} has no {name}"),
@@ -110,7 +111,10 @@ fn shell_unquote(value: &[u8]) -> Vec<u8> {
 
 fn record_execution_environment(host: &dyn Host, facts: &mut FactSet) {
     let identity = match host.ask(&Question::Identity) {
-        Ok(answer) => Reading::known(answer, Source::system_call("geteuid and /proc/self/ns")),
+        Ok(answer) => Reading::known(
+            answer,
+            Source::from_system_call("geteuid and /proc/self/ns"),
+        ),
         Err(miss) => error_reading(&miss, "geteuid"),
     };
     let virtualisation = detect_virtualisation(host);
@@ -129,13 +133,13 @@ fn record_execution_environment(host: &dyn Host, facts: &mut FactSet) {
     facts.insert(
         &of_host,
         &machine::SEEN_BY,
-        vantage_reading(&container, &virtualisation),
+        run_environment_reading(&container, &virtualisation),
     );
 }
 
 /// Decides between *container*, *host* and *guest*. *Container* needs only the first reading;
 /// the other two need both.
-fn vantage_reading(
+fn run_environment_reading(
     container: &Reading<String>,
     virtualisation: &Reading<String>,
 ) -> Reading<RunEnvironment> {
@@ -217,12 +221,15 @@ fn detect_virtualisation(host: &dyn Host) -> Reading<String> {
         .read_attribute(Path::new("/proc/xen/capabilities"))
         .unwrap_or_default();
     if xen.contains("control_d") {
-        return Reading::known("none".to_owned(), Source::file("/proc/xen/capabilities"));
+        return Reading::known(
+            "none".to_owned(),
+            Source::from_file("/proc/xen/capabilities"),
+        );
     }
     if let Ok(kind) = host.read_attribute(Path::new("/sys/hypervisor/type"))
         && !kind.is_empty()
     {
-        return Reading::known(kind, Source::file("/sys/hypervisor/type"));
+        return Reading::known(kind, Source::from_file("/sys/hypervisor/type"));
     }
     let dmi = |name: &str| {
         host.read_attribute(&Path::new(DMI).join(name))
@@ -237,9 +244,9 @@ fn detect_virtualisation(host: &dyn Host) -> Reading<String> {
     match maker {
         Some(HYPERV) if dmi(CHASSIS_TAG) == AZURE_CHASSIS => Reading::known(
             "azure".to_owned(),
-            Source::file(format!("{DMI}/{CHASSIS_TAG}")),
+            Source::from_file(format!("{DMI}/{CHASSIS_TAG}")),
         ),
-        Some(name) if !is_metal => Reading::known(name.to_owned(), Source::file(DMI)),
+        Some(name) if !is_metal => Reading::known(name.to_owned(), Source::from_file(DMI)),
         _ => virtualisation_by_cpu(host),
     }
 }
@@ -259,7 +266,7 @@ fn virtualisation_by_cpu(host: &dyn Host) -> Reading<String> {
         .any(|flag| flag == b"hypervisor");
     Reading::known(
         if guest { "vm" } else { "none" }.to_owned(),
-        Source::file(CPUINFO),
+        Source::from_file(CPUINFO),
     )
 }
 
@@ -268,13 +275,14 @@ fn detect_container(
     identity: &Reading<Vec<u8>>,
     facts: &FactSet,
 ) -> Reading<String> {
-    let known = |name: &str, source: &str| Reading::known(name.to_owned(), Source::file(source));
+    let known =
+        |name: &str, source: &str| Reading::known(name.to_owned(), Source::from_file(source));
     // A file that a runtime creates in /run proves a container; a file in the image is only a
     // hint.
     if let Ok(name) = host.read_attribute(Path::new("/run/systemd/container"))
         && !name.is_empty()
     {
-        return Reading::known(name, Source::file("/run/systemd/container"));
+        return Reading::known(name, Source::from_file("/run/systemd/container"));
     }
     if host.stat(Path::new("/run/.containerenv")).is_ok() {
         return known("podman", "/run/.containerenv");
@@ -298,7 +306,7 @@ fn detect_container(
         return Reading::ambiguous("/proc/self/ns/pid could not be read: no /proc, or a container");
     };
     // Without the right to read process 1's root, the mount table may show that it is another one.
-    let has_other_root = is_apart("root").or_else(|| is_root_of_container_engine(facts));
+    let has_other_root = is_apart("root").or_else(|| is_root_in_engine_storage(facts));
     if !in_pid_namespace && has_other_root == Some(false) && !is_root_overlay(facts) {
         return known("none", "/proc/self/ns/pid");
     }
@@ -338,7 +346,7 @@ fn detect_container(
 /// Whether the root directory belongs to a container engine. `None` if its mount is unknown, and for
 /// other roots that are not the top of a file system, except subvolumes of btrfs and deployments
 /// of OSTree.
-fn is_root_of_container_engine(facts: &FactSet) -> Option<bool> {
+fn is_root_in_engine_storage(facts: &FactSet) -> Option<bool> {
     let root = mount_of_path(facts, b"/")?;
     let directory = facts.value(&root, &mount::ROOT)?;
     let engines = ["/docker/", "/containers/", "/containerd/"];

@@ -135,7 +135,7 @@ fn unused_data_mounts(
         Ok(_) => ProspectiveTarget {
             kind: Reading::known(
                 TargetKind::Directory,
-                Source::system_call(format!("stat {}", display_path(&path))),
+                Source::from_system_call(format!("stat {}", display_path(&path))),
             ),
             existing: Some(path.clone()),
             base: Some(mount.clone()),

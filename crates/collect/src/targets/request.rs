@@ -102,7 +102,7 @@ fn target_from_stat(
             });
             let kind = Reading::known(
                 TargetKind::Directory,
-                Source::system_call(format!("stat {shown}")),
+                Source::from_system_call(format!("stat {shown}")),
             );
             let real = if same { real } else { path.to_owned() };
             let place = with_verified_mount(facts, directory_target(facts, real, kind), stat);
@@ -257,7 +257,7 @@ fn planned_directory_target(
                 }
                 let kind = Reading::known(
                     TargetKind::Created,
-                    Source::system_call(format!("stat {shown}")),
+                    Source::from_system_call(format!("stat {shown}")),
                 );
                 let base = mount_of_real_path(facts, &real);
                 let place = ProspectiveTarget {
@@ -306,7 +306,7 @@ fn device_target(
         facts,
         real,
         subject,
-        &Source::system_call(format!("stat {shown}")),
+        &Source::from_system_call(format!("stat {shown}")),
     )
 }
 

@@ -34,7 +34,7 @@ pub fn read_directory_properties(
     let empty = if created {
         Reading::known(
             true,
-            Source::system_call(format!("stat {}", place.subject().name())),
+            Source::from_system_call(format!("stat {}", place.subject().name())),
         )
     } else {
         is_directory_empty(host, existing)
@@ -56,7 +56,7 @@ pub fn record_target(
     facts: &mut FactSet,
 ) {
     let subject = place.subject();
-    let resolved = Source::system_call(format!("realpath {}", subject.name()));
+    let resolved = Source::from_system_call(format!("realpath {}", subject.name()));
     facts.insert_known(&subject, &target::PATH, subject.name().to_owned(), resolved);
     facts.insert(&subject, &target::KIND, place.kind.clone());
     if let Some(base) = &place.base {
@@ -79,7 +79,7 @@ pub fn record_target(
     let io_error = match &place.kind {
         _ if place.io_error => Reading::known(
             true,
-            Source::system_call(format!("stat {}", subject.name())),
+            Source::from_system_call(format!("stat {}", subject.name())),
         ),
         kind => kind.clone().map(|_| false),
     };
@@ -141,7 +141,7 @@ fn inode_flags(host: &dyn Host, directory: &Path) -> Reading<Vec<InodeFlag>> {
                 .iter()
                 .filter(|(bit, _)| bits & bit != 0)
                 .map(|(_, flag)| *flag);
-            Reading::known(set.collect(), Source::system_call(call))
+            Reading::known(set.collect(), Source::from_system_call(call))
         }
         Err(miss) => error_reading(&miss, &call),
     }

@@ -61,7 +61,7 @@ fn host_with_directories() -> FakeHost {
 
 fn storage_facts() -> FactSet {
     let mut facts = FactSet::default();
-    let read = || Source::file("/proc/self/mountinfo");
+    let read = || Source::from_file("/proc/self/mountinfo");
     for (point, device, fstype, class) in [
         ("/", "sda1", "ext4", MountClass::Block),
         ("/data", "sdb1", "xfs", MountClass::Block),
@@ -95,7 +95,7 @@ fn storage_facts() -> FactSet {
 
 fn insert_cluster(facts: &mut FactSet, data: &str, wal: &str) -> Subject {
     let cluster = Subject::cluster(data);
-    let read = || Source::file("/proc/1/cmdline");
+    let read = || Source::from_file("/proc/1/cmdline");
     facts.insert_known(&cluster, &postgres::DATA, data.to_owned(), read());
     facts.insert_known(&cluster, &postgres::WAL, wal.to_owned(), read());
     facts.insert_known(&cluster, &postgres::TABLESPACES, Vec::new(), read());
@@ -125,7 +125,7 @@ fn target_names_and_roles(facts: &FactSet) -> Vec<(String, String)> {
     facts.subjects_of_scope(Scope::Target).map(row).collect()
 }
 
-fn pair(name: &str, role: &str) -> (String, String) {
+fn name_and_role(name: &str, role: &str) -> (String, String) {
     (name.to_owned(), role.to_owned())
 }
 
@@ -137,7 +137,10 @@ fn directory_target_is_linked_to_mount_and_device() {
         storage_facts(),
     );
     let subject = Subject::target("/data/pg");
-    assert_eq!(target_names_and_roles(&facts), [pair("/data/pg", "")]);
+    assert_eq!(
+        target_names_and_roles(&facts),
+        [name_and_role("/data/pg", "")]
+    );
     assert_eq!(
         facts.value(&subject, &target::KIND),
         Some(TargetKind::Directory)
@@ -244,7 +247,7 @@ fn device_target_becomes_its_mount_or_itself() {
         Some("/dev/disk/by-id/x"),
         storage_facts(),
     );
-    assert_eq!(target_names_and_roles(&facts), [pair("/data", "")]);
+    assert_eq!(target_names_and_roles(&facts), [name_and_role("/data", "")]);
     assert!(
         note_sentences(&facts)
             .iter()
@@ -283,7 +286,7 @@ fn covered_mount_point_is_not_suggested() {
             &Subject::mount("/data/pg"),
             &mount::POINT,
             "/data/pg".to_owned(),
-            Source::file("/proc"),
+            Source::from_file("/proc"),
         );
         let host = gone(asked, gone("/data/pg", host_with_directories()));
         let path = Path::new(asked);
@@ -312,7 +315,10 @@ fn data_and_wal_on_two_file_systems_are_two_targets() {
     );
     assert_eq!(
         target_names_and_roles(&facts),
-        [pair("/data/pg", "data"), pair("/wal/pg", "wal")]
+        [
+            name_and_role("/data/pg", "data"),
+            name_and_role("/wal/pg", "wal")
+        ]
     );
     assert_eq!(
         facts.subject_in_scope(&cluster, Scope::Target),
@@ -345,7 +351,10 @@ fn data_and_wal_on_one_file_system_are_one_target() {
     );
     assert_eq!(
         target_names_and_roles(&facts),
-        [pair("/data/pg", "data and wal"), pair("/wal", "")]
+        [
+            name_and_role("/data/pg", "data and wal"),
+            name_and_role("/wal", "")
+        ]
     );
     assert_eq!(
         facts.subject_in_scope(&cluster, Scope::Target),
@@ -408,7 +417,7 @@ fn directory_overlapping_cluster_belongs_to_it() {
             Some(asked),
             storage,
         );
-        assert!(target_names_and_roles(&facts).contains(&pair(asked, role)));
+        assert!(target_names_and_roles(&facts).contains(&name_and_role(asked, role)));
         let linked = facts.subject_in_scope(&Subject::target(asked), Scope::Cluster);
         assert_eq!(linked, Some(cluster).filter(|_| !role.is_empty()));
     }
@@ -422,33 +431,37 @@ fn data_mounts_and_free_devices_become_targets() {
         &free,
         &device::PATH,
         "/dev/sdd".to_owned(),
-        Source::file("/sys"),
+        Source::from_file("/sys"),
     );
     storage.insert_known(
         &free,
         &device::CONTENT,
         ContentState::Free,
-        Source::file("/dev/sdd"),
+        Source::from_file("/dev/sdd"),
     );
     let locked = Subject::device("sde");
     storage.insert_known(
         &locked,
         &device::PATH,
         "/dev/sde".to_owned(),
-        Source::file("/sys"),
+        Source::from_file("/sys"),
     );
     storage.insert_known(
         &locked,
         &device::CONTENT,
         ContentState::Free,
-        Source::file("/dev/sde"),
+        Source::from_file("/dev/sde"),
     );
-    storage.insert_known(&locked, &device::READ_ONLY, true, Source::file("/sys"));
+    storage.insert_known(&locked, &device::READ_ONLY, true, Source::from_file("/sys"));
     let host = host_with_directories();
     let facts = collect(&host, None, storage);
     assert_eq!(
         target_names_and_roles(&facts),
-        [pair("/data", ""), pair("/dev/sdd", ""), pair("/wal", "")]
+        [
+            name_and_role("/data", ""),
+            name_and_role("/dev/sdd", ""),
+            name_and_role("/wal", "")
+        ]
     );
     let touched = host
         .asked_questions()
@@ -461,11 +474,11 @@ fn data_mounts_and_free_devices_become_targets() {
 fn root_is_target_without_others() {
     let mut only_root = FactSet::default();
     let root = Subject::mount("/");
-    only_root.insert_known(&root, &mount::IN_SIGHT, true, Source::file("x"));
-    only_root.insert_known(&root, &mount::POINT, "/".to_owned(), Source::file("x"));
+    only_root.insert_known(&root, &mount::IN_SIGHT, true, Source::from_file("x"));
+    only_root.insert_known(&root, &mount::POINT, "/".to_owned(), Source::from_file("x"));
     assert_eq!(
         target_names_and_roles(&collect(&host_with_directories(), None, only_root)),
-        [pair("/", "")]
+        [name_and_role("/", "")]
     );
 }
 
@@ -473,7 +486,7 @@ fn root_is_target_without_others() {
 fn swap_on_same_disk_is_listed() {
     let mut storage = storage_facts();
     let swap = Subject::device("sdb2");
-    storage.insert_known(&swap, &device::SWAP, true, Source::file("/proc/swaps"));
+    storage.insert_known(&swap, &device::SWAP, true, Source::from_file("/proc/swaps"));
     storage.add_edge(&swap, &Subject::device("sdb"));
     let facts = collect(&host_with_directories(), None, storage);
     let beside = |target: &str| facts.value(&Subject::target(target), &target::SWAP_BESIDE);
@@ -494,7 +507,7 @@ fn memory_and_network_targets_have_no_disks() {
             &Subject::mount("/data"),
             &mount::CLASS,
             class,
-            Source::file("x"),
+            Source::from_file("x"),
         );
         let facts = collect(&host_with_directories(), Some("/data"), storage);
         let target = Subject::target("/data");
@@ -519,9 +532,19 @@ fn nocow_comes_from_flag_or_mount_option() {
     ] {
         let mut storage = storage_facts();
         let data = Subject::mount("/data");
-        storage.insert_known(&data, &mount::FSTYPE, "btrfs".to_owned(), Source::file("x"));
+        storage.insert_known(
+            &data,
+            &mount::FSTYPE,
+            "btrfs".to_owned(),
+            Source::from_file("x"),
+        );
         if let Some(option) = option {
-            storage.insert_known(&data, &mount::BTRFS_NODATACOW, option, Source::file("x"));
+            storage.insert_known(
+                &data,
+                &mount::BTRFS_NODATACOW,
+                option,
+                Source::from_file("x"),
+            );
         }
         let host =
             host_with_directories().answer(Question::Flags("/data".into()), flag.to_string());
@@ -540,13 +563,13 @@ fn differing_wal_flag_makes_nocow_ambiguous() {
         &Subject::mount("/data"),
         &mount::FSTYPE,
         "btrfs".to_owned(),
-        Source::file("x"),
+        Source::from_file("x"),
     );
     storage.insert_known(
         &Subject::mount("/data"),
         &mount::BTRFS_NODATACOW,
         false,
-        Source::file("x"),
+        Source::from_file("x"),
     );
     insert_cluster(&mut storage, "/data/pg", "/data/pg/pg_wal");
     let host = host_with_directories()
@@ -590,7 +613,7 @@ fn data_target_adds_wal_on_other_file_system() {
             .into_iter()
             .filter(|(name, _)| name != asked)
             .collect();
-        let expected = both.then(|| pair("/wal/pg", "wal"));
+        let expected = both.then(|| name_and_role("/wal/pg", "wal"));
         assert_eq!(
             roles,
             expected.clone().into_iter().collect::<Vec<_>>(),
@@ -639,7 +662,7 @@ fn unsuitable_target_is_rejected_with_note() {
     let facts = collect(&host, Some("/dev/shm/pg"), storage_facts());
     assert_eq!(
         target_names_and_roles(&facts),
-        [pair("/dev/shm/pg", "")],
+        [name_and_role("/dev/shm/pg", "")],
         "a directory in memory"
     );
 }
@@ -658,7 +681,7 @@ fn capture_resolves_only_known_devices() {
         &Subject::device("sdb"),
         &device::PATH,
         "/dev/sdb".to_owned(),
-        Source::file("/sys"),
+        Source::from_file("/sys"),
     );
     for (asked, expected) in [
         ("/dev/sdb1", Some("/data")),
@@ -667,7 +690,10 @@ fn capture_resolves_only_known_devices() {
         ("/srv/pg", Some("/srv/pg")),
     ] {
         let facts = collect(&host(), Some(asked), storage.clone());
-        let expected: Vec<_> = expected.iter().map(|name| pair(name, "")).collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|name| name_and_role(name, ""))
+            .collect();
         assert_eq!(target_names_and_roles(&facts), expected, "{asked}");
         assert_eq!(
             note_sentences(&facts).is_empty(),
@@ -731,7 +757,7 @@ fn shared_thin_pool_is_listed() {
         &pool,
         &device::DM_UUID,
         "LVM-abc-tpool".to_owned(),
-        Source::file("/sys"),
+        Source::from_file("/sys"),
     );
     for volume in ["sdb1", "sdc"] {
         storage.add_edge(&Subject::device(volume), &pool);
@@ -761,7 +787,7 @@ fn tablespace_target_adds_data_target() {
             &cluster,
             &postgres::TABLESPACES,
             space,
-            Source::file("/data/pg/pg_tblspc"),
+            Source::from_file("/data/pg/pg_tblspc"),
         );
         let host = host_with_directories()
             .with_directory("/data/pg")
@@ -774,7 +800,9 @@ fn tablespace_target_adds_data_target() {
             .collect();
         names.retain(|name| name != asked);
         assert_eq!(names, others, "{asked}");
-        assert!(target_names_and_roles(&facts).contains(&pair("/wal/space", "tablespace")));
+        assert!(
+            target_names_and_roles(&facts).contains(&name_and_role("/wal/space", "tablespace"))
+        );
         assert_eq!(
             facts.subject_in_scope(&Subject::target("/wal/space"), Scope::Cluster),
             Some(cluster)

@@ -119,7 +119,7 @@ struct OptionQuery<'a> {
 /// counts.
 pub fn file_system_support(fs: &str, kernel: &Version, vendor: &str) -> Support {
     best_support_of_types(fs, |one| {
-        built_in_support("file system", one, kernel, vendor)
+        support_by_kernel_builder("file system", one, kernel, vendor)
     })
 }
 
@@ -179,7 +179,7 @@ impl DiskFormat {
 pub fn disk_format_support(format: DiskFormat, kernel: &Version, vendor: &str) -> Support {
     match format {
         DiskFormat::XfsV4 | DiskFormat::MdLinear => {
-            built_in_support("format", format.as_str(), kernel, vendor)
+            support_by_kernel_builder("format", format.as_str(), kernel, vendor)
         }
         // The builder is not considered, because every kernel with md reads superblock 0.90.
         DiskFormat::Md090 => table_support("format", format.as_str(), kernel, vendor),
@@ -211,7 +211,7 @@ pub fn block_driver_support(
 ) -> Support {
     match layer {
         BlockDriver::Md | BlockDriver::DeviceMapper => {
-            built_in_support(layer.as_str(), name, kernel, vendor)
+            support_by_kernel_builder(layer.as_str(), name, kernel, vendor)
         }
         // The builder is not considered, because every kernel with md reads all superblock
         // versions.
@@ -251,7 +251,7 @@ fn table_support_same_builder(of: &str, name: &str, kernel: &Version, vendor: &s
 const CUSTOM_BUILD: &str = "own";
 
 /// For a custom kernel, only a refusal or a table entry for custom kernels decides.
-fn built_in_support(of: &str, name: &str, kernel: &Version, vendor: &str) -> Support {
+fn support_by_kernel_builder(of: &str, name: &str, kernel: &Version, vendor: &str) -> Support {
     let row = match find_row(of, name) {
         Ok(row) => row,
         Err(unknown) => return unknown,
@@ -303,7 +303,7 @@ impl OptionQuery<'_> {
     /// remain in effect.
     fn support_of_option(&self, option: &str, beside: &[String], holding: &[String]) -> Support {
         let table = option_table();
-        let family = option_table_driver(self.fs, self.kernel, self.vendor);
+        let family = mount_option_driver(self.fs, self.kernel, self.vendor);
         let of_its_own = table.find_row(family.unwrap_or(self.fs), option);
         let Some((row, value)) = of_its_own.or_else(|| table.find_row("vfs", option)) else {
             let seen = self
@@ -461,7 +461,7 @@ fn unlisted_option_support(
     });
     let near = nearest_word_hint(option_key(option), others);
     let near = near
-        .map(|near| format!(" {}", capitalised(&near)))
+        .map(|near| format!(" {}", capitalize_first_letter(&near)))
         .unwrap_or_default();
     let is_compared = COMPARED_KERNELS.contains(&(kernel.number(0), kernel.number(1)));
     if let Some(family) = family.filter(|_| is_compared)
@@ -547,7 +547,7 @@ const NEVER_SUGGESTED: [&str; 7] = [
     "rescue",
 ];
 
-fn capitalised(text: &str) -> String {
+fn capitalize_first_letter(text: &str) -> String {
     let mut chars = text.chars();
     chars
         .next()
@@ -555,7 +555,7 @@ fn capitalised(text: &str) -> String {
         .unwrap_or_default()
 }
 
-fn option_table_driver(fs: &str, kernel: &Version, vendor: &str) -> Option<&'static str> {
+fn mount_option_driver(fs: &str, kernel: &Version, vendor: &str) -> Option<&'static str> {
     // ext3 had its own driver up to Linux 4.2; vendors that backport used the ext4 driver earlier.
     let driver_of_its_own = kernel.number(0) < 4 || (kernel.number(0) == 4 && kernel.number(1) < 3);
     match fs {

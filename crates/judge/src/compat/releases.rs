@@ -71,7 +71,7 @@ impl Product {
 }
 
 fn server_versions(facts: &FactSet, kind: ServerKind) -> Vec<Version> {
-    let key = kind.area().database_profile().version;
+    let key = kind.server_area().database_profile().version;
     let servers = facts
         .subjects_of_scope(Scope::Cluster)
         .filter(|of| facts.value(of, &cluster::KIND) == Some(kind));
@@ -184,7 +184,7 @@ mod tests {
     fn newer_releases_get_a_note() {
         let with = |kernel: &str, tool: &str| {
             let mut facts = FactSet::default();
-            let source = || Source::file("/proc/version");
+            let source = || Source::from_file("/proc/version");
             facts.insert_known(
                 &Subject::host(),
                 &kernel::VERSION,

@@ -20,7 +20,7 @@ const TEXT: &str = concat!(
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RevokedOptions {
+pub struct OptionRevocation {
     of: Vec<String>,
     /// Revoked options, spelled as in `names` of `[[options]]`.
     words: Vec<String>,
@@ -182,7 +182,7 @@ pub struct OptionTable {
     options: Vec<OptionEntry>,
     #[serde(skip)]
     pub names: BTreeMap<(String, String), usize>,
-    undone: Vec<RevokedOptions>,
+    undone: Vec<OptionRevocation>,
     inverse: Vec<RemountInverse>,
     conflict: Vec<OptionConflict>,
     /// Not used here: the build script of crates/sys reads this section to redact values.
@@ -292,12 +292,12 @@ impl OptionTable {
     /// Revoked options are left out. If a revocation leaves another option in force, that one takes
     /// the place of the revoked one.
     pub fn options_in_effect(&self, of: &str, options: &[String]) -> Vec<String> {
-        let rows: Vec<&RevokedOptions> = self
+        let rows: Vec<&OptionRevocation> = self
             .undone
             .iter()
             .filter(|row| covers_file_system(&row.of, of))
             .collect();
-        let taken_back = |row: &RevokedOptions, at: usize, options: &[String]| {
+        let taken_back = |row: &OptionRevocation, at: usize, options: &[String]| {
             let mut others = options.iter().skip(at + 1);
             options
                 .get(at)

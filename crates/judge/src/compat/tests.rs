@@ -473,7 +473,7 @@ fn effects_other_than_ok_have_a_reason() {
 }
 
 #[test]
-fn features_of_new_file_systems() {
+fn feature_support_by_mkfs_and_kernel_version() {
     let judge = |fs: &str, feature: &str, tool: &str, kernel: &str| {
         let backports = kernel.contains(".el");
         let read =
@@ -600,7 +600,7 @@ mod boot_lines_and_advice {
 
     fn facts_with_kernel(release: &str, vendor: &str) -> FactSet {
         let mut facts = FactSet::default();
-        let uname = || Source::system_call("uname");
+        let uname = || Source::from_system_call("uname");
         facts.insert_known(
             &Subject::host(),
             &kernel::VERSION,
@@ -622,13 +622,13 @@ mod boot_lines_and_advice {
             &line,
             &boot::FSTYPE,
             fs.to_owned(),
-            Source::file_line("/etc/fstab", 3),
+            Source::from_file_line("/etc/fstab", 3),
         );
         facts.insert_known(
             &line,
             &boot::OPTIONS,
             string_list(options),
-            Source::file_line("/etc/fstab", 3),
+            Source::from_file_line("/etc/fstab", 3),
         );
         facts
     }
@@ -720,7 +720,7 @@ mod boot_lines_and_advice {
             &mounted,
             &mount::SUPER_OPTIONS,
             string_list("rw,space_cache=v2"),
-            Source::file("mountinfo"),
+            Source::from_file("mountinfo"),
         );
         derive_compat_facts(&mut facts);
         assert_eq!(
@@ -744,7 +744,7 @@ mod boot_lines_and_advice {
             let mut facts = with_boot_line(facts_with_kernel("6.18", "debian"), "ext4", options);
             let mounted = Subject::mount("/data");
             facts.link(&line, &mounted);
-            let source = || Source::file("mountinfo");
+            let source = || Source::from_file("mountinfo");
             facts.insert_known(&mounted, &mount::FSTYPE, "ext4".to_owned(), source());
             let in_force = string_list(in_force);
             facts.insert_known(&mounted, &mount::SUPER_OPTIONS, in_force, source());
@@ -786,9 +786,9 @@ mod boot_lines_and_advice {
                 reading.source().unwrap().is_evidence(),
             )
         };
-        let seen = || Source::file("/proc/self/mountinfo");
+        let seen = || Source::from_file("/proc/self/mountinfo");
         assert_eq!(
-            judged(Source::system_call("uname"), seen()),
+            judged(Source::from_system_call("uname"), seen()),
             (Vec::new(), true)
         );
         assert_eq!(
@@ -796,7 +796,7 @@ mod boot_lines_and_advice {
             (string_list("prjquota"), false)
         );
         assert_eq!(
-            judged(Source::system_call("uname"), Source::Assumed),
+            judged(Source::from_system_call("uname"), Source::Assumed),
             (Vec::new(), false)
         );
     }
@@ -807,7 +807,7 @@ mod boot_lines_and_advice {
             &mounted,
             &mount::FSTYPE,
             fs.to_owned(),
-            Source::file("mountinfo"),
+            Source::from_file("mountinfo"),
         );
         mounted
     }
@@ -915,7 +915,7 @@ mod boot_lines_and_advice {
             &Subject::host(),
             &host::XFSPROGS,
             test_version("6.5.0"),
-            Source::system_call("mkfs.xfs -V"),
+            Source::from_system_call("mkfs.xfs -V"),
         );
         assert!(
             check_without_related("filesystem", &["xfs"], &old, &blank).is_err(),
@@ -927,7 +927,7 @@ mod boot_lines_and_advice {
             &Subject::host(),
             &kernel::FILESYSTEMS,
             string_list("ext4,btrfs"),
-            Source::file("filesystems"),
+            Source::from_file("filesystems"),
         );
         assert!(check_without_related("filesystem", &["btrfs"], &custom, &blank).is_ok());
     }
@@ -940,7 +940,7 @@ mod boot_lines_and_advice {
             &Subject::host(),
             &host::XFSPROGS,
             test_version("6.5.0"),
-            Source::system_call("mkfs.xfs -V"),
+            Source::from_system_call("mkfs.xfs -V"),
         );
         derive_compat_facts(&mut facts);
         let words = facts.host_value(&host::XFS_LEAVE_OUT).unwrap();
@@ -990,14 +990,14 @@ mod boot_lines_and_advice {
             &cluster,
             &postgres::VERSION,
             test_version("11.22"),
-            Source::file("PG_VERSION"),
+            Source::from_file("PG_VERSION"),
         );
         assert!(check_without_related("pg.wal_init_zero", &["on"], &facts, &cluster).is_err());
         facts.insert_known(
             &cluster,
             &postgres::VERSION,
             test_version("17.2"),
-            Source::file("PG_VERSION"),
+            Source::from_file("PG_VERSION"),
         );
         assert!(check_without_related("pg.wal_init_zero", &["on"], &facts, &cluster).is_ok());
         assert!(
@@ -1017,7 +1017,7 @@ mod boot_lines_and_advice {
             &Subject::host(),
             &host::E2FSPROGS,
             test_version("1.47.0"),
-            Source::system_call("mke2fs -V"),
+            Source::from_system_call("mke2fs -V"),
         );
         assert!(check_without_related("ext4.fast_commit", &["on"], &facts, &mounted).is_ok());
         assert!(check_without_related("ext4.fast_commit", &["off"], &facts, &mounted).is_ok());

@@ -149,13 +149,13 @@ impl SizeSyntax {
         };
         format!(
             "{what} from {} to {}, such as 64k",
-            short_size(self.low),
-            short_size(self.high)
+            format_size_with_suffix(self.low),
+            format_size_with_suffix(self.high)
         )
     }
 }
 
-fn short_size(bytes: u64) -> String {
+fn format_size_with_suffix(bytes: u64) -> String {
     let units = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
     let unit = units
         .into_iter()

@@ -90,7 +90,7 @@ const EXPECTED_EFFECTS: [(&str, &str, &str); 33] = [
     ("btrfs", "discard=async",         "??oo ??ooo ??ooo ?ooo ?oooo ?oo ?o"),
 ];
 
-fn effect_on(fs: &str, option: &str, (vendor, kernel, backports): (&str, &str, bool)) -> Effect {
+fn option_effect_on_kernel(fs: &str, option: &str, (vendor, kernel, backports): (&str, &str, bool)) -> Effect {
     let kernel = Version::parse(kernel).unwrap().with_backports(backports);
     mount_options_support(fs, &[option.to_owned()], &[], &kernel, vendor).remove(0).effect
 }
@@ -113,7 +113,7 @@ fn tables_match_vendor_kernels() {
         let letters: Vec<char> = letters.chars().filter(|c| *c != ' ').collect();
         assert_eq!(letters.len(), KERNELS.len(), "{fs} {option}");
         for (kernel, truth) in KERNELS.into_iter().zip(letters) {
-            let says = effect_letter(effect_on(fs, option, kernel));
+            let says = effect_letter(option_effect_on_kernel(fs, option, kernel));
             if says != truth {
                 wrong.push(format!("{fs} {option} on {} {}: {says}, but is {truth}", kernel.0, kernel.1));
             }

@@ -76,7 +76,7 @@ pub fn build_flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
     for (subject, off, evidence) in servers {
         let kind = facts
             .value(subject, &cluster::KIND)
-            .map_or("server", ServerKind::name);
+            .map_or("server", ServerKind::server_product_name);
         let passage = if *off {
             FlushOutcome::Dropped(FlushSuppressor::ServerSetting)
         } else {

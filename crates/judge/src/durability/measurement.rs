@@ -99,7 +99,7 @@ pub fn measurement_evidence<'l>(
                 format!("{arrived:.2} flushes per commit reached the disks' drivers"),
             )
         };
-        found.push(measured_evidence(
+        found.push(new_measurement_evidence(
             ask,
             target,
             &probe::FLUSHES_PER_COMMIT,
@@ -112,7 +112,7 @@ pub fn measurement_evidence<'l>(
         let says = because.unwrap_or_else(|| {
             "flushes returned faster than a disk of this kind can complete them".to_owned()
         });
-        found.push(measured_evidence(
+        found.push(new_measurement_evidence(
             ask,
             target,
             &probe::IMPLAUSIBLE,
@@ -153,7 +153,7 @@ fn slow_flush_evidence<'l>(
         "a flush takes {}, even though {idle}, so the flush still writes data",
         probe::FLUSH_COST.info.format_value(&micros.into_value())
     );
-    Some(measured_evidence(
+    Some(new_measurement_evidence(
         ask,
         target,
         &probe::FLUSH_COST,
@@ -166,7 +166,7 @@ fn may_flush_reach_disks(flush: FlushOutcome) -> bool {
     matches!(flush, FlushOutcome::Sent | FlushOutcome::Unknown)
 }
 
-fn measured_evidence<T>(
+fn new_measurement_evidence<T>(
     ask: &FactReader,
     target: &Subject,
     from: &Key<T>,

@@ -152,13 +152,13 @@ pub fn page_conclusion(facts: &FactSet, of: &Subject, clusters: &[Subject]) -> P
         Ternary::False => PageAtomicity::Broken,
     };
     let link = match chain.weakest_link() {
-        Some(link) => Reading::known(link.summary(), source.clone()),
+        Some(link) => Reading::known(link.link_text(), source.clone()),
         None => Reading::absent("no link of the chain is broken or unknown"),
     };
     let links = chain
         .links
         .iter()
-        .map(AtomicityLink::summary_with_state)
+        .map(AtomicityLink::link_text_with_state)
         .collect();
     PageConclusion {
         writes: Reading::known(writes, source.clone()),
@@ -463,18 +463,18 @@ impl AtomicityLink {
         )
     }
 
-    pub fn summary(&self) -> String {
+    pub fn link_text(&self) -> String {
         format!("{}: {}", self.place.as_str(), self.text)
     }
 
     /// Place and text of the link, followed by `(holds)`, `(unknown)` or `(broken)`.
-    pub fn summary_with_state(&self) -> String {
+    pub fn link_text_with_state(&self) -> String {
         let comes_to = match self.holds {
             Ternary::True => "holds",
             Ternary::Unknown => "unknown",
             Ternary::False => "broken",
         };
-        format!("{} ({comes_to})", self.summary())
+        format!("{} ({comes_to})", self.link_text())
     }
 }
 

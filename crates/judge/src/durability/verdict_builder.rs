@@ -111,7 +111,7 @@ pub fn judge_target(
     );
 
     let drill = find_drill_record(&mut ask, target);
-    measured.extend(drill.as_ref().map(DrillRecord::evidence));
+    measured.extend(drill.as_ref().map(DrillRecord::drill_evidence));
     common.extend(measured.iter().cloned());
 
     for path in &mut paths {

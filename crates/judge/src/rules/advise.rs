@@ -58,7 +58,7 @@ pub(super) fn rule_advice(
         };
         // Some values of a setting can lose data, and a value taken from a fact is known only now.
         // Such a value raises the risk that the rule states.
-        let risk = if spec.setting.can_lose_data(change.values()) {
+        let risk = if spec.setting.can_lose_data(change.set_or_added_values()) {
             Risk::DataLossIfWrong
         } else {
             spec.risk
@@ -68,7 +68,7 @@ pub(super) fn rule_advice(
                 .as_ref()
                 .is_none_or(|when| is_decided_by_observations(when, &seen_here))
             && spec
-                .source_fact()
+                .advised_value_fact()
                 .is_none_or(|fact| seen_here(&facts.reading_via_link(subject, fact)));
         let allowed = sure && rule.level == Level::Optional && rule.author == Author::Walwise;
         if risk == Risk::DataLossIfWrong && !allowed {
@@ -134,7 +134,7 @@ fn collect_unobserved_facts(
 }
 
 impl AdviceSpec {
-    fn source_fact(&self) -> Option<&'static KeyInfo> {
+    fn advised_value_fact(&self) -> Option<&'static KeyInfo> {
         match &self.change {
             ChangeSpec::SetFrom(fact)
             | ChangeSpec::AddFrom(fact)

@@ -57,7 +57,7 @@ impl<'a> BoundCondition<'a> {
 
     pub fn label(&self) -> String {
         let says = match &self.text {
-            ConditionText::Condition(cond) => cond.label(),
+            ConditionText::Condition(cond) => cond.condition_label(),
             ConditionText::UnknownBelow(end) => {
                 format!("the underlying device of {end} is unknown")
             }
@@ -448,7 +448,7 @@ mod tests {
                 device,
                 &device::CACHE,
                 device::CacheVolatility::Protected,
-                Source::file("x"),
+                Source::from_file("x"),
             );
         }
         (set, target, below)
@@ -468,7 +468,7 @@ mod tests {
             &below,
             &mount::CLASS,
             MountClass::Network,
-            Source::file("x"),
+            Source::from_file("x"),
         );
         assert_eq!(truth(&set, QuantifiedElement::Leaf), Ternary::Unknown);
         assert_eq!(truth(&set, QuantifiedElement::Layer), Ternary::True);
@@ -483,7 +483,7 @@ mod tests {
             &Subject::device("loop0"),
             &device::CACHE,
             device::CacheVolatility::Volatile,
-            Source::file("x"),
+            Source::from_file("x"),
         );
         let named = |set: &FactSet, cond: &Condition| {
             let ground = BoundCondition::new(cond, set, &target);

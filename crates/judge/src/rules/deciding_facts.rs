@@ -22,7 +22,7 @@ pub(super) mod test_values {
     const MAX_WORDS: usize = 8;
 
     pub(super) fn hypothetical_source() -> Source {
-        Source::file("what is still to be read")
+        Source::from_file("what is still to be read")
     }
 
     /// One value of a fact for each combination of results that the tests can have, at most

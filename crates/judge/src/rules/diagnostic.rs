@@ -248,7 +248,12 @@ impl Diagnostics {
         ));
     }
 
-    pub fn note(&mut self, at: impl HasSpan, message: impl Into<String>, help: impl Into<String>) {
+    pub fn report_note(
+        &mut self,
+        at: impl HasSpan,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         self.notes
             .push(Diagnostic::note(at.span(), message, Some(help.into())));
     }

@@ -184,7 +184,11 @@ impl<'r> ScopedRule<'r> {
         Self {
             rule,
             scopes,
-            areas: rule.areas().collect::<BTreeSet<_>>().into_iter().collect(),
+            areas: rule
+                .server_areas()
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect(),
             settings: rule.advise.iter().map(|spec| spec.setting).collect(),
             domains: OnceCell::new(),
         }
@@ -218,7 +222,7 @@ impl<'r> ScopedRule<'r> {
                 }
             }
         };
-        let which = if rule.uses_which_placeholder() {
+        let which = if rule.has_which_placeholder() {
             condition.deciding_elements()
         } else {
             Vec::new()

@@ -109,7 +109,7 @@ fn trace_without_facts(cond: &Condition) -> Trace {
         Condition::Fact(_) => Vec::new(),
     };
     Trace {
-        label: cond.label(),
+        label: cond.condition_label(),
         truth: Ternary::Unknown,
         seen: None,
         kids,
@@ -135,20 +135,20 @@ mod tests {
             &top,
             &mount::FSTYPE,
             "ext4".to_owned(),
-            Source::file_line("/proc/self/mountinfo", 31),
+            Source::from_file_line("/proc/self/mountinfo", 31),
         );
         facts.insert_known(
             &top,
             &mount::CLASS,
             mount::MountClass::Block,
-            Source::file_line("/proc/self/mountinfo", 31),
+            Source::from_file_line("/proc/self/mountinfo", 31),
         );
         let kernel = Version::parse("6.1.0-28-amd64").unwrap();
         facts.insert_known(
             &Subject::host(),
             &kernel::VERSION,
             kernel,
-            Source::system_call("uname"),
+            Source::from_system_call("uname"),
         );
         facts.insert_known(
             &target,

@@ -150,11 +150,15 @@ fn serialize_change<S: Serializer>(change: &Change, out: S) -> Result<S::Ok, S::
         Change::Set(value) => Some(&**value),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } | Change::Keep => None,
     };
-    let add = if set.is_some() { &[] } else { change.values() };
+    let add = if set.is_some() {
+        &[]
+    } else {
+        change.set_or_added_values()
+    };
     ChangeParts {
         set,
         add,
-        remove: change.removed(),
+        remove: change.removed_options(),
     }
     .serialize(out)
 }
@@ -174,7 +178,7 @@ pub enum Change {
 
 impl Change {
     /// Empty for a removal and for *keep*.
-    pub fn values(&self) -> &[String] {
+    pub fn set_or_added_values(&self) -> &[String] {
         match self {
             Self::Set(value) => std::slice::from_ref(value),
             Self::Add(values) | Self::Edit { add: values, .. } => values,
@@ -182,7 +186,7 @@ impl Change {
         }
     }
 
-    pub fn removed(&self) -> &[String] {
+    pub fn removed_options(&self) -> &[String] {
         match self {
             Self::Remove(values) | Self::Edit { remove: values, .. } => values,
             Self::Set(_) | Self::Add(_) | Self::Keep => &[],
@@ -244,7 +248,7 @@ pub struct Advice {
 
 impl Advice {
     /// The change in words, with units: `1G`, `add noatime`, `remove nobarrier`, `keep`.
-    pub fn summary(&self) -> String {
+    pub fn change_text_with_units(&self) -> String {
         match &self.change {
             Change::Set(value) => self.setting.format_with_unit(value),
             change @ (Change::Add(_) | Change::Remove(_) | Change::Edit { .. } | Change::Keep) => {
@@ -253,7 +257,7 @@ impl Advice {
         }
     }
 
-    pub fn commands(&self) -> [(&'static str, &[ShellCommand]); 3] {
+    pub fn commands_by_purpose(&self) -> [(&'static str, &[ShellCommand]); 3] {
         let of = |purpose: CommandPurpose, commands| (purpose.as_str(), commands);
         [
             of(CommandPurpose::Apply, &*self.apply),

@@ -68,7 +68,7 @@ pub(super) struct LoadOptions {
 }
 
 impl LoadOptions {
-    pub(super) const fn builtin(examples: ExampleLoading) -> Self {
+    pub(super) const fn for_builtin_rules(examples: ExampleLoading) -> Self {
         Self {
             author: Author::Walwise,
             examples,
@@ -400,7 +400,7 @@ fn parse_question(text: &SpannedText, problems: &mut Diagnostics) -> Template {
             "the fact may be unknown while the question is shown; only `{subject}` is always known",
         );
     }
-    if template.uses_which_placeholder() {
+    if template.has_which_placeholder() {
         problems.report_mistake(
             text,
             "`{which}` is allowed only in titles and reasons",
@@ -570,7 +570,7 @@ fn parse_checked_template(
         condition::find_visible_fact(name, span, sight, problems)
     })
     .0;
-    if template.uses_which_placeholder() {
+    if template.has_which_placeholder() {
         problems.report_mistake(
             span,
             "`{which}` is allowed only in titles and reasons",

@@ -83,7 +83,7 @@ choice! {
 }
 
 impl ChangeEffect {
-    pub fn level(self) -> Level {
+    pub fn finding_level(self) -> Level {
         match self {
             Self::Stops => Level::Critical,
             Self::SlowsDown | Self::ExplainsShift | Self::ChangesSetting => Level::Warning,
@@ -238,7 +238,7 @@ impl Rule {
         }
     }
 
-    pub(crate) fn uses_which_placeholder(&self) -> bool {
+    pub(crate) fn has_which_placeholder(&self) -> bool {
         let texts = [
             Some(&self.title),
             Some(&self.because),
@@ -248,18 +248,18 @@ impl Rule {
         texts
             .into_iter()
             .flatten()
-            .any(Template::uses_which_placeholder)
+            .any(Template::has_which_placeholder)
     }
 
     /// The server areas of the facts that are looked up outside quantifiers, and of the advised
     /// settings.
-    pub fn areas(&self) -> impl Iterator<Item = ServerArea> {
+    pub(crate) fn server_areas(&self) -> impl Iterator<Item = ServerArea> {
         let mut areas = Vec::new();
         self.when.collect_fact_areas(&mut areas);
         areas.extend(
             self.advise
                 .iter()
-                .filter_map(|advice| advice.setting.kind.area()),
+                .filter_map(|advice| advice.setting.kind.server_area()),
         );
         areas.into_iter()
     }
@@ -373,7 +373,7 @@ impl AdviceSpec {
     /// server: the value of `database.placement` may be `another disk`.
     pub fn describe_change(&self) -> String {
         let kind = self.setting.kind;
-        let is_literal = kind.area().is_some() || kind.is_queue_attribute();
+        let is_literal = kind.server_area().is_some() || kind.is_queue_attribute();
         if let ChangeSpec::Fixed(Change::Set(value)) = &self.change
             && is_literal
         {

@@ -93,7 +93,7 @@ impl RuleSet {
     ) -> (Self, Vec<FileDiagnostics>) {
         let mut parts: Vec<ParsedFile<'_>> = ours
             .iter()
-            .map(|file| ParsedFile::parse(file, LoadOptions::builtin(examples)))
+            .map(|file| ParsedFile::parse(file, LoadOptions::for_builtin_rules(examples)))
             .collect();
         parts.extend(
             users

@@ -156,7 +156,7 @@ impl Template {
         })
     }
 
-    pub(crate) fn uses_which_placeholder(&self) -> bool {
+    pub(crate) fn has_which_placeholder(&self) -> bool {
         self.placeholders()
             .any(|place| matches!(place.kind, PlaceholderKind::Which))
     }
@@ -216,7 +216,7 @@ impl Template {
                     .map(ToString::to_string),
             };
             let not = |why: &str| {
-                ShellCommand::comment(&format!(
+                ShellCommand::from_comment(&format!(
                     "{}: {} {why}",
                     self.as_written(),
                     place.kind.name()
@@ -456,7 +456,7 @@ mod tests {
     #[test]
     fn which_lists_few_elements_and_counts_the_rest() {
         let (template, _) = Template::parse("{which} turns", catalog::find_by_name);
-        assert!(template.uses_which_placeholder());
+        assert!(template.has_which_placeholder());
         let disks: Vec<Subject> = (0..9).map(|n| Subject::device(format!("sd{n}"))).collect();
         for (count, text) in [
             (0, "something turns"),

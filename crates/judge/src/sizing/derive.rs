@@ -32,13 +32,15 @@ mod mysql {
         let counts = server.redo_counts();
         let of = |value: fn(&RedoCounts) -> f64| match &counts {
             Ok(counts) => Reading::known(value(counts), derived_source(&SIZING_FACTS)),
-            Err(why) => why.reading(),
+            Err(why) => why.to_reading(),
         };
         let rate = of(|counts| counts.rate).map(saturating_bytes);
         let lasts = of(|counts| counts.seconds_until_full() * 1e6);
         let recovery = counts
             .as_ref()
-            .map_or_else(UnknownFact::reading, |counts| server.redo_recovery(counts));
+            .map_or_else(UnknownFact::to_reading, |counts| {
+                server.redo_recovery_forecast(counts)
+            });
         let (least, most) = forecast_ends_in_micros(&recovery);
         let (fit, wanted, trade) = server.redo_fit(&counts);
         facts.insert(cluster, &mysql::REDO_SIZE, size);
@@ -78,7 +80,7 @@ mod mysql {
                 Ok((self.require(key)?, key.name()))
             };
             size().map_or_else(
-                |why| why.reading(),
+                |why| why.to_reading(),
                 |(size, name)| Reading::known(size, derived_source(&[name])),
             )
         }
@@ -107,7 +109,7 @@ mod mysql {
         ) -> (Reading<LogSizeFit>, Reading<String>, Reading<String>) {
             let counts = match counts {
                 Ok(counts) => counts,
-                Err(why) => return (why.reading(), why.reading(), why.reading()),
+                Err(why) => return (why.to_reading(), why.to_reading(), why.to_reading()),
             };
             let unsettled = || {
                 if counts.seconds < MIN_COUNTED_SECONDS {
@@ -164,7 +166,7 @@ mod mysql {
             )
         }
 
-        fn redo_recovery(&self, counts: &RedoCounts) -> Reading<Forecast> {
+        fn redo_recovery_forecast(&self, counts: &RedoCounts) -> Reading<Forecast> {
             let detail = match (counts.age, self.is_on_rotating_disk()) {
                 (Some(age), false) => {
                     return Reading::known(
@@ -262,17 +264,17 @@ fn derive_wal_facts(facts: &mut FactSet, cluster: &Subject) {
             derived_source(&[postgres::WAL_MADE.name(), postgres::WAL_TIME.name()]),
         )
     };
-    let rate = rate.as_ref().map_or_else(UnknownFact::reading, whole);
+    let rate = rate.as_ref().map_or_else(UnknownFact::to_reading, whole);
     let on_basis = |value| Reading::known(value, derived_source(&SIZING_FACTS));
     let told = match &sized {
         Err(why) => WalConclusions {
-            busy: why.reading(),
-            forced: why.reading(),
-            fit: why.reading(),
-            size: why.reading(),
-            trade: why.reading(),
-            recovery: why.reading(),
-            longer: why.reading(),
+            busy: why.to_reading(),
+            forced: why.to_reading(),
+            fit: why.to_reading(),
+            size: why.to_reading(),
+            trade: why.to_reading(),
+            recovery: why.to_reading(),
+            longer: why.to_reading(),
         },
         Ok(sizing) => server.conclude_wal_facts(sizing, &on_basis),
     };
@@ -505,7 +507,7 @@ mod postgres_tests {
     fn facts_of_busy_server(free: Option<u64>, major: &str) -> (FactSet, Subject) {
         let (server, wal) = (Subject::cluster("/pg"), Subject::mount("/pg"));
         let mut facts = FactSet::default();
-        let from = || Source::system_call("test");
+        let from = || Source::from_system_call("test");
         facts.link(&server, &wal);
         facts.insert_known(&server, &cluster::KIND, ServerKind::Postgres, from());
         facts.insert_known(
@@ -576,7 +578,7 @@ mod postgres_tests {
     #[test]
     fn nothing_grows_on_a_nearly_full_file_system() {
         let (mut facts, server) = facts_of_busy_server(Some(1 << 40), "16.4");
-        let full = Source::system_call("test");
+        let full = Source::from_system_call("test");
         facts.insert_known(&Subject::mount("/pg"), &mount::FREE_PERCENT, 9.0, full);
         derive_wal_facts(&mut facts, &server);
         assert_eq!(

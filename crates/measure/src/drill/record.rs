@@ -169,7 +169,7 @@ mod tests {
         let mut facts = FactSet::default();
         let disk = Subject::device(disk);
         facts.add_edge(&data_target(), &disk);
-        let source = || Source::file("/sys");
+        let source = || Source::from_file("/sys");
         facts.insert_known(&Subject::host(), &host::NAME, "db7".to_owned(), source());
         facts.insert_known(&disk, &device::SERIAL, "S1".to_owned(), source());
         facts.insert_known(&disk, &device::FIRMWARE, "1.2".to_owned(), source());
@@ -245,7 +245,7 @@ mod tests {
         let newer = with_fact(
             host_with_disk("sda"),
             &device::FIRMWARE,
-            Reading::known("1.3".to_owned(), Source::file("/sys")),
+            Reading::known("1.3".to_owned(), Source::from_file("/sys")),
         );
         assert!(
             refused(&mut record, sample_logs(&newer, 3, 9, 9))

@@ -25,7 +25,7 @@ pub struct SampleContext {
     /// Cost of two clock readings, in microseconds.
     pub clock_us: f64,
     /// Highest plausible commit rate; `None` if no limit is known (memory, ZFS, remote storage).
-    pub speed_limit: Option<PlausibleCommitRate>,
+    pub speed_limit: Option<MaxPlausibleCommitRate>,
     pub idle_traffic: Option<DiskTraffic>,
     /// Traffic of the disks, one entry per round.
     pub traffic: Vec<DiskTraffic>,
@@ -38,7 +38,7 @@ pub struct SampleContext {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct PlausibleCommitRate {
+pub struct MaxPlausibleCommitRate {
     /// Commits per second of one client.
     pub per_second: f64,
     /// Noun phrase with the basis of the limit and its calculation: `any disk`, `a disk of 7,200
@@ -48,7 +48,7 @@ pub struct PlausibleCommitRate {
     pub alternative: &'static str,
 }
 
-impl PlausibleCommitRate {
+impl MaxPlausibleCommitRate {
     /// A rate that no known block device exceeds, whether its cache is volatile or protected.
     /// Persistent memory can exceed the rate.
     pub(crate) fn for_block_device() -> Self {
@@ -418,7 +418,7 @@ mod tests {
     #[test]
     fn quiet_plausible_disk_has_no_caveats() {
         let seen = SampleContext {
-            speed_limit: Some(PlausibleCommitRate::for_rpm(7_200)),
+            speed_limit: Some(MaxPlausibleCommitRate::for_rpm(7_200)),
             clock_us: 0.05,
             // A journal or a mirror doubles the probe's own writes, which is not foreign traffic.
             traffic: vec![
@@ -447,7 +447,7 @@ mod tests {
     #[test]
     fn rate_above_rotation_speed_is_implausible() {
         let seen = SampleContext {
-            speed_limit: Some(PlausibleCommitRate::for_rpm(7_200)),
+            speed_limit: Some(MaxPlausibleCommitRate::for_rpm(7_200)),
             ..quiet_context()
         };
         let found = find_caveats(&samples_of_two_sizes(5_000.0, 5_100.0), &seen);

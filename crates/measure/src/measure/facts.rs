@@ -204,13 +204,13 @@ fn measured_one_page_row(found: &Measurement, method: Method) -> Option<&MethodR
 mod tests {
     use super::*;
     use crate::measure::{
-        FlushAndCommitCounts, MethodSamples, PlausibleCommitRate, ProbeSamples, SampleContext,
+        FlushAndCommitCounts, MaxPlausibleCommitRate, MethodSamples, ProbeSamples, SampleContext,
         summarise_samples,
     };
 
     fn probe_facts(samples: &ProbeSamples, current: WalFlushMethod) -> FactSet {
         let seen = SampleContext {
-            speed_limit: Some(PlausibleCommitRate::for_block_device()),
+            speed_limit: Some(MaxPlausibleCommitRate::for_block_device()),
             ..SampleContext::default()
         };
         let mut facts = FactSet::default();

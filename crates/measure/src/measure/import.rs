@@ -85,7 +85,7 @@ fn figures_text(row: &ImportedRow) -> String {
 }
 
 /// Flushes per second that no block device exceeds; see
-/// [`crate::measure::PlausibleCommitRate::for_block_device`].
+/// [`crate::measure::MaxPlausibleCommitRate::for_block_device`].
 const MAX_FLUSHES_PER_SECOND: f64 = 100_000.0;
 
 /// One run of `pg_test_fsync` or fio, with remarks and a conclusion.
@@ -330,11 +330,11 @@ mod tests {
     }
 
     #[test]
-    fn flush_rate_and_latency_are_distinguished() {
+    fn fio_flush_rates_and_depths_are_imported() {
         /// File name; flushes per second and number in flight of each row; whether the sentence has
         /// the rate of one client.
-        type Expected = (&'static str, &'static [(f64, Option<u64>)], bool);
-        let expected: [Expected; 15] = [
+        type ExpectedFioImport = (&'static str, &'static [(f64, Option<u64>)], bool);
+        let expected: [ExpectedFioImport; 15] = [
             ("libaio-depth-16", &[(3449.0, Some(16))], false),
             ("uring-depth-4", &[(8253.0, Some(4))], false),
             ("offloaded", &[(13643.0, None)], false),

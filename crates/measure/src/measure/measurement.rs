@@ -232,7 +232,7 @@ impl Measurement {
             .filter(|row| row.as_server && row.pages == 1 && row.error.is_none())
     }
 
-    pub fn server_rows_with_errors(&self) -> impl Iterator<Item = &MethodResult> {
+    pub fn measured_or_failed_server_rows(&self) -> impl Iterator<Item = &MethodResult> {
         let is_told = |row: &&MethodResult| row.is_measured() || row.error.is_some();
         self.methods
             .iter()

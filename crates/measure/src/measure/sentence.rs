@@ -50,8 +50,8 @@ fn comparison_sentence(found: &Measurement, in_force: Method) -> String {
         return format!("No method is recommended: {}", lower_first(&caveat.text));
     }
     let (name, best) = (
-        found.log.method_with_setting(in_force),
-        found.log.method_with_setting(found.best),
+        found.log.method_with_setting_text(in_force),
+        found.log.method_with_setting_text(found.best),
     );
     let comparison = compare_paced_commits(&found.methods, found.best, in_force)
         .filter(|_| found.best != in_force);

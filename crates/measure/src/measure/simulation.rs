@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::caveats::SampleContext;
 use super::compare::compare_paced_commits;
 use super::{
-    CaveatId, ComparisonConclusion, Method, MethodSamples, PlausibleCommitRate, ProbeSamples,
+    CaveatId, ComparisonConclusion, MaxPlausibleCommitRate, Method, MethodSamples, ProbeSamples,
     summarise_samples,
 };
 
@@ -171,7 +171,7 @@ fn hard_disk_is_never_settled_wrongly() {
 
 fn sample_context() -> SampleContext {
     SampleContext {
-        speed_limit: Some(PlausibleCommitRate::for_block_device()),
+        speed_limit: Some(MaxPlausibleCommitRate::for_block_device()),
         clock_us: 0.05,
         ..SampleContext::default()
     }

@@ -201,7 +201,7 @@ fn conclusion_from_ratios(ratios: &[f64]) -> ComparisonConclusion {
     }
 }
 
-type RowFigure<'f> = &'f dyn Fn(&WorkloadRow) -> Option<f64>;
+type RowFigureFn<'f> = &'f dyn Fn(&WorkloadRow) -> Option<f64>;
 
 /// Facts of workloads that did not run stay *not collected*.
 pub(super) fn insert_workload_facts(
@@ -212,7 +212,7 @@ pub(super) fn insert_workload_facts(
     let ratio = |row: &WorkloadRow| row.cost_ratio.map(|ratio| ratio.value);
     let rate = |row: &WorkloadRow| Some(row.per_second.value);
     let median = |row: &WorkloadRow| Some(row.median_us.value);
-    let wanted: [(Workload, &str, RowFigure<'_>, &Key<f64>); 9] = [
+    let wanted: [(Workload, &str, RowFigureFn<'_>, &Key<f64>); 9] = [
         (
             Workload::Segment,
             "filled with zeros",

@@ -41,7 +41,7 @@ impl WriteBuffer {
         }
     }
 
-    pub fn first_bytes(&self, length: usize) -> &[u8] {
+    pub(crate) fn first_bytes(&self, length: usize) -> &[u8] {
         self.memory
             .get(self.start..self.start + length.min(self.length))
             .unwrap_or_default()

@@ -66,7 +66,7 @@ impl PassivePlan {
                 "no running server answered; run walwise as root or as the server's user",
             );
         };
-        if kind.is_mariadb() && !waits_after_commit(&cluster, facts) {
+        if kind.is_mariadb() && !has_flush_wait_after_commit(&cluster, facts) {
             return refuse("MariaDB before 10.6 does not report which sessions wait for a flush");
         }
         Ok(Self {
@@ -80,7 +80,7 @@ impl PassivePlan {
 }
 
 /// Whether a session of MariaDB waits for its flush after the commit (10.6, MDEV-24341).
-fn waits_after_commit(cluster: &Subject, facts: &FactSet) -> bool {
+fn has_flush_wait_after_commit(cluster: &Subject, facts: &FactSet) -> bool {
     let version = facts.value(cluster, &mysql::VERSION);
     version.is_some_and(|version| (version.number(0), version.number(1)) >= (10, 6))
 }

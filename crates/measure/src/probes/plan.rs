@@ -8,7 +8,7 @@ use super::scratch_place::{self, ScratchParent, SpaceNeeded};
 use super::{ProbeRefusal, postgres_sync_methods, wear};
 use crate::facts::catalog::mount::MountClass;
 use crate::host::{Host, HostError, HostErrorKind, LiveHost};
-use crate::measure::{CommitLoad, MeasuredLog, Method, PlausibleCommitRate, Workload};
+use crate::measure::{CommitLoad, MaxPlausibleCommitRate, MeasuredLog, Method, Workload};
 use crate::text;
 use crate::text::display_path;
 
@@ -48,7 +48,7 @@ pub struct ProbePlan {
     pub(super) flags: Option<IFlags>,
     pub(super) leaves: Vec<String>,
     pub(super) leaves_count_flushes: bool,
-    pub(super) speed_limit: Option<PlausibleCommitRate>,
+    pub(super) speed_limit: Option<MaxPlausibleCommitRate>,
     pub(super) program: PathBuf,
     pub(super) seed: u64,
     pub(super) all_paced: bool,

@@ -69,7 +69,7 @@ impl RedoLogConfig {
     }
 
     /// The first of `methods`, or fdatasync if there is none.
-    pub fn method_or_default(&self) -> Method {
+    pub fn first_method_or_fdatasync(&self) -> Method {
         self.methods
             .first()
             .map_or(Method::Fdatasync, |(method, _)| *method)
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn mysql_redo_log_uses_page_cache() {
+    fn mysql_redo_log_method_follows_release() {
         for (release, flush_method, use_fdatasync, expected) in [
             ("5.7.44", "fsync", None, Some(Method::Fsync)),
             ("5.7.44", "O_DIRECT", None, Some(Method::Fsync)),

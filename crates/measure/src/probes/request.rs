@@ -13,7 +13,7 @@ use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::{postgres, target as target_facts};
 use crate::facts::{FactSet, Key, Scope, ServerArea, Subject};
 use crate::measure::{
-    CommitLoad, CommitProfile, Method, PlausibleCommitRate, ProbeInclusion, Requirement,
+    CommitLoad, CommitProfile, MaxPlausibleCommitRate, Method, ProbeInclusion, Requirement,
     WalFlushMethod, Workload,
 };
 use crate::subprocess::OWN_PROGRAM;
@@ -83,7 +83,7 @@ pub struct ProbeRequest {
     /// is unknown.
     pub smallest_disk_bytes: Option<u64>,
     /// Highest plausible commit rate; `None` if unknown, as for memory and ZFS.
-    pub speed_limit: Option<PlausibleCommitRate>,
+    pub speed_limit: Option<MaxPlausibleCommitRate>,
     /// Path of this program, which starts itself again as the cleaner of the scratch directory.
     pub program: PathBuf,
     pub seed: u64,
@@ -158,7 +158,7 @@ impl ProbeRequest {
             }),
             smallest_disk_bytes: wear::smallest_flash_disk_bytes(&leaves, facts),
             leaves: leaves.iter().map(|leaf| leaf.name().to_owned()).collect(),
-            speed_limit: plausible_commit_rate(target, facts, mount_class),
+            speed_limit: max_plausible_commit_rate(target, facts, mount_class),
             mount_class,
             server: server_log_config(target, facts),
             ..Self::new(PathBuf::from(OsString::from_vec(
@@ -174,11 +174,11 @@ impl ProbeRequest {
 ///
 /// The kernel's rotational flag is ignored, because virtual disks and RAID volumes set the flag
 /// too.
-fn plausible_commit_rate(
+fn max_plausible_commit_rate(
     target: &Subject,
     facts: &FactSet,
     mount_class: Option<MountClass>,
-) -> Option<PlausibleCommitRate> {
+) -> Option<MaxPlausibleCommitRate> {
     let leaves = facts.bottom_devices(target);
     let text = |leaf: &Subject, key: &Key<String>| facts.value(leaf, key);
     let is_disk = |leaf: &Subject| {
@@ -230,8 +230,8 @@ fn plausible_commit_rate(
         .collect::<Option<Vec<u32>>>()
         .and_then(|all| all.into_iter().max());
     Some(fastest.filter(|_| physical).map_or_else(
-        PlausibleCommitRate::for_block_device,
-        PlausibleCommitRate::for_rpm,
+        MaxPlausibleCommitRate::for_block_device,
+        MaxPlausibleCommitRate::for_rpm,
     ))
 }
 
@@ -300,7 +300,7 @@ mod tests {
             "unknown counts nothing and limits nothing"
         );
 
-        let source = || Source::system_call("test");
+        let source = || Source::from_system_call("test");
         facts.insert_known(&fs, &mount::CLASS, MountClass::Block, source());
         facts.insert_known(&disk, &device::KIND, DeviceKind::Disk, source());
         facts.insert_known(&disk, &device::COUNTS_FLUSHES, true, source());
@@ -334,7 +334,7 @@ mod tests {
     ) -> Option<f64> {
         let (target, fs) = (Subject::target("/t"), Subject::mount("/t"));
         let (part, sda) = (Subject::device("sda1"), Subject::device("sda"));
-        let source = || Source::system_call("test");
+        let source = || Source::from_system_call("test");
         let mut facts = FactSet::default();
         for (top, base) in [(&target, &fs), (&fs, &part), (&part, &sda)] {
             facts.add_edge(top, base);

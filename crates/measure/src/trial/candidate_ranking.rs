@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_are_compared_within_each_cell() {
+    fn open_datasync_gain_is_estimated_per_candidate() {
         let mut both = sample_record(&ALL[..2], 15);
         both.loads.push(TrialLoad {
             clients: 1,

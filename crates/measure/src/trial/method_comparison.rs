@@ -54,7 +54,7 @@ impl TrialRecord {
     }
 
     /// True if all loads differ by the sync method alone.
-    pub(crate) fn compares_methods(&self) -> bool {
+    pub(crate) fn compares_only_sync_methods(&self) -> bool {
         let methods = self.method_loads();
         !methods.is_empty() && methods.len() == self.loads.len()
     }
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_faster_method_is_named_for_each_file_system() {
         let record = record_by_methods([1.0, 1.4, 0.5, 0.6]);
-        assert!(record.compares_methods() && record.is_settled());
+        assert!(record.compares_only_sync_methods() && record.is_settled());
         let found: Vec<_> = record
             .method_comparisons()
             .iter()
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_methods_are_equivalent_and_drift_is_inconclusive() {
+    fn equal_methods_tie_and_differing_twin_is_inconclusive() {
         let equal = record_by_methods([1.0; 4]);
         for result in equal.method_comparisons() {
             assert_eq!(
@@ -195,9 +195,9 @@ mod tests {
     fn single_method_gives_no_comparison() {
         let mut record = record_by_methods([1.0; 4]);
         record.loads = TrialLoad::preset_loads(LoadPreset::FsMark, &[1]);
-        assert!(record.method_comparisons().is_empty() && !record.compares_methods());
+        assert!(record.method_comparisons().is_empty() && !record.compares_only_sync_methods());
         record.loads = TrialLoad::preset_loads(LoadPreset::Commits, &[1, 8]);
         assert_eq!(record.method_loads().len(), 2);
-        assert!(!record.compares_methods());
+        assert!(!record.compares_only_sync_methods());
     }
 }

@@ -188,7 +188,7 @@ fn load_table(record: &TrialRecord, result: &LoadResult) -> LoadTable {
 }
 
 fn method_tables(record: &TrialRecord) -> Vec<LoadTable> {
-    let is_deciding = record.compares_methods();
+    let is_deciding = record.compares_only_sync_methods();
     let of = |found: MethodComparison| {
         let row = |(place, (load, method)): (usize, &(usize, &str))| {
             let against = match place {

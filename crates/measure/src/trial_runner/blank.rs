@@ -13,14 +13,14 @@ const READ_BYTES: usize = 8 << 20;
 const ALIGNMENT: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blankness {
+pub enum BlankPattern {
     /// All zeros or all ones, because erased media may read as either.
     ZerosOrOnes,
     /// Zeros only, for a part that was cleared.
     Zeros,
 }
 
-impl Blankness {
+impl BlankPattern {
     /// True if all bytes are zeros or, for [`Self::ZerosOrOnes`], all are ones. `piece` has at most
     /// 4 KiB.
     fn is_blank(self, piece: &[u8]) -> bool {
@@ -36,10 +36,10 @@ impl Blankness {
 
 /// Offset of the first 4 KiB piece that is not blank, in a part aligned to 4 KiB; `None` if all is
 /// blank. `tell` gets the bytes read so far; an error from `tell` ends the search.
-pub fn first_used_byte(
+pub fn first_nonblank_offset(
     device: &OwnedFd,
     part: Range<u64>,
-    wanted: Blankness,
+    wanted: BlankPattern,
     tell: &mut dyn FnMut(u64) -> Result<(), Errno>,
 ) -> Result<Option<u64>, Errno> {
     let path = format!("/proc/self/fd/{}", device.as_raw_fd());
@@ -114,8 +114,12 @@ mod tests {
         file.into()
     }
 
-    fn first_used(file: &OwnedFd, length: u64, wanted: Blankness) -> Option<u64> {
-        first_used_byte(file, 0..length, wanted, &mut |_| Ok(())).unwrap()
+    fn first_nonblank_offset_in_file(
+        file: &OwnedFd,
+        length: u64,
+        wanted: BlankPattern,
+    ) -> Option<u64> {
+        first_nonblank_offset(file, 0..length, wanted, &mut |_| Ok(())).unwrap()
     }
 
     #[test]
@@ -124,11 +128,15 @@ mod tests {
         let mut bytes = vec![0u8; length];
         bytes[2 * ALIGNMENT..3 * ALIGNMENT].fill(0xff);
         assert_eq!(
-            first_used(&file_with(&bytes), length as u64, Blankness::ZerosOrOnes),
+            first_nonblank_offset_in_file(
+                &file_with(&bytes),
+                length as u64,
+                BlankPattern::ZerosOrOnes
+            ),
             None
         );
         assert_eq!(
-            first_used(&file_with(&bytes), length as u64, Blankness::Zeros),
+            first_nonblank_offset_in_file(&file_with(&bytes), length as u64, BlankPattern::Zeros),
             Some(2 * ALIGNMENT as u64)
         );
         for at in [
@@ -142,7 +150,11 @@ mod tests {
         ] {
             let mut bytes = bytes.clone();
             bytes[at] ^= 1;
-            let found = first_used(&file_with(&bytes), length as u64, Blankness::ZerosOrOnes);
+            let found = first_nonblank_offset_in_file(
+                &file_with(&bytes),
+                length as u64,
+                BlankPattern::ZerosOrOnes,
+            );
             assert_eq!(found, Some((at / ALIGNMENT * ALIGNMENT) as u64), "{at}");
         }
     }
@@ -151,17 +163,18 @@ mod tests {
     fn short_device_is_an_error() {
         let file = file_with(&[0; ALIGNMENT]);
         assert_eq!(
-            first_used_byte(
+            first_nonblank_offset(
                 &file,
                 0..3 * ALIGNMENT as u64,
-                Blankness::Zeros,
+                BlankPattern::Zeros,
                 &mut |_| Ok(())
             ),
             Err(Errno::IO)
         );
-        let stopped = first_used_byte(&file, 0..ALIGNMENT as u64, Blankness::Zeros, &mut |_| {
-            Err(Errno::CANCELED)
-        });
+        let stopped =
+            first_nonblank_offset(&file, 0..ALIGNMENT as u64, BlankPattern::Zeros, &mut |_| {
+                Err(Errno::CANCELED)
+            });
         assert_eq!(stopped, Err(Errno::CANCELED));
     }
 

@@ -19,7 +19,7 @@ use super::extent::TrialExtent;
 use super::loop_file::LoopFile;
 use super::mounted_candidate::MountedCandidate;
 use super::{
-    LoadContext, MeasureRequest, Shutdown, TrialCounters, TrialEvent, TrialJob, TrialPlace,
+    LoadContext, MeasureRequest, Shutdown, TrialCounterReaders, TrialEvent, TrialJob, TrialPlace,
     TrialRequest, load, wait_until_device_idle,
 };
 use crate::probes::{DiskCounterReader, PAGE_BYTES, Rng, WriteBuffer};
@@ -190,7 +190,7 @@ fn run_blocks(
     {
         return Ok(());
     }
-    let meters = TrialCounters {
+    let meters = TrialCounterReaders {
         own: extent.device_counter_reader(),
         flush_disks: extent.flush_counter_reader(),
         leaves: DiskCounterReader::new(&job.leaves),
@@ -227,7 +227,7 @@ struct CellRunner<'a> {
     request: &'a MeasureRequest,
     extent: &'a TrialExtent,
     shutdown: &'a Shutdown,
-    counters: &'a TrialCounters,
+    counters: &'a TrialCounterReaders,
     pages: &'a WriteBuffer,
     /// Bytes written directly to the loop file, not through the loop device.
     file_bytes_written: Cell<u64>,

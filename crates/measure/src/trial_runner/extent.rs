@@ -168,7 +168,7 @@ mod tests {
     use crate::trial::{Candidate, trial_mkfs_options};
 
     #[test]
-    fn disk_mkfs_args_stay_within_the_extent() {
+    fn mkfs_arguments_need_size_and_no_discard() {
         let path = "/proc/12/fd/3".to_owned();
         let uuid = "77616c77-6973-8574-8000-000000050102";
         for candidate in Candidate::ALL {

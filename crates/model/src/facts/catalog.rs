@@ -526,7 +526,7 @@ pub(super) const fn fact_id(name: &str) -> FactId {
     while let [area, others @ ..] = areas {
         let mut names = *area;
         while let [other, rest @ ..] = names {
-            before += is_before(other.as_bytes(), name.as_bytes()) as u16;
+            before += is_bytewise_less(other.as_bytes(), name.as_bytes()) as u16;
             names = rest;
         }
         areas = others;
@@ -535,7 +535,7 @@ pub(super) const fn fact_id(name: &str) -> FactId {
 }
 
 /// A const function cannot call `Ord`.
-const fn is_before(mut one: &[u8], mut other: &[u8]) -> bool {
+const fn is_bytewise_less(mut one: &[u8], mut other: &[u8]) -> bool {
     while let ([a, rest_of_one @ ..], [b, rest_of_other @ ..]) = (one, other) {
         if *a != *b {
             return *a < *b;

@@ -147,7 +147,11 @@ mod tests {
                     .is_some_and(|first| first.role.is_data())
             );
             assert!(!row.marker_files.is_empty());
-            assert!(ServerKind::ALL.iter().any(|kind| kind.area() == *one));
+            assert!(
+                ServerKind::ALL
+                    .iter()
+                    .any(|kind| kind.server_area() == *one)
+            );
         }
     }
 

@@ -342,7 +342,7 @@ mod samples {
         u64 = 7_007;
         usize = 31;
         Date = jiff::civil::date(2027, 3, 31);
-        Source = Source::file_line("/etc/some.conf", 9);
+        Source = Source::from_file_line("/etc/some.conf", 9);
         Subject = Subject::device("sdx9");
         UnknownReason = UnknownReason::Denied;
         Note = MountNote::BareSpace { file: "/proc/self/mountinfo", line: 31 }.into();

@@ -305,7 +305,7 @@ pub enum Source {
 }
 
 impl Source {
-    pub fn file(path: impl Into<String>) -> Self {
+    pub fn from_file(path: impl Into<String>) -> Self {
         Self::File {
             path: path.into(),
             line: None,
@@ -313,14 +313,14 @@ impl Source {
     }
 
     /// Lines count from one.
-    pub fn file_line(path: impl Into<String>, line: u32) -> Self {
+    pub fn from_file_line(path: impl Into<String>, line: u32) -> Self {
         Self::File {
             path: path.into(),
             line: Some(line),
         }
     }
 
-    pub fn system_call(name: impl Into<String>) -> Self {
+    pub fn from_system_call(name: impl Into<String>) -> Self {
         Self::Call { name: name.into() }
     }
 

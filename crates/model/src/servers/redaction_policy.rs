@@ -52,10 +52,10 @@ pub fn parse_policy(text: &str) -> Result<RedactionPolicy, toml::de::Error> {
     for PolicyRow { of, names, .. } in rows.program {
         table
             .programs
-            .extend(names.into_iter().map(|name| (name, of.area())));
+            .extend(names.into_iter().map(|name| (name, of.server_area())));
     }
     for PolicyRow { of, names, what } in rows.leaves {
-        let list = table.settings.entry(of.area()).or_default();
+        let list = table.settings.entry(of.server_area()).or_default();
         let names = names.into_iter().filter(|name| !may_hold_secret(name));
         list.extend(names.map(|name| (name, what)));
     }

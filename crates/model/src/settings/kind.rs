@@ -77,7 +77,7 @@ impl SettingKind {
     }
 
     /// `None` outside database servers.
-    pub fn area(self) -> Option<ServerArea> {
+    pub fn server_area(self) -> Option<ServerArea> {
         match self {
             Self::Postgres | Self::InitDb => Some(ServerArea::Pg),
             Self::Mysql => Some(ServerArea::Mysql),

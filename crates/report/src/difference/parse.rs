@@ -465,7 +465,7 @@ struct PacedEntry {
 }
 
 impl MethodRow {
-    fn paced_times(&self) -> Option<(Estimate, &[f64])> {
+    fn paced_median_and_round_times(&self) -> Option<(Estimate, &[f64])> {
         let of_schema_3 = || {
             Some((
                 median_interval(&self.paced_us, ALPHA)?,
@@ -511,7 +511,7 @@ fn add_probe(
     for json in methods {
         deserialize_and_insert(kept, json, |kept, row: MethodRow| {
             // Rows without paced commits are skipped: servers do not commit back to back.
-            let Some((median, rounds)) = row.paced_times() else {
+            let Some((median, rounds)) = row.paced_median_and_round_times() else {
                 return;
             };
             match MethodSnapshot::new(row.as_server, median, rounds) {

@@ -151,7 +151,10 @@ fn changes_present_mount(step: &Step) -> bool {
 }
 
 fn merge_step_into_edit<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step) {
-    let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
+    let (add, remove) = (
+        step.advice.change.set_or_added_values(),
+        step.advice.change.removed_options(),
+    );
     let words = step.advice.change.describe();
     if changes_present_mount(step) && !has_same_fstype(report, line.subject, &step.subject) {
         let note =

@@ -502,7 +502,7 @@ mod tests {
             .facts
             .insert(&Subject::mount("/srv"), &mount::AT_BOOT, at_boot);
         let mounted = Subject::mount("/srv");
-        let line = || Source::file_line("/proc/self/mountinfo", 24);
+        let line = || Source::from_file_line("/proc/self/mountinfo", 24);
         report.facts.remove_facts(&Subject::boot("/srv"));
         report
             .facts

@@ -103,7 +103,7 @@ mod tests {
         let mut report = sample_reports::at_risk();
         let disk = Subject::device("sdb");
         if let Some((file, value)) = identity {
-            let source = Source::file(format!("/sys/class/block/sdb/{file}"));
+            let source = Source::from_file(format!("/sys/class/block/sdb/{file}"));
             report
                 .facts
                 .insert_known(&disk, &device::UNIT, value.to_owned(), source);

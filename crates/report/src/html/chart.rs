@@ -306,7 +306,7 @@ fn flush_path_chart(path: &[FlushHop], facts: &FactAppendix<'_>) -> Option<Chart
         }
     }
     for (at, hop) in path.iter().enumerate() {
-        let (mark, word, tone) = flush_path::hop_symbol(hop);
+        let (mark, word, tone) = flush_path::hop_symbol_word_and_tone(hop);
         let role = tone_class(tone);
         drawn.push(centred_text(RAIL_X, y(at) + 5.0, mark).attr("class", role));
         let name = svg_text(NAME_X, y(at) + 4.0, &truncate_to_width(&hop.name, MAX_NAME));
@@ -327,7 +327,7 @@ fn flush_path_chart(path: &[FlushHop], facts: &FactAppendix<'_>) -> Option<Chart
         drawn.push(right_aligned_text(WIDTH - 2.0, y(at) + 4.0, word).attr("class", role));
     }
     let row = |hop: &FlushHop| {
-        let (mark, word, _) = flush_path::hop_symbol(hop);
+        let (mark, word, _) = flush_path::hop_symbol_word_and_tone(hop);
         let says = [&hop.text, &hop.because].map(String::as_str);
         let says: Vec<&str> = says.into_iter().filter(|says| !says.is_empty()).collect();
         vec![

@@ -47,7 +47,7 @@ fn rule_section(rule: &str, findings: &[&Finding]) -> Markup {
             )
             .add(badge_markup(&Badge::Level(finding.level, is_open)))
             .add_text(" ")
-            .add_text(&wording::subject_name(&finding.subject))
+            .add_text(&wording::describe_subject(&finding.subject))
             .add_text(": ")
             .add_text(&finding.title);
         if !own.is_empty() {

@@ -28,9 +28,8 @@ pub fn render(record: &TrialRecord) -> String {
         .iter()
         .enumerate()
         .partition(|(_, part)| part.is_deciding);
-    let of = |(at, part): &(usize, &LoadTable)| {
-        workload_section(record, part, results.get(*at), *at + 1)
-    };
+    let of =
+        |(at, part): &(usize, &LoadTable)| load_section(record, part, results.get(*at), *at + 1);
     let floor = forest::bare_extent_chart(record, told.loads.len() + 1).map(|strip| {
         tag("section")
             .attr("id", "floor")
@@ -57,7 +56,7 @@ pub fn render(record: &TrialRecord) -> String {
 }
 
 /// A load that does not decide the ranking is in a closed `details` element.
-fn workload_section(
+fn load_section(
     record: &TrialRecord,
     part: &LoadTable,
     result: Option<&LoadResult>,

@@ -33,7 +33,7 @@ impl ServerCase {
     fn advice(&self, setting: &str, now: Value, value: &str) -> Advice {
         let cluster = Subject::cluster("/var/lib/mysql");
         let mut facts = FactSet::default();
-        let source = || Source::system_call("test");
+        let source = || Source::from_system_call("test");
         facts.set_server_area(&cluster, ServerArea::Mysql);
         facts.insert_known(
             &cluster,
@@ -85,11 +85,14 @@ impl ServerCase {
 }
 
 fn format_advice_commands(advice: &Advice) -> String {
-    let lines = advice.commands().into_iter().flat_map(|(word, commands)| {
-        commands
-            .iter()
-            .map(move |command| format!("{word}: {command}\n"))
-    });
+    let lines = advice
+        .commands_by_purpose()
+        .into_iter()
+        .flat_map(|(word, commands)| {
+            commands
+                .iter()
+                .map(move |command| format!("{word}: {command}\n"))
+        });
     format!("{}\n{}", advice.risk.as_str(), lines.collect::<String>())
 }
 
@@ -133,7 +136,7 @@ fn commands_by_server_release_and_source() {
         assert_same_output(&with_persist, |case| case.sync_binlog_output()),
         "persisted before".to_owned(),
         assert_same_output(&with_persist, |case| {
-            case.with_source(Source::file(PERSISTED))
+            case.with_source(Source::from_file(PERSISTED))
                 .sync_binlog_output()
         }),
         "only the server says it".to_owned(),
@@ -152,19 +155,19 @@ fn commands_by_server_release_and_source() {
         assert_same_output(&without, |case| case.sync_binlog_output()),
         "in an option file before".to_owned(),
         assert_same_output(&without, |case| {
-            case.with_source(Source::file_line(LINE, 7))
+            case.with_source(Source::from_file_line(LINE, 7))
                 .sync_binlog_output()
         }),
         "on the command line before".to_owned(),
         assert_same_output(&[("mariadb", "10.3.39")], |case| {
-            case.with_source(Source::file("/proc/10/cmdline"))
+            case.with_source(Source::from_file("/proc/10/cmdline"))
                 .sync_binlog_output()
         }),
         "not dynamic".to_owned(),
         assert_same_output(&fixed, |case| case.flush_method_output()),
         "not dynamic, and persisted before".to_owned(),
         assert_same_output(&with_persist, |case| {
-            case.with_source(Source::file(PERSISTED))
+            case.with_source(Source::from_file(PERSISTED))
                 .flush_method_output()
         }),
     ];
@@ -225,7 +228,7 @@ fn unknown_old_value_has_no_undo_command() {
         &cluster,
         &super::cluster::KIND,
         ServerKind::Mariadb,
-        Source::system_call("test"),
+        Source::from_system_call("test"),
     );
     add_commands(&mut findings, &facts);
     let undo: Vec<&str> = findings[0].advice[0]

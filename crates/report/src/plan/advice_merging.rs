@@ -76,7 +76,7 @@ pub fn merge_advice(
     let mut seen: BTreeSet<String> = leader
         .advice
         .change
-        .values()
+        .set_or_added_values()
         .iter()
         .take(1)
         .cloned()
@@ -171,9 +171,9 @@ fn are_incompatible(a: &AdviceItem<'_>, b: &AdviceItem<'_>, is_list: bool) -> bo
         })
     };
     let undone = |xs: &[String], ys: &[String]| xs.iter().any(|x| ys.contains(x));
-    clash(one.values(), other.values())
-        || undone(one.values(), other.removed())
-        || undone(other.values(), one.removed())
+    clash(one.set_or_added_values(), other.set_or_added_values())
+        || undone(one.set_or_added_values(), other.removed_options())
+        || undone(other.set_or_added_values(), one.removed_options())
 }
 
 fn to_alternative(piece: &AdviceItem<'_>) -> Alternative {
@@ -273,7 +273,10 @@ fn merged_list_advice(
         advice.current = advice.current.map(|_| Value::List(words));
     }
     let words = |of: fn(&Advice) -> &[String]| collect_unique(pieces, of);
-    let (add, remove) = (words(|a| a.change.values()), words(|a| a.change.removed()));
+    let (add, remove) = (
+        words(|a| a.change.set_or_added_values()),
+        words(|a| a.change.removed_options()),
+    );
     advice.change = match (add.is_empty(), remove.is_empty()) {
         (true, true) => Change::Keep,
         (false, true) => Change::Add(add),
@@ -308,7 +311,10 @@ fn resulting_option_list(facts: &FactSet, subject: &Subject, advice: &Advice) ->
     if advice.change == Change::Keep {
         return None;
     }
-    let (add, remove) = (advice.change.values(), advice.change.removed());
+    let (add, remove) = (
+        advice.change.set_or_added_values(),
+        advice.change.removed_options(),
+    );
     match advice.setting.kind.present_or_boot_mount() {
         Some(PresentOrBootMount::Now) if subject.scope() == Scope::Mount => {
             let written = boot_options(facts, subject);

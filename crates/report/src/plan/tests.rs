@@ -26,13 +26,13 @@ fn mount_facts() -> FactSet {
         &mount_subject(),
         &mount::OPTIONS,
         words("rw,relatime"),
-        Source::system_call("test"),
+        Source::from_system_call("test"),
     );
     facts.insert_known(
         &mount_subject(),
         &mount::SUPER_OPTIONS,
         words("rw,nobarrier,data=ordered"),
-        Source::system_call("test"),
+        Source::from_system_call("test"),
     );
     facts.add_edge(&target_subject(), &mount_subject());
     facts.link(&target_subject(), &mount_subject());
@@ -66,7 +66,7 @@ fn build_report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
         },
         guard: &|_, advice, _| match advice
             .change
-            .values()
+            .set_or_added_values()
             .iter()
             .find(|value| value.as_str() == "refused")
         {
@@ -223,7 +223,7 @@ fn change_overrides_keep_and_equal_value_keeps() {
 
     let now = Reading::known(
         Value::Text("fdatasync".to_owned()),
-        Source::system_call("test"),
+        Source::from_system_call("test"),
     );
     let same = Advice {
         current: now,
@@ -402,7 +402,7 @@ proptest! {
         let mut seen = BTreeSet::new();
         for step in &plan.steps {
             prop_assert!(seen.insert((&step.subject, &step.advice.setting)));
-            let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
+            let (add, remove) = (step.advice.change.set_or_added_values(), step.advice.change.removed_options());
             for (at, word) in add.iter().enumerate() {
                 prop_assert!(!remove.contains(word) && word != "refused");
                 prop_assert!(!add[at + 1..].iter().any(|other| mount_and_mkfs_options::are_exclusive_options(SettingKind::MountOptions, word, other)));

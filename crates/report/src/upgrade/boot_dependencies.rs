@@ -16,7 +16,7 @@ use walwise_model::facts::{FactSet, Scope, Subject};
 pub(super) const ZFS_POOLS: &str = "the ZFS pools";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum BootDependency {
+pub(super) enum DependencyNode {
     Subject(Subject),
     /// A crypttab device, a swap area or all ZFS pools; items identify these by name.
     Named(String),
@@ -24,7 +24,7 @@ pub(super) enum BootDependency {
     Unresolved,
 }
 
-impl BootDependency {
+impl DependencyNode {
     /// For an unresolved device the outcome is at worst undecided, because the item may be about
     /// another device.
     pub(super) fn effective_boot_outcome(&self, item: &UpgradeItem) -> Option<BootOutcome> {
@@ -85,19 +85,19 @@ impl<'f> DependencyGraph<'f> {
     /// only if failing or undecided.
     pub(super) fn relevant_items<'i>(
         &self,
-        of: &BootDependency,
+        of: &DependencyNode,
         items: &'i [UpgradeItem],
-    ) -> Vec<(BootDependency, &'i UpgradeItem)> {
+    ) -> Vec<(DependencyNode, &'i UpgradeItem)> {
         let own = self.node_and_aliases(of);
         let mut reached = Vec::new();
         for node in self.transitive_dependencies(of) {
             for item in items {
                 let told = match &node {
-                    BootDependency::Subject(subject) => {
+                    DependencyNode::Subject(subject) => {
                         item.subject == *subject && item.name.is_none()
                     }
-                    BootDependency::Named(name) => item.name.as_ref() == Some(name),
-                    BootDependency::Unresolved => {
+                    DependencyNode::Named(name) => item.name.as_ref() == Some(name),
+                    DependencyNode::Unresolved => {
                         item.subject.scope() == Scope::Device
                             || item
                                 .name
@@ -119,20 +119,20 @@ impl<'f> DependencyGraph<'f> {
     }
 
     /// The node, its mount and its crypttab entry, which all belong to one boot need.
-    fn node_and_aliases(&self, of: &BootDependency) -> Vec<BootDependency> {
+    fn node_and_aliases(&self, of: &DependencyNode) -> Vec<DependencyNode> {
         let mut own = vec![of.clone()];
-        if let BootDependency::Subject(subject) = of {
+        if let DependencyNode::Subject(subject) = of {
             own.extend(
                 self.facts
                     .subject_in_scope(subject, Scope::Mount)
-                    .map(BootDependency::Subject),
+                    .map(DependencyNode::Subject),
             );
             own.extend(self.crypttab_entry(subject));
         }
         own
     }
 
-    fn transitive_dependencies(&self, of: &BootDependency) -> Vec<BootDependency> {
+    fn transitive_dependencies(&self, of: &DependencyNode) -> Vec<DependencyNode> {
         let mut found = vec![of.clone()];
         let mut open = VecDeque::from([of.clone()]);
         while let Some(node) = open.pop_front() {
@@ -146,41 +146,41 @@ impl<'f> DependencyGraph<'f> {
         found
     }
 
-    fn dependencies(&self, node: &BootDependency) -> Vec<BootDependency> {
+    fn dependencies(&self, node: &DependencyNode) -> Vec<DependencyNode> {
         match node {
-            BootDependency::Subject(subject) => match subject.scope() {
+            DependencyNode::Subject(subject) => match subject.scope() {
                 Scope::Boot => self.line_dependencies(subject),
                 Scope::Mount | Scope::Device => self.device_dependencies(subject),
                 Scope::Host | Scope::Cluster | Scope::Target => Vec::new(),
             },
-            BootDependency::Named(name) if self.swaps.contains(name) => {
+            DependencyNode::Named(name) if self.swaps.contains(name) => {
                 self.source_dependencies(name)
             }
-            BootDependency::Named(_) | BootDependency::Unresolved => Vec::new(),
+            DependencyNode::Named(_) | DependencyNode::Unresolved => Vec::new(),
         }
     }
 
-    fn line_dependencies(&self, line: &Subject) -> Vec<BootDependency> {
+    fn line_dependencies(&self, line: &Subject) -> Vec<DependencyNode> {
         let options = self.facts.value(line, &boot::OPTIONS).unwrap_or_default();
         let source = self.facts.value(line, &boot::SOURCE).unwrap_or_default();
         let point = self.facts.value(line, &boot::POINT).unwrap_or_default();
-        let mut found: Vec<BootDependency> = match self.facts.subject_in_scope(line, Scope::Mount) {
+        let mut found: Vec<DependencyNode> = match self.facts.subject_in_scope(line, Scope::Mount) {
             // The source of a bind mount (the next arm) is not below the mount in the stack, so
             // that arm adds the source.
             Some(mounted) if source.starts_with("/dev/") || !source.starts_with('/') => {
-                vec![BootDependency::Subject(mounted)]
+                vec![DependencyNode::Subject(mounted)]
             }
             Some(mounted) => self
                 .source_dependencies(&source)
                 .into_iter()
-                .chain([BootDependency::Subject(mounted)])
+                .chain([DependencyNode::Subject(mounted)])
                 .collect(),
             None => self.source_dependencies(&source),
         };
         found.extend(
             self.parent_lines(&point)
                 .filter(|(over, _)| over != line)
-                .map(|(over, _)| BootDependency::Subject(over.clone())),
+                .map(|(over, _)| DependencyNode::Subject(over.clone())),
         );
         for option in &options {
             let named = PATH_OPTIONS
@@ -193,7 +193,7 @@ impl<'f> DependencyGraph<'f> {
             {
                 found.extend(
                     self.parent_lines(path)
-                        .map(|(over, _)| BootDependency::Subject(over.clone())),
+                        .map(|(over, _)| DependencyNode::Subject(over.clone())),
                 );
             }
         }
@@ -211,21 +211,21 @@ impl<'f> DependencyGraph<'f> {
     /// Dependencies of a boot line's source. For a path outside /dev, these are the boot lines
     /// whose mount points contain the path. For an identifier that is not resolved, such as a UUID,
     /// the result is `Unresolved`.
-    fn source_dependencies(&self, source: &str) -> Vec<BootDependency> {
+    fn source_dependencies(&self, source: &str) -> Vec<DependencyNode> {
         if source.starts_with("/dev/zvol/") {
-            return vec![BootDependency::Named(ZFS_POOLS.to_owned())];
+            return vec![DependencyNode::Named(ZFS_POOLS.to_owned())];
         }
         if source.starts_with("/dev/") && !source.starts_with("/dev/disk/") {
             return self
                 .device_by_path(source)
                 .into_iter()
-                .map(BootDependency::Subject)
+                .map(DependencyNode::Subject)
                 .collect();
         }
         if source.starts_with('/') && !source.starts_with("/dev/") {
             return self
                 .parent_lines(source)
-                .map(|(over, _)| BootDependency::Subject(over.clone()))
+                .map(|(over, _)| DependencyNode::Subject(over.clone()))
                 .collect();
         }
         let is_tag = [
@@ -237,7 +237,7 @@ impl<'f> DependencyGraph<'f> {
             "ID=",
         ];
         if is_tag.iter().any(|tag| source.starts_with(tag)) {
-            vec![BootDependency::Unresolved]
+            vec![DependencyNode::Unresolved]
         } else {
             Vec::new()
         }
@@ -270,12 +270,12 @@ impl<'f> DependencyGraph<'f> {
         by_path.or_else(by_name).map(|(subject, _)| subject.clone())
     }
 
-    fn device_dependencies(&self, subject: &Subject) -> Vec<BootDependency> {
-        let mut found: Vec<BootDependency> = self
+    fn device_dependencies(&self, subject: &Subject) -> Vec<DependencyNode> {
+        let mut found: Vec<DependencyNode> = self
             .facts
             .layers_below(subject)
             .into_iter()
-            .map(BootDependency::Subject)
+            .map(DependencyNode::Subject)
             .collect();
         let on_pool = self
             .facts
@@ -285,16 +285,16 @@ impl<'f> DependencyGraph<'f> {
                 .facts
                 .value(subject, &device::KIND)
                 .is_some_and(DeviceKind::is_zvol);
-        found.extend(on_pool.then(|| BootDependency::Named(ZFS_POOLS.to_owned())));
+        found.extend(on_pool.then(|| DependencyNode::Named(ZFS_POOLS.to_owned())));
         found.extend(self.crypttab_entry(subject));
         found
     }
 
-    fn crypttab_entry(&self, subject: &Subject) -> Option<BootDependency> {
+    fn crypttab_entry(&self, subject: &Subject) -> Option<DependencyNode> {
         let name = self.facts.value(subject, &device::DM_NAME)?;
         self.unlocked
             .contains(&name)
-            .then_some(BootDependency::Named(name))
+            .then_some(DependencyNode::Named(name))
     }
 }
 

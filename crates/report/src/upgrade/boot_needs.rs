@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::boot_dependencies::{BootDependency, DependencyGraph, ZFS_POOLS};
+use super::boot_dependencies::{DependencyGraph, DependencyNode, ZFS_POOLS};
 use super::severity::boot_line_severity;
 use crate::model::upgrade::{BootNeed, BootNeedKind, BootOutcome, UpgradeItem};
 use walwise_judge::compat::Support;
@@ -30,7 +30,7 @@ pub fn severity_raising_items(facts: &FactSet, items: &[UpgradeItem]) -> Vec<Upg
     let mut raised = Vec::new();
     for line in facts.subjects_of_scope(Scope::Boot) {
         let level = boot_line_severity(facts, line);
-        let reached = ground.relevant_items(&BootDependency::Subject(line.clone()), items);
+        let reached = ground.relevant_items(&DependencyNode::Subject(line.clone()), items);
         let worst = reached
             .iter()
             .filter_map(|(at, item)| at.effective_boot_outcome(item))
@@ -65,7 +65,7 @@ struct NeedCandidate {
     subject: Subject,
     name: String,
     place: Option<String>,
-    node: BootDependency,
+    node: DependencyNode,
 }
 
 impl NeedCandidate {
@@ -89,13 +89,13 @@ impl NeedCandidate {
                 .other_boot_line(&node)
                 .and_then(|line| mount_point(ground.facts, line));
             let what = match (&at, over) {
-                (BootDependency::Unresolved, _) => {
+                (DependencyNode::Unresolved, _) => {
                     "it is unknown whether the underlying device comes up".to_owned()
                 }
-                (BootDependency::Subject(_) | BootDependency::Named(_), Some(point)) => {
+                (DependencyNode::Subject(_) | DependencyNode::Named(_), Some(point)) => {
                     format!("{point}: {}", item.what)
                 }
-                (BootDependency::Subject(_) | BootDependency::Named(_), None) => item.what.clone(),
+                (DependencyNode::Subject(_) | DependencyNode::Named(_), None) => item.what.clone(),
             };
             if !why.contains(&what) {
                 why.push(what);
@@ -118,7 +118,7 @@ fn mount_point(facts: &FactSet, line: &Subject) -> Option<String> {
 
 fn need_candidates(facts: &FactSet) -> Vec<NeedCandidate> {
     let of = |kind, subject: &Subject, name, place| {
-        let node = BootDependency::Subject(subject.clone());
+        let node = DependencyNode::Subject(subject.clone());
         NeedCandidate {
             kind,
             subject: subject.clone(),
@@ -128,7 +128,7 @@ fn need_candidates(facts: &FactSet) -> Vec<NeedCandidate> {
         }
     };
     let named = |kind, name: String| {
-        let node = BootDependency::Named(name.clone());
+        let node = DependencyNode::Named(name.clone());
         NeedCandidate {
             kind,
             subject: Subject::host(),
@@ -241,8 +241,8 @@ mod tests {
     fn unconfigured_zram_is_no_boot_need() {
         let needed = |kind: DeviceKind, size: u64| {
             let (mut facts, of) = (FactSet::default(), Subject::device("zram0"));
-            facts.insert_known(&of, &device::KIND, kind, Source::system_call("x"));
-            facts.insert_known(&of, &device::SIZE, size, Source::system_call("x"));
+            facts.insert_known(&of, &device::KIND, kind, Source::from_system_call("x"));
+            facts.insert_known(&of, &device::SIZE, size, Source::from_system_call("x"));
             !assembled_devices(&facts).is_empty()
         };
         assert!(!needed(DeviceKind::Zram, 0) && needed(DeviceKind::Zram, 4096));

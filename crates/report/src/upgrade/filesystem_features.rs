@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn newer_features_fail_only_after_downgrade() {
+    fn feature_outcome_follows_next_kernel_and_e2fsck() {
         use BootOutcome::{CannotBeTold, Fails, Works};
         const MADE: &str =
             "has_journal ext_attr orphan_file extent 64bit metadata_csum_seed metadata_csum";

@@ -152,7 +152,7 @@ mod tests {
     use walwise_model::facts::Source;
 
     fn test_source() -> Source {
-        Source::file("a test")
+        Source::from_file("a test")
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn answer_rows(target: &TargetSummary) -> Vec<AnswerRow> {
         .filter(applies)
         .flat_map(|(topic, answer)| {
             let row = answer_row(target, *topic, answer);
-            std::iter::once(row).chain(production_row(*topic, answer))
+            std::iter::once(row).chain(production_latency_row(*topic, answer))
         })
         .collect()
 }
@@ -77,7 +77,7 @@ fn answer_row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRo
 }
 
 /// The row below an idle latency, with the latency in production.
-fn production_row(topic: Topic, answer: &Answer) -> Option<AnswerRow> {
+fn production_latency_row(topic: Topic, answer: &Answer) -> Option<AnswerRow> {
     let production = answer.production.as_ref()?;
     let since = production.since.as_deref();
     let since = since.map_or_else(String::new, |since| format!(" since {since}"));
@@ -230,7 +230,7 @@ pub(crate) fn fix_bullet(
             .as_ref()
             .map(|seen| Detail::Verbose("read from", seen.clone().into())),
     );
-    let subject = wording::subject_name(fix.subject);
+    let subject = wording::describe_subject(fix.subject);
     // A target can have several disks, but only one mount and one server, so the title needs to
     // name only disks.
     let is_plain = target.is_some() && fix.subject.scope() != Scope::Device;

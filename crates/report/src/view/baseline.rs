@@ -40,7 +40,8 @@ mod changed_facts {
             lasting.partition(|change| change.known_values().is_some());
         let mut changed = Section::new_part("Changed");
         for ((fact, change), subjects) in group_equal_changes(&both) {
-            let subjects = join_names_with_limit(subjects.into_iter().map(wording::subject_name));
+            let subjects =
+                join_names_with_limit(subjects.into_iter().map(wording::describe_subject));
             changed.push_sentence(RichText::code(fact).append(format!(" of {subjects}: {change}")));
         }
         let names = |changes: &[&FactChange]| {
@@ -277,7 +278,7 @@ mod latency_shift {
         let words = |((fact, change), subjects): ((&str, String), Vec<&Subject>)| {
             format!(
                 "{fact} of {} ({change})",
-                join_names_with_limit(subjects.into_iter().map(wording::subject_name))
+                join_names_with_limit(subjects.into_iter().map(wording::describe_subject))
             )
         };
         let causes: Vec<String> = group_equal_changes(&changes)
@@ -326,8 +327,8 @@ pub fn baseline_sections(report: &Report) -> Vec<Section> {
     }
     let mut sections = vec![top];
     let parts = [
-        worse_section(difference),
-        better_section(difference),
+        regressions_section(difference),
+        improvements_section(difference),
         no_longer_checked_section(difference),
         lower_level_changes_section(difference),
         subject_changes_section(difference),
@@ -361,7 +362,7 @@ pub fn change_sentences(difference: &Difference) -> Vec<String> {
         .collect()
 }
 
-fn worse_section(difference: &Difference) -> Option<Section> {
+fn regressions_section(difference: &Difference) -> Option<Section> {
     let verdicts = difference
         .verdicts
         .iter()
@@ -420,7 +421,7 @@ fn previous_state_suffix(finding: &FindingChange) -> String {
     }
 }
 
-fn better_section(difference: &Difference) -> Option<Section> {
+fn improvements_section(difference: &Difference) -> Option<Section> {
     let verdicts = difference
         .verdicts
         .iter()
@@ -464,7 +465,7 @@ fn no_longer_checked_section(difference: &Difference) -> Option<Section> {
 
 fn finding_change_bullet(finding: &FindingChange, how: &str) -> Option<Bullet> {
     let latest = finding.latest_state()?;
-    let of = wording::subject_name(&finding.subject);
+    let of = wording::describe_subject(&finding.subject);
     let aside = RichText::code(&finding.rule).append(how);
     Some(Bullet {
         subject: of,
@@ -588,7 +589,7 @@ mod tests {
     fn report_with_scheduler_and_kernel(scheduler: &str, release: &str, factor: f64) -> Report {
         let mut report = sample_reports::at_risk();
         for name in ["sda", "sdb"] {
-            let source = Source::file("/sys/block");
+            let source = Source::from_file("/sys/block");
             report.facts.insert_known(
                 &Subject::device(name),
                 &device::SCHEDULER,
@@ -600,7 +601,7 @@ mod tests {
             &Subject::host(),
             &kernel::RELEASE,
             release.to_owned(),
-            Source::system_call("uname"),
+            Source::from_system_call("uname"),
         );
         let rows = report
             .probes
@@ -624,7 +625,7 @@ mod tests {
     }
 
     #[test]
-    fn slower_commits_after_kernel_upgrade() {
+    fn baseline_text_after_kernel_upgrade() {
         let (before, mut now) = (
             report_with_scheduler_and_kernel("none", "6.1.0-28-amd64", 0.5),
             report_with_scheduler_and_kernel("bfq", "6.12.0-1-amd64", 1.0),

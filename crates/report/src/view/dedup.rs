@@ -101,7 +101,13 @@ impl<'a> FindingsByTarget<'a> {
             .plan(&target.target)
             .into_iter()
             .flat_map(|plan| &plan.steps);
-        let steps = steps.map(|step| format!("{}: {}", step.advice.setting, step.advice.summary()));
+        let steps = steps.map(|step| {
+            format!(
+                "{}: {}",
+                step.advice.setting,
+                step.advice.change_text_with_units()
+            )
+        });
         let told = self.findings_about(target).iter();
         let told =
             told.map(|(_, finding)| format!("{} {}", finding.rule, finding.outcome.as_str()));

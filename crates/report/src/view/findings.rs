@@ -149,13 +149,14 @@ fn finding_bullet(report: &Report, finding: &Finding) -> Bullet {
     let mut beneath = vec![Detail::Sentence((&*finding.because).into())];
     beneath.extend(remedy_detail(finding));
     for advice in &finding.advice {
-        let setting = RichText::code(advice.setting.name).append(format!(": {}", advice.summary()));
+        let setting = RichText::code(advice.setting.name)
+            .append(format!(": {}", advice.change_text_with_units()));
         beneath.push(Detail::Sentence(setting));
         beneath.extend(plan::command_details(advice));
     }
     Bullet {
         badges: vec![Badge::Level(finding.level, false)],
-        subject: wording::subject_name(&finding.subject),
+        subject: wording::describe_subject(&finding.subject),
         text: RichText::strong(&*finding.title).append(was),
         rule: finding.rule.clone(),
         details: beneath,

@@ -135,8 +135,10 @@ pub(crate) fn host_sections<'a>(
 pub(crate) fn conflicts_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
     let mut section = Section::new_top("Conflicting rules");
     let one = |conflict: &crate::Conflict| Bullet {
-        text: RichText::code(conflict.setting.name)
-            .append(format!(" of {}", wording::subject_name(&conflict.subject))),
+        text: RichText::code(conflict.setting.name).append(format!(
+            " of {}",
+            wording::describe_subject(&conflict.subject)
+        )),
         details: vec![
             Detail::Field("followed", conflict.followed.clone().into()),
             Detail::Field(
@@ -161,7 +163,7 @@ pub(crate) fn withheld_section(report: &Report, of: impl Fn(&Subject) -> bool) -
         text: format!(
             "{} for {}",
             withheld.advice,
-            wording::subject_name(&withheld.subject)
+            wording::describe_subject(&withheld.subject)
         )
         .into(),
         note: RichText::code(&withheld.rule),

@@ -156,7 +156,7 @@ pub(crate) fn no_change_section<'a>(
     for &(at, finding) in chapter.findings_about(target) {
         let is_right = finding.level == Level::Keep && finding.outcome == Outcome::Applies;
         if is_right && finding.advice.is_empty() && chapter.mark_finding_shown((at, finding)) {
-            let of = wording::subject_name(&finding.subject);
+            let of = wording::describe_subject(&finding.subject);
             let about = ItemRef::from_finding(finding);
             bullets.push(Bullet {
                 subject: of,
@@ -208,7 +208,7 @@ fn step_instruction<'a>(
         number,
         level: step.level,
         setting: step.advice.setting.name,
-        subject: wording::subject_name(&step.subject),
+        subject: wording::describe_subject(&step.subject),
         change: wording::step_change_text(step),
         affects: wording::effect_and_risk_text(step.advice.reach, step.advice.risk),
         interrupts: wording::interruption_text(step.advice.risk),
@@ -282,7 +282,7 @@ pub(crate) fn step_details(
 /// rules.
 pub(crate) fn command_details(advice: &Advice) -> Vec<Detail> {
     let commands = advice
-        .commands()
+        .commands_by_purpose()
         .into_iter()
         .filter(|(_, commands)| !commands.is_empty());
     let own = advice.own.iter().cloned().map(Detail::UserCommand);
@@ -294,7 +294,7 @@ pub(crate) fn command_details(advice: &Advice) -> Vec<Detail> {
 
 fn current_value_details(advice: &Advice) -> Vec<Detail> {
     let now = RichText::plain(setting_source::current_value_with_source(advice));
-    let Some(area) = advice.setting.kind.area() else {
+    let Some(area) = advice.setting.kind.server_area() else {
         return vec![Detail::Verbose("now", now)];
     };
     let stronger = setting_source::overriding_source(advice)

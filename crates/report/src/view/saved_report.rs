@@ -107,7 +107,7 @@ fn saved_findings_section(mut section: Section, findings: &[FindingEntry<'_>]) -
     let mut findings = findings.to_vec();
     findings.sort_by_key(|(_, finding)| (!finding.applies, std::cmp::Reverse(finding.level)));
     let bullet = |((rule, subject), finding): FindingEntry<'_>| Bullet {
-        subject: wording::subject_name(subject),
+        subject: wording::describe_subject(subject),
         note: RichText::code(rule),
         ..Bullet::with_badge(
             Badge::Level(finding.level, !finding.applies),
@@ -163,7 +163,7 @@ fn facts_section(kept: &ReportSnapshot) -> Option<Section> {
                 FactState::Unknown { why } => format!("unknown: {why}"),
             };
             vec![
-                wording::subject_name(subject).into(),
+                wording::describe_subject(subject).into(),
                 RichText::code(*name),
                 value.into(),
             ]

@@ -117,7 +117,10 @@ fn item_line(item: &UpgradeItem) -> String {
         Some(place) if what.starts_with(place.as_str()) => format!("{what}{already}"),
         Some(place) => format!("{place}: {}: {what}{already}", item.subject.name()),
         None if item.subject.scope() == Scope::Host => format!("{what}{already}"),
-        None => format!("{}: {what}{already}", wording::subject_name(&item.subject)),
+        None => format!(
+            "{}: {what}{already}",
+            wording::describe_subject(&item.subject)
+        ),
     }
 }
 

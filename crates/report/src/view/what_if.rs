@@ -101,7 +101,7 @@ pub fn what_if_sections(what_if: &WhatIf) -> Vec<Section> {
     parts.push(part("The plan would change", step_bullets(what_if)));
     parts.push(part(
         "Would be offered if observed and measured on this host; can lose data",
-        offer_bullets(what_if),
+        withheld_advice_bullets(what_if),
     ));
     parts.push(part("Derived facts", derived_fact_bullets(what_if)));
     parts.retain(|part| !part.elements.is_empty());
@@ -206,7 +206,7 @@ fn finding_groups(what_if: &WhatIf) -> impl Iterator<Item = (&'static str, Vec<B
             } else {
                 ""
             };
-            let of = wording::subject_name(&finding.subject);
+            let of = wording::describe_subject(&finding.subject);
             let label = format!("{}{open}", latest.level.as_str());
             let says = format!("{of}: {gone}{} ({})", latest.title, finding.rule);
             let about = ItemRef {
@@ -226,7 +226,7 @@ fn finding_groups(what_if: &WhatIf) -> impl Iterator<Item = (&'static str, Vec<B
 fn step_bullets(what_if: &WhatIf) -> Vec<Bullet> {
     let row = |step: &StepChange| {
         let label = if step.comes { "with" } else { "without" };
-        let of = wording::subject_name(&step.subject);
+        let of = wording::describe_subject(&step.subject);
         labelled_bullet(
             label,
             format!("{} ({of}; plan of {})", step.advice, step.target.name()),
@@ -235,14 +235,14 @@ fn step_bullets(what_if: &WhatIf) -> Vec<Bullet> {
     what_if.steps.iter().map(row).collect()
 }
 
-fn offer_bullets(what_if: &WhatIf) -> Vec<Bullet> {
+fn withheld_advice_bullets(what_if: &WhatIf) -> Vec<Bullet> {
     let row = |offer: &WithheldRiskyAdvice| {
         let price = offer
             .tradeoff
             .as_ref()
             .map(|price| format!(". {price}"))
             .unwrap_or_default();
-        let of = wording::subject_name(&offer.subject);
+        let of = wording::describe_subject(&offer.subject);
         labelled_bullet(
             "option",
             format!("{} on {of} ({}){price}", offer.advice, offer.rule),

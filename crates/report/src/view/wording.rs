@@ -47,13 +47,13 @@ fn step_list_change_text(step: &Step) -> String {
     };
     let added = advice
         .change
-        .values()
+        .set_or_added_values()
         .iter()
         .map(|word| match replaced(word) {
             Some(old) => format!("{old} → {word}"),
             None => format!("add {word}"),
         });
-    let removed = advice.change.removed();
+    let removed = advice.change.removed_options();
     let present: Vec<&str> = removed
         .iter()
         .filter(|word| now.contains(word))
@@ -77,7 +77,7 @@ pub fn original_level_suffix(report: &Report, rule: &str) -> String {
         .unwrap_or_default()
 }
 
-pub fn subject_name(subject: &Subject) -> String {
+pub fn describe_subject(subject: &Subject) -> String {
     match subject.scope() {
         Scope::Host => "this host".to_owned(),
         Scope::Boot => format!("{} at the next boot", subject.name()),
@@ -152,7 +152,7 @@ pub(crate) fn interruption_text(risk: Risk) -> &'static str {
 pub fn plan_interruption_texts(plan: &Plan) -> Vec<String> {
     let one = |(risk, on): (Risk, Vec<&Subject>)| {
         let what = interruption_text(risk);
-        let on: Vec<String> = on.into_iter().map(subject_name).collect();
+        let on: Vec<String> = on.into_iter().map(describe_subject).collect();
         format!("{what} of {}", on.join(", "))
     };
     let interrupts =
@@ -205,7 +205,7 @@ pub(crate) fn withheld_text(one: &WithheldAdvice) -> String {
     format!(
         "{} for {}: {}",
         one.advice,
-        subject_name(&one.subject),
+        describe_subject(&one.subject),
         one.because
     )
 }
@@ -219,7 +219,7 @@ pub fn missing_fact_text(need: &MissingFact) -> String {
     format!(
         "{} of {}: {}{remedy}",
         need.fact,
-        subject_name(&need.subject),
+        describe_subject(&need.subject),
         missing_fact_reason(need)
     )
 }

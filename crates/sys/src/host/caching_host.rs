@@ -76,16 +76,16 @@ impl<H: Deref<Target: Host> + Sync> Host for CachingHost<H> {
         answer.get_or_init(|| self.host.ask(question)).clone()
     }
 
-    fn fact_notes(&self) -> Vec<String> {
-        self.host.fact_notes()
+    fn run_notes(&self) -> Vec<String> {
+        self.host.run_notes()
     }
 
     fn possible_masked_paths(&self, path: &Path) -> Vec<PathBuf> {
         self.host.possible_masked_paths(path)
     }
 
-    fn collection_limits(&self) -> Limits {
-        self.host.collection_limits()
+    fn subject_count_limits(&self) -> Limits {
+        self.host.subject_count_limits()
     }
 
     fn is_live(&self) -> bool {

@@ -101,16 +101,16 @@ impl Host for EditedHost<'_> {
         Ok(answer)
     }
 
-    fn fact_notes(&self) -> Vec<String> {
-        self.host.fact_notes()
+    fn run_notes(&self) -> Vec<String> {
+        self.host.run_notes()
     }
 
     fn possible_masked_paths(&self, path: &Path) -> Vec<PathBuf> {
         self.host.possible_masked_paths(path)
     }
 
-    fn collection_limits(&self) -> Limits {
-        self.host.collection_limits()
+    fn subject_count_limits(&self) -> Limits {
+        self.host.subject_count_limits()
     }
 
     fn is_live(&self) -> bool {

@@ -235,7 +235,7 @@ impl Host for LiveHost {
         answer
     }
 
-    fn fact_notes(&self) -> Vec<String> {
+    fn run_notes(&self) -> Vec<String> {
         let without = self.descriptor_failures.load(Ordering::Relaxed);
         let says = format!(
             "no file descriptor was left for {without} answers, so facts may be missing; raise `ulimit -n` and run \

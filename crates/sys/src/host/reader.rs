@@ -252,7 +252,7 @@ mod owner_reader_tests {
     }
 
     #[test]
-    fn a_file_of_many_names_is_read_once() {
+    fn hard_linked_config_is_cached_once() {
         let dir = tempfile::tempdir().unwrap();
         let [one, other] = ["a.conf", "b.conf"].map(|name| dir.path().join(name));
         fs::write(&one, "fsync = off\n").unwrap();

@@ -43,11 +43,11 @@ impl Host for RecordedHost {
         answer.unwrap_or_else(unknown)
     }
 
-    fn fact_notes(&self) -> Vec<String> {
+    fn run_notes(&self) -> Vec<String> {
         self.problems.clone()
     }
 
-    fn collection_limits(&self) -> Limits {
+    fn subject_count_limits(&self) -> Limits {
         Limits::for_capture(self.archive.byte_len())
     }
 
@@ -80,7 +80,7 @@ mod tests {
             host.read(Path::new("/y")).unwrap_err().kind,
             HostErrorKind::NotCollected
         );
-        assert_eq!(host.fact_notes().len(), 1);
+        assert_eq!(host.run_notes().len(), 1);
         assert!(!host.is_live());
     }
 }

@@ -390,7 +390,7 @@ mod zfs_tests {
     }
 
     #[test]
-    fn the_sentence_about_damaged_data_becomes_a_word() {
+    fn zpool_errors_sentence_is_reduced_to_damage_state() {
         for (sentence, word) in [
             ("No known data errors", "none"),
             ("1 data errors, use '-v' for a list", "permanent"),

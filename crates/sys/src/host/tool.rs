@@ -349,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_known_uses_are_allowed() {
+    fn only_listed_tool_arguments_are_allowed() {
         let allowed = |tool: Tool, arguments: &[&str]| {
             tool.is_read_only(&arguments.iter().map(|&a| a.to_owned()).collect::<Vec<_>>())
         };

@@ -177,7 +177,7 @@ mod tests {
         /// The newest document always stays. Others stay only within both limits, and none that
         /// stays is older than a removed one.
         #[test]
-        fn what_stays_is_the_newest_within_bounds(sizes in prop::collection::vec(0_u64..(MAX_BYTES + 2), 0..130)) {
+        fn newest_documents_within_limits_are_retained(sizes in prop::collection::vec(0_u64..(MAX_BYTES + 2), 0..130)) {
             let document = |(at, size): (usize, &u64)| (format!("{at:06}-a.json"), *size);
             let all: Vec<(String, u64)> = sizes.iter().enumerate().map(document).collect();
             let gone = documents_to_remove(all.clone());

@@ -100,7 +100,7 @@ impl<'a> StackNode<'a> {
     }
 
     pub fn title(&self) -> String {
-        let name = wording::subject_name(self.subject);
+        let name = wording::describe_subject(self.subject);
         if self.weakest {
             format!("{name} {}", self.weakest_mark())
         } else {

@@ -316,7 +316,7 @@ fn a_segment_is_made_as_the_server_makes_it() {
 
 #[test]
 #[ignore = "needs strace"]
-fn a_neighbour_only_writes() {
+fn entangle_neighbour_never_flushes() {
     let threads = trace_workload(Workload::Entangle);
     let commits = thread_starting_with(&threads, "openat wal");
     for (i, call) in commits

@@ -49,7 +49,7 @@ impl DirectoryReader<'_> {
     pub fn insert_directory_facts(&self, cluster: &Subject, facts: &mut FactSet) {
         DIRECTORY_SETTINGS
             .iter()
-            .filter_map(|name| self.mismatch_note(name))
+            .filter_map(|name| self.directory_mismatch_note(name))
             .for_each(|note| facts.add_note(note));
         let tablespace = self.tablespace_directory();
         facts.insert(
@@ -84,7 +84,7 @@ impl DirectoryReader<'_> {
         }
     }
 
-    fn mismatch_note(&self, name: &'static str) -> Option<MysqlNote> {
+    fn directory_mismatch_note(&self, name: &'static str) -> Option<MysqlNote> {
         let Some(Reading::Known {
             value: written,
             source,

@@ -11,8 +11,8 @@ use super::process::{self, MysqldProcess};
 use super::product_version::ProductVersion;
 use super::settings::{self, ServerVariable};
 use super::{
-    DEFAULT_DATA_DIRECTORY, VariablesReply, ignored_redo_settings, is_data_directory, options,
-    query_variables, record_counters,
+    DEFAULT_DATA_DIRECTORY, VariablesReply, ignored_redo_settings, insert_mysql_counter_facts,
+    is_data_directory, options, query_variables,
 };
 use crate::collector::Request;
 use crate::databases::mount_namespace::{self, NamespaceHost};
@@ -86,7 +86,7 @@ impl InstanceCandidate<'_> {
         };
         let Some(edition) = edition.or_else(|| {
             self.has_directory_or_config()
-                .then(ProductVersion::without_program)
+                .then(ProductVersion::no_program_installed)
         }) else {
             return Ok(None);
         };
@@ -188,7 +188,7 @@ impl InstanceCandidate<'_> {
         if let Some(directory) = &self.directory {
             return Ok(Some((
                 directory.clone(),
-                Source::file(display_path(directory)),
+                Source::from_file(display_path(directory)),
             )));
         }
         if let Some(server) = &self.server
@@ -308,7 +308,7 @@ impl MysqlInstance {
     /// processes may serve the directory.
     fn is_running(&self, host: &dyn Host, unproven: &[UnprovenProcess]) -> Reading<bool> {
         if let Some(server) = &self.server {
-            return Reading::known(true, Source::file(format!("/proc/{}", server.pid)));
+            return Reading::known(true, Source::from_file(format!("/proc/{}", server.pid)));
         }
         let owner = host.stat(&self.server_path).ok().map(|stat| stat.uid);
         let may = |one: &&UnprovenProcess| {
@@ -317,7 +317,7 @@ impl MysqlInstance {
         };
         match unproven.iter().find(may) {
             Some(one) => Reading::denied(one.detail.clone()).with_remedy(Remedy::RunAsRoot),
-            None => Reading::known(false, Source::file("/proc")),
+            None => Reading::known(false, Source::from_file("/proc")),
         }
     }
 
@@ -353,7 +353,7 @@ impl MysqlInstance {
             self.edition
                 .line
                 .clone()
-                .map(super::product_version::ProductLine::kind),
+                .map(super::product_version::ProductLine::server_kind),
         );
         facts.insert_known(
             &subject,
@@ -390,7 +390,7 @@ impl MysqlInstance {
             let chosen = self.value_in_force(setting, &conf, answer.as_ref(), &shown, facts);
             setting.insert_variable_fact(facts, &subject, chosen, &self.edition);
         }
-        record_counters(facts, &subject, answer.as_ref());
+        insert_mysql_counter_facts(facts, &subject, answer.as_ref());
         let unsaid = |name: &str| {
             answer
                 .as_ref()
@@ -533,7 +533,7 @@ impl MysqlInstance {
             .edition
             .line
             .value()
-            .map_or("mysql", |line| line.kind().as_str());
+            .map_or("mysql", |line| line.server_kind().as_str());
         match self.edition.version.value() {
             Some(version) => format!(
                 "{line} {}.{} in {shown}",
@@ -556,7 +556,7 @@ impl MysqlInstance {
         match host.ask(&Question::UserName(uid)) {
             Ok(name) => Reading::known(
                 display_safe(&name),
-                Source::system_call(format!("stat {shown}")),
+                Source::from_system_call(format!("stat {shown}")),
             ),
             Err(miss) => error_reading(&miss, &format!("the name of user {uid}")),
         }

@@ -35,7 +35,7 @@ pub fn read_options(
     facts: &mut FactSet,
 ) -> ServerConfig {
     let mut conf = ServerConfig::default();
-    let mut groups = OptionGroups::new(edition);
+    let mut groups = OptionGroupFilter::new(edition);
     if let Some(suffix) = server.and_then(|s| {
         s.option_value("defaults_group_suffix")
             .map(<[u8]>::to_vec)
@@ -74,7 +74,7 @@ pub fn read_persisted_options(
     if edition.line.value() == Some(&ProductLine::Mariadb) {
         return;
     }
-    let groups = OptionGroups::new(edition);
+    let groups = OptionGroupFilter::new(edition);
     // Loading persisted settings is the default, so an unclear value of `persisted_globals_load`
     // counts as on.
     let load = conf
@@ -101,13 +101,13 @@ pub fn read_persisted_options(
     }
 }
 
-struct OptionGroups {
+struct OptionGroupFilter {
     line: Option<ProductLine>,
     series: Option<String>,
     suffix: Option<String>,
 }
 
-impl OptionGroups {
+impl OptionGroupFilter {
     fn new(edition: &ProductVersion) -> Self {
         let series = edition
             .version
@@ -165,7 +165,7 @@ struct OptionFileReader<'a> {
     host: &'a dyn Host,
     facts: &'a mut FactSet,
     conf: &'a mut ServerConfig,
-    groups: OptionGroups,
+    groups: OptionGroupFilter,
     depth: usize,
     is_limit_reached: bool,
 }
@@ -301,7 +301,7 @@ impl OptionFileReader<'_> {
         for setting in settings {
             let key = String::from_utf8_lossy(&setting.key).into_owned();
             let there = || path_from_bytes(setting.value.clone());
-            let source = Source::file_line(&*shown, setting.line);
+            let source = Source::from_file_line(&*shown, setting.line);
             match (key.as_str(), key.rsplit_once('.')) {
                 ("include", _) => self.read_include(&there()),
                 ("includedir", _) => self.read_include_directory(&there()),

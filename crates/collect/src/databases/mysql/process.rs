@@ -36,7 +36,7 @@ pub struct MysqldProcess {
 
 impl MysqldProcess {
     pub fn command_line_source(&self) -> Source {
-        Source::file(format!("/proc/{}/cmdline", self.pid))
+        Source::from_file(format!("/proc/{}/cmdline", self.pid))
     }
 
     /// The value of the option's first occurrence, which is the one that counts for options that
@@ -73,7 +73,7 @@ pub fn running_servers(
     };
     let mut unproven: Vec<UnprovenProcess> = listing.skipped.iter().map(beyond).collect();
     for row in listing.rows.iter().filter(|row| row.is_mysql()) {
-        match servers::server_process_uid(row) {
+        match servers::server_file_reader_uid(row) {
             Ok(uid) => found.extend(read_mysqld_process(host, row, uid, facts)),
             Err(note) => {
                 unproven.push(UnprovenProcess {

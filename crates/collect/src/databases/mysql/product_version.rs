@@ -20,7 +20,7 @@ pub enum ProductLine {
 }
 
 impl ProductLine {
-    pub fn kind(self) -> ServerKind {
+    pub fn server_kind(self) -> ServerKind {
         match self {
             Self::Mysql => ServerKind::Mysql,
             Self::Mariadb => ServerKind::Mariadb,
@@ -28,7 +28,7 @@ impl ProductLine {
     }
 
     pub fn name(self) -> &'static str {
-        self.kind().name()
+        self.server_kind().server_product_name()
     }
 }
 
@@ -92,7 +92,7 @@ impl ProductVersion {
         Some(Self::query_version(host, request, tool))
     }
 
-    pub fn without_program() -> Self {
+    pub fn no_program_installed() -> Self {
         Self::from_unknown_reading::<()>(&Reading::absent(
             "no MySQL or MariaDB server is installed",
         ))
@@ -135,7 +135,7 @@ impl ProductVersion {
         if tool == Tool::Mariadbd && !edition.line.is_known() {
             edition.line = Reading::known(
                 ProductLine::Mariadb,
-                Source::file(format!("the name of {}", tool.name())),
+                Source::from_file(format!("the name of {}", tool.name())),
             );
         }
         edition
@@ -199,7 +199,7 @@ pub fn process_program(host: &dyn Host, pid: u32) -> Reading<PathBuf> {
                     "restart the server (process {pid}), then check again"
                 )))
         }
-        Ok(path) => Reading::known(path, Source::file(link)),
+        Ok(path) => Reading::known(path, Source::from_file(link)),
         Err(miss) => error_reading(&miss, &link),
     }
 }

@@ -91,7 +91,7 @@ impl ServerVariable {
     pub fn is_dynamic(&self, edition: &ProductVersion) -> bool {
         let known = edition
             .product_and_version()
-            .map(|(line, version)| (line.kind(), version));
+            .map(|(line, version)| (line.server_kind(), version));
         servers::server_table().may_be_dynamic(self.name, known)
     }
 
@@ -149,7 +149,7 @@ pub fn default_in_release(
     line: ProductLine,
     version: &Version,
 ) -> MysqlDefault<'static> {
-    servers::server_table().mysql_default(name, line.kind(), version)
+    servers::server_table().mysql_default(name, line.server_kind(), version)
 }
 
 pub fn find_variable(name: &str) -> Option<&'static ServerVariable> {
@@ -226,7 +226,7 @@ mod tests {
     use crate::facts::{Choice, ServerArea};
 
     fn known_product_version(line: ProductLine, version: &str) -> ProductVersion {
-        let read = || Source::system_call("test");
+        let read = || Source::from_system_call("test");
         ProductVersion {
             line: Reading::known(line, read()),
             version: Reading::known(Version::parse(version).unwrap(), read()),
@@ -246,7 +246,8 @@ mod tests {
             for word in words.iter().chain(&["sideways"]) {
                 let mut facts = FactSet::default();
                 let written = word.to_ascii_uppercase().into_bytes();
-                let configured = Reading::known(written, Source::file_line("/etc/mysql/my.cnf", 3));
+                let configured =
+                    Reading::known(written, Source::from_file_line("/etc/mysql/my.cnf", 3));
                 setting.insert_variable_fact(
                     &mut facts,
                     &cluster,
@@ -316,7 +317,7 @@ mod tests {
                 "{name} {version}"
             );
         }
-        let unknown = ProductVersion::without_program();
+        let unknown = ProductVersion::no_program_installed();
         assert!(
             find_variable("innodb_doublewrite")
                 .unwrap()

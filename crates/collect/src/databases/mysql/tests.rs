@@ -617,7 +617,7 @@ fn server_without_the_tablespace_open_is_not_collected() {
 }
 
 #[test]
-fn stopped_server_in_default_or_requested_directory() {
+fn stopped_server_is_found_in_default_or_requested_directory() {
     let installed = |fake: FakeHost| {
         let fake = fake
             .answer(Question::Servers, "")
@@ -911,7 +911,7 @@ fn old_redo_size_settings_are_ignored_with_capacity() {
 }
 
 #[test]
-fn denied_setting_names_denied_file() {
+fn denied_setting_detail_contains_file_name() {
     let fake = running_host("/usr/sbin/mariadbd", MARIADB).refuse(
         Question::Config("/etc/my.cnf".into(), ConfigDialect::Mysql),
         HostErrorKind::Denied,

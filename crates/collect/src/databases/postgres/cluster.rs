@@ -76,7 +76,7 @@ impl<'a> ClusterCandidate<'a> {
                 path,
                 reading
                     .and_then(|r| r.source().cloned())
-                    .unwrap_or_else(|| Source::file(display_path(&self.config_file))),
+                    .unwrap_or_else(|| Source::from_file(display_path(&self.config_file))),
             )
         } else if let Some(home) = &self.data_directory {
             (home.clone(), self.data_directory_source())
@@ -110,8 +110,8 @@ impl<'a> ClusterCandidate<'a> {
             (None, Some(home)) => self
                 .directory_source
                 .clone()
-                .unwrap_or_else(|| Source::file(display_path(home))),
-            (None, None) => Source::file(display_path(&self.config_file)),
+                .unwrap_or_else(|| Source::from_file(display_path(home))),
+            (None, None) => Source::from_file(display_path(&self.config_file)),
         }
     }
 }
@@ -166,7 +166,7 @@ impl ClusterConfig<'_> {
                 );
             }
             Err(miss) if miss.is_absent() => {
-                return ServingProof::Contradicted(self.mismatch_note(server));
+                return ServingProof::Contradicted(self.process_mismatch_note(server));
             }
             // A directory that the process's own user cannot reach is not its data directory. No
             // other user's rights are tried.
@@ -194,13 +194,15 @@ impl ClusterConfig<'_> {
         };
         match PidFile::read(host, &self.server_data_path) {
             Ok(file) if file.pid.is_some() && file.pid == number => ServingProof::Serves,
-            Ok(_) => ServingProof::Contradicted(self.mismatch_note(server)),
-            Err(miss) if miss.is_absent() => ServingProof::Contradicted(self.mismatch_note(server)),
+            Ok(_) => ServingProof::Contradicted(self.process_mismatch_note(server)),
+            Err(miss) if miss.is_absent() => {
+                ServingProof::Contradicted(self.process_mismatch_note(server))
+            }
             Err(miss) => unreadable(&miss),
         }
     }
 
-    fn mismatch_note(&self, server: &Postmaster) -> Note {
+    fn process_mismatch_note(&self, server: &Postmaster) -> Note {
         PostgresNote::OtherCluster {
             pid: server.pid,
             data: display_path(&self.data_path),
@@ -366,7 +368,7 @@ impl ClusterConfig<'_> {
         Ok(match host.ask(&Question::UserName(uid)) {
             Ok(name) => Reading::known(
                 display_safe(&name),
-                Source::system_call(format!("stat {data}")),
+                Source::from_system_call(format!("stat {data}")),
             ),
             Err(miss) => error_reading(&miss, &format!("the name of user {uid}")),
         })
@@ -376,9 +378,9 @@ impl ClusterConfig<'_> {
         let path = format!("{}/postmaster.pid", display_path(&self.data_path));
         match (&self.lead.server, pid_file) {
             (Some(server), _) => {
-                Reading::known(true, Source::file(format!("/proc/{}", server.pid)))
+                Reading::known(true, Source::from_file(format!("/proc/{}", server.pid)))
             }
-            (None, Err(miss)) if miss.is_absent() => Reading::known(false, Source::file(path)),
+            (None, Err(miss)) if miss.is_absent() => Reading::known(false, Source::from_file(path)),
             (None, Err(miss)) => error_reading(miss, &path),
             (None, Ok(file)) => {
                 let pid = file
@@ -399,10 +401,11 @@ impl ClusterConfig<'_> {
         let read = file_reading(host.read_attribute(&path), &display_path(&path)).and_then(parse);
         // Debian's path of the configuration contains the major version.
         match debian_version_and_name(&self.lead.config_file) {
-            Some((version, _)) if !read.is_known() => {
-                Reading::known(version, Source::file(display_path(&self.lead.config_file)))
-                    .and_then(parse)
-            }
+            Some((version, _)) if !read.is_known() => Reading::known(
+                version,
+                Source::from_file(display_path(&self.lead.config_file)),
+            )
+            .and_then(parse),
             _ => read,
         }
     }
@@ -537,7 +540,7 @@ impl ClusterConfig<'_> {
         let call = format!("realpath {}", display_path(&path));
         match (servers::verified_real_path(host, &path), inside) {
             (Ok(real), Some(inside)) => inside.host_path(&real).map(|here| display_path(&here)),
-            (Ok(real), None) => Reading::known(display_path(&real), Source::system_call(call)),
+            (Ok(real), None) => Reading::known(display_path(&real), Source::from_system_call(call)),
             (Err(miss), _) => error_reading(&miss, &call),
         }
     }
@@ -587,7 +590,7 @@ impl ClusterConfig<'_> {
                 }
             }
         }
-        Reading::known(found, Source::file(display_path(&links)))
+        Reading::known(found, Source::from_file(display_path(&links)))
     }
 
     /// Records the value of every setting as a fact, and a note if server and file differ.

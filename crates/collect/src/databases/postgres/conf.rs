@@ -72,7 +72,7 @@ impl ConfigReader<'_> {
                             self.conf.set(
                                 name,
                                 setting.value,
-                                Source::file_line(&*shown, setting.line),
+                                Source::from_file_line(&*shown, setting.line),
                             );
                         }
                     }

@@ -58,11 +58,11 @@ pub fn insert_counter_facts(
     put(&postgres::ARCHIVE_FAILURES, told.counter(ARCHIVE_FAILED));
     put(
         &postgres::CONNECTED_STANDBYS,
-        told.counter_of_primary(STANDBYS),
+        told.primary_only_counter(STANDBYS),
     );
     put(
         &postgres::WAITING_SESSIONS,
-        told.counter_of_primary(WAITING),
+        told.primary_only_counter(WAITING),
     );
     facts.insert(cluster, &postgres::WAL_FLUSH_MEAN, told.mean_flush_micros());
     let failing = told
@@ -188,7 +188,7 @@ impl CounterReader<'_> {
         })
     }
 
-    fn counter_of_primary(&self, name: &str) -> Reading<u64> {
+    fn primary_only_counter(&self, name: &str) -> Reading<u64> {
         if self.is_standby() {
             return Reading::absent("on a standby no session commits: check its primary");
         }

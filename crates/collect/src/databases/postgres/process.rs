@@ -28,7 +28,7 @@ impl Postmaster {
     }
 
     pub fn command_line_source(&self) -> Source {
-        Source::file(format!("/proc/{}/cmdline", self.pid))
+        Source::from_file(format!("/proc/{}/cmdline", self.pid))
     }
 }
 
@@ -54,7 +54,7 @@ fn read_postmaster(
     row: &ServerProcess,
     facts: &mut FactSet,
 ) -> Option<Postmaster> {
-    let uid = match servers::server_process_uid(row) {
+    let uid = match servers::server_file_reader_uid(row) {
         Ok(uid) => uid,
         Err(note) => {
             facts.add_note(note);

@@ -234,7 +234,7 @@ impl SettingsReply {
             return Some(Reading::known(everybodys.value.clone(), source));
         }
         let source = match &row.file {
-            Some((file, line)) => Source::file_line(file, *line),
+            Some((file, line)) => Source::from_file_line(file, *line),
             None => Source::Server {
                 socket: self.socket.clone(),
             },

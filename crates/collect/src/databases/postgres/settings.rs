@@ -357,7 +357,7 @@ mod tests {
                 let mut facts = FactSet::default();
                 let configured = Reading::known(
                     word.as_bytes().to_vec(),
-                    Source::file_line("/pg/postgresql.conf", 3),
+                    Source::from_file_line("/pg/postgresql.conf", 3),
                 );
                 setting.insert_parameter_fact(
                     &mut facts,
@@ -532,7 +532,7 @@ mod tests {
             let (mut facts, of) = (FactSet::default(), of.map(version));
             let written = Reading::known(
                 text.as_bytes().to_vec(),
-                Source::file_line("/pg/postgresql.conf", 3),
+                Source::from_file_line("/pg/postgresql.conf", 3),
             );
             setting("max_wal_size").insert_parameter_fact(
                 &mut facts,
@@ -640,7 +640,7 @@ mod tests {
         fn arbitrary_values_never_panic(value: Vec<u8>) {
             for setting in ALL.iter() {
                 let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/pg"));
-                let reading = Reading::known(value.clone(), Source::file_line("/pg/postgresql.conf", 1));
+                let reading = Reading::known(value.clone(), Source::from_file_line("/pg/postgresql.conf", 1));
                 setting.insert_parameter_fact(&mut facts, &cluster, Some(reading), Some(&version("16")));
                 let shown = displayed_text(&facts);
                 prop_assert!(!shown.chars().any(crate::text::is_display_unsafe), "{}", shown);

@@ -111,7 +111,7 @@ fn unit_data_directory(
             let Some(path) = resolve_specifiers(&setting.value, stem, instance) else {
                 continue;
             };
-            let source = Source::file_line(display_path(&file), setting.line);
+            let source = Source::from_file_line(display_path(&file), setting.line);
             if path.is_absolute() {
                 found.insert(setting.key, (path, source));
             }

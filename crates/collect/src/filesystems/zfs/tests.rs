@@ -41,12 +41,17 @@ fn collect(host: &FakeHost) -> FactSet {
     }
     for (point, dataset) in [("/pg", "tank/pg"), ("/cold", "cold")] {
         let subject = Subject::mount(point);
-        facts.insert_known(&subject, &mount::CLASS, MountClass::Zfs, Source::file("x"));
+        facts.insert_known(
+            &subject,
+            &mount::CLASS,
+            MountClass::Zfs,
+            Source::from_file("x"),
+        );
         facts.insert_known(
             &subject,
             &mount::SOURCE,
             dataset.to_owned(),
-            Source::file("x"),
+            Source::from_file("x"),
         );
     }
     let volume = Subject::device("zd16");
@@ -54,13 +59,13 @@ fn collect(host: &FakeHost) -> FactSet {
         &volume,
         &device::KIND,
         device::DeviceKind::Zvol,
-        Source::file("x"),
+        Source::from_file("x"),
     );
     facts.insert_known(
         &volume,
         &device::DEVNO,
         "230:16".to_owned(),
-        Source::file("x"),
+        Source::from_file("x"),
     );
     collect_facts(host, &Request::default(), &mut facts);
     facts
@@ -108,7 +113,7 @@ type PoolFacts = (
     Option<bool>,
 );
 
-fn pool_facts(old: &str, new: &str) -> PoolFacts {
+fn facts_after_status_edit(old: &str, new: &str) -> PoolFacts {
     assert!(WHOLE.contains(old), "{old}");
     let facts = collect(&host_with_pools(&WHOLE.replacen(old, new, 1)));
     let cold = Subject::mount("/cold");
@@ -124,15 +129,15 @@ fn pool_facts(old: &str, new: &str) -> PoolFacts {
 }
 
 #[test]
-fn every_vdev_state_is_used_or_unknown() {
+fn vdev_state_decides_used_and_lost_devices() {
     let online = Some(VdevState::Online);
     assert_eq!(
-        pool_facts("sdb1", "sdb1"),
+        facts_after_status_edit("sdb1", "sdb1"),
         (online, Some(2), Some(0), Some(true), Some(false))
     );
     for state in VdevState::ALL {
         let used = state.is_used();
-        let found = pool_facts("sdb1 ONLINE", &format!("sdb1 {state}"));
+        let found = facts_after_status_edit("sdb1 ONLINE", &format!("sdb1 {state}"));
         let expect = (
             online,
             Some(1 + usize::from(used)),
@@ -143,7 +148,7 @@ fn every_vdev_state_is_used_or_unknown() {
         assert_eq!(found, expect, "{state}");
         // The device node is missing. The list of devices stays known if the pool does not use that
         // device.
-        let gone = pool_facts("/dev/sdb1 ONLINE", &format!("/dev/sdx1 {state}"));
+        let gone = facts_after_status_edit("/dev/sdb1 ONLINE", &format!("/dev/sdx1 {state}"));
         let expect = (
             online,
             (!used).then_some(1),
@@ -153,22 +158,25 @@ fn every_vdev_state_is_used_or_unknown() {
         );
         assert_eq!(gone, expect, "{state}");
         assert_eq!(
-            pool_facts("state: ONLINE", &format!("state: {state}")).0,
+            facts_after_status_edit("state: ONLINE", &format!("state: {state}")).0,
             Some(*state)
         );
     }
     assert_eq!(
-        pool_facts("sdb1 ONLINE", "sdb1 DREAMING"),
+        facts_after_status_edit("sdb1 ONLINE", "sdb1 DREAMING"),
         (online, None, None, Some(true), Some(false))
     );
-    assert_eq!(pool_facts("state: ONLINE", "state: DREAMING").0, None);
+    assert_eq!(
+        facts_after_status_edit("state: ONLINE", "state: DREAMING").0,
+        None
+    );
 }
 
 #[test]
 fn error_counts_and_damage_are_collected() {
     let online = Some(VdevState::Online);
     for counts in ["1 0 0", "0 1.21K 0", "0 0 7"] {
-        let found = pool_facts("sdb1 ONLINE 0 0 0", &format!("sdb1 ONLINE {counts}"));
+        let found = facts_after_status_edit("sdb1 ONLINE 0 0 0", &format!("sdb1 ONLINE {counts}"));
         assert_eq!(
             found,
             (online, Some(2), Some(0), Some(false), Some(false)),
@@ -182,7 +190,11 @@ fn error_counts_and_damage_are_collected() {
         ("?", None),
         ("List of errors unavailable: permission denied", None),
     ] {
-        assert_eq!(pool_facts("No known data errors", word).4, damage, "{word}");
+        assert_eq!(
+            facts_after_status_edit("No known data errors", word).4,
+            damage,
+            "{word}"
+        );
     }
 }
 
@@ -209,7 +221,7 @@ fn truncated_pool_status_is_unknown() {
         ("\t    /dev/sdb1 ONLINE 0 0 0\n", "\t    /dev/sdb1 ONLINE\n"),
         ("mirror-0", "raidz2-0"),
     ] {
-        assert_eq!(pool_facts(old, new).1, None, "{new}");
+        assert_eq!(facts_after_status_edit(old, new).1, None, "{new}");
     }
 }
 
@@ -253,15 +265,20 @@ fn file_vdev_resolves_to_its_mount() {
             } else {
                 MountClass::Memory
             };
-            facts.insert_known(&subject, &mount::CLASS, class, Source::file("x"));
+            facts.insert_known(&subject, &mount::CLASS, class, Source::from_file("x"));
             facts.insert_known(
                 &subject,
                 &mount::SOURCE,
                 dataset.to_owned(),
-                Source::file("x"),
+                Source::from_file("x"),
             );
-            facts.insert_known(&subject, &mount::POINT, point.to_owned(), Source::file("x"));
-            facts.insert_known(&subject, &mount::IN_SIGHT, true, Source::file("x"));
+            facts.insert_known(
+                &subject,
+                &mount::POINT,
+                point.to_owned(),
+                Source::from_file("x"),
+            );
+            facts.insert_known(&subject, &mount::IN_SIGHT, true, Source::from_file("x"));
         }
         collect_facts(&host, &Request::default(), &mut facts);
         let cold = Subject::mount("/cold");

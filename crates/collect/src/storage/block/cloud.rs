@@ -239,8 +239,8 @@ mod tests {
     }
 
     #[test]
-    fn unreadable_model_in_guest_leaves_ephemeral_unknown() {
-        let known = |model: &str| Reading::known(model.to_owned(), Source::file("x"));
+    fn ephemeral_state_depends_on_model_and_virtualisation() {
+        let known = |model: &str| Reading::known(model.to_owned(), Source::from_file("x"));
         let unknown = |why| Reading::unknown(why, "x");
         for (virtualisation, model, expect) in [
             (Some("none"), known("Samsung SSD 870"), Some(false)),
@@ -274,7 +274,7 @@ mod tests {
                     &Subject::host(),
                     &machine::VIRTUALISATION,
                     word.to_owned(),
-                    Source::file("x"),
+                    Source::from_file("x"),
                 );
             }
             insert_cloud_facts(&node, &mut facts);
@@ -356,13 +356,13 @@ mod tests {
                 &node.subject,
                 &device::MODEL,
                 HYPERV.to_owned(),
-                Source::file("x"),
+                Source::from_file("x"),
             );
             facts.insert_known(
                 &Subject::host(),
                 &machine::VIRTUALISATION,
                 machine.to_owned(),
-                Source::file("x"),
+                Source::from_file("x"),
             );
             insert_cloud_facts(&node, &mut facts);
             let case = format!("{machine} {controller} {unit}");

@@ -20,7 +20,7 @@ pub const COLLECTOR: Collector = Collector {
 };
 
 fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let nodes = walk_devices(host, facts, |around: &mut ChunkCache, node, facts| {
+    let nodes = walk_devices(host, facts, |around: &mut DeviceChunkState, node, facts| {
         record_read_only(host, node, facts);
         if node.has_own_queue() {
             insert_whole_device_facts(host, node, around, facts);
@@ -46,18 +46,18 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
 }
 
 #[derive(Default)]
-struct ChunkCache {
+struct DeviceChunkState {
     transport: TransportReader,
 }
 
 fn insert_whole_device_facts(
     host: &dyn Host,
     node: &Node,
-    around: &mut ChunkCache,
+    around: &mut DeviceChunkState,
     facts: &mut FactSet,
 ) {
     record_queue(host, node, facts);
-    record_flush_counting(host, node, facts);
+    insert_counts_flushes_fact(host, node, facts);
     around.transport.insert_transport_facts(host, node, facts);
     multipath_unit::insert_unit_identifier(host, node, facts);
     geometry::insert_queue_limits(host, node, facts);
@@ -158,7 +158,7 @@ fn active_scheduler(text: &str) -> String {
 /// The number of fields of `stat` in kernels that count flushes (Linux 5.5 and later).
 const FIELDS_WITH_FLUSHES: usize = 17;
 
-fn record_flush_counting(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+fn insert_counts_flushes_fact(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let counts = if is_bio_based(node, facts) {
         Reading::known(false, Source::derived_from([device::KIND.name()]))
     } else {
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn loop_device_stands_on_its_backing_device() {
+    fn loop_device_is_linked_to_its_backing_device() {
         for (backing, below) in [
             ("/dev/sdb", vec!["device sdb"]),
             ("/dev/disk/by-id/x", vec!["device sdb"]),
@@ -705,7 +705,7 @@ mod tests {
     }
 
     #[test]
-    fn overlay_stands_on_upper_mount_outside_containers() {
+    fn overlay_is_linked_to_upper_mount_outside_containers() {
         let host = host_with_disks().file(
             "/proc/self/mountinfo",
             "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n\

@@ -117,7 +117,7 @@ mod tests {
             &node.subject,
             &device::PHYSICAL_BLOCK,
             block,
-            Source::file("x"),
+            Source::from_file("x"),
         );
         let host = FakeHost::default().files(
             "/sys/class/block/sda1",

@@ -223,7 +223,7 @@ fn read_members(host: &dyn Host, node: &Node) -> Reading<Vec<ArrayMember>> {
             unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
         }
     }
-    Reading::known(members, Source::file(shown))
+    Reading::known(members, Source::from_file(shown))
 }
 
 #[cfg(test)]

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::facts::Choice;
 
-    struct Disk {
+    struct DiskCase {
         transport: &'static str,
         model: &'static str,
         rotational: bool,
@@ -181,7 +181,7 @@ mod tests {
         discard: u64,
     }
 
-    const PLAIN: Disk = Disk {
+    const PLAIN: DiskCase = DiskCase {
         transport: "sata",
         model: "WDC WD20EFAX-68F",
         rotational: true,
@@ -190,10 +190,10 @@ mod tests {
         discard: 0,
     };
 
-    fn medium_and_smr(disk: &Disk) -> (Option<Medium>, Option<ShingledRecording>) {
+    fn medium_and_smr(disk: &DiskCase) -> (Option<Medium>, Option<ShingledRecording>) {
         let mut facts = FactSet::default();
         let node = Node::new("sda", "disk");
-        let source = || Source::file("x");
+        let source = || Source::from_file("x");
         facts.insert_known(
             &node.subject,
             &device::TRANSPORT,
@@ -233,14 +233,14 @@ mod tests {
         for (disk, medium) in [
             (PLAIN, Some("platters")),
             (
-                Disk {
+                DiskCase {
                     rotational: false,
                     ..PLAIN
                 },
                 Some("flash"),
             ),
             (
-                Disk {
+                DiskCase {
                     transport: "nvme",
                     rotational: false,
                     ..PLAIN
@@ -248,42 +248,42 @@ mod tests {
                 Some("flash"),
             ),
             (
-                Disk {
+                DiskCase {
                     virtualisation: "kvm",
                     ..PLAIN
                 },
                 Some("virtual"),
             ),
             (
-                Disk {
+                DiskCase {
                     transport: "megaraid",
                     ..PLAIN
                 },
                 Some("virtual"),
             ),
             (
-                Disk {
+                DiskCase {
                     transport: "virtio",
                     ..PLAIN
                 },
                 Some("virtual"),
             ),
             (
-                Disk {
+                DiskCase {
                     transport: "network",
                     ..PLAIN
                 },
                 Some("virtual"),
             ),
             (
-                Disk {
+                DiskCase {
                     transport: "vmware",
                     ..PLAIN
                 },
                 Some("virtual"),
             ),
             (
-                Disk {
+                DiskCase {
                     transport: "sas",
                     model: "LSILOGIC Logical Volume",
                     ..PLAIN
@@ -291,28 +291,28 @@ mod tests {
                 Some("virtual"),
             ),
             (
-                Disk {
+                DiskCase {
                     model: "QEMU HARDDISK",
                     ..PLAIN
                 },
                 Some("virtual"),
             ),
             (
-                Disk {
+                DiskCase {
                     transport: "pmem",
                     ..PLAIN
                 },
                 Some("persistent memory"),
             ),
             (
-                Disk {
+                DiskCase {
                     transport: "usb",
                     ..PLAIN
                 },
                 None,
             ),
             (
-                Disk {
+                DiskCase {
                     transport: "usb",
                     rotational: false,
                     ..PLAIN
@@ -320,7 +320,7 @@ mod tests {
                 Some("flash"),
             ),
             (
-                Disk {
+                DiskCase {
                     transport: "scsi",
                     ..PLAIN
                 },
@@ -341,14 +341,14 @@ mod tests {
     fn shingled_state_from_zones_and_discards() {
         for (disk, shingled) in [
             (
-                Disk {
+                DiskCase {
                     zoned: "host-managed",
                     ..PLAIN
                 },
                 Some("host-managed"),
             ),
             (
-                Disk {
+                DiskCase {
                     zoned: "host-aware",
                     virtualisation: "kvm",
                     ..PLAIN
@@ -356,7 +356,7 @@ mod tests {
                 Some("host-aware"),
             ),
             (
-                Disk {
+                DiskCase {
                     discard: 1 << 30,
                     ..PLAIN
                 },
@@ -364,7 +364,7 @@ mod tests {
             ),
             (PLAIN, None),
             (
-                Disk {
+                DiskCase {
                     discard: 1 << 30,
                     rotational: false,
                     ..PLAIN
@@ -374,7 +374,7 @@ mod tests {
             // Like a disk with shingled zones, a hypervisor's thin volume is rotational and accepts
             // discards.
             (
-                Disk {
+                DiskCase {
                     discard: 1 << 30,
                     virtualisation: "kvm",
                     ..PLAIN
@@ -382,7 +382,7 @@ mod tests {
                 Some("no"),
             ),
             (
-                Disk {
+                DiskCase {
                     zoned: "sometimes",
                     ..PLAIN
                 },

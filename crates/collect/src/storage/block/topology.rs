@@ -48,7 +48,7 @@ pub fn walk_devices<S: Default>(
         .into_iter()
         .filter(|name| !is_hidden_nvme_path(name))
         .collect();
-    let bound = host.collection_limits().devices;
+    let bound = host.subject_count_limits().devices;
     if let Some(first) = visible.get(bound) {
         let (left_out, first) = (visible.len() - bound, display_safe(first.as_bytes()));
         facts.add_note(StorageNote::DevicesBeyondBound {
@@ -107,7 +107,7 @@ fn read_node(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<No
     facts.insert(&node.subject, &device::SIZE, size);
     let stacked = node.has_name_prefix("dm-") || node.has_name_prefix("md");
     if empty && !stacked {
-        let source = Source::file(display_path(&node.attribute_path("size")));
+        let source = Source::from_file(display_path(&node.attribute_path("size")));
         facts.insert_known(&node.subject, &device::KIND, kind_by_name(&node), source);
         return None;
     }
@@ -149,7 +149,7 @@ fn identify_device(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
         };
         let mut lines = text.split(|b| *b == b'\n');
         match lines.find_map(|line| line.strip_prefix(key.as_bytes())?.strip_prefix(b"=")) {
-            Some(value) => Reading::known(value.to_vec(), Source::file(shown.clone())),
+            Some(value) => Reading::known(value.to_vec(), Source::from_file(shown.clone())),
             None => Reading::malformed(format!("{shown} has no {key}")),
         }
     };
@@ -196,6 +196,6 @@ fn identify_device(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
         &node.subject,
         &device::KIND,
         node.kind,
-        Source::file(display_path(&by)),
+        Source::from_file(display_path(&by)),
     );
 }

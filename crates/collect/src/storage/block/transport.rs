@@ -289,7 +289,7 @@ fn unknown_device_path_reading<T>(node: &Node) -> Option<Reading<T>> {
 }
 
 fn device_path_source(node: &Node) -> Source {
-    Source::file(display_path(
+    Source::from_file(display_path(
         &Path::new(super::node::CLASS).join(&node.name),
     ))
 }
@@ -320,7 +320,7 @@ fn transport(node: &Node, driver: &Reading<String>) -> Reading<Transport> {
         let adapter = node.path_component(is_scsi_host).unwrap_or_default();
         return Reading::known(
             word,
-            Source::file(format!("/sys/class/scsi_host/{adapter}/proc_name")),
+            Source::from_file(format!("/sys/class/scsi_host/{adapter}/proc_name")),
         );
     }
     let word = by_place.unwrap_or_else(|| {
@@ -451,7 +451,7 @@ mod tests {
         }
     }
 
-    fn multipath_facts(carriers: &[&str]) -> [Option<String>; 2] {
+    fn nvme_multipath_transport_facts(carriers: &[&str]) -> [Option<String>; 2] {
         let mut fake = FakeHost::default().file(
             "/sys/class/nvme-subsystem/nvme-subsys0/model",
             "SOME MODEL\n",
@@ -487,7 +487,11 @@ mod tests {
             (&[], None, None),
         ] {
             let expect = [transport, fabric].map(|word| word.map(str::to_owned));
-            assert_eq!(multipath_facts(carriers), expect, "{carriers:?}");
+            assert_eq!(
+                nvme_multipath_transport_facts(carriers),
+                expect,
+                "{carriers:?}"
+            );
         }
     }
 

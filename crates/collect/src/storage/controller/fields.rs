@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::report::{FieldReading, Pci, parse_pci};
+use super::report::{FieldReading, PciAddress, parse_pci};
 use super::synonyms::{self, Synonyms};
 use crate::text::display_safe;
 use walwise_model::text::JoinText;
@@ -95,7 +95,7 @@ pub fn display_safe_lines(answer: &[u8]) -> Vec<String> {
 
 /// Parses a field whose key contains colons, such as
 /// `PCI Address (Domain:Bus:Device.Function): 0000:03:00.0`.
-pub fn pci_field(fields: &Fields) -> Option<Pci> {
+pub fn pci_field(fields: &Fields) -> Option<PciAddress> {
     let (_, address) = fields.get("pci address (domain")?.split_once(')')?;
     parse_pci(address.trim_start_matches([' ', ':']))
 }

@@ -58,7 +58,7 @@ fn parse_volumes(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
     };
     for line in display_safe_lines(answer) {
         let line = line.trim();
-        if let Some(number) = adapter_heading(line) {
+        if let Some(number) = parse_adapter_number(line) {
             close(&adapter, &mut open);
             adapter = Some(number);
         } else if HEADINGS.iter().any(|heading| line.starts_with(heading)) {
@@ -73,7 +73,7 @@ fn parse_volumes(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
 }
 
 /// The number in a heading such as `Adapter 0 -- Virtual Drive Information:`.
-fn adapter_heading(line: &str) -> Option<String> {
+fn parse_adapter_number(line: &str) -> Option<String> {
     let (number, _) = line.strip_prefix("Adapter ")?.split_once(" -- ")?;
     Some(number.trim().to_owned())
 }

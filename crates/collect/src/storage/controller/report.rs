@@ -146,10 +146,10 @@ pub fn worst_reading<T: Severity>(
 }
 
 /// PCI domain, bus, device and function.
-pub type Pci = [u32; 4];
+pub type PciAddress = [u32; 4];
 
 /// Parses four hexadecimal numbers separated by colons and dots: `0000:03:00.0`, `00:02:00:00`.
-pub fn parse_pci(text: &str) -> Option<Pci> {
+pub fn parse_pci(text: &str) -> Option<PciAddress> {
     let parts: Vec<&str> = text.trim().split([':', '.']).collect();
     let number = |part: &&str| u32::from_str_radix(part, 16).ok();
     parts
@@ -165,7 +165,7 @@ pub struct Adapter {
     /// The adapter's number or slot, as the tool prints it.
     pub name: String,
     pub model: Option<String>,
-    pub pci: Option<Pci>,
+    pub pci: Option<PciAddress>,
     pub battery: FieldReading<BatteryCondition>,
     pub detail: Option<String>,
     pub volumes: Vec<Volume>,

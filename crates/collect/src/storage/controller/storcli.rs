@@ -31,7 +31,7 @@ pub fn query(host: &dyn Host, tool: Tool) -> ToolQueryResult {
     let all = run_command(host, tool, ALL)?;
     let volumes = run_command(host, tool, "/cALL/vALL show all J nolog").unwrap_or_default();
     let mut adapters = parse(&all, &volumes);
-    for number in controllers_without_battery_module(&all) {
+    for number in controllers_with_unknown_battery(&all) {
         let table = |part| {
             run_command(host, tool, &format!("/c{number}/{part} show status nolog"))
                 .unwrap_or_default()
@@ -90,7 +90,7 @@ fn parse_adapter(entry: &Value, properties: &Value) -> Adapter {
 
 /// The numbers of controllers whose JSON lists a battery without its state. Only the battery tables
 /// (`/cX/cv show status`, `/cX/bbu show status`) may print the state.
-pub fn controllers_without_battery_module(all: &[u8]) -> Vec<String> {
+pub fn controllers_with_unknown_battery(all: &[u8]) -> Vec<String> {
     let Some(all) = parse_storcli_document(all) else {
         return Vec::new();
     };

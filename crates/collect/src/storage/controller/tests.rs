@@ -41,7 +41,7 @@ fn every_tool_reports_healthy_controller() {
             machine.answers[0].0
         );
     }
-    let facts = ControllerHost::storcli().facts(&Request::default(), true);
+    let facts = ControllerHost::storcli().collect_controller_facts(&Request::default(), true);
     let disk = Subject::device("sda");
     assert_eq!(
         facts.value(&disk, &controller::MODEL).as_deref(),
@@ -252,7 +252,7 @@ fn pass_through_disk_has_no_controller_facts() {
         ..ControllerHost::storcli()
     };
     assert_eq!(jbod.reported_values(), ["?"; 5]);
-    let facts = jbod.facts(&Request::default(), true);
+    let facts = jbod.collect_controller_facts(&Request::default(), true);
     assert_eq!(
         facts
             .value(&Subject::device("sda"), &controller::VOLUME)
@@ -267,7 +267,7 @@ fn pass_through_disk_has_no_controller_facts() {
     };
     let hba = hba.with_replaced("/dev/sda", "/dev/sdb");
     assert_eq!(hba.reported_values(), ["?"; 5]);
-    let facts = hba.facts(&Request::default(), true);
+    let facts = hba.collect_controller_facts(&Request::default(), true);
     assert_eq!(
         facts
             .value(&Subject::device("sda"), &controller::VOLUME)
@@ -280,7 +280,7 @@ fn pass_through_disk_has_no_controller_facts() {
 fn refused_or_missing_tool_has_remedy() {
     let reading = |machine: &ControllerHost, request: &Request, privileged| {
         machine
-            .facts(request, privileged)
+            .collect_controller_facts(request, privileged)
             .get(&Subject::device("sda"), &controller::BATTERY)
     };
     let machine = ControllerHost::storcli();
@@ -432,7 +432,7 @@ proptest! {
 
     #[test]
     fn unknown_lines_change_nothing(which in 0_usize..6, at: prop::sample::Index, line in "~[ -9;-~]{0,30}(: [ -~]{0,20})?") {
-        let machines = [ControllerHost::megacli(), ControllerHost::ssacli(), ControllerHost::arcconf(), ControllerHost::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH), ControllerHost::smartraid(), ControllerHost::arcconf_two("0:0:0:0")];
+        let machines = [ControllerHost::megacli(), ControllerHost::ssacli(), ControllerHost::arcconf(), ControllerHost::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH), ControllerHost::smartraid(), ControllerHost::arcconf_with_two_volumes("0:0:0:0")];
         let machine = machines[which].clone();
         let last = machine.answers.len() - 1;
         let mut lines: Vec<&str> = machine.answers[last].2.lines().collect();
@@ -474,7 +474,7 @@ fn external_storage_systems_battery_is_ignored() {
 
 #[test]
 fn disks_of_other_volumes_are_ignored() {
-    let [own, other] = ["0:0:0:0", "0:0:1:0"].map(ControllerHost::arcconf_two);
+    let [own, other] = ["0:0:0:0", "0:0:1:0"].map(ControllerHost::arcconf_with_two_volumes);
     assert_eq!(own.reported_values(), HEALTHY);
     assert_eq!(
         other.reported_values(),
@@ -518,7 +518,7 @@ fn masked_serials_fall_back_to_port_address() {
             });
             for answer in [masked, only_disks] {
                 let caches = ["0:0:0:0", "0:0:1:0"].map(|at| {
-                    ControllerHost::arcconf_two(at)
+                    ControllerHost::arcconf_with_two_volumes(at)
                         .with_answer(0, answer.clone())
                         .reported_values()[4]
                         .clone()
@@ -549,7 +549,7 @@ fn missing_disk_never_improves_cache_state() {
                 answer = answer.replace(serial.0, serial.1);
             }
             for (at, own) in [("0:0:0:0", 0b11), ("0:0:1:0", 0b1100)] {
-                let cache = ControllerHost::arcconf_two(at)
+                let cache = ControllerHost::arcconf_with_two_volumes(at)
                     .with_answer(0, answer.clone())
                     .reported_values()[4]
                     .clone();

@@ -5,7 +5,7 @@
 //! one. If several volumes are possible, only what they agree on counts. A passed-through disk
 //! (JBOD, HBA mode) is not a volume, and the controller's battery does not protect it.
 
-use super::report::{Adapter, Pci, Volume, parse_pci};
+use super::report::{Adapter, PciAddress, Volume, parse_pci};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VolumeAddressing {
@@ -26,7 +26,7 @@ pub struct DiskIdentity {
     /// The world-wide name: hexadecimal digits in lower case.
     pub wwn: Option<String>,
     pub model: String,
-    pub pci: Option<Pci>,
+    pub pci: Option<PciAddress>,
     /// Channel and target of the SCSI address.
     pub address: Option<(u32, u32)>,
     /// The RAID level that the driver reports (hpsa and smartpqi); `N/A` for a disk that is not a

@@ -47,7 +47,7 @@ pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
         return record_refusal(&Reading::malformed(says), drive);
     };
     let Some(said) = CapacitorLogPage::parse(&page) else {
-        if is_damaged(&page) {
+        if is_damaged_log_page(&page) {
             let says = format!(
                 "`{}` printed a log page whose GUID, version or reserved bytes are damaged",
                 answer.argv
@@ -63,11 +63,11 @@ pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
     };
     drive.insert(
         &device::NVME_CAPACITOR,
-        Reading::known(said.state(), answer.source()),
+        Reading::known(said.capacitor_condition(), answer.source()),
     );
     drive.insert(
         &device::NVME_CAPACITOR_PERCENT,
-        answer.reading_or_absent(said.percent(), "the capacitor's remaining health"),
+        answer.reading_or_absent(said.health_percent(), "the capacitor's remaining health"),
     );
     drive.insert(
         &device::NVME_PLP_STARTS,
@@ -102,16 +102,16 @@ impl CapacitorLogPage {
     /// `None` for another page, or an unpublished version.
     pub fn parse(page: &[u8]) -> Option<Self> {
         let known =
-            page.get(496..LENGTH)? == GUID && VERSIONS.contains(&little_endian(page, 494, 2)?);
+            page.get(496..LENGTH)? == GUID && VERSIONS.contains(&read_little_endian(page, 494, 2)?);
         let read = Self {
-            health: little_endian(page, 128, 2)?,
-            plp_starts: little_endian(page, 160, 8)?,
-            incomplete_shutdowns: little_endian(page, 112, 4)?,
+            health: read_little_endian(page, 128, 2)?,
+            plp_starts: read_little_endian(page, 160, 8)?,
+            incomplete_shutdowns: read_little_endian(page, 112, 4)?,
         };
         known.then_some(read)
     }
 
-    pub fn state(&self) -> CapacitorCondition {
+    pub fn capacitor_condition(&self) -> CapacitorCondition {
         match self.health {
             NO_CAPACITOR => CapacitorCondition::Absent,
             0 => CapacitorCondition::Failed,
@@ -121,25 +121,26 @@ impl CapacitorLogPage {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "16 bits")]
-    fn percent(&self) -> Option<f64> {
+    fn health_percent(&self) -> Option<f64> {
         (self.health != NO_CAPACITOR).then_some(self.health as f64)
     }
 }
 
 /// Whether the page is a damaged C0h page: only part of the GUID matches, or the version is
 /// implausible.
-fn is_damaged(page: &[u8]) -> bool {
+fn is_damaged_log_page(page: &[u8]) -> bool {
     let guid = page.get(496..LENGTH).unwrap_or_default();
     let alike = guid
         .iter()
         .zip(GUID)
         .filter(|(byte, known)| **byte == *known)
         .count();
-    let published = little_endian(page, 494, 2).is_some_and(|version| (1..256).contains(&version));
+    let published =
+        read_little_endian(page, 494, 2).is_some_and(|version| (1..256).contains(&version));
     alike >= GUID.len() / 2 && (alike < GUID.len() || !published)
 }
 
-fn little_endian(page: &[u8], at: usize, bytes: usize) -> Option<u64> {
+fn read_little_endian(page: &[u8], at: usize, bytes: usize) -> Option<u64> {
     let bytes = page.get(at..at.checked_add(bytes)?)?;
     Some(
         bytes

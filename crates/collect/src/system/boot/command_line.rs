@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{BootEntry, COMMAND_LINE, named_device, note_unread_file, visible_mount_at};
+use super::{BootMountEntry, COMMAND_LINE, named_device, note_unread_file, visible_mount_at};
 use crate::error_readings::error_reading;
 use crate::facts::catalog::boot::{self, BootDeviceState};
 use crate::facts::catalog::{device as block, mount};
@@ -53,13 +53,16 @@ fn has_consistent_root_flags(settings: &[ConfigDirective]) -> bool {
         .is_none_or(|first| flags.all(|other| other.value == first.value))
 }
 
-fn root_flags_entry(settings: &[ConfigDirective]) -> Option<BootEntry> {
+fn root_flags_entry(settings: &[ConfigDirective]) -> Option<BootMountEntry> {
     let flags = last_setting(settings, b"rootflags")?;
     let word = |key: &[u8], what: &str| match last_setting(settings, key) {
-        Some(setting) => Reading::known(display_safe(&setting.value), Source::file(COMMAND_LINE)),
+        Some(setting) => Reading::known(
+            display_safe(&setting.value),
+            Source::from_file(COMMAND_LINE),
+        ),
         None => Reading::absent(format!("no {what} in {COMMAND_LINE}")),
     };
-    Some(BootEntry {
+    Some(BootMountEntry {
         point: b"/".to_vec(),
         source: word(b"root", "root="),
         fstype: word(b"rootfstype", "rootfstype="),
@@ -67,7 +70,7 @@ fn root_flags_entry(settings: &[ConfigDirective]) -> Option<BootEntry> {
         dump_and_pass: None,
         is_complete: last_setting(settings, b"kept")
             .map(|setting| &*setting.value == b"whole" && has_consistent_root_flags(settings)),
-        auto: Reading::known(true, Source::file(COMMAND_LINE)),
+        auto: Reading::known(true, Source::from_file(COMMAND_LINE)),
         path: COMMAND_LINE.to_owned(),
         line: None,
     })
@@ -93,7 +96,7 @@ fn unexamined_parameters(
         .filter(|name| !name.is_empty())
         .map(str::to_owned)
         .collect();
-    let written = Source::file(COMMAND_LINE);
+    let written = Source::from_file(COMMAND_LINE);
     let mut is_there =
         |named: &str| match named_device::device_presence(host, facts, named, &written, listed) {
             Reading::Known {
@@ -188,7 +191,7 @@ mod tests {
 
     fn collect_facts(rows: &[(&str, &str)]) -> FactSet {
         let mut facts = FactSet::default();
-        let from = || Source::file("a test");
+        let from = || Source::from_file("a test");
         facts.insert_known(
             &Subject::host(),
             &machine::CONTAINER,

@@ -88,7 +88,7 @@ pub fn record_crypttab(
         if line.uses_plain_defaults(uuid) {
             by_defaults.push(name.clone());
         }
-        let written = Source::file_line(CRYPTTAB, setting.line);
+        let written = Source::from_file_line(CRYPTTAB, setting.line);
         match named_device::device_presence(host, facts, device, &written, listed) {
             Reading::Known {
                 value: BootDeviceState::There,
@@ -115,7 +115,7 @@ pub fn record_crypttab(
         }
         all.push(name);
     }
-    let written = Source::file(CRYPTTAB);
+    let written = Source::from_file(CRYPTTAB);
     for (key, names) in [
         (&boot::UNLOCKED, all),
         (&boot::UNLOCKED_OPTIONAL, optional),
@@ -298,7 +298,7 @@ mod tests {
                 rows.collect::<Vec<u8>>(),
             )
             .answer(Question::List("/dev/disk/by-uuid".into()), b"1\0");
-        let (mut facts, from) = (FactSet::default(), || Source::file("a test"));
+        let (mut facts, from) = (FactSet::default(), || Source::from_file("a test"));
         facts.insert_known(
             &Subject::host(),
             &machine::CONTAINER,
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn unsupported_crypttab_options_leave_line_unseen() {
+    fn unsupported_crypttab_options_leave_entry_unknown() {
         let is_known = |value: &str, kind: &str| {
             let facts = collect_facts(&[("data", value)], &[("data", kind)]);
             joined_names(&facts, &boot::UNLOCKED_UNSEEN).is_empty()

@@ -211,7 +211,7 @@ mod tests {
 
     fn mount_order_facts(lines: &[&str]) -> Vec<String> {
         let mut facts = FactSet::default();
-        let from = || Source::file("/etc/fstab");
+        let from = || Source::from_file("/etc/fstab");
         for (n, line) in lines.iter().enumerate() {
             let words: Vec<&str> = line.split(' ').collect();
             let options: Vec<String> = words[2].split(',').map(str::to_owned).collect();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn optional_line_never_overrules() {
+    fn optional_mount_never_overrides_options() {
         let second = "UUID=1-2 /srv/pg noauto,nobarrier";
         for (first, overruled) in [
             ("UUID=1-2 /a defaults", true),
@@ -283,7 +283,7 @@ mod tests {
             .into_iter()
             .enumerate()
         {
-            let (subject, from) = (Subject::boot(point), || Source::file("/etc/fstab"));
+            let (subject, from) = (Subject::boot(point), || Source::from_file("/etc/fstab"));
             facts.insert_known(&subject, &boot::SOURCE, "/dev/sda1".to_owned(), from());
             facts.insert_known(&subject, &boot::POINT, point.to_owned(), from());
             facts.insert_known(&subject, &boot::WHERE, format!("line {n}"), from());

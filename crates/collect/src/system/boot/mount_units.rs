@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::{BootEntry, ReadFailure, note_unread_file};
+use super::{BootMountEntry, ReadFailure, note_unread_file};
 use crate::error_readings::error_reading;
 use crate::facts::note::BootNote;
 use crate::facts::{FactSet, Reading, Source, UnknownReason};
@@ -124,21 +124,21 @@ impl MountUnits {
     pub fn apply_to_fstab_entry(
         &self,
         host: &dyn Host,
-        entry: BootEntry,
+        entry: BootMountEntry,
         facts: &mut FactSet,
-    ) -> BootEntry {
+    ) -> BootMountEntry {
         let name = mount_unit_name(&entry.point);
         let main = self.find_main_file(host, &name);
         match main {
             Some(MainUnitFile::Masked(mask)) => {
-                return BootEntry {
-                    auto: Reading::known(false, Source::file(display_path(&mask))),
+                return BootMountEntry {
+                    auto: Reading::known(false, Source::from_file(display_path(&mask))),
                     ..entry
                 };
             }
             Some(MainUnitFile::File(file)) if is_admin_file(&file) => {
-                return BootEntry {
-                    auto: Reading::known(false, Source::file(display_path(&file))),
+                return BootMountEntry {
+                    auto: Reading::known(false, Source::from_file(display_path(&file))),
                     ..entry
                 };
             }
@@ -148,7 +148,7 @@ impl MountUnits {
             Ok(lines) => apply_drop_ins(entry, &lines),
             Err((path, miss)) => {
                 let _ = note_unread_file(facts, &miss, &display_path(&path));
-                BootEntry {
+                BootMountEntry {
                     auto: error_reading(&miss, &display_path(&path)),
                     ..entry
                 }
@@ -253,7 +253,7 @@ impl MountUnits {
         name: &OsString,
         main: &Path,
         lines: &[UnitDirective],
-    ) -> Result<BootEntry, BootNote> {
+    ) -> Result<BootMountEntry, BootNote> {
         let word = |key: &[u8], what: &str| match last_directive(lines, key) {
             Some(line) => Reading::known(display_safe(&line.setting.value), line.source()),
             None => Reading::absent(format!("{what} in {}", display_path(main))),
@@ -277,12 +277,12 @@ impl MountUnits {
             Ok(pulled) => {
                 let ours = path_bytes(Path::new(name));
                 let wanted = pulled.iter().any(|pulled| stem(pulled) == stem(ours));
-                Reading::known(wanted, Source::file(DIRECTORIES[0]))
+                Reading::known(wanted, Source::from_file(DIRECTORIES[0]))
             }
             Err(miss) => error_reading(miss, DIRECTORIES[0]),
         };
         let place = last_directive(lines, b"options").or_else(|| last_directive(lines, b"where"));
-        Ok(BootEntry {
+        Ok(BootMountEntry {
             source: word(b"what", "What="),
             fstype: match word(b"type", "Type=") {
                 Reading::Unknown {
@@ -311,17 +311,17 @@ impl MountUnits {
 
 impl UnitDirective {
     fn source(&self) -> Source {
-        Source::file_line(display_path(&self.file), self.setting.line)
+        Source::from_file_line(display_path(&self.file), self.setting.line)
     }
 }
 
-fn apply_drop_ins(entry: BootEntry, lines: &[UnitDirective]) -> BootEntry {
+fn apply_drop_ins(entry: BootMountEntry, lines: &[UnitDirective]) -> BootMountEntry {
     let word = |key: &[u8], own: Reading<String>| match last_directive(lines, key) {
         Some(line) => Reading::known(display_safe(&line.setting.value), line.source()),
         None => own,
     };
     let options = last_directive(lines, b"options");
-    BootEntry {
+    BootMountEntry {
         source: word(b"what", entry.source),
         fstype: word(b"type", entry.fstype),
         is_complete: entry

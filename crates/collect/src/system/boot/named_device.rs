@@ -35,7 +35,7 @@ pub fn record_named_devices(host: &dyn Host, facts: &mut FactSet, listed: &mut T
         let found = facts
             .get(&line, &boot::SOURCE)
             .and_then_reading(|value, source| {
-                if source == Source::file(COMMAND_LINE) {
+                if source == Source::from_file(COMMAND_LINE) {
                     Reading::known(BootDeviceState::There, source)
                 } else if needs_no_device(facts, &line) {
                     Reading::known(BootDeviceState::None, source)
@@ -164,7 +164,7 @@ fn path_presence(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<BootD
             Source::derived_from([device::KIND.name()]),
         );
     }
-    let asked = || Source::system_call(format!("stat {given}"));
+    let asked = || Source::from_system_call(format!("stat {given}"));
     match host.stat(&path_from_bytes(text::decode_display_safe(given))) {
         Ok(stat) if stat.is_block_device() => Reading::known(BootDeviceState::There, asked()),
         Ok(_) => Reading::known(BootDeviceState::Other, asked()),
@@ -203,25 +203,25 @@ mod tests {
             &Subject::host(),
             &machine::CONTAINER,
             container.to_owned(),
-            Source::file("cgroup"),
+            Source::from_file("cgroup"),
         );
         facts.insert_known(
             &Subject::device("sda1"),
             &device::KIND,
             device::DeviceKind::Partition,
-            Source::file("sysfs"),
+            Source::from_file("sysfs"),
         );
         facts.insert_known(
             &line,
             &boot::SOURCE,
             named.to_owned(),
-            Source::file_line("/etc/fstab", 3),
+            Source::from_file_line("/etc/fstab", 3),
         );
         facts.insert_known(
             &Subject::mount("/srv"),
             &mount::UUID,
             "9f-3".to_owned(),
-            Source::system_call("superblock"),
+            Source::from_system_call("superblock"),
         );
         record_named_devices(host, &mut facts, &mut TagLinkNames::default());
         facts
@@ -238,7 +238,7 @@ mod tests {
             ("ext4", "rw", BootDeviceState::Missing),
         ] {
             let (mut facts, line) = (FactSet::default(), Subject::boot("/data"));
-            let from = || Source::file_line("/etc/fstab", 3);
+            let from = || Source::from_file_line("/etc/fstab", 3);
             facts.insert_known(
                 &Subject::host(),
                 &machine::CONTAINER,

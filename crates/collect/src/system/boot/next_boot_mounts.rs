@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     fn facts_with_lines(lines: &[(&str, Option<bool>)]) -> FactSet {
-        let from = || Source::file("/proc/self/mountinfo");
+        let from = || Source::from_file("/proc/self/mountinfo");
         let mut facts = FactSet::default();
         facts.insert_known(
             &Subject::host(),
@@ -204,13 +204,13 @@ mod tests {
             &waiting,
             &mount::POINT,
             "/data".to_owned(),
-            Source::file("mountinfo"),
+            Source::from_file("mountinfo"),
         );
         automounted.insert_known(
             &waiting,
             &mount::FSTYPE,
             "autofs".to_owned(),
-            Source::file("mountinfo"),
+            Source::from_file("mountinfo"),
         );
         assert_eq!(at_boot_fact(automounted, "/data"), Some(true));
     }
@@ -249,7 +249,7 @@ mod tests {
             &Subject::host(),
             &machine::CONTAINER,
             "docker".to_owned(),
-            Source::file("cgroup"),
+            Source::from_file("cgroup"),
         );
         assert_eq!(at_boot_fact(inside, "/data"), None);
         let mut unread = facts_with_lines(&[]);
@@ -263,7 +263,7 @@ mod tests {
             &Subject::mount("/data"),
             &mount::POINT,
             "/srv".to_owned(),
-            Source::file("mountinfo"),
+            Source::from_file("mountinfo"),
         );
         assert_eq!(at_boot_fact(srv, "/data"), None);
     }

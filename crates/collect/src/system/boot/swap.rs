@@ -37,7 +37,7 @@ pub fn record_swaps(
     facts: &mut FactSet,
     listed: &mut named_device::TagLinkNames,
 ) {
-    let written = Source::file(FSTAB);
+    let written = Source::from_file(FSTAB);
     let active = active_swap_paths(host, facts);
     let [mut all, mut missing, mut unfit, mut unseen] = [const { Vec::new() }; 4];
     for swap in swaps {
@@ -123,7 +123,7 @@ fn swap_line_state(
             Err(_) => SwapState::Unknown,
         };
     }
-    match named_device::device_presence(host, facts, named, &Source::file(FSTAB), listed) {
+    match named_device::device_presence(host, facts, named, &Source::from_file(FSTAB), listed) {
         Reading::Known {
             value: BootDeviceState::Missing,
             ..
@@ -182,7 +182,7 @@ mod tests {
             .stat_node("/dev/null", 0o020_666)
             .answer(Question::RealPath("/dev/disk/by-uuid/7".into()), "/dev/vdb")
             .answer(Question::List("/dev/disk/by-uuid".into()), b"7\0");
-        let (mut facts, from) = (FactSet::default(), || Source::file("a test"));
+        let (mut facts, from) = (FactSet::default(), || Source::from_file("a test"));
         facts.insert_known(
             &Subject::host(),
             &machine::CONTAINER,

@@ -27,7 +27,7 @@ pub fn judge_settings(
     sayer: &mut EvidenceLog,
 ) -> bool {
     let line = ask.get(cluster, &kind::KIND);
-    let name = line.map_or("the server", ServerKind::name);
+    let name = line.map_or("the server", ServerKind::server_product_name);
     judge_redo_log(ask, cluster, name, sayer);
     judge_binlog(ask, cluster, name, sayer);
     let off = judge_flush_method(ask, of, cluster, name, sayer);
@@ -179,7 +179,7 @@ fn judge_flush_method(
             ),
         ),
         Some(InnodbFlushMethod::DirectNoFsync) => {
-            if !holds_pages(ask.facts, of) {
+            if !holds_innodb_page_files(ask.facts, of) {
                 return false;
             }
             let version = ask.get(cluster, &mysql::VERSION);
@@ -211,7 +211,7 @@ fn judge_fast_doublewrite(
     let key = &mysql::DOUBLEWRITE;
     let mode = ask.get(cluster, key);
     let (bears, says) = match mode {
-        _ if !holds_pages(ask.facts, of) => return,
+        _ if !holds_innodb_page_files(ask.facts, of) => return,
         // If the setting is unknown and pages can be torn, `judge_doublewrite` reports that greater
         // danger, so nothing is added here.
         None if holds_tearable_pages(ask, of) => return,
@@ -252,7 +252,7 @@ fn judge_doublewrite(
 }
 
 /// True if the target's contents are unknown.
-fn holds_pages(facts: &FactSet, of: &Subject) -> bool {
+fn holds_innodb_page_files(facts: &FactSet, of: &Subject) -> bool {
     let holds = |role: &DirectoryRole| {
         matches!(
             role,

@@ -4,7 +4,7 @@ use crate::facts::catalog::device::{CloudDiskService, NetworkTransport, Transpor
 use crate::facts::{Choice, Remedy};
 use walwise_model::text::JoinText;
 
-fn with_flushes_sent(machine: TestHost) -> TestHost {
+fn with_write_back_reports(machine: TestHost) -> TestHost {
     machine
         .with_fact("device.write_cache", "write back")
         .with_fact("device.cache_type", "write back")
@@ -19,7 +19,7 @@ fn without_volatile_cache(machine: TestHost) -> TestHost {
         .with_fact("nvme.critical_warning", "")
 }
 
-fn question_text(verdict: &Verdict) -> String {
+fn cache_remedy_text(verdict: &Verdict) -> String {
     let asked = verdict
         .missing
         .iter()
@@ -44,7 +44,7 @@ type GuarantorCase = (
 fn assert_guarantor_case(row: &GuarantorCase, machine: &TestHost) {
     let (name, guarantor, with_flushes, without, question) = *row;
     for (machine, standing) in [
-        (with_flushes_sent(machine.clone()), with_flushes),
+        (with_write_back_reports(machine.clone()), with_flushes),
         (without_volatile_cache(machine.clone()), without),
     ] {
         let verdict = machine.verdict();
@@ -59,7 +59,7 @@ fn assert_guarantor_case(row: &GuarantorCase, machine: &TestHost) {
             guarantor,
             "{name}"
         );
-        let asked = question_text(&verdict);
+        let asked = cache_remedy_text(&verdict);
         if standing == "unproven" && !question.is_empty() {
             assert!(
                 asked.contains(question) && asked.contains("walwise drill"),

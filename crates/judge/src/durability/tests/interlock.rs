@@ -573,7 +573,7 @@ fn check_deviations(partners: usize) {
 }
 
 #[test]
-fn assumed_facts_never_open_it() {
+fn assumed_facts_never_open_interlock() {
     let deciding = ALL.iter().filter(|(fact, values)| {
         let needless = [
             "device.cache_type",
@@ -599,7 +599,7 @@ fn assumed_facts_never_open_it() {
 }
 
 #[test]
-fn measurements_of_another_host_never_open_it() {
+fn interlock_needs_measurements_of_this_host() {
     let mut machine = host_with_open_interlock();
     assert!(interlock_is_open(&machine));
     machine.live = false;
@@ -622,7 +622,7 @@ fn every_disk_must_be_protected() {
 }
 
 #[test]
-fn a_layer_that_may_hold_data_keeps_it_shut() {
+fn stateful_layer_keeps_interlock_shut() {
     let (mount, lv) = (Subject::mount("/srv"), Subject::device("dm-0"));
     let target = Subject::target("/srv");
     let on = |kind: &str| {

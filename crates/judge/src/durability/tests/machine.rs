@@ -120,7 +120,7 @@ impl TestHost {
                     id: "wal".to_owned(),
                 },
             ),
-            None => (word, Source::file("/a/file")),
+            None => (word, Source::from_file("/a/file")),
         };
         self.facts.insert_value(
             of,

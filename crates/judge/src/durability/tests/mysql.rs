@@ -31,7 +31,7 @@ fn host_with_mysql() -> TestHost {
         .with_fact("mysql.running", "true")
 }
 
-fn verdict_of_redo_setting(kind: &str, value: &str) -> VerdictKind {
+fn expected_redo_verdict(kind: &str, value: &str) -> VerdictKind {
     match value {
         "1" => VerdictKind::Durable,
         "3" if kind == "mariadb" => VerdictKind::Durable,
@@ -40,7 +40,7 @@ fn verdict_of_redo_setting(kind: &str, value: &str) -> VerdictKind {
     }
 }
 
-fn verdict_of_binlog_settings(log_bin: &str, sync: &str) -> VerdictKind {
+fn expected_binlog_verdict(log_bin: &str, sync: &str) -> VerdictKind {
     match (log_bin, sync) {
         ("false", _) | ("true", "1") => VerdictKind::Durable,
         ("?", _) | (_, "?") => VerdictKind::Unproven,
@@ -48,7 +48,7 @@ fn verdict_of_binlog_settings(log_bin: &str, sync: &str) -> VerdictKind {
     }
 }
 
-fn verdict_of_preload(library: &str, running: &str) -> VerdictKind {
+fn expected_preload_verdict(library: &str, running: &str) -> VerdictKind {
     match (library, running) {
         ("none", _) | ("?", "false") => VerdictKind::Durable,
         ("?", _) => VerdictKind::Unproven,
@@ -86,9 +86,9 @@ fn worst_mysql_setting_decides_verdict() {
                     // MariaDB 12.3 and later may keep the binary log in a storage engine; the empty
                     // value rules that out.
                     let machine = machine.with_fact("mysql.binlog_storage_engine", "");
-                    let expected = verdict_of_redo_setting(kind, redo)
-                        .min(verdict_of_binlog_settings(log_bin, sync))
-                        .min(verdict_of_preload(library, running));
+                    let expected = expected_redo_verdict(kind, redo)
+                        .min(expected_binlog_verdict(log_bin, sync))
+                        .min(expected_preload_verdict(library, running));
                     assert_eq!(
                         machine.verdict().standing,
                         expected,
@@ -103,7 +103,7 @@ fn worst_mysql_setting_decides_verdict() {
 }
 
 #[test]
-fn unknown_doublewrite_does_not_count_as_on() {
+fn verdict_by_doublewrite_and_directory_role() {
     for (mode, roles, expected) in [
         ("on", "data,redo", "durable"),
         ("off", "data,redo", "at risk"),
@@ -188,7 +188,7 @@ fn verdict_by_innodb_flush_method() {
 }
 
 #[test]
-fn o_direct_no_fsync_needs_the_release_the_disks_and_the_caches() {
+fn o_direct_no_fsync_verdict_by_release_disks_and_cache() {
     for (kind, version) in VERSIONS {
         for together in [true, false] {
             for cache in ["volatile", "none"] {

@@ -22,7 +22,7 @@ pub fn with_device_between(kind: &str, queue: &str) -> TestHost {
 }
 
 #[test]
-fn queues_above_the_disk() {
+fn verdict_by_queue_of_stacked_devices() {
     for (kind, queue, disk_queue, disk_word, verdict) in [
         ("md", "write back", "write back", "write back", "durable"),
         (
@@ -410,7 +410,7 @@ fn a_loop_file_is_judged_through_the_file_system_it_lies_on() {
 }
 
 #[test]
-fn the_worst_disk_governs() {
+fn worst_disk_decides_verdict() {
     let other = Subject::device("sdb");
     let pair = |kind: &str, queue: &str| {
         with_device_between("md", "write back")

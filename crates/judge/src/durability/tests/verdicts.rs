@@ -199,7 +199,7 @@ fn verdict_by_queue_disk_report_and_barrier() {
 }
 
 #[test]
-fn disk_answer_overrides_kernel_cache_type() {
+fn verdict_by_kernel_cache_type_and_disk_answer() {
     // Columns: queue, kernel's cache_type, disk's answer, barrier → verdict, cache, flush.
     for (queue, kept, answer, barrier, verdict, cache, flush) in [
         (
@@ -484,7 +484,7 @@ fn disks_behind_raid_drivers_are_unproven() {
 }
 
 #[test]
-fn ext4_without_a_journal() {
+fn verdict_by_ext4_journal() {
     for (fstype, journal, verdict) in [
         ("ext4", "true", "durable"),
         ("ext4", "false", "at risk"),
@@ -574,7 +574,7 @@ fn directory_flags_never_change_verdict() {
 }
 
 #[test]
-fn zfs_sync_and_flush_settings() {
+fn verdict_by_zfs_sync_and_flush_settings() {
     let pool = |sync: &str, told: &str, queue: &str, answer: &str| {
         TestHost::with_volatile_disk()
             .with_fact("mount.class", "zfs")
@@ -743,7 +743,7 @@ fn verdict_by_transport_and_queue() {
 }
 
 #[test]
-fn raid_controller_caches() {
+fn verdict_by_raid_controller_cache() {
     // Columns: battery, policy, in force, on battery failure, member disks → verdict, cache.
     for (battery, policy, in_force, failure, members, verdict, cache) in [
         (
@@ -947,7 +947,7 @@ fn raid_controller_caches() {
 }
 
 #[test]
-fn file_systems_without_a_disk() {
+fn verdict_of_file_systems_without_a_disk() {
     for (class, fstype, verdict) in [
         ("memory", "tmpfs", "at risk"),
         ("network", "nfs4", "unproven"),
@@ -1253,7 +1253,7 @@ fn assumed_fact_marks_derived_verdict() {
 }
 
 #[test]
-fn no_container_is_durable() {
+fn container_makes_verdict_unproven() {
     for (container, expected) in [
         ("none", "durable"),
         ("docker", "unproven"),

@@ -82,8 +82,8 @@ pub(super) fn parse_advice(
         );
     }
     if let (Some(setting), Some(ChangeSpec::Fixed(change)), Some(risk)) = (setting, &change, risk)
-        && (setting.can_lose_data(change.values())
-            || setting.can_lose_data_without(change.removed()))
+        && (setting.can_lose_data(change.set_or_added_values())
+            || setting.can_lose_data_without(change.removed_options()))
         && risk != Risk::DataLossIfWrong
     {
         problems.report_mistake(
@@ -98,7 +98,11 @@ pub(super) fn parse_advice(
     if let (Author::User, Some(setting), Some(ChangeSpec::Fixed(change))) =
         (author, setting, &change)
     {
-        for word in change.values().iter().chain(change.removed()) {
+        for word in change
+            .set_or_added_values()
+            .iter()
+            .chain(change.removed_options())
+        {
             if let Some(help) = option_word_error(setting, word) {
                 let span = fields
                     .get("add")
@@ -404,7 +408,11 @@ fn parse_list_fact(
     if !fact.kind.is_list() {
         problems.report_mistake(
             item,
-            format!("{} is {}, not a list", fact.name, fact.kind.description()),
+            format!(
+                "{} is {}, not a list",
+                fact.name,
+                fact.kind.value_kind_description()
+            ),
             "`walwise facts --list` shows which facts are lists",
         );
         return None;
@@ -447,9 +455,10 @@ fn parse_set_value(
         return None;
     }
     if let Some(setting) = setting.filter(|setting| !setting.is_valid_value(&value.text)) {
-        let kind = setting
-            .current
-            .map_or_else(|| "text".to_owned(), |fact| fact.kind.description());
+        let kind = setting.current.map_or_else(
+            || "text".to_owned(),
+            |fact| fact.kind.value_kind_description(),
+        );
         problems.report_mistake(
             value,
             format!("{} cannot be `{}`", setting.name, value.text),
@@ -481,7 +490,7 @@ fn warn_destructive_command(text: &SpannedText, problems: &mut Diagnostics) {
         return;
     };
     let word = text.text.get(range.clone()).unwrap_or_default();
-    problems.note(
+    problems.report_note(
         text.span_of_part(range),
         format!("this command may destroy data: `{word}`"),
         "walwise does not check commands of a user's rule; make sure that this one is safe",

@@ -3,7 +3,7 @@
 //! assumed, as `walwise upgrade` does.
 
 use super::fields::{CheckedTable, SpannedValue, TableSchema};
-use super::rule_head::{RuleHeader, ShortRule};
+use super::rule_head::{RuleHeader, ShortRuleBody};
 use super::{LoadOptions, LoadedFile, example, parse_question};
 use crate::facts::Choice;
 use crate::rules::diagnostic::{Diagnostics, Span};
@@ -45,9 +45,9 @@ pub(super) fn parse_change_rule(
         return None;
     }
     let effect = effect?;
-    let row = ShortRule {
+    let row = ShortRuleBody {
         question: question?,
-        level: effect.level(),
+        level: effect.finding_level(),
         caps: None,
         when: Condition::All(conditions),
         change: Some(effect),

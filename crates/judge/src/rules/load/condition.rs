@@ -1,6 +1,6 @@
 use super::fields::{
     CheckedTable, SpannedText, SpannedValue, TableSchema, parse_list, parse_text, safe_name,
-    value_kind,
+    toml_type_name,
 };
 use super::value::{self, OPERATORS};
 use std::collections::BTreeMap;
@@ -96,7 +96,7 @@ pub(super) fn parse_condition(
     let Some(table) = item.get_ref().as_table() else {
         problems.report_mistake(
             item,
-            format!("a condition is a table, found {}", value_kind(item)),
+            format!("a condition is a table, found {}", toml_type_name(item)),
             "such as { fact = \"mount.fstype\", is = \"ext4\" }",
         );
         return None;
@@ -231,7 +231,7 @@ fn check_satisfiable(
                 .iter()
                 .any(holds)
         {
-            let others: Vec<String> = tests.iter().map(|test| test.label()).collect();
+            let others: Vec<String> = tests.iter().map(|test| test.test_label()).collect();
             problems.report_mistake(
                 item,
                 format!("this condition is never true: {}", others.join(", and ")),

@@ -1,5 +1,7 @@
 use super::condition::{self, FactVisibility};
-use super::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema, safe_name, value_kind};
+use super::fields::{
+    CheckedTable, SpannedText, SpannedValue, TableSchema, safe_name, toml_type_name,
+};
 use super::{advice, value};
 use crate::facts::{Choice, KeyInfo, Reading, Scope, Source, UnknownReason, Value, ValueKind};
 use crate::rules::diagnostic::Diagnostics;
@@ -84,7 +86,7 @@ fn parse_fact_assignments<'a>(
     let Some(table) = item.get_ref().as_table() else {
         problems.report_mistake(
             item,
-            format!("facts are a table, found {}", value_kind(item)),
+            format!("facts are a table, found {}", toml_type_name(item)),
             "{ \"mount.fstype\" = \"ext4\" }",
         );
         return Vec::new();
@@ -169,5 +171,5 @@ pub(super) fn parse_reading(
     {
         value = Value::Version(version.clone().with_backports(true));
     }
-    Some(Reading::known(value, Source::file("the example")))
+    Some(Reading::known(value, Source::from_file("the example")))
 }

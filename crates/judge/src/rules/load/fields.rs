@@ -74,7 +74,7 @@ impl<'a> CheckedTable<'a> {
         let Some(table) = item.get_ref().as_table() else {
             problems.report_mistake(
                 item,
-                format!("{} is a table, found {}", shape.what, value_kind(item)),
+                format!("{} is a table, found {}", shape.what, toml_type_name(item)),
                 format!("write its keys: {}", shape.required.join(", ")),
             );
             return None;
@@ -246,7 +246,7 @@ pub(super) fn parse_text(
     let Some(text) = item.get_ref().as_str() else {
         problems.report_mistake(
             item,
-            format!("expected text in quotes, found {}", value_kind(item)),
+            format!("expected text in quotes, found {}", toml_type_name(item)),
             "write it in quotes",
         );
         return None;
@@ -290,7 +290,10 @@ pub(super) fn parse_list<'a>(
     let Some(list) = item.get_ref().as_array() else {
         problems.report_mistake(
             item,
-            format!("expected a list in brackets, found {}", value_kind(item)),
+            format!(
+                "expected a list in brackets, found {}",
+                toml_type_name(item)
+            ),
             "write it in brackets: [ … ]",
         );
         return &[];
@@ -309,7 +312,7 @@ pub(super) fn parse_list<'a>(
     list
 }
 
-pub(super) fn value_kind(item: SpannedValue<'_>) -> &'static str {
+pub(super) fn toml_type_name(item: SpannedValue<'_>) -> &'static str {
     match item.get_ref() {
         DeValue::String(_) => "text",
         DeValue::Integer(_) | DeValue::Float(_) => "a number",

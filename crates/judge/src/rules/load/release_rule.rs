@@ -4,7 +4,7 @@
 //! that the row lists as affected, unaffected and undecided.
 
 use super::fields::{CheckedTable, SpannedValue, TableSchema};
-use super::rule_head::{self, RuleHeader, ShortRule};
+use super::rule_head::{self, RuleHeader, ShortRuleBody};
 use super::{LoadOptions, LoadedFile, condition, example, value};
 use crate::facts::{Choice, KeyInfo, Reading, Source, Value};
 use crate::rules::Level;
@@ -116,7 +116,7 @@ pub(super) fn parse_release_rule(
         product?.text,
         effect?.as_str()
     );
-    let row = ShortRule {
+    let row = ShortRuleBody {
         question: Template::parse(&question, |_| None).0,
         level,
         caps,

@@ -110,7 +110,7 @@ impl RuleHeader {
             let find =
                 |name: &str| condition::find_visible_fact(name, &text.span, &self.sight, problems);
             let template = Template::parse(&join_lines(&text.text), find).0;
-            if template.uses_which_placeholder() && !quantifies {
+            if template.has_which_placeholder() && !quantifies {
                 problems.report_mistake(
                     text,
                     "`{which}` without a quantifier in the condition",
@@ -131,7 +131,7 @@ impl RuleHeader {
 }
 
 /// The parts of a row in short form that are not in its head.
-pub(super) struct ShortRule {
+pub(super) struct ShortRuleBody {
     pub question: Template,
     pub level: Level,
     pub caps: Option<VerdictKind>,
@@ -158,7 +158,7 @@ impl RuleHeader {
     pub fn into_rule(
         self,
         texts: HeadTemplates,
-        row: ShortRule,
+        row: ShortRuleBody,
         (author, file, line): (Author, &str, usize),
     ) -> Option<(Rule, Span)> {
         let id = self.id?;

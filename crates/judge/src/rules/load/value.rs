@@ -1,6 +1,8 @@
 use toml::de::DeValue;
 
-use super::fields::{SpannedText, SpannedValue, parse_list, parse_text, parse_texts, value_kind};
+use super::fields::{
+    SpannedText, SpannedValue, parse_list, parse_text, parse_texts, toml_type_name,
+};
 use crate::facts::{KeyInfo, Value, ValueKind};
 use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::TestOperator;
@@ -67,7 +69,7 @@ pub(super) fn parse_operator(
             format!(
                 "`{operator}` does not fit {}, which is {}",
                 fact.name,
-                fact.kind.description()
+                fact.kind.value_kind_description()
             ),
             format!("operators that fit: {}", fitting.join(", ")),
         );
@@ -175,7 +177,7 @@ pub(super) fn parse_value(
     item: SpannedValue<'_>,
     problems: &mut Diagnostics,
 ) -> Option<Value> {
-    let wanted = fact.kind.description();
+    let wanted = fact.kind.value_kind_description();
     match (fact.kind, item.get_ref()) {
         (ValueKind::Bool, DeValue::Boolean(value)) => Some(Value::Bool(*value)),
         (ValueKind::Count | ValueKind::Bytes, DeValue::Integer(number)) => {
@@ -252,7 +254,7 @@ pub(super) fn parse_version(item: SpannedValue<'_>, problems: &mut Diagnostics) 
     if !item.get_ref().is_str() {
         problems.report_mistake(
             item,
-            format!("expected a version, found {}", value_kind(item)),
+            format!("expected a version, found {}", toml_type_name(item)),
             "write versions in quotes: \"6.10\" is not 6.1",
         );
         return None;
@@ -291,7 +293,7 @@ fn report_wrong_kind<T>(
     };
     problems.report_mistake(
         item,
-        format!("{} is {wanted}, found {}", fact.name, value_kind(item)),
+        format!("{} is {wanted}, found {}", fact.name, toml_type_name(item)),
         help,
     );
     None

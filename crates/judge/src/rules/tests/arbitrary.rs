@@ -94,7 +94,7 @@ pub fn arbitrary_host(of: Vec<&'static KeyInfo>) -> impl Strategy<Value = Random
 
 pub fn arbitrary_reading(info: &'static KeyInfo) -> BoxedStrategy<Reading<Value>> {
     let source = prop_oneof![
-        3 => Just(Source::file("/proc/x")),
+        3 => Just(Source::from_file("/proc/x")),
         1 => Just(Source::Assumed),
         1 => Just(Source::Probe { id: "fsync".to_owned() }),
         1 => Just(Source::derived_from(["probe.flush_cost"])),

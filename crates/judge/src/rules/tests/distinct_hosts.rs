@@ -131,7 +131,7 @@ pub fn fact_slots(
 }
 
 pub fn observed_reading(value: &Value) -> Vec<Reading<Value>> {
-    vec![Reading::known(value.clone(), Source::file("/a/file"))]
+    vec![Reading::known(value.clone(), Source::from_file("/a/file"))]
 }
 
 pub fn denied_reading() -> Reading<Value> {

@@ -217,7 +217,7 @@ fn host_facts(own: FactTexts) -> FactSet {
                 },
                 "not read",
             ),
-            None => Reading::known(testing::parse_value(info, text), Source::file("x")),
+            None => Reading::known(testing::parse_value(info, text), Source::from_file("x")),
         };
         set.insert_value(&subject, info, reading);
     }
@@ -226,7 +226,7 @@ fn host_facts(own: FactTexts) -> FactSet {
 
 /// Whether more than a probe is needed to answer the finding's question, so that the host's row in
 /// `MACHINES` must list the rule.
-fn is_acceptably_undecided(finding: &Finding) -> bool {
+fn is_undecided_beyond_probe(finding: &Finding) -> bool {
     let Outcome::Undecided { needs } = &finding.outcome else {
         return false;
     };
@@ -257,7 +257,7 @@ fn healthy_hosts_have_no_serious_findings() {
         for finding in serious {
             if finding.outcome == Outcome::Applies {
                 found.push(finding.rule.as_str());
-            } else if is_acceptably_undecided(finding) {
+            } else if is_undecided_beyond_probe(finding) {
                 asked.push(finding.rule.as_str());
             }
         }

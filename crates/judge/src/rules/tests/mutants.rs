@@ -97,7 +97,7 @@ fn condition_variants(cond: &Condition) -> Vec<ConditionVariant> {
             let mut all: Vec<ConditionVariant> = test_variants(test);
             all.push((
                 MutationKind::Negated,
-                test.label(),
+                test.test_label(),
                 Condition::Not(Box::new(cond.clone())),
             ));
             all
@@ -139,11 +139,13 @@ fn nested_variants(
 fn condition_text(cond: &Condition) -> String {
     let all = |kids: &[Condition]| kids.iter().map(condition_text).join_with("; ");
     match cond {
-        Condition::All(kids) | Condition::Any(kids) => format!("{} ({})", cond.label(), all(kids)),
-        Condition::Not(kid) | Condition::Every(_, kid) | Condition::Some(_, kid) => {
-            format!("{} ({})", cond.label(), condition_text(kid))
+        Condition::All(kids) | Condition::Any(kids) => {
+            format!("{} ({})", cond.condition_label(), all(kids))
         }
-        Condition::Fact(test) => test.label(),
+        Condition::Not(kid) | Condition::Every(_, kid) | Condition::Some(_, kid) => {
+            format!("{} ({})", cond.condition_label(), condition_text(kid))
+        }
+        Condition::Fact(test) => test.test_label(),
     }
 }
 
@@ -173,7 +175,7 @@ fn test_variants(test: &FactTest) -> Vec<ConditionVariant> {
         })
     };
     ops.into_iter()
-        .map(|(kind, what, op)| (kind, format!("{}: {what}", test.label()), cond(op)))
+        .map(|(kind, what, op)| (kind, format!("{}: {what}", test.test_label()), cond(op)))
         .collect()
 }
 
@@ -332,7 +334,7 @@ fn is_safety_rule(rule: &Rule) -> bool {
         || rule.advise.iter().any(|spec| {
             spec.risk == Risk::DataLossIfWrong
                 || loses(&spec.change, &|change| {
-                    spec.setting.can_lose_data(change.values())
+                    spec.setting.can_lose_data(change.set_or_added_values())
                 })
         })
 }

@@ -42,7 +42,7 @@ fn possible_readings(value: &Value, how_many: usize) -> Vec<Reading<Value>> {
         assumed: true,
     };
     let ways = [
-        Source::file("/a/file"),
+        Source::from_file("/a/file"),
         Source::Assumed,
         Source::Probe {
             id: "commit".to_owned(),
@@ -110,7 +110,7 @@ fn could_lose_data(spec: &AdviceSpec) -> bool {
     setting.unsafe_values().next().is_some()
         && match change {
             ChangeSpec::Fixed(Change::Keep) => setting.name != SAFE_IF_IN_FORCE,
-            ChangeSpec::Fixed(change) => setting.can_lose_data(change.values()),
+            ChangeSpec::Fixed(change) => setting.can_lose_data(change.set_or_added_values()),
             // Facts about features to leave out cannot lose data: a test of the feature table
             // checks that mkfs never omits the journal.
             ChangeSpec::AddFrom(fact) if fact.name.ends_with("_leave_out") => false,
@@ -233,7 +233,7 @@ impl AdviceCase<'_> {
                 .is_some_and(|value| is_losing_value(setting, &value_text(value)));
             return losing.then(|| format!("{} is called right", setting.name));
         }
-        if !setting.can_lose_data(advice.change.values()) {
+        if !setting.can_lose_data(advice.change.set_or_added_values()) {
             return None;
         }
         if level != Level::Optional || advice.risk != Risk::DataLossIfWrong {
@@ -241,7 +241,7 @@ impl AdviceCase<'_> {
         }
         for value in advice
             .change
-            .values()
+            .set_or_added_values()
             .iter()
             .filter(|value| is_losing_value(setting, value))
         {
@@ -342,9 +342,14 @@ fn required_facts_rows_name_unsafe_offered_values() {
     for (name, value, _) in REQUIRED_FACTS {
         let setting = settings::find_by_name(name).unwrap();
         let change = Change::Add(vec![(*value).to_owned()]);
-        assert!(setting.can_lose_data(change.values()), "{name} {value}");
+        assert!(
+            setting.can_lose_data(change.set_or_added_values()),
+            "{name} {value}"
+        );
         let offers = |spec: &AdviceSpec| match &spec.change {
-            ChangeSpec::Fixed(change) => change.values().iter().any(|one| one == value),
+            ChangeSpec::Fixed(change) => {
+                change.set_or_added_values().iter().any(|one| one == value)
+            }
             _ => false,
         };
         let specs = set.rules().iter().flat_map(|rule| &rule.advise);

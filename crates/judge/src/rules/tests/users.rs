@@ -231,19 +231,19 @@ fn a_users_rule_never_advises_what_can_lose_data() {
         &at,
         &mount::FSTYPE,
         "ext4".to_owned(),
-        Source::file("/proc/self/mountinfo"),
+        Source::from_file("/proc/self/mountinfo"),
     );
     facts.insert_known(
         &at,
         &mount::BARRIER,
         mount::BarrierState::Off,
-        Source::file("/proc/self/mountinfo"),
+        Source::from_file("/proc/self/mountinfo"),
     );
     facts.insert_known(
         &at,
         &mount::SUPER_OPTIONS,
         vec!["nobarrier".to_owned()],
-        Source::file("/proc/self/mountinfo"),
+        Source::from_file("/proc/self/mountinfo"),
     );
     let as_option = Rule {
         level: Level::Optional,

@@ -224,7 +224,7 @@ fn uncertain_counts_and_other_waits_give_no_latency() {
 
 /// A reset hides growth, and a lost reading of the counters has none.
 #[test]
-fn unknown_growth_gives_no_latency() {
+fn reset_or_missing_counters_give_no_latency() {
     let (base, _) = busy_samples();
     let middle = |age: u64| {
         let mut samples = base.clone();
@@ -277,7 +277,7 @@ fn open_methods_count_wal_writes_as_flushes() {
 }
 
 #[test]
-fn only_required_disk_flushes_contradict() {
+fn missing_required_disk_flushes_are_a_contradiction() {
     let (mut samples, _) = busy_samples();
     let ids = samples.waits.last().unwrap().next_xid;
     let mut contradicts = |flushes: Option<u64>, settings: &CommitSettings| {

@@ -91,8 +91,8 @@ fn open_redo_log(
             stage.scratch.open_file(REDO_FILE, open_flags(method))?,
         ))
     };
-    let writer = match open(redo.method_or_default()) {
-        Err(Errno::INVAL | Errno::OPNOTSUPP) if redo.method_or_default().is_direct() => {
+    let writer = match open(redo.first_method_or_fdatasync()) {
+        Err(Errno::INVAL | Errno::OPNOTSUPP) if redo.first_method_or_fdatasync().is_direct() => {
             open(Method::Fdatasync)
         }
         opened => opened,

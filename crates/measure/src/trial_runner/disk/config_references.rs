@@ -121,7 +121,7 @@ impl DeviceAliases {
         let last = value.rsplit('=').next().unwrap_or(value);
         [word, value, last].into_iter().any(|name| {
             self.is_node_name(name) || self.is_link_name(name) || self.contains_id(name)
-        }) || self.may_be_partition(key, value)
+        }) || self.may_refer_to_this_partition(key, value)
     }
 
     fn is_node_name(&self, name: &str) -> bool {
@@ -163,7 +163,7 @@ impl DeviceAliases {
 
     /// True if the device is a partition, and `value` is a partition UUID or label without a udev
     /// link: it may belong to this partition.
-    fn may_be_partition(&self, key: &str, value: &str) -> bool {
+    fn may_refer_to_this_partition(&self, key: &str, value: &str) -> bool {
         let (key, value) = value.split_once('=').unwrap_or((key, value));
         self.parent_disk.is_some()
             && matches!(key, "PARTUUID" | "PARTLABEL")
@@ -175,7 +175,7 @@ impl DeviceAliases {
 mod tests {
     use super::*;
 
-    fn sample_device_names(node: &str, part_of: Option<(&str, &str)>) -> DeviceAliases {
+    fn sample_device_aliases(node: &str, part_of: Option<(&str, &str)>) -> DeviceAliases {
         DeviceAliases {
             node: node.to_owned(),
             parent_disk: part_of.map(|(whole, number)| (whole.to_owned(), number.to_owned())),
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn disk_and_partition_names_are_references() {
-        let disk = sample_device_names("/dev/sdb", None);
+        let disk = sample_device_aliases("/dev/sdb", None);
         for text in [
             "/dev/sdb /srv ext4 defaults 0 2",
             "/dev/sdb1\t/srv xfs",
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn partition_is_referenced_by_own_names_and_disk() {
-        let part = sample_device_names("/dev/sdb2", Some(("/dev/sdb", "2")));
+        let part = sample_device_aliases("/dev/sdb2", Some(("/dev/sdb", "2")));
         let is = |text: &str| {
             !files_naming_device(&[("f".to_owned(), text.as_bytes().to_vec())], &part).is_empty()
         };

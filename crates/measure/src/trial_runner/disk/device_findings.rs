@@ -19,30 +19,30 @@ use super::disk_id::{DiskId, read_disk_identifiers, unique_disk_id};
 const SECTOR_BYTES: u64 = 512;
 
 /// The error is the reason that the finding could not be read.
-pub type DeviceFinding<T> = Result<T, String>;
+pub type DeviceReadResult<T> = Result<T, String>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceFindings {
     pub owner: u32,
     pub is_open_to_all: bool,
     /// Size in bytes.
-    pub size: DeviceFinding<u64>,
-    pub read_only: DeviceFinding<bool>,
-    pub removable: DeviceFinding<bool>,
+    pub size: DeviceReadResult<u64>,
+    pub read_only: DeviceReadResult<bool>,
+    pub removable: DeviceReadResult<bool>,
     /// True if the kernel hides the device, as for a path of a multipath disk. False if sysfs has
     /// no attribute `hidden`.
     pub hidden: bool,
     /// Devices stacked on this device or on the disk that contains it.
-    pub holders: DeviceFinding<Vec<String>>,
+    pub holders: DeviceReadResult<Vec<String>>,
     /// Partitions of the device; for a partition, other partitions that overlap with it.
-    pub partitions: DeviceFinding<Vec<String>>,
+    pub partitions: DeviceReadResult<Vec<String>>,
     /// True if a mount in any namespace, swap or an array has claimed the device.
-    pub claimed: DeviceFinding<bool>,
-    pub openers: DeviceFinding<Vec<String>>,
+    pub claimed: DeviceReadResult<bool>,
+    pub openers: DeviceReadResult<Vec<String>>,
     /// Users in the kernel that hold no claim: loop devices, and exports to other hosts.
-    pub exports: DeviceFinding<Vec<String>>,
-    pub mentions: DeviceFinding<Vec<String>>,
-    pub disk_id: DeviceFinding<DiskId>,
+    pub exports: DeviceReadResult<Vec<String>>,
+    pub mentions: DeviceReadResult<Vec<String>>,
+    pub disk_id: DeviceReadResult<DiskId>,
 }
 
 impl DeviceFindings {
@@ -114,7 +114,7 @@ impl BlockDevice {
     }
 
     /// The offset from the beginning of the disk, and the size, in bytes.
-    pub fn offset_and_size(&self) -> DeviceFinding<(u64, u64)> {
+    pub fn offset_and_size(&self) -> DeviceReadResult<(u64, u64)> {
         let start = if self.is_partition() {
             read_number(&self.sysfs_directory.join("start"))?
         } else {
@@ -126,7 +126,7 @@ impl BlockDevice {
         ))
     }
 
-    pub fn disk_id(&self) -> DeviceFinding<DiskId> {
+    pub fn disk_id(&self) -> DeviceReadResult<DiskId> {
         unique_disk_id(&self.disk_name(), &read_disk_identifiers()).map_err(str::to_owned)
     }
 
@@ -136,7 +136,7 @@ impl BlockDevice {
             rustix::fs::fstat(held).map_err(|e| format!("cannot stat the device node: {e}"))?;
         let flag = |path: PathBuf| Ok(read_number(&path)? != 0);
         let numbers = self.device_numbers();
-        let of_numbers = |look: fn(&[u64]) -> DeviceFinding<Vec<String>>| {
+        let of_numbers = |look: fn(&[u64]) -> DeviceReadResult<Vec<String>>| {
             numbers.clone().and_then(|all| look(&all))
         };
         let mentions = || {
@@ -166,7 +166,7 @@ impl BlockDevice {
     /// Describes devices stacked on this one, overlapping partitions, or processes that have it
     /// open, as words that follow its name; `None` without any. The caller must treat an error as a
     /// refusal.
-    pub fn describe_new_users(&self) -> DeviceFinding<Option<String>> {
+    pub fn describe_new_users(&self) -> DeviceReadResult<Option<String>> {
         let openers = device_users::find_openers(&self.device_numbers()?)?;
         let lists = [
             ("has partitions", self.overlapping_partitions()?),
@@ -178,7 +178,7 @@ impl BlockDevice {
     }
 
     /// The device number and, for a partition, that of the disk that contains it.
-    fn device_numbers(&self) -> DeviceFinding<Vec<u64>> {
+    fn device_numbers(&self) -> DeviceReadResult<Vec<u64>> {
         let mut all = vec![self.number];
         if self.is_partition() {
             let text = read_text(&self.disk_directory.join("dev"))?;
@@ -194,7 +194,7 @@ impl BlockDevice {
         Ok(all)
     }
 
-    fn holders(&self) -> DeviceFinding<Vec<String>> {
+    fn holders(&self) -> DeviceReadResult<Vec<String>> {
         let mut all = read_entry_names(&self.sysfs_directory.join("holders"))?;
         if self.is_partition() {
             all.extend(read_entry_names(&self.disk_directory.join("holders"))?);
@@ -202,7 +202,7 @@ impl BlockDevice {
         Ok(all)
     }
 
-    fn overlapping_partitions(&self) -> DeviceFinding<Vec<String>> {
+    fn overlapping_partitions(&self) -> DeviceReadResult<Vec<String>> {
         let (start, size) = self.offset_and_size()?;
         let mut found = Vec::new();
         for name in read_entry_names(&self.disk_directory)?
@@ -224,7 +224,7 @@ impl BlockDevice {
         Ok(found)
     }
 
-    fn read_aliases(&self) -> DeviceFinding<DeviceAliases> {
+    fn read_aliases(&self) -> DeviceReadResult<DeviceAliases> {
         let numbers = self.device_numbers()?;
         let (mut links, mut resolved) = (BTreeSet::new(), BTreeSet::new());
         for directory in read_entry_names("/dev/disk".as_ref()).unwrap_or_default() {
@@ -312,7 +312,7 @@ pub fn is_claimed(held: &OwnedFd) -> Result<bool, Errno> {
     }
 }
 
-fn is_partition(home: &Path) -> DeviceFinding<bool> {
+fn is_partition(home: &Path) -> DeviceReadResult<bool> {
     match fs::metadata(home.join("partition")) {
         Ok(_) => Ok(true),
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
@@ -320,18 +320,18 @@ fn is_partition(home: &Path) -> DeviceFinding<bool> {
     }
 }
 
-fn read_text(path: &Path) -> DeviceFinding<String> {
+fn read_text(path: &Path) -> DeviceReadResult<String> {
     let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(text.trim().to_owned())
 }
 
-fn read_number(path: &Path) -> DeviceFinding<u64> {
+fn read_number(path: &Path) -> DeviceReadResult<u64> {
     read_text(path)?
         .parse()
         .map_err(|e| format!("{}: {e}", path.display()))
 }
 
-fn read_entry_names(directory: &Path) -> DeviceFinding<Vec<String>> {
+fn read_entry_names(directory: &Path) -> DeviceReadResult<Vec<String>> {
     let told = |e: std::io::Error| format!("{}: {e}", directory.display());
     let entries = fs::read_dir(directory).map_err(told)?;
     let name = |entry: std::io::Result<fs::DirEntry>| {

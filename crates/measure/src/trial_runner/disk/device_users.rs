@@ -75,7 +75,8 @@ pub fn find_kernel_users(numbers: &[u64]) -> Result<Vec<String>, String> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        if names.starts_with("loop") && points_to_device(&home.join("loop/backing_file"), numbers)?
+        if names.starts_with("loop")
+            && contains_listed_device_path(&home.join("loop/backing_file"), numbers)?
         {
             found.push(names);
         }
@@ -87,14 +88,14 @@ pub fn find_kernel_users(numbers: &[u64]) -> Result<Vec<String>, String> {
     .map(Path::new);
     for subsystem in list_entries(nvme)? {
         for space in list_entries(&subsystem.join("namespaces"))? {
-            if points_to_device(&space.join("device_path"), numbers)? {
+            if contains_listed_device_path(&space.join("device_path"), numbers)? {
                 found.push("an NVMe target".to_owned());
             }
         }
     }
     for adapter in list_entries(scsi)? {
         for object in list_entries(&adapter)? {
-            if points_to_device(&object.join("udev_path"), numbers)? {
+            if contains_listed_device_path(&object.join("udev_path"), numbers)? {
                 found.push("a SCSI target".to_owned());
             }
         }
@@ -121,7 +122,7 @@ fn list_entries(directory: &Path) -> Result<Vec<std::path::PathBuf>, String> {
     }
 }
 
-fn points_to_device(file: &Path, numbers: &[u64]) -> Result<bool, String> {
+fn contains_listed_device_path(file: &Path, numbers: &[u64]) -> Result<bool, String> {
     match fs::read_to_string(file) {
         Ok(path) => match rustix::fs::stat(path.trim()) {
             Ok(found) => Ok(is_listed_device(&found, numbers)),

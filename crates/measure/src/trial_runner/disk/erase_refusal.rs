@@ -4,7 +4,7 @@
 //! The facts also decide whether an mkfs script may be printed. The process that writes has no
 //! facts and collects the findings again.
 
-use super::device_findings::{DeviceFinding, DeviceFindings};
+use super::device_findings::{DeviceFindings, DeviceReadResult};
 use super::trial_mark::RESERVED_END_BYTES;
 use crate::facts::catalog::device::{self, ContentState, DeviceKind, ZoneModel};
 use crate::facts::catalog::host as machine;
@@ -114,7 +114,7 @@ fn known_value_or_reason<T: FactValue>(
     facts: &FactSet,
     subject: &Subject,
     key: &Key<T>,
-) -> DeviceFinding<T> {
+) -> DeviceReadResult<T> {
     match facts.get(subject, key) {
         Reading::Known { value, .. } => Ok(value),
         Reading::Unknown { why, detail, .. } if detail.is_empty() => Err(why.to_string()),

@@ -24,7 +24,7 @@ use super::trial_mark::{
 };
 use super::{BEGINNING_BYTES, find_foreign_signatures};
 use crate::safe_path::random_u64;
-use crate::trial_runner::blank::{Blankness, clear_range, first_used_byte};
+use crate::trial_runner::blank::{BlankPattern, clear_range, first_nonblank_offset};
 
 /// Time that other programs may have the device open, as udev does when a device appears, before
 /// the device counts as used.
@@ -140,7 +140,7 @@ impl LockedDisk {
         let claim = disk.open_exclusively()?;
         let end = order.extent.1;
         for part in [end - RESERVED_END_BYTES..end, 0..bytes] {
-            match first_used_byte(&disk.descriptor, part, Blankness::ZerosOrOnes, tell) {
+            match first_nonblank_offset(&disk.descriptor, part, BlankPattern::ZerosOrOnes, tell) {
                 Ok(None) => {}
                 Ok(Some(at)) => {
                     return Err(format!(
@@ -183,10 +183,10 @@ impl LockedDisk {
         }
         disk.check_no_new_users()?;
         let blank = || {
-            first_used_byte(
+            first_nonblank_offset(
                 &disk.descriptor,
                 0..SUPERBLOCK_BYTES as u64,
-                Blankness::ZerosOrOnes,
+                BlankPattern::ZerosOrOnes,
                 &mut |_| Ok(()),
             )
         };
@@ -411,10 +411,10 @@ impl LockedDisk {
         self.write_mark(true)?;
         let told = |e: Errno| format!("cannot clear {}: {e}", self.target.node);
         clear_range(&self.descriptor, 0..self.bytes, tell).map_err(told)?;
-        let left = first_used_byte(
+        let left = first_nonblank_offset(
             &self.descriptor,
             0..self.bytes,
-            Blankness::Zeros,
+            BlankPattern::Zeros,
             &mut |_| Ok(()),
         )
         .map_err(told)?;

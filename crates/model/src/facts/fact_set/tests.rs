@@ -10,7 +10,7 @@ fn copy_reading_skips_uncollected_facts() {
         &disk,
         &device::DRIVER,
         "sd".to_owned(),
-        Source::file("test"),
+        Source::from_file("test"),
     );
     set.insert(&disk, &device::MODEL, Reading::denied("a test"));
     for key in [device::DRIVER.info, device::MODEL.info, device::FABRIC.info] {
@@ -48,7 +48,7 @@ fn merge_subset_replaces_facts_of_its_subjects() {
     let [disk, partition, other] = ["sda", "sda1", "sdb"].map(Subject::device);
     let mut set = FactSet::default();
     for subject in [&disk, &partition, &other] {
-        set.insert_known(subject, &device::READ_ONLY, false, Source::file("ro"));
+        set.insert_known(subject, &device::READ_ONLY, false, Source::from_file("ro"));
     }
     set.add_edge(&partition, &disk);
     let before = set.clone();
@@ -61,9 +61,9 @@ fn merge_subset_replaces_facts_of_its_subjects() {
     assert!(!part.contains(&other));
     set.merge_subset(part.clone(), [&partition]);
     assert_eq!(set, before, "nothing was learnt");
-    part.insert_known(&partition, &device::FUA, true, Source::file("fua"));
+    part.insert_known(&partition, &device::FUA, true, Source::from_file("fua"));
     part.add_edge(&partition, &other);
-    set.insert_known(&disk, &device::FUA, true, Source::file("fua"));
+    set.insert_known(&disk, &device::FUA, true, Source::from_file("fua"));
     set.merge_subset(part, [&partition]);
     assert_eq!(set.value(&partition, &device::FUA), Some(true));
     assert_eq!(
@@ -77,7 +77,7 @@ fn merge_subset_replaces_facts_of_its_subjects() {
 #[test]
 fn assumed_reading_is_not_replaced() {
     let (disk, new) = (Subject::device("sda"), Subject::device("sdb"));
-    let read = || Reading::known(false, Source::file("fua"));
+    let read = || Reading::known(false, Source::from_file("fua"));
     let mut set = FactSet::default();
     set.insert(&disk, &device::FUA, read());
     for subject in [&disk, &new] {
@@ -96,16 +96,16 @@ fn assumed_reading_is_not_replaced() {
     let holds = |set: &FactSet, subject| set.value(subject, &device::FUA) == Some(true);
     assert!(holds(&set, &disk), "it replaces what was read before");
     let ways: [fn(&mut FactSet, &Subject); 4] = [
-        |set, of| set.insert_known(of, &device::FUA, false, Source::file("fua")),
+        |set, of| set.insert_known(of, &device::FUA, false, Source::from_file("fua")),
         |set, of| set.add_subject(of),
         |set, of| {
             let mut other = FactSet::default();
-            other.insert_known(of, &device::FUA, false, Source::file("fua"));
+            other.insert_known(of, &device::FUA, false, Source::from_file("fua"));
             set.merge(other);
         },
         |set, of| {
             let mut part = set.subset([of]);
-            part.insert_known(of, &device::FUA, false, Source::file("fua"));
+            part.insert_known(of, &device::FUA, false, Source::from_file("fua"));
             set.merge_subset(part, [of]);
         },
     ];
@@ -124,7 +124,12 @@ fn assumed_reading_is_not_replaced() {
 #[test]
 fn unlisted_choice_word_is_malformed() {
     let line = Subject::boot("/data");
-    let other = || Reading::known(Value::Text("elsewhere".to_owned()), Source::file("test"));
+    let other = || {
+        Reading::known(
+            Value::Text("elsewhere".to_owned()),
+            Source::from_file("test"),
+        )
+    };
     let (mut set, mut assumed) = (FactSet::default(), FactSet::default());
     set.insert_value(&line, &boot::DEVICE.info, other());
     assumed.add_subject(&line);
@@ -170,7 +175,7 @@ fn inserted_text_is_escaped_for_terminals() {
             .iter()
             .find(|subject| subject.scope() == key.scope)
             .unwrap();
-        let known = values().map(|value| Reading::known(value, Source::file(HOSTILE)));
+        let known = values().map(|value| Reading::known(value, Source::from_file(HOSTILE)));
         let unknown = Reading::denied(HOSTILE).with_remedy(Remedy::Do(hostile()));
         for reading in known.into_iter().chain([unknown]) {
             let (mut set, mut assumed) = (FactSet::default(), FactSet::default());
@@ -205,7 +210,7 @@ fn facts_are_found_through_links() {
         &disk,
         &device::FUA,
         true,
-        Source::file("/sys/block/sda/queue/fua"),
+        Source::from_file("/sys/block/sda/queue/fua"),
     );
     assert!(!set.reading_via_link(&target, &device::FUA.info).is_known());
     set.link(&target, &disk);
@@ -214,7 +219,7 @@ fn facts_are_found_through_links() {
         &Subject::host(),
         &kernel::RELEASE,
         "6.1".to_owned(),
-        Source::system_call("uname"),
+        Source::from_system_call("uname"),
     );
     assert!(
         set.reading_via_link(&target, &kernel::RELEASE.info)

@@ -48,7 +48,7 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
     for (at, (_, all)) in rows.iter().enumerate() {
         let point = |(at, us): (usize, &f64)| {
             (
-                run_x(at as f64, all.len()),
+                run_x_coordinate(at as f64, all.len()),
                 interpolate(axis.position_of_time(*us), [bottom, top]),
             )
         };
@@ -95,7 +95,7 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
     })
 }
 
-fn run_x(at: f64, of: usize) -> f64 {
+fn run_x_coordinate(at: f64, of: usize) -> f64 {
     interpolate(index_fraction(at, of), PLOT_X)
 }
 
@@ -141,7 +141,7 @@ fn hatch_shapes(seen: &[Vec<&Caveat>], middle: f64) -> Vec<Tag> {
         }
     }
     let reach = |(from, to): (usize, usize)| {
-        [from as f64 - 0.5, to as f64 + 0.5].map(|at| (run_x(at, seen.len()), middle))
+        [from as f64 - 0.5, to as f64 + 0.5].map(|at| (run_x_coordinate(at, seen.len()), middle))
     };
     periods
         .into_iter()

@@ -555,9 +555,9 @@ mod tests {
     }
     use crate::host::{Host, Question, live};
 
-    struct DirectHost;
+    struct InProcessHost;
 
-    impl Host for DirectHost {
+    impl Host for InProcessHost {
         fn ask(&self, question: &Question) -> HostResult {
             live::answer_in_this_process(question)
         }
@@ -569,7 +569,7 @@ mod tests {
         let odd = dir.path().join(OsStr::from_bytes(b"b\xff\n"));
         fs::write(&odd, "text").unwrap();
         symlink("b-target", dir.path().join("a")).unwrap();
-        let host = DirectHost;
+        let host = InProcessHost;
         assert_eq!(read_file(&odd).unwrap(), b"text");
         assert_eq!(
             host.list_directory(dir.path()).unwrap(),

@@ -212,7 +212,7 @@ mod xfs {
         }
 
         #[test]
-        fn version_4_has_neither_a_checksum_nor_the_words_of_version_5() {
+        fn xfs_v4_ignores_checksum_and_v5_feature_words() {
             let mut four = build_xfs_superblock(0x3084, 0x100, 1, 8);
             four[CHECKSUM] ^= 1;
             assert_eq!(
@@ -230,7 +230,7 @@ mod xfs {
         }
 
         #[test]
-        fn a_changed_byte_of_version_5_is_noticed() {
+        fn corrupt_xfs_v5_superblock_is_rejected() {
             for at in [8, 103, CHECKSUM, 511] {
                 let mut five = build_xfs_superblock(0xb4a5, 0x18a, 0xd, 0xb);
                 five[at] ^= 1;
@@ -555,7 +555,7 @@ mod ext_tests {
     }
 
     #[test]
-    fn bits_without_a_name_have_their_number() {
+    fn unknown_ext_feature_bits_are_shown_by_number() {
         assert_eq!(
             parse_ext_features(&build_ext_superblock(0x80, 1 << 18, 1 << 31)).unwrap(),
             ["FEATURE_C7", "FEATURE_I18", "FEATURE_R31"]
@@ -563,7 +563,7 @@ mod ext_tests {
     }
 
     #[test]
-    fn a_changed_byte_is_noticed_where_there_is_a_checksum() {
+    fn corrupt_ext_superblock_is_rejected_with_metadata_csum() {
         for at in [0, 0x5d, CHECKSUM - 1, CHECKSUM] {
             let mut with = build_ext_superblock(4, 0, METADATA_CSUM);
             with[at] ^= 1;
@@ -597,7 +597,7 @@ mod tests {
     use crate::host::HostErrorKind;
 
     #[test]
-    fn a_wrong_checksum_is_read_once_more() {
+    fn checksum_error_rereads_superblock_once() {
         let reads = Cell::new(0);
         let read = || {
             reads.set(reads.get() + 1);
@@ -622,7 +622,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_block_device_is_not_opened() {
+    fn superblock_is_read_only_from_block_devices() {
         let file = tempfile::NamedTempFile::new().unwrap();
         for path in [file.path(), Path::new("/dev/null"), Path::new("/proc")] {
             for kind in SuperblockKind::ALL {

@@ -255,7 +255,7 @@ fn question_kind_number(question: &Question) -> u8 {
 }
 
 #[test]
-fn no_identity_is_left_in_any_question_and_joins_are_kept() {
+fn every_question_is_masked_and_equal_identities_stay_equal() {
     let kinds: BTreeSet<u8> = build_answers(QUESTIONS_WITH_IDENTITIES, &["x"])
         .keys()
         .map(question_kind_number)

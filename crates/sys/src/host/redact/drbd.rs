@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn minors_protocols_and_options_are_left() {
+    fn minors_protocols_and_options_are_kept() {
         assert_eq!(reduce(&drbd_8_4_output(SECRET)), LINES_84);
         assert_eq!(reduce(&drbd_9_output(SECRET)), LINES_9);
         assert_eq!(
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_that_is_cut_short_has_no_lines() {
+    fn truncated_drbd_resource_is_dropped() {
         for whole in [drbd_8_4_output(SECRET), drbd_9_output(SECRET)] {
             let last = whole.rfind('}').unwrap();
             for (end, _) in whole.char_indices() {

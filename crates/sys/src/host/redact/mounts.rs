@@ -221,7 +221,7 @@ fn is_secret_free_fstype(fstype: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn rows(settings: Vec<ConfigDirective>) -> Vec<(u32, String, String)> {
+    fn directive_rows(settings: Vec<ConfigDirective>) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         settings
             .into_iter()
@@ -229,7 +229,7 @@ mod tests {
             .collect()
     }
 
-    fn row(line: u32, key: &str, value: &str) -> (u32, String, String) {
+    fn expected_row(line: u32, key: &str, value: &str) -> (u32, String, String) {
         (line, key.to_owned(), value.to_owned())
     }
 
@@ -246,41 +246,41 @@ mod tests {
             /dev/sde /e ext4 noatime,comit=5 0 2\n\
             /dev/sdf /f ext4 noatime, nobarrier 0 2\n";
         let expected = [
-            row(
+            expected_row(
                 2,
                 "/",
                 "UUID=1-2\text4\tnoatime,nobarrier,x-systemd.device-timeout=10,data=writeback\t0 1\twhole",
             ),
-            row(
+            expected_row(
                 3,
                 "/mnt\\040nas",
                 "//nas/share\tcifs\tuser=,vers=3.0\t0 0\tpart",
             ),
-            row(4, "/ssh", "sshfs#host:/dir\tfuse\tdefaults\t\tpart"),
-            row(5, "/b", "/dev/mapper/a@b\txfs\tdefaults\t\twhole"),
-            row(7, "/c", "/dev/sdc\txfs\tnoatime\t0 0\twhole"),
-            row(8, "/d", "/dev/sdd\txfs\tnoatime\t0\twhole"),
-            row(9, "/e", "/dev/sde\text4\tnoatime,comit\t0 2\tpart"),
-            row(10, "/f", "/dev/sdf\text4\tnoatime\t\texcess"),
+            expected_row(4, "/ssh", "sshfs#host:/dir\tfuse\tdefaults\t\tpart"),
+            expected_row(5, "/b", "/dev/mapper/a@b\txfs\tdefaults\t\twhole"),
+            expected_row(7, "/c", "/dev/sdc\txfs\tnoatime\t0 0\twhole"),
+            expected_row(8, "/d", "/dev/sdd\txfs\tnoatime\t0\twhole"),
+            expected_row(9, "/e", "/dev/sde\text4\tnoatime,comit\t0 2\tpart"),
+            expected_row(10, "/f", "/dev/sdf\text4\tnoatime\t\texcess"),
         ];
-        assert_eq!(rows(redact_fstab(text.as_bytes())), expected);
+        assert_eq!(directive_rows(redact_fstab(text.as_bytes())), expected);
     }
 
     #[test]
-    fn units_keep_the_four_keys_of_their_mount() {
+    fn mount_unit_keeps_what_where_type_and_options() {
         let text = "[Unit]\nWhat=/unit\n[Mount]\n# What=/comment\nWhat = ftp://me:pw@host/dir\nWhere=/srv\nType=xfs\n\
             Options=noatime,\\\nnobarrier,password=x\nType=ext4\nWhat=/dev/a\nType=nfs\nEnvironment=A=b\n[Install]\nWhere=/install\n";
         let expected = [
-            row(5, "what", "ftp://host/dir"),
-            row(6, "where", "/srv"),
-            row(7, "type", "xfs"),
-            row(8, "options", "noatime"),
-            row(10, "type", "ext4"),
-            row(11, "what", "/dev/a"),
-            row(12, "type", "nfs"),
-            row(12, "kept", "part"),
+            expected_row(5, "what", "ftp://host/dir"),
+            expected_row(6, "where", "/srv"),
+            expected_row(7, "type", "xfs"),
+            expected_row(8, "options", "noatime"),
+            expected_row(10, "type", "ext4"),
+            expected_row(11, "what", "/dev/a"),
+            expected_row(12, "type", "nfs"),
+            expected_row(12, "kept", "part"),
         ];
-        assert_eq!(rows(redact_mount_unit(text.as_bytes())), expected);
+        assert_eq!(directive_rows(redact_mount_unit(text.as_bytes())), expected);
     }
 
     #[test]
@@ -308,7 +308,7 @@ mod tests {
                     redact_fstab(line.as_bytes()),
                     self::redact_mount_unit(unit.as_bytes()),
                 ] {
-                    let kept = rows(kept);
+                    let kept = directive_rows(kept);
                     let options = kept[0].2.split('\t').find(|field| field.starts_with("ro"));
                     assert_eq!(
                         options,

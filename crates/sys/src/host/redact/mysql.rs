@@ -218,10 +218,10 @@ mod tests {
     use super::*;
 
     fn redact_to_rows(text: &str) -> Vec<(u32, String, String)> {
-        text_rows(redact_option_file(text.as_bytes()))
+        directive_rows(redact_option_file(text.as_bytes()))
     }
 
-    fn text_rows(settings: Vec<ConfigDirective>) -> Vec<(u32, String, String)> {
+    fn directive_rows(settings: Vec<ConfigDirective>) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         settings
             .into_iter()
@@ -229,7 +229,7 @@ mod tests {
             .collect()
     }
 
-    fn rows(rows: &[(u32, &str, &str)]) -> Vec<(u32, String, String)> {
+    fn expected_rows(rows: &[(u32, &str, &str)]) -> Vec<(u32, String, String)> {
         rows.iter()
             .map(|(line, key, value)| (*line, (*key).to_owned(), (*value).to_owned()))
             .collect()
@@ -260,7 +260,7 @@ mod tests {
             master_password=x\n\
             [mysqldump]\n\
             ssl-key=x\r\n";
-        let expected = rows(&[
+        let expected = expected_rows(&[
             (7, "mysqld.innodb_flush_method", "O_DIRECT"),
             (8, "mysqld.datadir", "/srv/my#sql"),
             (9, "mysqld.skip_log_bin", "1"),
@@ -281,8 +281,8 @@ mod tests {
         let old = br#"{"Version": 1, "mysql_server": {"sync_binlog": {"Value": "0", "Metadata": {"User": "x"}},
             "admin_password": {"Value": "x"}, "mysql_server_static_options": {"innodb_doublewrite": {"Value": "OFF"}}}}"#;
         assert_eq!(
-            text_rows(redact_persisted_settings(old)),
-            rows(&[
+            directive_rows(redact_persisted_settings(old)),
+            expected_rows(&[
                 (1, "persisted.innodb_doublewrite", "OFF"),
                 (1, "persisted.sync_binlog", "0")
             ])
@@ -290,13 +290,13 @@ mod tests {
         let new =
             br#"{"Version": 2, "mysql_dynamic_variables": {"sync_binlog": {"Value": "100"}}}"#;
         assert_eq!(
-            text_rows(redact_persisted_settings(new)),
-            rows(&[(1, "persisted.sync_binlog", "100")])
+            directive_rows(redact_persisted_settings(new)),
+            expected_rows(&[(1, "persisted.sync_binlog", "100")])
         );
         assert_eq!(
-            text_rows(redact_persisted_settings(b"{")),
-            rows(&[(1, "malformed", "")])
+            directive_rows(redact_persisted_settings(b"{")),
+            expected_rows(&[(1, "malformed", "")])
         );
-        assert_eq!(text_rows(redact_persisted_settings(b"")), []);
+        assert_eq!(directive_rows(redact_persisted_settings(b"")), []);
     }
 }

@@ -680,7 +680,7 @@ pub fn output_changes() -> Vec<(
         ],
     );
     add(
-        &ControllerHost::arcconf_two("0:0:0:0"),
+        &ControllerHost::arcconf_with_two_volumes("0:0:0:0"),
         &[
             (
                 "Status                                   : ZMM Optimal",
@@ -718,7 +718,7 @@ pub fn output_changes() -> Vec<(
         ],
     );
     add(
-        &ControllerHost::arcconf_two("0:0:1:0"),
+        &ControllerHost::arcconf_with_two_volumes("0:0:1:0"),
         &[
             ("Connector 0, Device 4", "Connector 0, Device 4", 4, "on"),
             (

@@ -122,7 +122,7 @@ impl ControllerHost {
         }
     }
 
-    pub fn arcconf_two(address: &'static str) -> Self {
+    pub fn arcconf_with_two_volumes(address: &'static str) -> Self {
         Self {
             address,
             answers: vec![(Tool::Arcconf, "getconfig 1 nologs", ARCCONF_TWO.to_owned())],
@@ -138,7 +138,7 @@ impl ControllerHost {
             Self::megacli(),
             Self::ssacli(),
             Self::arcconf(),
-            Self::arcconf_two("0:0:0:0"),
+            Self::arcconf_with_two_volumes("0:0:0:0"),
             Self::storcli2(),
             Self::smartraid(),
         ]
@@ -210,14 +210,14 @@ impl ControllerHost {
         facts
     }
 
-    pub fn facts(&self, request: &Request, privileged: bool) -> FactSet {
+    pub fn collect_controller_facts(&self, request: &Request, privileged: bool) -> FactSet {
         let mut facts = self.input_facts(privileged);
         (COLLECTOR.run)(&self.host(), request, &mut facts);
         facts
     }
 
     pub fn reported_values(&self) -> [String; 5] {
-        controller_fact_values(&self.facts(&Request::default(), true))
+        controller_fact_values(&self.collect_controller_facts(&Request::default(), true))
     }
 }
 

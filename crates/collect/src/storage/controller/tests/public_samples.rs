@@ -117,7 +117,7 @@ fn parse_hpacucli(answer: &[u8]) -> Vec<Adapter> {
     }
 }
 
-fn field_text<T: Choice>(said: &FieldReading<T>) -> &'static str {
+fn field_value_name<T: Choice>(said: &FieldReading<T>) -> &'static str {
     said.value().map_or("?", Choice::as_str)
 }
 
@@ -128,7 +128,7 @@ fn summary_lines(adapter: &Adapter) -> Vec<String> {
     let head = format!(
         "{}: battery {}{}",
         adapter.name,
-        field_text(&adapter.battery),
+        field_value_name(&adapter.battery),
         at.unwrap_or_default()
     );
     let volumes = adapter.volumes.iter().map(|volume| {
@@ -140,10 +140,10 @@ fn summary_lines(adapter: &Adapter) -> Vec<String> {
         format!(
             "{}{node}: set {}, now {}, without battery {}, disks {}",
             volume.name,
-            field_text(&volume.policy),
-            field_text(&volume.in_force),
-            field_text(&volume.on_failure),
-            field_text(&volume.disk_cache),
+            field_value_name(&volume.policy),
+            field_value_name(&volume.in_force),
+            field_value_name(&volume.on_failure),
+            field_value_name(&volume.disk_cache),
         )
     });
     std::iter::once(head).chain(volumes).collect()

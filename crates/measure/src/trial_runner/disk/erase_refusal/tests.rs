@@ -62,7 +62,7 @@ fn with_list_value(key: &Key<Vec<String>>, word: &str) -> FactSet {
 }
 
 #[test]
-fn a_blank_disk_that_nobody_uses_is_free() {
+fn unused_free_or_blank_disk_may_be_erased() {
     assert_eq!(
         erase_refusal_by_facts(&free_disk_facts(), &spare_disk()),
         None
@@ -349,7 +349,7 @@ fn unknown_reading<T>() -> Reading<T> {
     Reading::denied("who knows")
 }
 
-fn unknown_finding<T>() -> DeviceFinding<T> {
+fn unknown_finding<T>() -> DeviceReadResult<T> {
     Err("who knows".to_owned())
 }
 
