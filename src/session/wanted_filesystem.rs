@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn zfs_plan_has_only_untested_commented_commands() {
+    fn zfs_plan_has_only_commented_commands() {
         let mut session = free_disk_session();
         session
             .choose_filesystem(&sample_reports::free_disk_target(), Some(Zfs))
