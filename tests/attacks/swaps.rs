@@ -155,7 +155,7 @@ fn exchanged_drill_directory_is_not_followed() {
             let directory = ground.create_attacker_directory("theirs/drill");
             let vault = ground.snapshot_root_only_directory();
             let act = if variant.starts_with("its own") {
-                // A user can respecify another user's directory in place but cannot move it elsewhere,
+                // A user can rename another user's directory in place but cannot move it elsewhere,
                 // because that would change its `..`.
                 let stolen = directory.join("stolen");
                 AttackerAction::Steal(
