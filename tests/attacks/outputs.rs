@@ -174,7 +174,7 @@ impl PlantedObject {
             Self::ReadOnlyFile => write_attacker_file(path, "", 0o444),
             Self::LinkToRoots => create_attacker_symlink(&ground.secret_file(), path),
             Self::LinkToNewInVault => {
-                create_attacker_symlink(&ground.root_only_directory().join("new"), path)
+                create_attacker_symlink(&ground.root_only_directory().join("new"), path);
             }
             Self::DanglingLink => create_attacker_symlink(Path::new("nowhere"), path),
             Self::ChainOfLinks => {

@@ -37,7 +37,7 @@ pub fn add_commands(findings: &mut [Finding], facts: &FactSet) {
             }
             match &cluster {
                 Some(cluster) => {
-                    PostgresServer::from_facts(facts, cluster).fill_in_advice_commands(advice)
+                    PostgresServer::from_facts(facts, cluster).fill_in_advice_commands(advice);
                 }
                 None if is_set_by_initdb(advice) => {}
                 None => add_initdb_setting_remark(advice),

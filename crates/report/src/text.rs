@@ -219,7 +219,7 @@ fn write_details(page: &mut PageLayout, indent: usize, details: &[Detail]) {
         match detail {
             Detail::Sentence(says) => page.append_paragraph(indent, &says.to_string()),
             Detail::Field(_, says) => {
-                page.append_hanging_paragraph(indent, &label, &says.to_string())
+                page.append_hanging_paragraph(indent, &label, &says.to_string());
             }
             Detail::Continuation(says) => page.append_paragraph(indent + width, &says.to_string()),
             Detail::Diff {

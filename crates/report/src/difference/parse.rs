@@ -124,7 +124,7 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
                 "pack" => {
                     deserialize_and_insert(kept, map.next_value()?, |kept, pack: PackEntry| {
                         kept.origin.pack = pack.sha256;
-                    })
+                    });
                 }
                 "host" => deserialize_and_insert(kept, map.next_value()?, set_host),
                 "targets" => map.next_value_seed(ListVisitor(kept, add_target))?,
