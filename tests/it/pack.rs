@@ -345,8 +345,6 @@ impl FactCombination {
         finding.outcome != Outcome::DoesNotApply
     }
 
-    /// Returns the effects that the table lists for the setting; empty if the table does not cover
-    /// the setting.
     fn table_effects(
         &self,
         setting: &str,

@@ -14,7 +14,7 @@ use crate::support::{
     check_json, known_fact_value, recorded, rule_outcome, run, stderr, stdout, walwise,
 };
 
-/// A line of an fstab with the expected part, level, and a word of the sentence; `None` for a
+/// An fstab line, and the `part`, `level` and a piece of `what` of the expected item; `None` for a
 /// correct line.
 type FstabLineCase = (
     &'static str,

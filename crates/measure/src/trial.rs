@@ -255,8 +255,8 @@ impl TrialRecord {
     }
 }
 
-// Estimates how far figures on a loop file apply to the disk, by a comparison of the loop
-// device with its file in every block.
+// Estimates how well figures on a loop file represent the disk: every block also times commits
+// to the bare loop device and to the loop file itself.
 //
 // A flush of a loop device is an fsync of its file. The host's journal is therefore part of
 // every sample and draws the ratios between candidates towards 1.

@@ -1,5 +1,5 @@
-//! Healthy hosts are decided. Of the durable recorded hosts without warnings, nine of ten leave no
-//! critical rule undecided, and their first screen mentions no undecided rule.
+//! Healthy hosts are decided. Of the recorded hosts that are durable and without warnings, at least
+//! nine in ten leave no critical rule undecided and mention no undecided rule on the first screen.
 
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{Level, Outcome};

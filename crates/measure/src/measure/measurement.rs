@@ -42,7 +42,7 @@ pub struct Latencies {
     /// Commits measured, without warm-up.
     pub samples: u64,
     pub mean_us: f64,
-    /// Median with its interval over `rounds_us`.
+    /// Median of `rounds_us`, with its interval.
     pub median_us: Estimate,
     pub p95_us: f64,
     /// Ends of the 95 % interval of the 95th percentile over rounds; absent with too few samples.

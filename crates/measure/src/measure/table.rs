@@ -10,8 +10,7 @@ use walwise_model::text::JoinText;
 
 const BAR_WIDTH: usize = 24;
 
-/// Lines of the table. `current` is the `wal_sync_method` in force, if there is a PostgreSQL
-/// server.
+/// `current` is the `wal_sync_method` in force, if there is a PostgreSQL server.
 pub fn latency_table_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec<String> {
     let rows: Vec<_> = found.measured_or_failed_server_rows().collect();
     let intervals = || {

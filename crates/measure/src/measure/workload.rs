@@ -370,7 +370,7 @@ pub struct WorkloadRow {
     pub per_second: Estimate,
     /// Mean over all operations of all rounds.
     pub mean_us: f64,
-    /// Median latency of an operation, with its interval over rounds.
+    /// Median of the rounds' median latencies, with its interval.
     pub median_us: Estimate,
     /// 95th percentile of the latency; all rounds have equal weight.
     pub p95_us: f64,

@@ -17,7 +17,7 @@ use crate::probes::{StopReason, open_flags};
 
 const RECORD_SIZES: [(usize, &str); 2] = [(512, "512 B"), (4096, "4 kB")];
 
-/// A binary log of more than half this size, in bytes, is truncated before a round.
+/// Largest binary log in bytes. A round adds up to half of it; a log past half is truncated first.
 const BINLOG_BYTES: u64 = 4 << 20;
 
 pub(super) fn create_load_generators(

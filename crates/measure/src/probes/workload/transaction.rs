@@ -21,7 +21,7 @@ use crate::probes::{StopReason, open_flags};
 
 const GROUP_COMMIT_CLIENTS: u32 = 16;
 
-/// A binary log of more than half this size, in bytes, is truncated before a round.
+/// Largest binary log in bytes. A round adds up to half of it; a log past half is truncated first.
 const BINLOG_BYTES: u64 = 4 << 20;
 
 const REDO_FILE: &str = "transaction-redo";
