@@ -1,3 +1,5 @@
+use std::path::{Path, PathBuf};
+
 use super::attempts::{Attempts, race_turns};
 use super::fakes::{FakeServerPrograms, create_mariadb_data, create_postgres_data};
 use super::ground::{
@@ -19,20 +21,32 @@ fn exchanged_output_file_is_not_followed() {
     for way in [OutputCommand::Record, OutputCommand::Capture] {
         let ground = AttackDirectory::new();
         let directory = ground.create_attacker_directory("theirs");
-        let vault = ground.snapshot_root_only_directory();
         let (file, other) = (directory.join(way.file_name()), directory.join("other"));
         write_attacker_file(&file, RECORD, 0o6777);
         create_attacker_symlink(&ground.secret_file(), &other);
-        let _swaps = AttackerAction::Exchange(file.clone(), other).start(&ground, UID);
-        for turn in race_turns() {
-            way.write_output(&ground, &directory);
-            attempts.record_attempt(
-                &format!("{way:?}, turn {turn}"),
-                &root_only_directory_changes(&vault),
-            );
-        }
+        write_during_exchange(&mut attempts, way, &ground, &directory, (file, other));
     }
     attempts.write_tally_and_assert();
+}
+
+/// Writes into `directory` again and again while the attacker exchanges the two paths. Anything
+/// that changes in root's directory is a gain.
+fn write_during_exchange(
+    attempts: &mut Attempts,
+    way: OutputCommand,
+    ground: &AttackDirectory,
+    directory: &Path,
+    (one, other): (PathBuf, PathBuf),
+) {
+    let vault = ground.snapshot_root_only_directory();
+    let _swaps = AttackerAction::Exchange(one, other).start(ground, UID);
+    for turn in race_turns() {
+        way.write_output(ground, directory);
+        attempts.record_attempt(
+            &format!("{way:?}, turn {turn}"),
+            &root_only_directory_changes(&vault),
+        );
+    }
 }
 
 /// The attacker exchanges a directory on the path with a link to root's. The attacker wants root to
@@ -51,15 +65,8 @@ fn exchanged_output_directory_is_not_followed() {
             theirs.join("other"),
         );
         create_attacker_symlink(&ground.root_only_directory(), &other);
-        let vault = ground.snapshot_root_only_directory();
-        let _swaps = AttackerAction::Exchange(directory.clone(), other).start(&ground, UID);
-        for turn in race_turns() {
-            way.write_output(&ground, &directory);
-            attempts.record_attempt(
-                &format!("{way:?}, turn {turn}"),
-                &root_only_directory_changes(&vault),
-            );
-        }
+        let exchanged = (directory.clone(), other);
+        write_during_exchange(&mut attempts, way, &ground, &directory, exchanged);
     }
     attempts.write_tally_and_assert();
 }
