@@ -373,14 +373,8 @@ mod tests {
 
     #[test]
     fn written_commits_are_read_back() {
-        for (segments, lengths) in [
-            (
-                SegmentMode::Recycled,
-                [1, 2047, 2048, 2049, 6000].as_slice(),
-            ),
-            (SegmentMode::Fresh, &[2049]),
-        ] {
-            for &commits in lengths {
+        for segments in [SegmentMode::Recycled, SegmentMode::Fresh] {
+            for commits in [1, 2047, 2048, 2049, 6000] {
                 let directory = write_sample_drill(commits, segments);
                 let (found, pages) = read_drill_in(directory.path()).unwrap();
                 assert_eq!(found, sample_header());

@@ -118,7 +118,8 @@ fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<Devi
         has_data: looked.has_data,
         is_held: false,
         unread_run: merge_ranges_and_longest_gap(&mut looked.ranges, size),
-        // `merge_ranges_and_longest_gap` has joined overlapping ranges, so no byte is counted twice.
+        // `merge_ranges_and_longest_gap` has joined overlapping ranges, so no byte is counted
+        // twice.
         bytes_read: looked.ranges.iter().map(|(_, length)| length).sum(),
         unread_places: places_left as u64,
     })
@@ -146,7 +147,7 @@ struct DeviceReader<'d> {
 
 impl DeviceReader<'_> {
     /// Reads the pieces in order, several at a time, until time is up. With
-    /// [`RangeRetention::MessageBytes`], reading continues after the first data, because all pieces are
+    /// [`RangeRetention::Bytes`], reading continues after the first data, because all pieces are
     /// searched for signatures.
     fn read_ranges_in_parallel(
         &mut self,
@@ -453,7 +454,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(12))]
+        #![proptest_config(ProptestConfig::with_cases(24))]
 
         /// Data that the scan misses is never longer than the reported unread run.
         #[test]
