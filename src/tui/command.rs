@@ -226,7 +226,7 @@ fn block_commands(view: &PageView, model: &Model) -> Vec<KeyCommand> {
     let exporting = model.screen == ScreenId::Export;
     let is_full = view.state.focus == PaneFocus::Full;
     let (label, footer, enter) = match block.map(|block| &block.details) {
-        Some(RowDetails::Unfold) => ("expand or collapse this row", "enter unfold", true),
+        Some(RowDetails::Unfold) => ("expand or collapse this row", "enter expand", true),
         _ if is_full => ("back to the list", "enter close", true),
         None | Some(RowDetails::Nothing) => ("show the details", "", view.is_pane_focused()),
         Some(_) => ("show the details at full height", "enter details", true),

@@ -16,7 +16,7 @@ pub struct TrialBoard {
     /// Spans the intervals of all candidates that may still be best.
     pub axis: RatioAxis,
     /// Commits/s on the bare device or file, one figure for each block with such a measurement.
-    pub bare_rates: Vec<f64>,
+    pub raw_extent_rates: Vec<f64>,
     /// Estimated seconds until the result is settled. `None` without an estimate, once settled, or
     /// beyond [`MAX_WAIT_SECONDS`].
     pub seconds_needed: Option<f64>,
@@ -64,7 +64,7 @@ impl TrialBoard {
             ),
             blocks: record.blocks.len(),
             axis,
-            bare_rates: record.bare_extent_rates().into_iter().flatten().collect(),
+            raw_extent_rates: record.raw_extent_rates().into_iter().flatten().collect(),
             seconds_needed: record
                 .remaining_trial_seconds()
                 .filter(|seconds| *seconds <= MAX_WAIT_SECONDS),

@@ -53,7 +53,7 @@ pub fn draw_board(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buff
     );
     Span::styled("─".repeat(usize::from(rule.width)), dim).render(rule, buffer);
     draw_loads(board, body, theme, buffer);
-    draw_bare_device_rates(&board.bare_rates, floor, theme, buffer);
+    draw_raw_extent_rates(&board.raw_extent_rates, floor, theme, buffer);
     let keys = Line::from(vec![
         Span::styled(" q", theme.role_style(TextRole::Accent)),
         Span::styled(" stops and reports the results so far", dim),
@@ -257,7 +257,7 @@ fn axis_line(
     (!board.loads.is_empty()).then(|| Line::styled(line, theme.role_style(TextRole::Dim)))
 }
 
-fn draw_bare_device_rates(floor: &[f64], row: Rect, theme: Theme, buffer: &mut Buffer) {
+fn draw_raw_extent_rates(floor: &[f64], row: Rect, theme: Theme, buffer: &mut Buffer) {
     let most = floor.iter().copied().fold(0.0, f64::max);
     let Some(last) = floor.last().filter(|_| most > 0.0) else {
         return;
