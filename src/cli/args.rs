@@ -287,7 +287,8 @@ pub struct UpgradeArgs {
     /// Exit non-zero for any change at this level or above.
     #[arg(long, value_enum, default_value_t = FailOn::Critical, value_name = "LEVEL")]
     pub fail_on: FailOn,
-    /// Also exit non-zero if an undecided change could turn out to be at the --fail-on level or above.
+    /// Also exit non-zero if an undecided change could turn out to be at the --fail-on level or
+    /// above.
     #[arg(long)]
     pub fail_on_undecided: bool,
 }

@@ -52,8 +52,8 @@ pub(super) fn print(document: &str) -> ExitResult {
     )
 }
 
-/// Escapes control characters, as [`text::escape_display_unsafe_lines`] does, but keeps colour sequences (SGR,
-/// ECMA-48).
+/// Escapes control characters, as [`text::escape_display_unsafe_lines`] does, but keeps colour
+/// sequences (SGR, ECMA-48).
 fn escape_except_colours(document: &str) -> Cow<'_, str> {
     const COLOUR_BEGINS: &str = "\x1b[";
     let mut pieces = document.split(COLOUR_BEGINS);

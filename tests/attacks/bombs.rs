@@ -48,7 +48,7 @@ fn measure_peak_memory() {
 }
 
 fn run_and_check_limits(ground: &AttackDirectory, arguments: &[&str]) -> Vec<String> {
-    let result = ground.path_of("measured");
+    let result = ground.join("measured");
     let _ = fs::remove_file(&result);
     let program = crate::support::programs::program_path();
     let words = [&[result.to_str().unwrap(), program][..], arguments]
@@ -215,7 +215,7 @@ const BOMBS: [ServerBomb; 13] = [
                 start_postgres_in_namespace(ground, fakes, &format!("mounted{n}"), 300, |data| {
                     for link in 0..200 {
                         symlink(
-                            ground.path_of("elsewhere"),
+                            ground.join("elsewhere"),
                             data.join(format!("pg_tblspc/{link}")),
                         )
                         .unwrap();
@@ -480,7 +480,7 @@ fn huge_captures_stay_within_limits() {
         Attempts::for_attack("captures with hundreds of thousands of mounts, devices and servers");
     for (bomb, text) in CAPTURES {
         let ground = AttackDirectory::new();
-        let capture = ground.path_of("capture.host");
+        let capture = ground.join("capture.host");
         write_attacker_file(&capture, text(), 0o644);
         let capture = capture.to_str().unwrap();
         let forms: [&[&str]; 3] = [&["facts"], &["check"], &["check", "--format", "json"]];

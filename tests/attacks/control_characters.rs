@@ -71,7 +71,7 @@ fn no_control_characters_of_attackers_are_printed() {
             name.push(tail);
             name
         };
-        let data = ground.path_of("").join(named(&format!("pg{n}"), ""));
+        let data = ground.join("").join(named(&format!("pg{n}"), ""));
         fs::create_dir(&data).unwrap();
         create_postgres_data(&data);
         for file in ["PG_VERSION", "postmaster.pid", "postgresql.auto.conf"] {
@@ -113,7 +113,7 @@ fn no_control_characters_of_attackers_are_printed() {
             write_attacker_file(&data.join("postmaster.pid"), text.concat(), 0o600);
         }
         servers.push(fake);
-        let data = ground.path_of("").join(named(&format!("my{n}"), ""));
+        let data = ground.join("").join(named(&format!("my{n}"), ""));
         create_mariadb_data(&data);
         write_attacker_file(
             &data.join("my.cnf"),
@@ -127,7 +127,7 @@ fn no_control_characters_of_attackers_are_printed() {
             .concat(),
             0o600,
         );
-        let bin = ground.path_of("").join(named(&format!("bin{n}"), ""));
+        let bin = ground.join("").join(named(&format!("bin{n}"), ""));
         fs::create_dir(&bin).unwrap();
         fs::copy("/usr/bin/echo", bin.join("mariadbd")).unwrap();
         let mut command = command_as_uid(UID, "/bin/sh");

@@ -18,7 +18,7 @@ fn a_real_postgresql_is_not_hidden_by_a_crowd() {
     let ground = AttackDirectory::new();
     let fakes = FakeServerPrograms::install_in(&ground);
     let one = |n: usize| {
-        let data = ground.path_of(&format!("data/{n}"));
+        let data = ground.join(&format!("data/{n}"));
         fs::create_dir_all(&data).unwrap();
         create_postgres_data(&data);
         fakes.start_postgres(&data, &[])

@@ -29,12 +29,12 @@ impl AttackDirectory {
         ground
     }
 
-    pub fn path_of(&self, name: &str) -> PathBuf {
+    pub fn join(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
     pub fn root_only_directory(&self) -> PathBuf {
-        self.path_of("vault")
+        self.join("vault")
     }
 
     pub fn secret_file(&self) -> PathBuf {
@@ -55,7 +55,7 @@ impl AttackDirectory {
     }
 
     pub fn create_directory(&self, name: &str, mode: u32) -> PathBuf {
-        let path = self.path_of(name);
+        let path = self.join(name);
         fs::create_dir_all(&path).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
         path

@@ -139,7 +139,7 @@ fn a_drill_whose_output_nobody_reads_ends_on_term() {
     let mut attempts = Attempts::for_attack("TERM to a drill whose output nobody reads");
     let ground = AttackDirectory::new();
     let directory = ground.create_directory("drill", 0o755);
-    let pipe = ground.path_of("pipe");
+    let pipe = ground.join("pipe");
     super::ground::create_attacker_fifo(&pipe);
     // Opened for reading and writing, so that the pipe neither blocks without a reader nor fails.
     let both = fs::OpenOptions::new()

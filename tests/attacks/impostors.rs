@@ -256,11 +256,11 @@ fn impostor_options_are_not_reported_for_mariadb() {
         let data = server.data.canonicalize().unwrap();
         fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).unwrap();
         write_attacker_file(
-            &ground.path_of("own.cnf"),
+            &ground.join("own.cnf"),
             format!("[mysqld]\ndatadir={}\n", data.display()),
             0o644,
         );
-        let own = format!("--defaults-file={}", ground.path_of("own.cnf").display());
+        let own = format!("--defaults-file={}", ground.join("own.cnf").display());
         let mut command = impostor_command(&fakes, words, "mariadbd");
         command
             .current_dir(&data)

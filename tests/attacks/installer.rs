@@ -26,12 +26,12 @@ impl InstallerDirectory {
         )
     }
 
-    fn path_of(&self, name: &str) -> PathBuf {
+    fn join(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
     fn create_archive(&self) -> PathBuf {
-        let archive = self.path_of("archive");
+        let archive = self.join("archive");
         for (directory, file) in [
             ("share/man/man1", "walwise.1"),
             ("share/bash-completion/completions", "walwise"),
@@ -86,7 +86,7 @@ fn nothing_is_installed_through_a_link() {
     for (open, mode, is_theirs) in OPEN {
         for trap in ["a draft", "a file", "a directory"] {
             let (ground, place) = (AttackDirectory::new(), InstallerDirectory::new());
-            let (archive, prefix) = (place.create_archive(), place.path_of("prefix"));
+            let (archive, prefix) = (place.create_archive(), place.join("prefix"));
             let directory = if open == "." {
                 prefix.clone()
             } else {
@@ -166,7 +166,7 @@ fn installer_uses_prefix_and_root_only_modes_under_any_umask() {
             "share/man/man1/walwise.1",
             "share/zsh/site-functions/_walwise",
         ] {
-            let path = place.path_of("prefix").join(file);
+            let path = place.join("prefix").join(file);
             let mode = |path: &Path| {
                 fs::symlink_metadata(path)
                     .map(|found| found.mode() & 0o7777)
@@ -185,12 +185,12 @@ fn installer_uses_prefix_and_root_only_modes_under_any_umask() {
                 ));
             }
         }
-        if fs::read_dir(place.path_of("prefix/bin")).map_or(0, Iterator::count) != 1 {
+        if fs::read_dir(place.join("prefix/bin")).map_or(0, Iterator::count) != 1 {
             gains.push("bin has more or less than the program".to_owned());
         }
         let unit =
-            fs::read_to_string(place.path_of("units/walwise-check.service")).unwrap_or_default();
-        let program = place.path_of("prefix/bin/walwise").display().to_string();
+            fs::read_to_string(place.join("units/walwise-check.service")).unwrap_or_default();
+        let program = place.join("prefix/bin/walwise").display().to_string();
         if !unit
             .lines()
             .any(|line| line.starts_with(&format!("ExecStart={program} ")))
@@ -211,7 +211,7 @@ fn installer_uses_prefix_and_root_only_modes_under_any_umask() {
         gains.push(ended.combined_output());
     }
     let left = Command::new("find")
-        .args([place.path_of("units"), place.path_of("prefix")])
+        .args([place.join("units"), place.join("prefix")])
         .args(["!", "-type", "d"])
         .output_in_time();
     if !left.stdout.is_empty() {

@@ -249,9 +249,9 @@ impl OutputDirectory {
                 ground.create_attacker_directory("theirs");
                 create_attacker_symlink(
                     &ground.create_directory("reports", 0o755),
-                    &ground.path_of("theirs/reports"),
+                    &ground.join("theirs/reports"),
                 );
-                ground.path_of("theirs/reports")
+                ground.join("theirs/reports")
             }
         }
     }
@@ -322,7 +322,7 @@ fn attempt_write(
     let path = directory.join(way.file_name());
     create_drill_logs(ground);
     let vault = ground.snapshot_root_only_directory();
-    let before = snapshot_tree(ground.path_of("").as_path());
+    let before = snapshot_tree(ground.join("").as_path());
     let taken: Vec<u64> = before.values().map(|entry| entry.inode).collect();
     // Keeps every old object open, as an attacker would, so that no new file reuses its inode
     // number.
@@ -335,7 +335,7 @@ fn attempt_write(
     let mut gains = root_only_directory_changes(&vault);
     gains.extend(ended.hang_message());
     let real = directory.canonicalize().unwrap();
-    for (name, now) in snapshot_tree(ground.path_of("").as_path()) {
+    for (name, now) in snapshot_tree(ground.join("").as_path()) {
         let old = before.get(&name);
         if old == Some(&now) || name.starts_with(ground.root_only_directory()) {
             continue;
@@ -371,7 +371,7 @@ fn attempt_write(
     }
     for (name, old) in before.iter().filter(|(_, old)| old.special) {
         if name.exists()
-            && snapshot_tree(ground.path_of("").as_path())
+            && snapshot_tree(ground.join("").as_path())
                 .get(name)
                 .is_none_or(|now| now.inode != old.inode)
         {

@@ -333,7 +333,7 @@ fn printed_commands_quote_mount_points() {
     for (n, name) in NAMES.into_iter().enumerate() {
         let ground = AttackDirectory::new();
         let shell = StubbedShell::create_in(&ground);
-        let point = ground.path_of("").join(name);
+        let point = ground.join("").join(name);
         fs::create_dir(&point).unwrap();
         let cover = ground.create_directory("cover", 0o755);
         fs::create_dir(cover.join("units")).unwrap();
@@ -418,7 +418,7 @@ fn printed_commands_quote_data_directories() {
     let fakes = FakeServerPrograms::install_in(&ground);
     let mut servers = Vec::new();
     for name in NAMES {
-        let data = ground.path_of("").join(format!("pg{name}"));
+        let data = ground.join("").join(format!("pg{name}"));
         fs::create_dir(&data).unwrap();
         create_postgres_data(&data);
         write_attacker_file(
@@ -427,7 +427,7 @@ fn printed_commands_quote_data_directories() {
             0o644,
         );
         servers.push(fakes.start_postgres(&data, &[]));
-        let data = ground.path_of("").join(format!("my{name}"));
+        let data = ground.join("").join(format!("my{name}"));
         create_mariadb_data(&data);
         let file = data.join("my.cnf");
         let text = format!(
@@ -439,7 +439,7 @@ fn printed_commands_quote_data_directories() {
     }
     // A command names a socket only if a server answers there.
     let mut cluster = Cluster::new();
-    let place = ground.path_of("").join(NAMES[0]);
+    let place = ground.join("").join(NAMES[0]);
     fs::create_dir(&place).unwrap();
     cluster.chown_to_server(&place);
     cluster.arguments = format!("-k '{}'", place.display());

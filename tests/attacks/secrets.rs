@@ -47,7 +47,7 @@ fn masked_capture_contains_no_secret() {
         &["-c", &format!("ssl_passphrase_command=echo {}", WORDS[1])],
     );
     // Without udev, only fstab contains labels and UUIDs.
-    let fstab = ground.path_of("fstab");
+    let fstab = ground.join("fstab");
     let line = |device: String| format!("{device} {} ext4 noauto 0 0\n", one.display());
     let lines = [
         line(format!("LABEL=disk-{}", WORDS[0])),

@@ -51,10 +51,7 @@ fn root_connects_to_no_socket_of_other_owners() {
             let ground = AttackDirectory::new();
             let fakes = FakeServerPrograms::install_in(&ground);
             let listener = bind_private_socket(&ground, owner);
-            let (place, socket) = (
-                ground.path_of("private"),
-                ground.path_of("private/.s.PGSQL.5432"),
-            );
+            let (place, socket) = (ground.join("private"), ground.join("private/.s.PGSQL.5432"));
             let data = ground.create_attacker_directory("data");
             let fake = if server == "option file" || server == "--socket" {
                 create_mariadb_data(&data);

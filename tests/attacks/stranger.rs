@@ -113,7 +113,7 @@ impl AttackerAction {
 
     /// Runs as this user until the guard is dropped. Returns after the first visible effect.
     pub fn start(&self, ground: &AttackDirectory, uid: u32) -> AttackerProcess {
-        let program = ground.path_of("stranger");
+        let program = ground.join("stranger");
         if !program.exists() {
             // Other users cannot reach the build directory. A separate `cp` makes the copy, because
             // a child of this process could hold the copy open for writing. The kernel would then

@@ -23,7 +23,7 @@ pub mod log_space {
 
     pub const COLLECTOR: Collector = Collector {
         id: "space for logs",
-        run: collect_facts,
+        collect_facts,
     };
 
     fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {

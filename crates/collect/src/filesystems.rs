@@ -100,7 +100,7 @@ pub mod bcachefs {
 
     pub const COLLECTOR: Collector = Collector {
         id: "bcachefs",
-        run: collect_facts,
+        collect_facts,
     };
 
     const SYSFS_DIRECTORY: &str = "/sys/fs/bcachefs";
@@ -207,7 +207,7 @@ pub mod xfs {
 
     pub const COLLECTOR: Collector = Collector {
         id: "xfs",
-        run: collect_facts,
+        collect_facts,
     };
 
     fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {

@@ -54,7 +54,7 @@ mod collector {
     #[derive(Clone, Copy)]
     pub struct Collector {
         pub id: &'static str,
-        pub run: fn(&dyn Host, &Request, &mut FactSet),
+        pub collect_facts: fn(&dyn Host, &Request, &mut FactSet),
     }
 
     /// Describes many subjects in parallel. `describe` gets the facts of the host, of the given
@@ -454,6 +454,6 @@ fn run_collectors_in_turn(
 ) {
     for collector in collectors {
         progress(CollectStep::Reads(collector.id), facts);
-        (collector.run)(host, request, facts);
+        (collector.collect_facts)(host, request, facts);
     }
 }

@@ -21,7 +21,7 @@ use crate::text::decode_display_safe;
 
 pub const COLLECTOR: Collector = Collector {
     id: "storage stack",
-    run: collect_facts,
+    collect_facts,
 };
 
 fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {

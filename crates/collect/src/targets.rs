@@ -28,7 +28,7 @@ use crate::text::{decode_display_safe, display_path, display_safe};
 
 pub const COLLECTOR: Collector = Collector {
     id: "targets",
-    run: collect_facts,
+    collect_facts,
 };
 
 pub fn requested_target_error(host: &dyn Host, request: &Request) -> Option<TargetNote> {

@@ -321,7 +321,7 @@ impl TrialRecord {
 
     /// Steadiness of the disk: the ratio of the 90th to the 10th percentile of commit rates on the
     /// raw extent, over all blocks. `None` without blocks, or if the 10th percentile is 0.
-    pub(crate) fn bare_extent_spread(&self) -> Option<f64> {
+    pub(crate) fn raw_extent_spread(&self) -> Option<f64> {
         let mut rates: Vec<f64> = self
             .samples_by_block(CellTarget::Floor, 0)
             .into_iter()
@@ -412,10 +412,10 @@ mod interim_analysis_tests {
 mod loop_fidelity_tests {
     use super::*;
     use crate::trial::Candidate;
-    use crate::trial::fixtures::{sample_record, with_scaled_bare_extent_rates};
+    use crate::trial::fixtures::{sample_record, with_scaled_raw_extent_rates};
 
     fn record_with_scaled_extent_rates(times: impl Fn(usize) -> f64) -> TrialRecord {
-        with_scaled_bare_extent_rates(
+        with_scaled_raw_extent_rates(
             sample_record(
                 &[
                     (Candidate::Ext4, 4_000.0, None),
@@ -428,7 +428,7 @@ mod loop_fidelity_tests {
     }
 
     #[test]
-    fn loop_fidelity_follows_bare_extent_rate() {
+    fn loop_fidelity_follows_raw_extent_rate() {
         assert_eq!(
             record_with_scaled_extent_rates(|_| 1.0).loop_fidelity(),
             LoopFidelity::Faithful
@@ -566,7 +566,7 @@ pub mod fixtures {
     }
 
     /// Multiplies the commit rate on the raw extent in block `n` by `times(n)`.
-    pub fn with_scaled_bare_extent_rates(
+    pub fn with_scaled_raw_extent_rates(
         mut record: TrialRecord,
         times: impl Fn(usize) -> f64,
     ) -> TrialRecord {

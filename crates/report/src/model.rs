@@ -107,7 +107,7 @@ pub mod what_if {
     impl FactAssumption {
         /// `stated` if the fact is unknown on the real host, else `assumed`. Neither allows advice
         /// that can lose data.
-        pub(crate) fn assumption_word(&self) -> &'static str {
+        pub(crate) fn assumed_or_stated(&self) -> &'static str {
             if self.really.is_known() {
                 "assumed"
             } else {

@@ -76,8 +76,8 @@ pub enum Question {
     /// Inode flags of a file or directory (FS_IOC_GETFLAGS), as a decimal number. Absent if the
     /// file system has no such flags.
     Flags(PathBuf),
-    /// Number, size and age of a server's log files, as in [`LogFileStats`]; no names. The path is the
-    /// directory, for binary logs the path prefix that precedes the number.
+    /// Number, size and age of a server's log files, as in [`LogFileStats`]; no names. The path is
+    /// the directory, for binary logs the path prefix that precedes the number.
     LogFiles(PathBuf, LogFileKind),
     /// sysname, nodename, release, version and machine of uname(2), one per line.
     Uname,

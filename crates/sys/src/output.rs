@@ -88,8 +88,8 @@ pub struct OutputOptions {
     /// another user could change it.
     pub executable: bool,
     /// Whether the document continues a [`series`]. The requested name is then a
-    /// [`series::dated_file_name`]; the next free number becomes its prefix, and the oldest documents
-    /// beyond the limits are removed.
+    /// [`series::dated_file_name`]; the next free number becomes its prefix, and the oldest
+    /// documents beyond the limits are removed.
     pub series: bool,
     pub missing: MissingDirectoryPolicy,
 }

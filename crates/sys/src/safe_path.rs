@@ -385,28 +385,28 @@ mod tests {
     impl Tree {
         fn new() -> Self {
             let tree = Self(tempfile::tempdir().unwrap());
-            fs::create_dir_all(tree.path_of("one/two")).unwrap();
+            fs::create_dir_all(tree.join("one/two")).unwrap();
             for name in ["", "one", "one/two"] {
                 tree.set_mode(name, 0o755);
             }
             tree
         }
 
-        fn path_of(&self, name: &str) -> PathBuf {
+        fn join(&self, name: &str) -> PathBuf {
             self.0.path().join(name)
         }
 
         fn set_mode(&self, name: &str, mode: u32) {
-            fs::set_permissions(self.path_of(name), Permissions::from_mode(mode)).unwrap();
+            fs::set_permissions(self.join(name), Permissions::from_mode(mode)).unwrap();
         }
 
         fn link(&self, to: &str, name: &str) {
-            symlink(to, self.path_of(name)).unwrap();
+            symlink(to, self.join(name)).unwrap();
         }
 
         fn resolve(&self, name: &str) -> Result<ResolvedFile, PathError> {
             TrustedUser::current_user()
-                .resolve_file(&self.path_of(name), MissingDirectoryPolicy::Refused)
+                .resolve_file(&self.join(name), MissingDirectoryPolicy::Refused)
         }
     }
 
@@ -418,10 +418,10 @@ mod tests {
     #[test]
     fn paths_resolve_like_in_the_kernel() {
         let tree = Tree::new();
-        fs::write(tree.path_of("one/two/file"), "").unwrap();
+        fs::write(tree.join("one/two/file"), "").unwrap();
         tree.link("one", "up");
         tree.link("../one/./two/../two", "one/round");
-        tree.link(tree.path_of("one/two/file").to_str().unwrap(), "straight");
+        tree.link(tree.join("one/two/file").to_str().unwrap(), "straight");
         for name in [
             "one/two/file",
             "up/two/file",
@@ -432,12 +432,12 @@ mod tests {
             let found = tree.resolve(name).unwrap();
             assert_eq!(
                 rustix::fs::fstat(&found.parent.directory).unwrap().st_ino,
-                inode(&tree.path_of("one/two")),
+                inode(&tree.join("one/two")),
                 "{name}"
             );
             assert_eq!(
                 (found.name.to_str(), found.existing.unwrap().st_ino),
-                (Some("file"), inode(&tree.path_of(name)))
+                (Some("file"), inode(&tree.join(name)))
             );
         }
         assert!(tree.resolve("one/two/new").unwrap().existing.is_none());
@@ -451,7 +451,7 @@ mod tests {
     #[test]
     fn directories_dangling_links_and_loops_are_refused() {
         let tree = Tree::new();
-        fs::write(tree.path_of("file"), "").unwrap();
+        fs::write(tree.join("file"), "").unwrap();
         tree.link("nowhere", "dangling");
         tree.link("round", "round");
         tree.link("/proc/self/fd/1", "open");
@@ -517,16 +517,14 @@ mod tests {
     fn own_group_write_access_is_trusted_except_for_root() {
         let tree = Tree::new();
         tree.set_mode("one", 0o775);
-        let gid = rustix::fs::stat(tree.path_of("one")).unwrap().st_gid;
+        let gid = rustix::fs::stat(tree.join("one")).unwrap().st_gid;
         for (uid, gid, fine) in [
             (SOMEBODY, gid, true),
             (SOMEBODY, gid + 1, false),
             (0, gid, false),
         ] {
-            let found = TrustedUser { uid, gid }.resolve_file(
-                &tree.path_of("one/two/file"),
-                MissingDirectoryPolicy::Refused,
-            );
+            let found = TrustedUser { uid, gid }
+                .resolve_file(&tree.join("one/two/file"), MissingDirectoryPolicy::Refused);
             assert_eq!(
                 !matches!(found, Err(PathError::WritableByOthers { .. })),
                 fine,
@@ -540,39 +538,35 @@ mod tests {
         let tree = Tree::new();
         let walk = |name: &str, missing| {
             TrustedUser::current_user()
-                .resolve_file(&tree.path_of(name), missing)
+                .resolve_file(&tree.join(name), missing)
                 .is_ok()
         };
         assert!(!walk("a/file", MissingDirectoryPolicy::Refused));
-        assert!(!tree.path_of("a").exists());
+        assert!(!tree.join("a").exists());
         assert!(
             walk("a/file", MissingDirectoryPolicy::Made(0o700))
                 && walk("b/c/d/file", MissingDirectoryPolicy::Made(0o700))
         );
         for made in ["a", "b", "b/c", "b/c/d"] {
             assert_eq!(
-                fs::metadata(tree.path_of(made))
-                    .unwrap()
-                    .permissions()
-                    .mode()
-                    & 0o7777,
+                fs::metadata(tree.join(made)).unwrap().permissions().mode() & 0o7777,
                 0o700,
                 "{made}"
             );
         }
-        assert!(!tree.path_of("b/c/d/file").exists());
+        assert!(!tree.join("b/c/d/file").exists());
     }
 
     #[test]
     #[ignore = "needs root: files of somebody else"]
     fn foreign_links_are_not_followed() {
         let tree = Tree::new();
-        fs::write(tree.path_of("one/two/file"), "").unwrap();
+        fs::write(tree.join("one/two/file"), "").unwrap();
         tree.link("one", "up");
         tree.link("file", "one/two/last");
         for (link, way) in [("up", "up/two/file"), ("one/two/last", "one/two/last")] {
             assert!(tree.resolve(way).is_ok());
-            lchown(tree.path_of(link), Some(SOMEBODY), None).unwrap();
+            lchown(tree.join(link), Some(SOMEBODY), None).unwrap();
             assert!(
                 matches!(tree.resolve(way), Err(PathError::UntrustedLink { .. })),
                 "{way}"
@@ -592,7 +586,7 @@ mod tests {
                 .foreign_owner
                 .is_none()
         );
-        chown(tree.path_of("one"), Some(SOMEBODY), None).unwrap();
+        chown(tree.join("one"), Some(SOMEBODY), None).unwrap();
         let stranger = tree
             .resolve("one/two/file")
             .unwrap()
@@ -602,7 +596,7 @@ mod tests {
         assert_eq!(
             stranger,
             ForeignOwner {
-                at: tree.path_of("one"),
+                at: tree.join("one"),
                 owner: "uid 4242".to_owned()
             }
         );
@@ -618,10 +612,7 @@ mod tests {
             uid: SOMEBODY,
             gid: SOMEBODY,
         }
-        .resolve_file(
-            &tree.path_of("one/two/file"),
-            MissingDirectoryPolicy::Refused,
-        );
+        .resolve_file(&tree.join("one/two/file"), MissingDirectoryPolicy::Refused);
         assert!(theirs.unwrap().parent.foreign_owner.is_none());
     }
 }

@@ -246,9 +246,9 @@ impl Role {
             | Self::DiskTrialNamespaces
             | Self::DocumentWriter
             | Self::Drill => true,
-            // An owner reader, commit sampler or scratch cleaner leaves the session, which a group leader cannot
-            // do. An init process stays in the group of the process that creates its namespaces. A
-            // file reader has nothing to clean up.
+            // An owner reader, commit sampler or scratch cleaner leaves the session, which a group
+            // leader cannot do. An init process stays in the group of the process that creates its
+            // namespaces. A file reader has nothing to clean up.
             Self::OwnerReader
             | Self::CommitSampler
             | Self::ScratchCleaner
@@ -374,8 +374,8 @@ impl Subprocess {
     }
 }
 
-/// Killed children that may not have exited. The flag is true for a child that was idle: it exits at
-/// once and can be waited for. A stuck child may never exit.
+/// Killed children that may not have exited. The flag is true for a child that was idle: it exits
+/// at once and can be waited for. A stuck child may never exit.
 static KILLED: Mutex<Vec<(Child, bool)>> = Mutex::new(Vec::new());
 
 fn killed_children() -> MutexGuard<'static, Vec<(Child, bool)>> {

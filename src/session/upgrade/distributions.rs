@@ -55,7 +55,8 @@ struct DistributionTable {
     release: Vec<DistributionRelease>,
 }
 
-/// A table that fails to parse counts as empty; the test `distribution_table_is_valid` prevents that.
+/// A table that fails to parse counts as empty; the test `distribution_table_is_valid` prevents
+/// that.
 fn distribution_table() -> &'static DistributionTable {
     static TABLE: LazyLock<DistributionTable> =
         LazyLock::new(|| parse_without_verification_stamps(TABLE_TEXT).unwrap_or_default());

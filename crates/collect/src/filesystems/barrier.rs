@@ -17,7 +17,7 @@ use crate::version::Version;
 
 pub const COLLECTOR: Collector = Collector {
     id: "barriers",
-    run: collect_facts,
+    collect_facts,
 };
 
 /// Block file systems, besides ext4 and XFS, that send flushes unless one of

@@ -19,7 +19,7 @@ use crate::text::{display_path, display_safe};
 
 pub const COLLECTOR: Collector = Collector {
     id: "btrfs",
-    run: collect_facts,
+    collect_facts,
 };
 
 const SYSFS_DIRECTORY: &str = "/sys/fs/btrfs";

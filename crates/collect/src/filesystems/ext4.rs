@@ -21,7 +21,7 @@ use crate::{attribute, parallel};
 
 pub const COLLECTOR: Collector = Collector {
     id: "ext4",
-    run: collect_facts,
+    collect_facts,
 };
 
 #[derive(Clone)]

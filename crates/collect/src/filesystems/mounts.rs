@@ -22,7 +22,7 @@ use crate::{mountinfo, parallel, visibility};
 
 pub const COLLECTOR: Collector = Collector {
     id: "mounts",
-    run: collect_facts,
+    collect_facts,
 };
 
 const MOUNTINFO: &str = "/proc/self/mountinfo";

@@ -13,7 +13,7 @@ use crate::host::Host;
 
 pub const COLLECTOR: Collector = Collector {
     id: "stripes",
-    run: collect_facts,
+    collect_facts,
 };
 
 /// Bytes per unit of XFS's `sunit` and `swidth`, whatever the disk's block size.

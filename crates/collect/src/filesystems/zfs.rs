@@ -22,7 +22,7 @@ use crate::{attribute, parallel};
 
 pub const COLLECTOR: Collector = Collector {
     id: "ZFS",
-    run: collect_facts,
+    collect_facts,
 };
 
 const PROPERTIES: [&str; 7] = [

@@ -26,7 +26,7 @@ use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
     id: "unused devices",
-    run: collect_facts,
+    collect_facts,
 };
 
 fn is_scannable_kind(kind: DeviceKind) -> bool {

@@ -135,7 +135,7 @@ use walwise_model::text::JoinText;
 
 pub const COLLECTOR: Collector = Collector {
     id: "RAID controllers",
-    run: collect_facts,
+    collect_facts,
 };
 
 struct FamilyTools {

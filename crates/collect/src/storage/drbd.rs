@@ -15,7 +15,7 @@ use crate::host::{Host, Tool};
 
 pub const COLLECTOR: Collector = Collector {
     id: "DRBD",
-    run: collect_facts,
+    collect_facts,
 };
 
 const PROC: &str = "/proc/drbd";

@@ -2,7 +2,7 @@
 //! rotation, zones.
 //!
 //! Only disks below a mount or an unused device are queried, several at a time, up to a limit. Each
-//! kind of disk has its tool ([`nvme`], [`smart`], [`write_cache_flag`]). A disk in standby is not
+//! kind of disk has its tool ([`nvme`], [`query_ata_or_scsi_drive`]). A disk in standby is not
 //! woken, so its answers stay unknown.
 
 mod capacitor;
@@ -31,7 +31,7 @@ use crate::text::{display_safe, json};
 
 pub const COLLECTOR: Collector = Collector {
     id: "disks",
-    run: collect_facts,
+    collect_facts,
 };
 
 const MAX_DISKS: usize = 64;

@@ -21,7 +21,7 @@ use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
     id: "device-mapper targets",
-    run: collect_facts,
+    collect_facts,
 };
 
 #[derive(Clone)]

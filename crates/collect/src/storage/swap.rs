@@ -18,7 +18,7 @@ use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
     id: "swap",
-    run: collect_facts,
+    collect_facts,
 };
 
 const SWAPS: &str = "/proc/swaps";

@@ -21,7 +21,7 @@ use crate::version::Version;
 
 pub const COLLECTOR: Collector = Collector {
     id: "trimming",
-    run: collect_facts,
+    collect_facts,
 };
 
 const FSTAB: &str = "/etc/fstab";

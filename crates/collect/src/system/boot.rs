@@ -24,7 +24,7 @@ use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
     id: "boot mounts",
-    run: collect_facts,
+    collect_facts,
 };
 
 fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {

@@ -23,7 +23,7 @@ use crate::version::Version;
 
 pub const COLLECTOR: Collector = Collector {
     id: "kernel",
-    run: collect_facts,
+    collect_facts,
 };
 
 const BUILD: &str = "/proc/version";

@@ -31,7 +31,7 @@ use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
     id: "operating system",
-    run: collect_facts,
+    collect_facts,
 };
 
 fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
@@ -343,9 +343,9 @@ fn detect_container(
     }
 }
 
-/// Whether the root directory belongs to a container engine. `None` if its mount is unknown, and for
-/// other roots that are not the top of a file system, except subvolumes of btrfs and deployments
-/// of OSTree.
+/// Whether the root directory belongs to a container engine. `None` if its mount is unknown, and
+/// for other roots that are not the top of a file system, except subvolumes of btrfs and
+/// deployments of OSTree.
 fn is_root_in_engine_storage(facts: &FactSet) -> Option<bool> {
     let root = mount_of_path(facts, b"/")?;
     let directory = facts.value(&root, &mount::ROOT)?;
@@ -394,7 +394,7 @@ mod execution_environment_tests {
             format!("1 0 0:9 / / rw - {root} x rw\n"),
         );
         let mut facts = FactSet::default();
-        (mounts::COLLECTOR.run)(&host, &Request::default(), &mut facts);
+        (mounts::COLLECTOR.collect_facts)(&host, &Request::default(), &mut facts);
         record_execution_environment(&host, &mut facts);
         let text = |key| facts.host_value(key).unwrap_or_else(|| "?".to_owned());
         let privileged = facts.host_value(&machine::PRIVILEGED).unwrap();
@@ -503,7 +503,7 @@ mod execution_environment_tests {
                 format!("1 0 0:9 {mount} rw - {fstype} x rw\n"),
             );
             let mut facts = FactSet::default();
-            (mounts::COLLECTOR.run)(&host, &Request::default(), &mut facts);
+            (mounts::COLLECTOR.collect_facts)(&host, &Request::default(), &mut facts);
             record_execution_environment(&host, &mut facts);
             assert_eq!(facts.host_value(&machine::SEEN_BY), expected, "{mount}");
         }

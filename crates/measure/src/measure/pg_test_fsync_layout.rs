@@ -31,8 +31,8 @@ fn heading_lines(group: BenchmarkSection) -> &'static [&'static str] {
     }
 }
 
-/// Formats the figures like the output of `pg_test_fsync`. `rows` are in the order of [`PG_TEST_FSYNC_CASES`];
-/// `seconds` is the time per test.
+/// Formats the figures like the output of `pg_test_fsync`. `rows` are in the order of
+/// [`PG_TEST_FSYNC_CASES`]; `seconds` is the time per test.
 pub fn pg_test_fsync_text(rows: &[WorkloadRow], seconds: f64) -> String {
     let unit = if (seconds - 1.0).abs() < 1e-9 {
         "second"

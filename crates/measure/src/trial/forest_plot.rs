@@ -115,7 +115,7 @@ impl TrialRecord {
 
     /// The rates of commits directly to the extent, without a file system, in commits per second,
     /// block by block. `None` for a block without a sample.
-    pub fn bare_extent_rates(&self) -> Vec<Option<f64>> {
+    pub fn raw_extent_rates(&self) -> Vec<Option<f64>> {
         let of = self.samples_by_block(CellTarget::Floor, 0);
         of.into_iter()
             .map(|sample| {
@@ -151,6 +151,6 @@ mod tests {
                 .interval()
                 .is_some_and(|found| found.low > 0.15)
         );
-        assert_eq!(record.bare_extent_rates().len(), 15);
+        assert_eq!(record.raw_extent_rates().len(), 15);
     }
 }

@@ -406,7 +406,7 @@ pub fn trial_summary_text(record: &TrialRecord) -> String {
 }
 
 fn inconclusive_reason(record: &TrialRecord) -> String {
-    match record.bare_extent_spread() {
+    match record.raw_extent_spread() {
         Some(times) if times > 1.5 => {
             format!(
                 "The speed of the raw extent varied {times:.1}-fold: other I/O, burst credits, \
@@ -440,7 +440,7 @@ fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
             percent_interval(twin)
         ));
     }
-    if let Some(times) = record.bare_extent_spread() {
+    if let Some(times) = record.raw_extent_spread() {
         notes.push(format!(
             "The speed of the raw extent varied {times:.1}-fold between its slowest and its \
              fastest tenth of blocks."

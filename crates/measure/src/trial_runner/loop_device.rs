@@ -103,8 +103,8 @@ impl LoopDevice {
         })
     }
 
-    /// Checks that the trial's file backs the device before the trial writes to the device: mount(8)
-    /// takes a path, which can resolve to another file. The error is a complete sentence.
+    /// Checks that the trial's file backs the device before the trial writes to the device:
+    /// mount(8) takes a path, which can resolve to another file. The error is a complete sentence.
     fn verify_backing_file_by_write(&self, file: &OwnedFd, bytes: u64) -> Result<(), String> {
         let secret: Vec<u8> = (0..RECOGNITION_BYTES / 8)
             .flat_map(|_| random_u64().to_le_bytes())

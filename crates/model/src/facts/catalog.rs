@@ -59,8 +59,8 @@ pub mod boot {
         /// Whether the file system is mounted automatically (no `noauto`).
         AUTO: bool = Boot "boot.auto";
         /// Whether the named block device is `there` or `missing`, from /dev and the udev links in
-        /// /dev/disk; `other` if the name resolves to something else, such as /dev/null; `none` if the
-        /// line names no block device.
+        /// /dev/disk; `other` if the name resolves to something else, such as /dev/null; `none` if
+        /// the line names no block device.
         DEVICE: BootDeviceState = Boot "boot.device";
         /// Type of the file system that is mounted from the line's device now, if it differs from
         /// the written type.
@@ -95,8 +95,8 @@ pub mod boot {
         SWAPS: Vec<String> = Host "boot.swaps";
         /// Swap entries of the next boot whose device or file does not exist.
         SWAPS_MISSING: Vec<String> = Host "boot.swaps_missing";
-        /// Swap entries of the next boot that exist but cannot be used as swap: a directory, a character
-        /// device, or a device whose file system is mounted.
+        /// Swap entries of the next boot that exist but cannot be used as swap: a directory, a
+        /// character device, or a device whose file system is mounted.
         SWAPS_UNFIT: Vec<String> = Host "boot.swaps_unfit";
         /// Swap entries of the next boot that could not be checked: not active as swap now, or with
         /// unknown options.
@@ -371,7 +371,8 @@ pub mod probe {
         /// 99th percentile of the latency of a paced commit with the method in force. Needs at least
         /// 1,000 commits, and enough of them for an interval.
         P99: f64 = Target "probe.p99" Micros, measured;
-        /// Fastest valid method, if it beats the default by more than the noise; otherwise the default.
+        /// Fastest valid method, if it beats the default by more than the noise; otherwise the
+        /// default.
         BEST_METHOD: WalSyncMethod = Target "probe.best_method", measured;
         /// Whether the best method differs from the one in force (the default without a server), by
         /// a settled comparison that nothing contradicts.
@@ -446,7 +447,8 @@ pub mod trial {
         /// File systems that are the fastest, or within 5 % of the fastest, under every deciding
         /// load, at 95 % confidence; empty if a trial was not settled.
         BEST: Vec<TrialFilesystem> = Target "trial.best", measured;
-        /// File systems that are slower than another file system under at least one load that counts.
+        /// File systems that are slower than another file system under at least one load that
+        /// counts.
         SLOWER: Vec<TrialFilesystem> = Target "trial.slower", measured;
         /// The faster of fdatasync and open_datasync in the trial: fdatasync unless open_datasync
         /// gains at least 5 %. The comparison is on the target's file system or, for a free disk,

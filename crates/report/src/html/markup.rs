@@ -1,5 +1,6 @@
 //! Builds HTML in which text from the host cannot become markup. Elements and attribute names are
-//! constants; all other text passes through [`Markup::text`] or [`Tag::attr`].
+//! constants; all other text passes through [`Markup::from_text`], [`Tag::add_text`] or
+//! [`Tag::attr`].
 
 use crate::view::flush_path::NO_BREAK_SPACE;
 use crate::view::{RichText, TextSpan};

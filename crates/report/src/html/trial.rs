@@ -30,7 +30,7 @@ pub fn render(record: &TrialRecord) -> String {
         .partition(|(_, part)| part.is_deciding);
     let of =
         |(at, part): &(usize, &LoadTable)| load_section(record, part, results.get(*at), *at + 1);
-    let floor = forest::bare_extent_chart(record, told.loads.len() + 1).map(|strip| {
+    let floor = forest::raw_extent_chart(record, told.loads.len() + 1).map(|strip| {
         tag("section")
             .attr("id", "floor")
             .add(tag("h2").add_text("The raw extent"))

@@ -40,11 +40,11 @@ pub fn assumption_bullet(one: &FactAssumption) -> Bullet {
     };
     let says = format!(
         "{says} ({}{never}; actual: {really})",
-        one.assumption_word()
+        one.assumed_or_stated()
     );
     Bullet {
         item: about,
-        ..labelled_bullet(one.assumption_word(), says)
+        ..labelled_bullet(one.assumed_or_stated(), says)
     }
 }
 
@@ -55,7 +55,7 @@ pub fn assumption_short_forms(one: &FactAssumption) -> [String; 2] {
             "{}{of} = {} ({})",
             one.fact,
             display_value(one, &one.value),
-            one.assumption_word()
+            one.assumed_or_stated()
         )
     })
 }

@@ -1,8 +1,8 @@
 //! The running host, as opposed to a capture.
 //!
-//! [`answer`] answers every question: in this process, or in the expendable child if the answer may
-//! never arrive. Reads are bounded, and nothing is opened for writing. A `LiveHost` reads the mount
-//! table only once, so each scan creates a new `LiveHost`.
+//! Every question is answered by [`answer_in_this_process`]: here, or in the expendable child if the
+//! answer may never arrive. Reads are bounded, and nothing is opened for writing. A `LiveHost` reads
+//! the mount table only once, so each scan creates a new `LiveHost`.
 
 pub mod commit_sampler;
 mod device_scan;

@@ -15,7 +15,7 @@ pub struct RecordedHost {
 }
 
 impl RecordedHost {
-    /// [`Host::fact_notes`] describes the entries that could not be read.
+    /// [`Host::run_notes`] describes the entries that could not be read.
     pub fn parse(bytes: &[u8]) -> Result<Self, CaptureParseError> {
         Self::new(bytes.to_owned())
     }

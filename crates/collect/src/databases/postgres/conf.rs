@@ -16,7 +16,8 @@ const MAX_INCLUDE_DEPTH: usize = 10;
 const MAX_FILES: usize = 256;
 
 impl ServerConfig {
-    /// An absent file is recorded as a gap; optional files need [`ServerConfig::add_optional_file`].
+    /// An absent file is recorded as a gap; optional files need
+    /// [`ServerConfig::add_optional_file`].
     pub fn add_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
         ConfigReader {
             host,

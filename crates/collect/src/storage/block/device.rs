@@ -16,7 +16,7 @@ use crate::host::Host;
 
 pub const COLLECTOR: Collector = Collector {
     id: "block devices",
-    run: collect_facts,
+    collect_facts,
 };
 
 fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
@@ -400,7 +400,7 @@ mod tests {
     fn collect(host: &FakeHost, collectors: &[Collector]) -> FactSet {
         let mut facts = FactSet::default();
         for collector in collectors {
-            (collector.run)(host, &Request::default(), &mut facts);
+            (collector.collect_facts)(host, &Request::default(), &mut facts);
         }
         facts
     }
@@ -720,7 +720,7 @@ mod tests {
                 Source::Assumed,
             );
             for collector in [mounts::COLLECTOR, COLLECTOR, storage_stack::COLLECTOR] {
-                (collector.run)(&host, &Request::default(), &mut facts);
+                (collector.collect_facts)(&host, &Request::default(), &mut facts);
             }
             assert_eq!(
                 subject_names(facts.directly_below(&Subject::mount("/merged"))),

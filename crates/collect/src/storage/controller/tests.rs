@@ -393,7 +393,7 @@ fn masked_capture_keeps_facts_and_hides_serials() {
         let host = machine.host();
         let recording = RecordingHost::new(&host);
         let mut facts = machine.input_facts(true);
-        (COLLECTOR.run)(&recording, &Request::default(), &mut facts);
+        (COLLECTOR.collect_facts)(&recording, &Request::default(), &mut facts);
         told += identities
             .iter()
             .filter(|id| recording.render_capture("", false).contains(*id))
@@ -403,7 +403,7 @@ fn masked_capture_keeps_facts_and_hides_serials() {
             assert!(!masked.contains(identity), "{identity} in {masked}");
         }
         let mut replayed = machine.input_facts(true);
-        (COLLECTOR.run)(
+        (COLLECTOR.collect_facts)(
             &RecordedHost::parse(masked.as_bytes()).unwrap(),
             &Request::default(),
             &mut replayed,

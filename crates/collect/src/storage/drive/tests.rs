@@ -88,7 +88,7 @@ fn collect(host: &FakeHost, transport: &str) -> FactSet {
     };
     let disk = insert_disk(&mut facts, name, transport);
     insert_disk_mount(&mut facts, "/", &disk);
-    (COLLECTOR.run)(host, &Request::default(), &mut facts);
+    (COLLECTOR.collect_facts)(host, &Request::default(), &mut facts);
     facts
 }
 
@@ -372,7 +372,7 @@ fn partition_inherits_smr_from_disk() {
     insert_disk_mount(&mut facts, "/", &part);
     let answer = json!({ "model_family": "Toshiba P300 (SMR)" }).to_string();
     let host = FakeHost::default().answer(run_question(Tool::Smartctl, SMART, "/dev/sda"), answer);
-    (COLLECTOR.run)(&host, &Request::default(), &mut facts);
+    (COLLECTOR.collect_facts)(&host, &Request::default(), &mut facts);
     assert_eq!(
         facts.value(&part, &device::SHINGLED),
         Some(device::ShingledRecording::DriveManaged)
@@ -484,7 +484,7 @@ fn pass_through_disks_are_queried() {
         );
         insert_disk_mount(&mut facts, "/", &disk);
         let host = FakeHost::default();
-        (COLLECTOR.run)(&host, &Request::default(), &mut facts);
+        (COLLECTOR.collect_facts)(&host, &Request::default(), &mut facts);
         assert_eq!(!host.asked_questions().is_empty(), asked, "{volume}");
     }
 }
@@ -499,7 +499,7 @@ fn queries_need_root_and_programs() {
         let disk = insert_disk(&mut facts, "sda", "sata");
         insert_disk_mount(&mut facts, "/", &disk);
         let host = FakeHost::default();
-        (COLLECTOR.run)(
+        (COLLECTOR.collect_facts)(
             &host,
             &Request {
                 without_programs,
@@ -553,7 +553,7 @@ fn queried_facts_are_denied_without_root() {
         let mut facts = facts_with_privilege(false);
         let disk = insert_disk(&mut facts, "sda", transport);
         insert_disk_mount(&mut facts, "/", &disk);
-        (COLLECTOR.run)(&FakeHost::default(), &Request::default(), &mut facts);
+        (COLLECTOR.collect_facts)(&FakeHost::default(), &Request::default(), &mut facts);
         for name in told {
             let reading = facts.reading_by_name(&disk, name);
             let wants_root = matches!(
@@ -590,7 +590,7 @@ fn panic_in_parser_affects_only_one_disk() {
     }
     let answer = json!({ "write_cache": { "enabled": true } }).to_string();
     let host = FakeHost::default().answer(run_question(Tool::Smartctl, SMART, "/dev/sdb"), answer);
-    (COLLECTOR.run)(
+    (COLLECTOR.collect_facts)(
         &PanickingHost(host, "/dev/sda"),
         &Request::default(),
         &mut facts,
@@ -627,7 +627,7 @@ fn known_smr_state_survives_refused_query() {
         Source::Assumed,
     );
     insert_disk_mount(&mut facts, "/", &disk);
-    (COLLECTOR.run)(&FakeHost::default(), &Request::default(), &mut facts);
+    (COLLECTOR.collect_facts)(&FakeHost::default(), &Request::default(), &mut facts);
     assert_eq!(
         facts.value(&disk, &device::SHINGLED),
         Some(device::ShingledRecording::Suspected)
@@ -650,7 +650,7 @@ fn number_of_queried_disks_is_limited() {
         target: Some("/m498/data".into()),
         ..Request::default()
     };
-    (COLLECTOR.run)(&host, &request, &mut facts);
+    (COLLECTOR.collect_facts)(&host, &request, &mut facts);
     let asked = |name: &str| {
         let node = format!("/dev/{name}");
         host.asked_questions().iter().any(
@@ -675,7 +675,7 @@ fn timed_out_tool_is_not_run_again() {
             HostErrorKind::TimedOut,
         );
     }
-    (COLLECTOR.run)(&host, &Request::default(), &mut facts);
+    (COLLECTOR.collect_facts)(&host, &Request::default(), &mut facts);
     let late = host
         .asked_questions()
         .iter()

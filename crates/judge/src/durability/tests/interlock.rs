@@ -1,8 +1,8 @@
 //! The interlock opens in exactly the combinations that its specification allows.
 //!
 //! Three groups of facts, each enumerated completely, cover about 10¹² combinations. A later group
-//! depends on an earlier group only through the values in `AssessmentClass`; random complete hosts check
-//! this.
+//! depends on an earlier group only through the values in `AssessmentClass`; random complete hosts
+//! check this.
 
 mod exhaustive_tests {
     use std::collections::{BTreeMap, BTreeSet};

@@ -57,8 +57,8 @@ pub(super) fn parse_change_rule(
     head.into_rule(texts, row, (terms.author, file, line))
 }
 
-/// Builds the examples: the host of `hit`, a variant for each item of `miss`, and a variant for each
-/// tested fact in which that fact is unknown.
+/// Builds the examples: the host of `hit`, a variant for each item of `miss`, and a variant for
+/// each tested fact in which that fact is unknown.
 fn change_examples(
     fields: &CheckedTable<'_>,
     head: &RuleHeader,

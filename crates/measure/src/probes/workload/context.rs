@@ -32,7 +32,7 @@ pub trait LoadGenerator {
     }
 
     /// Runs the generator's operations for its share of a round. Returns one entry per row of
-    /// [`Self::rows`].
+    /// [`Self::empty_rows`].
     fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason>;
 }
 

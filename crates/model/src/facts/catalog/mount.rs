@@ -20,8 +20,8 @@ facts! {
     /// Options of the superblock, shared by every mount of the file system, from mountinfo's last
     /// field.
     SUPER_OPTIONS: Vec<String> = Mount "mount.super_options", affects_latency;
-    /// Whether this mount is visible at its mount point; false if another mount covers this mount, from
-    /// the tree in mountinfo.
+    /// Whether this mount is visible at its mount point; false if another mount covers this mount,
+    /// from the tree in mountinfo.
     IN_SIGHT: bool = Mount "mount.in_sight", concluded;
     /// Class of file system: on `block` devices here, on the `network`, in `memory`, `fuse`, an
     /// `overlay`, `zfs`, or `other`.

@@ -103,9 +103,9 @@ fn interval_bar(axis: &RatioAxis, row: &ForestPlotRow, y: f64) -> Vec<Tag> {
 
 /// Draws the rate of commits directly to the trial's extent, without a file system, by block.
 /// `None` with fewer than two blocks, or if all rates are 0.
-pub fn bare_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
+pub fn raw_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
     let rates: Vec<f64> = record
-        .bare_extent_rates()
+        .raw_extent_rates()
         .into_iter()
         .flatten()
         .take(MAX_BLOCKS)

@@ -80,8 +80,8 @@ pub struct CommitCounters {
     pub commits: Option<u64>,
     /// Rolled back transactions, including those that wrote nothing.
     pub rollbacks: u64,
-    /// Hits in the cache of pg_subtrans (`pg_stat_slru.blks_hit`), one for each entry added or looked
-    /// up; 0 for InnoDB, whose savepoints take no transaction id.
+    /// Hits in the cache of pg_subtrans (`pg_stat_slru.blks_hit`), one for each entry added or
+    /// looked up; 0 for InnoDB, whose savepoints take no transaction id.
     pub subtransactions: u64,
     pub wal_writes: u64,
     /// Flushes of the WAL since the last reset; `None` for InnoDB.

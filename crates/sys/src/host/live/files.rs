@@ -332,7 +332,7 @@ pub fn directory_emptiness(path: &Path) -> HostResult {
 /// The largest number of names that are read in a directory of log files.
 const MAX_NAMES: usize = 1_000_000;
 
-/// Answers [`Question::LogFileStats`](crate::host::Question::LogFiles). Only regular files count; links
+/// Answers [`Question::LogFiles`](crate::host::Question::LogFiles). Only regular files count; links
 /// are not followed.
 pub fn log_file_stats(path: &Path, kind: LogFileKind) -> HostResult {
     let no_prefix = || HostError::failed("is not a prefix of file names");

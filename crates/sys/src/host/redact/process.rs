@@ -167,19 +167,22 @@ pub(crate) fn redact_environment(text: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn redact_words(words: &str) -> String {
+    fn redact_spaced_command_line(words: &str) -> String {
         String::from_utf8(redact_command_line(words.replace(' ', "\0").as_bytes())).unwrap()
     }
 
     #[test]
     fn unknown_program_keeps_options_of_all_servers() {
         assert_eq!(
-            redact_words("/opt/shop -D /pg --datadir=/my --password=x"),
+            redact_spaced_command_line("/opt/shop -D /pg --datadir=/my --password=x"),
             "-D /pg\n--datadir=/my\n"
         );
-        assert_eq!(redact_words("postgres -D /pg --datadir=/my"), "-D /pg\n");
         assert_eq!(
-            redact_words("/usr/sbin/mariadbd -D /pg --datadir=/my"),
+            redact_spaced_command_line("postgres -D /pg --datadir=/my"),
+            "-D /pg\n"
+        );
+        assert_eq!(
+            redact_spaced_command_line("/usr/sbin/mariadbd -D /pg --datadir=/my"),
             "--datadir=/my\n"
         );
     }
@@ -190,11 +193,11 @@ mod tests {
             --wal-sync-method=fsync -cfsync=off -c primary_conninfo=x -h host -o -c";
         let expected = "-D /data\n-c fsync=off\n-p 5433\n-k /run\n-c config_file=/etc/x.conf\n\
             -c wal_sync_method=fsync\n-c fsync=off\n";
-        assert_eq!(redact_words(given), expected);
+        assert_eq!(redact_spaced_command_line(given), expected);
         let given = "mysqld --datadir /var/lib/mysql --innodb-flush-method=O_DIRECT --password=x --skip-log-bin --user=me \
             --innodb-flush-log=x --defaults-file=/etc/x.cnf --no-defaults";
         assert_eq!(
-            redact_words(given),
+            redact_spaced_command_line(given),
             "--datadir=/var/lib/mysql\n--innodb_flush_method=O_DIRECT\n--skip_log_bin=1\n\
              --innodb_flush_log\n--defaults_file=/etc/x.cnf\n--no_defaults=1\n"
         );

@@ -28,7 +28,7 @@ impl TestDirectory {
         place
     }
 
-    fn path_of(&self, name: &str) -> PathBuf {
+    fn join(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
@@ -44,7 +44,7 @@ impl TestDirectory {
     fn write(&self, name: &str, options: WriteOptions, document: &str) -> Result<(), WriteError> {
         write(
             TrustedUser::current_user(),
-            &self.path_of(name),
+            &self.join(name),
             options,
             document,
         )
@@ -69,7 +69,7 @@ fn write_next_in_series(
     date: &str,
     document: &str,
 ) -> Result<String, WriteError> {
-    let path = place.path_of(&series::dated_file_name(date));
+    let path = place.join(&series::dated_file_name(date));
     let location = OutputLocation::open_and_check(TrustedUser::current_user(), &path, SERIES)?;
     let named = location.write_draft(document.as_bytes())?.publish()?;
     assert_eq!(named.warning, None);
@@ -87,13 +87,13 @@ fn foreign_file_or_directory_is_not_continued() {
     };
     place.write("record", continued, "first").unwrap();
     place.write("record", continued, "second").unwrap();
-    chown(place.path_of("record"), Some(4242), None).unwrap();
+    chown(place.join("record"), Some(4242), None).unwrap();
     let refused = place.write("record", continued, "third").unwrap_err();
     assert!(
         matches!(&refused, WriteError::For(why) if why.contains("belongs to uid 4242")),
         "{refused:?}"
     );
-    assert_eq!(fs::read(place.path_of("record")).unwrap(), b"second");
+    assert_eq!(fs::read(place.join("record")).unwrap(), b"second");
     // Nor is a document continued in a directory of that user, who can replace the file at any
     // time.
     chown(place.0.path(), Some(4242), None).unwrap();
@@ -112,20 +112,20 @@ fn permission_bits(path: &Path) -> u32 {
 fn replaced_file_keeps_no_mode_inode_or_links() {
     for old in [0o666, 0o6777, 0o4755, 0o400] {
         let place = TestDirectory::new();
-        fs::write(place.path_of("report"), "theirs").unwrap();
-        fs::set_permissions(place.path_of("report"), Permissions::from_mode(old)).unwrap();
-        fs::hard_link(place.path_of("report"), place.path_of("other name")).unwrap();
-        let open = fs::File::open(place.path_of("report")).unwrap();
+        fs::write(place.join("report"), "theirs").unwrap();
+        fs::set_permissions(place.join("report"), Permissions::from_mode(old)).unwrap();
+        fs::hard_link(place.join("report"), place.join("other name")).unwrap();
+        let open = fs::File::open(place.join("report")).unwrap();
         place.write("report", USUAL, "ours").unwrap();
-        assert_eq!(fs::read(place.path_of("report")).unwrap(), b"ours");
-        assert_eq!(permission_bits(&place.path_of("report")), 0o600, "{old:o}");
-        let new = fs::metadata(place.path_of("report")).unwrap();
+        assert_eq!(fs::read(place.join("report")).unwrap(), b"ours");
+        assert_eq!(permission_bits(&place.join("report")), 0o600, "{old:o}");
+        let new = fs::metadata(place.join("report")).unwrap();
         assert_ne!(new.ino(), open.metadata().unwrap().ino());
         assert_eq!(
             (new.nlink(), new.uid()),
             (1, nix::unistd::geteuid().as_raw())
         );
-        assert_eq!(fs::read(place.path_of("other name")).unwrap(), b"theirs");
+        assert_eq!(fs::read(place.join("other name")).unwrap(), b"theirs");
         assert_eq!(place.file_names(), ["other name", "report"]);
     }
 }
@@ -134,7 +134,7 @@ fn replaced_file_keeps_no_mode_inode_or_links() {
 fn mode_is_the_requested_one_or_follows_umask() {
     let place = TestDirectory::new();
     // This file has the mode that results from the umask of the test process.
-    fs::write(place.path_of("usual"), "").unwrap();
+    fs::write(place.join("usual"), "").unwrap();
     place
         .write(
             "by umask",
@@ -146,8 +146,8 @@ fn mode_is_the_requested_one_or_follows_umask() {
         )
         .unwrap();
     assert_eq!(
-        permission_bits(&place.path_of("by umask")),
-        permission_bits(&place.path_of("usual"))
+        permission_bits(&place.join("by umask")),
+        permission_bits(&place.join("usual"))
     );
     for wanted in [0o600, 0o640, 0o644, 0o755] {
         place
@@ -160,25 +160,25 @@ fn mode_is_the_requested_one_or_follows_umask() {
                 "",
             )
             .unwrap();
-        assert_eq!(permission_bits(&place.path_of("report")), wanted);
+        assert_eq!(permission_bits(&place.join("report")), wanted);
     }
 }
 
 #[test]
 fn only_a_regular_file_is_ever_replaced() {
     let place = TestDirectory::new();
-    fs::create_dir(place.path_of("directory")).unwrap();
-    nix::unistd::mkfifo(&place.path_of("fifo"), nix::sys::stat::Mode::S_IRUSR).unwrap();
-    let _socket = std::os::unix::net::UnixListener::bind(place.path_of("socket")).unwrap();
-    symlink("/dev/null", place.path_of("link")).unwrap();
-    symlink("fifo", place.path_of("other")).unwrap();
+    fs::create_dir(place.join("directory")).unwrap();
+    nix::unistd::mkfifo(&place.join("fifo"), nix::sys::stat::Mode::S_IRUSR).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(place.join("socket")).unwrap();
+    symlink("/dev/null", place.join("link")).unwrap();
+    symlink("fifo", place.join("other")).unwrap();
     let before = place.file_names();
     for name in ["directory", "fifo", "socket", "link", "other"] {
         assert!(place.write(name, USUAL, "ours").is_err(), "{name}");
     }
     assert_eq!(place.file_names(), before);
     assert!(
-        fs::symlink_metadata(place.path_of("fifo"))
+        fs::symlink_metadata(place.join("fifo"))
             .unwrap()
             .file_type()
             .is_fifo()
@@ -188,13 +188,13 @@ fn only_a_regular_file_is_ever_replaced() {
 #[test]
 fn own_symlink_is_followed_and_stays() {
     let place = TestDirectory::new();
-    fs::create_dir(place.path_of("elsewhere")).unwrap();
-    fs::write(place.path_of("elsewhere/file"), "old").unwrap();
-    symlink("elsewhere/file", place.path_of("link")).unwrap();
+    fs::create_dir(place.join("elsewhere")).unwrap();
+    fs::write(place.join("elsewhere/file"), "old").unwrap();
+    symlink("elsewhere/file", place.join("link")).unwrap();
     place.write("link", USUAL, "new").unwrap();
-    assert_eq!(fs::read(place.path_of("elsewhere/file")).unwrap(), b"new");
+    assert_eq!(fs::read(place.join("elsewhere/file")).unwrap(), b"new");
     assert!(
-        fs::symlink_metadata(place.path_of("link"))
+        fs::symlink_metadata(place.join("link"))
             .unwrap()
             .is_symlink()
     );
@@ -208,13 +208,13 @@ fn kept_policy_never_replaces_an_existing_file() {
         ..USUAL
     };
     let location =
-        OutputLocation::open_and_check(TrustedUser::current_user(), &place.path_of("report"), new)
+        OutputLocation::open_and_check(TrustedUser::current_user(), &place.join("report"), new)
             .unwrap();
     let draft = location.write_draft(b"ours").unwrap();
-    fs::write(place.path_of("report"), "theirs").unwrap();
+    fs::write(place.join("report"), "theirs").unwrap();
     assert_eq!(draft.publish(), Err(WriteError::Exists));
     assert_eq!(place.write("report", new, "ours"), Err(WriteError::Exists));
-    assert_eq!(fs::read(place.path_of("report")).unwrap(), b"theirs");
+    assert_eq!(fs::read(place.join("report")).unwrap(), b"theirs");
     assert_eq!(place.file_names(), ["report"]);
     place.write("other", new, "ours").unwrap();
 }
@@ -232,7 +232,7 @@ fn concurrent_foreign_continuation_is_refused() {
         }
         let location = OutputLocation::open_and_check(
             TrustedUser::current_user(),
-            &place.path_of("record"),
+            &place.join("record"),
             continued,
         )
         .unwrap();
@@ -246,7 +246,7 @@ fn concurrent_foreign_continuation_is_refused() {
             matches!(&refused, WriteError::For(why) if why.contains("try again")),
             "{refused:?}"
         );
-        assert_eq!(fs::read(place.path_of("record")).unwrap(), b"theirs");
+        assert_eq!(fs::read(place.join("record")).unwrap(), b"theirs");
         assert_eq!(place.file_names(), ["record"]);
     }
 }
@@ -255,28 +255,28 @@ fn concurrent_foreign_continuation_is_refused() {
 #[test]
 fn swapped_directory_or_link_cannot_redirect_the_write() {
     let place = TestDirectory::new();
-    fs::create_dir(place.path_of("reports")).unwrap();
+    fs::create_dir(place.join("reports")).unwrap();
     let location = OutputLocation::open_and_check(
         TrustedUser::current_user(),
-        &place.path_of("reports/x"),
+        &place.join("reports/x"),
         USUAL,
     )
     .unwrap();
-    fs::rename(place.path_of("reports"), place.path_of("before")).unwrap();
-    fs::create_dir(place.path_of("precious")).unwrap();
-    fs::write(place.path_of("precious/x"), "precious").unwrap();
-    symlink("precious", place.path_of("reports")).unwrap();
+    fs::rename(place.join("reports"), place.join("before")).unwrap();
+    fs::create_dir(place.join("precious")).unwrap();
+    fs::write(place.join("precious/x"), "precious").unwrap();
+    symlink("precious", place.join("reports")).unwrap();
     location.write_draft(b"ours").unwrap().publish().unwrap();
-    assert_eq!(fs::read(place.path_of("precious/x")).unwrap(), b"precious");
-    assert_eq!(fs::read(place.path_of("before/x")).unwrap(), b"ours");
+    assert_eq!(fs::read(place.join("precious/x")).unwrap(), b"precious");
+    assert_eq!(fs::read(place.join("before/x")).unwrap(), b"ours");
 
     let location =
-        OutputLocation::open_and_check(TrustedUser::current_user(), &place.path_of("y"), USUAL)
+        OutputLocation::open_and_check(TrustedUser::current_user(), &place.join("y"), USUAL)
             .unwrap();
     let draft = location.write_draft(b"ours").unwrap();
-    symlink("precious/x", place.path_of("y")).unwrap();
+    symlink("precious/x", place.join("y")).unwrap();
     assert!(draft.publish().is_err());
-    assert_eq!(fs::read(place.path_of("precious/x")).unwrap(), b"precious");
+    assert_eq!(fs::read(place.join("precious/x")).unwrap(), b"precious");
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn unwritable_location_is_refused_before_writing() {
     assert!(
         OutputLocation::open_and_check(
             TrustedUser::current_user(),
-            &place.path_of("none/report"),
+            &place.join("none/report"),
             USUAL
         )
         .is_err()
@@ -299,12 +299,8 @@ fn unwritable_location_is_refused_before_writing() {
         .is_err()
     );
     drop(
-        OutputLocation::open_and_check(
-            TrustedUser::current_user(),
-            &place.path_of("report"),
-            USUAL,
-        )
-        .unwrap(),
+        OutputLocation::open_and_check(TrustedUser::current_user(), &place.join("report"), USUAL)
+            .unwrap(),
     );
     assert_eq!(place.file_names(), [""; 0], "a draft stays nowhere");
 }
@@ -322,12 +318,9 @@ fn script_is_refused_in_foreign_directory() {
     assert!(
         matches!(place.write("setup.sh", script, ""), Err(WriteError::For(why)) if why.contains("uid 4242"))
     );
-    let location = OutputLocation::open_and_check(
-        TrustedUser::current_user(),
-        &place.path_of("report"),
-        USUAL,
-    )
-    .unwrap();
+    let location =
+        OutputLocation::open_and_check(TrustedUser::current_user(), &place.join("report"), USUAL)
+            .unwrap();
     assert!(
         location
             .notice
@@ -340,38 +333,34 @@ fn script_is_refused_in_foreign_directory() {
 fn sticky_directory_lets_only_root_replace_foreign_files() {
     let place = TestDirectory::new();
     fs::set_permissions(place.0.path(), Permissions::from_mode(0o1777)).unwrap();
-    fs::write(place.path_of("report"), "theirs").unwrap();
-    chown(place.path_of("report"), Some(4242), None).unwrap();
+    fs::write(place.join("report"), "theirs").unwrap();
+    chown(place.join("report"), Some(4242), None).unwrap();
     let other = TrustedUser {
         uid: 4343,
         gid: 4343,
     };
     assert!(
-        matches!(write(other, &place.path_of("report"), USUAL, ""), Err(WriteError::For(why)) if why.contains("uid 4242"))
+        matches!(write(other, &place.join("report"), USUAL, ""), Err(WriteError::For(why)) if why.contains("uid 4242"))
     );
     place.write("report", USUAL, "ours").unwrap();
-    assert_eq!(fs::metadata(place.path_of("report")).unwrap().uid(), 0);
+    assert_eq!(fs::metadata(place.join("report")).unwrap().uid(), 0);
 }
 
 #[test]
 fn excess_series_documents_are_removed_other_files_stay() {
     let place = TestDirectory::new();
     for other in ["notes.json", "000001.json", "x-000001-a.json"] {
-        fs::write(place.path_of(other), "theirs").unwrap();
+        fs::write(place.join(other), "theirs").unwrap();
     }
-    fs::create_dir(place.path_of("000000-directory.json")).unwrap();
-    symlink(
-        place.path_of("notes.json"),
-        place.path_of("000000-link.json"),
-    )
-    .unwrap();
+    fs::create_dir(place.join("000000-directory.json")).unwrap();
+    symlink(place.join("notes.json"), place.join("000000-link.json")).unwrap();
     for number in 1..70 {
         assert_eq!(
             write_next_in_series(&place, "a", "ours").unwrap(),
             format!("{number:06}-a.json")
         );
     }
-    let kept = |number: u32| place.path_of(&format!("{number:06}-a.json")).exists();
+    let kept = |number: u32| place.join(&format!("{number:06}-a.json")).exists();
     assert_eq!(
         (1..70).filter(|number| kept(*number)).collect::<Vec<u32>>(),
         (10..70).collect::<Vec<u32>>()
@@ -383,10 +372,7 @@ fn excess_series_documents_are_removed_other_files_stay() {
         "000000-directory.json",
         "000000-link.json",
     ] {
-        assert!(
-            fs::symlink_metadata(place.path_of(other)).is_ok(),
-            "{other}"
-        );
+        assert!(fs::symlink_metadata(place.join(other)).is_ok(), "{other}");
     }
 }
 
@@ -426,7 +412,7 @@ fn concurrent_series_writers_get_distinct_numbers() {
         assert_eq!((names.len(), numbers.len()), (46, 46), "{names:?}");
         for (writer, name) in written {
             assert_eq!(
-                fs::read_to_string(place.path_of(&name)).unwrap(),
+                fs::read_to_string(place.join(&name)).unwrap(),
                 text(writer),
                 "{name}"
             );
@@ -438,12 +424,12 @@ fn concurrent_series_writers_get_distinct_numbers() {
 #[test]
 fn claimed_series_numbers_are_skipped() {
     let place = TestDirectory::new();
-    fs::write(place.path_of(&series::draft_name(1)), "").unwrap();
+    fs::write(place.join(&series::draft_name(1)), "").unwrap();
     assert_eq!(
         write_next_in_series(&place, "a", "").unwrap(),
         "000002-a.json"
     );
-    fs::write(place.path_of("4294967295-a.json"), "").unwrap();
+    fs::write(place.join("4294967295-a.json"), "").unwrap();
     let refused = write_next_in_series(&place, "a", "").unwrap_err();
     assert!(
         matches!(&refused, WriteError::For(why) if why.contains("is the last report number")),

@@ -212,7 +212,7 @@ impl ControllerHost {
 
     pub fn collect_controller_facts(&self, request: &Request, privileged: bool) -> FactSet {
         let mut facts = self.input_facts(privileged);
-        (COLLECTOR.run)(&self.host(), request, &mut facts);
+        (COLLECTOR.collect_facts)(&self.host(), request, &mut facts);
         facts
     }
 
