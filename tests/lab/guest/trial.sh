@@ -93,7 +93,7 @@ trial() {
     refuses "serial number TRIAL-one" try /dev/vda
     refuses "serial number TRIAL-scsi" try /dev/sda
     refuses "serial number TRIAL-nvme" try /dev/nvme0n1
-    refuses "has neither a serial number nor a WWN of its own" try /dev/vdc --erase TRIAL-one
+    refuses "has neither a unique serial number nor a unique WWN" try /dev/vdc --erase TRIAL-one
     refuses "is not the serial number of /dev/vda" try /dev/vda --erase TRIAL-two
     refuses "--yes applies only to a directory" try /dev/vda --yes
     refuses "--yes applies only to a directory" try /dev/vda --yes --erase TRIAL-one

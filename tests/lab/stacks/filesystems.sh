@@ -42,6 +42,17 @@ put "$a" ext4
 ext4 "$(disk cache-a)" -o nobarrier
 #= standing("at-risk")
 
+### image
+# The container image, started as documented: as root and with the host's namespaces it gives the host's verdict.
+ext4 "$(disk cache-a)"
+mount -t cgroup2 none /sys/fs/cgroup
+walwise check --no-probe -v --format json /lab/image | jq -S .verdicts >/tmp/host
+crun --cgroup-manager=disabled run --no-pivot --bundle /image image | jq -S .verdicts >/tmp/image
+umount /sys/fs/cgroup
+grep -q '"durable"' /tmp/host || fail "no verdict on the host"
+cmp /tmp/host /tmp/image || fail "in a container: $(cat /tmp/image)"
+#= standing("durable")
+
 ### quiet-btrfs
 # btrfs while a GiB waits to be written: looking writes none of it.
 device=$(disk roomy)
