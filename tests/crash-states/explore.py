@@ -89,25 +89,27 @@ class Explorer:
                 "kinds": dict(counts), "fail below the physical sector": len(below),
                 "seconds": round(time.monotonic() - begun, 1), "seed": seed}, failures
 
-    def fails(self, first, cut, missing):
-        acknowledged = max(entry.acknowledged() or 0 for entry in self.entries[:cut])
-        return self.outcome(first, cut, missing).fails(acknowledged)
+    def acknowledged(self, cut):
+        return max(entry.acknowledged() or 0 for entry in self.entries[:cut])
 
-    def minimal(self, state):
-        """The earliest cut and the fewest missing writes that still fail."""
+    def fails(self, first, cut, missing):
+        return self.outcome(first, cut, missing).fails(self.acknowledged(cut))
+
+    def minimal(self, state, fails=None):
+        """The earliest cut and the fewest missing writes that still fail, here or where `fails` recovers them."""
+        fails = fails or self.fails
         first, cut, missing = state.gap.first, state.gap.cut, list(state.missing)
         for earlier in (at + 1 for at in range(first, cut) if self.entries[at].acknowledged() is not None):
             left = [item for item in missing if item[0] < earlier]
-            if self.fails(first, earlier, left):
+            if fails(first, earlier, left):
                 cut, missing = earlier, left
                 break
-        return first, cut, fewest(missing, lambda left: self.fails(first, cut, left))
+        return first, cut, fewest(missing, lambda left: fails(first, cut, left))
 
     def counter_example(self, state):
         """The smallest failure that begins with this state, as what `saved` writes."""
         first, cut, missing = self.minimal(state)
-        outcome = self.outcome(first, cut, missing)
-        acknowledged = max(entry.acknowledged() or 0 for entry in self.entries[:cut])
+        outcome, acknowledged = self.outcome(first, cut, missing), self.acknowledged(cut)
         return {**outcome._asdict(), "cut": cut, "missing": missing, "acknowledged": acknowledged, "lost": outcome.lost(acknowledged),
                 "log": base64.b64encode(write_log.compress(self.entries[:cut])).decode()}
 

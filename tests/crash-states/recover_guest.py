@@ -105,10 +105,19 @@ class StatesGuest:
             commits = recover(self.disks.files[0], explorer.kind, explorer.directory, explorer.workload.surviving).commits
         return Outcome(how != "unmounted", how == "sound", commits, "")
 
+    def fails(self, explorer):
+        """Whether what a cut leaves fails under the guest's kernel, as `Explorer.minimal` asks."""
+        def failing(first, cut, missing):
+            acknowledged = explorer.acknowledged(cut)
+            self.ask(explorer, states.State(states.Gap(first, cut, (), acknowledged), "", tuple(missing)), 0)
+            return self.answer(explorer, 0).fails(acknowledged)
+        return failing
+
 
 def recover_in_guest(explorer, series, name, limit, seed, walwise, results=None, seconds=float("inf")):
     """Up to `limit` distinct states: how many a guest recovers as this kernel does, and those that it does not."""
     begun, results, chosen = time.monotonic(), Results(results), distinct_states(explorer, limit, seed)
+    writes = None
     with StatesGuest(explorer, series, name, walwise) as guest:
         for nth, (digest, state) in enumerate(chosen):
             if time.monotonic() - begun > seconds:
@@ -119,6 +128,8 @@ def recover_in_guest(explorer, series, name, limit, seed, walwise, results=None,
                 if explorer.known_here:
                     explorer.outcome_of(state)
                 results.insert(digest, guest.answer(explorer, nth))
+            if writes is None and results.outcomes[digest].fails(state.gap.acknowledged):
+                writes = len(explorer.minimal(state, guest.fails(explorer))[2])
     differences, failures, count, lost = [], [], 0, 0
     for nth, (digest, state) in enumerate(chosen):
         there = results.outcomes.get(digest)
@@ -130,5 +141,5 @@ def recover_in_guest(explorer, series, name, limit, seed, walwise, results=None,
             failures.append(f"{nth} {state.kind}, acknowledged {state.gap.acknowledged}: {there}")
         if explorer.known_here and there != (here := explorer.outcome_of(state))._replace(error=""):
             differences.append(f"{nth} {state.kind}: {there}; here {here}")
-    return {"states": count, "distinct": count, "losses": len(failures), "lost": lost, "first": failures[:1], "differences": differences,
+    return {"states": count, "distinct": count, "losses": len(failures), "lost": lost, "first": failures[:1], "writes": writes, "differences": differences,
             "seconds": round(time.monotonic() - begun), "seed": seed}
