@@ -41,7 +41,7 @@ pub mod detail_level {
     }
 }
 pub mod args;
-pub mod input;
+pub mod file_reader;
 mod input_file;
 mod rule_directory;
 mod error {
@@ -85,8 +85,10 @@ mod rule_files {
     use std::io;
     use std::path::{Path, PathBuf};
 
-    use super::rule_directory::{RuleFiles, SYSTEM_RULES, SelectedRuleFiles, file_error};
-    use super::{CliError, input, out};
+    use super::rule_directory::{
+        ReadRuleFiles, SYSTEM_RULES, SelectedRuleFiles, rule_file_error_text,
+    };
+    use super::{CliError, file_reader, out};
     use crate::rules::{ExampleLoading, RuleSet};
     use crate::session;
     use crate::text;
@@ -108,8 +110,8 @@ mod rule_files {
         let none =
             fs::symlink_metadata(of_machine).is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
         let found = match (dir, none) {
-            (None, true) => RuleFiles::default(),
-            _ => match input::read_rule_directories(dir) {
+            (None, true) => ReadRuleFiles::default(),
+            _ => match file_reader::read_rule_directories(dir) {
                 Ok(found) => found.map_err(CliError::Usage)?,
                 Err(e) => {
                     return Err(rule_file_usage_error(
@@ -120,11 +122,11 @@ mod rule_files {
                 }
             },
         };
-        let (rules, _) = RuleSet::with_user_files(&found.files, examples, session::today());
-        Ok(rules.with_extra_notes(found.ignored, found.remarks))
+        let (rules, _) = RuleSet::builtin_and_user_files(&found.files, examples, session::today());
+        Ok(rules.with_extra_sentences(found.ignored, found.remarks))
     }
 
-    pub(super) fn warn_rules_not_in_force(code: u8, rules: &RuleSet) -> u8 {
+    pub(super) fn exit_code_after_rule_warnings(code: u8, rules: &RuleSet) -> u8 {
         if code != 0 || rules.not_in_force_sentences().is_empty() {
             return code;
         }
@@ -144,14 +146,14 @@ mod rule_files {
             .map(|path| display_path(path))
             .collect::<Vec<_>>()
             .join(", ");
-        let answer = input::read_rule_files(paths).map_err(|e| {
+        let answer = file_reader::read_rule_files(paths).map_err(|e| {
             CliError::Usage(format!("cannot read {all}: {}", text::io_error_message(&e)))
         })?;
         answer.map_err(CliError::Usage)
     }
 
     fn rule_file_usage_error(what: &str, path: &Path, error: &io::Error) -> CliError {
-        CliError::Usage(file_error(what, path, error))
+        CliError::Usage(rule_file_error_text(what, path, error))
     }
 }
 mod host;
@@ -162,7 +164,7 @@ mod baseline {
 
     use super::args::CheckArgs;
     use super::report_store::ReportStore;
-    use super::{CliError, input, out};
+    use super::{CliError, file_reader, out};
     use crate::escape::ShellCommand;
     use crate::report::Format;
     use crate::report::difference::{MAX_BYTES, ReportSnapshot};
@@ -171,7 +173,7 @@ mod baseline {
 
     const LAST_REPORT_WORD: &str = "last";
 
-    pub(super) fn check_baseline_options(args: &CheckArgs) -> Result<(), CliError> {
+    pub(super) fn check_baseline_format(args: &CheckArgs) -> Result<(), CliError> {
         if args.baseline.is_none() || args.format.shows_difference() {
             return Ok(());
         }
@@ -181,7 +183,7 @@ mod baseline {
             .map(Format::name)
             .collect();
         Err(CliError::Usage(format!(
-            "--baseline works with {} only; leave it out, or use --format {}",
+            "--baseline works with {} only; omit it, or use --format {}",
             forms.join(" and "),
             forms.join(" or ")
         )))
@@ -197,7 +199,8 @@ mod baseline {
             return Ok(None);
         };
         if name != Path::new(LAST_REPORT_WORD) {
-            return parse_baseline(name, input::open_file_or_pipe(name, MAX_BYTES)).map(Some);
+            return parse_baseline_report(name, file_reader::open_file_or_pipe(name, MAX_BYTES))
+                .map(Some);
         }
         match load_last_saved_report(args, session) {
             Err(CliError::Usage(sentence)) if args.save => {
@@ -222,7 +225,9 @@ mod baseline {
             ))
         })?;
         match newest {
-            Some(path) => parse_baseline(&path, input::open_regular(&path, MAX_BYTES)),
+            Some(path) => {
+                parse_baseline_report(&path, file_reader::open_regular_file(&path, MAX_BYTES))
+            }
             None if args.save => Err(CliError::Usage(format!(
                 "no baseline is saved in {place} yet"
             ))),
@@ -233,7 +238,7 @@ mod baseline {
         }
     }
 
-    pub(super) fn parse_baseline(
+    pub(super) fn parse_baseline_report(
         path: &Path,
         opened: io::Result<impl Read>,
     ) -> Result<ReportSnapshot, CliError> {
@@ -252,7 +257,7 @@ mod baseline {
     fn baseline_save_command(target: Option<&Path>) -> String {
         let of =
             |target: &Path| ShellCommand::walwise_check_command(&display_path(target), " --save");
-        ShellCommand::or_placeholder(
+        ShellCommand::text_or_placeholder(
             target.map_or(Some(ShellCommand::new("walwise check --save")), of),
         )
     }
@@ -266,7 +271,7 @@ mod capture {
     use crate::rules::RuleSet;
     use crate::session;
 
-    pub(super) fn run(args: &CaptureArgs) -> ExitResult {
+    pub(super) fn run_capture(args: &CaptureArgs) -> ExitResult {
         let delivery = OutputTarget::open(&args.output, false)?;
         let live = LiveHost::with_started_child();
         let recording = RecordingHost::new(&live);
@@ -281,13 +286,13 @@ mod capture {
             args.target.as_deref(),
             RuleSet::default(),
         )?;
-        collect::query_all_targets(&recording, &session.facts);
+        collect::query_everything_for_any_target(&recording, &session.facts);
         let comment = format!(
             "walwise {}, {}; check this capture before you share it",
             env!("CARGO_PKG_VERSION"),
             session::now()
         );
-        delivery.deliver(&recording.render_capture(&comment, !args.no_mask))
+        delivery.print_or_save_document(&recording.render_capture(&comment, !args.no_mask))
     }
 }
 mod facts;
@@ -296,15 +301,15 @@ pub mod generate {
     use clap_complete::aot::{self, Generator};
 
     use super::args::{Cli, GenerateCommand, Shell};
-    use super::out::{ExitResult, print};
+    use super::out::{ExitResult, print_document};
 
     /// A test derives the schema from the report's types and compares the result with this file.
     const SCHEMA: &str = include_str!("../assets/report.schema.json");
 
-    pub(super) fn run(what: &GenerateCommand) -> ExitResult {
+    pub(super) fn run_generate(what: &GenerateCommand) -> ExitResult {
         match what {
-            GenerateCommand::Completions { shell } => print(&completion_file(*shell).1),
-            GenerateCommand::Schema => print(SCHEMA),
+            GenerateCommand::Completions { shell } => print_document(&completion_file(*shell).1),
+            GenerateCommand::Schema => print_document(SCHEMA),
         }
     }
 
@@ -332,7 +337,7 @@ mod explain {
     use super::CliError;
     use super::args::ExplainArgs;
     use super::host;
-    use super::out::{ExitResult, print};
+    use super::out::{ExitResult, print_document};
     use super::rule_files;
     use super::rules::unknown_rule_error;
     use crate::facts::{MissingFact, Scope, Subject};
@@ -341,7 +346,7 @@ mod explain {
     use crate::text::page_layout::PageLayout;
     use crate::{report, session};
 
-    pub(super) fn run(args: &ExplainArgs) -> ExitResult {
+    pub(super) fn run_explain(args: &ExplainArgs) -> ExitResult {
         let rules = host::load_rules_in_force(args.from.rules.as_deref())?;
         if rules.find(&args.rule).is_none() {
             return Err(unknown_rule_error(&rules, &args.rule));
@@ -352,7 +357,7 @@ mod explain {
             rules,
             &args.assume,
         )?;
-        let (facts, _) = session.conclusions();
+        let (facts, _) = session.derived_facts_and_verdicts();
         let Some(rule) = session.rules.find(&args.rule) else {
             return Ok(1);
         };
@@ -405,12 +410,15 @@ mod explain {
                 ),
             );
         }
-        push_rule_metadata(&mut page, rule, &session.rules);
-        let code = print(&page.finish())?;
-        Ok(rule_files::warn_rules_not_in_force(code, &session.rules))
+        push_rule_sources_and_evidence(&mut page, rule, &session.rules);
+        let code = print_document(&page.into_text())?;
+        Ok(rule_files::exit_code_after_rule_warnings(
+            code,
+            &session.rules,
+        ))
     }
 
-    fn push_rule_metadata(page: &mut PageLayout, rule: &Rule, rules: &RuleSet) {
+    fn push_rule_sources_and_evidence(page: &mut PageLayout, rule: &Rule, rules: &RuleSet) {
         page.append_hanging_paragraph(0, "sources: ", &rule.refs.join("; "));
         for evidence in &rule.evidence {
             for (line, at) in evidence.study_lines().iter().zip(0..) {
@@ -426,9 +434,12 @@ mod explain {
             .iter()
             .find(|given| given.rule == rule.id)
         {
-            page.append_paragraph(0, &given.to_note(false).to_string());
+            page.append_paragraph(0, &given.to_overridden_note(false).to_string());
         }
-        page.append_paragraph(0, &session::build_rule_pack(rules).describe());
+        page.append_paragraph(
+            0,
+            &session::build_rule_pack(rules).version_and_short_fingerprint(),
+        );
     }
 
     fn push_finding_explanation(page: &mut PageLayout, finding: &Finding) {
@@ -479,21 +490,21 @@ mod trial;
 mod show {
     use super::CliError;
     use super::args::{ShowArgs, ShowFormat};
-    use super::input;
+    use super::file_reader;
     use super::out::{ExitResult, OutputTarget};
     use crate::report::SavedReport;
     use crate::report::difference::MAX_BYTES;
     use crate::text;
 
-    pub(super) fn run(args: &ShowArgs) -> ExitResult {
+    pub(super) fn run_show(args: &ShowArgs) -> ExitResult {
         let delivery = OutputTarget::open(&args.output, false)?;
         let refuse = |what: String| {
             CliError::Usage(format!("cannot show {}: {what}", args.report.display()))
         };
-        let document = input::open_file_or_pipe(&args.report, MAX_BYTES)
+        let document = file_reader::open_file_or_pipe(&args.report, MAX_BYTES)
             .map_err(|error| refuse(text::io_error_message(&error)))?;
         let kept = SavedReport::parse(document).map_err(|error| refuse(error.to_string()))?;
-        delivery.deliver(&match args.format {
+        delivery.print_or_save_document(&match args.format {
             ShowFormat::Text => kept.to_text(),
             ShowFormat::Json => kept.json().to_owned(),
             ShowFormat::Markdown => kept.to_markdown(),
@@ -514,7 +525,7 @@ mod upgrade {
     use crate::report::{self, json, text};
     use crate::session::upgrade::{self, ComponentVersions};
 
-    pub(super) fn run(args: &UpgradeArgs) -> ExitResult {
+    pub(super) fn run_upgrade(args: &UpgradeArgs) -> ExitResult {
         let delivery = OutputTarget::open(&args.output, false)?;
         let next = ComponentVersions {
             kernel: args.kernel.clone(),
@@ -533,7 +544,7 @@ mod upgrade {
         texts.extend(args.assume.iter().cloned());
         let hypothesis =
             host::evaluate_assumption_texts(&texts, &session, &machine, &args.from, target)?;
-        let mut report = session.report();
+        let mut report = session.build_report();
         let (supposed, what_if) = session.evaluate_what_if(&report, &hypothesis);
         let changes = report::Upgrade::from_reports(&report, &supposed);
         let condition = args.fail_on.fail_condition(args.fail_on_undecided);
@@ -542,10 +553,10 @@ mod upgrade {
             TextOrJsonFormat::Text => text::render_upgrade(&report, &what_if, &changes),
             TextOrJsonFormat::Json => {
                 (report.what_if, report.upgrade) = (Some(what_if), Some(changes));
-                json::render(&report)
+                json::render_report(&report)
             }
         };
-        delivery.deliver(&document)?;
+        delivery.print_or_save_document(&document)?;
         Ok(code)
     }
 }
@@ -570,7 +581,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let result = match Cli::try_parse_from(&arguments) {
         Ok(cli) => dispatch(cli),
         Err(error) if error.kind() == ErrorKind::DisplayVersion => {
-            out::print(&version::version_lines())
+            out::print_document(&version::version_lines())
         }
         Err(error) => {
             if let Some(sentence) = removed_words::replacement_hint(&error, &arguments) {
@@ -613,15 +624,15 @@ fn dispatch(cli: Cli) -> ExitResult {
     match cli.command {
         None => interactive::run(cli.bare),
         Some(CliCommand::Check(args)) => check::run(&args),
-        Some(CliCommand::Upgrade(args)) => upgrade::run(&args),
-        Some(CliCommand::Show(args)) => show::run(&args),
+        Some(CliCommand::Upgrade(args)) => upgrade::run_upgrade(&args),
+        Some(CliCommand::Show(args)) => show::run_show(&args),
         Some(CliCommand::Probe(args)) => probe::run(&args),
-        Some(CliCommand::Drill(args)) => drill::run(&args),
+        Some(CliCommand::Drill(args)) => drill::run_drill(&args),
         Some(CliCommand::Trial(args)) => trial::run(&args),
         Some(CliCommand::Facts(args)) => facts::run(&args),
         Some(CliCommand::Rules(args)) => rules::run(args),
-        Some(CliCommand::Explain(args)) => explain::run(&args),
-        Some(CliCommand::Capture(args)) => capture::run(&args),
-        Some(CliCommand::Generate(what)) => generate::run(&what),
+        Some(CliCommand::Explain(args)) => explain::run_explain(&args),
+        Some(CliCommand::Capture(args)) => capture::run_capture(&args),
+        Some(CliCommand::Generate(what)) => generate::run_generate(&what),
     }
 }

@@ -40,14 +40,16 @@ fn run_subprocess_role(role: Role) -> io::Result<()> {
         Role::HostReader => host::reader::serve(channel),
         Role::OwnerReader => host::reader::serve_as_owner(channel),
         Role::ScratchCleaner => probes::scratch_cleaner::run_scratch_cleaner(channel),
-        Role::TrialNamespaces => trial_runner::run_intermediate_child(channel, Role::TrialInit),
+        Role::TrialNamespaces => {
+            trial_runner::enter_namespaces_and_run_role(channel, Role::TrialInit)
+        }
         Role::DiskTrialNamespaces => {
-            trial_runner::run_intermediate_child(channel, Role::DiskTrialInit)
+            trial_runner::enter_namespaces_and_run_role(channel, Role::DiskTrialInit)
         }
         Role::TrialInit | Role::DiskTrialInit => trial_runner::run_trial_child(channel),
-        Role::DocumentWriter => output::serve(channel),
-        Role::FileReader => cli::input::serve(channel),
-        Role::Drill => cli::drill::serve(channel),
-        Role::CommitSampler => host::commit_sampler::serve(channel),
+        Role::DocumentWriter => output::run_document_writer(channel),
+        Role::FileReader => cli::file_reader::run_file_reader(channel),
+        Role::Drill => cli::drill::run_drill_child(channel),
+        Role::CommitSampler => host::commit_sampler::run_commit_sampler(channel),
     }
 }

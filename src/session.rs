@@ -21,7 +21,7 @@ use crate::host::Host;
 use crate::measure::Measurement;
 use crate::report::{self, Report, RunOption, mkfs_command, planned_filesystem};
 use crate::rules::rule_pack::{self, FileSums, Pack};
-use crate::rules::{self, EvaluationOptions, Outcome, RuleSet, Trace};
+use crate::rules::{self, ConditionTrace, EvaluationOptions, Outcome, RuleSet};
 use crate::settings::NewFilesystem;
 use crate::ternary::Ternary;
 use crate::trial::TrialRecord;
@@ -69,7 +69,7 @@ pub struct Session {
 
 impl Session {
     /// `progress` is called before each step with the facts read so far.
-    pub fn collect(
+    pub fn collect_from_host(
         host: &dyn Host,
         request: &Request,
         rules: impl Into<Arc<RuleSet>>,
@@ -79,7 +79,9 @@ impl Session {
             progress(step, so_far);
             match step {
                 CollectStep::Reads(_) => {}
-                CollectStep::Waits(_) => compat::preload_tables(so_far, !request.without_programs),
+                CollectStep::Waits(_) => {
+                    compat::preload_option_and_feature_tables(so_far, !request.without_programs);
+                }
             }
         };
         Self::new(
@@ -128,18 +130,18 @@ impl Session {
     }
 
     /// Derives facts and verdicts from everything read, including measurements, drills and trials.
-    pub fn conclusions(&self) -> (FactSet, Vec<durability::Verdict>) {
-        self.derive_conclusions(self.facts.clone())
+    pub fn derived_facts_and_verdicts(&self) -> (FactSet, Vec<durability::Verdict>) {
+        self.derive_facts_and_verdicts(self.facts.clone())
     }
 
-    /// Like [`Session::conclusions`], but consumes the session to avoid a copy: half a million
-    /// facts of a large host take time to copy.
-    pub fn into_conclusions(mut self) -> (FactSet, Vec<durability::Verdict>) {
+    /// Like [`Session::derived_facts_and_verdicts`], but consumes the session to avoid a copy: half
+    /// a million facts of a large host take time to copy.
+    pub fn into_derived_facts_and_verdicts(mut self) -> (FactSet, Vec<durability::Verdict>) {
         let read = mem::take(&mut self.facts);
-        self.derive_conclusions(read)
+        self.derive_facts_and_verdicts(read)
     }
 
-    fn derive_conclusions(&self, mut facts: FactSet) -> (FactSet, Vec<durability::Verdict>) {
+    fn derive_facts_and_verdicts(&self, mut facts: FactSet) -> (FactSet, Vec<durability::Verdict>) {
         for (target, measurement) in &self.measurements {
             measurement::add_measurement_facts(measurement, target, &mut facts);
         }
@@ -155,8 +157,8 @@ impl Session {
         (facts, verdicts)
     }
 
-    pub fn report(&self) -> Report {
-        let (facts, verdicts) = self.conclusions();
+    pub fn build_report(&self) -> Report {
+        let (facts, verdicts) = self.derived_facts_and_verdicts();
         let evaluation = self.evaluate_rules(&facts);
         let guard =
             |subject: &Subject, advice: &rules::Advice, beside: &compat::RelatedAdvice<'_>| {
@@ -168,7 +170,7 @@ impl Session {
                     .collect();
                 compat::check_advice_with_related(advice.setting, &values, beside, &facts, subject)
             };
-        let mut report = report::build(report::ReportInput {
+        let mut report = report::build_report(report::ReportInput {
             facts: &facts,
             verdicts,
             evaluation,
@@ -210,17 +212,21 @@ impl Session {
             rules
                 .expired_overrides()
                 .iter()
-                .map(rules::ExpiredRuleOverride::to_note),
+                .map(rules::ExpiredRuleOverride::to_expired_note),
         );
         notes.extend(
             rules
                 .disabled_rules()
                 .iter()
-                .map(rules::DisabledRule::to_note),
+                .map(rules::DisabledRule::to_disabled_note),
         );
         for given in rules.level_overrides() {
             let tally = report.rules.iter().find(|tally| tally.rule == given.rule);
-            notes.push(given.to_note(tally.is_some_and(rules::Tally::has_no_subjects)));
+            notes.push(
+                given.to_overridden_note(
+                    tally.is_some_and(rules::RuleOutcomeCounts::has_no_subjects),
+                ),
+            );
         }
         notes.extend(
             rules
@@ -236,7 +242,7 @@ impl Session {
         let on = |subjects: &[Subject]| {
             rules::evaluate_rules(subjects, &self.rules, facts, self.evaluation_options())
         };
-        rules::Evaluation::merge(parallel::map_chunks(&rules::all_subjects(facts), on))
+        rules::Evaluation::merge(parallel::map_chunks(&rules::subjects_by_scope(facts), on))
     }
 
     fn overrides_by_rule(&self) -> report::RuleOverrides {
@@ -331,7 +337,11 @@ fn missing_build_date_fact(outcome: &Outcome, used: &[&str], facts: &FactSet) ->
         .then(|| kernel::BUILD.name().to_owned())
 }
 
-fn collect_trace_facts(trace: &Trace, facts: &mut Vec<&'static str>, assumed: &mut Vec<String>) {
+fn collect_trace_facts(
+    trace: &ConditionTrace,
+    facts: &mut Vec<&'static str>,
+    assumed: &mut Vec<String>,
+) {
     if let Some(seen) = &trace.seen
         && let Some(source) = seen.reading.source()
     {
@@ -386,7 +396,7 @@ fn add_drill_facts(records: &[(String, DrillRecord)], live: bool, facts: &mut Fa
     }
 }
 
-// The mkfs and mount options that the plan for a free device would use, for a trial to run.
+// The mkfs and mount options in the plan for a free device, which a trial uses.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MkfsAndMountOptions {
@@ -404,7 +414,7 @@ impl Session {
         filesystem: NewFilesystem,
     ) -> Result<MkfsAndMountOptions, String> {
         self.choose_filesystem(target, Some(filesystem))?;
-        let report = self.report();
+        let report = self.build_report();
         let plan = report
             .plan(target)
             .ok_or_else(|| format!("there is no plan for {}", target.name()))?;
@@ -423,13 +433,13 @@ impl Session {
 pub fn shipped_rule_files() -> impl Iterator<Item = (&'static str, &'static str)> {
     let tables = compat::TABLES.iter().copied();
     let distributions = ("rules/tables/distributions.toml", upgrade::TABLE_TEXT);
-    rules::builtin_sources()
+    rules::builtin_names_and_texts()
         .chain(tables)
         .chain([distributions])
 }
 
 static SHIPPED_FILE_SUMS: LazyLock<FileSums> =
-    LazyLock::new(|| rule_pack::file_sums(shipped_rule_files()));
+    LazyLock::new(|| rule_pack::sha256_by_file_name(shipped_rule_files()));
 
 pub fn build_rule_pack(rules: &RuleSet) -> Pack {
     Pack::new(rules, env!("CARGO_PKG_VERSION"), &SHIPPED_FILE_SUMS)
@@ -533,10 +543,10 @@ mod tests {
     use crate::facts::catalog::{mount, target};
     use crate::report::sample_reports;
 
-    fn session_mounted_with(option: &str) -> Session {
+    fn session_with_mount_option(option: &str) -> Session {
         let (data, top) = (Subject::target("/db"), Subject::mount("/db"));
         let mut facts = FactSet::default();
-        facts.add_edge(&data, &top);
+        facts.add_layer_below(&data, &top);
         facts.insert_known(
             &data,
             &target::KIND,
@@ -551,18 +561,18 @@ mod tests {
     #[test]
     fn carry_over_keeps_measurement_only_on_same_stack() {
         for (option, stays) in [("nobarrier", true), ("barrier", false)] {
-            let mut before = session_mounted_with("nobarrier");
+            let mut before = session_with_mount_option("nobarrier");
             for probe in sample_reports::at_risk().probes {
                 before
                     .measurements
                     .insert(Subject::target("/db"), probe.measurement);
             }
             assert!(!before.measurements.is_empty());
-            let mut now = session_mounted_with(option);
+            let mut now = session_with_mount_option(option);
             now.carry_over_choices_and_measurements(before);
             assert_eq!(now.measurements.is_empty(), !stays, "{option}");
             let said = "the earlier measurement of /db is no longer shown: mount 1 mount.super_options was nobarrier and \
-                        is barrier";
+                        is now barrier";
             assert_eq!(
                 now.facts
                     .notes()

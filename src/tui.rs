@@ -22,7 +22,7 @@ mod click_map {
         Press(KeyPress),
         /// A row of the page: a click selects it, or enters it if already selected.
         Row(String),
-        /// A row of the details pane.
+        /// A row of the details pane, by its key.
         PaneRow(String),
         /// A target, by its position in the list of targets, which begins with the worst verdict.
         Target(usize),
@@ -48,7 +48,7 @@ mod click_map {
             );
         }
 
-        pub fn clear(&mut self) {
+        pub fn clear_areas(&mut self) {
             self.0.clear();
         }
 
@@ -110,7 +110,7 @@ mod filter {
     }
 
     impl Filter {
-        pub fn matches(&self, said: &str) -> bool {
+        pub fn matches_all_words(&self, said: &str) -> bool {
             let said = said.to_lowercase();
             self.text
                 .text()
@@ -130,7 +130,7 @@ mod filter {
                     text: TextField::new(text),
                     typing: true,
                 }
-                .matches("sda device.Cache")
+                .matches_all_words("sda device.Cache")
             };
             for (text, expected) in [
                 ("", true),
@@ -174,7 +174,7 @@ mod sidebar {
 
     impl Sidebar {
         /// Draws the column and returns the area that is left for the page.
-        pub fn draw(
+        pub fn draw_sidebar(
             &self,
             theme: Theme,
             area: Rect,
@@ -295,7 +295,7 @@ mod raw_answers {
         }
 
         /// Stores the lines of a raw answer; returns any other result unchanged.
-        pub fn consume_raw_result(&mut self, result: JobResult) -> Option<JobResult> {
+        pub fn store_raw_answer_result(&mut self, result: JobResult) -> Option<JobResult> {
             match result {
                 JobResult::Raw(source, value, lines) => {
                     self.0.insert((source.to_string(), value), lines);
@@ -315,7 +315,7 @@ mod raw_answers {
         is_answer.then(|| (source.clone(), catalog::format_value(fact, value)))
     }
 }
-mod changes;
+mod changes_jobs;
 mod changes_state;
 mod command;
 mod data;
@@ -393,7 +393,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Shows the screens on standard input and output until the user quits or a signal arrives. On
 /// return the terminal is restored and a running probe has been cancelled.
-pub fn run(worker: Arc<dyn Worker>, options: ScreenOptions) -> io::Result<ExitReason> {
+pub fn run_screens(worker: Arc<dyn Worker>, options: ScreenOptions) -> io::Result<ExitReason> {
     let (out, inbox) = mpsc::channel();
     input::listen_for_signals(out.clone())?;
     let mut tty = Tty::enter(options.in_tmux)?;
@@ -406,7 +406,7 @@ pub fn run(worker: Arc<dyn Worker>, options: ScreenOptions) -> io::Result<ExitRe
     };
     let exit = event_loop(&mut tty, &inbox, &input, &mut jobs, theme);
     drop(tty);
-    stop_jobs(&mut jobs, &inbox);
+    cancel_jobs_and_wait(&mut jobs, &inbox);
     exit.or_else(|error| {
         if is_terminal_closed_error(&error) {
             Ok(ExitReason::Signal(SIGHUP))
@@ -425,7 +425,7 @@ fn event_loop(
 ) -> io::Result<ExitReason> {
     let (mut model, effects) = Model::new(theme, display.size());
     let mut drawn = Instant::now();
-    draw(display, &mut model)?;
+    draw_model(display, &mut model)?;
     let mut away = false;
     let mut is_input_left = false;
     for effect in effects {
@@ -437,7 +437,7 @@ fn event_loop(
             && (model.dirty == RedrawUrgency::Now
                 || (model.dirty == RedrawUrgency::Soon && due.is_zero()))
         {
-            draw(display, &mut model)?;
+            draw_model(display, &mut model)?;
             drawn = Instant::now();
         }
         let wait = match model.dirty {
@@ -462,7 +462,7 @@ fn event_loop(
             match &msg {
                 // This message only wakes the loop: the input itself is in the queue.
                 Msg::Input => continue,
-                Msg::Done(job, _) => jobs.remove(*job),
+                Msg::Done(job, _) => jobs.remove_job(*job),
                 _ => {}
             }
             for effect in update::update(&mut model, msg) {
@@ -507,7 +507,7 @@ fn next_message(inbox: &Receiver<Msg>, wait: Option<Duration>) -> io::Result<Opt
     }
 }
 
-fn draw(display: &mut dyn TerminalDisplay, model: &mut Model) -> io::Result<()> {
+fn draw_model(display: &mut dyn TerminalDisplay, model: &mut Model) -> io::Result<()> {
     let mut hits = ClickMap::default();
     // Caches the drawn page, because the next key press acts on it.
     model.cache_page(model.current_page_view().page);
@@ -525,8 +525,8 @@ fn perform_effect(
     away: &mut bool,
 ) -> io::Result<()> {
     match effect {
-        SideEffect::Start(id, job) => jobs.start(id, job),
-        SideEffect::Cancel(id) => jobs.cancel(id),
+        SideEffect::Start(id, job) => jobs.start_job(id, job),
+        SideEffect::Cancel(id) => jobs.cancel_job(id),
         SideEffect::Copy(text) => display.copy_to_clipboard(&text)?,
         SideEffect::Mouse(ours) => display.set_mouse_capture(ours)?,
         // While a shell has the terminal, nothing is drawn; `Resume` queries the size again.
@@ -554,19 +554,19 @@ fn perform_effect(
 /// Cancels all jobs, then waits up to [`EXIT_TIMEOUT`] for a probe to remove its scratch files and
 /// for a file to be complete. SIGTERM and SIGINT end the wait. SIGHUP does not, because a closed
 /// terminal also sends SIGHUP.
-fn stop_jobs(jobs: &mut JobRunner, inbox: &Receiver<Msg>) {
-    jobs.cancel_all();
+fn cancel_jobs_and_wait(jobs: &mut JobRunner, inbox: &Receiver<Msg>) {
+    jobs.cancel_all_jobs();
     let begun = Instant::now();
     while jobs.has_job_needing_cleanup() {
         match inbox.recv_timeout(EXIT_TIMEOUT.saturating_sub(begun.elapsed())) {
-            Ok(Msg::Done(job, _)) => jobs.remove(job),
+            Ok(Msg::Done(job, _)) => jobs.remove_job(job),
             Ok(Msg::Signal(SIGTERM | SIGINT)) | Err(_) => return,
             Ok(_) => {}
         }
     }
 }
 
-/// Whether a drawing error only means that the terminal was closed.
+/// EIO, ENXIO and EPIPE occur if the terminal is closed while walwise draws.
 fn is_terminal_closed_error(error: &io::Error) -> bool {
     const CLOSED_TERMINAL_ERRNOS: [i32; 3] = [
         nix::errno::Errno::EIO as i32,

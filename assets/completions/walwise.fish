@@ -130,7 +130,7 @@ innodb\t'InnoDB\'s redo log: 512 B, overwritten; flushed with the server\'s meth
 etcd\t'etcd\'s WAL: 2,300 B, appended, fdatasync'
 sqlite\t'SQLite\'s WAL with synchronous=FULL: 4,120 B, appended, fdatasync'"
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l require -d 'Answer pass, fail or cannot tell (exit code 0, 3, 5) for back-to-back commits: median, p95 or p99, then < or <=, then a time in us, ms or s' -r
-complete -c walwise -n "__fish_walwise_using_subcommand probe" -l scratch -d 'Directory for scratch files, on the same file system' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand probe" -l scratch -d 'Directory for scratch files, on the same file system as DIRECTORY' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l format -d 'Output format' -r -f -a "text\t'Text'
 json\t'JSON'"
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l pg-test-fsync -d 'Run the tests of pg_test_fsync, and print the results in its layout'

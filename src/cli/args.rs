@@ -16,7 +16,6 @@ mod show {
         /// Output format.
         #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
         pub format: ShowFormat,
-        /// Output file.
         #[command(flatten)]
         pub output: OutputArgs,
     }
@@ -51,7 +50,7 @@ use crate::facts::{Choice, ServerArea};
 use crate::measure::Requirement;
 use crate::output::FileAccess;
 use crate::report::Format;
-use crate::report::exit::FailCondition;
+use crate::report::exit::FailThreshold;
 use crate::rules::Level;
 use crate::settings::NewFilesystem;
 
@@ -78,7 +77,6 @@ pub struct NoCommandArgs {
     /// Use a capture instead of this host.
     #[arg(long, value_name = "FILE")]
     pub host: Option<PathBuf>,
-    /// Configuration of stopped servers.
     #[command(flatten)]
     pub servers: ServerConfigArgs,
     /// Draw with ASCII characters only.
@@ -89,7 +87,6 @@ pub struct NoCommandArgs {
     pub verbose: bool,
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
     /// Check storage and settings, and print a report. With a TARGET, also measure there; without
@@ -129,7 +126,6 @@ pub enum CliCommand {
     Generate(GenerateCommand),
 }
 
-/// Configuration of stopped servers.
 #[derive(Args, Debug, Default, Clone)]
 pub struct ServerConfigArgs {
     /// Option file of a stopped MySQL or MariaDB server, like the server's --defaults-file. Only
@@ -143,7 +139,6 @@ pub struct ServerConfigArgs {
     pub postgres_config: Option<PathBuf>,
 }
 
-/// Where facts come from.
 #[derive(Args, Debug, Default, Clone)]
 pub struct HostArgs {
     /// Use a capture instead of this host.
@@ -156,7 +151,6 @@ pub struct HostArgs {
     /// The target is a directory that does not exist yet.
     #[arg(long)]
     pub new: bool,
-    /// Configuration of stopped servers.
     #[command(flatten)]
     pub servers: ServerConfigArgs,
     /// Do not run external tools; facts that only they report stay unknown.
@@ -203,16 +197,13 @@ impl DatabaseEngine {
 pub struct CheckArgs {
     /// A directory, a mount point, or a block device. Default: all targets found.
     pub target: Option<PathBuf>,
-    /// Where facts come from.
     #[command(flatten)]
     pub from: HostArgs,
     /// Output format.
     #[arg(long, value_parser = format_parser(), default_value = Format::Text.name())]
     pub format: Format,
-    /// How much of the report.
     #[command(flatten)]
     pub extent: DetailLevel,
-    /// Output file.
     #[command(flatten)]
     pub output: OutputArgs,
     /// Compare with a report written by --save, --format json or --format html; `last`, or no
@@ -275,13 +266,11 @@ pub struct UpgradeArgs {
     /// Any other fact that will change, as with `walwise check --assume`.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
     pub assume: Vec<String>,
-    /// Where facts come from.
     #[command(flatten)]
     pub from: HostArgs,
     /// Output format; the JSON is today's report of the host, with `what_if` and `upgrade` added.
     #[arg(long, value_enum, default_value_t = TextOrJsonFormat::Text)]
     pub format: TextOrJsonFormat,
-    /// Output file.
     #[command(flatten)]
     pub output: OutputArgs,
     /// Exit non-zero for any change at this level or above.
@@ -337,10 +326,9 @@ pub struct ProbeArgs {
         "import", "workload", "profile", "require", "pg_test_fsync", "scratch", "force", "nice", "samples"
     ])]
     pub passive: bool,
-    /// Directory for scratch files, on the same file system.
+    /// Directory for scratch files, on the same file system as DIRECTORY.
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
-    /// How to measure.
     #[command(flatten)]
     pub flags: ProbeFlags,
     /// Output format.
@@ -413,7 +401,6 @@ pub struct FactsArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = TextOrJsonFormat::Text)]
     pub format: TextOrJsonFormat,
-    /// Where facts come from.
     #[command(flatten)]
     pub from: HostArgs,
 }
@@ -458,7 +445,6 @@ pub struct ExplainArgs {
     /// Explain as if this fact had this value; repeatable, as with `walwise check --assume`.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
     pub assume: Vec<String>,
-    /// Where facts come from.
     #[command(flatten)]
     pub from: HostArgs,
 }
@@ -467,13 +453,11 @@ pub struct ExplainArgs {
 pub struct CaptureArgs {
     /// Also capture this directory or device.
     pub target: Option<PathBuf>,
-    /// Configuration of stopped servers.
     #[command(flatten)]
     pub servers: ServerConfigArgs,
     /// Do not mask serial numbers, UUIDs, addresses, or the names of hosts and users.
     #[arg(long)]
     pub no_mask: bool,
-    /// Output file.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -547,13 +531,13 @@ pub enum FailOn {
 
 impl FailOn {
     /// Returns the condition under which `check` fails; `None` for `never`.
-    pub fn fail_condition(self, undecided: bool) -> Option<FailCondition> {
+    pub fn fail_condition(self, undecided: bool) -> Option<FailThreshold> {
         let level = match self {
             Self::Critical => Level::Critical,
             Self::Warning => Level::Warning,
             Self::Never => return None,
         };
-        Some(FailCondition { level, undecided })
+        Some(FailThreshold { level, undecided })
     }
 }
 

@@ -36,13 +36,13 @@ fn print_monitoring_failure(
         protocol.failure_line(sentence),
         protocol.exit_code(PluginState::Unknown),
     ) {
-        (Some(line), Some(code)) => out::print(&line).map(|_| code),
+        (Some(line), Some(code)) => out::print_document(&line).map(|_| code),
         _ => Err(error(sentence.to_owned())),
     }
 }
 
 fn run_check(args: &CheckArgs) -> ExitResult {
-    baseline::check_baseline_options(args)?;
+    baseline::check_baseline_format(args)?;
     if args.extent.only.is_some() && args.format != Format::Text {
         return Err(CliError::Usage(
             "--only selects a part of the text report; leave out --format".to_owned(),
@@ -105,7 +105,7 @@ fn run_check(args: &CheckArgs) -> ExitResult {
         Format::Json => args.extent.verbose || args.save,
         format => format == Format::Html || args.save,
     };
-    let mut report = session.report();
+    let mut report = session.build_report();
     report.warnings.extend(not_measured.map(Note::from));
     if session.live
         && (args.save
@@ -122,19 +122,20 @@ fn run_check(args: &CheckArgs) -> ExitResult {
     let fail_on = args.fail_on.fail_condition(args.fail_on_undecided);
     // The report is saved without assumptions and comparison, because a later baseline needs
     // neither.
-    let kept = keep.map(|found| (found, json::render(&report)));
+    let kept = keep.map(|found| (found, json::render_report(&report)));
     report.what_if = hypothesis.map(|hypothesis| session.evaluate_what_if(&report, &hypothesis).1);
-    report.baseline = before.map(|before| session.explained_difference(&before, &report));
+    report.baseline = before.map(|before| session.difference_with_explanations(&before, &report));
     match (args.format, args.extent.only) {
-        (Format::Json, _) if args.extent.verbose => delivery.deliver_json(&report)?,
-        (Format::Text, Some(only)) => {
-            delivery.deliver(&text::render_part(&report, only.report_part()))?
-        }
+        (Format::Json, _) if args.extent.verbose => delivery.print_or_save_json(&report)?,
+        (Format::Text, Some(only)) => delivery
+            .print_or_save_document(&text::render_report_part(&report, only.report_part()))?,
         (Format::Text, None) if !args.extent.verbose => {
             let style = delivery.line_style();
-            delivery.deliver(&text::render_short(&report, style))?
+            delivery.print_or_save_document(&text::render_short(&report, style))?
         }
-        (format, _) => delivery.deliver(&format.render(&report).map_err(CliError::Usage)?)?,
+        (format, _) => {
+            delivery.print_or_save_document(&format.render(&report).map_err(CliError::Usage)?)?
+        }
     };
     if let Some((found, document)) = kept {
         let written = found
@@ -154,7 +155,10 @@ fn run_check(args: &CheckArgs) -> ExitResult {
         return Ok(code);
     }
     let found = fail_on.map_or(0, |condition| exit::exit_code(&report, condition));
-    Ok(rule_files::warn_rules_not_in_force(found, &session.rules))
+    Ok(rule_files::exit_code_after_rule_warnings(
+        found,
+        &session.rules,
+    ))
 }
 
 /// Measures in the target if it is a directory. The returned note states why nothing was measured,
@@ -163,7 +167,7 @@ fn measure_target(
     session: &mut Session,
     options: &MeasureArgs,
 ) -> Result<Option<MeasurementNote>, CliError> {
-    let (facts, _) = session.conclusions();
+    let (facts, _) = session.derived_facts_and_verdicts();
     let Some(target) = session::measurable_targets(&facts).into_iter().next() else {
         let why = session::unreadable_target_reason(&facts)
             .or_else(|| session::missing_directory_message(&facts));
@@ -176,7 +180,7 @@ fn measure_target(
     };
     let outcome = match session::probe_plan(&facts, &target, &options) {
         Ok(plan) => match run_probe_plan(&plan)? {
-            // A report on half a measurement would mislead.
+            // A report on an interrupted measurement would mislead.
             (outcome, Some(number)) => {
                 return Err(CliError::Signal(
                     number,

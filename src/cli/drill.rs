@@ -61,7 +61,10 @@ mod child {
     }
 
     impl DrillWriter {
-        pub(super) fn start(args: &DrillWriteArgs, head: &RunHeader) -> Result<Self, CliError> {
+        pub(super) fn start_drill_child(
+            args: &DrillWriteArgs,
+            head: &RunHeader,
+        ) -> Result<Self, CliError> {
             let directory = display_path(&args.directory);
             let path = MessageBytes::from(args.directory.as_path());
             let request = DrillRequest::Write(
@@ -70,19 +73,19 @@ mod child {
                 args.segments.segment_mode(),
                 head.clone(),
             );
-            let mut child = spawn(&request)?;
+            let mut child = spawn_drill_child(&request)?;
             match child.channel.recv(Some(RECV_TIMEOUT)) {
                 Ok(Ok(DrillEvent::Ready)) => Ok(Self {
                     child: Some(child),
                     directory,
                 }),
-                other => Err(child_error(other, &directory, RECV_TIMEOUT)),
+                other => Err(drill_child_error(other, &directory, RECV_TIMEOUT)),
             }
         }
 
         /// Writes until cancelled. Calls `tell` with `None` at the start, and with the number of
         /// each commit once it is durable.
-        pub(super) fn run(
+        pub(super) fn receive_commits_until_cancelled(
             &mut self,
             control: &CancelHandle,
             tell: &mut dyn FnMut(Option<u64>) -> io::Result<()>,
@@ -102,7 +105,7 @@ mod child {
                     Ok(Ok(DrillEvent::Begun)) => None,
                     Ok(Ok(DrillEvent::Commit(number))) => Some(number),
                     Err(RecvError::Timeout) if since.elapsed() < COMMIT_TIMEOUT => continue,
-                    other => return Err(child_error(other, &self.directory, COMMIT_TIMEOUT)),
+                    other => return Err(drill_child_error(other, &self.directory, COMMIT_TIMEOUT)),
                 };
                 tell(number)
                     .map_err(|error| anyhow!("cannot print: {}", io_error_message(&error)))?;
@@ -111,33 +114,33 @@ mod child {
             Ok(())
         }
 
-        pub(super) fn stop(&mut self) {
+        pub(super) fn stop_drill_child(&mut self) {
             if let Some(child) = self.child.take() {
-                child.kill_and_drain(EXIT_TIMEOUT);
+                child.kill_and_wait_for_closed_channel(EXIT_TIMEOUT);
             }
         }
     }
 
     /// The caller adds boot id, storage stack and time to the result.
     pub(super) fn read_survived_commits(directory: &Path) -> Result<ReadBackLog, CliError> {
-        let mut child = spawn(&DrillRequest::Read(directory.into()))?;
+        let mut child = spawn_drill_child(&DrillRequest::Read(directory.into()))?;
         let mut patience = RECV_TIMEOUT;
         loop {
             match child.channel.recv(Some(patience)) {
                 Ok(Ok(DrillEvent::Ready | DrillEvent::Busy)) => patience = COMMIT_TIMEOUT,
                 Ok(Ok(DrillEvent::Found(text))) => {
-                    child.wait();
+                    child.wait_for_exit();
                     return parse_read_back_log(&text).map_err(CliError::Usage);
                 }
                 other => {
                     child.kill();
-                    return Err(child_error(other, &display_path(directory), patience));
+                    return Err(drill_child_error(other, &display_path(directory), patience));
                 }
             }
         }
     }
 
-    fn spawn(request: &DrillRequest) -> Result<Subprocess, CliError> {
+    fn spawn_drill_child(request: &DrillRequest) -> Result<Subprocess, CliError> {
         Subprocess::spawn(Role::Drill, request).map_err(|error| {
             anyhow!(
                 "the drill process did not start: {}",
@@ -147,7 +150,7 @@ mod child {
         })
     }
 
-    fn child_error(
+    fn drill_child_error(
         last: Result<DrillReply, RecvError>,
         directory: &str,
         patience: Duration,
@@ -166,10 +169,12 @@ mod child {
         }
     }
 
-    pub fn serve(mut channel: Channel) -> io::Result<()> {
+    pub fn run_drill_child(mut channel: Channel) -> io::Result<()> {
         let served = match channel.recv(None)? {
-            DrillRequest::Read(directory) => serve_read(&PathBuf::from(directory), &mut channel),
-            DrillRequest::Write(directory, method, segments, head) => serve_write(
+            DrillRequest::Read(directory) => {
+                serve_drill_read(&PathBuf::from(directory), &mut channel)
+            }
+            DrillRequest::Write(directory, method, segments, head) => serve_drill_write(
                 &PathBuf::from(directory),
                 method,
                 segments,
@@ -186,9 +191,9 @@ mod child {
             .map_err(|error| DrillFailure::Failed(io_error_message(&error)))
     }
 
-    fn serve_read(directory: &Path, channel: &mut Channel) -> Result<(), DrillFailure> {
+    fn serve_drill_read(directory: &Path, channel: &mut Channel) -> Result<(), DrillFailure> {
         let parent =
-            DrillParentDirectory::open_for_read(directory).map_err(DrillFailure::Refused)?;
+            DrillParentDirectory::open_to_read_drill(directory).map_err(DrillFailure::Refused)?;
         send_event(channel, DrillEvent::Ready)?;
         let mut is_busy = || drop(send_event(channel, DrillEvent::Busy));
         let (head, pages) =
@@ -203,7 +208,7 @@ mod child {
         send_event(channel, DrillEvent::Found(found.to_string()))
     }
 
-    fn serve_write(
+    fn serve_drill_write(
         directory: &Path,
         method: Method,
         segments: SegmentMode,
@@ -211,7 +216,7 @@ mod child {
         channel: &mut Channel,
     ) -> Result<(), DrillFailure> {
         let parent =
-            DrillParentDirectory::open_for_write(directory).map_err(DrillFailure::Refused)?;
+            DrillParentDirectory::open_to_write_drill(directory).map_err(DrillFailure::Refused)?;
         send_event(channel, DrillEvent::Ready)?;
         channel
             .recv::<()>(None)
@@ -223,18 +228,18 @@ mod child {
             channel.recv::<()>(None)?;
             Ok(true)
         };
-        drill::write_drill(&parent, method, segments, head, &mut acknowledge)
+        drill::write_commits_until_stopped(&parent, method, segments, head, &mut acknowledge)
             .map_err(|error| DrillFailure::Failed(error.to_string()))
     }
 }
 
-pub use child::serve;
+pub use child::run_drill_child;
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use super::args::{DrillArgs, DrillCommand, DrillMethod, DrillWriteArgs, HostArgs};
-use super::out::{self, ExitResult, print};
+use super::out::{self, ExitResult, print_document};
 use super::signals::SignalListener;
 use super::{CliError, host};
 use crate::drill::{
@@ -254,7 +259,7 @@ use crate::text::{display_path, display_safe};
 
 const LARGEST_LOG: u64 = 1 << 30;
 
-pub(super) fn run(args: &DrillArgs) -> ExitResult {
+pub(super) fn run_drill(args: &DrillArgs) -> ExitResult {
     match (&args.step, &args.directory) {
         (Some(DrillCommand::Write(args)), _) => run_write(args),
         (Some(DrillCommand::Read { directory }), _) => run_read(directory),
@@ -266,7 +271,7 @@ pub(super) fn run(args: &DrillArgs) -> ExitResult {
             }),
             _,
         ) => run_check(acknowledged, survived, record.as_deref()),
-        (None, Some(directory)) => print(&drill_instructions(directory)?),
+        (None, Some(directory)) => print_document(&drill_instructions(directory)?),
         (None, None) => Err(CliError::Usage("specify the directory to test".to_owned())),
     }
 }
@@ -301,7 +306,7 @@ fn drill_instructions(directory: &Path) -> Result<String, CliError> {
     Ok(format!(
         "\
 A drill (power-cut test) of {shown}: do commits reported as durable survive a power cut?
-Only a real power cut can show this. Use a host that has no data you need, because a power cut can damage files.
+Only a real power cut can show this. Use a host without data that you need: a power cut can damage files.
 
 1. On another host that keeps power, start the writer and save its output:
      {write} | tee acknowledged.log
@@ -310,7 +315,7 @@ Only a real power cut can show this. Use a host that has no data you need, becau
 
 2. After a minute of load, cut the power: pull the plug, or switch the outlet off. A reset, a soft power-off or
    killing a virtual machine proves less, because the disks and their caches keep power.
-   Behind a RAID controller with a battery, leave the power off for some minutes to test
+   Behind a RAID controller with a battery, leave the power off for a few minutes to test
    the battery too.
 
 3. When the host is up again, with the file system mounted as before:
@@ -338,7 +343,7 @@ fn run_write(args: &DrillWriteArgs) -> ExitResult {
         when: now(),
         directory: display_path(&args.directory),
     };
-    let mut writer = child::DrillWriter::start(args, &head)?;
+    let mut writer = child::DrillWriter::start_drill_child(args, &head)?;
     let (boot, stack) = (read_boot_id(), collect_stack_fingerprint(&args.directory)?);
     let listener = SignalListener::start()?;
     let mut stdout = io::stdout().lock();
@@ -357,9 +362,9 @@ fn run_write(args: &DrillWriteArgs) -> ExitResult {
         }
         stdout.flush()
     };
-    let done = writer.run(&control, &mut tell);
-    writer.stop();
-    match (done, listener.stop()) {
+    let done = writer.receive_commits_until_cancelled(&control, &mut tell);
+    writer.stop_drill_child();
+    match (done, listener.stop_and_take_signal()) {
         (Err(error), _) => Err(error),
         (Ok(()), Some(signal)) => {
             // A write error is ignored, because the reader of standard output may have exited.
@@ -378,7 +383,7 @@ fn run_write(args: &DrillWriteArgs) -> ExitResult {
 
 fn run_read(directory: &Path) -> ExitResult {
     let found = child::read_survived_commits(directory)?;
-    print(
+    print_document(
         &ReadBackLog {
             boot: read_boot_id(),
             stack: collect_stack_fingerprint(directory)?,
@@ -398,7 +403,11 @@ fn read_boot_id() -> String {
 }
 
 fn collect_stack_fingerprint(directory: &Path) -> Result<StackFingerprint, CliError> {
-    let session = host::open_session(&HostArgs::default(), Some(directory), RuleSet::default())?;
+    let session = host::open_host_and_collect_session(
+        &HostArgs::default(),
+        Some(directory),
+        RuleSet::default(),
+    )?;
     let target = session.facts.subjects_of_scope(Scope::Target).next();
     Ok(target
         .map(|target| StackFingerprint::from_facts(&session.facts, target))
@@ -420,7 +429,7 @@ fn run_check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
     let survived = parse_read_back_log(&log(rest)?).map_err(|says| named(rest, says))?;
     let outcome = find_lost_commits(&acknowledged, &survived).map_err(CliError::Usage)?;
     let no_cut = unproven_power_cut_reason(&acknowledged, &survived);
-    print(&drill_summary(
+    print_document(&drill_summary(
         &acknowledged.header,
         &survived,
         &outcome,
@@ -441,11 +450,11 @@ fn run_check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
             display_path(path)
         ));
     }
-    Ok(exit_code(&outcome, no_cut))
+    Ok(drill_exit_code(&outcome, no_cut))
 }
 
 /// 3 if commits were lost, 5 if nothing was proven, 0 if every commit survived a power cut.
-fn exit_code(outcome: &DrillResult, no_cut: Option<&str>) -> u8 {
+fn drill_exit_code(outcome: &DrillResult, no_cut: Option<&str>) -> u8 {
     match (outcome.lost_count(), outcome.examined, no_cut) {
         (1.., _, _) => 3,
         (0, 0, _) | (0, _, Some(_)) => 5,
@@ -558,11 +567,14 @@ mod tests {
             examined,
             lost_ranges: lost.to_vec(),
         };
-        assert_eq!(exit_code(&outcome(20, &[]), None), 0);
-        assert_eq!(exit_code(&outcome(20, &[]), Some("no power was cut")), 5);
-        assert_eq!(exit_code(&outcome(0, &[]), None), 5);
+        assert_eq!(drill_exit_code(&outcome(20, &[]), None), 0);
         assert_eq!(
-            exit_code(&outcome(20, &[(3, 3)]), Some("no power was cut")),
+            drill_exit_code(&outcome(20, &[]), Some("no power was cut")),
+            5
+        );
+        assert_eq!(drill_exit_code(&outcome(0, &[]), None), 5);
+        assert_eq!(
+            drill_exit_code(&outcome(20, &[(3, 3)]), Some("no power was cut")),
             3
         );
     }
@@ -575,7 +587,7 @@ mod tests {
                 .unwrap()
                 .contains("ssh HOST 'walwise drill write /srv/pg-15' |")
         );
-        // Two shells parse the command, one on each machine, so the path is quoted twice.
+        // Two shells parse the command, one on each host, so the path is quoted twice.
         assert!(
             told("/srv/a b")
                 .unwrap()

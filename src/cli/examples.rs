@@ -13,7 +13,7 @@ pub struct CommandExamples {
 
 const EXIT_CODES: (&str, &str) = (
     "Exit codes",
-    "0 for nothing found at or above --fail-on, 3 for a critical finding, 4 for a warning, 5 for undecided. \
+    "0 for no finding at or above --fail-on, 3 for a critical finding, 4 for a warning, 5 for undecided. \
      With any --fail-on: 2 for invalid arguments or input, 128 + n for signal n, 1 for any other error.",
 );
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::CliError;
 use super::args::{FactsArgs, TextOrJsonFormat};
 use super::host;
-use super::out::{ExitResult, print, print_json};
+use super::out::{ExitResult, print_document, print_json};
 use crate::facts::{FactRow, FactSet, Reading, Subject, Value, catalog};
 use crate::report::json;
 use crate::rules::RuleSet;
@@ -14,8 +14,11 @@ use crate::text::display_path;
 use crate::{parallel, text};
 
 pub(super) fn run(args: &FactsArgs) -> ExitResult {
-    let (paths, keys): (Vec<String>, Vec<String>) =
-        args.keys.iter().cloned().partition(|word| is_path(word));
+    let (paths, keys): (Vec<String>, Vec<String>) = args
+        .keys
+        .iter()
+        .cloned()
+        .partition(|word| is_path_argument(word));
     let mut targets = args
         .target
         .iter()
@@ -38,7 +41,7 @@ pub(super) fn run(args: &FactsArgs) -> ExitResult {
         )));
     }
     if args.list {
-        return print(&fact_catalogue(args, &keys));
+        return print_document(&fact_catalogue_text(args, &keys));
     }
     let session = host::open_session_with_assumptions(
         &args.from,
@@ -46,13 +49,13 @@ pub(super) fn run(args: &FactsArgs) -> ExitResult {
         RuleSet::default(),
         &args.assume,
     )?;
-    let (facts, _) = session.into_conclusions();
+    let (facts, _) = session.into_derived_facts_and_verdicts();
     // Leaked on purpose: freeing the facts of thousands of devices takes a tenth of the run time.
     let facts: &'static FactSet = Box::leak(Box::new(facts));
     match args.format {
         TextOrJsonFormat::Text => {
-            for piece in fact_listing(facts, &keys) {
-                print(&piece)?;
+            for piece in fact_listing_texts(facts, &keys) {
+                print_document(&piece)?;
             }
             Ok(0)
         }
@@ -61,7 +64,7 @@ pub(super) fn run(args: &FactsArgs) -> ExitResult {
 }
 
 /// Names of facts never contain a slash.
-fn is_path(word: &str) -> bool {
+fn is_path_argument(word: &str) -> bool {
     word.contains('/') || [".", ".."].contains(&word)
 }
 
@@ -79,7 +82,7 @@ fn matching_rows<'f>(facts: &'f FactSet, keys: &[String]) -> Vec<FactRow<'f>> {
         .collect()
 }
 
-fn fact_listing(facts: &FactSet, keys: &[String]) -> Vec<String> {
+fn fact_listing_texts(facts: &FactSet, keys: &[String]) -> Vec<String> {
     let subjects: Vec<&Subject> = facts.all_subjects().collect();
     let mut pieces = parallel::map_chunks(&subjects, |subjects| {
         let mut out = String::new();
@@ -118,7 +121,7 @@ fn push_subject_facts(out: &mut String, facts: &FactSet, subject: &Subject, keys
 }
 
 fn push_reading(out: &mut String, fact: &str, reading: &Reading<Value>) {
-    match catalog::describe_reading(fact, reading) {
+    match catalog::value_and_source_or_unknown_reason(fact, reading) {
         Ok((value, source)) => {
             push_padded_cell(out, &value, 32);
             out.push_str(&source);
@@ -143,12 +146,12 @@ fn push_padded_cell(out: &mut String, cell: &str, width: usize) {
     out.push(' ');
 }
 
-fn fact_catalogue(args: &FactsArgs, keys: &[String]) -> String {
+fn fact_catalogue_text(args: &FactsArgs, keys: &[String]) -> String {
     let infos = catalog::all_keys().filter(|info| matches_key_or_prefix(info.name, keys));
     if args.format == TextOrJsonFormat::Json {
         let list: Vec<_> = infos
             .map(|i| {
-                json!({"fact": i.name, "label": i.label(), "group": i.group.as_str(), "scope": i.scope.as_str(),
+                json!({"fact": i.name, "label": i.name_without_area(), "group": i.group.as_str(), "scope": i.scope.as_str(),
                 "kind": i.kind.value_kind_description(), "doc": i.doc.trim()})
             })
             .collect();

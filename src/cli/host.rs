@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use super::CliError;
 use super::args::HostArgs;
 pub(super) use super::rule_files::load_rules_in_force;
-use super::{input, out};
+use super::{file_reader, out};
 use crate::collect::{self, CollectStep, Request};
 use crate::drill::DrillRecord;
 use crate::facts::{FactSet, Note, Scope};
@@ -31,7 +31,7 @@ pub(super) fn open_host(file: Option<&Path>) -> Result<Box<dyn Host + Send>, Cli
     Ok(Box::new(host))
 }
 
-fn path_error(what: &str, path: &Path, error: &io::Error) -> CliError {
+fn path_usage_error(what: &str, path: &Path, error: &io::Error) -> CliError {
     CliError::Usage(format!(
         "cannot {what} {}: {}",
         path.display(),
@@ -45,7 +45,7 @@ pub(super) fn absolute_path(target: Option<&Path>) -> Result<Option<PathBuf>, Cl
     let Some(target) = target else {
         return Ok(None);
     };
-    let path = std::path::absolute(target).map_err(|e| path_error("resolve", target, &e))?;
+    let path = std::path::absolute(target).map_err(|e| path_usage_error("resolve", target, &e))?;
     Ok(Some(path))
 }
 
@@ -102,11 +102,11 @@ pub(super) fn read_drill_record(path: &Path) -> Result<DrillRecord, CliError> {
 /// Like [`read_drill_record`], but the file may be absent, because walwise creates and extends it.
 pub(super) fn read_drill_record_if_any(path: &Path) -> Result<Option<DrillRecord>, CliError> {
     let mut bytes = Vec::new();
-    let read =
-        input::open_regular(path, LARGEST_RECORD).and_then(|mut file| file.read_to_end(&mut bytes));
+    let read = file_reader::open_regular_file(path, LARGEST_RECORD)
+        .and_then(|mut file| file.read_to_end(&mut bytes));
     match read {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(path_error("use", path, &error)),
+        Err(error) => Err(path_usage_error("use", path, &error)),
         Ok(_) => parse_drill_record(path, &bytes).map(Some),
     }
 }
@@ -142,7 +142,7 @@ pub(super) fn read_text_file(path: &Path, largest: u64) -> Result<String, CliErr
 }
 
 fn read_file_bytes(path: &Path, largest: u64) -> Result<Vec<u8>, CliError> {
-    input::read_bytes(path, largest).map_err(|e| path_error("use", path, &e))
+    file_reader::read_bytes(path, largest).map_err(|e| path_usage_error("use", path, &e))
 }
 
 pub(super) fn evaluate_assumption_texts(
@@ -161,7 +161,7 @@ pub(super) fn evaluate_assumption_texts(
     })
 }
 
-pub(super) fn open_session(
+pub(super) fn open_host_and_collect_session(
     from: &HostArgs,
     target: Option<&Path>,
     rules: RuleSet,
@@ -178,7 +178,7 @@ pub(super) fn open_session_with_assumptions(
     assumed: &[String],
 ) -> Result<Session, CliError> {
     if assumed.is_empty() {
-        return open_session(from, target, rules);
+        return open_host_and_collect_session(from, target, rules);
     }
     let host = open_host(from.host.as_deref())?;
     let host = CachingHost::new(host.as_ref());
@@ -248,7 +248,7 @@ pub(super) fn collect_session_from_host(
             out::print_progress(&format!("reading {} …", step.name()));
         }
     };
-    let mut session = Session::collect(host, &request, rules, &mut progress);
+    let mut session = Session::collect_from_host(host, &request, rules, &mut progress);
     session.drills = from
         .drill
         .iter()

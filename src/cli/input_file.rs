@@ -1,6 +1,6 @@
-//! Opens an input file in the child of [`super::input`], because a file system may hang. The path
-//! is first opened with `O_PATH` to check its file type, because opening a device can have effects,
-//! such as rewinding a tape.
+//! Opens an input file in the child of [`super::file_reader`], because a file system may hang. The
+//! path is first opened with `O_PATH` to check its file type, because opening a device can have
+//! effects, such as rewinding a tape.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -84,7 +84,7 @@ impl InputFile {
                 };
                 let says = format!(
                     "no{more} data arrived through this pipe within {} s; save the data to a file \
-                     and specify the file",
+                     and specify that file",
                     RECV_TIMEOUT.as_secs()
                 );
                 return Err(io::Error::new(ErrorKind::TimedOut, says));

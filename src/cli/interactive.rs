@@ -20,7 +20,7 @@ use crate::facts::note::MeasurementNote;
 use crate::facts::{FactSet, Note, Scope, Source, Subject};
 use crate::host::{CachingHost, Host};
 use crate::measure::{ProbeProgress, measurement_sentence};
-use crate::output::{Destination, ExistingFilePolicy, OutputError, OutputOptions};
+use crate::output::{ExistingFilePolicy, OutputDestination, OutputError, OutputOptions};
 use crate::probes::{self, CancelHandle, ProbePlan};
 use crate::report::{Format, Report, RunOption, host_summary, text};
 use crate::rules::RuleSet;
@@ -70,18 +70,18 @@ pub(super) fn run(args: NoCommandArgs) -> ExitResult {
         );
     }
     if !terminal || out::terminal_is_dumb() {
-        let session = host::open_session(
+        let session = host::open_host_and_collect_session(
             &from,
             args.target.as_deref(),
             host::load_rules_in_force(None)?,
         )?;
-        let report = session.report();
+        let report = session.build_report();
         let style = out::line_style();
-        let style = text::LineStyle {
+        let style = text::TextOutputStyle {
             ascii: style.ascii || args.ascii,
             ..style
         };
-        return out::print(&if args.verbose {
+        return out::print_document(&if args.verbose {
             text::render(&report)
         } else {
             text::render_short(&report, style)
@@ -90,18 +90,18 @@ pub(super) fn run(args: NoCommandArgs) -> ExitResult {
     let options = screen_options(args.ascii);
     let machine = host::open_host(from.host.as_deref())?;
     let request = host::collection_request(machine.as_ref(), &from, args.target.as_deref())?;
-    if let Some(mistake) = collect::requested_target_error(machine.as_ref(), &request) {
+    if let Some(mistake) = collect::reason_request_has_no_target(machine.as_ref(), &request) {
         return Err(CliError::Usage(format!("nothing to check: {mistake}")));
     }
     let repeated = from.report_command_options();
-    let desk = AppWorker {
+    let desk = InteractiveWorker {
         host: from.host,
         options: repeated,
         request,
         loaded: Mutex::default(),
         probe_error: Mutex::default(),
     };
-    match tui::run(Arc::new(desk), options).context("the terminal failed")? {
+    match tui::run_screens(Arc::new(desk), options).context("the terminal failed")? {
         ExitReason::Quit => Ok(0),
         ExitReason::Signal(number) => Err(CliError::Signal(number, None)),
     }
@@ -162,7 +162,7 @@ fn parse_save_path(name: &str) -> Result<PathBuf, String> {
 /// The outcome is the path, followed by a notice, if any.
 fn write_document(path: &Path, wish: OutputOptions, document: &str) -> Result<SaveOutcome, String> {
     let shown = display_path(path);
-    let written = Destination::open(path, wish).and_then(|found| {
+    let written = OutputDestination::open(path, wish).and_then(|found| {
         let notice = found.foreign_owner_notice().map(str::to_owned);
         let written = found.commit(document.as_bytes())?;
         Ok((written.path, notice.or(written.warning)))
@@ -184,7 +184,7 @@ fn is_inside_tmux() -> bool {
     typed || env::var_os("TMUX").is_some_and(|value| !value.is_empty())
 }
 
-struct AppWorker {
+struct InteractiveWorker {
     host: Option<PathBuf>,
     options: Vec<RunOption>,
     request: Request,
@@ -211,7 +211,7 @@ impl LoadedHost {
     }
 }
 
-impl AppWorker {
+impl InteractiveWorker {
     fn with_loaded_host<T>(
         &self,
         act: impl FnOnce(&mut LoadedHost) -> Result<T, String>,
@@ -221,7 +221,7 @@ impl AppWorker {
     }
 
     fn report(&self) -> Result<Report, String> {
-        let mut report = self.with_loaded_host(|looked| Ok(looked.session.report()))?;
+        let mut report = self.with_loaded_host(|looked| Ok(looked.session.build_report()))?;
         let failed = self
             .probe_error
             .lock()
@@ -245,7 +245,7 @@ impl AppWorker {
             if !session.live {
                 return Err("only the host itself can be measured, not a capture".to_owned());
             }
-            let (facts, _) = session.conclusions();
+            let (facts, _) = session.derived_facts_and_verdicts();
             if !session::measurable_targets(&facts).contains(target) {
                 return Err(format!(
                     "{} cannot be measured: it is not a directory",
@@ -258,8 +258,8 @@ impl AppWorker {
     }
 }
 
-impl Worker for AppWorker {
-    fn collect(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
+impl Worker for InteractiveWorker {
+    fn collect_report(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
         let machine = host::open_host(self.host.as_deref()).map_err(|error| error.to_string())?;
         let machine = CachingHost::new(machine);
         let live = machine.is_live();
@@ -280,17 +280,17 @@ impl Worker for AppWorker {
             // The session has no rules, because rules are evaluated only after all facts have been
             // read.
             let session = Session::new(facts.clone(), RuleSet::default(), live);
-            progress(JobProgress::Report(Box::new(session.report())));
+            progress(JobProgress::Report(Box::new(session.build_report())));
         };
         let read_at = session::now();
-        let mut session = Session::collect(&machine, &self.request, rules, &mut so_far);
+        let mut session = Session::collect_from_host(&machine, &self.request, rules, &mut so_far);
         session.options.clone_from(&self.options);
         session.named_target = self.request.target.as_deref().map(display_path);
         let mut looked = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = looked.take() {
             session.carry_over_choices_and_measurements(before.session);
         }
-        let report = session.report();
+        let report = session.build_report();
         *looked = Some(LoadedHost::new(session, machine, read_at));
         self.set_probe_error(None);
         Ok(report)
@@ -312,7 +312,7 @@ impl Worker for AppWorker {
         let outcome = probes::run_probe(&plan, &CancelHandle::from(Arc::clone(cancel)), &mut tell);
         let (measurement, failed) = match outcome {
             // A measurement without a completed round must not replace an earlier one.
-            Ok(measurement) if !measurement.has_rounds() => {
+            Ok(measurement) if !measurement.has_complete_rounds() => {
                 return Err(measurement_sentence(&measurement, None));
             }
             Ok(measurement) => (measurement, None),
@@ -402,7 +402,7 @@ impl Worker for AppWorker {
     }
 
     fn wait_for_host_change(&self) -> Result<HostChange, String> {
-        self.wait_for_change()
+        self.poll_for_host_change()
     }
 
     fn evaluate_assumptions(&self, suppositions: &[AssumedFact]) -> Result<AssumedHost, String> {
@@ -425,7 +425,8 @@ impl Worker for AppWorker {
                 let hypothesis = session
                     .evaluate_assumptions(&assumptions, machine, &self.request)
                     .map_err(|refused| refused.into_iter().next().unwrap_or_default())?;
-                let (report, what_if) = session.evaluate_what_if(&session.report(), &hypothesis);
+                let (report, what_if) =
+                    session.evaluate_what_if(&session.build_report(), &hypothesis);
                 Ok(AssumedHost {
                     suppositions: suppositions.to_vec(),
                     what_if,

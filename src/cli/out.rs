@@ -12,19 +12,21 @@ use serde::Serialize;
 use super::CliError;
 use super::args::OutputArgs;
 use crate::measure::ProbeProgress;
-use crate::output::{Destination, OutputOptions};
+use crate::output::{OutputDestination, OutputOptions};
 use crate::report::json;
-use crate::report::text::LineStyle;
+use crate::report::text::TextOutputStyle;
 use crate::text;
 
 pub(super) type ExitResult = Result<u8, CliError>;
 
 pub(super) fn print_json(value: &impl Serialize) -> ExitResult {
     let mut stdout = BufWriter::new(io::stdout().lock());
-    accept_broken_pipe(json::write_json(value, &mut stdout).and_then(|()| stdout.flush()))
+    exit_code_accepting_broken_pipe(
+        json::write_pretty_json(value, &mut stdout).and_then(|()| stdout.flush()),
+    )
 }
 
-fn accept_broken_pipe(outcome: io::Result<()>) -> ExitResult {
+fn exit_code_accepting_broken_pipe(outcome: io::Result<()>) -> ExitResult {
     match outcome {
         Ok(()) => Ok(0),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
@@ -38,14 +40,14 @@ fn accept_broken_pipe(outcome: io::Result<()>) -> ExitResult {
 
 /// A closed pipe is not an error. Terminal control sequences are escaped, except colours if the
 /// terminal supports them.
-pub(super) fn print(document: &str) -> ExitResult {
+pub(super) fn print_document(document: &str) -> ExitResult {
     let escaped = if line_style().colour {
         escape_except_colours(document)
     } else {
         text::escape_display_unsafe_lines(document)
     };
     let mut stdout = io::stdout().lock();
-    accept_broken_pipe(
+    exit_code_accepting_broken_pipe(
         stdout
             .write_all(escaped.as_bytes())
             .and_then(|()| stdout.flush()),
@@ -92,7 +94,7 @@ pub(super) fn stdout_is_writable() -> bool {
 
 pub(super) enum OutputTarget {
     Printed,
-    Written(Box<Destination>),
+    Written(Box<OutputDestination>),
 }
 
 impl OutputTarget {
@@ -119,26 +121,26 @@ impl OutputTarget {
         }
     }
 
-    pub(super) fn line_style(&self) -> LineStyle {
+    pub(super) fn line_style(&self) -> TextOutputStyle {
         match self {
             Self::Printed => line_style(),
-            Self::Written(_) => LineStyle {
+            Self::Written(_) => TextOutputStyle {
                 colour: false,
                 ascii: !locale_is_utf8(),
             },
         }
     }
 
-    pub(super) fn deliver_json(self, value: &impl Serialize) -> ExitResult {
+    pub(super) fn print_or_save_json(self, value: &impl Serialize) -> ExitResult {
         match self {
             Self::Printed => print_json(value),
-            Self::Written(_) => self.deliver(&json::to_pretty_json(value)),
+            Self::Written(_) => self.print_or_save_document(&json::to_pretty_json(value)),
         }
     }
 
-    pub(super) fn deliver(self, document: &str) -> ExitResult {
+    pub(super) fn print_or_save_document(self, document: &str) -> ExitResult {
         match self {
-            Self::Printed => print(document),
+            Self::Printed => print_document(document),
             Self::Written(found) => {
                 found
                     .commit(text::escape_display_unsafe_lines(document).as_bytes())
@@ -149,9 +151,9 @@ impl OutputTarget {
     }
 }
 
-pub(super) fn line_style() -> LineStyle {
+pub(super) fn line_style() -> TextOutputStyle {
     let is_terminal = io::IsTerminal::is_terminal(&io::stdout()) && !terminal_is_dumb();
-    LineStyle {
+    TextOutputStyle {
         colour: is_terminal && is_colour_allowed(),
         ascii: !locale_is_utf8(),
     }
@@ -162,8 +164,11 @@ pub(super) fn is_colour_allowed() -> bool {
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-pub(super) fn open_destination(path: &Path, wish: OutputOptions) -> Result<Destination, CliError> {
-    let found = Destination::open(path, wish).map_err(anyhow::Error::from)?;
+pub(super) fn open_destination(
+    path: &Path,
+    wish: OutputOptions,
+) -> Result<OutputDestination, CliError> {
+    let found = OutputDestination::open(path, wish).map_err(anyhow::Error::from)?;
     if let Some(says) = found.foreign_owner_notice() {
         print_notice(says);
     }
@@ -179,7 +184,7 @@ pub(super) fn print_error(sentence: &str) {
     );
 }
 
-/// Standard error, because standard output may hold a document.
+/// Prints to standard error, because standard output may hold a document.
 pub(super) fn print_notice(sentence: &str) {
     print_error(sentence);
 }

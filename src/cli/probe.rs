@@ -6,15 +6,15 @@ use anyhow::anyhow;
 use serde::Serialize;
 
 use super::args::{HostArgs, ProbeArgs, ProbeProfile, ProbeWorkload, TextOrJsonFormat};
-use super::out::{self, ExitResult, print};
+use super::out::{self, ExitResult, print_document};
 use super::signals::SignalListener;
-use super::{CliError, host, input};
+use super::{CliError, file_reader, host};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::WalFlushMethod;
 use crate::measure::{
     CommitProfile, ImportedRun, Measurement, PG_TEST_FSYNC_CASES, ProbePhase, RequirementAnswer,
-    Workload, commit_size_lines, import_benchmark_output, imported_run_lines, latency_table_lines,
-    measurement_sentence, pg_test_fsync_text, workload_lines,
+    Workload, format_like_pg_test_fsync, import_benchmark_output, imported_run_lines,
+    latency_by_commit_size_lines, latency_table_lines, measurement_sentence, workload_lines,
 };
 use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, ProbeProgress, ProbeRefusal};
 use crate::report::json;
@@ -31,7 +31,7 @@ pub(super) fn run(args: &ProbeArgs) -> ExitResult {
     let imported = read_imported_runs(&args.import)?;
     match &args.directory {
         Some(directory) => measure_directory(args, directory, &imported),
-        None => print_output(
+        None => print_probe_output(
             &ProbeOutput {
                 measured: None,
                 imported: &imported,
@@ -46,8 +46,12 @@ fn measure_directory(args: &ProbeArgs, directory: &Path, imported: &[ImportedRun
     if args.passive {
         return passive::run(args, directory);
     }
-    let session = host::open_session(&HostArgs::default(), Some(directory), RuleSet::default())?;
-    let (facts, _) = session.conclusions();
+    let session = host::open_host_and_collect_session(
+        &HostArgs::default(),
+        Some(directory),
+        RuleSet::default(),
+    )?;
+    let (facts, _) = session.derived_facts_and_verdicts();
     let Some(target) = session::measurable_targets(&facts).into_iter().next() else {
         let why = session::unreadable_target_reason(&facts)
             .map(|why| anyhow!("cannot measure: {why}").into());
@@ -77,7 +81,7 @@ fn measure_directory(args: &ProbeArgs, directory: &Path, imported: &[ImportedRun
         rows,
         workloads,
         commits: (args.profile.is_some() || args.require.is_some()).then(|| CommitProfileOptions {
-            profile: args.profile.map(to_profile),
+            profile: args.profile.map(to_commit_profile),
             requirement: args.require,
         }),
         probe: ProbeOptions {
@@ -107,7 +111,7 @@ fn measure_directory(args: &ProbeArgs, directory: &Path, imported: &[ImportedRun
         .and_then(|found| found.workloads.first()?.requirement.as_ref())
         .map_or(0, |required| requirement_exit_code(required.answer));
     // Rounds completed before an interruption are still printed.
-    let printed = match found.filter(|found| !found.cancelled || found.has_rounds()) {
+    let printed = match found.filter(|found| !found.cancelled || found.has_complete_rounds()) {
         None => Ok(0),
         Some(found) if args.pg_test_fsync && args.format == TextOrJsonFormat::Text => {
             let rows = found
@@ -115,14 +119,14 @@ fn measure_directory(args: &ProbeArgs, directory: &Path, imported: &[ImportedRun
                 .first()
                 .map(|found| found.rows.as_slice())
                 .unwrap_or_default();
-            print(&pg_test_fsync_text(rows, per_test))
+            print_document(&format_like_pg_test_fsync(rows, per_test))
         }
         Some(found) => {
             let in_force = match session::wal_flush_method_in_force(&facts, &target) {
                 WalFlushMethod::Is(method) => Some(method),
                 WalFlushMethod::Default | WalFlushMethod::Unknown => None,
             };
-            print_output(
+            print_probe_output(
                 &ProbeOutput {
                     measured: Some(&found),
                     imported,
@@ -141,7 +145,7 @@ fn read_imported_runs(files: &[PathBuf]) -> Result<Vec<ImportedRun>, CliError> {
     let mut all = Vec::new();
     for file in files {
         let unusable = |why: String| CliError::Usage(format!("{}: {why}", file.display()));
-        let bytes = input::read_bytes(file, LARGEST_IMPORT)
+        let bytes = file_reader::read_bytes(file, LARGEST_IMPORT)
             .map_err(|e| unusable(text::io_error_message(&e)))?;
         all.extend(import_benchmark_output(&bytes).map_err(unusable)?);
     }
@@ -163,7 +167,7 @@ fn selected_rows_and_workloads(names: &[ProbeWorkload]) -> (ProbeRowSelection, V
     (rows, Workload::ALL.into_iter().filter(is_wanted).collect())
 }
 
-fn to_profile(name: ProbeProfile) -> CommitProfile {
+fn to_commit_profile(name: ProbeProfile) -> CommitProfile {
     match name {
         ProbeProfile::Postgres => CommitProfile::Postgres,
         ProbeProfile::Innodb => CommitProfile::Innodb,
@@ -197,7 +201,7 @@ struct ProbeOutput<'a> {
     imported: &'a [ImportedRun],
 }
 
-fn print_output(
+fn print_probe_output(
     shown: &ProbeOutput<'_>,
     in_force: Option<WalSyncMethod>,
     format: TextOrJsonFormat,
@@ -209,8 +213,8 @@ fn print_output(
                 measured: Some(measured),
                 imported: [],
             },
-        ) => print(&json::to_pretty_json(measured)),
-        (TextOrJsonFormat::Json, shown) => print(&json::to_pretty_json(shown)),
+        ) => print_document(&json::to_pretty_json(measured)),
+        (TextOrJsonFormat::Json, shown) => print_document(&json::to_pretty_json(shown)),
         (TextOrJsonFormat::Text, ProbeOutput { measured, imported }) => {
             let parts = measured
                 .iter()
@@ -218,7 +222,7 @@ fn print_output(
             let tables = imported
                 .iter()
                 .map(|run| imported_run_lines(run).join("\n") + "\n");
-            print(&parts.chain(tables).collect::<Vec<_>>().join("\n"))
+            print_document(&parts.chain(tables).collect::<Vec<_>>().join("\n"))
         }
     }
 }
@@ -236,7 +240,7 @@ fn measurement_text(measurement: &Measurement, in_force: Option<WalSyncMethod>) 
             measurement.paced_conditions_text()
         ));
         lines.extend(latency_table_lines(measurement, in_force));
-        lines.extend(commit_size_lines(measurement));
+        lines.extend(latency_by_commit_size_lines(measurement));
         lines.extend([String::new(), measurement_sentence(measurement, in_force)]);
     }
     for found in &measurement.workloads {
@@ -275,5 +279,5 @@ pub(super) fn run_probe_plan(
     if show {
         out::print_progress("");
     }
-    Ok((outcome, listener.stop()))
+    Ok((outcome, listener.stop_and_take_signal()))
 }

@@ -37,7 +37,7 @@ const REMOVED: &[(&str, &str, &str)] = &[
         "--candidates",
         "ext4-slowed",
         "the candidate `ext4-slowed` was removed: every trial measures its first candidate twice, and the line Resolution \
-         shows how far the two results differ",
+         shows how much the two results differ",
     ),
     (
         "rules",

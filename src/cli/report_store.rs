@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::host::absolute_path;
-use super::{CliError, input};
+use super::{CliError, file_reader};
 use crate::facts::Subject;
 use crate::facts::catalog::host;
 use crate::host::path_bytes;
@@ -49,7 +49,7 @@ pub(super) fn read_saved_latencies(session: &Session, notify: impl Fn(&str)) -> 
     let (Some(state), Some(host)) = (whole.directory.parent(), whole.directory.file_name()) else {
         return Vec::new();
     };
-    let names = input::list_file_names(state)
+    let names = file_reader::list_file_names(state)
         .or_else(empty_if_missing)
         .unwrap_or_else(|error| {
             warn(state, &error);
@@ -68,7 +68,7 @@ pub(super) fn read_saved_latencies(session: &Session, notify: impl Fn(&str)) -> 
             .find_newest_report()
             .map_err(|error| warn(&shelf.directory, &error))
             .ok()??;
-        input::open_regular(&path, MAX_BYTES)
+        file_reader::open_regular_file(&path, MAX_BYTES)
             .map_err(|error| warn(&path, &error))
             .ok()
     };
@@ -121,8 +121,8 @@ impl ReportStore {
 
     /// The newest report is first.
     pub fn list_dated_reports(&self) -> io::Result<Vec<(PathBuf, String)>> {
-        let names = input::list_file_names(&self.directory).or_else(empty_if_missing)?;
-        let dated = series::dated_documents(names).into_iter();
+        let names = file_reader::list_file_names(&self.directory).or_else(empty_if_missing)?;
+        let dated = series::series_documents_with_dates(names).into_iter();
         Ok(dated
             .map(|(name, date)| (self.directory.join(name), date))
             .collect())

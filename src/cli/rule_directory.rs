@@ -1,8 +1,8 @@
 //! Finds rule files on disk, checks who may have written them, and reads them.
 //!
-//! This code runs in the child of [`super::input`], because a directory may be on a file system
-//! that hangs; [`super::rule_files`] sends the requests. A file in `/etc` is used only if no user
-//! but root could have written it.
+//! This code runs in the child of [`super::file_reader`], because a directory may be on a file
+//! system that hangs; [`super::rule_files`] sends the requests. A file in `/etc` is used only if no
+//! user but root could have written it.
 
 use std::fs;
 use std::io::{self, Read};
@@ -46,8 +46,8 @@ pub(super) fn read_named_and_system_rules(paths: &[PathBuf]) -> SelectedRuleFile
             all.push((path.clone(), AcceptedFileTypes::FilesAndPipes));
             continue;
         }
-        let inside =
-            list_toml_files(path).map_err(|e| file_error("read the rules in", path, &e))?;
+        let inside = list_toml_files(path)
+            .map_err(|e| rule_file_error_text("read the rules in", path, &e))?;
         if inside.is_empty() {
             return Err(format!("no rule file (*.toml) in {}", display_path(path)));
         }
@@ -90,31 +90,31 @@ pub(super) fn read_named_and_system_rules(paths: &[PathBuf]) -> SelectedRuleFile
 const SOURCE_MARKER: &str = "tables/validity.toml";
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct RuleFiles {
+pub(super) struct ReadRuleFiles {
     pub files: Vec<RuleFile>,
     pub ignored: Vec<String>,
     pub remarks: Vec<String>,
 }
 
-impl RuleFiles {
+impl ReadRuleFiles {
     pub(super) fn read_with_system_rules(dir: Option<&Path>) -> Result<Self, String> {
         let mut found = read_system_rule_files(Path::new(SYSTEM_RULES));
         if let Some(dir) = dir {
-            let paths =
-                list_toml_files(dir).map_err(|e| file_error("read the rules in", dir, &e))?;
+            let paths = list_toml_files(dir)
+                .map_err(|e| rule_file_error_text("read the rules in", dir, &e))?;
             if paths.is_empty() {
                 found
                     .remarks
                     .push(format!("no rule file (*.toml) in {}", display_path(dir)));
             }
             for path in &paths {
-                found.add_file(path);
+                found.read_and_add_file(path);
             }
         }
         Ok(found)
     }
 
-    fn add_file(&mut self, path: &Path) {
+    fn read_and_add_file(&mut self, path: &Path) {
         match read_rule_file(path, AcceptedFileTypes::Files) {
             Ok(file) => self.files.push(file),
             Err(why) => self
@@ -124,11 +124,11 @@ impl RuleFiles {
     }
 }
 
-fn read_system_rule_files(dir: &Path) -> RuleFiles {
-    let mut found = RuleFiles::default();
+fn read_system_rule_files(dir: &Path) -> ReadRuleFiles {
+    let mut found = ReadRuleFiles::default();
     let not_used =
         |path: &Path, why: &str| format!("the rules in {} are not used: {why}", display_path(path));
-    let listed = match untrusted_owner_reason(dir) {
+    let listed = match untrusted_file_reason(dir) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return found,
         Err(e) => Err(text::io_error_message(&e)),
         Ok(Some(doubt)) => Err(doubt),
@@ -138,8 +138,8 @@ fn read_system_rule_files(dir: &Path) -> RuleFiles {
         Err(why) => found.ignored.push(not_used(dir, &why)),
         Ok(paths) => {
             for path in paths {
-                match untrusted_owner_reason(&path) {
-                    Ok(None) => found.add_file(&path),
+                match untrusted_file_reason(&path) {
+                    Ok(None) => found.read_and_add_file(&path),
                     Ok(Some(doubt)) => found.ignored.push(not_used(&path, &doubt)),
                     Err(e) => found
                         .ignored
@@ -153,8 +153,8 @@ fn read_system_rule_files(dir: &Path) -> RuleFiles {
 
 /// The reason why users other than root may have written the file to which `path` resolves; `None`
 /// if only root could have written it.
-fn untrusted_owner_reason(path: &Path) -> io::Result<Option<String>> {
-    host::untrusted_reason(&fs::canonicalize(path)?)
+fn untrusted_file_reason(path: &Path) -> io::Result<Option<String>> {
+    host::untrusted_path_reason(&fs::canonicalize(path)?)
 }
 
 /// `*.toml` files by name. Hidden files, such as editor backups, are skipped.
@@ -189,7 +189,7 @@ fn read_rule_file(path: &Path, kinds: AcceptedFileTypes) -> Result<RuleFile, Str
     })
 }
 
-pub(super) fn file_error(what: &str, path: &Path, error: &io::Error) -> String {
+pub(super) fn rule_file_error_text(what: &str, path: &Path, error: &io::Error) -> String {
     format!(
         "cannot {what} {}: {}",
         display_path(path),

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use super::CliError;
 use super::args::RulesCommand;
-use super::out::{ExitResult, print, print_error};
+use super::out::{ExitResult, print_document, print_error};
 use super::rule_files;
 use crate::rules::explain;
 use crate::rules::model::AdviceSpec;
@@ -14,30 +14,30 @@ use crate::text::page_layout::PageLayout;
 
 pub(super) fn run(args: RulesCommand) -> ExitResult {
     match args {
-        RulesCommand::List { settings: true, .. } => print(&list_settings()),
+        RulesCommand::List { settings: true, .. } => print_document(&settings_list_text()),
         RulesCommand::List {
             settings: false,
             rules,
         } => {
             let rules = rule_files::load_rules_in_force(rules.as_deref())?;
-            let code = print(&list_rules(&rules))?;
-            Ok(rule_files::warn_rules_not_in_force(code, &rules))
+            let code = print_document(&rules_list_text(&rules))?;
+            Ok(rule_files::exit_code_after_rule_warnings(code, &rules))
         }
         RulesCommand::Show { rule, rules } => {
             let rules = rule_files::load_rules_with_examples(rules.as_deref())?;
             let Some(found) = rules.find(&rule) else {
                 return Err(unknown_rule_error(&rules, &rule));
             };
-            print(&rule_text(found, &rules))
+            print_document(&rule_text(found, &rules))
         }
         RulesCommand::Check { files } => {
             let found = check_rule_files(&files)?;
-            let failures = examples::run_examples(&found.rules);
+            let failures = examples::failures_of_rule_examples(&found.rules);
             if failures.is_empty() {
-                return print(&format!("{}, no errors\n", found.rule_counts_text()));
+                return print_document(&format!("{}, no errors\n", found.rule_counts_text()));
             }
             let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
-            print(&(lines.join("\n") + "\n"))?;
+            print_document(&(lines.join("\n") + "\n"))?;
             Ok(1)
         }
     }
@@ -119,7 +119,7 @@ fn check_rule_files(paths: &[PathBuf]) -> Result<CheckedRules, CliError> {
 
 pub(super) fn unknown_rule_error(rules: &RuleSet, id: &str) -> CliError {
     let hint = rules
-        .did_you_mean(id)
+        .suggest_rule_id(id)
         .map(|hint| format!("; {hint}"))
         .unwrap_or_default();
     CliError::Usage(format!(
@@ -127,7 +127,7 @@ pub(super) fn unknown_rule_error(rules: &RuleSet, id: &str) -> CliError {
     ))
 }
 
-fn list_rules(rules: &RuleSet) -> String {
+fn rules_list_text(rules: &RuleSet) -> String {
     let width = rules
         .rules()
         .iter()
@@ -147,30 +147,30 @@ fn list_rules(rules: &RuleSet) -> String {
         out,
         "\n{} rules, {}",
         rules.rules().len(),
-        session::build_rule_pack(rules).describe()
+        session::build_rule_pack(rules).version_and_short_fingerprint()
     );
-    for line in override_notes(rules) {
+    for line in rule_override_notes(rules) {
         let _ = writeln!(out, "{line}");
     }
     out
 }
 
-fn override_notes(rules: &RuleSet) -> impl Iterator<Item = String> {
+fn rule_override_notes(rules: &RuleSet) -> impl Iterator<Item = String> {
     let notes = rules
         .disabled_rules()
         .iter()
-        .map(DisabledRule::to_note)
+        .map(DisabledRule::to_disabled_note)
         .chain(
             rules
                 .level_overrides()
                 .iter()
-                .map(|given| given.to_note(false)),
+                .map(|given| given.to_overridden_note(false)),
         );
     let notes = notes.chain(
         rules
             .expired_overrides()
             .iter()
-            .map(ExpiredRuleOverride::to_note),
+            .map(ExpiredRuleOverride::to_expired_note),
     );
     notes
         .map(|note| note.to_string())
@@ -210,12 +210,12 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
         .find(|given| given.rule == rule.id)
     {
         page.append_blank_line();
-        page.append_paragraph(0, &given.to_note(false).to_string());
+        page.append_paragraph(0, &given.to_overridden_note(false).to_string());
     }
     page.append_blank_line();
     page.append_paragraph(0, &rule.because.as_written());
     page.append_heading("Applies when");
-    for line in explain::condition_tree(&rule.when) {
+    for line in explain::condition_tree_without_readings(&rule.when) {
         page.append_verbatim_line(2, &line);
     }
     page.append_heading("Sources");
@@ -256,7 +256,7 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
             &example.name,
         );
     }
-    page.finish()
+    page.into_text()
 }
 
 fn push_advice(page: &mut PageLayout, advice: &AdviceSpec) {
@@ -276,12 +276,12 @@ fn push_advice(page: &mut PageLayout, advice: &AdviceSpec) {
         &format!(
             "{}: {} ({reach}; interrupts: {interrupts}{loss}{rank})",
             advice.setting.name,
-            advice.describe_change()
+            advice.advised_change_text()
         ),
     );
     if let Some(when) = &advice.when {
         page.append_paragraph(4, "only when");
-        for line in explain::condition_tree(when) {
+        for line in explain::condition_tree_without_readings(when) {
             page.append_verbatim_line(6, &line);
         }
     }
@@ -309,7 +309,7 @@ fn push_advice(page: &mut PageLayout, advice: &AdviceSpec) {
     }
 }
 
-fn list_settings() -> String {
+fn settings_list_text() -> String {
     let mut out = String::new();
     for setting in settings::ALL {
         let shape = match setting.shape {

@@ -65,7 +65,7 @@ impl SignalListener {
         CancelHandle::from(Arc::clone(&self.cancel))
     }
 
-    pub(super) fn stop(self) -> Option<i32> {
+    pub(super) fn stop_and_take_signal(self) -> Option<i32> {
         // The default effect is restored first, so that a signal that arrives at this moment ends
         // the program.
         self.default_action.store(true, Ordering::Relaxed);

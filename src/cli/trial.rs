@@ -56,12 +56,12 @@ mod progress {
 
         /// Draws the screen, if there is one, and handles its keys. `rest` is the remaining time
         /// budget in seconds. Returns true if the user quits.
-        pub(super) fn poll(&mut self, rest: f64) -> bool {
+        pub(super) fn draw_and_poll_quit(&mut self, rest: f64) -> bool {
             match self {
                 Self::Silent | Self::Lines { .. } => false,
                 // If drawing fails, the trial continues without a screen.
                 Self::Screen(screen) => screen
-                    .poll(rest, out::stdout_is_writable())
+                    .handle_input_and_draw(rest, out::stdout_is_writable())
                     .unwrap_or_else(|_| {
                         *self = Self::Silent;
                         false
@@ -91,7 +91,7 @@ mod progress {
         pub(super) fn update_record(&mut self, record: &TrialRecord) {
             match self {
                 Self::Silent | Self::Lines { .. } => {}
-                Self::Screen(screen) => screen.show_record(record),
+                Self::Screen(screen) => screen.set_record(record),
             }
         }
     }
@@ -113,19 +113,20 @@ mod clear_disk {
 
     use anyhow::anyhow;
 
-    use super::preflight::disk::clear_command;
+    use super::preflight::disk::clear_disk_command;
     use crate::cli::{CliError, out};
     use crate::text;
     use crate::trial_runner::{EraseTarget, InspectedDisk, TrialEvent, TrialHandle};
 
     const CLEAR_TIMEOUT: Duration = Duration::from_secs(120);
 
-    pub(super) fn close_and_clear(
+    pub(super) fn close_trial_and_clear_disk(
         arena: TrialHandle,
         disk: Option<&EraseTarget>,
         show: &mut dyn FnMut(&str),
     ) -> Result<(), String> {
-        let cleared = arena.close(&mut |news| show_clear_progress(&news, show));
+        let cleared =
+            arena.end_trial_and_return_cleared(&mut |news| show_clear_progress(&news, show));
         let Some(disk) = disk.filter(|_| !cleared) else {
             return Ok(());
         };
@@ -145,12 +146,12 @@ mod clear_disk {
             format!(
                 "{} still holds trial data: {why}; to clear it: {}",
                 disk.node,
-                clear_command(disk)
+                clear_disk_command(disk)
             )
         })
     }
 
-    pub(super) fn clear_leftovers(disk: &EraseTarget) -> Result<(), CliError> {
+    pub(super) fn clear_disk_leftovers(disk: &EraseTarget) -> Result<(), CliError> {
         let shows = out::stderr_is_terminal();
         let done = clear_disk(disk, &mut |line| {
             if shows {
@@ -212,11 +213,11 @@ use crate::trial::{TrialRecord, trial_view};
 
 pub(super) fn run(args: &TrialArgs) -> ExitResult {
     if args.clear {
-        clear_disk::clear_leftovers(&preflight::disk::confirm_clear_target(args)?)?;
+        clear_disk::clear_disk_leftovers(&preflight::disk::inspect_and_confirm_disk_clear(args)?)?;
         return Ok(0);
     }
     if args.record.is_some() && args.record == args.output.output {
-        let says = "--record and --output name the same file; use two different files";
+        let says = "--record and --output specify the same file; use two different files";
         return Err(CliError::Usage(says.to_owned()));
     }
     let delivery = OutputTarget::open(&args.output, false)?;
@@ -226,18 +227,18 @@ pub(super) fn run(args: &TrialArgs) -> ExitResult {
         .map(|path| out::open_destination(path, record_output_options(args)))
         .transpose()?;
     let plan = preflight::plan_trial(args)?;
-    preflight::ask_consent(&plan, args)?;
-    let (record, ended) = trial_loop::run(plan, args.format)?;
+    preflight::show_costs_and_ask_consent(&plan, args)?;
+    let (record, ended) = trial_loop::run_trial(plan, args.format)?;
     // The record is saved before the report is printed, so that an error of standard output does
     // not lose the result.
     let kept = match (kept, args.record.as_deref()) {
         (Some(found), Some(path)) => {
-            let done = found.commit(record_json(&record).as_bytes());
+            let done = found.commit(trial_record_json(&record).as_bytes());
             done.map(|_| out::print_notice(&format!("saved: {}", display_path(path))))
         }
         (None, _) | (_, None) => Ok(()),
     };
-    delivery.deliver(&render_record(&record, args.format))?;
+    delivery.print_or_save_document(&render_trial_record(&record, args.format))?;
     kept.map_err(anyhow::Error::from)?;
     match ended {
         trial_loop::TrialExit::Complete => Ok(0),
@@ -256,16 +257,16 @@ fn record_output_options(args: &TrialArgs) -> OutputOptions {
     }
 }
 
-fn render_record(record: &TrialRecord, format: TrialFormat) -> String {
+fn render_trial_record(record: &TrialRecord, format: TrialFormat) -> String {
     match format {
         TrialFormat::Text => trial_view(record).to_text(),
         TrialFormat::Markdown => trial_view(record).to_markdown(),
-        TrialFormat::Html => html::trial::render(record),
-        TrialFormat::Json => record_json(record),
+        TrialFormat::Html => html::trial::render_trial_page(record),
+        TrialFormat::Json => trial_record_json(record),
     }
 }
 
-fn record_json(record: &TrialRecord) -> String {
+fn trial_record_json(record: &TrialRecord) -> String {
     crate::report::json::to_pretty_json(record)
 }
 

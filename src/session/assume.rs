@@ -18,10 +18,10 @@ use crate::collect::{self, Request};
 use crate::facts::catalog::{self, kernel, mount};
 use crate::facts::{FactRow, FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, ValueKind};
 use crate::host::{AnswerEdit, EditedHost, EditedLinesByQuestion, Host, HostError, HostErrorKind};
-use crate::session::raw_answer::matches_source;
+use crate::session::raw_answer::question_matches_source;
 use crate::text::suggest::{nearest_word_hint, nearest_word_or_list_hint};
 use crate::text::{self, json};
-use crate::version::{Version, is_release};
+use crate::version::{Version, is_kernel_or_tool_release};
 use crate::{compat, report};
 use walwise_model::text::JoinText;
 
@@ -46,7 +46,7 @@ pub fn parse_assumptions(texts: &[String], read: &FactSet) -> Result<Vec<Assumpt
             Err(mistake) => mistakes.push(mistake),
         }
     }
-    mistakes.extend(collect_refusals(&found, read));
+    mistakes.extend(collect_assumption_refusals(&found, read));
     if mistakes.is_empty() {
         Ok(found)
     } else {
@@ -63,13 +63,13 @@ pub fn assumption_from_parts(
     read: &FactSet,
 ) -> Result<Assumption, String> {
     let key = find_assumable_fact(fact)?;
-    if !possible_subjects(key, read).contains(subject) {
+    if !subjects_that_can_have_fact(key, read).contains(subject) {
         return Err(format!("{subject} has no {fact}"));
     }
     Ok(Assumption {
         subject: subject.clone(),
         key,
-        value: parse_value(key, value)?,
+        value: parse_assumed_value(key, value)?,
     })
 }
 
@@ -87,7 +87,7 @@ fn parse_assumption(given: &str, read: &FactSet) -> Result<Assumption, String> {
     Ok(Assumption {
         subject,
         key,
-        value: parse_value(key, value)?,
+        value: parse_assumed_value(key, value)?,
     })
 }
 
@@ -115,7 +115,7 @@ fn split_subject_and_value<'t>(
     key: &KeyInfo,
     read: &FactSet,
 ) -> Result<(Subject, Option<&'t str>), String> {
-    let candidates = possible_subjects(key, read);
+    let candidates = subjects_that_can_have_fact(key, read);
     let known = |name: &str| {
         let name = name
             .strip_prefix(key.scope.as_str())
@@ -146,7 +146,7 @@ fn split_subject_and_value<'t>(
 }
 
 fn find_sole_subject(key: &KeyInfo, read: &FactSet) -> Result<Subject, String> {
-    match possible_subjects(key, read).as_slice() {
+    match subjects_that_can_have_fact(key, read).as_slice() {
         [one] => Ok(one.clone()),
         [] => Err(format!(
             "{} belongs to a {}; none was found",
@@ -163,7 +163,7 @@ fn find_sole_subject(key: &KeyInfo, read: &FactSet) -> Result<Subject, String> {
 }
 
 /// Lists all subjects of the fact's scope, except those that are known to lack the fact.
-fn possible_subjects(key: &KeyInfo, read: &FactSet) -> Vec<Subject> {
+fn subjects_that_can_have_fact(key: &KeyInfo, read: &FactSet) -> Vec<Subject> {
     if key.scope == Scope::Host {
         return vec![Subject::host()];
     }
@@ -195,7 +195,7 @@ fn subject_name_or_host(subject: &Subject) -> &str {
     }
 }
 
-pub(super) fn parse_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
+pub(super) fn parse_assumed_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
     let given = given.trim();
     let wrong = || {
         let shown = text::display_safe(given.as_bytes());
@@ -212,13 +212,17 @@ pub(super) fn parse_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
             _ => None,
         },
         ValueKind::Count => given.parse().ok().map(Value::Whole),
-        ValueKind::Bytes => parse_bytes(given).map(Value::Whole),
+        ValueKind::Bytes => parse_byte_count(given).map(Value::Whole),
         ValueKind::Micros | ValueKind::Number => given
             .parse::<f64>()
             .ok()
             .filter(|n| n.is_finite())
             .map(Value::Number),
-        ValueKind::Text if key.name == kernel::RELEASE.name() && !is_release(given) => None,
+        ValueKind::Text
+            if key.name == kernel::RELEASE.name() && !is_kernel_or_tool_release(given) =>
+        {
+            None
+        }
         ValueKind::Text => {
             (!given.is_empty()).then(|| Value::Text(text::display_safe(given.as_bytes())))
         }
@@ -231,7 +235,11 @@ pub(super) fn parse_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
             }
             Some(Value::Text(given.to_owned()))
         }
-        ValueKind::Version if key.name == kernel::VERSION.name() && !is_release(given) => None,
+        ValueKind::Version
+            if key.name == kernel::VERSION.name() && !is_kernel_or_tool_release(given) =>
+        {
+            None
+        }
         ValueKind::Version => {
             let shown = text::display_safe(given.as_bytes());
             Version::parse(&shown).map(Value::Version)
@@ -260,7 +268,7 @@ pub(super) fn parse_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
 }
 
 /// Accepts a plain number of bytes or binary units: `16777216`, `16M`, `16 MiB`.
-fn parse_bytes(given: &str) -> Option<u64> {
+fn parse_byte_count(given: &str) -> Option<u64> {
     let digits = given.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = given.split_at_checked(digits)?;
     let number: u64 = number.parse().ok()?;
@@ -275,14 +283,15 @@ fn parse_bytes(given: &str) -> Option<u64> {
     number.checked_mul(1024_u64.checked_pow(power)?)
 }
 
-fn collect_refusals(all: &[Assumption], read: &FactSet) -> Vec<String> {
+fn collect_assumption_refusals(all: &[Assumption], read: &FactSet) -> Vec<String> {
     let lacks_recipe = |one: &&Assumption| {
-        differs_from_known(one, read) && recipes::edits_for_assumption(one, all, read).is_none()
+        differs_from_known_value(one, read)
+            && recipes::edits_for_assumption(one, all, read).is_none()
     };
     let refused = all
         .iter()
         .filter(lacks_recipe)
-        .map(|one| refusal_message(one, read));
+        .map(|one| assumption_refusal_message(one, read));
     refused
         .chain(
             all.iter()
@@ -318,13 +327,13 @@ fn unknown_mount_option_refusal(one: &Assumption, read: &FactSet) -> Option<Stri
     ))
 }
 
-fn differs_from_known(one: &Assumption, read: &FactSet) -> bool {
+fn differs_from_known_value(one: &Assumption, read: &FactSet) -> bool {
     read.reading(&one.subject, one.key.id)
         .value()
         .is_some_and(|now| *now != one.value)
 }
 
-fn refusal_message(one: &Assumption, read: &FactSet) -> String {
+fn assumption_refusal_message(one: &Assumption, read: &FactSet) -> String {
     let Assumption {
         subject,
         key,
@@ -375,7 +384,7 @@ impl Session {
         host: &dyn Host,
         request: &Request,
     ) -> Result<Hypothesis, Vec<String>> {
-        let refused = collect_refusals(all, &self.facts);
+        let refused = collect_assumption_refusals(all, &self.facts);
         if !refused.is_empty() {
             return Err(refused);
         }
@@ -399,7 +408,7 @@ impl Session {
                     Reading::known(one.value.clone(), seen),
                 );
             }
-            if differs_from_known(one, &self.facts) {
+            if differs_from_known_value(one, &self.facts) {
                 edits.extend(
                     recipes::edits_for_assumption(one, all, &self.facts)
                         .into_iter()
@@ -410,7 +419,7 @@ impl Session {
         let host = EditedHost::new(host, edits);
         let read = collect::run_with_assumed_facts(stated, &host, request, &mut |_, _| {});
         let is_not_read = |one: &&Assumption| {
-            differs_from_known(one, &read) || {
+            differs_from_known_value(one, &read) || {
                 let reading = |facts: &FactSet| facts.reading(&one.subject, one.key.id).is_known();
                 reading(&self.facts) && !reading(&read)
             }
@@ -418,7 +427,7 @@ impl Session {
         let refused: Vec<String> = all
             .iter()
             .filter(is_not_read)
-            .map(|one| refusal_message(one, &self.facts))
+            .map(|one| assumption_refusal_message(one, &self.facts))
             .collect();
         if refused.is_empty() {
             Ok(Hypothesis::new(
@@ -438,7 +447,7 @@ impl Session {
             ..self.clone()
         };
         hypothesis.mark_affected_readings(&mut supposed.facts, &self.facts);
-        supposed.hypothesis = Some((hypothesis.clone(), self.conclusions().0));
+        supposed.hypothesis = Some((hypothesis.clone(), self.derived_facts_and_verdicts().0));
         supposed
     }
 
@@ -447,14 +456,14 @@ impl Session {
         real: &report::Report,
         hypothesis: &Hypothesis,
     ) -> (report::Report, report::WhatIf) {
-        let supposed = self.with_hypothesis(hypothesis).report();
+        let supposed = self.with_hypothesis(hypothesis).build_report();
         // Treats the assumptions as observed, to name advice that a real observation would unlock.
         let pretended = Self {
             facts: hypothesis.facts.clone(),
             live: true,
             ..self.clone()
         }
-        .report();
+        .build_report();
         let assumed = hypothesis.assumptions.iter().map(
             |Assumption {
                  subject,
@@ -478,7 +487,7 @@ fn answer_edit(
 ) -> AnswerEdit {
     let source = source.clone();
     AnswerEdit::new(
-        move |question| matches_source(question, &source),
+        move |question| question_matches_source(question, &source),
         move |text| Ok(change(text)),
     )
 }
@@ -486,7 +495,7 @@ fn answer_edit(
 fn answer_removal(path: &'static str, why: &'static str) -> AnswerEdit {
     let source = Source::from_file(path);
     AnswerEdit::new(
-        move |question| matches_source(question, &source),
+        move |question| question_matches_source(question, &source),
         move |_| Err(HostError::new(HostErrorKind::NotCollected, why)),
     )
 }
@@ -500,7 +509,7 @@ fn is_source_edited(edited: &EditedLinesByQuestion, source: &Source) -> bool {
         None
     };
     edited.iter().any(|(question, lines)| {
-        matches_source(question, source)
+        question_matches_source(question, source)
             && line.is_none_or(|line| lines.is_empty() || lines.contains(&line))
     })
 }

@@ -2,25 +2,29 @@
 
 use super::{Session, assume};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason, catalog};
-use crate::report::difference::{ReportSnapshot, difference};
+use crate::report::difference::{ReportSnapshot, compare_snapshots};
 use crate::report::{Difference, KernelUpgradeChange, Report};
 use crate::rules::{self, Outcome, Rule};
 
 impl Session {
     /// Known changes of the server or kernel are added as explanations of slower commits.
-    pub fn explained_difference(&self, before: &ReportSnapshot, report: &Report) -> Difference {
-        let mut difference = difference(before, &ReportSnapshot::from_report(report));
-        self.explain_slower_commits(&report.facts, &mut difference);
+    pub fn difference_with_explanations(
+        &self,
+        before: &ReportSnapshot,
+        report: &Report,
+    ) -> Difference {
+        let mut difference = compare_snapshots(before, &ReportSnapshot::from_report(report));
+        self.add_explanations_of_slower_commits(&report.facts, &mut difference);
         difference
     }
 
     /// Adds the known changes that apply to `facts` and do not apply with the host's facts of the
     /// earlier report. Nothing is added unless the commits of a target are slower beyond noise.
-    fn explain_slower_commits(&self, facts: &FactSet, difference: &mut Difference) {
+    fn add_explanations_of_slower_commits(&self, facts: &FactSet, difference: &mut Difference) {
         if !difference.has_slower_commits() {
             return;
         }
-        let before = facts_of_earlier_report(facts, difference);
+        let before = facts_with_earlier_host_facts(facts, difference);
         let rules = self.rules.rules().iter();
         for rule in rules.filter(|rule| rule.change.is_some_and(rules::ChangeEffect::is_slower)) {
             let subjects = match rule.scope {
@@ -52,8 +56,8 @@ impl Session {
     }
 }
 
-/// The facts with those of the host as the earlier report has them.
-fn facts_of_earlier_report(facts: &FactSet, difference: &Difference) -> FactSet {
+/// `facts`, with the host's facts replaced by those in the earlier report.
+fn facts_with_earlier_host_facts(facts: &FactSet, difference: &Difference) -> FactSet {
     let mut before = facts.clone();
     let of_host = difference
         .facts
@@ -65,7 +69,7 @@ fn facts_of_earlier_report(facts: &FactSet, difference: &Difference) -> FactSet 
         };
         let value = change
             .known_values()
-            .and_then(|(value, _)| assume::parse_value(key, &value.text()).ok());
+            .and_then(|(value, _)| assume::parse_assumed_value(key, &value.displayed_text()).ok());
         let reading = match value {
             Some(value) => Reading::known(value, Source::Assumed),
             None => Reading::unknown(UnknownReason::NotCollected, "not in the earlier report"),
@@ -146,7 +150,7 @@ mod tests {
             probes: vec![sample_probe_shift(moved)],
             ..Difference::default()
         };
-        session.explain_slower_commits(&facts, &mut difference);
+        session.add_explanations_of_slower_commits(&facts, &mut difference);
         let known = difference.known_changes.into_iter();
         known.map(|change| change.rule).collect()
     }

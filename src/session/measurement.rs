@@ -82,7 +82,7 @@ pub fn probe_plan(
         let server = facts
             .subject_in_scope(subject, Scope::Cluster)
             .map(|_| wal_flush_method_in_force(facts, subject));
-        request.set_commit_load(profile, requirement, server)?;
+        request.request_only_commit_load(profile, requirement, server)?;
         return plan_probe(&request);
     }
     let is_whole = options.workloads.is_empty() && options.rows != ProbeRowSelection::Nothing;
@@ -98,12 +98,16 @@ pub fn probe_plan(
     if protected || options.rows == ProbeRowSelection::All {
         request
             .extra
-            .extend(Method::extra_methods(ProbeInclusion::FlushCost));
+            .extend(Method::methods_included_besides_servers(
+                ProbeInclusion::FlushCost,
+            ));
     }
     if options.rows == ProbeRowSelection::All {
         request
             .extra
-            .extend(Method::extra_methods(ProbeInclusion::AllRows));
+            .extend(Method::methods_included_besides_servers(
+                ProbeInclusion::AllRows,
+            ));
     }
     plan_probe(&request)
 }

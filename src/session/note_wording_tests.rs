@@ -6,7 +6,7 @@ use super::Session;
 use crate::facts::Note;
 use crate::facts::note::muted;
 use crate::report::difference::ReportSnapshot;
-use crate::report::exit::{self, FailCondition};
+use crate::report::exit::{self, FailThreshold};
 use crate::report::{Format, Report, report_reader, sample_reports, server_conf};
 use crate::rules::{Level, RuleSet};
 
@@ -25,11 +25,11 @@ fn reports_with_all_sample_notes() -> Vec<Report> {
     for report in &mut reports {
         report.warnings.extend(Note::samples());
     }
-    reports.extend([judged.report()]);
+    reports.extend([judged.build_report()]);
     reports
 }
 
-struct SplitDocument {
+struct DocumentWithoutNotes {
     rest: String,
     /// Notes in the document: sentences if the format keeps a note in one piece, else single words.
     shown_notes: Vec<String>,
@@ -46,14 +46,14 @@ fn plain_words(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn split_off_notes(document: &str, notes: &[Note]) -> SplitDocument {
+fn split_off_notes(document: &str, notes: &[Note]) -> DocumentWithoutNotes {
     let sentences: Vec<String> = notes.iter().map(Note::to_string).collect();
     let count = notes.len();
     if let Ok(mut json) = serde_json::from_str::<serde_json::Value>(document)
         && let Some(told) = json.as_object_mut().unwrap().remove("warnings")
     {
         let told = serde_json::from_value(told).unwrap();
-        return SplitDocument {
+        return DocumentWithoutNotes {
             rest: json.to_string(),
             shown_notes: told,
             expected: sentences,
@@ -73,7 +73,7 @@ fn split_off_notes(document: &str, notes: &[Note]) -> SplitDocument {
         let (told, rest): (Vec<&str>, Vec<&str>) = document.lines().partition(is_note);
         let told: Vec<String> = told.into_iter().map(str::to_owned).collect();
         let count = told.len();
-        return SplitDocument {
+        return DocumentWithoutNotes {
             rest: rest.join("\n"),
             expected: told.clone(),
             shown_notes: told,
@@ -98,7 +98,7 @@ fn split_off_notes(document: &str, notes: &[Note]) -> SplitDocument {
         .iter()
         .flat_map(|sentence| plain_words(sentence))
         .collect();
-    SplitDocument {
+    DocumentWithoutNotes {
         rest,
         shown_notes: plain_words(&told[heading.len()..]),
         expected,
@@ -108,7 +108,7 @@ fn split_off_notes(document: &str, notes: &[Note]) -> SplitDocument {
 
 const ROW: &str = "<dt><span class=\"dim\">Note</span></dt><dd>";
 
-fn split_off_html_notes(document: &str, sentences: &[String]) -> SplitDocument {
+fn split_off_html_notes(document: &str, sentences: &[String]) -> DocumentWithoutNotes {
     let count = sentences.len();
     let (page, inside) = document.split_once(report_reader::BEGIN_TAG).unwrap();
     let (inside, end) = inside.split_once(report_reader::END_TAG).unwrap();
@@ -148,7 +148,7 @@ fn split_off_html_notes(document: &str, sentences: &[String]) -> SplitDocument {
         .chain(sentences)
         .flat_map(|sentence| plain_words(sentence))
         .collect();
-    SplitDocument {
+    DocumentWithoutNotes {
         rest: format!("{before}{after}{report}{end}"),
         shown_notes: told,
         expected,
@@ -161,7 +161,7 @@ type Render<'a> = &'a dyn Fn(&Report) -> Result<String, String>;
 fn check_wording_independence(report: &Report, render: Render<'_>) -> Result<usize, String> {
     let look = || {
         let document = render(report).unwrap_or_else(|why| why);
-        let SplitDocument {
+        let DocumentWithoutNotes {
             rest,
             shown_notes: told,
             expected,
@@ -276,7 +276,7 @@ fn exit_code_and_snapshot_ignore_note_wording() {
                 Level::Critical,
             ] {
                 for undecided in [false, true] {
-                    codes.push(exit::exit_code(&report, FailCondition { level, undecided }));
+                    codes.push(exit::exit_code(&report, FailThreshold { level, undecided }));
                 }
             }
             (codes, ReportSnapshot::from_report(&report))

@@ -25,7 +25,8 @@ pub fn raw_answer_lines<H: Deref<Target: Host> + Sync>(
         Source::File { line, .. } => line.and_then(|line| usize::try_from(line).ok()),
         _ => None,
     };
-    let Some((question, answer)) = machine.find_answer(|question| matches_source(question, source))
+    let Some((question, answer)) =
+        machine.find_answer(|question| question_matches_source(question, source))
     else {
         return Vec::new();
     };
@@ -69,7 +70,7 @@ fn display_line(line: &[u8]) -> String {
         .collect()
 }
 
-pub fn matches_source(question: &Question, source: &Source) -> bool {
+pub fn question_matches_source(question: &Question, source: &Source) -> bool {
     match (question.strip_as_user(), source) {
         (
             Question::Read(file) | Question::Config(file, _) | Question::Link(file),

@@ -47,7 +47,7 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
             ExtentKind::Disk => &disks,
         };
         for target in targets {
-            match trial_mismatch_reason(&stack, facts, target, live) {
+            match trial_record_unused_reason(&stack, facts, target, live) {
                 None => {
                     add_record_facts(record, file, target, facts);
                     here.get_or_insert(target);
@@ -63,7 +63,7 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
             }
         }
         let (file, says) = (file.clone(), trial_summary_text(record));
-        facts.add_note(match (here, record.candidate_ranking()) {
+        facts.add_note(match (here, record.rank_candidates()) {
             (Some(target), Ok(_)) => {
                 let (target, basis) = (
                     target.name().to_owned(),
@@ -73,7 +73,7 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
                     file,
                     target,
                     basis: basis.as_str(),
-                    chooses: basis.preserves_order(),
+                    chooses: basis.is_order_valid_for_disk(),
                     says,
                 }
             }
@@ -98,13 +98,13 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
 fn recorded_stack_fingerprint(record: &TrialRecord) -> StackFingerprint {
     let mut stack = StackFingerprint::default();
     for line in &record.stack {
-        stack.try_add_line(line);
+        stack.add_line_if_fact(line);
     }
     stack
 }
 
 /// The reason why the record is not used for the target; `None` if it is used.
-fn trial_mismatch_reason(
+fn trial_record_unused_reason(
     stack: &StackFingerprint,
     facts: &FactSet,
     target: &Subject,
@@ -134,7 +134,7 @@ fn add_record_facts(record: &TrialRecord, file: &str, target: &Subject, facts: &
     let source = || Source::Trial {
         file: file.to_owned(),
     };
-    let answer = record.candidate_ranking();
+    let answer = record.rank_candidates();
     if answer.is_ok() || !facts.get(target, &trial::BEST).is_known() {
         facts.insert_known(target, &trial::SETTLED, answer.is_ok(), source());
         facts.insert_known(
@@ -163,7 +163,7 @@ fn add_record_facts(record: &TrialRecord, file: &str, target: &Subject, facts: &
     facts.insert_known(target, &trial::BEST, words(&known.best), source());
     facts.insert_known(target, &trial::SLOWER, words(&known.slower), source());
     if let Some((method, gain)) =
-        preferred_sync_method(record, &relevant_candidates(facts, target, &known))
+        preferred_sync_method(record, &candidates_for_target(facts, target, &known))
     {
         facts.insert_known(target, &trial::METHOD, method, source());
         facts.insert_known(target, &trial::METHOD_GAIN, gain, source());
@@ -216,7 +216,7 @@ fn trial_filesystem(candidate: Candidate) -> Option<TrialFilesystem> {
 
 /// The candidate with the target's own file system, or every winner of the trial if the target is a
 /// free disk. Empty if no candidate has the target's file system.
-fn relevant_candidates(
+fn candidates_for_target(
     facts: &FactSet,
     target: &Subject,
     answer: &CandidateRanking,
@@ -245,7 +245,7 @@ fn relevant_candidates(
 fn preferred_sync_method(record: &TrialRecord, on: &[Candidate]) -> Option<(WalSyncMethod, f64)> {
     let gains: Vec<(f64, f64)> = on
         .iter()
-        .map(|one| record.open_datasync_gain(*one))
+        .map(|one| record.open_datasync_log_ratio_interval(*one))
         .collect::<Option<_>>()?;
     let least = gains.iter().map(|(low, _)| *low).reduce(f64::min)?;
     let most = gains.iter().map(|(_, high)| *high).reduce(f64::max)?;
@@ -269,7 +269,7 @@ mod tests {
     use crate::rules::{Finding, Outcome, RuleSet};
     use crate::session::Session;
     use crate::settings::NewFilesystem;
-    use crate::trial::fixtures::sample_record;
+    use crate::trial::fixtures::record_with_commit_rates;
     use crate::trial::{LoadShape, TrialEnding, TrialLoad};
     use crate::version::Version;
     use walwise_model::text::JoinText;
@@ -313,7 +313,7 @@ mod tests {
         Session::new(facts, RuleSet::builtin(), true)
     }
 
-    fn with_current_stack(
+    fn record_with_current_stack(
         session: &Session,
         target: &Subject,
         mut record: TrialRecord,
@@ -327,7 +327,7 @@ mod tests {
     fn report_with_trial(session: &Session, record: &TrialRecord) -> Report {
         let mut session = session.clone();
         session.trials = vec![("t.json".to_owned(), record.clone())];
-        session.report()
+        session.build_report()
     }
 
     fn first_choice_filesystem(report: &Report) -> &str {
@@ -364,11 +364,12 @@ mod tests {
         let session = free_disk_session();
         let target = sample_reports::free_disk_target();
         assert_eq!(
-            first_choice_filesystem(&session.report()),
+            first_choice_filesystem(&session.build_report()),
             "ext4",
             "without a trial"
         );
-        let won = with_current_stack(&session, &target, sample_record(&XFS_WINS, 15));
+        let won =
+            record_with_current_stack(&session, &target, record_with_commit_rates(&XFS_WINS, 15));
         let with = report_with_trial(&session, &won);
         assert_eq!(first_choice_filesystem(&with), "xfs");
         let step = &with.plan(&target).unwrap().steps[0];
@@ -391,7 +392,7 @@ mod tests {
         let seen = crate::rules::explain::trace_rows(first.trace.as_ref().unwrap());
         assert!(
             seen.iter()
-                .any(|row| row.source == "the trial recorded in t.json, measured on this disk"),
+                .any(|row| row.source == "the trial run on this disk and recorded in t.json"),
             "the trace says where it comes from"
         );
         assert!(
@@ -404,7 +405,7 @@ mod tests {
         wanting
             .choose_filesystem(&target, Some(NewFilesystem::Ext4))
             .unwrap();
-        let wanted = wanting.report();
+        let wanted = wanting.build_report();
         let plan = wanted.plan(&target).unwrap();
         assert_eq!(first_choice_filesystem(&wanted), "ext4");
         assert_eq!(
@@ -420,7 +421,8 @@ mod tests {
 
         let other = [XFS_WINS[1], XFS_WINS[0]]
             .map(|(candidate, rate, flushes)| (candidate, 9_000.0 - rate, flushes));
-        let lost = with_current_stack(&session, &target, sample_record(&other, 15));
+        let lost =
+            record_with_current_stack(&session, &target, record_with_commit_rates(&other, 15));
         let with = report_with_trial(&session, &lost);
         assert_eq!(first_choice_filesystem(&with), "ext4");
         assert!(
@@ -434,8 +436,10 @@ mod tests {
     fn unsettled_or_foreign_trial_adds_note_and_changes_nothing() {
         let session = free_disk_session();
         let target = sample_reports::free_disk_target();
-        let won = || with_current_stack(&session, &target, sample_record(&XFS_WINS, 15));
-        let without = session.report();
+        let won = || {
+            record_with_current_stack(&session, &target, record_with_commit_rates(&XFS_WINS, 15))
+        };
+        let without = session.build_report();
         let check = |session: &Session, record: &TrialRecord, says: &str| {
             let with = report_with_trial(session, record);
             assert_eq!(
@@ -462,7 +466,7 @@ mod tests {
             .stack
             .iter_mut()
             .for_each(|line| *line = line.replace("firmware=1.2", "firmware=1.3"));
-        check(&session, &firmware, "firmware was 1.3 and is 1.2");
+        check(&session, &firmware, "firmware was 1.3 and is now 1.2");
         let mut kernel = won();
         kernel
             .stack
@@ -471,7 +475,7 @@ mod tests {
         check(&session, &kernel, "kernel.release was 6.1.0-27");
         check(
             &session,
-            &with_current_stack(&session, &target, sample_record(&XFS_WINS, 9)),
+            &record_with_current_stack(&session, &target, record_with_commit_rates(&XFS_WINS, 9)),
             "because the trial is not settled",
         );
         check(
@@ -484,7 +488,7 @@ mod tests {
         );
         let mut twin = won();
         for cell in twin.blocks.iter_mut().flat_map(|block| &mut block.cells) {
-            if cell.runner == crate::trial::CellTarget::Twin {
+            if cell.runner == crate::trial::CellSubject::Twin {
                 cell.samples
                     .iter_mut()
                     .for_each(|sample| sample.seconds *= 2.0);
@@ -505,7 +509,7 @@ mod tests {
             live: false,
             ..session.clone()
         };
-        let without = capture.report();
+        let without = capture.build_report();
         let with = report_with_trial(&capture, &won());
         assert_eq!(
             findings_without_trace(&with),
@@ -529,7 +533,7 @@ mod tests {
             .insert(&disk, &device::SERIAL, Reading::absent("serial"));
         let with = report_with_trial(
             &session,
-            &with_current_stack(&session, &target, sample_record(&XFS_WINS, 15)),
+            &record_with_current_stack(&session, &target, record_with_commit_rates(&XFS_WINS, 15)),
         );
         assert_eq!(first_choice_filesystem(&with), "ext4");
         assert!(
@@ -543,11 +547,16 @@ mod tests {
     fn latest_settled_trial_record_wins() {
         let mut session = free_disk_session();
         let target = sample_reports::free_disk_target();
-        let [won, mut open] = [15, 9]
-            .map(|blocks| with_current_stack(&session, &target, sample_record(&XFS_WINS, blocks)));
+        let [won, mut open] = [15, 9].map(|blocks| {
+            record_with_current_stack(
+                &session,
+                &target,
+                record_with_commit_rates(&XFS_WINS, blocks),
+            )
+        });
         open.started = "2026-11-26T08:00:00Z".to_owned();
         session.trials = vec![("open.json".to_owned(), open), ("t.json".to_owned(), won)];
-        let (facts, _) = session.conclusions();
+        let (facts, _) = session.derived_facts_and_verdicts();
         assert_eq!(facts.value(&target, &trial::SETTLED), Some(true));
         assert_eq!(
             facts.value(&target, &trial::BEST),
@@ -575,7 +584,7 @@ mod tests {
         let session = free_disk_session();
         let target = sample_reports::free_disk_target();
         let with_method = |factor: f64| {
-            let mut both = sample_record(&XFS_WINS, 15);
+            let mut both = record_with_commit_rates(&XFS_WINS, 15);
             both.loads.push(TrialLoad {
                 clients: 1,
                 shape: LoadShape::OpenDatasync,
@@ -585,7 +594,10 @@ mod tests {
                 more.seconds /= factor;
                 cell.samples.push(more);
             }
-            report_with_trial(&session, &with_current_stack(&session, &target, both))
+            report_with_trial(
+                &session,
+                &record_with_current_stack(&session, &target, both),
+            )
         };
         let applies = |report: &Report, rule: &str| {
             report
@@ -597,7 +609,7 @@ mod tests {
         assert!(applies(&with_method(1.0), "trial.sync-method-default"));
         let neither = report_with_trial(
             &session,
-            &with_current_stack(&session, &target, sample_record(&XFS_WINS, 15)),
+            &record_with_current_stack(&session, &target, record_with_commit_rates(&XFS_WINS, 15)),
         );
         assert!(
             !applies(&neither, "trial.sync-method")

@@ -6,9 +6,9 @@
 
 mod distributions;
 
-use crate::facts::catalog::{cluster, host as machine, kernel};
+use crate::facts::catalog::{cluster, host, kernel};
 use crate::facts::{FactSet, ServerKind, Subject};
-use crate::version::is_release;
+use crate::version::is_kernel_or_tool_release;
 use crate::{collect, text};
 
 pub use distributions::TABLE_TEXT;
@@ -54,19 +54,19 @@ pub fn upgrade_assumptions(
     let tools = [
         (
             "--e2fsprogs",
-            machine::E2FSPROGS.name(),
+            host::E2FSPROGS.name(),
             &next.e2fsprogs,
             shipped.map(|own| &own.e2fsprogs),
         ),
         (
             "--xfsprogs",
-            machine::XFSPROGS.name(),
+            host::XFSPROGS.name(),
             &next.xfsprogs,
             shipped.map(|own| &own.xfsprogs),
         ),
         (
             "--btrfs-progs",
-            machine::BTRFSPROGS.name(),
+            host::BTRFSPROGS.name(),
             &next.btrfs_progs,
             shipped.map(|own| &own.btrfs_progs),
         ),
@@ -75,7 +75,7 @@ pub fn upgrade_assumptions(
     let mut say = |name: &str, value: &str| all.push(format!("{name}={value}"));
     let (release, vendor) = match (&next.kernel, &os) {
         (Some(kernel), os) => {
-            let release = check_version("--kernel", kernel)?;
+            let release = check_version_option("--kernel", kernel)?;
             let vendor = os
                 .as_ref()
                 .map(|os| os.kernel_vendor(release))
@@ -123,16 +123,16 @@ pub fn upgrade_assumptions(
         }
     }
     if let Some(os) = &os {
-        say(machine::OS_ID.name(), os.os_release_id());
+        say(host::OS_ID.name(), os.os_release_id());
         if !os.version.is_empty() {
-            say(machine::OS_VERSION.name(), &os.version);
+            say(host::OS_VERSION.name(), &os.version);
         }
     }
     let servers = shipped.map(|own| &own.servers);
     for (kind, name) in [
-        (ServerKind::Mysql, machine::OS_MYSQL.name()),
-        (ServerKind::Mariadb, machine::OS_MARIADB.name()),
-        (ServerKind::Postgres, machine::OS_POSTGRESQL.name()),
+        (ServerKind::Mysql, host::OS_MYSQL.name()),
+        (ServerKind::Mariadb, host::OS_MARIADB.name()),
+        (ServerKind::Postgres, host::OS_POSTGRESQL.name()),
     ] {
         let is_here = read
             .known_values(&cluster::KIND)
@@ -144,7 +144,7 @@ pub fn upgrade_assumptions(
     }
     for (option, name, given, shipped) in tools {
         match (given, shipped) {
-            (Some(given), _) => say(name, check_version(option, given)?),
+            (Some(given), _) => say(name, check_version_option(option, given)?),
             // An upgrade does not install a tool that is missing today.
             (None, Some(Some(shipped)))
                 if read.reading_by_name(&Subject::host(), name).is_known() =>
@@ -159,13 +159,13 @@ pub fn upgrade_assumptions(
 
 /// Lists the distributions that an upgrade can go to, each with its versions.
 pub fn upgrade_choices(read: &FactSet) -> Vec<(String, String)> {
-    let id = read.value(&Subject::host(), &machine::OS_ID);
-    let version = read.value(&Subject::host(), &machine::OS_VERSION);
+    let id = read.value(&Subject::host(), &host::OS_ID);
+    let version = read.value(&Subject::host(), &host::OS_VERSION);
     distributions::list_upgrade_choices(id.as_deref(), version.as_deref())
 }
 
-fn check_version<'v>(option: &str, given: &'v str) -> Result<&'v str, String> {
-    if is_release(given) {
+fn check_version_option<'v>(option: &str, given: &'v str) -> Result<&'v str, String> {
+    if is_kernel_or_tool_release(given) {
         return Ok(given);
     }
     let shown = text::display_safe(given.as_bytes());
@@ -196,11 +196,7 @@ mod tests {
             running.to_owned(),
             Source::from_system_call("uname"),
         );
-        for tool in [
-            &machine::E2FSPROGS,
-            &machine::XFSPROGS,
-            &machine::BTRFSPROGS,
-        ] {
+        for tool in [&host::E2FSPROGS, &host::XFSPROGS, &host::BTRFSPROGS] {
             let old = Version::parse("1.0").unwrap();
             read.insert_known(
                 &Subject::host(),
@@ -341,9 +337,9 @@ mod tests {
             ),
         ] {
             let expected = expected
-                .replace("tool.e2fsprogs", machine::E2FSPROGS.name())
-                .replace("tool.xfsprogs", machine::XFSPROGS.name())
-                .replace("tool.btrfs_progs", machine::BTRFSPROGS.name());
+                .replace("tool.e2fsprogs", host::E2FSPROGS.name())
+                .replace("tool.xfsprogs", host::XFSPROGS.name())
+                .replace("tool.btrfs_progs", host::BTRFSPROGS.name());
             assert_eq!(
                 assumptions_text(kernel, Some(os), "mainline"),
                 Ok(expected),

@@ -22,7 +22,7 @@ impl Session {
             self.wanted.remove(target);
             return Ok(());
         };
-        let (facts, _) = self.conclusions();
+        let (facts, _) = self.derived_facts_and_verdicts();
         let refused = occupied_reason(&facts, target)
             .or_else(|| self.filesystem_refusal(&facts, target, filesystem));
         if let Some(why) = refused {
@@ -41,13 +41,13 @@ impl Session {
         target: &Subject,
         filesystem: NewFilesystem,
     ) -> Option<String> {
-        if let Err(why) = compat::check_can_create_filesystem(filesystem, facts) {
+        if let Err(why) = compat::require_creatable_and_mountable(filesystem, facts) {
             return Some(why);
         }
         let offers = |rule: &&Rule| rule.ranks_value(SettingKind::Filesystem, filesystem.as_str());
         let mut because = None;
         for rule in self.rules.rules().iter().filter(offers) {
-            match rule_refusal(rule, facts, target, self.live) {
+            match rule_refusal_reason(rule, facts, target, self.live) {
                 None => return None,
                 Some(why) => drop(because.get_or_insert(why)),
             }
@@ -61,7 +61,7 @@ fn occupied_reason(facts: &FactSet, target: &Subject) -> Option<String> {
     match facts.value(target, &KIND) {
         Some(TargetKind::Device) => {
             let content = DeviceContent::from_facts(facts, target);
-            (!content.is_available()).then(|| content.evidence_text())
+            (!content.may_get_new_file_system()).then(|| content.evidence_text())
         }
         Some(TargetKind::Directory | TargetKind::Created) => {
             Some("The target is a directory; a new file system needs a free device.".to_owned())
@@ -72,7 +72,12 @@ fn occupied_reason(facts: &FactSet, target: &Subject) -> Option<String> {
 
 /// Names the tests because of which the rule does not apply or is undecided; `None` if the rule
 /// applies.
-fn rule_refusal(rule: &Rule, facts: &FactSet, target: &Subject, live: bool) -> Option<String> {
+fn rule_refusal_reason(
+    rule: &Rule,
+    facts: &FactSet,
+    target: &Subject,
+    live: bool,
+) -> Option<String> {
     let finding = rules::evaluate_rule(
         rule,
         facts,
@@ -82,7 +87,7 @@ fn rule_refusal(rule: &Rule, facts: &FactSet, target: &Subject, live: bool) -> O
     let tests = finding
         .trace
         .as_deref()
-        .map(explain::deciding_tests)
+        .map(explain::deciding_test_texts)
         .unwrap_or_default()
         .join("; ");
     match finding.outcome {
@@ -150,7 +155,7 @@ mod tests {
             .unwrap()
     }
 
-    fn plan_for_disk(report: &Report) -> &Plan {
+    fn free_disk_plan(report: &Report) -> &Plan {
         report.plan(&sample_reports::free_disk_target()).unwrap()
     }
 
@@ -167,17 +172,17 @@ mod tests {
     #[test]
     fn chosen_filesystem_gets_plan_naming_first_choice() {
         let mut session = free_disk_session();
-        let without = session.report();
+        let without = session.build_report();
         assert_eq!(
-            plan_for_disk(&without).requested_filesystem_sentence(),
+            free_disk_plan(&without).requested_filesystem_sentence(),
             None
         );
         for &filesystem in NewFilesystem::ALL {
             session
                 .choose_filesystem(&sample_reports::free_disk_target(), Some(filesystem))
                 .unwrap();
-            let report = session.report();
-            let plan = plan_for_disk(&report);
+            let report = session.build_report();
+            let plan = free_disk_plan(&report);
             let first = &plan.steps[0];
             assert_eq!(
                 first.advice.change.set_or_added_values(),
@@ -218,8 +223,8 @@ mod tests {
             .choose_filesystem(&sample_reports::free_disk_target(), None)
             .unwrap();
         assert_eq!(
-            step_settings_and_values(plan_for_disk(&session.report())),
-            step_settings_and_values(plan_for_disk(&without)),
+            step_settings_and_values(free_disk_plan(&session.build_report())),
+            step_settings_and_values(free_disk_plan(&without)),
             "the wish is taken back"
         );
     }
@@ -239,7 +244,7 @@ mod tests {
             session
                 .choose_filesystem(&sample_reports::free_disk_target(), Some(filesystem))
                 .unwrap();
-            let report = session.report();
+            let report = session.build_report();
             let script = Format::Script.render(&report).unwrap();
             assert!(
                 script.lines().any(|line| line.starts_with(makes)),
@@ -280,7 +285,7 @@ mod tests {
         session
             .choose_filesystem(&sample_reports::free_disk_target(), Some(Zfs))
             .unwrap();
-        let report = session.report();
+        let report = session.build_report();
         let script = Format::Script.render(&report).unwrap();
         let (head, part) = script.split_once("# ==== ").unwrap();
         assert!(!head.contains("zpool"), "{head}");
@@ -318,16 +323,16 @@ mod tests {
         let refused = |change: &dyn Fn(&mut Session), filesystem, says: &str| {
             let mut session = free_disk_session();
             change(&mut session);
-            let plan = plan_for_disk(&session.report()).clone();
+            let plan = free_disk_plan(&session.build_report()).clone();
             let why = session
                 .choose_filesystem(&target, Some(filesystem))
                 .unwrap_err();
             assert!(why.contains(says) && why.contains(target.name()), "{why}");
-            let mut after = plan_for_disk(&session.report()).clone();
+            let mut after = free_disk_plan(&session.build_report()).clone();
             assert_eq!(after, plan, "{why}");
             // A choice made before the file system became impossible is ignored.
             session.wanted.insert(target.clone(), filesystem);
-            after = plan_for_disk(&session.report()).clone();
+            after = free_disk_plan(&session.build_report()).clone();
             assert_eq!(
                 step_settings_and_values(&after),
                 step_settings_and_values(&plan),

@@ -34,7 +34,7 @@ pub struct ChangedFacts {
 #[derive(Clone, Debug)]
 pub struct ReferenceList {
     pub of: ComparisonReference,
-    /// `None` until the worker has listed them.
+    /// `None` until the worker has listed the choices.
     pub choices: Option<Result<Vec<ReferenceChoice>, String>>,
     pub filter: TextField,
     /// Index of the chosen entry among the filtered ones.

@@ -190,7 +190,7 @@ fn screen_commands(model: &Model, view: &PageView) -> Vec<KeyCommand> {
     let mut all = Vec::with_capacity(TYPICAL_COMMAND_COUNT);
     all.extend(motion_commands());
     all.extend(issue_jump_commands(view));
-    all.extend(block_commands(view, model));
+    all.extend(selected_block_commands(view, model));
     all.extend(filter_and_source_commands(&view.state, model));
     all.extend(probe_and_what_if_commands(model));
     all.extend(screen_and_target_commands(model));
@@ -221,7 +221,7 @@ fn screen_commands(model: &Model, view: &PageView) -> Vec<KeyCommand> {
     all
 }
 
-fn block_commands(view: &PageView, model: &Model) -> Vec<KeyCommand> {
+fn selected_block_commands(view: &PageView, model: &Model) -> Vec<KeyCommand> {
     let block = view.focused_selection();
     let exporting = model.screen == ScreenId::Export;
     let is_full = view.state.focus == PaneFocus::Full;
@@ -249,7 +249,7 @@ fn block_commands(view: &PageView, model: &Model) -> Vec<KeyCommand> {
         || view.state.filter.is_some()
         || !model.trail.is_empty()
         || model.data.assumed_host.is_some();
-    let (back_keys, back_footer) = if is_probing(model) {
+    let (back_keys, back_footer) = if is_uncancelled_probe_running(model) {
         ("left h backspace", "h back")
     } else {
         ("esc left h backspace", "esc back")
@@ -357,7 +357,7 @@ fn issue_jump_commands(view: &PageView) -> [KeyCommand; 2] {
     let possible = view
         .focused_page()
         .0
-        .has_issue()
+        .has_block_with_issue()
         .then_some(())
         .ok_or_else(|| "no problems here".to_owned());
     let to = |keys, label, way| {
@@ -374,7 +374,7 @@ fn filter_and_source_commands(state: &PageState, model: &Model) -> Vec<KeyComman
     let (label, footer) = match (here, state.only_unknown) {
         (true, true) => ("show everything", "u all"),
         (true, false) => ("show only unknown facts", "u unknown"),
-        (false, _) => ("unknown facts and their reasons", ""),
+        (false, _) => ("unknown facts and why they are unknown", ""),
     };
     let known = model.data.complete && model.data.focus.target.is_some();
     vec![
@@ -522,7 +522,11 @@ fn probe_and_what_if_commands(model: &Model) -> Vec<KeyCommand> {
             .with_footer("r rescan")
             .enabled_if(free),
     ];
-    let cancel_keys = if is_probing(model) { "c esc" } else { "c" };
+    let cancel_keys = if is_uncancelled_probe_running(model) {
+        "c esc"
+    } else {
+        "c"
+    };
     let cancel = new_key_command(
         cancel_keys,
         "cancel the probe, keep the results",
@@ -543,7 +547,7 @@ fn probe_and_what_if_commands(model: &Model) -> Vec<KeyCommand> {
     all
 }
 
-fn is_probing(model: &Model) -> bool {
+fn is_uncancelled_probe_running(model: &Model) -> bool {
     matches!(
         model.data.activity,
         BackgroundActivity::Probing {
@@ -577,7 +581,7 @@ fn screen_and_target_commands(model: &Model) -> Vec<KeyCommand> {
         .into_iter()
         .map(|screen| {
             new_key_command(
-                screen.digit(),
+                screen.digit_key(),
                 screen.title(),
                 HelpSection::View,
                 Action::Show(screen),
@@ -752,7 +756,7 @@ fn save_form_commands(form: &SaveForm) -> Vec<KeyCommand> {
     }
 }
 
-pub fn help_entries(model: &Model, filter: &str) -> Vec<KeyCommand> {
+pub fn matching_help_entries(model: &Model, filter: &str) -> Vec<KeyCommand> {
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
     let mut all = screen_commands(model, &model.current_page_view());
     all.sort_by_key(|command| command.group);

@@ -77,7 +77,6 @@ impl ScreenData {
         }
     }
 
-    /// The error is the reason why the target cannot be measured.
     pub fn check_measurable(&self) -> Result<(), &'static str> {
         let report = self
             .report
@@ -97,7 +96,7 @@ impl ScreenData {
         }
     }
 
-    pub fn reported_measurement(&self) -> Option<&Measurement> {
+    pub fn measurement_in_report(&self) -> Option<&Measurement> {
         Some(
             &self
                 .report
@@ -165,7 +164,6 @@ impl BackgroundActivity {
         }
     }
 
-    /// The error is the reason why no job can start now.
     pub fn check_idle(&self) -> Result<(), String> {
         match self {
             Self::Idle => Ok(()),

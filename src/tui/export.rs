@@ -29,7 +29,6 @@ pub fn selected_format(model: &Model) -> Format {
         .unwrap_or(Format::Text)
 }
 
-/// The error is the reason why no document can be copied.
 pub fn copyable_document(model: &Model) -> Result<&ExportDocument, String> {
     let format = selected_format(model);
     match model.data.export.rendered_document(format) {
@@ -43,7 +42,6 @@ pub fn copyable_document(model: &Model) -> Result<&ExportDocument, String> {
     }
 }
 
-/// The error is the reason why no report can be saved now.
 pub fn check_can_save(data: &ScreenData) -> Result<(), String> {
     let known = data.report.is_some() && data.complete;
     known
@@ -53,7 +51,7 @@ pub fn check_can_save(data: &ScreenData) -> Result<(), String> {
 
 /// Starts to render the document that the pane shows if it is missing, unless a document is being
 /// rendered.
-pub fn start_next_render(model: &mut Model) -> Option<SideEffect> {
+pub fn start_rendering_shown_document(model: &mut Model) -> Option<SideEffect> {
     let format = selected_format(model);
     if model.screen != ScreenId::Export
         || model.current_page_state().focus == PaneFocus::List
@@ -84,7 +82,7 @@ pub fn open_save_form(model: &mut Model) {
     }));
 }
 
-pub fn start_save(model: &mut Model, replace: bool) -> Option<SideEffect> {
+pub fn start_document_save(model: &mut Model, replace: bool) -> Option<SideEffect> {
     let job = model.next_job_id();
     let Some(Overlay::Save(form)) = &mut model.overlay else {
         return None;

@@ -57,14 +57,14 @@ fn draw_whole_screen(model: &Model, hits: &mut ClickMap, buffer: &mut Buffer) {
     if let Some(filter) = &state.filter {
         draw_search_row(filter, theme, parts.body, buffer);
     }
-    draw_status(model, view.hidden_lines_below(), &parts, hits, buffer);
+    draw_status_row(model, view.hidden_lines_below(), &parts, hits, buffer);
     if model.overlay.is_some() || state.is_typing_filter() {
         // Overlays and text fields receive all keys and clicks, so the areas below them are no
         // longer clickable.
-        hits.clear();
+        hits.clear_areas();
     }
     draw_footer(model, &view, parts.footer, hits, buffer);
-    overlay::draw(model, parts.body, hits, buffer);
+    overlay::draw_open_overlay(model, parts.body, hits, buffer);
 }
 
 fn draw_search_row(filter: &Filter, theme: Theme, body: Rect, buffer: &mut Buffer) {
@@ -199,7 +199,7 @@ fn draw_tabs(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer
         let tab = Span::styled(tab_label(screen, model, named), style);
         let (place, after) = area::split_left(rest, area::saturating_columns(tab.width()));
         tab.render(place, buffer);
-        hits.add_key_area(place, screen.digit());
+        hits.add_key_area(place, screen.digit_key());
         (_, rest) = area::split_left(after, gap);
     }
     let (place, _) = area::split_right(rest, area::saturating_columns(text::width(&unknown)));
@@ -213,7 +213,9 @@ fn tab_label(screen: ScreenId, model: &Model, named: bool) -> String {
     } else {
         ""
     };
-    format!("{} {name}", screen.digit()).trim_end().to_owned()
+    format!("{} {name}", screen.digit_key())
+        .trim_end()
+        .to_owned()
 }
 
 /// Draws the banner about assumptions on every screen, so that no user mistakes an assumed host for
@@ -245,14 +247,14 @@ fn draw_assumption_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     Span::styled(leave, model.data.theme.role_style(TextRole::Doubt)).render(right, buffer);
 }
 
-/// Draws the banner about facts that changed since all facts were read.
+/// The banner shows the first change since the last rescan, and the number of further changes.
 fn draw_host_change_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     let Some(moved) = &model.data.changes.moved else {
         return;
     };
     let style = model.data.theme.role_style(TextRole::Doubt);
     let inner = area::inset_sides(area, 1);
-    let keys = format!(" {} lists, r rescans ", ScreenId::Changes.digit());
+    let keys = format!(" {} lists, r rescans ", ScreenId::Changes.digit_key());
     let more = match moved.sentences.len() {
         0 | 1 => String::new(),
         all => format!(" and {} more", all.saturating_sub(1)),
@@ -277,7 +279,7 @@ fn fit_assumption(one: &FactAssumption, room: usize) -> String {
 
 /// Draws the current activity, or the last notice if no activity runs. A text that is longer than
 /// the row also covers rows above it.
-fn draw_status(
+fn draw_status_row(
     model: &Model,
     hidden: usize,
     parts: &FrameLayout,

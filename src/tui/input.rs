@@ -32,7 +32,7 @@ pub fn listen_for_signals(out: Sender<Msg>) -> io::Result<()> {
     spawn_named_thread("signals", move || {
         for number in &mut signals {
             if matches!(number, SIGTERM | SIGINT | SIGHUP) {
-                exit_after_timeout(number);
+                start_exit_timeout(number);
             }
             if out.send(Msg::Signal(number)).is_err() {
                 return;
@@ -55,7 +55,7 @@ pub fn listen_for_suspend_signals(out: Sender<Msg>) -> io::Result<()> {
 
 /// Ends the process after [`EXIT_TIMEOUT`], in case drawing hangs on a terminal that accepts no
 /// output.
-fn exit_after_timeout(number: i32) {
+fn start_exit_timeout(number: i32) {
     let end = move || {
         thread::sleep(EXIT_TIMEOUT);
         terminal::restore_terminal_modes();
@@ -84,7 +84,7 @@ pub fn listen_for_input(out: &Sender<Msg>, queue: InputQueue) -> io::Result<()> 
         loop {
             let msgs = match read_input(&mut bytes, decoder.flush_timeout()) {
                 Ok(Some(read)) => decoder.decode(read),
-                Ok(None) => decoder.flush(),
+                Ok(None) => decoder.decode_buffered(),
                 // Two failed reads in the foreground mean that the terminal is gone, which the
                 // thread `hangup` reports. A single failure may come from a read just before the
                 // process came to the foreground.

@@ -1,4 +1,4 @@
-//! Bounded queue of terminal input, in which Ctrl-C overtakes everything.
+//! Bounded queue of terminal input, which delivers Ctrl-C before all other events.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -145,7 +145,7 @@ impl Model {
         SideEffect::Start(job, Job::Collect)
     }
 
-    pub fn start_confirmation_plan(&mut self, question: ConfirmationRequest) -> SideEffect {
+    pub fn start_planning_for_confirmation(&mut self, question: ConfirmationRequest) -> SideEffect {
         let plan = match &question {
             ConfirmationRequest::Probe(target) => {
                 self.chosen_target = Some(target.clone());

@@ -53,7 +53,7 @@ pub enum SideEffect {
     Mouse(bool),
     /// Restores the terminal and stops the process until SIGCONT.
     Suspend,
-    /// Every cell, after a resize or after another program wrote to the terminal.
+    /// Draws every cell again, after a resize or after another program wrote to the terminal.
     Redraw,
     /// Sets the terminal's modes again after SIGCONT.
     Resume,

@@ -46,7 +46,7 @@ pub mod overlay_widgets {
             .unwrap_or(u16::MAX)
             .saturating_add(4)
             .min(area.height);
-        let inner = draw_frame(theme, title, WIDTH.min(area.width), height, area, buffer);
+        let inner = draw_overlay_frame(theme, title, WIDTH.min(area.width), height, area, buffer);
         lines.truncate(usize::from(inner.height.saturating_sub(2)));
         let below = lines.len().saturating_add(1);
         for (line, row) in lines.into_iter().zip(inner.rows()) {
@@ -79,7 +79,7 @@ pub mod overlay_widgets {
     impl ChoiceList<'_> {
         /// Draws as many entries as fit, always including the chosen one. Returns the index and
         /// area of each drawn entry.
-        pub fn draw(
+        pub fn draw_entries(
             self,
             theme: Theme,
             whole: Rect,
@@ -92,7 +92,7 @@ pub mod overlay_widgets {
             let width = self.width.min(whole.width);
             let room = usize::from(width).saturating_sub(4);
             let title = text::truncate_to_width(self.title, room);
-            let inner = draw_frame(
+            let inner = draw_overlay_frame(
                 theme,
                 &title,
                 width,
@@ -145,7 +145,7 @@ pub mod overlay_widgets {
     }
 
     /// The frame is centred; the result is the area inside its border.
-    pub fn draw_frame(
+    pub fn draw_overlay_frame(
         theme: Theme,
         title: &str,
         width: u16,
@@ -180,7 +180,7 @@ mod confirmation {
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::text;
 
-    pub fn draw(
+    pub fn draw_confirmation(
         model: &Model,
         asked: &ConfirmationRequest,
         plan: &Result<Vec<String>, String>,
@@ -245,13 +245,19 @@ mod filesystem_choice_list {
     use crate::tui::widgets::columns::{self, Column, StyledText};
     use crate::tui::widgets::text;
 
-    pub fn draw(model: &Model, chosen: usize, area: Rect, buffer: &mut Buffer) {
+    pub fn draw_filesystem_choice_list(
+        model: &Model,
+        chosen: usize,
+        area: Rect,
+        buffer: &mut Buffer,
+    ) {
         let theme = model.data.theme;
         let choices = model.data.filesystem_choices();
         let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
-        let (says, role) = choices
-            .get(chosen)
-            .map_or((String::new(), TextRole::Dim), choice_explanation);
+        let (says, role) = choices.get(chosen).map_or(
+            (String::new(), TextRole::Dim),
+            filesystem_choice_explanation,
+        );
         let says = text::wrap(&says, room)
             .into_iter()
             .map(|line| Line::styled(line, theme.role_style(role)));
@@ -266,9 +272,9 @@ mod filesystem_choice_list {
         let rows: Vec<Vec<StyledText>> = choices
             .iter()
             .enumerate()
-            .map(|(at, choice)| choice_cells(choice, at == chosen, theme))
+            .map(|(at, choice)| filesystem_choice_cells(choice, at == chosen, theme))
             .collect();
-        list.draw(theme, area, buffer, |shown, room| {
+        list.draw_entries(theme, area, buffer, |shown, room| {
             let lines = columns::align_rows(
                 &rows,
                 &[
@@ -286,7 +292,11 @@ mod filesystem_choice_list {
         });
     }
 
-    fn choice_cells(choice: &FilesystemChoice, is_chosen: bool, theme: Theme) -> Vec<StyledText> {
+    fn filesystem_choice_cells(
+        choice: &FilesystemChoice,
+        is_chosen: bool,
+        theme: Theme,
+    ) -> Vec<StyledText> {
         let name = theme.role_style(if choice.refused.is_none() {
             TextRole::Plain
         } else {
@@ -298,9 +308,9 @@ mod filesystem_choice_list {
             name
         };
         let place = match (choice.first, choice.wanted) {
-            (true, true) => "first choice, chosen",
+            (true, true) => "first choice, selected",
             (true, false) => "first choice",
-            (false, true) => "chosen",
+            (false, true) => "selected",
             (false, false) => "",
         };
         let refused = if choice.refused.is_some() {
@@ -320,7 +330,7 @@ mod filesystem_choice_list {
         ]
     }
 
-    fn choice_explanation(choice: &FilesystemChoice) -> (String, TextRole) {
+    fn filesystem_choice_explanation(choice: &FilesystemChoice) -> (String, TextRole) {
         if let Some(why) = &choice.refused {
             return (why.clone(), TextRole::Doubt);
         }
@@ -351,7 +361,7 @@ mod help {
 
     const WIDTH: u16 = 100;
 
-    pub fn draw(
+    pub fn draw_help(
         model: &Model,
         filter: &str,
         chosen: usize,
@@ -360,7 +370,7 @@ mod help {
         buffer: &mut Buffer,
     ) {
         let theme = model.data.theme;
-        let commands = command::help_entries(model, filter);
+        let commands = command::matching_help_entries(model, filter);
         // A row may be too short for the reason why its command is unavailable, so the chosen
         // command's reason is also shown below the list.
         let why = commands
@@ -381,7 +391,7 @@ mod help {
                 .into_iter()
                 .collect(),
         };
-        let places = list.draw(theme, area, buffer, |shown, room| {
+        let places = list.draw_entries(theme, area, buffer, |shown, room| {
             let mut group = None;
             let shown = commands
                 .iter()
@@ -395,7 +405,7 @@ mod help {
                     command.group.title()
                 };
                 group = Some(command.group);
-                entry_line(model, command, heading, at == chosen, room)
+                help_entry_line(model, command, heading, at == chosen, room)
             };
             shown.map(line).collect()
         });
@@ -404,7 +414,7 @@ mod help {
         }
     }
 
-    fn entry_line(
+    fn help_entry_line(
         model: &Model,
         command: &KeyCommand,
         heading: &str,
@@ -454,7 +464,7 @@ mod save_dialog {
 
     const INDENT: usize = 6;
 
-    pub fn draw(
+    pub fn draw_save_dialog(
         model: &Model,
         form: &SaveForm,
         area: Rect,
@@ -478,7 +488,7 @@ mod save_dialog {
         let mut lines = vec![Line::from(named), Line::default()];
         let (says, role) = match &form.stage {
             SaveFormStage::Naming(None) => (
-                "Names without a path are saved in the directory where walwise was started.",
+                "A name without a path is saved in the directory where walwise was started.",
                 TextRole::Dim,
             ),
             SaveFormStage::Naming(Some(why)) => (why.as_str(), TextRole::Doubt),
@@ -522,7 +532,7 @@ mod target_choice_list {
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::columns;
 
-    pub fn draw(
+    pub fn draw_target_choice_list(
         model: &Model,
         filter: &str,
         chosen: usize,
@@ -557,7 +567,7 @@ mod target_choice_list {
                 theme,
             ))
         };
-        let places = list.draw(theme, area, buffer, |shown, room| {
+        let places = list.draw_entries(theme, area, buffer, |shown, room| {
             columns::align_rows(
                 &shown.filter_map(cells).collect::<Vec<_>>(),
                 &target_row::COLUMNS,
@@ -588,14 +598,19 @@ mod what_if_picker {
     use crate::tui::widgets::columns::{self, Column, StyledText};
     use crate::tui::widgets::text;
 
-    pub fn draw(model: &Model, picker: &AssumptionPicker, area: Rect, buffer: &mut Buffer) {
+    pub fn draw_what_if_picker(
+        model: &Model,
+        picker: &AssumptionPicker,
+        area: Rect,
+        buffer: &mut Buffer,
+    ) {
         let theme = model.data.theme;
         let entries = picker.matching_entries();
         let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
         let mut above = picker
             .fact
             .as_deref()
-            .map(|choice| fact_lines(choice, theme, room))
+            .map(|choice| picked_fact_lines(choice, theme, room))
             .unwrap_or_default();
         let (sign, asks) = match &picker.fact {
             None => ("/ ", "type to find a fact of this target"),
@@ -609,7 +624,7 @@ mod what_if_picker {
             }
             Some(of) => format!("Enter value: {} of {}", of.key.name, of.subject),
         };
-        let below = hint_lines(picker, entries.len(), theme, room);
+        let below = picker_hint_lines(picker, entries.len(), theme, room);
         let choices = ChoiceList {
             title: &title,
             width: WIDTH,
@@ -618,18 +633,18 @@ mod what_if_picker {
             chosen: picker.chosen,
             below,
         };
-        choices.draw(theme, area, buffer, |shown, room| {
+        choices.draw_entries(theme, area, buffer, |shown, room| {
             let shown: Vec<(usize, &PickerEntry<'_>)> = entries
                 .iter()
                 .enumerate()
                 .skip(shown.start)
                 .take(shown.len())
                 .collect();
-            entry_lines(&shown, picker.chosen, theme, room)
+            picker_entry_lines(&shown, picker.chosen, theme, room)
         });
     }
 
-    fn fact_lines(choice: &SelectableFact, theme: Theme, room: usize) -> Vec<Line<'static>> {
+    fn picked_fact_lines(choice: &SelectableFact, theme: Theme, room: usize) -> Vec<Line<'static>> {
         let dim = theme.role_style(TextRole::Dim);
         let doc = text::wrap(choice.key.doc.trim(), room).into_iter();
         let mut lines: Vec<Line<'static>> = doc.map(|line| Line::styled(line, dim)).collect();
@@ -644,7 +659,7 @@ mod what_if_picker {
         lines
     }
 
-    fn hint_lines(
+    fn picker_hint_lines(
         picker: &AssumptionPicker,
         entries: usize,
         theme: Theme,
@@ -686,7 +701,7 @@ mod what_if_picker {
             .collect()
     }
 
-    fn entry_lines(
+    fn picker_entry_lines(
         shown: &[(usize, &PickerEntry<'_>)],
         chosen: usize,
         theme: Theme,
@@ -751,23 +766,32 @@ use ratatui::layout::Rect;
 use super::click_map::ClickMap;
 use super::model::{Model, Overlay};
 
-pub fn draw(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
+pub fn draw_open_overlay(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
     match &model.overlay {
         None => {}
         Some(Overlay::Help { filter, chosen }) => {
-            help::draw(model, filter.text(), *chosen, area, hits, buffer);
+            help::draw_help(model, filter.text(), *chosen, area, hits, buffer);
         }
         Some(Overlay::Confirm { question, plan }) => {
-            confirmation::draw(model, question, plan, area, hits, buffer);
+            confirmation::draw_confirmation(model, question, plan, area, hits, buffer);
         }
         Some(Overlay::References(list)) => reference_list::draw(model, list, area, hits, buffer),
-        Some(Overlay::WhatIf(picker)) => what_if_picker::draw(model, picker, area, buffer),
-        Some(Overlay::Filesystem { chosen }) => {
-            filesystem_choice_list::draw(model, *chosen, area, buffer);
+        Some(Overlay::WhatIf(picker)) => {
+            what_if_picker::draw_what_if_picker(model, picker, area, buffer);
         }
-        Some(Overlay::Save(form)) => save_dialog::draw(model, form, area, hits, buffer),
+        Some(Overlay::Filesystem { chosen }) => {
+            filesystem_choice_list::draw_filesystem_choice_list(model, *chosen, area, buffer);
+        }
+        Some(Overlay::Save(form)) => save_dialog::draw_save_dialog(model, form, area, hits, buffer),
         Some(Overlay::Targets { filter, chosen }) => {
-            target_choice_list::draw(model, filter.text(), *chosen, area, hits, buffer);
+            target_choice_list::draw_target_choice_list(
+                model,
+                filter.text(),
+                *chosen,
+                area,
+                hits,
+                buffer,
+            );
         }
     }
 }

@@ -1,9 +1,9 @@
-//! A page consists of blocks; every screen builds one page. A block is a group of lines that may be
-//! selected.
+//! A page consists of blocks; every screen builds one page. A block is a group of lines that
+//! may be selected.
 //!
-//! The page moves, scrolls and draws without knowing what the blocks mean. The details of the
-//! selected row are a second page ([`super::page_view`]). The selection is stored by name, so that
-//! it survives a new report.
+//! Moving, scrolling and drawing do not depend on the content of the blocks. The details of the
+//! selected row are a second page ([`super::page_view`]). The selection is stored by name, so
+//! that it survives a new report.
 
 mod block;
 
@@ -79,7 +79,7 @@ impl PageState {
     pub fn passes_filter(&self, said: &str) -> bool {
         self.filter
             .as_ref()
-            .is_none_or(|filter| filter.matches(said))
+            .is_none_or(|filter| filter.matches_all_words(said))
     }
 
     pub fn has_filter_text(&self) -> bool {
@@ -124,7 +124,7 @@ impl Page {
         usize::from(width.saturating_sub(SELECTION_MARK_WIDTH).saturating_sub(1))
     }
 
-    pub fn push_text(&mut self, lines: Vec<Line<'static>>) {
+    pub fn push_text_block(&mut self, lines: Vec<Line<'static>>) {
         if !lines.is_empty() {
             self.blocks.push(Block::new_text(lines));
         }
@@ -154,7 +154,7 @@ impl Page {
 
     /// Drops blocks unless `wanted` accepts the text of the heading followed by the block's own. A
     /// heading without remaining blocks is dropped as well.
-    pub fn retain_matching(&mut self, wanted: impl Fn(&str) -> bool) {
+    pub fn retain_matching_blocks(&mut self, wanted: impl Fn(&str) -> bool) {
         let (mut heading, mut over) = (None, String::new());
         for block in std::mem::take(&mut self.blocks) {
             if block.is_heading {
@@ -284,7 +284,7 @@ impl Page {
         }
     }
 
-    pub fn has_issue(&self) -> bool {
+    pub fn has_block_with_issue(&self) -> bool {
         self.selectable_blocks().any(|block| block.has_issue)
     }
 
@@ -524,7 +524,7 @@ mod tests {
             .for_each(|block| block.has_issue = false);
         page.jump_to_issue(&mut state, IssueDirection::Next, 4);
         assert_eq!(state.selected.as_deref(), Some("5"), "nowhere to go");
-        assert!(!page.has_issue());
+        assert!(!page.has_block_with_issue());
     }
 
     #[test]

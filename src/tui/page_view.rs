@@ -97,15 +97,16 @@ impl PageView {
         }
     }
 
-    /// The selected row. In details without rows, it is the row that they describe.
+    /// The selected row. If the details have the focus but no row, the row that the details
+    /// describe.
     pub fn focused_selection(&self) -> Option<&Block> {
         let (page, cursor, _) = self.focused_page();
         page.selected_block(cursor)
             .or_else(|| self.page.selected_block(&self.state.list))
     }
 
-    /// Changes the cursor of the page with the keyboard focus. The details of another row begin at
-    /// their top.
+    /// Changes the cursor of the page with the keyboard focus. When another row is selected, its
+    /// details are shown from the top.
     #[must_use]
     pub fn into_state_with_changed_cursor(
         mut self,
@@ -133,7 +134,7 @@ impl PageView {
 
     pub fn draw(&self, theme: Theme, body: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
         if let Some(side) = &self.page.side {
-            side.draw(theme, body, hits, buffer);
+            side.draw_sidebar(theme, body, hits, buffer);
         }
         let in_pane = self.is_pane_focused();
         let dim = theme.role_style(TextRole::Dim);

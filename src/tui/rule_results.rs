@@ -42,7 +42,10 @@ impl RuleResult {
 }
 
 impl RuleSummary {
-    pub fn findings_in<'r>(&'r self, report: &'r Report) -> impl Iterator<Item = &'r Finding> {
+    pub fn rule_findings_in_report<'r>(
+        &'r self,
+        report: &'r Report,
+    ) -> impl Iterator<Item = &'r Finding> {
         self.findings
             .iter()
             .filter_map(|at| report.findings.get(*at))
@@ -86,7 +89,7 @@ pub fn summarize_rules(report: &Report, about: &BTreeSet<Subject>) -> Vec<RuleSu
     }
     let level = |judged: &RuleSummary| {
         judged
-            .findings_in(report)
+            .rule_findings_in_report(report)
             .map(|finding| finding.level)
             .max()
             .unwrap_or(Level::Keep)

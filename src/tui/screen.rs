@@ -30,7 +30,7 @@ mod export {
             .as_deref()
             .filter(|_| check_can_save(data).is_ok())
         else {
-            page.push_text(vec![
+            page.push_text_block(vec![
                 Line::default(),
                 Line::styled("Still collecting facts.", dim),
             ]);
@@ -46,13 +46,13 @@ mod export {
         let of = export_scope_note(data, report);
         if !of.is_empty() {
             let of = text::wrap(&of, room).into_iter();
-            page.push_text(
+            page.push_text_block(
                 of.map(|line| Line::styled(line, theme.role_style(TextRole::Doubt)))
                     .collect(),
             );
         }
         if let Some(saved) = &data.export.saved_notice {
-            page.push_text(
+            page.push_text_block(
                 text::wrap(saved, room)
                     .into_iter()
                     .map(Line::from)
@@ -91,7 +91,7 @@ mod export {
             let name = target.name();
             says.push(
                 match ShellCommand::walwise_check_command(name, "")
-                    .and_then(|command| report.host.with_run_options(command))
+                    .and_then(|command| report.host.append_run_options_to_command(command))
                 {
                     Some(command) => {
                         format!("This export covers all targets; for {name} alone: `{command}`.")
@@ -189,7 +189,7 @@ mod curves {
         let curves: Vec<Curve<'_>> = groups
             .iter()
             .take(MAX_CURVES)
-            .filter_map(|group| group_curve(group, theme))
+            .filter_map(|group| method_group_curve(group, theme))
             .collect();
         let dim = theme.role_style(TextRole::Dim);
         let chart = ecdf::ecdf_chart(&curves, columns, rows, dim, theme.ascii);
@@ -210,7 +210,7 @@ mod curves {
         lines
     }
 
-    fn group_curve<'m>(group: &[&'m MethodResult], theme: Theme) -> Option<Curve<'m>> {
+    fn method_group_curve<'m>(group: &[&'m MethodResult], theme: Theme) -> Option<Curve<'m>> {
         let first = group.first()?;
         let label = match group.len() {
             1 => first.method.name().to_owned(),
@@ -251,7 +251,7 @@ mod curves {
         let used = |group: &[&MethodResult]| {
             group
                 .iter()
-                .any(|row| measurement.is_in_force(row, in_force))
+                .any(|row| measurement.is_row_of_method_in_force(row, in_force))
         };
         let numbered = groups.into_iter().enumerate();
         let shown = numbered.filter(|(at, group)| *at == 0 || *at == last || used(group));
@@ -275,7 +275,7 @@ mod shared_page_parts {
             "Still collecting facts."
         };
         let mut page = Page::default();
-        page.push_text(vec![
+        page.push_text_block(vec![
             Line::default(),
             Line::styled(said.to_owned(), data.theme.role_style(TextRole::Dim)),
         ]);
@@ -295,7 +295,8 @@ mod what_if {
 
     const ASIDE: &str = "compared with the real host; W ends";
 
-    /// Adds the sections without a heading, and a line that counts the items of the others.
+    /// Adds the lines of all sections without a heading, then one line with the number of items in
+    /// each other section.
     pub fn push_what_if_summary(page: &mut Page, view: SectionView<'_>) {
         let Some(assumed) = &view.data.assumed_host else {
             return;
@@ -352,9 +353,9 @@ mod advice {
         }
         if data.focus.advised.change.is_none() {
             page.push_heading(data.theme, "Plan", "");
-            page.push_text(vec![Line::raw("Nothing to change.")]);
+            page.push_text_block(vec![Line::raw("Nothing to change.")]);
         }
-        for section in data.focus.advised.sections() {
+        for section in data.focus.advised.sections_except_fixes() {
             view.push_section(&mut page, section);
         }
         page
@@ -382,9 +383,9 @@ impl ScreenId {
             Self::Changes => changes::changes_page(data, room.columns),
         };
         if !self.has_own_filter() && data.complete && state.has_filter_text() {
-            page.retain_matching(|said| state.passes_filter(said));
+            page.retain_matching_blocks(|said| state.passes_filter(said));
             if page.blocks.is_empty() {
-                page.push_text(vec![Line::styled(
+                page.push_text_block(vec![Line::styled(
                     "No matches.",
                     data.theme.role_style(TextRole::Dim),
                 )]);

@@ -30,13 +30,14 @@ screens! {
 }
 
 impl ScreenId {
-    pub fn digit(self) -> &'static str {
+    pub fn digit_key(self) -> &'static str {
         let mut tabs = Self::ALL.into_iter().zip(DIGITS);
         tabs.find_map(|(screen, digit)| (screen == self).then_some(digit))
             .unwrap_or_default()
     }
 
-    /// Whether the screen itself applies a filter, because it also finds what the rows leave out.
+    /// Whether the screen applies the filter itself: its filter also searches text that the rows
+    /// omit.
     pub fn has_own_filter(self) -> bool {
         matches!(self, Self::Storage | Self::Rules | Self::Export)
     }

@@ -65,7 +65,10 @@ pub fn model_showing_report(
 
 pub fn switch_and_draw_screen(model: &Model, screen: ScreenId) -> Buffer {
     let mut model = model.clone();
-    update(&mut model, Msg::Key(KeyPress::from_name(screen.digit())));
+    update(
+        &mut model,
+        Msg::Key(KeyPress::from_name(screen.digit_key())),
+    );
     let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
     frame::draw(&model, &mut buffer);
     buffer

@@ -39,8 +39,8 @@ pub fn buffer_to_svg(buffer: &Buffer, title: &str) -> String {
     let columns = usize::from(area.width).max(1);
     for (row, cells) in (0u16..).zip(buffer.content.chunks(columns)) {
         let top = f32::from(row).mul_add(CELL_HEIGHT, MARGIN);
-        for run in split_runs(cells) {
-            write_run(&run, top, &mut out);
+        for run in split_cell_runs(cells) {
+            write_cell_run(&run, top, &mut out);
         }
     }
     out.push_str("</svg>\n");
@@ -56,12 +56,12 @@ struct CellRun<'a> {
 
 /// Splits a row into runs of equal style. A new run also starts at a second blank, and at a symbol
 /// whose width depends on the font.
-fn split_runs(cells: &[Cell]) -> Vec<CellRun<'_>> {
+fn split_cell_runs(cells: &[Cell]) -> Vec<CellRun<'_>> {
     let mut runs: Vec<CellRun<'_>> = Vec::new();
     let mut column = 0u16;
     let mut covered = 0usize;
     for cell in cells {
-        // The second half of a wide character has a cell of its own, which is empty.
+        // The second half of a wide character is a separate, empty cell.
         let (symbol, wide) = if covered > 0 {
             ("", 0)
         } else {
@@ -70,7 +70,8 @@ fn split_runs(cells: &[Cell]) -> Vec<CellRun<'_>> {
         covered = covered.max(wide).saturating_sub(1);
         let is_plain = |text: &str| text.chars().all(|c| c.is_ascii() || "·–—…µ×".contains(c));
         let joins = runs.last().is_some_and(|run| {
-            let alike = cell_style(run.style_cell) == cell_style(cell);
+            let alike =
+                cell_colours_and_modifier(run.style_cell) == cell_colours_and_modifier(cell);
             let gap = symbol == " "
                 && run.text.ends_with(' ')
                 && background_colour(run.style_cell).is_none();
@@ -96,7 +97,7 @@ fn split_runs(cells: &[Cell]) -> Vec<CellRun<'_>> {
     runs
 }
 
-fn write_run(run: &CellRun<'_>, top: f32, out: &mut String) {
+fn write_cell_run(run: &CellRun<'_>, top: f32, out: &mut String) {
     let left = f32::from(run.column).mul_add(CELL_WIDTH, MARGIN);
     if let Some(paper) = background_colour(run.style_cell) {
         let width = f32::from(run.columns) * CELL_WIDTH;
@@ -236,7 +237,7 @@ fn light_box_arms(symbol: &str) -> Option<[bool; 4]> {
     })
 }
 
-fn cell_style(cell: &Cell) -> (Color, Color, Modifier) {
+fn cell_colours_and_modifier(cell: &Cell) -> (Color, Color, Modifier) {
     (cell.fg, cell.bg, cell.modifier)
 }
 

@@ -53,7 +53,7 @@ impl TargetContext {
         let whole = TargetOrder {
             order: target_indices_worst_first(report),
         };
-        Self::for_target(report, wanted, &Arc::new(whole))
+        Self::for_target_or_worst(report, wanted, &Arc::new(whole))
     }
 
     /// The context of the next target, in order of verdicts from the worst; the first follows the
@@ -66,7 +66,7 @@ impl TargetContext {
         let next = next
             .and_then(|at| report.targets.get(*at))
             .map(|summary| &summary.target);
-        Self::for_target(report, next, &self.shared)
+        Self::for_target_or_worst(report, next, &self.shared)
     }
 
     /// The context of the previous target, in order of verdicts from the worst; the last precedes
@@ -82,7 +82,7 @@ impl TargetContext {
             .order
             .get(place)
             .and_then(|at| report.targets.get(*at));
-        Self::for_target(report, wanted.map(|summary| &summary.target), &self.shared)
+        Self::for_target_or_worst(report, wanted.map(|summary| &summary.target), &self.shared)
     }
 
     pub fn targets_worst_first<'r>(
@@ -95,7 +95,11 @@ impl TargetContext {
             .filter_map(|at| report.targets.get(*at))
     }
 
-    fn for_target(report: &Report, wanted: Option<&Subject>, whole: &Arc<TargetOrder>) -> Self {
+    fn for_target_or_worst(
+        report: &Report,
+        wanted: Option<&Subject>,
+        whole: &Arc<TargetOrder>,
+    ) -> Self {
         let order = &whole.order;
         let is_wanted =
             |at: &usize| report.targets.get(*at).map(|summary| &summary.target) == wanted;
@@ -129,7 +133,7 @@ impl TargetContext {
         focus.advised = AdviceSections::new(report, summary);
         focus.classify_findings(report);
         focus.rules = summarize_rules(report, &focus.related);
-        focus.needs = focus.missing_facts(report);
+        focus.needs = focus.missing_facts_of_target(report);
         focus.unknown_count = focus
             .count_unknown_readings(report)
             .saturating_add(focus.count_uncollected_facts(report));
@@ -154,7 +158,7 @@ impl TargetContext {
         self.undecided.sort_by_key(level);
     }
 
-    fn missing_facts(&self, report: &Report) -> Vec<(MissingFact, Vec<String>)> {
+    fn missing_facts_of_target(&self, report: &Report) -> Vec<(MissingFact, Vec<String>)> {
         let Some(summary) = report.targets.get(self.position) else {
             return Vec::new();
         };
@@ -174,7 +178,7 @@ impl TargetContext {
     }
 
     /// Lists all subjects that concern the target, the host first.
-    pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
+    pub fn concerned_subjects(&self) -> impl Iterator<Item = &Subject> {
         static HOST: LazyLock<Subject> = LazyLock::new(Subject::host);
         let others = self
             .related
@@ -185,7 +189,7 @@ impl TargetContext {
 
     fn count_unknown_readings(&self, report: &Report) -> usize {
         let rows = self
-            .subjects()
+            .concerned_subjects()
             .flat_map(|subject| report.facts.rows_of(subject));
         rows.filter(|row| row.reading.is_fillable_gap()).count()
     }

@@ -24,11 +24,12 @@ use crate::measure::{
     Comparison, ComparisonConclusion, Estimate, Measurement, Method, MethodResult, ProbePhase,
     ProbeProgress,
 };
-use crate::report::difference::{ReportSnapshot, difference};
+use crate::report::difference::{ReportSnapshot, compare_snapshots};
 use crate::report::view::{baseline, findings, upgrade};
 use crate::report::{FactAssumption, Report, TargetSummary, Upgrade, WhatIf, sample_reports};
 use crate::rules::{
-    Advice, Change, Finding, Level, Observation, Risk, RuleFile, RuleSet, Tally, Trace,
+    Advice, Change, ConditionTrace, Finding, Level, Observation, Risk, RuleFile, RuleOutcomeCounts,
+    RuleSet,
 };
 use crate::settings::NewFilesystem;
 use crate::ternary::Ternary;
@@ -52,17 +53,17 @@ pub fn at_risk_report() -> Report {
 const INAPPLICABLE_RULE: &str = "mount.barrier-option";
 
 fn set_rule_results(report: &mut Report) {
-    let mut tallies: Vec<Tally> = Vec::new();
+    let mut tallies: Vec<RuleOutcomeCounts> = Vec::new();
     for finding in &report.findings {
         if !tallies.iter().any(|tally| tally.rule == finding.rule) {
-            tallies.push(Tally::new(&finding.rule));
+            tallies.push(RuleOutcomeCounts::new(&finding.rule));
         }
     }
-    tallies.push(Tally {
+    tallies.push(RuleOutcomeCounts {
         does_not_apply: vec![sample_reports::data_target()],
-        ..Tally::new(INAPPLICABLE_RULE)
+        ..RuleOutcomeCounts::new(INAPPLICABLE_RULE)
     });
-    tallies.push(Tally::new("btrfs.raid56"));
+    tallies.push(RuleOutcomeCounts::new("btrfs.raid56"));
     report.rules = tallies;
 }
 
@@ -77,17 +78,18 @@ fn sample_rules() -> Arc<RuleSet> {
     Arc::new(set)
 }
 
-fn sample_trace() -> Trace {
-    let leaf = |label: &str, truth, subject: &Subject, fact: &'static str, reading| Trace {
-        label: label.to_owned(),
-        truth,
-        seen: Some(Observation {
-            subject: subject.clone(),
-            fact,
-            reading: Arc::new(reading),
-        }),
-        kids: Vec::new(),
-    };
+fn sample_trace() -> ConditionTrace {
+    let leaf =
+        |label: &str, truth, subject: &Subject, fact: &'static str, reading| ConditionTrace {
+            label: label.to_owned(),
+            truth,
+            seen: Some(Observation {
+                subject: subject.clone(),
+                fact,
+                reading: Arc::new(reading),
+            }),
+            kids: Vec::new(),
+        };
     let text = |value: &str, source| Reading::known(Value::Text(value.to_owned()), source);
     let (fs, disk) = (Subject::mount("/srv"), Subject::device("sda"));
     let denied =
@@ -100,7 +102,7 @@ fn sample_trace() -> Trace {
         "controller.battery",
         denied,
     );
-    Trace {
+    ConditionTrace {
         label: "all of".to_owned(),
         truth: Ternary::True,
         seen: None,
@@ -112,7 +114,7 @@ fn sample_trace() -> Trace {
                 "mount.fstype",
                 text("ext4", line.clone()),
             ),
-            Trace {
+            ConditionTrace {
                 label: "any of".to_owned(),
                 truth: Ternary::True,
                 seen: None,
@@ -236,7 +238,7 @@ pub fn assumed_older_kernel() -> AssumedHost {
     let (real, mut then) = (at_risk_report(), at_risk_report());
     then.findings
         .retain(|finding| finding.rule != "mount.ext4-nobarrier");
-    then.findings.push(sample_reports::finding(
+    then.findings.push(sample_reports::applying_finding(
         "ext4.option-ignored",
         &Subject::mount("/srv"),
         Level::Warning,
@@ -269,9 +271,12 @@ pub fn assumed_older_kernel() -> AssumedHost {
         own: Vec::new(),
         risk: Risk::DataLossIfWrong,
         tradeoff: Some("without power the last commits are gone".to_owned()),
-        ..sample_reports::advice("mount.options", Change::Add(vec!["nobarrier".to_owned()]))
+        ..sample_reports::advice_without_current_value(
+            "mount.options",
+            Change::Add(vec!["nobarrier".to_owned()]),
+        )
     };
-    pretended.findings.push(sample_reports::finding(
+    pretended.findings.push(sample_reports::applying_finding(
         "mount.barrier-off",
         &Subject::mount("/srv"),
         Level::Optional,
@@ -528,12 +533,12 @@ pub fn sample_comparison(with: ComparisonReference) -> ReferenceComparison {
                 .keys()
                 .map(|(rule, _)| rule.clone())
                 .collect();
-            now.baseline = Some(difference(&before, &today));
+            now.baseline = Some(compare_snapshots(&before, &today));
             let title = "2026-11-19T03:10:00Z, saved by root, walwise 0.1.0";
             (title, baseline::baseline_sections(&now))
         }
     };
-    findings::add_fixes(&now, &mut sections);
+    findings::add_fixes_to_bullets(&now, &mut sections);
     ReferenceComparison {
         name: "chosen".to_owned(),
         title: title.to_owned(),
@@ -670,8 +675,12 @@ pub fn named_sessions(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static st
     let effects = press_keys(&mut references, "o");
     let listed = JobResult::References(sample_upgrade_choices());
     finish_started_job(&mut references, &effects, listed);
-    let of_each =
-        ScreenId::ALL.map(|screen| (screen.title(), session(at_risk_report(), screen.digit())));
+    let of_each = ScreenId::ALL.map(|screen| {
+        (
+            screen.title(),
+            session(at_risk_report(), screen.digit_key()),
+        )
+    });
     let states = vec![
         ("upgrade list", references),
         ("changes", session_with_changes(size, theme)),

@@ -652,12 +652,12 @@ fn help_list_scrolls_by_keys() {
         press_keys(&mut model, "home");
         assert_eq!(screen_text(&model), top);
         let mut seen = top.clone();
-        for _ in command::help_entries(&model, "") {
+        for _ in command::matching_help_entries(&model, "") {
             press_keys(&mut model, "pgdn");
             seen.push_str(&screen_text(&model));
         }
         assert_eq!(screen_text(&model), bottom);
-        for command in command::help_entries(&model, "") {
+        for command in command::matching_help_entries(&model, "") {
             assert!(seen.contains(command.label), "{}", command.label);
         }
         press_keys(&mut model, &vec!["pgup"; 30].join(" "));
@@ -702,7 +702,7 @@ fn no_verdict_is_shown_before_all_facts_are_read() {
     send_job_progress(&mut model, JobProgress::Report(Box::new(at_risk_report())));
     send_job_progress(&mut model, JobProgress::Reading("block devices".to_owned()));
     for screen in ScreenId::ALL {
-        let key = screen.digit();
+        let key = screen.digit_key();
         press_keys(&mut model, key);
         let screen = screen_text(&model);
         assert!(

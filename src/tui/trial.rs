@@ -77,7 +77,7 @@ impl TrialScreen {
     }
 
     /// To be called after every block of the trial.
-    pub fn show_record(&mut self, record: &TrialRecord) {
+    pub fn set_record(&mut self, record: &TrialRecord) {
         self.board = TrialBoard::from_record(record);
     }
 
@@ -87,7 +87,7 @@ impl TrialScreen {
 
     /// Handles input, and draws if the terminal accepts output. `left` is the remaining time budget
     /// in seconds. Returns true if the user quits; Ctrl-C is raised as SIGINT.
-    pub fn poll(&mut self, left: f64, takes_output: bool) -> io::Result<bool> {
+    pub fn handle_input_and_draw(&mut self, left: f64, takes_output: bool) -> io::Result<bool> {
         let leaves = self.process_input()?;
         if self.is_suspended {
             self.is_suspended = !self.display.resume()?;

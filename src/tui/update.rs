@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ratatui::layout::Position;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 
-use super::changes;
+use super::changes_jobs;
 use super::changes_state::ReferenceList;
 use super::click_map::ClickTarget;
 use super::command::{self, Action, KeyCommand};
@@ -41,8 +41,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
         model.drop_cached_page();
     }
     let mut effects = handle_message(model, msg);
-    effects.extend(export::start_next_render(model));
-    effects.extend(changes::start_comparison_and_watch_jobs(model));
+    effects.extend(export::start_rendering_shown_document(model));
+    effects.extend(changes_jobs::start_comparison_and_watch_jobs(model));
     effects
 }
 
@@ -217,7 +217,7 @@ fn handle_click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
             {
                 *chosen = at;
             }
-            return choose_in_list(model);
+            return choose_in_overlay_list(model);
         }
     }
     Vec::new()
@@ -296,8 +296,8 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec
                 chosen,
             });
         }
-        Action::ListGo(motion) => move_in_list(model, motion),
-        Action::ListChoose => return choose_in_list(model),
+        Action::ListGo(motion) => move_in_overlay_list(model, motion),
+        Action::ListChoose => return choose_in_overlay_list(model),
         Action::NextTarget => switch_target(model, TargetContext::next_target),
         Action::PreviousTarget => switch_target(model, TargetContext::previous_target),
         Action::PlanProbe => {
@@ -306,15 +306,17 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec
                 .focus
                 .target
                 .clone()
-                .map(|target| model.start_confirmation_plan(ConfirmationRequest::Probe(target)))
+                .map(|target| {
+                    model.start_planning_for_confirmation(ConfirmationRequest::Probe(target))
+                })
                 .into_iter()
                 .collect();
         }
         Action::PlanReportSave => {
-            return vec![model.start_confirmation_plan(ConfirmationRequest::SaveReport)];
+            return vec![model.start_planning_for_confirmation(ConfirmationRequest::SaveReport)];
         }
         Action::Confirm => return start_confirmed_job(model),
-        Action::AskReference(of) => return vec![changes::open_reference_list(model, of)],
+        Action::AskReference(of) => return vec![changes_jobs::open_reference_list(model, of)],
         Action::CancelProbe => return cancel_probe(model),
         Action::Rescan => return vec![model.start_collect()],
         Action::WhatIf => {
@@ -324,10 +326,10 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec
         }
         Action::EnterFact => open_fact_value_picker(model),
         Action::LeaveWhatIf => leave_what_if(model),
-        Action::WhatIfComplete => change_picker(model, AssumptionPicker::complete_input),
+        Action::WhatIfComplete => change_assumption_picker(model, AssumptionPicker::complete_input),
         Action::WhatIfBack => {
             let mut returns = false;
-            change_picker(model, |picker| returns = picker.return_to_fact_list());
+            change_assumption_picker(model, |picker| returns = picker.return_to_fact_list());
             if !returns {
                 model.overlay = None;
             }
@@ -343,8 +345,16 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec
             });
         }
         Action::AskSave => export::open_save_form(model),
-        Action::Save => return export::start_save(model, false).into_iter().collect(),
-        Action::Replace => return export::start_save(model, true).into_iter().collect(),
+        Action::Save => {
+            return export::start_document_save(model, false)
+                .into_iter()
+                .collect();
+        }
+        Action::Replace => {
+            return export::start_document_save(model, true)
+                .into_iter()
+                .collect();
+        }
         Action::Rename => {
             if let Some(Overlay::Save(form)) = &mut model.overlay {
                 form.stage = SaveFormStage::Naming(None);
@@ -384,7 +394,6 @@ fn change_cursor(model: &mut Model, change: impl FnOnce(&Page, &mut Cursor, u16)
     model.pages.insert(model.screen, state);
 }
 
-/// Changes only the cursor, and keeps the cached page.
 fn change_cursor_keeping_page(
     model: &mut Model,
     view: PageView,
@@ -441,7 +450,7 @@ fn go_back(model: &mut Model) {
     }
 }
 
-fn change_picker(model: &mut Model, change: impl FnOnce(&mut AssumptionPicker)) {
+fn change_assumption_picker(model: &mut Model, change: impl FnOnce(&mut AssumptionPicker)) {
     if let Some(Overlay::WhatIf(picker)) = &mut model.overlay {
         change(picker);
     }
@@ -454,7 +463,7 @@ fn open_fact_value_picker(model: &mut Model) {
     model.overlay = picker.map(|picker| Overlay::WhatIf(Box::new(picker)));
 }
 
-fn choose_in_picker(model: &mut Model) -> Vec<SideEffect> {
+fn choose_in_assumption_picker(model: &mut Model) -> Vec<SideEffect> {
     let Some(Overlay::WhatIf(picker)) = &mut model.overlay else {
         return Vec::new();
     };
@@ -475,7 +484,7 @@ fn choose_in_picker(model: &mut Model) -> Vec<SideEffect> {
     Vec::new()
 }
 
-/// The recommended file system removes the user's earlier choice.
+/// Choosing the recommended file system removes the user's earlier choice.
 fn choose_filesystem(model: &mut Model) -> Option<SideEffect> {
     let Some(Overlay::Filesystem { chosen }) = model.overlay else {
         return None;
@@ -568,9 +577,11 @@ fn toggle_mouse(model: &mut Model) -> Vec<SideEffect> {
     vec![SideEffect::Mouse(model.mouse)]
 }
 
-fn move_in_list(model: &mut Model, motion: Motion) {
+fn move_in_overlay_list(model: &mut Model, motion: Motion) {
     let count = match &model.overlay {
-        Some(Overlay::Help { filter, .. }) => command::help_entries(model, filter.text()).len(),
+        Some(Overlay::Help { filter, .. }) => {
+            command::matching_help_entries(model, filter.text()).len()
+        }
         Some(Overlay::Targets { filter, .. }) => {
             command::filter_targets(model, filter.text()).count()
         }
@@ -593,16 +604,16 @@ fn move_in_list(model: &mut Model, motion: Motion) {
     *chosen = motion.position_after(*chosen, page, count);
 }
 
-fn choose_in_list(model: &mut Model) -> Vec<SideEffect> {
+fn choose_in_overlay_list(model: &mut Model) -> Vec<SideEffect> {
     match &model.overlay {
         Some(Overlay::Help { .. }) => run_help_entry(model),
         Some(Overlay::Targets { .. }) => {
             choose_target(model);
             Vec::new()
         }
-        Some(Overlay::WhatIf(_)) => choose_in_picker(model),
+        Some(Overlay::WhatIf(_)) => choose_in_assumption_picker(model),
         Some(Overlay::References(_)) => {
-            if changes::choose_reference(model) {
+            if changes_jobs::choose_reference(model) {
                 show_screen(model, ScreenId::Changes);
             }
             Vec::new()
@@ -647,7 +658,7 @@ fn start_confirmed_job(model: &mut Model) -> Vec<SideEffect> {
         Some(Overlay::Confirm {
             question: ConfirmationRequest::SaveReport,
             ..
-        }) => vec![changes::start_report_save(model)],
+        }) => vec![changes_jobs::start_report_save(model)],
         other => {
             model.overlay = other;
             Vec::new()
@@ -669,7 +680,7 @@ fn run_help_entry(model: &mut Model) -> Vec<SideEffect> {
     let Some(Overlay::Help { filter, chosen }) = &model.overlay else {
         return Vec::new();
     };
-    let Some(command) = command::help_entries(model, filter.text())
+    let Some(command) = command::matching_help_entries(model, filter.text())
         .into_iter()
         .nth(*chosen)
     else {

@@ -99,8 +99,8 @@ impl Viewport {
         }
     }
 
-    /// Minimum rows of the page: those that the details leave.
-    pub fn list_rows(self) -> usize {
+    /// Rows of the page if the details below it have their minimum height.
+    pub fn page_rows(self) -> usize {
         match self.pane {
             PanePlace::Right(_) => self.rows,
             PanePlace::Below(least) => self.rows.saturating_sub(usize::from(least)),

@@ -266,7 +266,7 @@ fn selectable_facts(data: &ScreenData) -> Vec<SelectableFact> {
     for held in data.assumed_facts() {
         add("assumed", &held.subject, held.fact);
     }
-    let subjects = || data.focus.subjects();
+    let subjects = || data.focus.concerned_subjects();
     for fact in COMMON_FACTS {
         // The group “common” lists a battery that cannot be read, but none for a disk without a
         // RAID controller.

@@ -55,7 +55,7 @@ pub mod area {
         Span::styled("─".repeat(usize::from(area.width)), dim).render(area, buffer);
     }
 
-    /// Draws a heading over a rule, which shows through runs of blanks in the heading.
+    /// Draws a heading over a horizontal line, which shows through runs of blanks in the heading.
     pub fn draw_heading(heading: &Line<'_>, area: Rect, theme: Theme, buffer: &mut Buffer) {
         draw_horizontal_line(area, theme, buffer);
         let mut at = 0;
@@ -114,17 +114,17 @@ pub mod axis {
 
     use super::text;
     use crate::report::time_axis::LogTimeAxis;
-    use crate::text::bars::cell_index;
+    use crate::text::bars::index_of_share;
 
     /// Returns a row of ticks and a row of labels for a time axis; `None` if fewer than two labels
     /// fit.
-    pub fn axis_lines(axis: &LogTimeAxis, columns: usize) -> Option<[String; 2]> {
+    pub fn time_axis_lines(axis: &LogTimeAxis, columns: usize) -> Option<[String; 2]> {
         let ticks = axis.ticks();
-        let (shown, said) = label_line(&ticks, columns);
+        let (shown, said) = axis_label_line(&ticks, columns);
         let is_tick = |column| {
             ticks
                 .iter()
-                .any(|(share, _)| cell_index(*share, columns.saturating_sub(1)) == column)
+                .any(|(share, _)| index_of_share(*share, columns.saturating_sub(1)) == column)
         };
         let rule = (0..columns).map(|column| if is_tick(column) { '┬' } else { '─' });
         (shown > 1).then(|| [rule.collect(), text::pad_or_truncate(&said, columns)])
@@ -132,12 +132,17 @@ pub mod axis {
 
     /// Returns how many labels fit, and the row of labels. Each mark is a position from 0 to 1 and
     /// a label.
-    pub fn label_line(marks: &[(f64, String)], columns: usize) -> (usize, String) {
+    pub fn axis_label_line(marks: &[(f64, String)], columns: usize) -> (usize, String) {
         let ticks: Vec<(usize, String)> = marks
             .iter()
-            .map(|(share, label)| (cell_index(*share, columns.saturating_sub(1)), label.clone()))
+            .map(|(share, label)| {
+                (
+                    index_of_share(*share, columns.saturating_sub(1)),
+                    label.clone(),
+                )
+            })
             .collect();
-        let labels = fitting_labels(&ticks, columns);
+        let labels = fitting_axis_labels(&ticks, columns);
         let line = labels.iter().fold(String::new(), |said, (from, label)| {
             let gap = from.saturating_sub(text::width(&said));
             said + &text::spaces(gap) + label
@@ -148,7 +153,7 @@ pub mod axis {
     /// Chooses the first and last label, then as many between as fit, from the left; none if the
     /// first and last do not fit. A tick's number is the centre of its label; a returned number is
     /// the label's first column.
-    fn fitting_labels(ticks: &[(usize, String)], columns: usize) -> Vec<(usize, String)> {
+    fn fitting_axis_labels(ticks: &[(usize, String)], columns: usize) -> Vec<(usize, String)> {
         let placed = |(at, label): &(usize, String)| {
             let wide = text::width(label);
             (
@@ -189,7 +194,8 @@ pub mod axis {
 
         #[test]
         fn axis_ticks_are_at_their_times() {
-            let lines = axis_lines(&LogTimeAxis::from_ends(100.0, 500.0).unwrap(), 40).unwrap();
+            let lines =
+                time_axis_lines(&LogTimeAxis::from_ends(100.0, 500.0).unwrap(), 40).unwrap();
             assert_eq!(
                 lines.map(|line| line.trim_end().to_owned()),
                 [
@@ -209,9 +215,9 @@ pub mod axis {
                 let high = low * factor;
                 let axis = LogTimeAxis::from_spans([(low, high)].into_iter()).unwrap();
                 let places: Vec<usize> =
-                    (0..=20).map(|step| cell_index(axis.position_of_time(axis.time_at(f64::from(step) / 20.0)), columns)).collect();
+                    (0..=20).map(|step| index_of_share(axis.position_of_time(axis.time_at_position(f64::from(step) / 20.0)), columns)).collect();
                 prop_assert!(places.is_sorted());
-                if let Some([ticks, labels]) = axis_lines(&axis, columns) {
+                if let Some([ticks, labels]) = time_axis_lines(&axis, columns) {
                     prop_assert_eq!(text::width(&ticks), columns);
                     prop_assert_eq!(text::width(&labels), columns);
                     let shown = labels.split("  ").filter(|label| !label.trim().is_empty());
@@ -229,7 +235,7 @@ pub mod interval {
     use super::text;
     use crate::measure::Estimate;
     use crate::report::time_axis::LogTimeAxis;
-    use crate::text::bars::{cell_index, draw_interval};
+    use crate::text::bars::{draw_interval, index_of_share};
 
     /// Draws an estimate in exactly `columns` columns; blank unless its value is a positive time.
     pub fn interval_bar(estimate: Estimate, axis: &LogTimeAxis, columns: usize) -> String {
@@ -247,7 +253,7 @@ pub mod interval {
     }
 
     pub fn progress_bar(share: f64, columns: usize) -> String {
-        let done = cell_index(share, columns);
+        let done = index_of_share(share, columns);
         (0..columns)
             .map(|column| if column < done { '█' } else { '░' })
             .collect()
@@ -422,7 +428,7 @@ pub mod trace {
 
     use super::text;
     use crate::facts::catalog;
-    use crate::rules::Trace;
+    use crate::rules::ConditionTrace;
     use crate::ternary::Ternary;
     use crate::tui::theme::{TextRole, Theme};
 
@@ -430,7 +436,7 @@ pub mod trace {
     /// screen is wide enough.
     const MAX_DEPTH: usize = 12;
 
-    pub fn trace_lines(trace: &Trace, theme: Theme, room: usize) -> Vec<Line<'static>> {
+    pub fn trace_lines(trace: &ConditionTrace, theme: Theme, room: usize) -> Vec<Line<'static>> {
         let mut rows = Vec::new();
         flatten_trace(trace, "", "", 0, &mut rows);
         let longest = rows
@@ -440,18 +446,23 @@ pub mod trace {
             .unwrap_or(0);
         let label_room = longest.min(room.saturating_mul(2) / 5);
         rows.iter()
-            .flat_map(|row| row.row_lines(theme, label_room, room))
+            .flat_map(|row| row.trace_row_lines(theme, label_room, room))
             .collect()
     }
 
     struct TraceRow<'a> {
         left: String,
         under: String,
-        trace: &'a Trace,
+        trace: &'a ConditionTrace,
     }
 
     impl TraceRow<'_> {
-        fn row_lines(&self, theme: Theme, label_room: usize, room: usize) -> Vec<Line<'static>> {
+        fn trace_row_lines(
+            &self,
+            theme: Theme,
+            label_room: usize,
+            room: usize,
+        ) -> Vec<Line<'static>> {
             let truth = self.trace.truth;
             let role = match truth {
                 Ternary::True => TextRole::Good,
@@ -492,7 +503,7 @@ pub mod trace {
             let Some(seen) = &self.trace.seen else {
                 return (String::new(), String::new(), None);
             };
-            match catalog::describe_reading(seen.fact, &seen.reading) {
+            match catalog::value_and_source_or_unknown_reason(seen.fact, &seen.reading) {
                 Ok((value, source)) => (value, source, None),
                 Err((why, remedy)) => (why, String::new(), remedy),
             }
@@ -509,7 +520,7 @@ pub mod trace {
     }
 
     fn flatten_trace<'a>(
-        trace: &'a Trace,
+        trace: &'a ConditionTrace,
         branch: &str,
         under: &str,
         depth: usize,

@@ -21,7 +21,7 @@ use crate::settings::NewFilesystem;
 
 /// Work that the screens delegate. Every method runs on its own thread and may block.
 pub trait Worker: Send + Sync {
-    fn collect(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String>;
+    fn collect_report(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String>;
 
     /// Describes, without writing anything, what a probe would write, where, and for how long. The
     /// error is the reason why the target cannot be probed.
@@ -74,7 +74,7 @@ pub trait Worker: Send + Sync {
         name: Option<&str>,
     ) -> Result<Option<ReferenceComparison>, String>;
 
-    /// States where the report would be saved.
+    /// Lines that state where the report would be saved, for the user to confirm.
     fn describe_report_save(&self) -> Result<Vec<String>, String>;
 
     /// The report is the last one of the real host, without assumptions.
@@ -99,7 +99,7 @@ impl JobRunner {
         }
     }
 
-    pub fn start(&mut self, id: JobId, job: Job) {
+    pub fn start_job(&mut self, id: JobId, job: Job) {
         let cancel = Arc::new(AtomicBool::new(false));
         self.running.insert(id, (job.clone(), Arc::clone(&cancel)));
         let (worker, out) = (Arc::clone(&self.worker), self.out.clone());
@@ -117,13 +117,13 @@ impl JobRunner {
         }
     }
 
-    pub fn cancel(&self, id: JobId) {
+    pub fn cancel_job(&self, id: JobId) {
         if let Some((_, cancel)) = self.running.get(&id) {
             cancel.store(true, Ordering::Relaxed);
         }
     }
 
-    pub fn cancel_all(&self) {
+    pub fn cancel_all_jobs(&self) {
         self.running
             .values()
             .for_each(|(_, cancel)| cancel.store(true, Ordering::Relaxed));
@@ -137,7 +137,7 @@ impl JobRunner {
             .any(|(job, _)| matches!(job, Job::Probe(_) | Job::Save(_) | Job::SaveReport))
     }
 
-    pub fn remove(&mut self, id: JobId) {
+    pub fn remove_job(&mut self, id: JobId) {
         self.running.remove(&id);
     }
 }
@@ -153,7 +153,7 @@ fn run_job(
         let _ = out.send(Msg::Progress(id, partial));
     };
     let report = match job {
-        Job::Collect => worker.collect(&mut progress),
+        Job::Collect => worker.collect_report(&mut progress),
         Job::Probe(target) => worker.probe(target, cancel, &mut progress),
         Job::ChooseFilesystem(target, filesystem) => {
             worker.replan_with_filesystem(target, *filesystem)

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, process};
 
+use super::attack_directory::{AttackDirectory, chown_to_attacker, write_attacker_file};
 use super::attempts::Attempts;
 use super::fakes::{
     FakeServer, FakeServerPrograms, create_mariadb_data, create_postgres_data, postmaster_pid_text,
 };
-use super::ground::{AttackDirectory, chown_to_attacker, write_attacker_file};
 use super::root::{self, RunningCommand};
 use super::stranger::{UID, command_as_uid};
 use crate::support::deadline::CommandInTime as _;
@@ -50,7 +50,7 @@ fn measure_peak_memory() {
 fn run_and_check_limits(ground: &AttackDirectory, arguments: &[&str]) -> Vec<String> {
     let result = ground.join("measured");
     let _ = fs::remove_file(&result);
-    let program = crate::support::programs::program_path();
+    let program = crate::support::programs::walwise_path();
     let words = [&[result.to_str().unwrap(), program][..], arguments]
         .concat()
         .join("\n");
@@ -66,7 +66,7 @@ fn run_and_check_limits(ground: &AttackDirectory, arguments: &[&str]) -> Vec<Str
     let mut most = 0;
     let ended =
         RunningCommand::start(&mut command).wait_with_timeout(root::time_limit_seconds(), |run| {
-            let now = memory_of_children(run.pid().as_raw());
+            let now = memory_of_child_processes(run.pid().as_raw());
             most = most.max(now);
             if now > HARMFUL {
                 let _ = nix::sys::signal::killpg(run.pid(), nix::sys::signal::Signal::SIGKILL);
@@ -92,7 +92,7 @@ fn run_and_check_limits(ground: &AttackDirectory, arguments: &[&str]) -> Vec<Str
     gains
 }
 
-fn memory_of_children(pid: i32) -> u64 {
+fn memory_of_child_processes(pid: i32) -> u64 {
     let children = fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
         .flatten()
@@ -117,7 +117,7 @@ fn memory_of_children(pid: i32) -> u64 {
     };
     children
         .into_iter()
-        .map(|pid| own(pid) + memory_of_children(pid))
+        .map(|pid| own(pid) + memory_of_child_processes(pid))
         .sum()
 }
 
@@ -136,7 +136,7 @@ type ServerBomb = (
     fn(&AttackDirectory, &FakeServerPrograms) -> Vec<FakeServer>,
 );
 
-fn start_postgres_with(
+fn start_postgres_with_laid_files(
     ground: &AttackDirectory,
     fakes: &FakeServerPrograms,
     name: &str,
@@ -148,7 +148,7 @@ fn start_postgres_with(
     fakes.start_postgres(&data, &[])
 }
 
-fn start_mariadb_with(
+fn start_mariadb_with_laid_option_file(
     ground: &AttackDirectory,
     fakes: &FakeServerPrograms,
     name: &str,
@@ -226,94 +226,124 @@ const BOMBS: [ServerBomb; 13] = [
         },
     ),
     ("PostgreSQL, 255 links to one file", |ground, fakes| {
-        vec![start_postgres_with(ground, fakes, "data", |data| {
-            write_hard_linked_files(&data.join("conf.d"), 255, "fsync=1\n", "conf");
-            write_attacker_file(
-                &data.join("postgresql.conf"),
-                "include_dir 'conf.d'\n",
-                0o644,
-            );
-        })]
-    }),
-    ("PostgreSQL, includes of includes", |ground, fakes| {
-        vec![start_postgres_with(ground, fakes, "data", |data| {
-            write_attacker_file(
-                &data.join("postgresql.conf"),
-                "include 'n0'\ninclude 'n0'\n",
-                0o644,
-            );
-            for n in 0..9 {
+        vec![start_postgres_with_laid_files(
+            ground,
+            fakes,
+            "data",
+            |data| {
+                write_hard_linked_files(&data.join("conf.d"), 255, "fsync=1\n", "conf");
                 write_attacker_file(
-                    &data.join(format!("n{n}")),
-                    format!("include 'n{0}'\n", n + 1).repeat(20),
+                    &data.join("postgresql.conf"),
+                    "include_dir 'conf.d'\n",
                     0o644,
                 );
-            }
-            write_attacker_file(&data.join("n9"), "fsync=1\n".repeat(100_000), 0o644);
-        })]
+            },
+        )]
+    }),
+    ("PostgreSQL, includes of includes", |ground, fakes| {
+        vec![start_postgres_with_laid_files(
+            ground,
+            fakes,
+            "data",
+            |data| {
+                write_attacker_file(
+                    &data.join("postgresql.conf"),
+                    "include 'n0'\ninclude 'n0'\n",
+                    0o644,
+                );
+                for n in 0..9 {
+                    write_attacker_file(
+                        &data.join(format!("n{n}")),
+                        format!("include 'n{0}'\n", n + 1).repeat(20),
+                        0o644,
+                    );
+                }
+                write_attacker_file(&data.join("n9"), "fsync=1\n".repeat(100_000), 0o644);
+            },
+        )]
     }),
     ("PostgreSQL, an include of itself", |ground, fakes| {
-        vec![start_postgres_with(ground, fakes, "data", |data| {
-            write_attacker_file(
-                &data.join("postgresql.conf"),
-                "include 'postgresql.conf'\n".repeat(10_000),
-                0o644,
-            );
-        })]
+        vec![start_postgres_with_laid_files(
+            ground,
+            fakes,
+            "data",
+            |data| {
+                write_attacker_file(
+                    &data.join("postgresql.conf"),
+                    "include 'postgresql.conf'\n".repeat(10_000),
+                    0o644,
+                );
+            },
+        )]
     }),
     ("PostgreSQL, 300 files of a megabyte", |ground, fakes| {
-        vec![start_postgres_with(ground, fakes, "data", |data| {
-            for n in 0..300 {
-                write_hard_linked_files(
-                    &data.join("conf.d"),
-                    1,
-                    "wal_level=minimal\n",
-                    &format!("{n}.conf"),
+        vec![start_postgres_with_laid_files(
+            ground,
+            fakes,
+            "data",
+            |data| {
+                for n in 0..300 {
+                    write_hard_linked_files(
+                        &data.join("conf.d"),
+                        1,
+                        "wal_level=minimal\n",
+                        &format!("{n}.conf"),
+                    );
+                }
+                write_attacker_file(
+                    &data.join("postgresql.conf"),
+                    "include_dir 'conf.d'\n",
+                    0o644,
                 );
-            }
-            write_attacker_file(
-                &data.join("postgresql.conf"),
-                "include_dir 'conf.d'\n",
-                0o644,
-            );
-        })]
+            },
+        )]
     }),
     ("PostgreSQL, 100,000 files", |ground, fakes| {
-        vec![start_postgres_with(ground, fakes, "data", |data| {
-            let directory = data.join("conf.d");
-            fs::create_dir(&directory).unwrap();
-            for n in 0..100_000 {
-                fs::File::create(directory.join(format!("{n}.conf"))).unwrap();
-            }
-            chown_to_attacker(&directory);
-            write_attacker_file(
-                &data.join("postgresql.conf"),
-                "include_dir 'conf.d'\n",
-                0o644,
-            );
-        })]
+        vec![start_postgres_with_laid_files(
+            ground,
+            fakes,
+            "data",
+            |data| {
+                let directory = data.join("conf.d");
+                fs::create_dir(&directory).unwrap();
+                for n in 0..100_000 {
+                    fs::File::create(directory.join(format!("{n}.conf"))).unwrap();
+                }
+                chown_to_attacker(&directory);
+                write_attacker_file(
+                    &data.join("postgresql.conf"),
+                    "include_dir 'conf.d'\n",
+                    0o644,
+                );
+            },
+        )]
     }),
     ("PostgreSQL, values of a megabyte", |ground, fakes| {
-        vec![start_postgres_with(ground, fakes, "data", |data| {
-            let value = "x".repeat((1 << 20) - 100);
-            write_attacker_file(
-                &data.join("postgresql.conf"),
-                format!("wal_sync_method = '{value}'\n"),
-                0o644,
-            );
-            write_attacker_file(
-                &data.join("postgresql.auto.conf"),
-                format!("synchronous_commit = '{value}'\n"),
-                0o644,
-            );
-            write_attacker_file(&data.join("PG_VERSION"), value, 0o644);
-        })]
+        vec![start_postgres_with_laid_files(
+            ground,
+            fakes,
+            "data",
+            |data| {
+                let value = "x".repeat((1 << 20) - 100);
+                write_attacker_file(
+                    &data.join("postgresql.conf"),
+                    format!("wal_sync_method = '{value}'\n"),
+                    0o644,
+                );
+                write_attacker_file(
+                    &data.join("postgresql.auto.conf"),
+                    format!("synchronous_commit = '{value}'\n"),
+                    0o644,
+                );
+                write_attacker_file(&data.join("PG_VERSION"), value, 0o644);
+            },
+        )]
     }),
     (
         "PostgreSQL, twenty servers with twenty links each",
         |ground, fakes| {
             let one = |n| {
-                start_postgres_with(ground, fakes, &format!("data{n}"), |data| {
+                start_postgres_with_laid_files(ground, fakes, &format!("data{n}"), |data| {
                     write_hard_linked_files(&data.join("conf.d"), 20, "fsync=1\n", "conf");
                     write_attacker_file(
                         &data.join("postgresql.conf"),
@@ -333,50 +363,65 @@ const BOMBS: [ServerBomb; 13] = [
         vec![fakes.start_postgres(&data, &arguments)]
     }),
     ("MariaDB, 255 links to one file", |ground, fakes| {
-        vec![start_mariadb_with(ground, fakes, "data", |data| {
-            write_hard_linked_files(
-                &data.join("conf.d"),
-                255,
-                "[mysqld]\ninnodb_flush_method=fsync\n",
-                "cnf",
-            );
-            let file = data.join("my.cnf");
-            write_attacker_file(
-                &file,
-                format!("!includedir {}/conf.d\n", data.display()),
-                0o644,
-            );
-            file
-        })]
-    }),
-    ("MariaDB, includes of includes", |ground, fakes| {
-        vec![start_mariadb_with(ground, fakes, "data", |data| {
-            for n in 0..9 {
-                let next = data.join(format!("n{}", n + 1));
+        vec![start_mariadb_with_laid_option_file(
+            ground,
+            fakes,
+            "data",
+            |data| {
+                write_hard_linked_files(
+                    &data.join("conf.d"),
+                    255,
+                    "[mysqld]\ninnodb_flush_method=fsync\n",
+                    "cnf",
+                );
+                let file = data.join("my.cnf");
                 write_attacker_file(
-                    &data.join(format!("n{n}")),
-                    format!("!include {}\n", next.display()).repeat(20),
+                    &file,
+                    format!("!includedir {}/conf.d\n", data.display()),
                     0o644,
                 );
-            }
-            write_attacker_file(
-                &data.join("n9"),
-                format!("[mysqld]\n{}", "innodb_flush_method=fsync\n".repeat(40_000)),
-                0o644,
-            );
-            data.join("n0")
-        })]
+                file
+            },
+        )]
+    }),
+    ("MariaDB, includes of includes", |ground, fakes| {
+        vec![start_mariadb_with_laid_option_file(
+            ground,
+            fakes,
+            "data",
+            |data| {
+                for n in 0..9 {
+                    let next = data.join(format!("n{}", n + 1));
+                    write_attacker_file(
+                        &data.join(format!("n{n}")),
+                        format!("!include {}\n", next.display()).repeat(20),
+                        0o644,
+                    );
+                }
+                write_attacker_file(
+                    &data.join("n9"),
+                    format!("[mysqld]\n{}", "innodb_flush_method=fsync\n".repeat(40_000)),
+                    0o644,
+                );
+                data.join("n0")
+            },
+        )]
     }),
     ("MariaDB, an include of itself", |ground, fakes| {
-        vec![start_mariadb_with(ground, fakes, "data", |data| {
-            let file = data.join("my.cnf");
-            write_attacker_file(
-                &file,
-                format!("!include {}\n", file.display()).repeat(10_000),
-                0o644,
-            );
-            file
-        })]
+        vec![start_mariadb_with_laid_option_file(
+            ground,
+            fakes,
+            "data",
+            |data| {
+                let file = data.join("my.cnf");
+                write_attacker_file(
+                    &file,
+                    format!("!include {}\n", file.display()).repeat(10_000),
+                    0o644,
+                );
+                file
+            },
+        )]
     }),
 ];
 

@@ -6,9 +6,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 
+use super::attack_directory::{AttackDirectory, write_attacker_file};
 use super::attempts::Attempts;
 use super::fakes::{FakeServerPrograms, create_mariadb_data, create_postgres_data};
-use super::ground::{AttackDirectory, write_attacker_file};
 use super::root;
 use super::stranger::{AttackerAction, SocketAnswer, UID, command_as_uid};
 
@@ -155,7 +155,7 @@ fn no_control_characters_of_attackers_are_printed() {
     create_postgres_data(&data);
     doing.push(
         AttackerAction::Listen(data.join(".s.PGSQL.5432"), SocketAnswer::Escapes)
-            .start(&ground, UID),
+            .start_as_uid(&ground, UID),
     );
     servers.push(fakes.start_postgres(&data, &[]));
     for arguments in root::check_command_lines(&OUTPUTS) {

@@ -1,8 +1,8 @@
 use std::fs;
 
+use super::attack_directory::AttackDirectory;
 use super::attempts::{Attempts, is_long_run};
 use super::fakes::{FakeServerPrograms, create_postgres_data};
-use super::ground::AttackDirectory;
 use super::impostors::setting_mismatches;
 use super::root;
 use super::support::postgres::Cluster;

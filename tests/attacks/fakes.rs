@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::ground::{
+use super::attack_directory::{
     AttackDirectory, chown_to_attacker, chown_tree_to_attacker, write_attacker_file,
 };
 use super::stranger::{UID, command_as_uid};
-use super::support::running::wait_for;
+use super::support::running::wait_for_condition;
 use crate::support::deadline::ChildInTime as _;
 
 /// Held while the fakes of one attack run. Fakes of two attacks would share the time that walwise
@@ -83,7 +83,7 @@ impl FakeServerPrograms {
     /// Starts a program such as `unshare` and waits until the process has the server's name.
     pub fn start_and_wait_for_name(&self, command: &mut Command, name: &str) -> FakeServer {
         let fake = self.start(command);
-        wait_for("the name of a server", || {
+        wait_for_condition("the name of a server", || {
             fs::read_to_string(format!("/proc/{}/comm", fake.pid()))
                 .is_ok_and(|comm| comm.trim() == name)
         });

@@ -8,8 +8,8 @@ use std::os::fd::AsFd;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 
+use super::attack_directory::AttackDirectory;
 use super::attempts::Attempts;
-use super::ground::AttackDirectory;
 use super::root::{self, RunningCommand};
 use super::support::fuse::HungFuse;
 use crate::support::deadline::ChildInTime as _;
@@ -94,7 +94,7 @@ fn commands_on_unresponsive_mount_exit_on_sigterm() {
     let runs: Vec<_> = COMMANDS.iter().map(start).collect();
     for (words, mut run) in runs {
         // Waits until a process blocks on FUSE, or walwise has given up.
-        super::support::running::wait_for("it waits for FUSE", || {
+        super::support::running::wait_for_condition("it waits for FUSE", || {
             !run.is_running() || is_blocked_on_fuse(run.pid().as_raw())
         });
         let asked = run.is_running();
@@ -102,7 +102,7 @@ fn commands_on_unresponsive_mount_exit_on_sigterm() {
         let told = std::time::Instant::now();
         let ended = run.wait_with_timeout(root::time_limit_seconds(), |_| ());
         let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
-        // SIGTERM must act at once, not when walwise would give up after ten seconds.
+        // SIGTERM must act immediately, not when walwise would give up after ten seconds.
         if asked && told.elapsed() > std::time::Duration::from_secs(4) {
             gains.push(format!("it ends {} s after TERM", told.elapsed().as_secs()));
         }
@@ -140,7 +140,7 @@ fn a_drill_whose_output_nobody_reads_ends_on_term() {
     let ground = AttackDirectory::new();
     let directory = ground.create_directory("drill", 0o755);
     let pipe = ground.join("pipe");
-    super::ground::create_attacker_fifo(&pipe);
+    super::attack_directory::create_attacker_fifo(&pipe);
     // Opened for reading and writing, so that the pipe neither blocks without a reader nor fails.
     let both = fs::OpenOptions::new()
         .read(true)
@@ -155,14 +155,14 @@ fn a_drill_whose_output_nobody_reads_ends_on_term() {
         .spawn()
         .unwrap();
     let pid = child.id();
-    super::support::running::wait_for("the pipe is full", || {
+    super::support::running::wait_for_condition("the pipe is full", || {
         let mut waiting = [PollFd::new(both.as_fd(), PollFlags::POLLOUT)];
         poll(&mut waiting, PollTimeout::ZERO).unwrap() == 0
     });
     // poll(2) reports a pipe as writable only if a whole page is free. A program that does not poll
     // writes on until the pipe is full.
     let mut before = 0;
-    super::support::running::wait_for("nothing more is written", || {
+    super::support::running::wait_for_condition("nothing more is written", || {
         std::thread::sleep(std::time::Duration::from_secs(1));
         let now = rustix::io::ioctl_fionread(&both).unwrap();
         std::mem::replace(&mut before, now) == now

@@ -8,18 +8,18 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::attack_directory::{
+    AttackDirectory, SECRET, chown_to_attacker, create_attacker_symlink, write_attacker_file,
+};
 use super::attempts::Attempts;
 use super::fakes::{
     FakeServerPrograms, create_mariadb_data, create_postgres_data, postmaster_pid_text,
-};
-use super::ground::{
-    AttackDirectory, SECRET, chown_to_attacker, create_attacker_symlink, write_attacker_file,
 };
 use super::root::{self, RunResult};
 use super::stranger::{UID, attacker_command, command_as_uid};
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
-use super::support::running::{child_pids, wait_for};
+use super::support::running::{child_pids, wait_for_condition};
 
 pub fn setting_mismatches(report: &Value, data: &Path, fact: &str, is: &Value) -> Vec<String> {
     let subject = format!("cluster {}", data.display());
@@ -134,7 +134,7 @@ fn start_impostor(
     }
     // The server is a child of the started program.
     let fake = fakes.start(command);
-    wait_for("a server in a name space", || {
+    wait_for_condition("a server in a name space", || {
         child_pids(fake.pid()).iter().any(|pid| {
             fs::read_to_string(format!("/proc/{pid}/comm"))
                 .is_ok_and(|comm| comm.trim() == "postgres")
@@ -147,7 +147,7 @@ fn start_impostor(
 /// the attacker's server. The attacker wants those files to be taken for the real ones.
 #[test]
 #[ignore = "needs root and a PostgreSQL: it attacks as another user"]
-fn bind_mounted_impostor_is_not_reported_for_postgresql() {
+fn impostor_data_mounted_over_real_directory_is_not_reported() {
     let mut attempts =
         Attempts::for_attack("a directory mounted over a real one in a stranger's name space");
     let ground = AttackDirectory::new();
@@ -215,7 +215,7 @@ fn forged_postmaster_pid_claims_no_other_server() {
         }
         let fake = fakes.start_postgres(&data, &["-c", "fsync=on"]);
         if variant == "its socket" {
-            let text = postmaster_pid_text(fake.pid(), &data, cluster.own_directory())
+            let text = postmaster_pid_text(fake.pid(), &data, cluster.temporary_directory())
                 .replace("\n5432\n", "\n5499\n");
             write_attacker_file(&data.join("postmaster.pid"), text, 0o600);
         }

@@ -6,8 +6,8 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::attack_directory::{AttackDirectory, root_only_directory_changes};
 use super::attempts::Attempts;
-use super::ground::{AttackDirectory, root_only_directory_changes};
 use super::root::{self, RunResult};
 use super::stranger::UID;
 use crate::support::deadline::CommandInTime as _;

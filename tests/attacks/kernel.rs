@@ -1,7 +1,7 @@
 //! The kernel's protection of world-writable directories (`fs.protected_*`, sysctl/fs.rst).
 //!
-//! The settings are global, so only one attack at a time changes them, even across concurrent runs.
-//! The guard restores them on drop. walwise must hold with the protection and without it.
+//! The settings are global, so only one attack at a time changes them, even across concurrent
+//! runs. The guard restores them on drop. Attacks must fail with the protection and without it.
 
 use std::fs::{self, File};
 
@@ -17,16 +17,17 @@ pub enum FileProtection {
 impl FileProtection {
     pub const ALL: [Self; 2] = [Self::Protects, Self::Permits];
 
-    pub fn apply(self) -> SysctlGuard {
+    pub fn apply_sysctls(self) -> SysctlGuard {
         let lock = File::open("/proc/sys/fs/protected_symlinks").unwrap();
         rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
         let values = match self {
             Self::Protects => ["1", "1", "1", "2"],
             Self::Permits => ["0"; 4],
         };
-        let before = LIMITS.map(|limit| fs::read_to_string(sysctl_path(limit)).unwrap());
+        let before =
+            LIMITS.map(|limit| fs::read_to_string(fs_protected_sysctl_path(limit)).unwrap());
         for (limit, value) in LIMITS.iter().zip(values) {
-            fs::write(sysctl_path(limit), value).unwrap();
+            fs::write(fs_protected_sysctl_path(limit), value).unwrap();
         }
         SysctlGuard {
             before,
@@ -35,7 +36,7 @@ impl FileProtection {
     }
 }
 
-fn sysctl_path(limit: &str) -> String {
+fn fs_protected_sysctl_path(limit: &str) -> String {
     format!("/proc/sys/fs/protected_{limit}")
 }
 
@@ -47,7 +48,7 @@ pub struct SysctlGuard {
 impl Drop for SysctlGuard {
     fn drop(&mut self) {
         for (limit, value) in LIMITS.iter().zip(&self.before) {
-            let _ = fs::write(sysctl_path(limit), value);
+            let _ = fs::write(fs_protected_sysctl_path(limit), value);
         }
     }
 }

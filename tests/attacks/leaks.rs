@@ -5,9 +5,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use super::attack_directory::{
+    AttackDirectory, SECRET, create_attacker_symlink, write_attacker_file,
+};
 use super::attempts::Attempts;
 use super::fakes::{FakeServer, FakeServerPrograms, create_mariadb_data, create_postgres_data};
-use super::ground::{AttackDirectory, SECRET, create_attacker_symlink, write_attacker_file};
 use super::root::{self, VARIABLE};
 
 const OUTPUTS: [&[&str]; 6] = [
@@ -97,21 +99,21 @@ impl LeakScenario {
             .create_attacker_directory(&format!("{server}{}", self.words.len()))
     }
 
-    fn add_postgres(&mut self, lay: impl FnOnce(&Path), arguments: &[&str]) {
+    fn add_fake_postgres(&mut self, lay: impl FnOnce(&Path), arguments: &[&str]) {
         let data = self.create_data_directory("pg");
         create_postgres_data(&data);
         lay(&data);
-        self.add_server("postgres", data, arguments);
+        self.add_fake_server("postgres", data, arguments);
     }
 
-    fn add_mariadb(&mut self, lay: impl FnOnce(&Path), arguments: &[&str]) {
+    fn add_fake_mariadb(&mut self, lay: impl FnOnce(&Path), arguments: &[&str]) {
         let data = self.create_data_directory("my");
         create_mariadb_data(&data);
         lay(&data);
-        self.add_server("mariadbd", data, arguments);
+        self.add_fake_server("mariadbd", data, arguments);
     }
 
-    fn add_server(&mut self, program: &'static str, data: PathBuf, arguments: &[&str]) {
+    fn add_fake_server(&mut self, program: &'static str, data: PathBuf, arguments: &[&str]) {
         let arguments = arguments
             .iter()
             .map(|argument| (*argument).to_owned())
@@ -196,14 +198,14 @@ fn postgresql_links_to_root_files_leak_nothing() {
         "backup_label",
     ] {
         let secret = leads.create_secret_file(name);
-        leads.add_postgres(
+        leads.add_fake_postgres(
             |data| create_attacker_symlink(&secret, &data.join(name)),
             &[],
         );
     }
     for name in ["pg_wal", "pg_tblspc/1", "pg_xlog"] {
         let secret = leads.create_secret_link(name);
-        leads.add_postgres(
+        leads.add_fake_postgres(
             |data| {
                 let _ = fs::remove_dir(data.join(name));
                 create_attacker_symlink(&secret, &data.join(name));
@@ -213,7 +215,7 @@ fn postgresql_links_to_root_files_leak_nothing() {
     }
     for name in ["pg_tblspc", "global"] {
         let secret = leads.create_secret_directory(name);
-        leads.add_postgres(
+        leads.add_fake_postgres(
             |data| {
                 fs::remove_dir_all(data.join(name)).unwrap();
                 create_attacker_symlink(&secret, &data.join(name));
@@ -223,7 +225,7 @@ fn postgresql_links_to_root_files_leak_nothing() {
     }
     for line in ["include", "include_if_exists", "include_dir"] {
         let secret = leads.create_secret_file(line);
-        leads.add_postgres(
+        leads.add_fake_postgres(
             |data| {
                 write_attacker_file(
                     &data.join("postgresql.conf"),
@@ -235,7 +237,7 @@ fn postgresql_links_to_root_files_leak_nothing() {
         );
     }
     let secret = leads.create_secret_directory("include_dir of a directory");
-    leads.add_postgres(
+    leads.add_fake_postgres(
         |data| {
             write_attacker_file(
                 &data.join("postgresql.conf"),
@@ -246,7 +248,7 @@ fn postgresql_links_to_root_files_leak_nothing() {
         &[],
     );
     let secret = leads.create_secret_file("include in an included file by a link");
-    leads.add_postgres(
+    leads.add_fake_postgres(
         |data| {
             write_attacker_file(&data.join("postgresql.conf"), "include 'more'\n", 0o644);
             create_attacker_symlink(&secret, &data.join("more"));
@@ -255,10 +257,10 @@ fn postgresql_links_to_root_files_leak_nothing() {
     );
     for option in ["config_file", "data_directory", "hba_file"] {
         let secret = leads.create_secret_file(option);
-        leads.add_postgres(|_| (), &["-c", &format!("{option}={}", secret.display())]);
+        leads.add_fake_postgres(|_| (), &["-c", &format!("{option}={}", secret.display())]);
     }
     let secret = leads.create_secret_link("data_directory that is a link");
-    leads.add_postgres(
+    leads.add_fake_postgres(
         |_| (),
         &["-c", &format!("data_directory={}", secret.display())],
     );
@@ -268,7 +270,7 @@ fn postgresql_links_to_root_files_leak_nothing() {
                 format!("{name} -> {special}"),
                 "no word of its own".to_owned(),
             ));
-            leads.add_postgres(
+            leads.add_fake_postgres(
                 |data| create_attacker_symlink(Path::new(special), &data.join(name)),
                 &[],
             );
@@ -285,14 +287,14 @@ fn mariadb_links_to_root_files_leak_nothing() {
     let mut leads = LeakScenario::new();
     for option in ["--defaults-file", "--defaults-extra-file"] {
         let secret = leads.create_secret_file(option);
-        leads.add_mariadb(|_| (), &[&format!("{option}={}", secret.display())]);
+        leads.add_fake_mariadb(|_| (), &[&format!("{option}={}", secret.display())]);
         let secret = leads.create_secret_file(&format!("{option} by a link"));
         let at = leads
             .ground
             .create_attacker_directory("links")
             .join(format!("link{}.cnf", leads.words.len()));
         create_attacker_symlink(&secret, &at);
-        leads.add_mariadb(|_| (), &[&format!("{option}={}", at.display())]);
+        leads.add_fake_mariadb(|_| (), &[&format!("{option}={}", at.display())]);
     }
     for line in ["!include", "!includedir"] {
         let secret = if line == "!include" {
@@ -309,7 +311,7 @@ fn mariadb_links_to_root_files_leak_nothing() {
             format!("[mysqld]\n{line} {}\n", secret.display()),
             0o644,
         );
-        leads.add_mariadb(|_| (), &[&format!("--defaults-file={}", at.display())]);
+        leads.add_fake_mariadb(|_| (), &[&format!("--defaults-file={}", at.display())]);
     }
     for name in [
         "auto.cnf",
@@ -319,7 +321,7 @@ fn mariadb_links_to_root_files_leak_nothing() {
         "mariadb_upgrade_info",
     ] {
         let secret = leads.create_secret_file(name);
-        leads.add_mariadb(
+        leads.add_fake_mariadb(
             |data| {
                 create_attacker_symlink(&secret, &data.join(name));
             },
@@ -333,10 +335,10 @@ fn mariadb_links_to_root_files_leak_nothing() {
         "log-bin",
     ] {
         let secret = leads.create_secret_link(option);
-        leads.add_mariadb(|_| (), &[&format!("--{option}={}", secret.display())]);
+        leads.add_fake_mariadb(|_| (), &[&format!("--{option}={}", secret.display())]);
     }
     let secret = leads.create_secret_link("a link in the data directory");
-    leads.add_mariadb(
+    leads.add_fake_mariadb(
         |data| create_attacker_symlink(&secret, &data.join("#innodb_redo")),
         &[],
     );

@@ -12,12 +12,12 @@
     reason = "a test may fail loudly"
 )]
 
+mod attack_directory;
 mod attempts;
 mod bombs;
 mod control_characters;
 mod crowds;
 mod fakes;
-mod ground;
 mod hangs;
 mod impostors;
 mod installer;
@@ -30,8 +30,8 @@ mod root;
 mod scratch;
 mod secrets;
 mod sockets;
+mod special_files;
 mod special_inputs;
-mod specials;
 mod stranger;
 mod support;
 mod swaps;

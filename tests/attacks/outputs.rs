@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
-use super::attempts::Attempts;
-use super::ground::{
+use super::attack_directory::{
     AttackDirectory, chown_to_attacker, create_attacker_fifo, create_attacker_symlink,
     root_only_directory_changes, write_attacker_file,
 };
+use super::attempts::Attempts;
 use super::kernel::FileProtection;
 use super::root::{self, RunResult};
 use super::stranger::UID;
@@ -90,7 +90,7 @@ impl OutputCommand {
     }
 
     /// Whether the file has the proper beginning and end. Temporary files of walwise have them too.
-    fn is_complete(self, text: &str) -> bool {
+    fn is_document_complete(self, text: &str) -> bool {
         match self {
             Self::Json | Self::Live | Self::Record => {
                 text.starts_with('{') && text.ends_with("}\n")
@@ -341,7 +341,7 @@ fn attempt_write(
             continue;
         }
         let shown = name.display();
-        if !now.file || !way.is_complete(&String::from_utf8_lossy(&now.text)) {
+        if !now.file || !way.is_document_complete(&String::from_utf8_lossy(&now.text)) {
             gains.push(format!(
                 "{shown} is left behind, and no whole file: {:o}",
                 now.mode
@@ -379,7 +379,8 @@ fn attempt_write(
         }
     }
     let whole = path.is_file()
-        && fs::read(&path).is_ok_and(|text| way.is_complete(&String::from_utf8_lossy(&text)));
+        && fs::read(&path)
+            .is_ok_and(|text| way.is_document_complete(&String::from_utf8_lossy(&text)));
     // Exit codes 3 to 5 report findings and are not failures.
     let done = matches!(ended.code, Some(0 | 3..=5));
     if done && !whole {
@@ -399,7 +400,7 @@ fn attempt_combinations(
     traps: &[PlantedObject],
 ) {
     for &kernel in kernels {
-        let _set = kernel.apply();
+        let _set = kernel.apply_sysctls();
         for &place in places {
             for &trap in traps {
                 let ground = AttackDirectory::new();
@@ -433,13 +434,13 @@ fn outputs_are_complete_in_root_only_directory() {
             ended.combined_output()
         );
         let text = fs::read_to_string(directory.join(way.file_name())).unwrap();
-        assert!(way.is_complete(&text), "{way:?}: {text}");
+        assert!(way.is_document_complete(&text), "{way:?}: {text}");
     }
 }
 
-/// Before root creates the record of drills, the attacker does: in every kind of directory, as
-/// every kind of file. The attacker wants root to write into a writable file, create a setuid file,
-/// or overwrite a file of root's.
+/// The attacker creates the record of drills before root does, in every kind of directory and
+/// as every kind of file. The attacker wants root to write into a writable file, create a
+/// setuid file, or overwrite a file of root's.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn drill_record_ignores_planted_files() {
@@ -522,7 +523,7 @@ fn output_option_ignores_planted_files() {
 fn taken_temporary_names_do_not_block_output() {
     let mut attempts = Attempts::for_attack("names of drafts taken before");
     for kernel in FileProtection::ALL {
-        let _set = kernel.apply();
+        let _set = kernel.apply_sysctls();
         for place in [OutputDirectory::Sticky, OutputDirectory::Theirs] {
             let ground = AttackDirectory::new();
             let directory = place.create_in(&ground);
@@ -574,7 +575,7 @@ fn save_as_root_ignores_state_directory_of_environment() {
         "-c",
         cover,
         "sh",
-        crate::support::programs::program_path(),
+        crate::support::programs::walwise_path(),
         "check",
         "--no-probe",
         "--save",

@@ -11,10 +11,10 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::attack_directory::{AttackDirectory, write_attacker_file};
 use super::attempts::Attempts;
 use super::control_characters::terminal_injections;
 use super::fakes::{FakeServerPrograms, create_mariadb_data, create_postgres_data};
-use super::ground::{AttackDirectory, write_attacker_file};
 use super::root;
 use super::stranger::attacker_command;
 use super::support::loops::LoopDevice;
@@ -114,7 +114,7 @@ const PROGRAMS: &[&str] = &[
 
 /// Whether the text starts with a program's name. Texts such as "mount /srv" and "mysql in /srv"
 /// are names of subjects and do not count.
-fn is_command(text: &str) -> bool {
+fn starts_with_program_name(text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
     PROGRAMS.contains(&first)
         && !["mount /", "mariadb in ", "mysql in "]
@@ -136,7 +136,7 @@ fn commands_in_text(document: &str) -> BTreeSet<String> {
                 .unwrap_or(rest);
             rest = rest.trim_start_matches([' ', ':']);
         }
-        if is_command(rest) {
+        if starts_with_program_name(rest) {
             found.insert(rest.to_owned());
         }
         // A line for fstab contains a command substitution, which the reader's `echo` would run.
@@ -152,7 +152,7 @@ fn backquoted_commands(text: &str) -> impl Iterator<Item = String> {
     text.split('`')
         .skip(1)
         .step_by(2)
-        .filter(|span| is_command(span))
+        .filter(|span| starts_with_program_name(span))
         .map(str::to_owned)
 }
 
@@ -375,7 +375,7 @@ fn printed_commands_quote_mount_points() {
                 .arg(&point);
             command
                 .args([
-                    crate::support::programs::program_path(),
+                    crate::support::programs::walwise_path(),
                     "check",
                     "--no-probe",
                     "--format",

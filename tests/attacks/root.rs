@@ -1,6 +1,6 @@
 //! Runs walwise as root's cron would, with a deadline, and records output, exit and opened files.
 
-use crate::support::programs::program_path;
+use crate::support::programs::walwise_path;
 use std::fs;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
@@ -21,7 +21,7 @@ pub fn time_limit_seconds() -> u64 {
 pub fn walwise_from_cron<A: AsRef<std::ffi::OsStr>>(
     arguments: impl IntoIterator<Item = A>,
 ) -> Command {
-    let mut command = cron_command(program_path());
+    let mut command = cron_command(walwise_path());
     command.args(arguments);
     command
 }
@@ -100,7 +100,7 @@ impl RunResult {
     }
 }
 
-/// A running command in a process group of its own; the whole group is killed on drop.
+/// A running command in its own process group, which is killed on drop.
 pub struct RunningCommand {
     child: Child,
     started: Instant,
@@ -196,7 +196,7 @@ pub fn run_traced(calls: &str, arguments: &[&str]) -> (RunResult, Vec<String>) {
         &format!("trace={calls}"),
         "-o",
     ]);
-    command.arg(&trace).arg(program_path()).args(arguments);
+    command.arg(&trace).arg(walwise_path()).args(arguments);
     let ended = run_with_timeout(&mut command);
     let traces = fs::read_dir(place.path())
         .unwrap()

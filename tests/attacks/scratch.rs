@@ -3,11 +3,11 @@ use std::path::{Path, PathBuf};
 
 use nix::sys::signal::Signal;
 
+use super::attack_directory::{AttackDirectory, root_only_directory_changes};
 use super::attempts::{Attempts, race_turns};
-use super::ground::{AttackDirectory, root_only_directory_changes};
 use super::root::{self, RunningCommand};
 use super::stranger::{AttackerAction, UID};
-use super::support::running::{child_pids, wait_for};
+use super::support::running::{child_pids, wait_for_condition};
 use crate::support::deadline::CommandInTime as _;
 
 const PREFIX: &str = ".walwise-probe-";
@@ -22,7 +22,7 @@ fn probe_command(directory: &Path) -> std::process::Command {
     ])
 }
 
-fn leftover_paths(directory: &Path) -> Vec<PathBuf> {
+fn leftover_scratch_paths(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in fs::read_dir(directory)
         .into_iter()
@@ -32,7 +32,7 @@ fn leftover_paths(directory: &Path) -> Vec<PathBuf> {
     {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() && !path.is_symlink() {
-            found.extend(leftover_paths(&path));
+            found.extend(leftover_scratch_paths(&path));
         }
         if name.starts_with(PREFIX) || name.starts_with("walwise-") {
             found.push(path);
@@ -56,7 +56,7 @@ fn scratch_name_appears_in_no_command_line() {
             ground.create_attacker_directory("told").join("name"),
         );
         let act = AttackerAction::Peek(PREFIX.to_owned(), place.clone(), told.clone());
-        let doing = act.start(&ground, UID);
+        let doing = act.start_as_uid(&ground, UID);
         let ended = root::run_with_timeout(&mut probe_command(&theirs));
         drop(doing);
         let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
@@ -109,14 +109,14 @@ fn moved_scratch_directory_is_removed_or_reported() {
         // fast enough.
         let mut moved = false;
         while run.is_running() && !moved {
-            let found = leftover_paths(&theirs)
+            let found = leftover_scratch_paths(&theirs)
                 .into_iter()
                 .find(|path| path.is_dir());
-            let Some(path) = found.filter(|path| !leftover_paths(path).is_empty()) else {
+            let Some(path) = found.filter(|path| !leftover_scratch_paths(path).is_empty()) else {
                 continue;
             };
             moved = fs::rename(&path, elsewhere.join("stolen")).is_ok();
-            super::ground::create_attacker_symlink(&ground.root_only_directory(), &path);
+            super::attack_directory::create_attacker_symlink(&ground.root_only_directory(), &path);
         }
         let watchers = child_pids(run.pid());
         match ends {
@@ -126,12 +126,12 @@ fn moved_scratch_directory_is_removed_or_reported() {
         }
         let ended = run.wait_with_timeout(root::time_limit_seconds(), |_| ());
         // A killed probe leaves a watcher process, which cleans up.
-        wait_for("the end of the watcher", || {
+        wait_for_condition("the end of the watcher", || {
             watchers.iter().all(|pid| !is_alive(pid))
         });
         let mut gains = root_only_directory_changes(&vault);
         gains.extend(ended.hang_message());
-        let stays = leftover_paths(&elsewhere)
+        let stays = leftover_scratch_paths(&elsewhere)
             .into_iter()
             .any(|path| path.is_file());
         if stays && ends != "by KILL" && (ended.code == Some(0) || ended.err.is_empty()) {
@@ -210,8 +210,11 @@ fn only_leftovers_of_a_killed_probe_are_reported() {
         let elsewhere = ground.create_attacker_directory("elsewhere");
         let vault = ground.snapshot_root_only_directory();
         let mut run = RunningCommand::start(&mut probe_command(&theirs));
-        wait_for("the scratch directory", || {
-            !run.is_running() || leftover_paths(&theirs).iter().any(|path| path.is_dir())
+        wait_for_condition("the scratch directory", || {
+            !run.is_running()
+                || leftover_scratch_paths(&theirs)
+                    .iter()
+                    .any(|path| path.is_dir())
         });
         let watchers = child_pids(run.pid());
         for pid in watchers
@@ -223,7 +226,7 @@ fn only_leftovers_of_a_killed_probe_are_reported() {
         }
         run.wait_with_timeout(root::time_limit_seconds(), |_| ());
         let mut gains: Vec<String> = Vec::new();
-        let ours: Vec<PathBuf> = leftover_paths(&theirs)
+        let ours: Vec<PathBuf> = leftover_scratch_paths(&theirs)
             .into_iter()
             .filter(|path| path.is_dir())
             .collect();
@@ -237,10 +240,10 @@ fn only_leftovers_of_a_killed_probe_are_reported() {
         ] {
             let path = theirs.join(format!("{PREFIX}{name}"));
             fs::create_dir(&path).unwrap();
-            super::ground::chown_to_attacker(&path);
+            super::attack_directory::chown_to_attacker(&path);
             fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
         }
-        super::ground::create_attacker_symlink(
+        super::attack_directory::create_attacker_symlink(
             &elsewhere,
             &theirs.join(format!("{PREFIX}1-0123456789abcde1")),
         );

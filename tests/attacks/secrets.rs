@@ -1,8 +1,8 @@
 //! A masked capture must not contain secrets, even in places that masks might overlook.
 
+use super::attack_directory::{AttackDirectory, write_attacker_file};
 use super::attempts::Attempts;
 use super::fakes::{FakeServerPrograms, create_postgres_data};
-use super::ground::{AttackDirectory, write_attacker_file};
 use super::root;
 use super::support::loops::LoopDevice;
 
@@ -67,7 +67,7 @@ fn masked_capture_contains_no_secret() {
             .arg(&fstab);
         let ended = root::run_with_timeout(
             command
-                .arg(crate::support::programs::program_path())
+                .arg(crate::support::programs::walwise_path())
                 .args(arguments),
         );
         let said = ended.combined_output();

@@ -1,5 +1,5 @@
-//! An attacker's server names a socket. Root must not connect to another user's socket, and must
-//! survive any answer of the attacker's own.
+//! An attacker's server names a socket. Root must not connect to another user's socket, and
+//! must survive any answer from the attacker's socket.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,16 +10,16 @@ use std::path::Path;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use super::attack_directory::{AttackDirectory, create_attacker_symlink, write_attacker_file};
 use super::attempts::Attempts;
 use super::fakes::{
     FakeServerPrograms, create_mariadb_data, create_postgres_data, postmaster_pid_text,
 };
-use super::ground::{AttackDirectory, create_attacker_symlink, write_attacker_file};
 use super::root;
 use super::stranger::{AttackerAction, OTHER, SocketAnswer, connection_marker_path};
 use super::support::postgres::Cluster;
 use super::support::run;
-use super::support::running::{child_pids, wait_for};
+use super::support::running::{child_pids, wait_for_condition};
 
 fn bind_private_socket(ground: &AttackDirectory, owner: u32) -> UnixListener {
     let place = ground.create_directory("private", 0o700);
@@ -131,7 +131,7 @@ fn hostile_server_answers_are_survived() {
             // needs an account.
             let uid: u32 = run("id", &["-u", "games"]).trim().parse().unwrap();
             run("chown", &["-R", "games", data.to_str().unwrap()]);
-            let listens = AttackerAction::Listen(socket.clone(), answer).start(&ground, uid);
+            let listens = AttackerAction::Listen(socket.clone(), answer).start_as_uid(&ground, uid);
             let fake = if kind == "PostgreSQL" {
                 fakes.start_postgres_as(uid, &data, &[])
             } else {
@@ -187,7 +187,7 @@ fn paused_postgresql_logs_no_broken_connection() {
     // walwise runs, and would log that.
     cluster.sql("SELECT 1");
     let served: BTreeSet<String> = child_pids(pid).difference(&before).cloned().collect();
-    wait_for("the end of all conversations so far", || {
+    wait_for_condition("the end of all conversations so far", || {
         served.is_disjoint(&child_pids(pid))
     });
     let mut gains: Vec<String> = ended.hang_message().into_iter().collect();

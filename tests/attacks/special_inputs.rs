@@ -7,11 +7,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use super::attempts::Attempts;
-use super::ground::{
+use super::attack_directory::{
     AttackDirectory, chown_to_attacker, create_attacker_fifo, create_attacker_symlink,
     root_only_directory_changes,
 };
+use super::attempts::Attempts;
 use super::root::{self, RunResult, RunningCommand};
 
 /// A capture, so that walwise needs no time to read the host.
@@ -133,7 +133,7 @@ fn concurrent_saves_keep_every_report() {
         command
             .args(["-m", "sh", "-c", cover])
             .arg(&kept)
-            .arg(crate::support::programs::program_path());
+            .arg(crate::support::programs::walwise_path());
         command.args(["check", "--no-probe", "--no-programs", "--save"]);
         RunningCommand::start(command.env("XDG_STATE_HOME", &theirs).env("HOME", &theirs))
     };

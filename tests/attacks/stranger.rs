@@ -15,8 +15,8 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, renameat_with};
 
-use super::ground::AttackDirectory;
-use crate::support::deadline::{ChildInTime as _, ChildLines, CommandInTime as _};
+use super::attack_directory::AttackDirectory;
+use crate::support::deadline::{ChildInTime as _, ChildStdoutLines, CommandInTime as _};
 
 /// Uid and gid of the attacker, which belong to no account.
 pub const UID: u32 = 4242;
@@ -55,8 +55,9 @@ pub enum AttackerAction {
     /// place; repeats.
     Steal(PathBuf, PathBuf, PathBuf),
     Listen(PathBuf, SocketAnswer),
-    /// Searches the command lines of all processes for a word, creates a directory of that name,
-    /// and writes the finding to the last file.
+    /// Searches all command lines for an argument with this prefix, again and again. Creates a
+    /// directory with the argument's name in the first path, and writes the command line to the
+    /// second.
     Peek(String, PathBuf, PathBuf),
 }
 
@@ -112,7 +113,7 @@ impl AttackerAction {
     }
 
     /// Runs as this user until the guard is dropped. Returns after the first visible effect.
-    pub fn start(&self, ground: &AttackDirectory, uid: u32) -> AttackerProcess {
+    pub fn start_as_uid(&self, ground: &AttackDirectory, uid: u32) -> AttackerProcess {
         let program = ground.join("stranger");
         if !program.exists() {
             // Other users cannot reach the build directory. A separate `cp` makes the copy, because
@@ -139,7 +140,7 @@ impl AttackerAction {
             .spawn()
             .unwrap();
         let begins =
-            ChildLines::from_child(&mut child).any(|line| line.ends_with(BEGUN.trim_end()));
+            ChildStdoutLines::from_child(&mut child).any(|line| line.ends_with(BEGUN.trim_end()));
         assert!(begins, "{self:?}");
         AttackerProcess(child)
     }
@@ -201,12 +202,12 @@ fn run_attacker_action() {
                 fs::write(connection_marker_path(&socket), "").unwrap();
                 held.push(stream.try_clone().unwrap());
                 let socket = socket.clone();
-                std::thread::spawn(move || reply(stream, answer, &socket));
+                std::thread::spawn(move || send_socket_answer(stream, answer, &socket));
             }
         }
         AttackerAction::Peek(word, place, to) => {
             begun();
-            search_command_lines(&word, &place, &to);
+            create_directories_named_by_command_lines(&word, &place, &to);
         }
     }
 }
@@ -215,7 +216,7 @@ pub fn connection_marker_path(socket: &Path) -> PathBuf {
     socket.with_extension("heard")
 }
 
-fn reply(mut stream: UnixStream, answer: SocketAnswer, socket: &Path) {
+fn send_socket_answer(mut stream: UnixStream, answer: SocketAnswer, socket: &Path) {
     match answer {
         SocketAnswer::Never => {}
         SocketAnswer::Flood => {
@@ -252,7 +253,7 @@ fn reply(mut stream: UnixStream, answer: SocketAnswer, socket: &Path) {
     }
 }
 
-fn search_command_lines(word: &str, place: &Path, to: &Path) {
+fn create_directories_named_by_command_lines(word: &str, place: &Path, to: &Path) {
     loop {
         for entry in fs::read_dir("/proc").unwrap().flatten() {
             let Ok(text) = fs::read(entry.path().join("cmdline")) else {

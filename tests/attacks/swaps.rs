@@ -1,11 +1,11 @@
 use std::path::{Path, PathBuf};
 
-use super::attempts::{Attempts, race_turns};
-use super::fakes::{FakeServerPrograms, create_mariadb_data, create_postgres_data};
-use super::ground::{
+use super::attack_directory::{
     AttackDirectory, SECRET, chown_to_attacker, create_attacker_fifo, create_attacker_symlink,
     root_only_directory_changes, write_attacker_file,
 };
+use super::attempts::{Attempts, race_turns};
+use super::fakes::{FakeServerPrograms, create_mariadb_data, create_postgres_data};
 use super::kernel::FileProtection;
 use super::outputs::{OutputCommand, RECORD};
 use super::root;
@@ -17,7 +17,7 @@ use super::stranger::{AttackerAction, UID};
 #[ignore = "needs root: it attacks as another user"]
 fn exchanged_output_file_is_not_followed() {
     let mut attempts = Attempts::for_attack("RENAME_EXCHANGE of a file while it is written");
-    let _set = FileProtection::Permits.apply();
+    let _set = FileProtection::Permits.apply_sysctls();
     for way in [OutputCommand::Record, OutputCommand::Capture] {
         let ground = AttackDirectory::new();
         let directory = ground.create_attacker_directory("theirs");
@@ -39,7 +39,7 @@ fn write_during_exchange(
     (one, other): (PathBuf, PathBuf),
 ) {
     let vault = ground.snapshot_root_only_directory();
-    let _swaps = AttackerAction::Exchange(one, other).start(ground, UID);
+    let _swaps = AttackerAction::Exchange(one, other).start_as_uid(ground, UID);
     for turn in race_turns() {
         way.write_output(ground, directory);
         attempts.record_attempt(
@@ -49,14 +49,14 @@ fn write_during_exchange(
     }
 }
 
-/// The attacker exchanges a directory on the path with a link to root's. The attacker wants root to
-/// create a file in the vault.
+/// The attacker exchanges a directory on the path with a link to root's directory. The attacker
+/// wants root to create a file in the vault.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn exchanged_output_directory_is_not_followed() {
     let mut attempts =
         Attempts::for_attack("RENAME_EXCHANGE of a directory while it is written into");
-    let _set = FileProtection::Permits.apply();
+    let _set = FileProtection::Permits.apply_sysctls();
     for way in [OutputCommand::Record, OutputCommand::Capture] {
         let ground = AttackDirectory::new();
         let theirs = ground.create_attacker_directory("theirs");
@@ -107,7 +107,8 @@ fn exchanged_input_file_is_neither_opened_nor_leaked() {
                 "a fifo" => {
                     create_attacker_fifo(&other);
                     waits = Some(
-                        AttackerAction::Await(other.clone(), told.clone()).start(&ground, UID),
+                        AttackerAction::Await(other.clone(), told.clone())
+                            .start_as_uid(&ground, UID),
                     );
                     other.clone()
                 }
@@ -116,7 +117,8 @@ fn exchanged_input_file_is_neither_opened_nor_leaked() {
                     ground.secret_file()
                 }
             };
-            let _swaps = AttackerAction::Exchange(data.join(bait), other).start(&ground, UID);
+            let _swaps =
+                AttackerAction::Exchange(data.join(bait), other).start_as_uid(&ground, UID);
             for turn in race_turns().take(if super::attempts::is_long_run() {
                 usize::MAX
             } else {
@@ -176,7 +178,7 @@ fn exchanged_drill_directory_is_not_followed() {
                 AttackerAction::Exchange(directory.clone(), other)
             };
             chown_to_attacker(&directory);
-            let doing = act.start(&ground, UID);
+            let doing = act.start_as_uid(&ground, UID);
             let run = root::RunningCommand::start(&mut root::walwise_from_cron([
                 "drill".as_ref(),
                 "write".as_ref(),

@@ -1,8 +1,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::attack_directory::AttackDirectory;
 use super::attempts::Attempts;
-use super::ground::AttackDirectory;
-use super::support::deadline::holds_in_time;
+use super::support::deadline::becomes_true_in_time;
 use super::support::pty::Pty;
 
 const MOST: u64 = 150 << 20;
@@ -34,7 +34,7 @@ fn excess_memory(pty: &Pty) -> Option<String> {
 }
 
 /// Root pastes a megabyte. The attacker wants the text to act as keys or terminal sequences, or
-/// Ctrl-C to wait for its end.
+/// Ctrl-C to be delayed until the end of the text.
 #[test]
 #[ignore = "needs root: it measures what root would"]
 fn pasted_text_acts_neither_as_keys_nor_sequences() {
@@ -92,7 +92,7 @@ fn any_terminal_size_is_drawn_in_bounded_memory() {
         let drawn = || pty.all_output().matches("\x1b[2J").count();
         let before = drawn();
         pty.resize_without_parser(width, height);
-        let is_drawn = holds_in_time(|| drawn() > before);
+        let is_drawn = becomes_true_in_time(|| drawn() > before);
         let gains: Vec<String> = (!is_drawn)
             .then(|| "nothing is drawn".to_owned())
             .into_iter()

@@ -6,7 +6,6 @@ pub fn assert_display_safe(text: &str) {
     assert!(!text.chars().any(is_display_unsafe), "{text:?}");
 }
 
-/// Panics if any text of the facts is unsafe to display.
 #[allow(dead_code, reason = "not every target has facts")]
 pub fn assert_facts_display_safe(facts: &FactSet) {
     facts

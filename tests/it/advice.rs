@@ -1,7 +1,7 @@
 //! Compares the advice that built-in rules can give for database servers with the table of
 //! settings. The module `settings` compares that table with the installed servers.
 
-use walwise_judge::compat::{SettingChangeAction, check_advice, server_settings};
+use walwise_judge::compat::{SettingChangeAction, check_advice, settings_of_server_release};
 use walwise_judge::rules::model::{Condition, TestOperator};
 use walwise_judge::rules::{
     EvaluationOptions, Level, Outcome, Risk, Rule, RuleSet, evaluate_rule, evaluate_rules,
@@ -37,8 +37,8 @@ impl ServerRelease {
         let (subject, target) = (Subject::cluster("/db"), Subject::target("/db"));
         let mut facts = FactSet::default();
         facts.add_subject(&target);
-        facts.link(&target, &subject);
-        facts.link(&subject, &target);
+        facts.apply_facts_of(&target, &subject);
+        facts.apply_facts_of(&subject, &target);
         facts.insert_known(&subject, &cluster::KIND, parse_server_kind(of), source());
         let key = if of == "postgres" {
             &postgres::VERSION
@@ -67,7 +67,7 @@ impl ServerRelease {
         Self { of, version, facts }
     }
 
-    fn subject_of_rule(rule: &Rule) -> Subject {
+    fn subject_for_rule_scope(rule: &Rule) -> Subject {
         match rule.scope {
             Scope::Cluster => Subject::cluster("/db"),
             Scope::Target => Subject::target("/db"),
@@ -86,7 +86,7 @@ impl ServerRelease {
             return false;
         };
         let has = |version: &Version| {
-            server_settings(parse_server_kind(self.of), version)
+            settings_of_server_release(parse_server_kind(self.of), version)
                 .iter()
                 .any(|one| one.name == name)
         };
@@ -96,10 +96,10 @@ impl ServerRelease {
                 .any(|other| has(&parse_version(other)))
     }
 
-    fn can_never_hold(&self, cond: &Condition) -> bool {
+    fn condition_can_never_hold(&self, cond: &Condition) -> bool {
         match cond {
-            Condition::All(parts) => parts.iter().any(|part| self.can_never_hold(part)),
-            Condition::Any(parts) => parts.iter().all(|part| self.can_never_hold(part)),
+            Condition::All(parts) => parts.iter().any(|part| self.condition_can_never_hold(part)),
+            Condition::Any(parts) => parts.iter().all(|part| self.condition_can_never_hold(part)),
             Condition::Fact(test) => {
                 !matches!(test.op, TestOperator::Known(_)) && self.lacks_setting_of(test.fact.name)
             }
@@ -107,20 +107,25 @@ impl ServerRelease {
         }
     }
 
-    fn may_hold(&self, rule: &Rule, cond: &Condition) -> bool {
+    fn condition_may_hold(&self, rule: &Rule, cond: &Condition) -> bool {
         let rule = Rule {
             when: cond.clone(),
             ..rule.clone()
         };
-        let found = evaluate_rule(&rule, &self.facts, &Self::subject_of_rule(&rule), NOW);
-        found.outcome != Outcome::DoesNotApply && !self.can_never_hold(cond)
+        let found = evaluate_rule(
+            &rule,
+            &self.facts,
+            &Self::subject_for_rule_scope(&rule),
+            NOW,
+        );
+        found.outcome != Outcome::DoesNotApply && !self.condition_can_never_hold(cond)
     }
 
-    fn may_advise(&self, advised: &AdvisedSetting<'_>) -> bool {
+    fn rule_may_advise(&self, advised: &AdvisedSetting<'_>) -> bool {
         let when = [Some(&advised.rule.when), advised.spec.when.as_ref()];
         when.into_iter()
             .flatten()
-            .all(|cond| self.may_hold(advised.rule, cond))
+            .all(|cond| self.condition_may_hold(advised.rule, cond))
     }
 }
 
@@ -165,16 +170,16 @@ fn server_releases(of: &'static str) -> Vec<ServerRelease> {
 }
 
 #[test]
-fn every_advised_value_is_taken_by_every_release_it_can_be_advised_for() {
+fn advised_values_are_accepted_by_their_releases() {
     let rules = RuleSet::builtin();
     let mut wrong = Vec::new();
     for of in ["postgres", "mysql", "mariadb"] {
         let releases = server_releases(of);
         for advised in advised::list_advised_settings(setting_area(of), &rules) {
-            let subject = ServerRelease::subject_of_rule(advised.rule);
+            let subject = ServerRelease::subject_for_rule_scope(advised.rule);
             let may: Vec<&ServerRelease> = releases
                 .iter()
-                .filter(|one| one.may_advise(&advised))
+                .filter(|one| one.rule_may_advise(&advised))
                 .collect();
             for value in &advised.values {
                 let refused = may.iter().find_map(|release| {
@@ -200,7 +205,9 @@ fn every_advice_can_be_given_on_some_release() {
         let releases: Vec<ServerRelease> =
             servers.iter().flat_map(|of| server_releases(of)).collect();
         for advised in advised::list_advised_settings(area, &rules) {
-            let possible = releases.iter().any(|release| release.may_advise(&advised));
+            let possible = releases
+                .iter()
+                .any(|release| release.rule_may_advise(&advised));
             assert!(
                 possible,
                 "{} never advises {}",
@@ -240,7 +247,7 @@ fn advice_without_a_server_is_accepted_by_every_release() {
 }
 
 #[test]
-fn advice_names_the_reload_or_restart_that_its_setting_needs() {
+fn advice_names_needed_reload_or_restart() {
     let rules = RuleSet::builtin();
     for of in ["postgres", "mysql", "mariadb"] {
         let releases = server_releases(of);
@@ -250,9 +257,9 @@ fn advice_names_the_reload_or_restart_that_its_setting_needs() {
             }
             for release in releases
                 .iter()
-                .filter(|release| release.may_advise(&advised))
+                .filter(|release| release.rule_may_advise(&advised))
             {
-                let settings = server_settings(parse_server_kind(of), &release.version);
+                let settings = settings_of_server_release(parse_server_kind(of), &release.version);
                 let known = settings
                     .iter()
                     .find(|setting| setting.name == advised.name)
@@ -276,7 +283,7 @@ fn advice_names_the_reload_or_restart_that_its_setting_needs() {
 
 /// The expected values come from the public release notes of each server.
 #[test]
-fn values_unsupported_by_a_release_are_held_back() {
+fn unsupported_values_are_held_back() {
     for (of, version, setting, value, taken) in [
         (
             "postgres",
@@ -419,11 +426,11 @@ fn facts_with_defaults(release: &ServerRelease) -> FactSet {
     let (target, server) = (Subject::target("/db"), Subject::cluster("/db"));
     let (mount, disk) = (Subject::mount("/db"), Subject::device("sda"));
     let mut facts = release.facts.clone();
-    facts.add_edge(&mount, &disk);
+    facts.add_layer_below(&mount, &disk);
     for of in [&target, &server] {
-        facts.add_edge(of, &mount);
-        facts.link(of, &mount);
-        facts.link(of, &disk);
+        facts.add_layer_below(of, &mount);
+        facts.apply_facts_of(of, &mount);
+        facts.apply_facts_of(of, &disk);
     }
     facts.set_server_area(
         &server,
@@ -463,7 +470,7 @@ fn facts_with_defaults(release: &ServerRelease) -> FactSet {
         Scope::Host => Subject::host(),
         _ => server.clone(),
     };
-    let settings = server_settings(parse_server_kind(release.of), &release.version);
+    let settings = settings_of_server_release(parse_server_kind(release.of), &release.version);
     let own = format!("{}.", setting_area(release.of));
     for info in catalog::all_keys()
         .filter(|info| info.name.starts_with(&own) && !info.name.ends_with(".version"))
@@ -508,7 +515,8 @@ fn default_settings_of_every_release_raise_no_findings() {
             for finding in found
                 .iter()
                 .filter(|one| one.rule.starts_with(setting_area(of)))
-                // Every fact here is assumed, the kernel too.
+                // Skips rules about known changes: every fact here is assumed, including the
+                // kernel.
                 .filter(|one| {
                     rules
                         .find(&one.rule)

@@ -40,9 +40,10 @@ fn report_of_capture(capture: &str, target: Option<&str>) -> Report {
         target: target.map(Into::into),
         ..Request::default()
     };
-    let mut session = Session::collect(&recording, &request, RuleSet::builtin(), &mut |_, _| {});
+    let mut session =
+        Session::collect_from_host(&recording, &request, RuleSet::builtin(), &mut |_, _| {});
     session.named_target = target.map(str::to_owned);
-    session.report()
+    session.build_report()
 }
 
 fn recommendation_json(report: &Report) -> Value {
@@ -57,7 +58,7 @@ fn action_has_value(action: &str) -> bool {
     }
 }
 
-fn is_kept_by_rule(whole: &Value, target: &Value, answer: &Value) -> bool {
+fn is_value_kept_by_rule(whole: &Value, target: &Value, answer: &Value) -> bool {
     let nothing = json!({"set": null, "add": [], "remove": []});
     let plans = whole["plans"]
         .as_array()
@@ -103,7 +104,7 @@ fn every_target_of_every_host_has_every_answer() {
     for path in recorded_host_files() {
         let name = path.file_stem().unwrap().to_str().unwrap();
         let report = report_of_capture(&std::fs::read_to_string(&path).unwrap(), None);
-        let whole: Value = serde_json::from_str(&document::render(&report)).unwrap();
+        let whole: Value = serde_json::from_str(&document::render_report(&report)).unwrap();
         for target in recommendation_json(&report)["targets"].as_array().unwrap() {
             let answers = target["answers"].as_object().unwrap();
             let applies = |name: &&str| {
@@ -144,7 +145,7 @@ fn every_target_of_every_host_has_every_answer() {
                     "{name} {topic}"
                 );
                 let is_kept =
-                    action != "keep" || is_kept_by_rule(&whole, &target["target"], answer);
+                    action != "keep" || is_value_kept_by_rule(&whole, &target["target"], answer);
                 assert!(is_kept, "{name} {topic}: {answer}");
                 if topic != "commit_latency" && action != "not_applicable" {
                     all += 1;
@@ -166,7 +167,7 @@ fn every_target_of_every_host_has_every_answer() {
 
 #[test]
 fn a_report_about_one_target_is_short() {
-    let style = text::LineStyle {
+    let style = text::TextOutputStyle {
         colour: false,
         ascii: false,
     };
@@ -290,7 +291,7 @@ fn commands_of_a_capture_run_as_printed() {
     let rules = directory.path().join("rules");
     std::fs::create_dir(&rules).unwrap();
     std::fs::write(rules.join("mine.toml"), MINE).unwrap();
-    let program = Path::new(crate::support::programs::program_path())
+    let program = Path::new(crate::support::programs::walwise_path())
         .parent()
         .unwrap();
     let path_of_programs = format!("{}:/usr/bin:/bin", program.display());

@@ -84,7 +84,7 @@ fn pure_layers_use_no_io() {
     let mut wrong = Vec::new();
     for file in rust_source_files()
         .into_iter()
-        .filter(|file| is_in_modules(path_in_repository(file), PURE))
+        .filter(|file| is_in_modules(path_relative_to_repository(file), PURE))
     {
         // Only one module may start threads: the one that distributes work.
         let may_thread =
@@ -170,7 +170,7 @@ fn commands_are_not_formatted_as_text() {
 fn only_listed_modules_write_files() {
     let mut wrong = Vec::new();
     for file in rust_source_files() {
-        let name = path_in_repository(&file);
+        let name = path_relative_to_repository(&file);
         if is_in_modules(name, WRITERS) {
             continue;
         }
@@ -236,7 +236,7 @@ fn calls_with_variable_path(line: &str, call: &str) -> bool {
 fn only_listed_modules_open_user_paths() {
     let mut wrong = Vec::new();
     for file in rust_source_files() {
-        let name = path_in_repository(&file);
+        let name = path_relative_to_repository(&file);
         if is_test_file(&file) || is_in_modules(name, READERS) {
             continue;
         }
@@ -258,7 +258,7 @@ fn only_listed_modules_open_user_paths() {
 }
 
 fn is_test_file(file: &Path) -> bool {
-    path_in_repository(file)
+    path_relative_to_repository(file)
         .components()
         .any(|part| part.as_os_str() == "tests")
 }
@@ -296,15 +296,15 @@ fn rust_source_files() -> Vec<PathBuf> {
     );
     let is_program = |file: &Path| file.components().any(|part| part.as_os_str() == "src");
     out.retain(|file| {
-        is_program(path_in_repository(file))
-            && !path_in_repository(file).starts_with("crates/testkit")
+        is_program(path_relative_to_repository(file))
+            && !path_relative_to_repository(file).starts_with("crates/testkit")
     });
     out.sort();
     assert!(out.len() > 20, "the source tree was not found");
     out
 }
 
-fn path_in_repository(file: &Path) -> &Path {
+fn path_relative_to_repository(file: &Path) -> &Path {
     file.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap()
 }
 

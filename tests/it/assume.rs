@@ -45,7 +45,7 @@ fn check_text(arguments: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), stdout(&output))
 }
 
-fn assert_refused(arguments: &[&str]) -> String {
+fn assert_check_refused(arguments: &[&str]) -> String {
     let output = walwise().arg("check").args(arguments).output_in_time();
     assert_eq!(
         (output.status.code(), stdout(&output).as_str()),
@@ -66,7 +66,7 @@ fn assumed_fact_value<'r>(what_if: &'r Value, subject: &str, name: &str) -> Opti
     change["now"]["value"].as_str()
 }
 
-fn finding_change<'r>(what_if: &'r Value, rule: &str) -> Option<&'r str> {
+fn finding_change_class<'r>(what_if: &'r Value, rule: &str) -> Option<&'r str> {
     json_elements(&what_if["difference"]["findings"])
         .iter()
         .find(|f| f["rule"] == rule)?["class"]
@@ -159,11 +159,11 @@ fn assumed_kernel_changes_dependent_facts() {
     let (_, report) = check_json(&["--host", &host, "--assume", "kernel.release=4.14.200"]);
     let what_if = &report["what_if"];
     assert_eq!(
-        finding_change(what_if, "boot.refused-option"),
+        finding_change_class(what_if, "boot.refused-option"),
         Some("fixed")
     );
     assert_eq!(
-        finding_change(what_if, "boot.ineffective-option"),
+        finding_change_class(what_if, "boot.ineffective-option"),
         Some("new")
     );
     let (_, page) = check_text(&["--host", &host, "--assume", "kernel.release=4.14.200"]);
@@ -240,7 +240,7 @@ fn assumptions_change_facts_derived_by_collectors() {
         Some("off")
     );
     assert_eq!(
-        finding_change(&report["what_if"], "mount.no-flush"),
+        finding_change_class(&report["what_if"], "mount.no-flush"),
         Some("new")
     );
 }
@@ -334,7 +334,7 @@ fn a_mount_option_that_the_file_system_lacks_is_refused() {
         ),
         ("mount.options@/data=rw,noatiem", "cannot contain `noatiem`"),
     ] {
-        let complaint = assert_refused(&["--host", host.as_str(), "--assume", assumption]);
+        let complaint = assert_check_refused(&["--host", host.as_str(), "--assume", assumption]);
         assert!(complaint.contains(says), "{complaint}");
     }
 }
@@ -372,7 +372,7 @@ fn all_invalid_assumptions_are_reported_at_once() {
         .iter()
         .flat_map(|(assumption, _)| ["--assume", assumption])
         .collect();
-    let complaint = assert_refused(&[&["--host", host.as_str()][..], &arguments].concat());
+    let complaint = assert_check_refused(&[&["--host", host.as_str()][..], &arguments].concat());
     for (assumption, says) in wrong {
         assert!(complaint.contains(says), "{assumption}: {complaint}");
     }
@@ -382,7 +382,7 @@ fn all_invalid_assumptions_are_reported_at_once() {
 }
 
 #[test]
-fn values_are_read_by_the_kind_of_the_fact() {
+fn assumed_values_parse_by_fact_kind() {
     let host = recorded_host_path("sata-volatile");
     for (assumption, expected) in [
         ("device.fua@sda=yes", Value::from(true)),
@@ -441,7 +441,7 @@ fn assumptions_from_screens_and_command_line_parse_alike() {
         let same = |one: &Assumption| (one.subject.clone(), one.key.name, one.value.clone());
         match (chosen, assume::parse_assumptions(&[written], read)) {
             (Ok(chosen), Ok(written)) => assert_eq!(same(&chosen), same(&written[0])),
-            // On the screens no other subject can be chosen, so the messages differ.
+            // On the screens the user cannot choose another subject, so the messages differ.
             (Err(_), Err(_)) if fact == "os.name" => {}
             (Err(chosen), Err(written)) => assert_eq!([chosen], written[..]),
             (chosen, written) => panic!("{fact} {value}: {chosen:?} {written:?}"),
@@ -457,13 +457,13 @@ struct AnalysedHost {
 
 fn analyse_host(path: &str) -> AnalysedHost {
     let host = RecordedHost::parse(&fs::read(path).unwrap()).unwrap();
-    let session = Session::collect(
+    let session = Session::collect_from_host(
         &host,
         &Request::default(),
         RuleSet::builtin(),
         &mut |_, _| {},
     );
-    let report = session.report();
+    let report = session.build_report();
     AnalysedHost {
         host,
         session,
@@ -473,7 +473,7 @@ fn analyse_host(path: &str) -> AnalysedHost {
 
 impl AnalysedHost {
     /// Evaluates the assumptions; `None` if one of them is refused.
-    fn what_if(&self, assumptions: &[Assumption]) -> Option<(Report, WhatIf)> {
+    fn evaluate_what_if_report(&self, assumptions: &[Assumption]) -> Option<(Report, WhatIf)> {
         let hypothesis = self
             .session
             .evaluate_assumptions(assumptions, &self.host, &Request::default())
@@ -515,7 +515,7 @@ impl AnalysedHost {
     }
 }
 
-fn advice_losing_data(report: &Report) -> Vec<String> {
+fn data_losing_advice(report: &Report) -> Vec<String> {
     let found = report
         .findings
         .iter()
@@ -527,12 +527,18 @@ fn advice_losing_data(report: &Report) -> Vec<String> {
     let all = found.chain(steps.map(|step| (&step.subject, &step.advice)));
     let risky = all.filter(|(_, advice)| advice.risk == Risk::DataLossIfWrong);
     risky
-        .map(|(of, advice)| format!("{of} {} {}", advice.setting, advice.change.describe()))
+        .map(|(of, advice)| {
+            format!(
+                "{of} {} {}",
+                advice.setting,
+                advice.change.describe_change()
+            )
+        })
         .collect()
 }
 
 #[test]
-fn assumed_facts_open_no_interlock() {
+fn assumed_facts_unlock_no_data_losing_advice() {
     let mut offered = 0;
     let with_controllers = |path: &String| {
         ["adaptec", "hpe", "megaraid"]
@@ -542,11 +548,11 @@ fn assumed_facts_open_no_interlock() {
     for path in all_recorded_hosts().into_iter().filter(with_controllers) {
         let machine = analyse_host(&path);
         let (supposed, what_if) = machine
-            .what_if(&machine.flush_removal_assumptions())
+            .evaluate_what_if_report(&machine.flush_removal_assumptions())
             .unwrap();
         assert_eq!(
-            advice_losing_data(&supposed),
-            advice_losing_data(&machine.report),
+            data_losing_advice(&supposed),
+            data_losing_advice(&machine.report),
             "{path}"
         );
         offered += what_if.would_be_offered.len();
@@ -578,11 +584,11 @@ fn assumed_facts_open_no_interlock() {
 }
 
 #[test]
-fn the_facts_that_judgement_concludes_are_marked() {
+fn concluded_facts_are_marked_as_judged() {
     let mut concluded = BTreeSet::new();
     for path in all_recorded_hosts() {
         let machine = analyse_host(&path);
-        let (judged, _) = machine.session.conclusions();
+        let (judged, _) = machine.session.derived_facts_and_verdicts();
         let read = &machine.session.facts;
         let new = judged
             .rows()
@@ -595,7 +601,7 @@ fn the_facts_that_judgement_concludes_are_marked() {
     assert_eq!(concluded, marked.collect());
 }
 
-fn choose_assumptions(machine: &AnalysedHost, choices: &[prop::sample::Index]) -> Vec<Assumption> {
+fn random_assumptions(machine: &AnalysedHost, choices: &[prop::sample::Index]) -> Vec<Assumption> {
     let words: Vec<(Subject, &'static KeyInfo, FactOf)> = (catalog::all_keys())
         .filter(|key| !key.is_judged)
         .flat_map(|key| {
@@ -636,14 +642,17 @@ fn choose_assumptions(machine: &AnalysedHost, choices: &[prop::sample::Index]) -
 
 /// Checks that assumptions unlock no advice that can lose data. Returns how many pieces of advice
 /// would become possible; `None` if the assumptions are refused.
-fn assert_unlocks_no_data_loss(machine: &AnalysedHost, all: &[Assumption]) -> Option<usize> {
-    let (supposed, what_if) = machine.what_if(all)?;
+fn assert_no_data_losing_advice_unlocked(
+    machine: &AnalysedHost,
+    all: &[Assumption],
+) -> Option<usize> {
+    let (supposed, what_if) = machine.evaluate_what_if_report(all)?;
     assert_eq!(
-        advice_losing_data(&supposed),
-        advice_losing_data(&machine.report),
+        data_losing_advice(&supposed),
+        data_losing_advice(&machine.report),
         "{all:?}"
     );
-    let (real, _) = machine.session.conclusions();
+    let (real, _) = machine.session.derived_facts_and_verdicts();
     for row in supposed.facts.rows() {
         if row.reading.is_known()
             && row.reading.value() != real.reading_by_name(row.subject, row.fact).value()
@@ -669,9 +678,9 @@ proptest! {
         static MACHINES: LazyLock<Vec<AnalysedHost>> = LazyLock::new(|| all_recorded_hosts().iter().map(|path| analyse_host(path)).collect());
         let machine = which.get(&MACHINES);
         let mut all = machine.flush_removal_assumptions();
-        for one in choose_assumptions(machine, &choices) {
+        for one in random_assumptions(machine, &choices) {
             all.push(one);
-            if assert_unlocks_no_data_loss(machine, &all).is_none() {
+            if assert_no_data_losing_advice_unlocked(machine, &all).is_none() {
                 all.pop();
             }
         }
@@ -709,7 +718,7 @@ fn assumed_controller_and_cache_facts_unlock_no_advice() {
                     key,
                     value,
                 };
-                let would = assert_unlocks_no_data_loss(
+                let would = assert_no_data_losing_advice_unlocked(
                     &machine,
                     &[machine.flush_removal_assumptions(), vec![one]].concat(),
                 );

@@ -206,7 +206,7 @@ fn root_saves_baselines_below_var_lib() {
         command
             .args(["-m", "sh", "-c", cover])
             .arg(dir.path())
-            .arg(crate::support::programs::program_path());
+            .arg(crate::support::programs::walwise_path());
         // An XDG_STATE_HOME inherited through sudo must not count.
         command.env("XDG_STATE_HOME", dir.path().join("somebody"));
         command
@@ -239,7 +239,7 @@ fn walwise_command_saving_in(directory: &Path) -> Command {
         command
             .args(["-m", "sh", "-c", enter])
             .arg(directory)
-            .arg(crate::support::programs::program_path());
+            .arg(crate::support::programs::walwise_path());
     }
     command.env("XDG_STATE_HOME", directory);
     command
@@ -331,7 +331,7 @@ fn simultaneous_saves_keep_all_reports() {
         .iter()
         .map(|name| name[..6].to_owned())
         .collect();
-    // A number that another process has overtaken is left out.
+    // The numbers may have gaps, but no two reports share a number.
     assert_eq!(numbers.len(), 15, "{numbers:?}");
     for name in sorted_file_names(&shelf) {
         let report: Value = serde_json::from_slice(&fs::read(shelf.join(&name)).unwrap()).unwrap();

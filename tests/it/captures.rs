@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::support::loops::{LoopDevice, mount_ext4, mount_xfs};
 use super::support::postgres::Cluster;
-use super::support::running::{holds_in_time, wait_for};
+use super::support::running::{becomes_true_in_time, wait_for_condition};
 use super::support::{run, stderr, walwise};
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 
@@ -33,10 +33,10 @@ fn stdout_of(mut command: Command, arguments: &[&str], target: &Path, input: &[u
 }
 
 fn capture(options: &[&str], target: &Path) -> String {
-    capture_with(walwise(), options, target)
+    capture_with_command(walwise(), options, target)
 }
 
-fn capture_with(command: Command, options: &[&str], target: &Path) -> String {
+fn capture_with_command(command: Command, options: &[&str], target: &Path) -> String {
     String::from_utf8(stdout_of(
         command,
         &[&["capture"], options].concat(),
@@ -47,7 +47,7 @@ fn capture_with(command: Command, options: &[&str], target: &Path) -> String {
 }
 
 fn comparable_findings(report: &Value, ours: &BTreeSet<String>) -> BTreeMap<String, Value> {
-    let rows = crate::support::findings(report);
+    let rows = crate::support::report_findings(report);
     let rows = rows.filter(|row| ours.contains(row["subject"].as_str().unwrap()));
     let kept = |row: &Value| {
         let advice: Vec<Value> = row["advice"]
@@ -96,11 +96,11 @@ fn own_subjects(report: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-fn assert_same_findings(target: &Path) {
-    assert_same_findings_for(&walwise, target);
+fn assert_same_findings_live_and_in_capture(target: &Path) {
+    assert_same_findings_with_command(&walwise, target);
 }
 
-fn assert_same_findings_for(there: &dyn Fn() -> Command, target: &Path) {
+fn assert_same_findings_with_command(there: &dyn Fn() -> Command, target: &Path) {
     for options in MASKING {
         let check = |command: Command, from: &[&str], input: &[u8]| -> Value {
             let arguments = [&["check", "--no-probe", "-v", "--format", "json"], from].concat();
@@ -110,14 +110,14 @@ fn assert_same_findings_for(there: &dyn Fn() -> Command, target: &Path) {
         // Servers of other tests start and stop between the two runs, so the comparison is
         // repeated. A wrong answer in the capture would differ every time.
         let alike = || {
-            let captured = self::capture_with(there(), options, target);
+            let captured = self::capture_with_command(there(), options, target);
             let live = check(there(), &[], b"");
             let replayed = check(walwise(), &["--host", "/dev/stdin"], captured.as_bytes());
             apart = report_difference(&live, &replayed);
             apart.is_empty()
         };
         assert!(
-            holds_in_time(alike),
+            becomes_true_in_time(alike),
             "{}, {options:?}: {apart}",
             target.display()
         );
@@ -159,7 +159,7 @@ fn ext4_is_judged_alike_from_a_capture() {
         disk.point.join("new/pg"),
         disk.disk.device.clone().into(),
     ] {
-        assert_same_findings(&target);
+        assert_same_findings_live_and_in_capture(&target);
     }
 }
 
@@ -180,7 +180,7 @@ fn btrfs_on_two_disks_is_judged_alike_from_a_capture() {
         ],
     );
     let disk = first.mount("");
-    assert_same_findings(&disk.create_subdirectory("pg"));
+    assert_same_findings_live_and_in_capture(&disk.create_subdirectory("pg"));
     drop(disk);
     drop(second);
 }
@@ -189,7 +189,7 @@ fn btrfs_on_two_disks_is_judged_alike_from_a_capture() {
 #[ignore = "needs root: a loop device"]
 fn a_blank_disk_is_judged_alike_from_a_capture() {
     let disk = LoopDevice::new(256);
-    assert_same_findings(Path::new(&disk.device));
+    assert_same_findings_live_and_in_capture(Path::new(&disk.device));
 }
 
 #[test]
@@ -202,12 +202,12 @@ fn a_running_server_is_judged_alike_from_a_capture() {
         "wal_sync_method = open_sync\nfull_page_writes = off\n",
     );
     cluster.start();
-    assert_same_findings(&cluster.data);
+    assert_same_findings_live_and_in_capture(&cluster.data);
     // Only the server's owner gets an answer from the server, so root cannot find out whether a
     // changed file was loaded.
-    assert_same_findings_for(&|| cluster.walwise_as_owner(), &cluster.data);
+    assert_same_findings_with_command(&|| cluster.walwise_as_owner(), &cluster.data);
     cluster.append_to_file("postgresql.conf", "full_page_writes = on\n");
-    assert_same_findings(&cluster.data);
+    assert_same_findings_live_and_in_capture(&cluster.data);
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn masks_hide_identities_and_preserve_relations() {
         "{plain}"
     );
     let mut both = (masked, plain);
-    wait_for("every place has the same mask", || {
+    wait_for_condition("every place has the same mask", || {
         let is_alike = named(&both.0) == named(&both.1);
         if !is_alike {
             both = (

@@ -10,7 +10,7 @@ use std::process::{Output, Stdio};
 use serde_json::Value;
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
-use crate::support::running::wait_for;
+use crate::support::running::wait_for_condition;
 use crate::support::{check_json, sorted_file_names, stderr, stdout, walwise};
 
 fn run_walwise<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Output {
@@ -161,7 +161,7 @@ fn facts_command_takes_a_path_as_target() {
     );
     // Facts derived from servers change while tests run in parallel, so two matching runs are
     // enough.
-    wait_for("the same is told of --target", || {
+    wait_for_condition("the same is told of --target", || {
         told() == stdout_of_success(&["facts", "target.", "--target", path])
     });
     assert!(assert_refused(2, &["facts", path, "/"]).contains("specify one directory or device"));

@@ -1,6 +1,6 @@
 //! Runs the commands that walwise prints for recorded hosts, on a real host of the same kind. Every
-//! other command is listed with the reason why it is not run. `tests/docs --printed` prints the counts. A
-//! change of mount options is applied and undone.
+//! other command is listed with the reason why it is not run. `tests/docs --printed` prints the
+//! counts. A change of mount options is applied and undone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -146,7 +146,7 @@ fn create_live_test_host(setting: &str) -> Option<LiveTestHost> {
     })
 }
 
-fn live_substitute(word: &str, machine: &LiveTestHost) -> Option<String> {
+fn substitute_live_name(word: &str, machine: &LiveTestHost) -> Option<String> {
     let (disk, point) = match machine {
         LiveTestHost::Ext4(mounted) | LiveTestHost::Btrfs(mounted) => {
             (&mounted.disk, mounted.path())
@@ -160,7 +160,7 @@ fn live_substitute(word: &str, machine: &LiveTestHost) -> Option<String> {
         LiveTestHost::Mariadb { server, .. } => {
             return word
                 .starts_with("--socket=")
-                .then(|| format!("--socket={}/socket", server.own_directory().display()));
+                .then(|| format!("--socket={}/socket", server.temporary_directory().display()));
         }
     };
     if let Some(rest) = word.strip_prefix("/sys/class/block/") {
@@ -184,7 +184,7 @@ fn run_on_live_host(command: &str, machine: &LiveTestHost) {
         let own = if is_quoted(word) {
             None
         } else {
-            live_substitute(word, machine)
+            substitute_live_name(word, machine)
         };
         own.unwrap_or_else(|| word.to_owned())
     });
@@ -202,7 +202,7 @@ fn run_on_live_host(command: &str, machine: &LiveTestHost) {
             (true, false) | (false, true) => {}
         }
         shell
-            .env("PGHOST", cluster.own_directory())
+            .env("PGHOST", cluster.temporary_directory())
             .env("PGPORT", "5499")
             .env("PGDATABASE", "postgres");
     }

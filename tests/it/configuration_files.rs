@@ -107,7 +107,7 @@ fn stopped_server_settings_name_their_file_and_line() {
     let cluster = Cluster::new_below(&pg_disk.point, &pg_disk.point);
     cluster.append_to_file("own.conf", "fsync = off\n");
     let (my_file, pg_file) = (
-        maria.own_directory().join("my.cnf"),
+        maria.temporary_directory().join("my.cnf"),
         cluster.data.join("own.conf"),
     );
     let capture = my_disk.point.join("own.host");

@@ -8,7 +8,7 @@ use std::path::Path;
 use nix::unistd::{Whence, lseek};
 use walwise_sys::host::{Host, LiveHost, ScanDepth};
 
-use crate::script::{edit_to_run, run_script, script_for};
+use crate::script::{edit_script_to_run, run_script, script_for};
 use crate::support::loops::{LoopDevice, unmount};
 use crate::support::{run, stderr};
 
@@ -40,10 +40,12 @@ fn content_by_command(name: &'static str, command: &'static [&'static str]) -> D
 
 /// Describes a disk with `bytes` at an offset. A negative `place` counts from the end.
 fn content_of_bytes(name: &'static str, place: i64, bytes: &'static [u8]) -> DiskContent {
-    disk_content(name, move |disk, mib| write_at(disk, mib, place, bytes))
+    disk_content(name, move |disk, mib| {
+        write_bytes_at_offset(disk, mib, place, bytes);
+    })
 }
 
-fn write_at(disk: &LoopDevice, mib: u64, place: i64, bytes: &[u8]) {
+fn write_bytes_at_offset(disk: &LoopDevice, mib: u64, place: i64, bytes: &[u8]) {
     let at = if place < 0 {
         mib * MIB - place.unsigned_abs()
     } else {
@@ -97,7 +99,7 @@ fn partly_wiped_content(fstype: &'static str, mib: u64, at_end: bool) -> DiskCon
         };
         let zeros = vec![0; usize::try_from(mib.min(size) * MIB).unwrap()];
         if made {
-            write_at(disk, size, i64::try_from(from).unwrap(), &zeros);
+            write_bytes_at_offset(disk, size, i64::try_from(from).unwrap(), &zeros);
         }
         made
     };
@@ -179,13 +181,13 @@ fn all_contents() -> Vec<DiskContent> {
         content_of_bytes("Ceph", 0, b"bluestore block device"),
         content_of_bytes("an archive of tar", 257, b"ustar"),
         disk_content("a tablespace of InnoDB", |disk, mib| {
-            write_at(disk, mib, 0, &random_bytes(12));
+            write_bytes_at_offset(disk, mib, 0, &random_bytes(12));
         }),
         disk_content("20 MiB from 5 MiB on", |disk, mib| {
-            write_at(disk, mib, 5 << 20, &random_bytes(20));
+            write_bytes_at_offset(disk, mib, 5 << 20, &random_bytes(20));
         }),
         disk_content("a file in the middle", |disk, mib| {
-            write_at(
+            write_bytes_at_offset(
                 disk,
                 mib,
                 i64::try_from(mib * MIB / 2 + 12345).unwrap(),
@@ -232,7 +234,7 @@ fn check_all_contents(mib: u64, with_script: bool) -> Vec<String> {
     for DiskContent { name, fill } in all_contents() {
         let disk = LoopDevice::new(mib);
         let point = tempfile::tempdir().unwrap();
-        let script = edit_to_run(
+        let script = edit_script_to_run(
             &script_for(&disk, "ext4", &["-m 1"], "noatime"),
             &point.path().join("mnt"),
         );
@@ -240,7 +242,7 @@ fn check_all_contents(mib: u64, with_script: bool) -> Vec<String> {
             continue;
         }
         tried += 1;
-        let found = LiveHost::with_child_program(crate::support::programs::program_path().into())
+        let found = LiveHost::with_child_program(crate::support::programs::walwise_path().into())
             .scan_device(Path::new(&disk.device), ScanDepth::Thorough)
             .unwrap_or_else(|miss| panic!("{name}: {miss:?}"));
         let run = longest_data_run(&disk.image());

@@ -7,7 +7,7 @@ use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
 use walwise_model::text::is_display_unsafe;
 use walwise_report::Report;
-use walwise_report::view::flush_path::verdict_cause;
+use walwise_report::view::flush_path::verdict_cause_text;
 use walwise_sys::host::RecordedHost;
 
 use crate::support::recorded::{SITUATIONS, recorded_host_file};
@@ -23,7 +23,7 @@ fn report_of_recorded_host(host: &str, target: Option<&str>) -> Report {
         target: target.map(Into::into),
         ..Request::default()
     };
-    Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
+    Session::collect_from_host(&host, &request, RuleSet::builtin(), &mut |_, _| ()).build_report()
 }
 
 fn dashboard_rows(report: &Report, size: (u16, u16), ascii: bool) -> Vec<String> {
@@ -143,11 +143,14 @@ fn verdict_row_contains_its_cause() {
         let [verdict] = &report.verdicts[..] else {
             continue;
         };
-        let cause = verdict_cause(verdict);
+        let cause = verdict_cause_text(verdict);
         assert!(!cause.is_empty(), "{situation}");
         for size in SIZES {
             let rows = dashboard_rows(&report, size, false);
-            let says = format!("{}  {cause}", verdict.heading().to_uppercase());
+            let says = format!(
+                "{}  {cause}",
+                verdict.heading_with_exceptions().to_uppercase()
+            );
             assert!(
                 rows[ABOVE].to_uppercase().contains(&says.to_uppercase()),
                 "{situation} {size:?} {says}\n{}",

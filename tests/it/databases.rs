@@ -143,7 +143,7 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
 
     let (_, report) = check_json(&[]);
     let subject = format!("cluster {}", server.data.display());
-    let storage = server.own_directory().join("conf.d/storage.cnf");
+    let storage = server.temporary_directory().join("conf.d/storage.cnf");
     for (name, value, line) in [
         ("mysql.redo_directory", redo.to_str().unwrap().into(), 2),
         ("mysql.undo_directory", undo.to_str().unwrap().into(), 3),
@@ -259,7 +259,8 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
         assert!(!said.contains(SECRET), "{arguments:?}");
     }
 
-    // A changed option file is not in force until a restart; a value set by SET GLOBAL is.
+    // A changed option file takes effect only after a restart, a value set by SET GLOBAL
+    // immediately.
     server.write_option_file(
         "conf.d/storage.cnf",
         &lines.replace("commit = 2", "commit = 1"),
@@ -278,7 +279,10 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
         );
         let set = fact_source(&report, &subject, name);
         assert!(
-            set.contains(&format!("{}/socket", server.own_directory().display())),
+            set.contains(&format!(
+                "{}/socket",
+                server.temporary_directory().display()
+            )),
             "{set}"
         );
     }

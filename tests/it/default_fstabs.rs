@@ -1,9 +1,9 @@
-//! The fstab that an installer writes (`[[default]]` in `tests/migrations.toml`), as a live file:
-//! its file systems on loop devices below a root of their own, read by walwise as root. No line may
-//! be a false alarm or stay undecided for the distribution's next releases.
+//! Tests the fstab that an installer writes (`[[default]]` in `tests/migrations.toml`) on real
+//! file systems: loop devices below a separate root directory, where walwise runs as root. No
+//! line may cause a false alarm or stay undecided for the distribution's next releases.
 //!
-//! walwise captures what it reads, and the capture gets the kernel of the distribution, since a
-//! kernel cannot be exchanged here.
+//! walwise captures this root directory. The capture then gets the kernel of the distribution,
+//! because a test cannot replace the running kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ use crate::support::loops::LoopDevice;
 use crate::support::programs::{copy_walwise_into, private_mounts_shell};
 use crate::support::{stderr, stdout, walwise};
 
-/// Options of mkfs for a file system that the oldest distribution of the table has made.
+/// mkfs command for a file system as the oldest distribution of the table creates it.
 fn mkfs_command(fs: &str) -> &'static [&'static str] {
     match fs {
         "ext4" => &["mkfs.ext4", "-q", "-O", "^orphan_file,^metadata_csum_seed"],
@@ -31,7 +31,8 @@ fn mkfs_command(fs: &str) -> &'static [&'static str] {
     }
 }
 
-/// The disks, the fstab, and the commands that mount what this kernel can mount below `$tree`.
+/// The disks, the fstab, and the commands that mount the file systems below `$tree`, except
+/// those that this kernel cannot mount.
 struct LiveFstab {
     disks: Vec<LoopDevice>,
     fstab: String,
@@ -111,9 +112,9 @@ impl LiveFstab {
     }
 }
 
-/// Captures the host that has the fstab, as root inside a mount namespace and a root of its own. There
-/// libmount must take the file without an error. Also returns target, type and options of each line
-/// as libmount has them.
+/// Captures a host with this fstab, as root in a separate mount namespace and root directory.
+/// libmount must parse the fstab there without an error. Also returns target, type and options
+/// of each line as libmount parses them.
 fn capture_with_fstab(
     default: &DefaultFstab,
     system: &DistributionVersions,
@@ -158,7 +159,7 @@ fn capture_with_fstab(
     (fs::read_to_string(output).unwrap(), stdout(&result))
 }
 
-/// Target, type and options of each line of the fstab as walwise has them, without swap.
+/// Target, type and options of each fstab line as walwise parses them, without swap.
 fn fstab_lines_of_walwise(host: &Path) -> Vec<String> {
     let output = walwise()
         .args(["facts", "--format", "json", "--host"])
@@ -190,8 +191,8 @@ fn fstab_lines_of_walwise(host: &Path) -> Vec<String> {
     lines
 }
 
-/// The same of libmount, which escapes spaces and keeps a slash at the end. A capture has no value of
-/// `comment=`.
+/// Converts libmount's lines to the form of [`fstab_lines_of_walwise`]. libmount escapes spaces
+/// and keeps a trailing slash; a capture lacks the value of `comment=`.
 fn fstab_lines_of_libmount(rows: &str) -> Vec<String> {
     let rows = rows.lines().filter(|row| !row.starts_with("none "));
     let mut lines: Vec<String> = rows
@@ -212,10 +213,11 @@ fn fstab_lines_of_libmount(rows: &str) -> Vec<String> {
     lines
 }
 
-/// Exchanges the kernel and the tools of this host for those of the distribution, and lists its swap
-/// file as used.
+/// Replaces the kernel and tools in the capture by those of the distribution. A swap file of
+/// the fstab is listed as in use.
 fn replace_system_answers(captured: &str, system: &DistributionVersions) -> String {
-    let mut answers: BTreeMap<&str, String> = system.recorded_answers().into_iter().collect();
+    let mut answers: BTreeMap<&str, String> =
+        system.kernel_and_tool_answers().into_iter().collect();
     let swaps = "Filename\tType\tSize\tUsed\tPriority\n/swapfile file 1020 0 -2";
     if captured.contains("/swapfile") {
         answers.insert("read /proc/swaps", swaps.to_owned());
@@ -276,8 +278,8 @@ fn the_fstab_of_an_installer_raises_no_alarm() {
     assert!(lines >= 100 && read >= 36, "{lines} {read}");
 }
 
-/// Lines of all fstabs of the table in the forms that fstab(5) permits: fields are the same as
-/// libmount's.
+/// All fstab lines of the table, in each form that fstab(5) permits, have the same fields in
+/// walwise as in libmount.
 #[test]
 #[ignore = "needs root: mounts a file over /etc/fstab in a name space of its own"]
 fn fstab_fields_equal_those_of_libmount() {

@@ -1,5 +1,5 @@
-//! What the screens of all recorded hosts leave out and how full they are, at four sizes.
-//! `--nocapture` prints the table.
+//! Counts the truncations on the screens of all recorded hosts, and measures how full the
+//! overview is, at four sizes. `--nocapture` prints the table.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use walwise_model::parallel;
 
 use crate::support::recorded::recorded_host_reports;
 
-/// A size, the share of inked cells of the overview in the design's own drawing, and the least share
-/// over all recorded hosts, in per cent. The drawings are of measured hosts, and the one at 200 × 60
-/// is without its curves. No recorded host is measured, so the small sizes stay below.
+/// Size; percentage of non-blank cells in the design's drawing of the overview; and the minimum
+/// percentage over all recorded hosts. The drawings show measured hosts, the one at 200 × 60
+/// without curves. No recorded host is measured, so the minimum is lower at small sizes.
 const SIZES: [((u16, u16), f64, f64); 4] = [
     ((80, 24), 53.0, 47.0),
     ((100, 30), 48.3, 46.0),
@@ -18,7 +18,7 @@ const SIZES: [((u16, u16), f64, f64); 4] = [
     ((200, 60), 21.1, 21.1),
 ];
 
-/// Truncations a screen, on average over all screens, at every size.
+/// Maximum number of truncations per screen, on average over all screens, at every size.
 const MAX_TRUNCATIONS: f64 = 0.03;
 
 /// Rows above the page: header, tabs, rule.
@@ -79,7 +79,7 @@ fn measure_densities() -> DensityTable {
             .collect::<Vec<_>>()
     };
     let mut table = DensityTable::new();
-    for (key, tally) in parallel::map(recorded_host_reports(), of_host).concat() {
+    for (key, tally) in parallel::map_in_chunks(recorded_host_reports(), of_host).concat() {
         table.entry(key).or_default().add(tally);
         table.entry(("all", key.1)).or_default().add(tally);
     }

@@ -1,5 +1,5 @@
-//! Hosts that hide things from walwise: no /sys, no /etc, no processes of other users, a read-only
-//! root. walwise still answers and reports what is missing.
+//! Hosts that hide parts of the system from walwise: no /sys, no /etc, no processes of other
+//! users, a read-only root. walwise still answers and reports what is missing.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -17,7 +17,7 @@ fn run_in_mount_namespace(lines: &str, program: &Path) -> Output {
     output_retrying_busy(&mut command)
 }
 
-fn assert_reports_missing(output: &Output, missing: &[&str]) {
+fn assert_reports_missing_paths(output: &Output, missing: &[&str]) {
     let code = output.status.code().expect("it ended by itself");
     let said = stdout(output);
     assert!(
@@ -30,7 +30,7 @@ fn assert_reports_missing(output: &Output, missing: &[&str]) {
     }
 }
 
-fn copy_program() -> (tempfile::TempDir, std::path::PathBuf) {
+fn copy_walwise() -> (tempfile::TempDir, std::path::PathBuf) {
     let dir = tempfile::tempdir_in("/dev/shm").unwrap();
     std::fs::set_permissions(
         dir.path(),
@@ -43,13 +43,13 @@ fn copy_program() -> (tempfile::TempDir, std::path::PathBuf) {
 
 #[test]
 #[ignore = "needs root: mounts in a name space of its own"]
-fn without_sys_devices_are_unknown() {
-    let (_dir, program) = copy_program();
+fn missing_sys_makes_devices_unknown() {
+    let (_dir, program) = copy_walwise();
     let output = run_in_mount_namespace(
         "mount -t tmpfs none /sys\nexec \"$walwise\" check / --no-probe -v",
         &program,
     );
-    assert_reports_missing(&output, &["/sys"]);
+    assert_reports_missing_paths(&output, &["/sys"]);
     assert!(
         !stdout(&output).starts_with("DURABLE"),
         "{}",
@@ -60,31 +60,31 @@ fn without_sys_devices_are_unknown() {
 #[test]
 #[ignore = "needs root: mounts in a name space of its own"]
 fn unreadable_etc_is_reported() {
-    let (_dir, program) = copy_program();
+    let (_dir, program) = copy_walwise();
     let lines = "mount -t tmpfs -o mode=0700 none /etc\n\
         exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$walwise\" check / --no-probe -v";
-    assert_reports_missing(&run_in_mount_namespace(lines, &program), &["/etc/fstab"]);
+    assert_reports_missing_paths(&run_in_mount_namespace(lines, &program), &["/etc/fstab"]);
 }
 
 #[test]
 #[ignore = "needs root: mounts in a name space of its own"]
 fn hidden_processes_are_reported() {
-    let (_dir, program) = copy_program();
+    let (_dir, program) = copy_walwise();
     let lines = "mount -t proc -o hidepid=2 none /proc\n\
         exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$walwise\" check --no-probe -v";
-    assert_reports_missing(&run_in_mount_namespace(lines, &program), &["hidepid"]);
+    assert_reports_missing_paths(&run_in_mount_namespace(lines, &program), &["hidepid"]);
 }
 
 #[test]
 #[ignore = "needs root: mounts in a name space of its own"]
 fn a_read_only_root_is_checked_and_not_probed() {
-    let (_dir, program) = copy_program();
+    let (_dir, program) = copy_walwise();
     let read_only = "mount --rbind / /mnt && mount -o remount,bind,ro /mnt\n";
     let output = run_in_mount_namespace(
         &format!("{read_only}exec chroot /mnt \"$walwise\" check /var --no-probe"),
         &program,
     );
-    assert_reports_missing(&output, &["walwise "]);
+    assert_reports_missing_paths(&output, &["walwise "]);
     let output = run_in_mount_namespace(
         &format!("{read_only}exec chroot /mnt \"$walwise\" probe /var --seconds 0.5"),
         &program,
@@ -107,7 +107,7 @@ fn a_read_only_root_is_checked_and_not_probed() {
     );
 }
 
-fn unit_file_value(word: &str) -> String {
+fn check_service_unit_value(word: &str) -> String {
     let unit = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/packaging/systemd/walwise-check.service"
@@ -122,7 +122,7 @@ fn unit_file_value(word: &str) -> String {
 #[test]
 #[ignore = "needs root: mounts in a name space of its own"]
 fn weekly_unit_capabilities_suffice_for_containers() {
-    let (_dir, program) = copy_program();
+    let (_dir, program) = copy_walwise();
     let said = |capabilities: &str| {
         let lines = format!(
             "tree=$(mktemp -d)
@@ -139,7 +139,7 @@ fn weekly_unit_capabilities_suffice_for_containers() {
         );
         stdout(&run_in_mount_namespace(&lines, &program))
     };
-    let of_unit = unit_file_value("CapabilityBoundingSet=")
+    let of_unit = check_service_unit_value("CapabilityBoundingSet=")
         .to_ascii_lowercase()
         .replace("cap_", "+")
         .replace(' ', ",");
@@ -152,7 +152,7 @@ fn weekly_unit_capabilities_suffice_for_containers() {
     assert!(found.contains("mount namespace (container?)"), "{found}");
     assert!(!found.contains("cannot be entered"), "{found}");
     assert!(
-        unit_file_value("SystemCallFilter=")
+        check_service_unit_value("SystemCallFilter=")
             .split(' ')
             .any(|call| call == "chroot"),
         "which @system-service lacks"
@@ -161,7 +161,7 @@ fn weekly_unit_capabilities_suffice_for_containers() {
 
 #[test]
 fn missing_file_descriptors_are_reported_or_harmless() {
-    let (dir, program) = copy_program();
+    let (dir, program) = copy_walwise();
     let server = dir.path().join("mariadbd");
     assert!(
         Command::new("cp")

@@ -9,13 +9,13 @@ use serde::Deserialize;
 use walwise_measure::trial::{PairOutcome, PairwiseComparison, TrialRecord};
 
 #[derive(Deserialize)]
-struct Claims {
-    claim: Vec<Claim>,
+struct PublishedComparisons {
+    claim: Vec<PublishedComparison>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Claim {
+struct PublishedComparison {
     document: String,
     says: String,
     record: String,
@@ -43,7 +43,7 @@ fn read_trial_record(name: &str) -> TrialRecord {
     TrialRecord::parse(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-impl Claim {
+impl PublishedComparison {
     /// Returns the two compared candidates, the faster one first unless the document calls them
     /// equal.
     fn compared_candidates(&self) -> [&str; 2] {
@@ -102,7 +102,11 @@ impl Claim {
 
     /// Compares the document's claim with the trial's outcome. `bounds` is the interval of the
     /// logarithm of the ratio.
-    fn judge_claim(&self, outcome: PairOutcome, bounds: Option<(f64, f64)>) -> &'static str {
+    fn judge_published_comparison(
+        &self,
+        outcome: PairOutcome,
+        bounds: Option<(f64, f64)>,
+    ) -> &'static str {
         let Some((low, high)) = bounds.map(|(low, high)| (low.exp(), high.exp())) else {
             return "this machine could not tell";
         };
@@ -121,15 +125,16 @@ impl Claim {
 }
 
 #[test]
-fn trial_records_judge_claims_as_recorded() {
+fn trial_records_judge_comparisons_as_recorded() {
     let claims = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trials/claims.toml");
-    let claims: Claims = toml::from_str(&fs::read_to_string(claims).unwrap()).unwrap();
+    let claims: PublishedComparisons =
+        toml::from_str(&fs::read_to_string(claims).unwrap()).unwrap();
     let mut wrong = Vec::new();
     for claim in &claims.claim {
         let record = read_trial_record(&claim.record);
         let (contest, [one, other]) = claim.comparison_in_record(&record);
         let bounds = contest.pair_bounds(one, other);
-        let found = claim.judge_claim(contest.pair_outcome(one, other), bounds);
+        let found = claim.judge_published_comparison(contest.pair_outcome(one, other), bounds);
         let [first, second] = claim.compared_candidates();
         let times = bounds.map_or_else(
             || "—".to_owned(),

@@ -1,5 +1,5 @@
-//! The drill with the real program: a writer killed in mid-commit, the surviving pages, and the
-//! comparison.
+//! The drill with the real program: a writer killed during a commit, the surviving pages, and
+//! the comparison.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::process::{Output, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::support::deadline::{ChildInTime as _, ChildLines, CommandInTime as _};
+use crate::support::deadline::{ChildInTime as _, ChildStdoutLines, CommandInTime as _};
 use crate::support::{run, sorted_file_names, stderr, stdout, walwise};
 
 fn output_of_killed_writer(directory: &Path, arguments: &[&str]) -> String {
@@ -20,7 +20,7 @@ fn output_of_killed_writer(directory: &Path, arguments: &[&str]) -> String {
         .spawn()
         .unwrap();
     let mut log = String::new();
-    for line in ChildLines::from_child(&mut writer) {
+    for line in ChildStdoutLines::from_child(&mut writer) {
         log = log + &line + "\n";
         if line == "ack 20" {
             break;
@@ -162,7 +162,7 @@ fn signal_ends_drill_writer_with_message() {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut writer = writer.spawn().unwrap();
-        let mut log = ChildLines::from_child(&mut writer);
+        let mut log = ChildStdoutLines::from_child(&mut writer);
         let mut heard: Vec<String> = log.by_ref().take(lines).collect();
         kill(
             Pid::from_raw(writer.id().try_into().unwrap()),
@@ -201,7 +201,7 @@ fn drill_refuses_a_database_directory() {
 
 #[test]
 fn printed_drill_steps_match_the_command_syntax() {
-    let walwise = crate::support::programs::program_path();
+    let walwise = crate::support::programs::walwise_path();
     let told = run(walwise, &["drill", "/srv/pg"]);
     let commands: Vec<&str> = told
         .lines()

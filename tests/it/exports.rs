@@ -201,7 +201,7 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
         pty.press("s");
         pty.wait_for_text("Save as markdown");
         pty.press(&format!("\x15{name}\r"));
-        // The message wraps in its frame, which leaves the first cells of the list in sight.
+        // The message wraps in its frame, which leaves the first cells of the list visible.
         let words = |text: String| {
             let framed = text.lines().filter_map(|row| row.split('│').nth(1));
             let framed: Vec<&str> = framed.flat_map(str::split_whitespace).collect();
@@ -390,7 +390,7 @@ fn copying_goes_through_tmux() {
         let host = capture_path("ext4-nobarrier.host");
         let command = format!(
             "{} --host {}",
-            crate::support::programs::program_path(),
+            crate::support::programs::walwise_path(),
             host.display()
         );
         let (socket, config) = (server.0.to_str().unwrap(), config.to_str().unwrap());

@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::support::running::{RunningProgram, wait_for};
+use crate::support::running::{RunningProgram, wait_for_condition};
 use crate::support::{has_no_scratch_directory, sorted_file_names, stderr, stdout};
 
 /// Seconds; longer than any test, so that only the test ends such a probe.
@@ -69,7 +69,7 @@ fn a_signal_ends_a_probe_and_leaves_nothing() {
         let saved = [&saved[..], &["--output", file.to_str().unwrap()]].concat();
         for arguments in probing_commands(dir.path()).into_iter().chain([saved]) {
             let mut running = RunningProgram::start_walwise(&arguments);
-            running.wait_for_probe(dir.path());
+            running.wait_for_scratch_file(dir.path());
             running.signal(signal);
             let output = running.wait_for_output();
             assert_eq!(
@@ -97,13 +97,13 @@ fn probe_under_nohup_survives_sighup() {
     let dir = tempfile::tempdir().unwrap();
     let [check, probe] = probing_commands(dir.path()).map(|arguments| {
         let mut command = Command::new("nohup");
-        command.arg(crate::support::programs::program_path()).args(
+        command.arg(crate::support::programs::walwise_path()).args(
             arguments
                 .into_iter()
                 .map(|a| if a == ENDLESS { "1" } else { a }),
         );
         let mut running = RunningProgram::start(&mut command);
-        running.wait_for_probe(dir.path());
+        running.wait_for_scratch_file(dir.path());
         running.signal(Signal::SIGHUP);
         running.wait_for_output()
     });
@@ -122,10 +122,10 @@ fn a_killed_probe_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     for arguments in probing_commands(dir.path()) {
         let mut running = RunningProgram::start_walwise(&arguments);
-        running.wait_for_probe(dir.path());
+        running.wait_for_scratch_file(dir.path());
         running.signal(Signal::SIGKILL);
         assert_eq!(stdout(&running.wait_for_output()), "");
-        wait_for("the watcher removes the file", || {
+        wait_for_condition("the watcher removes the file", || {
             has_no_scratch_directory(dir.path())
         });
     }
@@ -138,7 +138,7 @@ fn directory_removed_during_probe_is_reported() {
     for (arguments, is_check) in probing_commands(&dir).into_iter().zip([true, false]) {
         std::fs::create_dir(&dir).unwrap();
         let mut running = RunningProgram::start_walwise(&arguments);
-        running.wait_for_probe(&dir);
+        running.wait_for_scratch_file(&dir);
         std::fs::remove_dir_all(&dir).unwrap();
         let output = running.wait_for_output();
         if is_check {
@@ -182,9 +182,9 @@ fn directory_removed_during_workload_is_reported() {
             ENDLESS,
         ];
         let mut running = RunningProgram::start_walwise(arguments);
-        running.wait_for_probe(&dir);
+        running.wait_for_scratch_file(&dir);
         // The probe may be creating files while its directory is removed.
-        wait_for("it is removed", || {
+        wait_for_condition("it is removed", || {
             let _ = std::fs::remove_dir_all(&dir);
             !dir.exists()
         });

@@ -54,7 +54,7 @@ fn chained_slaves(layers: usize) -> Vec<Vec<usize>> {
     (1..layers).map(|n| vec![n]).chain([Vec::new()]).collect()
 }
 
-/// Devices beyond the limit of a capture of this size are only counted.
+/// Devices beyond the limit are only mentioned in a note.
 #[test]
 fn ten_thousand_layers_are_walked_and_prove_nothing() {
     for (layers, noted) in [(2_000, false), (10_000, true)] {

@@ -16,22 +16,22 @@ mod durations;
 mod garbled;
 mod healthy;
 mod kept;
-mod lost;
-mod needed;
-mod pages;
+mod lost_evidence;
+mod needed_unknown_facts;
 mod remedies;
 mod reviewed;
 mod seeds;
 mod short;
 mod states;
 pub mod table;
+mod torn_writes;
 mod unknown_words;
 
-fn check_host(name: &str) -> (i32, Value) {
+fn check_recorded_host(name: &str) -> (i32, Value) {
     check_json(&["/data", "--host", host(name).to_str().unwrap()])
 }
 
-fn check_host_target(name: &str, target: &str) -> Value {
+fn check_recorded_host_target(name: &str, target: &str) -> Value {
     check_json(&[target, "--host", host(name).to_str().unwrap()]).1
 }
 
@@ -42,7 +42,7 @@ fn recorded_host_names() -> Vec<String> {
         .collect()
 }
 
-fn explain_rule(name: &str, rule: &str) -> String {
+fn explain_rule_on_recorded_host(name: &str, rule: &str) -> String {
     let path = host(name);
     stdout(
         &walwise()
@@ -61,7 +61,7 @@ fn recorded_hosts_name_their_origin_and_parse_completely() {
             kinds.iter().any(|kind| comment.starts_with(kind)),
             "{name}: {comment}"
         );
-        let (_, problems) = archive::parse(text.as_bytes()).unwrap();
+        let (_, problems) = archive::parse_capture(text.as_bytes()).unwrap();
         assert_eq!(problems, [""; 0], "{name}");
         let warnings: Vec<&str> = report["warnings"]
             .as_array()
@@ -79,7 +79,7 @@ fn recorded_hosts_name_their_origin_and_parse_completely() {
 
 #[test]
 fn old_e2fsprogs_prevents_fast_commit_advice() {
-    let (_, report) = check_host("alinux3-old-e2fsprogs");
+    let (_, report) = check_recorded_host("alinux3-old-e2fsprogs");
     assert_eq!(
         rule_outcome(&report, "ext4.fast-commit-option", "target /data"),
         Some("does-not-apply")
@@ -90,7 +90,7 @@ fn old_e2fsprogs_prevents_fast_commit_advice() {
     );
     let advice = report["plans"].to_string();
     assert!(!advice.contains("-O fast_commit"), "{advice}");
-    let why = explain_rule("alinux3-old-e2fsprogs", "ext4.fast-commit-option");
+    let why = explain_rule_on_recorded_host("alinux3-old-e2fsprogs", "ext4.fast-commit-option");
     assert!(
         why.contains("e2fsprogs.version") && why.contains("1.45.6"),
         "the reason names the tool: {why}"
@@ -99,7 +99,7 @@ fn old_e2fsprogs_prevents_fast_commit_advice() {
 
 #[test]
 fn el8_xfs_nobarrier_in_fstab_is_critical_despite_kernel_4_18() {
-    let (code, report) = check_host("el8-xfs-nobarrier");
+    let (code, report) = check_recorded_host("el8-xfs-nobarrier");
     assert_eq!(
         rule_outcome(&report, "boot.refused-option", "boot /data"),
         Some("applies")
@@ -122,7 +122,7 @@ fn el8_xfs_nobarrier_in_fstab_is_critical_despite_kernel_4_18() {
 
 #[test]
 fn el9_host_leaves_few_rules_undecided() {
-    let (code, report) = check_host("el9-ext4");
+    let (code, report) = check_recorded_host("el9-ext4");
     let (mut undecided, mut all) = (0, 0);
     for tally in report["rules"].as_array().unwrap() {
         let open = tally["undecided"].as_u64().unwrap();
@@ -142,7 +142,7 @@ fn el9_host_leaves_few_rules_undecided() {
 }
 
 #[test]
-fn the_text_report_of_a_recorded_host() {
+fn text_report_matches_snapshot() {
     let path = host("el8-xfs-nobarrier");
     let path = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap();
     let output = walwise()

@@ -26,7 +26,7 @@ fn report_of_recorded_host(host: &str, target: Option<&str>) -> Report {
         target: target.map(Into::into),
         ..Request::default()
     };
-    Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
+    Session::collect_from_host(&host, &request, RuleSet::builtin(), &mut |_, _| ()).build_report()
 }
 
 fn render_page(report: &Report) -> String {
@@ -66,9 +66,9 @@ fn size_without_report(page: &str) -> usize {
 fn the_page_of_a_trial_runs_nothing_and_holds_its_record() {
     let record =
         crate::trial_records::decisive_trial_record(["ext4", "xfs"], &StackFingerprint::default());
-    let page = html::trial::render(&record);
+    let page = html::trial::render_trial_page(&record);
     let found = parse_page(&page);
-    assert_inert(&found);
+    assert_page_is_inert(&found);
     let [inside] = found["inside"].as_array().unwrap().as_slice() else {
         panic!("one record")
     };
@@ -110,7 +110,7 @@ fn a_page_is_made_about_as_fast_as_its_json() {
         let (mut fastest_page, mut fastest_json) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..10 {
             fastest_page = fastest_page.min(timed(&|| render_page(&report)));
-            fastest_json = fastest_json.min(timed(&|| json::render(&report)));
+            fastest_json = fastest_json.min(timed(&|| json::render_report(&report)));
         }
         eprintln!("{situation}: page {fastest_page:.1} ms, JSON {fastest_json:.1} ms");
         assert!(
@@ -120,7 +120,7 @@ fn a_page_is_made_about_as_fast_as_its_json() {
     }
 }
 
-fn assert_inert(found: &Value) {
+fn assert_page_is_inert(found: &Value) {
     for what in ["scripts", "asked", "handlers", "nameless"] {
         assert_eq!(found[what], serde_json::json!([]), "{what}");
     }
@@ -142,12 +142,12 @@ fn page_is_inert_and_embeds_the_exact_report() {
         let report = report_of_recorded_host(host, target);
         let page = render_page(&report);
         let found = parse_page(&page);
-        assert_inert(&found);
+        assert_page_is_inert(&found);
         let [inside] = found["inside"].as_array().unwrap().as_slice() else {
             panic!("{situation}")
         };
         let inside: Value = serde_json::from_str(inside.as_str().unwrap()).unwrap();
-        let plain: Value = serde_json::from_str(&json::render(&report)).unwrap();
+        let plain: Value = serde_json::from_str(&json::render_report(&report)).unwrap();
         assert!(inside == plain, "{situation}");
         let headings: Vec<u64> = found["headings"]
             .as_array()
@@ -223,7 +223,7 @@ fn two_hundred_hostile_names_stay_text() {
             (step.title, step.result) = (next(), Some(next()));
         }
         let found = parse_page(&render_page(&report));
-        assert_inert(&found);
+        assert_page_is_inert(&found);
         let elements = |found: &Value| {
             let mut all: Vec<String> = found["elements"]
                 .as_array()
@@ -242,7 +242,7 @@ fn two_hundred_hostile_names_stay_text() {
         places.dedup();
         assert_eq!(places.len(), ids.len());
         let kept = SavedReport::parse(render_page(&report).as_bytes()).unwrap();
-        assert_inert(&parse_page(&kept.to_html()));
+        assert_page_is_inert(&parse_page(&kept.to_html()));
     }
 }
 

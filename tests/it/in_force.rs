@@ -55,7 +55,7 @@ impl ViewerReport {
         known_fact_value(&self.report, &self.subject, name)
     }
 
-    fn database_standing(&self, data: &Path) -> &'static str {
+    fn best_database_evidence(&self, data: &Path) -> &'static str {
         let all = evidence_statements(&self.report, data, "database", &self.subject);
         let says = |standing: &str| all.iter().any(|(found, _)| found == standing);
         // The report has no rows for a server that was not found.
@@ -113,7 +113,7 @@ fn assert_views_agree(
         );
     }
     let [of_root, of_owner, of_stranger] =
-        [root, owner, stranger].map(|sight| sight.database_standing(data));
+        [root, owner, stranger].map(|sight| sight.best_database_evidence(data));
     assert!(
         of_owner == "unproven" || of_owner == of_root,
         "{row}: the owner sees {of_owner}, root {of_root}"

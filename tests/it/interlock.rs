@@ -11,9 +11,9 @@ use walwise_model::facts::Scope;
 use walwise_model::settings;
 use walwise_report::{Format, Report};
 
-use crate::support::machine::TestHost;
+use crate::support::test_host::TestHost;
 
-mod pages;
+mod torn_writes;
 
 /// The only rule that may advise removing flushes.
 const RULE: &str = "barrier.option-behind-battery";
@@ -130,7 +130,7 @@ fn no_builtin_rule_can_lose_data_but_one() {
                             || advice.setting.can_lose_data(change.set_or_added_values()),
                         "{}: the asymmetry of settings does not know that {name} {} loses data",
                         rule.id,
-                        change.describe()
+                        change.describe_change()
                     );
                     value_loses_data(name, change.set_or_added_values())
                 }
@@ -261,7 +261,7 @@ const DECIDING: &[(&str, &[&str], &[&str])] = &[
         &["ext4"],
         &["ext3", "xfs", "btrfs", "f2fs", "?"],
     ),
-    // An option already set without effect need not be added.
+    // If the option is already set but has no effect, adding it is not advised.
     ("mount.barrier", &["on"], &["off", "no effect", "?"]),
     ("ext4.journal", &["true"], &["false", "?"]),
     ("host.container", &["none"], &["docker", "?"]),
@@ -276,11 +276,11 @@ const DECIDING: &[(&str, &[&str], &[&str])] = &[
     ("probe.implausible", &["false", "?"], &["true"]),
 ];
 
-fn unlocked_host() -> TestHost {
-    TestHost::protected().with_cluster()
+fn host_with_unlocked_advice() -> TestHost {
+    TestHost::new_with_protected_cache().with_cluster()
 }
 
-fn advice_losing_data(report: &Report) -> Vec<String> {
+fn data_losing_advice(report: &Report) -> Vec<String> {
     let mut found = Vec::new();
     for plan in &report.plans {
         for (step, part) in plan
@@ -295,7 +295,7 @@ fn advice_losing_data(report: &Report) -> Vec<String> {
             ) {
                 found.push(format!(
                     "{part} {} by {}",
-                    step.advice.change.describe(),
+                    step.advice.change.describe_change(),
                     step.rules.join(" ")
                 ));
             }
@@ -318,8 +318,10 @@ fn nobarrier_is_offered_exactly_for_allowed_values() {
     for (fact, allowed, other) in DECIDING {
         for (values, expect) in [(allowed, vec![offer.clone()]), (other, vec![])] {
             for value in *values {
-                let report = unlocked_host().with_fact(fact, value).report(true);
-                assert_eq!(advice_losing_data(&report), expect, "{fact} = {value}");
+                let report = host_with_unlocked_advice()
+                    .with_fact(fact, value)
+                    .report(true);
+                assert_eq!(data_losing_advice(&report), expect, "{fact} = {value}");
                 assert_eq!(
                     count_advice_losing_data(&report.findings),
                     expect.len(),
@@ -341,9 +343,12 @@ fn nobarrier_is_offered_exactly_for_allowed_values() {
 
 #[test]
 fn assumed_facts_and_other_hosts_never_unlock_nobarrier() {
-    assert_eq!(advice_losing_data(&unlocked_host().report(true)).len(), 1);
     assert_eq!(
-        advice_losing_data(&unlocked_host().report(false)).len(),
+        data_losing_advice(&host_with_unlocked_advice().report(true)).len(),
+        1
+    );
+    assert_eq!(
+        data_losing_advice(&host_with_unlocked_advice().report(false)).len(),
         0,
         "a capture of another host"
     );
@@ -357,11 +362,11 @@ fn assumed_facts_and_other_hosts_never_unlock_nobarrier() {
         ]
         .contains(fact);
         for value in allowed.iter().filter(|value| !idle && **value != "?") {
-            let report = unlocked_host()
+            let report = host_with_unlocked_advice()
                 .with_fact(fact, &format!("~{value}"))
                 .report(true);
             assert_eq!(
-                advice_losing_data(&report),
+                data_losing_advice(&report),
                 [""; 0],
                 "{fact} = {value}, assumed"
             );
@@ -398,7 +403,7 @@ fn no_pair_of_deviations_unlocks_nobarrier() {
     };
     let all: Vec<_> = DECIDING.iter().flat_map(values).collect();
     for (i, a) in all.iter().enumerate() {
-        let first = unlocked_host().with_fact(a.0, a.1);
+        let first = host_with_unlocked_advice().with_fact(a.0, a.1);
         for b in all.iter().skip(i + 1).filter(|b| b.0 != a.0) {
             let mut facts = first.clone().with_fact(b.0, b.1).facts;
             judge_targets(&mut facts, true, &VerdictCaps::default());

@@ -52,7 +52,7 @@ fn start_probe(pty: &mut Pty) {
     pty.press("p");
     let asked = pty.wait_for_text("y start");
     assert!(asked.contains("Probe of"), "{asked}");
-    pty.assert_untouched("nothing is written before it is confirmed");
+    pty.assert_directories_untouched("nothing is written before it is confirmed");
     pty.press("y");
     pty.wait_for_text("back to back");
 }

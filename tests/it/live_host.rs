@@ -17,10 +17,10 @@ use walwise_sys::host::{
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _, read_in_time};
 use crate::support::fuse::HungFuse;
 use crate::support::loops::{self, LoopDevice};
-use crate::support::{findings, run, stdout, walwise};
+use crate::support::{report_findings, run, stdout, walwise};
 
 fn live_host() -> LiveHost {
-    LiveHost::with_child_program(PathBuf::from(crate::support::programs::program_path()))
+    LiveHost::with_child_program(PathBuf::from(crate::support::programs::walwise_path()))
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn device_scan_recognises_contents() {
 fn without_privileges_a_device_is_denied() {
     let disk = LoopDevice::new(16);
     let (mut ours, theirs) = UnixStream::pair().unwrap();
-    let mut child = Command::new(crate::support::programs::program_path())
+    let mut child = Command::new(crate::support::programs::walwise_path())
         .arg("__ask")
         .uid(65534)
         .gid(65534)
@@ -176,7 +176,7 @@ fn a_capture_replays_what_the_machine_said() {
     assert_eq!(replay.run_notes(), Vec::<String>::new());
 }
 
-fn rule_outcomes(capture: &str) -> Vec<(String, String)> {
+fn rule_outcomes_from_capture(capture: &str) -> Vec<(String, String)> {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("capture.host");
     std::fs::write(&file, capture).unwrap();
@@ -185,7 +185,7 @@ fn rule_outcomes(capture: &str) -> Vec<(String, String)> {
         .arg(&file)
         .output_in_time();
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let findings = findings(&report);
+    let findings = report_findings(&report);
     let mut list: Vec<_> = findings
         .map(|f| (f["rule"].to_string(), f["outcome"]["outcome"].to_string()))
         .collect();
@@ -220,5 +220,8 @@ fn masking_changes_no_finding() {
         "the capture does not hold what is to be masked"
     );
     assert!(!masked.contains(&uuid), "{masked}");
-    assert_eq!(rule_outcomes(&masked), rule_outcomes(&plain));
+    assert_eq!(
+        rule_outcomes_from_capture(&masked),
+        rule_outcomes_from_capture(&plain)
+    );
 }

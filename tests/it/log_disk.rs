@@ -1,5 +1,6 @@
-//! Logs that fill their disk, and commits that wait for a standby: real servers, each cause and its
-//! remedy, and healthy neighbours. `max_wal_size` is small, so little WAL is a lot.
+//! Logs that fill their disk, and commits that wait for a standby, on real servers: each cause
+//! and its remedy, and similar servers without the fault. `max_wal_size` is small, so that
+//! little WAL suffices.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -10,7 +11,7 @@ use super::support::loops::{MountedFileSystem, mount_ext4, mount_file_system};
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 use super::support::{rule_outcome, walwise};
-use crate::support::deadline::{ChildInTime as _, CommandInTime as _, wait_for};
+use crate::support::deadline::{ChildInTime as _, CommandInTime as _, wait_for_condition};
 
 const CONF: &str = "fsync = on\nmax_wal_size = 32MB\nmin_wal_size = 32MB\nwal_keep_size = 0\n\
     max_wal_senders = 5\nfull_page_writes = on\n";
@@ -66,9 +67,9 @@ impl ServerWithWalMount {
         command.spawn().unwrap()
     }
 
-    /// Starts a consumer of WAL, and waits until the server sees it.
+    /// Starts a WAL receiver, and waits until it streams from the server.
     fn start_wal_receiver(&self, name: &str, arguments: &[&str]) -> Child {
-        let directory = self.cluster.own_directory().join(name);
+        let directory = self.cluster.temporary_directory().join(name);
         std::fs::create_dir(&directory).unwrap();
         self.cluster.chown_to_server(&directory);
         let place = format!(
@@ -83,7 +84,7 @@ impl ServerWithWalMount {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         let child = command.spawn().unwrap();
-        wait_for("the consumer streams", || {
+        wait_for_condition("the consumer streams", || {
             self.cluster
                 .sql(&format!("SELECT count(*) FROM pg_stat_replication WHERE application_name = '{name}' AND state = 'streaming'"))
                 .trim()
@@ -93,7 +94,7 @@ impl ServerWithWalMount {
     }
 }
 
-/// The recommendation and the full report of one server.
+/// The JSON reports of `check` about one server, without and with `-v`.
 struct ServerReports {
     short: Value,
     full: Value,
@@ -127,8 +128,8 @@ impl ServerReports {
         rule_outcome(&self.full, rule, &self.cluster).unwrap()
     }
 
-    /// Rule and level of the first entry under "Fix first", without those that restate the verdict:
-    /// it depends on the disk below the loop device.
+    /// Rule and level of the first entry under "Fix first". Entries that restate the verdict are
+    /// skipped, because the verdict depends on the disk below the loop device.
     fn first_fix(&self) -> (&str, &str) {
         let fixes = self.short["targets"][0]["fixes"].as_array().unwrap();
         let is_verdict = |fix: &&Value| fix["rules"][0].as_str().unwrap().starts_with("verdict.");
@@ -217,7 +218,7 @@ fn an_archiver_that_fails_is_named_until_it_succeeds() {
     let go = server.cluster.data.join("go");
     std::fs::write(&go, "").unwrap();
     server.write_wal(1);
-    wait_for("a segment is archived", || {
+    wait_for_condition("a segment is archived", || {
         server
             .cluster
             .sql("SELECT archived_count > 0 FROM pg_stat_archiver")
@@ -234,7 +235,7 @@ fn an_archiver_that_fails_is_named_until_it_succeeds() {
     for _ in 0..5 {
         server.write_wal(1);
     }
-    wait_for("three failures", || {
+    wait_for_condition("three failures", || {
         server
             .cluster
             .sql("SELECT failed_count >= 3 FROM pg_stat_archiver")
@@ -245,7 +246,7 @@ fn an_archiver_that_fails_is_named_until_it_succeeds() {
     assert_eq!(report.first_fix(), ("pg.archiver-fails", "warning"));
     assert_eq!(report.applying_rules(), ["pg.archiver-fails"]);
     assert!(
-        report.log_usage().contains("wait for archiving"),
+        report.log_usage().contains("waiting to be archived"),
         "{}",
         report.log_usage()
     );
@@ -253,7 +254,7 @@ fn an_archiver_that_fails_is_named_until_it_succeeds() {
     std::fs::write(&go, "").unwrap();
     // The archiver waits a minute after three failures; a reload wakes it.
     server.cluster.sql("SELECT pg_reload_conf()");
-    wait_for("the backlog is archived", || {
+    wait_for_condition("the backlog is archived", || {
         server
             .cluster
             .sql("SELECT last_archived_time > last_failed_time FROM pg_stat_archiver")
@@ -343,7 +344,7 @@ fn max_wal_size_above_the_volume_gets_a_fitting_value() {
         .cluster
         .sql(&format!("ALTER SYSTEM SET max_wal_size = '{fits}'"));
     server.cluster.sql("SELECT pg_reload_conf()");
-    wait_for("the reload", || {
+    wait_for_condition("the reload", || {
         server.cluster.sql("SHOW max_wal_size").trim() == fits
     });
     assert_eq!(server.collect_reports().applying_rules(), [""; 0]);
@@ -370,7 +371,7 @@ fn commits_that_wait_for_an_absent_standby_are_critical() {
         "psql",
         &["-d", "postgres", "-c", "INSERT INTO t VALUES (1)"],
     );
-    wait_for("a session waits", || {
+    wait_for_condition("a session waits", || {
         server
             .cluster
             .sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
@@ -384,7 +385,7 @@ fn commits_that_wait_for_an_absent_standby_are_critical() {
     );
     assert_eq!(report.applying_rules(), ["pg.commits-wait-for-standby"]);
 
-    std::fs::remove_dir_all(server.cluster.own_directory().join("bonn")).unwrap();
+    std::fs::remove_dir_all(server.cluster.temporary_directory().join("bonn")).unwrap();
     let standby = server.start_wal_receiver("bonn", &["--synchronous"]);
     let mut waits = waits;
     assert!(waits.wait_in_time().success(), "the commit returns");
@@ -402,7 +403,7 @@ fn wal_usage_is_read_from_files_without_connection() {
     let sleepers: Vec<Child> = (0..5)
         .map(|_| server.spawn_client("psql", &["-d", "postgres", "-c", "SELECT pg_sleep(100)"]))
         .collect();
-    wait_for("every connection is taken", || {
+    wait_for_condition("every connection is taken", || {
         let mut psql = server.cluster.server_command("psql");
         psql.args([
             "-h",

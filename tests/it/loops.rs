@@ -1,5 +1,5 @@
 //! walwise on real file systems: facts compared with system tools, verdicts, exit codes,
-//! advice that mounts, and a free disk up to the mount.
+//! advised options that mount, and free disks with the script that formats and mounts them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,7 +23,7 @@ fn check_without_probe(point: &Path) -> (i32, Value) {
     check_json(&[point.to_str().unwrap(), "--no-probe"])
 }
 
-fn word_set(text: &str) -> BTreeSet<String> {
+fn comma_separated_set(text: &str) -> BTreeSet<String> {
     text.trim()
         .split(',')
         .map(str::to_owned)
@@ -31,7 +31,7 @@ fn word_set(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-fn value_set(value: Option<&Value>) -> BTreeSet<String> {
+fn string_list_set(value: Option<&Value>) -> BTreeSet<String> {
     let list = value.and_then(Value::as_array).expect("a known list");
     list.iter()
         .map(|v| v.as_str().unwrap().to_owned())
@@ -56,9 +56,9 @@ fn assert_agrees_with_findmnt(report: &Value, mounted: &MountedFileSystem) {
         ("VFS-OPTIONS", "mount.options"),
         ("FS-OPTIONS", "mount.super_options"),
     ] {
-        let theirs = word_set(&run("findmnt", &["-no", column, mounted.path()]));
+        let theirs = comma_separated_set(&run("findmnt", &["-no", column, mounted.path()]));
         assert_eq!(
-            value_set(known_fact_value(report, &subject, name)),
+            string_list_set(known_fact_value(report, &subject, name)),
             theirs,
             "{name}"
         );
@@ -84,7 +84,7 @@ fn assert_agrees_with_ext4_tools(report: &Value, mounted: &MountedFileSystem) {
         .unwrap();
     let features: BTreeSet<String> = features.split_whitespace().map(str::to_owned).collect();
     assert_eq!(
-        value_set(known_fact_value(report, &subject, "ext4.features")),
+        string_list_set(known_fact_value(report, &subject, "ext4.features")),
         features
     );
     assert_eq!(
@@ -97,7 +97,7 @@ fn assert_agrees_with_ext4_tools(report: &Value, mounted: &MountedFileSystem) {
         fs::read_to_string(format!("/proc/fs/ext4/{}/options", mounted.disk.name())).unwrap();
     let options: BTreeSet<String> = proc.lines().map(str::to_owned).collect();
     assert_eq!(
-        value_set(known_fact_value(report, &subject, "ext4.options")),
+        string_list_set(known_fact_value(report, &subject, "ext4.options")),
         options
     );
     let data = options.iter().find_map(|o| o.strip_prefix("data="));
@@ -140,8 +140,8 @@ fn xfs_and_btrfs_facts_are_what_their_tools_say() {
     let (_, theirs) = version.split_once(" = ").unwrap();
     let subject = format!("mount {}", mounted.path());
     assert_eq!(
-        value_set(known_fact_value(&report, &subject, "xfs.features")),
-        word_set(&theirs.to_lowercase())
+        string_list_set(known_fact_value(&report, &subject, "xfs.features")),
+        comma_separated_set(&theirs.to_lowercase())
     );
 }
 
@@ -413,7 +413,7 @@ fn a_disk_that_cannot_be_read_is_neither_free_nor_held() {
 #[ignore = "needs root: loop devices"]
 fn a_disk_beneath_a_loop_is_held_by_it() {
     let disk = LoopDevice::new(64);
-    let upper = LoopDevice::over(Path::new(&disk.device));
+    let upper = LoopDevice::from_image(Path::new(&disk.device));
     let told = |device: &str| {
         let (_, report) = check_json(&[device, "--no-probe"]);
         report["targets"][0]["content"].clone()
@@ -429,7 +429,7 @@ fn a_disk_beneath_a_loop_is_held_by_it() {
     let number = fs::read_to_string(format!("/sys/block/{}/dev", disk.name())).unwrap();
     let (major, minor) = number.trim().split_once(':').unwrap();
     run("mknod", &[node.to_str().unwrap(), "b", major, minor]);
-    let upper = LoopDevice::over(&node);
+    let upper = LoopDevice::from_image(&node);
     assert_eq!(
         told(&disk.device)["holds"],
         serde_json::json!([format!("a member of {}", upper.name())])
@@ -438,7 +438,7 @@ fn a_disk_beneath_a_loop_is_held_by_it() {
     // A symbolic link that replaces a deleted backing file must not lead to another disk.
     let (disk, image) = (LoopDevice::new(64), place.path().join("image"));
     fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
-    let upper = LoopDevice::over(&image);
+    let upper = LoopDevice::from_image(&image);
     fs::remove_file(&image).unwrap();
     std::os::unix::fs::symlink(&disk.device, &image).unwrap();
     assert!(

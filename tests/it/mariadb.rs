@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::support::mariadb::Mariadb;
-use super::support::{check_json, findings, run, stderr, stdout, walwise};
+use super::support::{check_json, report_findings, run, stderr, stdout, walwise};
 use crate::support::deadline::CommandInTime as _;
 
 /// Server options that weaken one dynamic setting and one that needs a restart.
@@ -107,7 +107,7 @@ fn printed_commands_apply_verify_and_undo_settings() {
         &[
             &format!(
                 "--defaults-file={}/my.cnf",
-                server.own_directory().display()
+                server.temporary_directory().display()
             ),
             "mysqld",
         ],
@@ -228,7 +228,7 @@ fn mariadb_probe_measures_redo_and_binary_log() {
         let is_foreign = |finding: &&Value| {
             finding["rule"].as_str().unwrap().starts_with("pg.") && finding["subject"] == target
         };
-        assert_eq!(findings(&report).find(is_foreign), None);
+        assert_eq!(report_findings(&report).find(is_foreign), None);
         let text = walwise()
             .args(["probe", &data, "--seconds", "2"])
             .output_in_time();

@@ -87,7 +87,7 @@ impl DistributionVersions {
     }
 
     /// The answers about kernel and tools, by question.
-    pub fn recorded_answers(&self) -> [(&'static str, String); 4] {
+    pub fn kernel_and_tool_answers(&self) -> [(&'static str, String); 4] {
         let Self {
             release,
             build,
@@ -166,7 +166,7 @@ fn synthetic_capture(system: &DistributionVersions, migration: &Migration) -> St
     capture.0 = format!(
         "walwise host 1\n# synthetic: {id} {version} as it answers, with lines of tests/migrations.toml\n"
     );
-    for (question, answer) in system.recorded_answers() {
+    for (question, answer) in system.kernel_and_tool_answers() {
         capture.add_answer(question, &answer);
     }
     capture.add_answer(
@@ -377,7 +377,7 @@ fn run_upgrade_on_migration(
     run_upgrade_on_host(&path, &migration.to)
 }
 
-/// The exit code, and of each thing that the boot needs the answer and its reason.
+/// Returns the exit code and, for each item that the boot needs, the answer and its reason.
 pub fn run_upgrade_on_host(host: &Path, to: &str) -> (i32, BTreeMap<String, (String, String)>) {
     let output = walwise()
         .args([
@@ -454,7 +454,7 @@ fn upgrade_answers_match_expected_migrations() {
             source,
         } = migration;
         let (code, found) = run_upgrade_on_migration(dir.path(), &table.system[from], migration);
-        let shown: Vec<String> = lines.iter().map(FstabLine::describe).collect();
+        let shown: Vec<String> = lines.iter().map(FstabLine::describe_fstab_line).collect();
         let place = format!("{from} → {to}, {} ({source})", shown.join(", "));
         for name in truth.keys().filter(|name| !found.contains_key(*name)) {
             wrong.push(format!("{place}: nothing is said of {name}: {found:?}"));
@@ -502,7 +502,7 @@ fn upgrade_answers_match_expected_migrations() {
 }
 
 impl FstabLine {
-    fn describe(&self) -> String {
+    fn describe_fstab_line(&self) -> String {
         let Self {
             at,
             fs,

@@ -78,7 +78,7 @@ fn assert_refused(target: &Path) -> String {
 }
 
 #[test]
-fn no_mistyped_target_gets_a_verdict_and_most_are_told_what_was_meant() {
+fn mistyped_targets_get_hints_and_no_verdict() {
     let root = tempfile::tempdir().unwrap();
     let root = root.path().canonicalize().unwrap();
     for there in THERE {

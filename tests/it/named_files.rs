@@ -1,5 +1,5 @@
-//! Files named on the command line: a pipe without data ends every command, and a pipe with data is
-//! as good as a file.
+//! Files named on the command line: a pipe without data ends every command, and a pipe with
+//! data gives the same result as a file.
 
 use std::any::TypeId;
 use std::fs;

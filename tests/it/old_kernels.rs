@@ -7,7 +7,9 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::support::deadline::CommandInTime as _;
-use crate::support::{depends_on_other_tests, has_no_scratch_directory, stderr, stdout, walwise};
+use crate::support::{
+    has_no_scratch_directory, may_change_with_other_tests, stderr, stdout, walwise,
+};
 
 /// System calls added after Linux 3.10, dated by syscalls(2). With `?`, strace ignores a call whose
 /// name it does not support.
@@ -153,7 +155,7 @@ fn an_old_kernel_hides_no_fact() {
         .collect();
     let found = known_facts(&before);
     let ours = |(subject, fact): &&(String, String)| {
-        subject == "host" && !depends_on_other_tests(fact) || subject.starts_with("target ")
+        subject == "host" && !may_change_with_other_tests(fact) || subject.starts_with("target ")
     };
     let lost: Vec<_> = today.difference(&found).filter(ours).collect();
     assert_eq!(lost, Vec::<&(String, String)>::new());

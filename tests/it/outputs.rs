@@ -13,7 +13,7 @@ use nix::sys::signal::Signal;
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 use crate::support::fuse::HungFuse;
-use crate::support::running::{RunningProgram, wait_for};
+use crate::support::running::{RunningProgram, wait_for_condition};
 use crate::support::{sorted_file_names, stderr, stdout, walwise};
 
 const SOMEBODY: u32 = 4242;
@@ -27,7 +27,7 @@ fn create_shared_directory(mode: u32) -> (tempfile::TempDir, PathBuf) {
     (dir, shared)
 }
 
-fn run_as_other_user(directory: &Path, script: &str) {
+fn run_script_as_other_user(directory: &Path, script: &str) {
     let uid = SOMEBODY.to_string();
     let output = Command::new("setpriv")
         .args([
@@ -61,7 +61,7 @@ fn permission_bits(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-fn is_report(path: &Path) -> bool {
+fn is_report_file(path: &Path) -> bool {
     serde_json::from_slice::<serde_json::Value>(&fs::read(path).unwrap())
         .is_ok_and(|report| report["schema"].is_u64())
 }
@@ -106,7 +106,7 @@ fn output_keeps_no_mode_or_owner_of_a_planted_file() {
         ": > report.json; chmod 06777 report.json",
         ": > report.json; chmod 0666 report.json; ln report.json other",
     ] {
-        run_as_other_user(&shared, left);
+        run_script_as_other_user(&shared, left);
         let output = check_healthy_host(&[
             "-v",
             "--format",
@@ -121,7 +121,7 @@ fn output_keeps_no_mode_or_owner_of_a_planted_file() {
             (0o600, 0, 1),
             "{left}"
         );
-        assert!(is_report(&report));
+        assert!(is_report_file(&report));
         fs::remove_file(&report).unwrap();
     }
     assert_eq!(fs::read(shared.join("other")).unwrap(), b"");
@@ -134,7 +134,7 @@ fn planted_links_are_not_followed_by_root() {
     let precious = keep.path().join("precious");
     fs::create_dir(&precious).unwrap();
     fs::write(precious.join("report"), "precious").unwrap();
-    run_as_other_user(
+    run_script_as_other_user(
         &shared,
         "ln -s ../precious/report last; ln -s ../precious way; mkdir own; ln -s ../../precious own/way",
     );
@@ -167,7 +167,7 @@ fn planted_links_are_not_followed_by_root() {
 #[ignore = "needs root: files of another user"]
 fn foreign_directory_gets_reports_with_a_warning_but_no_script() {
     let (_keep, shared) = create_shared_directory(0o1777);
-    run_as_other_user(&shared, "mkdir -m 755 home");
+    run_script_as_other_user(&shared, "mkdir -m 755 home");
     let home = shared.join("home");
     let report = home.join("report");
     let output = check_healthy_host(&[
@@ -182,7 +182,7 @@ fn foreign_directory_gets_reports_with_a_warning_but_no_script() {
         "{}",
         stderr(&output)
     );
-    assert!(is_report(&report) && permission_bits(&report) == 0o600);
+    assert!(is_report_file(&report) && permission_bits(&report) == 0o600);
     let output = check_healthy_host(&[
         "--format",
         "script",
@@ -318,10 +318,10 @@ fn killed_check_leaves_no_output_file() {
             file.to_str().unwrap(),
         ];
         let mut running = RunningProgram::start_walwise(arguments);
-        running.wait_for_probe(&target);
+        running.wait_for_scratch_file(&target);
         running.signal(signal);
         running.wait_for_output();
-        wait_for("everything is gone", || {
+        wait_for_condition("everything is gone", || {
             sorted_file_names(&target).is_empty() && sorted_file_names(&outputs).is_empty()
         });
     }

@@ -17,7 +17,7 @@ fn check_without_probe(point: &Path) -> (i32, Value) {
     check_json(&[point.to_str().unwrap(), "--no-probe"])
 }
 
-fn flush_paths(report: &Value, target: &Path) -> Vec<Vec<String>> {
+fn verdict_flush_paths(report: &Value, target: &Path) -> Vec<Vec<String>> {
     let subject = format!("target {}", target.display());
     let verdicts = report["verdicts"].as_array().unwrap();
     let found = verdicts
@@ -79,7 +79,7 @@ fn every_layer_of_a_loop_file_over_the_machines_own_disk_is_evidence() {
     let (point, disk) = backing_mount_and_disk();
     let (_, report) = check_without_probe(&mounted.point);
     let names = |name: &str| format!("device {name}");
-    let ways = flush_paths(&report, &mounted.point);
+    let ways = verdict_flush_paths(&report, &mounted.point);
     assert_eq!(ways.len(), 1, "{ways:?}");
     let (mount, file) = (
         format!("mount {}", mounted.path()),
@@ -147,7 +147,7 @@ fn one_of_two_members_of_a_btrfs_is_enough_to_drop_flushes() {
     let fs = first.mount("");
     let names = [fs.disk.name(), second.name()];
     let (code, before) = check_without_probe(&fs.point);
-    let ways = flush_paths(&before, &fs.point);
+    let ways = verdict_flush_paths(&before, &fs.point);
     assert_eq!(ways.len(), 2, "{ways:?}");
     for name in names {
         let device = format!("device {name}");
@@ -185,7 +185,7 @@ fn an_override_is_seen_at_the_top_and_further_down() {
         .unwrap()
         .set_len(64 << 20)
         .unwrap();
-    let upper = LoopDevice::over(&image);
+    let upper = LoopDevice::from_image(&image);
     upper.mkfs(&["mkfs.ext4", "-q"]);
     let names = [upper.name().to_owned(), lower.disk.name().to_owned()];
     let fs = upper.mount("");
@@ -225,7 +225,7 @@ fn external_ext4_journal_is_a_separate_flush_path() {
     let fs = disk.mount("");
     let (_, before) = check_without_probe(&fs.point);
     let name = format!("device {}", journal.name());
-    let ways = flush_paths(&before, &fs.point);
+    let ways = verdict_flush_paths(&before, &fs.point);
     assert_eq!(
         (
             ways.len(),

@@ -17,7 +17,7 @@ use walwise_model::facts::{FactSet, Reading, Scope, Source, Subject, Value, Valu
 use walwise_model::settings;
 use walwise_model::version::Version;
 
-use crate::support::machine::subject_of_scope;
+use crate::support::test_host::subject_of_scope;
 
 const NOBODY_REFUSES: &[(&str, &str)] = &[
     ("block.io_timeout", "the rules read the file that takes it"),
@@ -183,7 +183,7 @@ fn collect_tested_facts(cond: &Condition, found: &mut BTreeSet<&'static str>) {
     }
 }
 
-/// Returns the value that `fact` must have for the condition to hold.
+/// `None` unless the condition requires one value of `fact` by an equality test.
 fn required_value(cond: &Condition, fact: &str) -> Option<Value> {
     match cond {
         Condition::All(kids) => kids.iter().find_map(|kid| required_value(kid, fact)),
@@ -265,7 +265,7 @@ impl FactCombination {
         ];
         for (from, to) in &links {
             case.facts
-                .link(&subject_of_scope(*from), &subject_of_scope(*to));
+                .apply_facts_of(&subject_of_scope(*from), &subject_of_scope(*to));
         }
         // The case contains the result of a trial, because some rules test whether a trial was run.
         let both = vec![
@@ -332,7 +332,7 @@ impl FactCombination {
             .collect()
     }
 
-    fn may_apply(&self, rule: &Rule) -> bool {
+    fn rule_may_apply(&self, rule: &Rule) -> bool {
         let finding = evaluate_rule(
             rule,
             &self.facts,
@@ -439,7 +439,7 @@ fn advised_values(spec: &AdviceSpec) -> Vec<Vec<String>> {
     }
 }
 
-fn rule_for_advice(rule: &Rule, spec: &AdviceSpec) -> Rule {
+fn rule_requiring_advice_conditions(rule: &Rule, spec: &AdviceSpec) -> Rule {
     let when = Condition::All(
         [Some(&rule.when), spec.when.as_ref()]
             .into_iter()
@@ -459,7 +459,7 @@ fn is_checked_by_table(spec: &AdviceSpec) -> bool {
     !["pg", "mysql"].contains(&spec.setting.name.split('.').next().unwrap())
 }
 
-fn related_advice(rule: &Rule) -> (Option<String>, Vec<String>) {
+fn fixed_related_advice(rule: &Rule) -> (Option<String>, Vec<String>) {
     let fixed = |setting: &'static str| {
         let of = rule
             .advise
@@ -476,7 +476,7 @@ fn related_advice(rule: &Rule) -> (Option<String>, Vec<String>) {
     )
 }
 
-fn check_with_guard(
+fn check_advice_with_guard(
     setting: &str,
     values: &[String],
     beside: &RelatedAdvice<'_>,
@@ -499,7 +499,7 @@ fn guard_passes_exactly_what_each_version_accepts() {
     let mut cache: BTreeMap<String, Vec<FactCombination>> = BTreeMap::new();
     let (mut wrong, mut never, mut seen) = (Vec::new(), Vec::new(), 0);
     for rule in rules.rules() {
-        let (filesystem, features) = related_advice(rule);
+        let (filesystem, features) = fixed_related_advice(rule);
         let beside = RelatedAdvice {
             filesystem: filesystem.as_deref(),
             features: &features,
@@ -509,7 +509,7 @@ fn guard_passes_exactly_what_each_version_accepts() {
             let open = cache
                 .entry(setting.to_owned())
                 .or_insert_with(|| fact_combinations(setting));
-            let bare = rule_for_advice(rule, spec);
+            let bare = rule_requiring_advice_conditions(rule, spec);
             let cloud = required_value(&bare.when, catalog::device::CLOUD.name());
             let with_cloud = |case| match &cloud {
                 Some(service) => Cow::Owned(FactCombination::with(
@@ -531,13 +531,13 @@ fn guard_passes_exactly_what_each_version_accepts() {
                     .collect();
                 *allowed
                     .entry(known)
-                    .or_insert_with(|| case.may_apply(&bare))
+                    .or_insert_with(|| case.rule_may_apply(&bare))
             });
             for values in advised_values(spec) {
                 let mut out = 0;
                 for case in &open {
                     seen += 1;
-                    if check_with_guard(setting, &values, &beside, case).is_err() {
+                    if check_advice_with_guard(setting, &values, &beside, case).is_err() {
                         continue;
                     }
                     out += 1;
@@ -578,7 +578,8 @@ fn settings_unchecked_by_the_guard_are_listed() {
     let nothing_beside = RelatedAdvice::default();
     let passes = |spec: &&AdviceSpec| {
         let unasked = |values| {
-            check_with_guard(spec.setting.name, values, &nothing_beside, &nothing_known).is_ok()
+            check_advice_with_guard(spec.setting.name, values, &nothing_beside, &nothing_known)
+                .is_ok()
         };
         advised_values(spec).iter().any(|values| unasked(values))
     };

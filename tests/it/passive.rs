@@ -1,6 +1,6 @@
-//! `walwise probe --passive` at real servers under load. A delay planted in the server's flushes
-//! decides what a commit waits, so that the figures hold roughly on a busy machine as well;
-//! `tests/passive` compares them closely on a quiet one.
+//! `walwise probe --passive` on real servers under load. An injected delay of the server's
+//! flushes dominates the wait of a commit, so the figures are roughly right even on a busy
+//! host. `tests/passive` compares them precisely on an idle one.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::support::loops::mount_ext4;
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
-use super::support::running::{RunningProgram, wait_for};
+use super::support::running::{RunningProgram, wait_for_condition};
 use super::support::{run, stderr, stdout, walwise};
 use crate::support::deadline::CommandInTime as _;
 
@@ -32,7 +32,7 @@ fn inject_fsync_delay(pid: &str, trace: &Path) -> RunningProgram {
     ]);
     let running = RunningProgram::start(command.arg(delay).arg("-o").arg(trace).args(["-p", pid]));
     let status = format!("/proc/{pid}/status");
-    wait_for("strace attaches", || {
+    wait_for_condition("strace attaches", || {
         std::fs::read_to_string(&status)
             .is_ok_and(|text| !text.lines().any(|line| line == "TracerPid:\t0"))
     });
@@ -61,7 +61,7 @@ fn postmaster_pid(cluster: &Cluster) -> String {
     file.lines().next().unwrap().to_owned()
 }
 
-/// pgbench at the cluster's socket, with further options.
+/// Without `-n`, pgbench would vacuum its standard tables, which do not exist here.
 fn pgbench_command(cluster: &Cluster, options: &[&str]) -> Command {
     let mut command = cluster.server_command("pgbench");
     command
@@ -70,9 +70,10 @@ fn pgbench_command(cluster: &Cluster, options: &[&str]) -> Command {
     command
 }
 
-/// pgbench with one update a transaction, or nine reads for each.
+/// Starts pgbench with transactions of one INSERT; `reads` adds nine read-only transactions for
+/// each of them.
 fn start_pgbench(cluster: &Cluster, clients: u32, reads: bool, seconds: u32) -> RunningProgram {
-    let own = cluster.own_directory();
+    let own = cluster.temporary_directory();
     let write = own.join("write.sql");
     let read = own.join("read.sql");
     let update = "BEGIN;\nINSERT INTO load VALUES (1);\nCOMMIT;\n";
@@ -106,10 +107,10 @@ fn the_wait_of_a_commit_agrees_with_pgbench() {
     let _delays = inject_fsync_delay(&postmaster_pid(&cluster), &mounted.point.join("trace"));
     for (clients, reads) in [(1, false), (8, false), (2, true), (8, true)] {
         let bench = start_pgbench(&cluster, clients, reads, 9);
-        wait_for("the load begins", || {
+        wait_for_condition("the load begins", || {
             cluster.sql("SELECT count(*) > 0 FROM load") == "t"
         });
-        // The estimate is fixed before the truth is read.
+        // The estimate is recorded before pgbench reports the true latency.
         let estimate = commit_latency_ms(&run_passive_probe(&cluster.data, "6"));
         let truth = pgbench_commit_ms(&stdout(&bench.wait_for_output()));
         let error = estimate / truth - 1.0;
@@ -138,7 +139,7 @@ fn a_check_shows_the_latency_in_production() {
         stdout(&command.output_in_time())
     };
     assert!(!check().contains("in production"), "too few flushes");
-    let script = cluster.own_directory().join("load.sql");
+    let script = cluster.temporary_directory().join("load.sql");
     std::fs::write(&script, "INSERT INTO load VALUES (1);\n").unwrap();
     let mut command = pgbench_command(&cluster, &["-t", "400", "-f"]);
     assert!(
@@ -148,26 +149,27 @@ fn a_check_shows_the_latency_in_production() {
             .status_in_time()
             .success()
     );
-    wait_for("the server reports its counters", || {
+    wait_for_condition("the server reports its counters", || {
         check().contains("in production")
     });
     assert!(check().contains("a flush (mean)"));
 }
 
-/// Sessions that take transaction ids without a commit each, or that do not wait.
+/// Commits that cannot be counted, because a transaction id does not stand for one commit, and
+/// commits that do not wait.
 #[test]
 #[ignore = "needs root: PostgreSQL 15"]
-fn commits_that_cannot_be_counted_or_do_not_wait_give_no_latency() {
+fn uncounted_or_unwaiting_commits_lack_latency() {
     let cluster = Cluster::new();
     cluster.append_to_file("postgresql.conf", "fsync = on\n");
     cluster.start();
     cluster.sql("CREATE TABLE load (v int); CREATE ROLE app LOGIN");
-    let script = cluster.own_directory().join("load.sql");
+    let script = cluster.temporary_directory().join("load.sql");
     let reason = |script_text: &str| -> Value {
         std::fs::write(&script, script_text).unwrap();
         let mut command = pgbench_command(&cluster, &["-c", "2", "-T", "10", "-f"]);
         let bench = RunningProgram::start(command.arg(&script).arg("postgres"));
-        wait_for("the load begins", || {
+        wait_for_condition("the load begins", || {
             cluster
                 .sql("SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'pgbench'")
                 == "t"
@@ -200,7 +202,7 @@ fn commits_that_cannot_be_counted_or_do_not_wait_give_no_latency() {
     assert_eq!(reason(insert), "commit-delay");
 }
 
-/// The sampler takes no connection that an application needs, and says why it left.
+/// The sampler takes no connection that an application needs, and reports why it disconnected.
 #[test]
 #[ignore = "needs root: PostgreSQL 15"]
 fn sampler_disconnects_if_connections_run_out() {
@@ -211,10 +213,10 @@ fn sampler_disconnects_if_connections_run_out() {
     );
     cluster.start();
     let mut command = pgbench_command(&cluster, &["-c", "3", "-T", "60", "-f"]);
-    let script = cluster.own_directory().join("idle.sql");
+    let script = cluster.temporary_directory().join("idle.sql");
     std::fs::write(&script, "SELECT pg_sleep(60);\n").unwrap();
     let _held = RunningProgram::start(command.arg(&script).arg("postgres"));
-    wait_for("the connections are taken", || {
+    wait_for_condition("the connections are taken", || {
         cluster.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'")
             == "3"
     });
@@ -244,7 +246,7 @@ fn the_wait_of_a_commit_of_mariadb_agrees_with_its_clients() {
     command
         .arg(format!(
             "--defaults-file={}/my.cnf",
-            server.own_directory().display()
+            server.temporary_directory().display()
         ))
         .args([
             "-uroot",
@@ -262,7 +264,7 @@ fn the_wait_of_a_commit_of_mariadb_agrees_with_its_clients() {
         let count = server.sql("SELECT COUNT(*) FROM b.t").unwrap();
         count.parse().unwrap()
     };
-    wait_for("the load begins", || rows() > 20.0);
+    wait_for_condition("the load begins", || rows() > 20.0);
     let (before, begun) = (rows(), Instant::now());
     let found = run_passive_probe(&server.data, "5");
     let truth = (rows() - before) / begun.elapsed().as_secs_f64();
@@ -272,7 +274,7 @@ fn the_wait_of_a_commit_of_mariadb_agrees_with_its_clients() {
         (0.5..2.0).contains(&(per_second / truth)),
         "{per_second}/s, the table {truth}/s"
     );
-    // The clients do hardly anything but wait for the delayed flush.
+    // The clients spend nearly all their time waiting for the delayed flush.
     let waiting = per_second * commit_latency_ms(&found) / 1e3;
     assert!(
         (2.0..4.1).contains(&waiting),

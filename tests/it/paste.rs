@@ -1,5 +1,5 @@
-//! Text to be pasted, read by the programs that will read it: findmnt and mount, systemd, udev, and
-//! a Markdown renderer.
+//! Text for pasting, parsed by the programs that will read it: findmnt and mount, systemd,
+//! udev, and a Markdown renderer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use walwise_sys::host::RecordedHost;
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 use crate::support::loops::{LoopDevice, MountPoint, unmount};
 use crate::support::programs::private_mounts_shell;
-use crate::support::running::wait_for;
+use crate::support::running::wait_for_condition;
 use crate::support::{recorded, run, stderr, stdout};
 
 const NAMES: [&str; 12] = [
@@ -40,7 +40,10 @@ const NAMES: [&str; 12] = [
 
 type RenderReport = fn(&Report) -> String;
 
-const PASTED: [(&str, RenderReport); 2] = [("fstab", fstab::render), ("udev", udev::render)];
+const PASTED: [(&str, RenderReport); 2] = [
+    ("fstab", fstab::render_fstab_export),
+    ("udev", udev::render_udev_rules),
+];
 
 fn uncommented_lines(text: &str) -> Vec<&str> {
     text.lines()
@@ -89,24 +92,24 @@ fn nobarrier_report(path: &str, source: &str, point: &str, options: &[&str]) -> 
     facts.insert_known(&line, &boot::DUMP_AND_PASS, "0 2".to_owned(), seen());
     facts.insert_known(&line, &boot::WHOLE, true, seen());
     facts.insert_known(&line, &boot::WHERE, seen().to_string(), seen());
-    facts.add_edge(&place, &fs);
-    facts.link(&place, &fs);
-    facts.link(&line, &fs);
+    facts.add_layer_below(&place, &fs);
+    facts.apply_facts_of(&place, &fs);
+    facts.apply_facts_of(&line, &fs);
     let mut session = Session::new(facts, RuleSet::builtin(), true);
     session.named_target = Some(point.to_owned());
-    session.report()
+    session.build_report()
 }
 
 fn reports_of_recorded_hosts() -> Vec<(String, Report)> {
     let read = |path: &PathBuf| {
         let host = RecordedHost::parse(&fs::read(path).unwrap()).unwrap();
-        let session = Session::collect(
+        let session = Session::collect_from_host(
             &host,
             &Request::default(),
             RuleSet::builtin(),
             &mut |_, _| {},
         );
-        (path.display().to_string(), session.report())
+        (path.display().to_string(), session.build_report())
     };
     recorded::recorded_host_files().iter().map(read).collect()
 }
@@ -142,7 +145,7 @@ fn every_format_of_every_recorded_host_is_safe_and_says_what_it_is() {
 fn findmnt_reads_a_line_as_it_was_meant() {
     for name in NAMES {
         let (source, point) = (format!("LABEL={name}"), format!("/srv/{name}"));
-        let text = fstab::render(&nobarrier_report(
+        let text = fstab::render_fstab_export(&nobarrier_report(
             "/etc/fstab",
             &source,
             &point,
@@ -202,7 +205,7 @@ fn pasted_fstab_line_mounts_with_the_advised_options() {
     fs::write(&table, &old).unwrap();
     run("mount", &["--fstab", table.to_str().unwrap(), mounted]);
 
-    let walwise = crate::support::programs::program_path();
+    let walwise = crate::support::programs::walwise_path();
     let look =
         "mount --bind \"$1\" /etc/fstab && exec \"$2\" check \"$3\" --no-probe --format fstab";
     let output = private_mounts_shell(look)
@@ -224,7 +227,7 @@ fn pasted_fstab_line_mounts_with_the_advised_options() {
     // Another test may hold a copy of this mount in its own mount namespace, which keeps the
     // superblock and its options alive.
     let alive = Path::new("/sys/fs/ext4").join(Path::new(&disk.device).file_name().unwrap());
-    wait_for("the file system is nowhere mounted", || !alive.exists());
+    wait_for_condition("the file system is nowhere mounted", || !alive.exists());
     let new = old
         .lines()
         .map(|old| if old.starts_with("UUID=") { line } else { old })
@@ -254,7 +257,7 @@ fn scheduler_report(name: &str, file: &str, value: &str) -> Report {
 /// Returns the udev rules with `read_ahead_kb` instead of the scheduler, because every loop device
 /// accepts that attribute.
 fn read_ahead_rules(report: &Report) -> String {
-    udev::render(report).replace("queue/scheduler", "queue/read_ahead_kb")
+    udev::render_udev_rules(report).replace("queue/scheduler", "queue/read_ahead_kb")
 }
 
 fn run_udevadm_test(rules: &str, device: &str) -> String {

@@ -197,11 +197,11 @@ fn report_of_mount_named(name: &str, rules: &RuleSet) -> Report {
     facts.insert_known(&line, &boot::WHOLE, true, seen());
     facts.insert_known(&line, &boot::WHERE, "/etc/fstab:3".to_owned(), seen());
     facts.insert_known(&disk, &device::KIND, device::DeviceKind::Disk, seen());
-    facts.add_edge(&place, &fs);
-    facts.link(&place, &fs);
-    facts.link(&line, &fs);
-    facts.add_edge(&fs, &disk);
-    facts.link(&fs, &disk);
+    facts.add_layer_below(&place, &fs);
+    facts.apply_facts_of(&place, &fs);
+    facts.apply_facts_of(&line, &fs);
+    facts.add_layer_below(&fs, &disk);
+    facts.apply_facts_of(&fs, &disk);
     // Without an fstab line the report prints what would mount the file system at boot.
     let bare = Subject::mount(display_safe(format!("/srv/{name}").as_bytes()));
     let below = Subject::target(display_safe(format!("/srv/{name}/data").as_bytes()));
@@ -217,9 +217,9 @@ fn report_of_mount_named(name: &str, rules: &RuleSet) -> Report {
     facts.insert_known(&bare, &mount::FSTYPE, "xfs".to_owned(), seen());
     facts.insert_known(&bare, &mount::OPTIONS, words(&["rw", "relatime"]), seen());
     facts.insert_known(&bare, &mount::AT_BOOT, false, seen());
-    facts.add_edge(&below, &bare);
-    facts.link(&below, &bare);
-    Session::new(facts, rules.clone(), true).report()
+    facts.add_layer_below(&below, &bare);
+    facts.apply_facts_of(&below, &bare);
+    Session::new(facts, rules.clone(), true).build_report()
 }
 
 fn report_of_host_with_hostile_name(name: &str, rules: &RuleSet) -> Report {
@@ -246,7 +246,8 @@ fn report_of_host_with_hostile_name(name: &str, rules: &RuleSet) -> Report {
     };
     let host = RecordedHost::parse(text.as_bytes()).unwrap();
     let mut report =
-        Session::collect(&host, &Request::default(), rules.clone(), &mut |_, _| {}).report();
+        Session::collect_from_host(&host, &Request::default(), rules.clone(), &mut |_, _| {})
+            .build_report();
     // Marks the report as live, so that commands are not withheld.
     report.host.live = true;
     report

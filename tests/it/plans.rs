@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use walwise_judge::rules::{
-    Advice, Basis, Change, Confidence, EffectScope, Finding, Level, Outcome, Risk,
+    Advice, AdviceBasis, Change, Confidence, EffectScope, Finding, Level, Outcome, Risk,
 };
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog::{mount, target};
@@ -16,7 +16,7 @@ use walwise_report::{Plan, Report, Step, TargetSummary};
 
 use crate::support::{recorded, reports};
 
-fn stack_rank(step: &Step) -> u8 {
+fn step_stack_rank(step: &Step) -> u8 {
     match step.advice.setting.scope {
         Scope::Device | Scope::Host => 0,
         Scope::Mount | Scope::Boot => 1,
@@ -25,7 +25,7 @@ fn stack_rank(step: &Step) -> u8 {
     }
 }
 
-fn is_keep(step: &Step) -> bool {
+fn step_keeps_setting(step: &Step) -> bool {
     step.advice.change == Change::Keep
 }
 
@@ -37,7 +37,8 @@ fn plan_violations(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<
             wrong.push(format!("{} of {} twice", step.advice.setting, step.subject));
         }
         wrong.extend(step_without_finding(report, target, step));
-        if !is_keep(step) && step.level == Level::Optional && step.advice.rank.is_none() {
+        if !step_keeps_setting(step) && step.level == Level::Optional && step.advice.rank.is_none()
+        {
             wrong.push(format!(
                 "{} is only allowed, and a step",
                 step.advice.setting
@@ -48,20 +49,21 @@ fn plan_violations(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<
     let moves = |step: &Step| !blank && step.advice.risk == Risk::NeedsNewFilesystem;
     for (at, before) in plan.steps.iter().enumerate() {
         for after in &plan.steps[at + 1..] {
-            let bad = match (is_keep(before), is_keep(after)) {
+            let bad = match (step_keeps_setting(before), step_keeps_setting(after)) {
                 (true, false) => "what is kept comes before a change",
                 (false, false) if moves(before) && !moves(after) => {
                     "a new file system before what helps without it"
                 }
                 (false, false)
-                    if moves(before) == moves(after) && stack_rank(before) > stack_rank(after) =>
+                    if moves(before) == moves(after)
+                        && step_stack_rank(before) > step_stack_rank(after) =>
                 {
                     "what stands on it comes first"
                 }
                 (false, false)
                     if blank
                         && after.advice.setting.name == "filesystem"
-                        && stack_rank(before) > 0 =>
+                        && step_stack_rank(before) > 0 =>
                 {
                     "something is done to a file system before it is chosen"
                 }
@@ -85,7 +87,7 @@ fn plan_violations(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<
     for step in plan
         .steps
         .iter()
-        .filter(|step| !is_keep(step) && step.advice.risk == Risk::NeedsRestart)
+        .filter(|step| !step_keeps_setting(step) && step.advice.risk == Risk::NeedsRestart)
     {
         let waits = step.advice.reach == EffectScope::NextBoot;
         if !waits && !told.contains(&(Risk::NeedsRestart, &step.subject)) {
@@ -137,7 +139,7 @@ fn step_without_finding(report: &Report, target: &TargetSummary, step: &Step) ->
             "{} of {}: {} is in no finding",
             step.advice.setting,
             step.subject,
-            change.describe()
+            change.describe_change()
         )
     })
 }
@@ -186,7 +188,7 @@ fn target_facts(blank: bool) -> FactSet {
     };
     facts.insert_known(&place, &target::KIND, kind, seen());
     if blank {
-        facts.add_edge(&place, &disk);
+        facts.add_layer_below(&place, &disk);
     } else {
         facts.insert_known(
             &fs,
@@ -194,13 +196,13 @@ fn target_facts(blank: bool) -> FactSet {
             vec!["rw".to_owned(), "relatime".to_owned()],
             seen(),
         );
-        facts.add_edge(&place, &fs);
-        facts.add_edge(&fs, &disk);
-        facts.link(&place, &fs);
-        facts.link(&Subject::boot("/srv"), &fs);
+        facts.add_layer_below(&place, &fs);
+        facts.add_layer_below(&fs, &disk);
+        facts.apply_facts_of(&place, &fs);
+        facts.apply_facts_of(&Subject::boot("/srv"), &fs);
         facts.add_subject(&Subject::boot("/srv"));
         facts.add_subject(&Subject::cluster("/srv/a"));
-        facts.link(&place, &Subject::cluster("/srv/a"));
+        facts.apply_facts_of(&place, &Subject::cluster("/srv/a"));
     }
     facts
 }
@@ -266,7 +268,7 @@ fn arbitrary_finding(blank: bool) -> impl Strategy<Value = Finding> {
                 let command = ShellCommand::new("set ")
                     .append_literal(setting.name)
                     .append_literal(" ")
-                    .append_value_or_option(&change.describe());
+                    .append_value_even_with_dash(&change.describe_change());
                 let advice = Advice {
                     own: Vec::new(),
                     setting,
@@ -295,7 +297,7 @@ fn arbitrary_finding(blank: bool) -> impl Strategy<Value = Finding> {
                     },
                     level,
                     confidence,
-                    basis: Basis::Documented,
+                    basis: AdviceBasis::Documented,
                     settings: Arc::default(),
                     title: "made up".to_owned(),
                     because: Arc::default(),

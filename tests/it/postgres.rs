@@ -14,11 +14,11 @@ use walwise_sys::host::{Host, HostError, Question};
 
 use super::support::postgres::Cluster;
 use super::support::{known_fact_value, stderr, walwise};
-use crate::support::deadline::{CommandInTime as _, wait_for};
+use crate::support::deadline::{CommandInTime as _, wait_for_condition};
 
 const SECRET: &str = "hunter2-of-the-replica";
 
-fn start_cluster() -> Cluster {
+fn start_cluster_with_include() -> Cluster {
     let mut cluster = Cluster::new();
     cluster.append_to_file("postgresql.conf", "include 'storage.conf'\n");
     cluster.append_to_file(
@@ -34,9 +34,9 @@ fn start_cluster() -> Cluster {
     cluster
 }
 
-fn collect_with_recording(cluster: &Cluster) -> (FactSet, AnswerLoggingHost) {
+fn collect_and_log_answers(cluster: &Cluster) -> (FactSet, AnswerLoggingHost) {
     let host = AnswerLoggingHost {
-        live: LiveHost::with_child_program(PathBuf::from(crate::support::programs::program_path())),
+        live: LiveHost::with_child_program(PathBuf::from(crate::support::programs::walwise_path())),
         answers: Mutex::default(),
     };
     let request = Request {
@@ -77,9 +77,9 @@ fn reading_text(facts: &FactSet, cluster: &Subject, name: &str) -> String {
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn a_running_cluster_is_found_with_where_its_settings_are_set() {
-    let cluster = start_cluster();
+    let cluster = start_cluster_with_include();
     let data = cluster.path_string("data");
-    let (facts, host) = collect_with_recording(&cluster);
+    let (facts, host) = collect_and_log_answers(&cluster);
     let subject = Subject::cluster(&*data);
     let said = |name| reading_text(&facts, &subject, name);
     let clusters: Vec<_> = facts.subjects_of_scope(Scope::Cluster).collect();
@@ -178,7 +178,7 @@ fn check_json(mut walwise: Command, cluster: &Cluster) -> Value {
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn a_change_that_awaits_a_reload_is_not_taken_for_what_is_in_force() {
-    let cluster = start_cluster();
+    let cluster = start_cluster_with_include();
     cluster.append_to_file("storage.conf", "wal_sync_method = fsync\n");
     let report = check_json(cluster.walwise_as_owner(), &cluster);
     let subject = Subject::cluster(cluster.path_string("data")).to_string();
@@ -242,10 +242,10 @@ fn printed_commands_change_a_setting_and_take_it_back() {
             let before = cluster.sql(&format!("SHOW {name}"));
             run_lines(advice, "apply");
             let value = || cluster.sql(&format!("SHOW {name}"));
-            wait_for(&format!("a reload of {name}"), || value() != before);
+            wait_for_condition(&format!("a reload of {name}"), || value() != before);
             run_lines(advice, "verify");
             run_lines(advice, "undo");
-            wait_for(&format!("the undo of {name}"), || value() == before);
+            wait_for_condition(&format!("the undo of {name}"), || value() == before);
             seen += 1;
         }
         assert!(seen >= 2, "{report}");
@@ -258,7 +258,7 @@ fn printed_commands_change_a_setting_and_take_it_back() {
 #[ignore = "needs root and PostgreSQL 15"]
 fn files_changed_after_start_are_not_reported_as_in_force() {
     let cluster = Cluster::new();
-    let more = cluster.own_directory().join("conf.d");
+    let more = cluster.temporary_directory().join("conf.d");
     std::fs::create_dir(&more).unwrap();
     std::fs::write(more.join("no.conf"), "fsync = off\n").unwrap();
     cluster.append_to_file(
@@ -285,14 +285,14 @@ fn files_changed_after_start_are_not_reported_as_in_force() {
     assert_eq!(cluster.log(), log, "no connection was refused");
     // Moving the socket leaves walwise only the configuration files, and one of them is gone.
     std::fs::rename(
-        cluster.own_directory().join(".s.PGSQL.5499"),
-        cluster.own_directory().join("elsewhere"),
+        cluster.temporary_directory().join(".s.PGSQL.5499"),
+        cluster.temporary_directory().join("elsewhere"),
     )
     .unwrap();
     assert_eq!(fsync(walwise()), None);
     std::fs::rename(
-        cluster.own_directory().join("elsewhere"),
-        cluster.own_directory().join(".s.PGSQL.5499"),
+        cluster.temporary_directory().join("elsewhere"),
+        cluster.temporary_directory().join(".s.PGSQL.5499"),
     )
     .unwrap();
 

@@ -18,12 +18,12 @@ use walwise_measure::probes::{
     CancelHandle, ProbeError, ProbeErrorKind, ProbePlan, ProbeRequest, plan_probe, run_probe,
 };
 
-use crate::support::running::{RunningProgram, wait_for};
+use crate::support::running::{RunningProgram, wait_for_condition};
 use crate::support::sorted_file_names;
 
 fn short_probe_request(directory: &Path) -> ProbeRequest {
     let mut request = ProbeRequest::new(directory);
-    request.program = crate::support::programs::program_path().into();
+    request.program = crate::support::programs::walwise_path().into();
     request.seconds = 0.3;
     request.file_bytes = 1 << 20;
     request
@@ -39,7 +39,9 @@ fn a_probe_measures_and_leaves_nothing() {
     let mut request = short_probe_request(directory.path());
     request
         .extra
-        .extend(Method::extra_methods(ProbeInclusion::FlushCost));
+        .extend(Method::methods_included_besides_servers(
+            ProbeInclusion::FlushCost,
+        ));
     // The number of rounds ends this probe, because a busy disk makes little progress in a fixed
     // time.
     request.seconds = 3_000.0;
@@ -261,10 +263,10 @@ fn kill_a_probe_of(directory: &Path) {
             .args(["--exact", itself])
             .env(VICTIM, directory),
     );
-    probe.wait_for_probe(directory);
+    probe.wait_for_scratch_file(directory);
     probe.signal(Signal::SIGKILL);
     probe.wait_for_output();
-    wait_for("the watcher removes the file", || {
+    wait_for_condition("the watcher removes the file", || {
         sorted_file_names(directory).is_empty()
     });
 }

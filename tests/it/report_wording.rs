@@ -40,7 +40,7 @@ fn report_of_recorded_host(name: &str) -> Report {
         without_programs: false,
         ..Request::default()
     };
-    Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
+    Session::collect_from_host(&host, &request, RuleSet::builtin(), &mut |_, _| ()).build_report()
 }
 
 fn screen_sentences(report: &Report) -> Vec<String> {
@@ -87,7 +87,13 @@ fn screen_sentences(report: &Report) -> Vec<String> {
         }
     }
     for probe in &report.probes {
-        all.extend(probe.measurement.caveats.iter().map(Caveat::full_text));
+        all.extend(
+            probe
+                .measurement
+                .caveats
+                .iter()
+                .map(Caveat::text_with_effect_on_advice),
+        );
     }
     for withheld in &report.withheld {
         all.extend([withheld.advice.clone(), withheld.because.clone()]);
@@ -131,7 +137,7 @@ fn svg_text(svg: &str) -> String {
 }
 
 #[test]
-fn report_sentences_occur_on_the_screens() {
+fn a_worst_verdict_sentence_occurs_on_the_screens() {
     for name in HOSTS {
         let report = report_of_recorded_host(name);
         let shown = tui::render_screens_svg(report.clone(), Vec::new(), (110, 200));
@@ -260,7 +266,7 @@ fn lowercase_words(text: &str) -> Vec<String> {
     words.map(str::to_lowercase).collect()
 }
 
-fn replaced_phrases(text: &str) -> Vec<&'static str> {
+fn find_replaced_phrases(text: &str) -> Vec<&'static str> {
     let padded = format!(" {} ", lowercase_words(text).join(" "));
     let phrases = REPLACED.into_iter();
     phrases
@@ -288,13 +294,16 @@ fn sentences_are_short_and_use_the_vocabulary() {
         let screens = tui::render_screens_svg(report.clone(), Vec::new(), (120, 60));
         let screens = screens.iter().map(|(_, svg)| svg_text(svg));
         for text in screens.chain([text::render(report)]) {
-            let phrases = replaced_phrases(&text).into_iter().map(str::to_owned);
+            let phrases = find_replaced_phrases(&text).into_iter().map(str::to_owned);
             // Storage lists the fact device.guarantor by its name.
             wrong.extend(phrases.filter(|phrase| phrase != "guarantor"));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert_eq!(replaced_phrases("Its price, told again"), ["price", "told"]);
+    assert_eq!(
+        find_replaced_phrases("Its price, told again"),
+        ["price", "told"]
+    );
     assert_eq!(
         longest_sentence_words(&format!("One: {}", "word ".repeat(26))),
         26

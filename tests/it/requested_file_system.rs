@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use super::script::{edit_database_directory, edit_to_run, run_script};
+use super::script::{edit_database_directory, edit_script_to_run, run_script};
 use super::support::loops::LoopDevice;
 use super::support::{run, stderr, stdout, walwise};
 use crate::support::deadline::CommandInTime as _;
@@ -23,7 +23,7 @@ fn script_with_invalid_directory_leaves_the_disk_unchanged() {
     ];
     let script = stdout(&walwise().args(asked).output_in_time());
     let base = tempfile::tempdir().unwrap();
-    let script = edit_to_run(&script, &base.path().join("new"));
+    let script = edit_script_to_run(&script, &base.path().join("new"));
     for (directory, owner, says) in [
         ("data", "", "set OWNER"),
         ("data", "nobody-of-this-name", "set OWNER"),

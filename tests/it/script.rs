@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 
 use walwise_judge::rules::{
-    Advice, Basis, Change, Confidence, EffectScope, Finding, Level, Outcome, Risk,
+    Advice, AdviceBasis, Change, Confidence, EffectScope, Finding, Level, Outcome, Risk,
 };
 use walwise_model::facts::catalog::{device, target};
 use walwise_model::facts::{FactSet, Reading, Source, Subject};
@@ -31,8 +31,8 @@ pub fn script_for(disk: &LoopDevice, fstype: &str, mkfs: &[&str], mount: &str) -
     facts.insert_known(&block, &device::SIZE, size, seen());
     facts.insert_known(&block, &device::CONTENT, device::ContentState::Free, seen());
     facts.insert_known(&place, &target::KIND, target::TargetKind::Device, seen());
-    facts.add_edge(&place, &block);
-    facts.link(&place, &block);
+    facts.add_layer_below(&place, &block);
+    facts.apply_facts_of(&place, &block);
     let advice = |setting: &str, change| Advice {
         own: Vec::new(),
         setting: settings::find_by_name(setting).unwrap(),
@@ -64,7 +64,7 @@ pub fn script_for(disk: &LoopDevice, fstype: &str, mkfs: &[&str], mount: &str) -
         outcome: Outcome::Applies,
         level: Level::Advice,
         confidence: Confidence::Documented,
-        basis: Basis::Documented,
+        basis: AdviceBasis::Documented,
         settings: Arc::default(),
         title: "a file system for a free disk".to_owned(),
         because: Arc::default(),
@@ -78,7 +78,7 @@ pub fn script_for(disk: &LoopDevice, fstype: &str, mkfs: &[&str], mount: &str) -
     script::render(&reports::report_of_findings(&facts, vec![finding])).unwrap()
 }
 
-pub fn edit_to_run(script: &str, point: &Path) -> String {
+pub fn edit_script_to_run(script: &str, point: &Path) -> String {
     let mount_point = format!("MOUNTPOINT={}\n#", point.display());
     script
         .replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes")
@@ -155,7 +155,7 @@ fn edited_script_creates_and_mounts_the_file_system() {
         let disk = LoopDevice::new(size);
         let base = tempfile::tempdir().unwrap();
         let point = MountPoint(base.path().join("new/database"));
-        let script = edit_to_run(&script_for(&disk, fstype, mkfs, mount), &point.0);
+        let script = edit_script_to_run(&script_for(&disk, fstype, mkfs, mount), &point.0);
         let output = run_script(&edit_database_directory(&script, "15/main", "nobody"));
         assert!(output.status.success(), "{fstype}: {}", stderr(&output));
         let directory = point.0.join("15/main");
@@ -193,7 +193,7 @@ fn edited_script_creates_and_mounts_the_file_system() {
             let features = run("dumpe2fs", &["-h", &disk.device]);
             assert!(!features.contains("orphan_file") && !features.contains("metadata_csum_seed"));
         }
-        let again = run_script(&edit_to_run(
+        let again = run_script(&edit_script_to_run(
             &script_for(&disk, fstype, mkfs, mount),
             &base.path().join("other"),
         ));
@@ -206,7 +206,7 @@ fn edited_script_creates_and_mounts_the_file_system() {
 fn a_disk_that_changed_since_the_report_is_left_alone() {
     let base = tempfile::tempdir().unwrap();
     let refuses = |disk: &LoopDevice, script: &str, says: &str| {
-        let output = run_script(&edit_to_run(script, &base.path().join("mnt")));
+        let output = run_script(&edit_script_to_run(script, &base.path().join("mnt")));
         assert_eq!(output.status.code(), Some(1), "{says}");
         assert!(
             stderr(&output).contains(says),
@@ -285,7 +285,7 @@ fn a_disk_that_changed_since_the_report_is_left_alone() {
     let known = LoopDevice::new(64);
     let same = script_for(&known, "ext4", &[], "noatime")
         .replace("IDENTITY_FILE= ", "IDENTITY_FILE=loop/autoclear ");
-    let output = run_script(&edit_to_run(
+    let output = run_script(&edit_script_to_run(
         &same.replace("IDENTITY=''", "IDENTITY='0'"),
         &base.path().join("known"),
     ));
@@ -319,7 +319,7 @@ fn a_disk_that_changed_since_the_report_is_left_alone() {
     let ones = LoopDevice::new(64);
     put(&ones, 0, &vec![0xff; 1 << 20]);
     put(&ones, 63 << 20, &vec![0xff; 1 << 20]);
-    let output = run_script(&edit_to_run(
+    let output = run_script(&edit_script_to_run(
         &script_for(&ones, "ext4", &[], "noatime"),
         &base.path().join("ones"),
     ));

@@ -27,45 +27,51 @@ fn no_output_holds_a_secret_of_a_postgres() {
     let secrets = PlantedSecrets::default();
     let disk = mount_ext4(&[], "");
     let mut cluster = Cluster::new_below(&disk.point, &disk.point);
-    cluster.append_to_file("postgresql.conf", &secrets.fill_secrets(PG_CONF));
+    cluster.append_to_file(
+        "postgresql.conf",
+        &secrets.replace_place_names_by_secrets(PG_CONF),
+    );
     let more = "archive_command = 'true {included archive_command}'\nwal_sync_method = fsync # {comment}\n";
-    cluster.append_to_file("more.conf", &secrets.fill_secrets(more));
+    cluster.append_to_file("more.conf", &secrets.replace_place_names_by_secrets(more));
     cluster.append_to_file(
         "postgresql.auto.conf",
-        &secrets.fill_secrets("primary_conninfo = 'password={auto.conf}'\n"),
+        &secrets.replace_place_names_by_secrets("primary_conninfo = 'password={auto.conf}'\n"),
     );
-    cluster.append_to_file(".pgpass", &secrets.fill_secrets("*:*:*:*:{.pgpass}\n"));
+    cluster.append_to_file(
+        ".pgpass",
+        &secrets.replace_place_names_by_secrets("*:*:*:*:{.pgpass}\n"),
+    );
     cluster.append_to_file(
         "pg_hba.conf",
-        &secrets.fill_secrets("# ldapbindpasswd={pg_hba.conf}\n"),
+        &secrets.replace_place_names_by_secrets("# ldapbindpasswd={pg_hba.conf}\n"),
     );
     cluster.environment = vec![
         (
             "PGPASSWORD".to_owned(),
-            secrets.secret_for("server's environment"),
+            secrets.secret_for_place("server's environment"),
         ),
         (
             "https_proxy".to_owned(),
-            secrets.fill_secrets("http://user:{proxy}@files:3128/"),
+            secrets.replace_place_names_by_secrets("http://user:{proxy}@files:3128/"),
         ),
         (
             "LD_LIBRARY_PATH".to_owned(),
-            secrets.fill_secrets("/{variable with a path}"),
+            secrets.replace_place_names_by_secrets("/{variable with a path}"),
         ),
     ];
-    cluster.arguments = secrets.fill_secrets(
+    cluster.arguments = secrets.replace_place_names_by_secrets(
         "-c primary_conninfo=password={argument} --my.own={long argument} -c my.more={short argument}",
     );
     cluster.start();
     // No current server starts with these lines.
     cluster.append_to_file(
         "recovery.conf",
-        &secrets.fill_secrets("primary_conninfo = 'password={recovery.conf}'\n"),
+        &secrets.replace_place_names_by_secrets("primary_conninfo = 'password={recovery.conf}'\n"),
     );
     assert!(
         cluster
             .sql("show primary_conninfo")
-            .contains(&secrets.secret_for("argument"))
+            .contains(&secrets.secret_for_place("argument"))
     );
 
     // The owner of the cluster is a superuser and can read every setting.
@@ -135,38 +141,46 @@ password = '{backup password}'
 fn no_output_holds_a_secret_of_a_mariadb() {
     let secrets = PlantedSecrets::default();
     let disk = mount_ext4(&[], "");
-    let mut server = Mariadb::new_below(&disk.point, &secrets.fill_secrets(STORAGE_CNF));
+    let mut server = Mariadb::new_below(
+        &disk.point,
+        &secrets.replace_place_names_by_secrets(STORAGE_CNF),
+    );
     server.write_option_file(
         "conf.d/client.cnf",
-        &secrets.fill_secrets("[client]\nuser = root\npassword={included password}\n"),
+        &secrets.replace_place_names_by_secrets(
+            "[client]\nuser = root\npassword={included password}\n",
+        ),
     );
-    server.write_option_file(".mylogin.cnf", &secrets.secret_for("mylogin"));
+    server.write_option_file(".mylogin.cnf", &secrets.secret_for_place("mylogin"));
     let persisted = r#"{"Version":1,"mysql_server":{"sync_binlog":{"Value":"1"},"admin_password":{"Value":"SECRET"}}}"#;
     let place = server.data.join("mysqld-auto.cnf");
     std::fs::write(
         place,
-        persisted.replace("SECRET", &secrets.secret_for("persisted password")),
+        persisted.replace("SECRET", &secrets.secret_for_place("persisted password")),
     )
     .unwrap();
     server.environment = vec![
-        ("MYSQL_PWD".to_owned(), secrets.secret_for("MYSQL_PWD")),
+        (
+            "MYSQL_PWD".to_owned(),
+            secrets.secret_for_place("MYSQL_PWD"),
+        ),
         (
             "http_proxy".to_owned(),
-            secrets.fill_secrets("http://user:{proxy}@files:3128/"),
+            secrets.replace_place_names_by_secrets("http://user:{proxy}@files:3128/"),
         ),
     ];
     server.arguments = [
         "--loose-hashicorp-key={argument}",
         "--loose-password={password argument}",
     ]
-    .map(|argument| secrets.fill_secrets(argument))
+    .map(|argument| secrets.replace_place_names_by_secrets(argument))
     .to_vec();
     server.start();
     assert!(
         server
             .sql("SELECT @@init_connect")
             .unwrap()
-            .contains(&secrets.secret_for("init_connect"))
+            .contains(&secrets.secret_for_place("init_connect"))
     );
 
     let covered = HostWithSecrets::new(&secrets, (&disk.disk.device, disk.path()));

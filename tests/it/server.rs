@@ -48,14 +48,14 @@ impl ClusterOnTwoMounts {
     }
 
     fn collect_session(&self) -> Session {
-        let host = LiveHost::with_child_program(crate::support::programs::program_path().into());
+        let host = LiveHost::with_child_program(crate::support::programs::walwise_path().into());
         let request = Request {
             target: Some(self.cluster.data.clone()),
             allow_missing: true,
             without_programs: true,
             ..Request::default()
         };
-        Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| {})
+        Session::collect_from_host(&host, &request, RuleSet::builtin(), &mut |_, _| {})
     }
 }
 
@@ -177,7 +177,7 @@ fn the_data_directory_of_a_server_leads_to_its_wal_which_is_measured() {
     }
 }
 
-fn file_changes_in_trace(trace: &str) -> Vec<&str> {
+fn file_changing_calls_in_trace(trace: &str) -> Vec<&str> {
     let opened = |line: &str| {
         line.contains("O_WRONLY") || line.contains("O_RDWR") || line.contains("O_CREAT")
     };
@@ -199,14 +199,14 @@ fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the
     );
     cluster.append_to_file("advised.conf", "");
     cluster.start();
-    let trace = cluster.own_directory().join("trace");
+    let trace = cluster.temporary_directory().join("trace");
     // strace delays fsync by 0.1 s, so that the result does not depend on the disk.
     let check = |seconds: &str| {
         let output = Command::new("strace")
             .args(["-f", "-qq", "-y", "-e", "inject=fsync:delay_exit=100000", "-o"])
             .arg(&trace)
             .args(["-e", "trace=fsync,openat,creat,mkdir,mkdirat,unlink,unlinkat,rename,renameat,renameat2,linkat,symlinkat"])
-            .args([crate::support::programs::program_path(), "check", "--format", "conf", "--probe-seconds", seconds])
+            .args([crate::support::programs::walwise_path(), "check", "--format", "conf", "--probe-seconds", seconds])
             .arg(&cluster.data)
             .output_in_time();
         eprint!("{}", stderr(&output));
@@ -238,7 +238,7 @@ fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the
     );
 
     let trace = String::from_utf8_lossy(&std::fs::read(&trace).unwrap()).into_owned();
-    let changes = file_changes_in_trace(&trace);
+    let changes = file_changing_calls_in_trace(&trace);
     assert!(
         changes
             .iter()
@@ -279,7 +279,7 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
             WalSyncMethod::from_word(before)
         );
         insert_measurement_for(&mut session.facts, &machine.wal_target(), method);
-        let report = session.report();
+        let report = session.build_report();
         assert_advice_shows_change(&report, before, method, &cluster.path_string("data"));
 
         let lines = server_conf::render(&report);
@@ -295,7 +295,7 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
         );
         cluster.start();
         assert_eq!(cluster.sql("SHOW wal_sync_method"), **method);
-        let (facts, _) = machine.collect_session().conclusions();
+        let (facts, _) = machine.collect_session().derived_facts_and_verdicts();
         assert_eq!(
             facts.value(&subject, &postgres::WAL_SYNC_METHOD),
             WalSyncMethod::from_word(method)

@@ -11,8 +11,8 @@ use std::path::Path;
 use walwise::session::Session;
 use walwise_collect::Request;
 use walwise_judge::compat::{
-    Effect, ServerSetting, SettingChangeAction, check_advice, postgres_assignment_support,
-    server_settings,
+    Effect, ReleaseServerSetting, SettingChangeAction, check_advice, postgres_assignment_support,
+    settings_of_server_release,
 };
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::ServerKind;
@@ -27,20 +27,20 @@ use super::support::stderr;
 use crate::support::deadline::CommandInTime as _;
 
 fn collect_server_facts(data: &Path, without_programs: bool) -> FactSet {
-    let host = LiveHost::with_child_program(crate::support::programs::program_path().into());
+    let host = LiveHost::with_child_program(crate::support::programs::walwise_path().into());
     let request = Request {
         target: Some(data.to_owned()),
         allow_missing: true,
         without_programs,
         ..Request::default()
     };
-    Session::collect(&host, &request, RuleSet::default(), &mut |_, _| {})
-        .conclusions()
+    Session::collect_from_host(&host, &request, RuleSet::default(), &mut |_, _| {})
+        .derived_facts_and_verdicts()
         .0
 }
 
 fn table_setting_names(of: ServerKind, releases: &[&str]) -> BTreeSet<&'static str> {
-    let known = |release: &&str| server_settings(of, &Version::parse(release).unwrap());
+    let known = |release: &&str| settings_of_server_release(of, &Version::parse(release).unwrap());
     releases
         .iter()
         .flat_map(known)
@@ -63,7 +63,7 @@ fn collected_defaults_equal_those_of_the_table() {
             Subject::cluster(data.to_str().unwrap()),
         );
         let mut compared = 0;
-        for setting in server_settings(
+        for setting in settings_of_server_release(
             ServerKind::Postgres,
             &Version::parse(&major.to_string()).unwrap(),
         ) {
@@ -155,7 +155,7 @@ fn settings_table_matches_installed_postgres() {
             .replace("postgres (PostgreSQL) ", ""),
     );
     let version = version.unwrap();
-    let known = server_settings(ServerKind::Postgres, &version);
+    let known = settings_of_server_release(ServerKind::Postgres, &version);
     // With every default written out, the server must have the same values as without any.
     let written = known
         .iter()
@@ -167,7 +167,7 @@ fn settings_table_matches_installed_postgres() {
     cluster.start();
     let rows = read_pg_settings(&cluster);
     let mut wrong = Vec::new();
-    for ServerSetting {
+    for ReleaseServerSetting {
         name,
         default,
         changed_by: says,
@@ -228,7 +228,7 @@ fn postgres_accepts_advised_and_refuses_held_back_values() {
         Subject::cluster(cluster.path_string("data")),
     );
     let rules = RuleSet::builtin();
-    let here = server_settings(ServerKind::Postgres, &Version::parse("15.0").unwrap());
+    let here = settings_of_server_release(ServerKind::Postgres, &Version::parse("15.0").unwrap());
     // The last of several values is the one that takes effect; sync methods have a separate test.
     let mut runs_with: BTreeMap<&str, String> = BTreeMap::new();
     let mut refused = BTreeSet::new();
@@ -378,11 +378,11 @@ fn mariadb_accepts_advised_values_and_matches_the_table() {
     let release = server.sql("SELECT VERSION()").unwrap();
     let version = Version::parse(&release).unwrap();
     let (known, variables) = (
-        server_settings(ServerKind::Mariadb, &version),
+        settings_of_server_release(ServerKind::Mariadb, &version),
         variables_with_defaults(&server),
     );
     let mut wrong = Vec::new();
-    for ServerSetting {
+    for ReleaseServerSetting {
         name,
         default,
         changed_by,

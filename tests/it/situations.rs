@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::support::deadline::CommandInTime as _;
-use crate::support::{check_json, findings, stderr, walwise};
+use crate::support::{check_json, report_findings, stderr, walwise};
 
 const TEXT: &str = include_str!("../situations.toml");
 
@@ -137,7 +137,7 @@ impl WalwiseAnswer {
         Self {
             verdict: as_text(&verdict["standing"]),
             sentences: sentences.join(" "),
-            applies: findings(&report)
+            applies: report_findings(&report)
                 .filter(|finding| finding["outcome"]["outcome"] == "applies")
                 .map(|finding| (rule(finding), as_text(&finding["level"])))
                 .collect(),
@@ -152,7 +152,7 @@ impl WalwiseAnswer {
         }
     }
 
-    fn differences(&self, situation: &Situation) -> Vec<String> {
+    fn differences_from_expected(&self, situation: &Situation) -> Vec<String> {
         let Situation {
             verdict,
             tells,
@@ -272,7 +272,7 @@ fn every_situation_is_answered_as_an_expert_answers_it() {
     let mut wrong = Vec::new();
     for situation in &TABLE.situation {
         let answer = WalwiseAnswer::from_check(situation);
-        let mut differs = answer.differences(situation);
+        let mut differs = answer.differences_from_expected(situation);
         if let Some(ExpectedUpgrade { to, fails }) = &situation.upgrade {
             let is = upgrade_failures(situation, to);
             let as_said = fails.len() == is.len()

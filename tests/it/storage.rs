@@ -13,7 +13,7 @@ use crate::support::loops::{self, LoopDevice, MountedFileSystem};
 use crate::support::run;
 
 fn collect_live_facts() -> FactSet {
-    let host = LiveHost::with_child_program(crate::support::programs::program_path().into());
+    let host = LiveHost::with_child_program(crate::support::programs::walwise_path().into());
     run_all_collectors(&host, &Request::default(), &mut |_, _| {})
 }
 
@@ -246,7 +246,7 @@ fn a_device_is_free_until_something_is_on_it() {
     // The target is named, because many devices of other tests can use up the time for unnamed
     // disks.
     let named = || {
-        let host = LiveHost::with_child_program(crate::support::programs::program_path().into());
+        let host = LiveHost::with_child_program(crate::support::programs::walwise_path().into());
         let request = Request {
             target: Some(disk.device.clone().into()),
             ..Request::default()

@@ -7,7 +7,6 @@ pub mod advised;
 pub use walwise_testkit::deadline;
 pub mod fuse;
 pub mod loops;
-pub mod machine;
 pub mod mariadb;
 pub mod postgres;
 pub mod programs;
@@ -16,6 +15,7 @@ pub mod recorded;
 pub mod reports;
 pub mod running;
 pub mod strace;
+pub mod test_host;
 pub mod untouched;
 
 use std::path::Path;
@@ -67,7 +67,7 @@ pub fn known_fact_value<'r>(
 
 /// Whether a host fact depends on current mounts, free disks or arrays, which other tests change.
 /// Versions of tools do, because they are read only if a device on the host needs the tool.
-pub fn depends_on_other_tests(fact: &str) -> bool {
+pub fn may_change_with_other_tests(fact: &str) -> bool {
     let tools = [
         "xfsprogs.",
         "btrfsprogs.",
@@ -79,7 +79,7 @@ pub fn depends_on_other_tests(fact: &str) -> bool {
     tools.iter().any(|start| fact.starts_with(start))
 }
 
-pub fn findings(report: &serde_json::Value) -> impl Iterator<Item = &serde_json::Value> {
+pub fn report_findings(report: &serde_json::Value) -> impl Iterator<Item = &serde_json::Value> {
     ["findings", "undecided"]
         .into_iter()
         .flat_map(|list| report[list].as_array().unwrap())
@@ -91,7 +91,9 @@ pub fn rule_outcome<'r>(
     rule: &str,
     subject: &str,
 ) -> Option<&'r str> {
-    if let Some(finding) = findings(report).find(|f| f["rule"] == rule && f["subject"] == subject) {
+    if let Some(finding) =
+        report_findings(report).find(|f| f["rule"] == rule && f["subject"] == subject)
+    {
         return finding["outcome"]["outcome"].as_str();
     }
     let tally = report["rules"]

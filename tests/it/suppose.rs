@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::support::deadline::CommandInTime as _;
-use crate::support::running::wait_for;
+use crate::support::running::wait_for_condition;
 use crate::support::{
-    check_json, depends_on_other_tests, known_fact_value, stderr, stdout, walwise,
+    check_json, known_fact_value, may_change_with_other_tests, stderr, stdout, walwise,
 };
 
 type DifferencesBySubject = BTreeMap<String, String>;
@@ -31,7 +31,7 @@ pub struct BaselineReport {
 impl BaselineReport {
     pub fn save(target: &Path, own: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let report = report_without_starting_servers(target, || {
+        let report = wait_for_report_with_known_roles(target, || {
             check_json(&[target.to_str().unwrap(), "--no-probe"]).1
         });
         std::fs::write(directory.path().join("before.json"), report.to_string()).unwrap();
@@ -54,7 +54,7 @@ impl BaselineReport {
             .args(["--no-probe", "-v", "--format", "json"])
             .args(assume);
         let mut refusal = None;
-        let report = report_without_starting_servers(&self.target, || {
+        let report = wait_for_report_with_known_roles(&self.target, || {
             let output = command.output_in_time();
             refusal = (output.status.code() == Some(2)).then(|| stderr(&output));
             serde_json::from_str(&stdout(&output)).unwrap_or_default()
@@ -71,7 +71,7 @@ impl BaselineReport {
         let target = [self.target.to_str().unwrap(), "--no-probe"];
         let arguments = [&target[..], &baseline].concat();
         self.differences_by_subject(
-            &report_without_starting_servers(&self.target, || check_json(&arguments).1)["baseline"],
+            &wait_for_report_with_known_roles(&self.target, || check_json(&arguments).1)["baseline"],
         )
     }
 
@@ -93,7 +93,7 @@ impl BaselineReport {
             own(&change["subject"])
                 && change["nature"] != "drifting"
                 && !fact.starts_with("target.shares_")
-                && !depends_on_other_tests(fact)
+                && !may_change_with_other_tests(fact)
                 && !NOT_COMPARED.contains(&fact)
         };
         let facts = list("facts").filter(stays).map(|change| {
@@ -134,10 +134,10 @@ const NOT_COMPARED: [&str; 4] = [
 
 /// Repeats `look` until it returns no report, or one made while no other server of the host is
 /// starting: a starting server could own any directory on the target.
-fn report_without_starting_servers(target: &Path, mut look: impl FnMut() -> Value) -> Value {
+fn wait_for_report_with_known_roles(target: &Path, mut look: impl FnMut() -> Value) -> Value {
     let subject = format!("target {}", target.display());
     let mut report = Value::Null;
-    wait_for("what servers have there is known", || {
+    wait_for_condition("what servers have there is known", || {
         report = look();
         report.is_null() || known_fact_value(&report, &subject, "target.roles").is_some()
     });

@@ -14,7 +14,7 @@ use super::support::run;
 
 fn collect_target_facts(target: &Path) -> FactSet {
     let host =
-        LiveHost::with_child_program(PathBuf::from(crate::support::programs::program_path()));
+        LiveHost::with_child_program(PathBuf::from(crate::support::programs::walwise_path()));
     let request = Request {
         target: Some(target.to_owned()),
         allow_missing: true,

@@ -10,7 +10,7 @@ use walwise_model::facts::Subject;
 use walwise_model::version::Version;
 use walwise_report::{Report, script};
 
-use crate::support::machine::TestHost;
+use crate::support::test_host::TestHost;
 
 const TEXT: &str = include_str!("../traps.toml");
 
@@ -87,8 +87,8 @@ fn read_advice_pitfalls() -> Vec<AdvicePitfall> {
 impl AdvicePitfallCase {
     fn report(&self) -> Report {
         let mut machine = match self.on.as_deref() {
-            None | Some("plain") => TestHost::plain(),
-            Some("protected") => TestHost::protected(),
+            None | Some("plain") => TestHost::new_with_volatile_cache(),
+            Some("protected") => TestHost::new_with_protected_cache(),
             Some(other) => panic!("no machine is called {other}"),
         };
         if let Some(kind) = &self.over {
@@ -211,7 +211,7 @@ fn advised_settings(advice: &Advice) -> Vec<String> {
 }
 
 impl MountOptionRow {
-    fn effect(&self) -> &'static str {
+    fn mount_option_effect(&self) -> &'static str {
         let list = |text: &str| -> Vec<String> {
             text.split(',')
                 .filter(|word| !word.is_empty())
@@ -250,7 +250,7 @@ fn outdated_advice_is_not_given() {
             );
         }
         for row in &trap.row {
-            let is = row.effect();
+            let is = row.mount_option_effect();
             if is != row.is {
                 problems.push(format!(
                     "trap {number}: {} {} on {} ({}) is {is} and not {}",
@@ -263,7 +263,7 @@ fn outdated_advice_is_not_given() {
 }
 
 #[test]
-fn every_trap_is_tested_or_explained() {
+fn every_pitfall_is_tested_or_explained() {
     let traps = read_advice_pitfalls();
     let numbers: Vec<usize> = traps.iter().map(|trap| trap.number).collect();
     assert_eq!(numbers, (1..=TRAPS).collect::<Vec<_>>());
@@ -294,7 +294,7 @@ fn every_trap_is_tested_or_explained() {
 }
 
 #[test]
-fn the_tests_that_are_named_exist() {
+fn tests_named_by_pitfalls_exist() {
     for trap in read_advice_pitfalls() {
         for test in &trap.tests {
             let (file, name) = test.split_once(": ").expect("file: test");

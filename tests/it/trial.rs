@@ -10,7 +10,7 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use kills::{Moment, Victim};
+use kills::{KillMoment, Victim};
 use simulated::{NoiseModel, analyse_full_trial, simulate_trials};
 use walwise_measure::trial::{TrialEnding, TrialOutcome, TrialRecord, trial_view};
 
@@ -73,7 +73,7 @@ fn a_trial_that_ends_early_says_so() {
 }
 
 fn run_trial(directory: &Path, words: &[&str]) -> Output {
-    Command::new(crate::support::programs::program_path())
+    Command::new(crate::support::programs::walwise_path())
         .arg("trial")
         .arg(directory)
         .args(words)
@@ -149,7 +149,7 @@ fn real_cells_flush_what_they_report_and_leave_nothing() {
         .flat_map(|cell| &cell.samples);
     assert!(samples.map(|sample| sample.commits).sum::<u64>() > 100);
     assert_eq!(
-        record.ranked_candidates(),
+        record.indices_of_ranked_candidates(),
         [0, 2, 3],
         "what sends no flushes is not ranked"
     );
@@ -160,10 +160,10 @@ fn real_cells_flush_what_they_report_and_leave_nothing() {
     );
     assert_eq!(kills::loop_devices_below(&directory), Vec::<String>::new());
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
-    assert_modified_record_detected(&record);
+    assert_modified_records_are_rejected(&record);
 }
 
-fn assert_modified_record_detected(record: &TrialRecord) {
+fn assert_modified_records_are_rejected(record: &TrialRecord) {
     let again = |made: &TrialRecord| TrialRecord::parse(&serde_json::to_string(made).unwrap());
     assert!(again(record).is_ok());
     let mut twice = record.clone();
@@ -207,7 +207,7 @@ fn real_trials_keep_their_record_when_nothing_can_be_printed() {
         "--seconds",
         "0.1",
     ];
-    let output = Command::new(crate::support::programs::program_path())
+    let output = Command::new(crate::support::programs::walwise_path())
         .args([
             "trial",
             "--yes",
@@ -252,7 +252,7 @@ fn real_trials_end_though_the_outer_process_is_stopped() {
         "--candidates",
         "ext4,xfs",
     ];
-    let mut outer = Command::new(crate::support::programs::program_path())
+    let mut outer = Command::new(crate::support::programs::walwise_path())
         .args(["trial", "--yes", "--force"])
         .args(words)
         .arg(&own)
@@ -346,7 +346,7 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
     ] {
         let why = assert_trial_refused(Path::new(&disk.disk.device), words);
         assert!(
-            why.contains("has neither a serial number nor a WWN of its own"),
+            why.contains("has neither a unique serial number nor a unique WWN"),
             "{why}"
         );
     }
@@ -499,7 +499,7 @@ fn real_trials_report_missing_privileges() {
     let disk = mount_roomy_ext4();
     let own = disk.create_subdirectory("own");
     let walwise = [
-        crate::support::programs::program_path(),
+        crate::support::programs::walwise_path(),
         "trial",
         "--yes",
         "--force",
@@ -542,22 +542,22 @@ fn real_trials_beside_a_running_postgres_server_are_refused() {
 fn real_trials_leave_nothing_when_they_are_killed() {
     use nix::sys::signal::Signal::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
     let kills = [
-        (Moment::Writing, Victim::All, SIGKILL),
+        (KillMoment::Writing, Victim::All, SIGKILL),
         // The inner process may not have requested its parent-death signal yet.
-        (Moment::Writing, Victim::Between, SIGTERM),
-        (Moment::Device, Victim::Outer, SIGKILL),
-        (Moment::After(900), Victim::Outer, SIGTERM),
-        (Moment::After(1_300), Victim::Between, SIGKILL),
-        (Moment::After(500), Victim::Inside, SIGKILL),
-        (Moment::After(1_700), Victim::Outer, SIGHUP),
-        (Moment::After(2_100), Victim::All, SIGKILL),
-        (Moment::Device, Victim::All, SIGKILL),
-        (Moment::After(700), Victim::All, SIGINT),
+        (KillMoment::Writing, Victim::Between, SIGTERM),
+        (KillMoment::Device, Victim::Outer, SIGKILL),
+        (KillMoment::After(900), Victim::Outer, SIGTERM),
+        (KillMoment::After(1_300), Victim::Between, SIGKILL),
+        (KillMoment::After(500), Victim::Inside, SIGKILL),
+        (KillMoment::After(1_700), Victim::Outer, SIGHUP),
+        (KillMoment::After(2_100), Victim::All, SIGKILL),
+        (KillMoment::Device, Victim::All, SIGKILL),
+        (KillMoment::After(700), Victim::All, SIGINT),
     ];
     let disk = mount_roomy_ext4();
     for (nth, (moment, victim, signal)) in kills.into_iter().enumerate() {
         let directory = disk.create_subdirectory(&nth.to_string());
-        let binary = crate::support::programs::program_path();
+        let binary = crate::support::programs::walwise_path();
         let left =
             kills::kill_trial_and_check_leftovers(binary, &directory, moment, victim, signal);
         assert_eq!(left, Ok(()));

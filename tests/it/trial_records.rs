@@ -76,9 +76,9 @@ fn trial_records_change_no_critical_finding() {
     for (number, file) in recorded_host_files().into_iter().step_by(2).enumerate() {
         let host = RecordedHost::parse(&std::fs::read(&file).unwrap()).unwrap();
         let read = run_all_collectors(&host, &Request::default(), &mut |_, _| {});
-        let without = live_session(read.clone(), Vec::new()).report();
+        let without = live_session(read.clone(), Vec::new()).build_report();
         let elsewhere = decisive_trial_record(["ext4", "xfs"], &StackFingerprint::default());
-        let with = live_session(read.clone(), vec![elsewhere]).report();
+        let with = live_session(read.clone(), vec![elsewhere]).build_report();
         assert_eq!(
             with.findings,
             without.findings,
@@ -99,7 +99,7 @@ fn trial_records_change_no_critical_finding() {
             if target.name().starts_with("/dev/") {
                 own.extent = ExtentKind::Disk;
             }
-            let with = live_session(read.clone(), vec![own]).report();
+            let with = live_session(read.clone(), vec![own]).build_report();
             assert_eq!(
                 critical_findings_and_advice(&with),
                 critical_findings_and_advice(&without),

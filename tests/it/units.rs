@@ -343,7 +343,7 @@ fn systemd_mount_settings(root: &Path, unit: &str) -> Option<(String, String, St
 }
 
 fn collect_below_root(root: &Path) -> FactSet {
-    let live = LiveHost::with_child_program(crate::support::programs::program_path().into());
+    let live = LiveHost::with_child_program(crate::support::programs::walwise_path().into());
     let host = HostBelowRoot {
         live,
         root: root.to_owned(),

@@ -707,7 +707,8 @@ fn a_kernel_that_corrupts_data_is_named() {
     }
 }
 
-/// A host that a known change hits, by edits of a recorded host, and edits with which it is not hit.
+/// Edits of a recorded host so that a known change affects it, and further edits (`neighbours`)
+/// so that the change does not.
 struct KnownChangeCase {
     rule: &'static str,
     host: &'static str,

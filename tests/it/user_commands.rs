@@ -257,7 +257,7 @@ fn rules_check_includes_the_rules_of_etc() {
             script,
             "sh",
             file.to_str().unwrap(),
-            crate::support::programs::program_path(),
+            crate::support::programs::walwise_path(),
         ])
         .output_in_time();
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));

@@ -350,7 +350,7 @@ fn check_with_rules_d(done: &str) -> (i32, Value) {
             done,
         ])
         .args([
-            crate::support::programs::program_path(),
+            crate::support::programs::walwise_path(),
             &path_of_host_with_one_warning(),
         ])
         .output_in_time();

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use walwise_judge::compat::{
-    Effect, MountOptionExample, feature_support_at_mkfs, mkfs_feature_examples,
-    mkfs_omit_arguments, mount_option_examples, mount_options_support, options_in_effect,
+    Effect, MountOptionTestCase, feature_support_at_mkfs, mkfs_feature_test_cases,
+    mkfs_omit_arguments, mount_option_test_cases, mount_options_support,
+    options_not_overridden_later,
 };
 use walwise_judge::rules::RuleSet;
 use walwise_judge::rules::model::{AdviceSpec, ChangeSpec};
@@ -32,7 +33,7 @@ fn disk_with_file_system(fs: &str) -> LoopDevice {
     disk
 }
 
-fn check_mount_options_of(fs: &str) {
+fn assert_mount_options_match_table(fs: &str) {
     let kernel = running_kernel();
     let (mut mounted, mut refused, mut wrong) = (0, 0, Vec::new());
     // Some options change a file system permanently, so accepted and refused options use different
@@ -41,12 +42,12 @@ fn check_mount_options_of(fs: &str) {
     let foreign = ["ext4", "xfs", "btrfs"]
         .into_iter()
         .filter(|other| *other != fs)
-        .flat_map(mount_option_examples);
-    let alone = mount_option_examples(fs)
+        .flat_map(mount_option_test_cases);
+    let alone = mount_option_test_cases(fs)
         .into_iter()
         .chain(foreign)
         .map(|example| (example.option, None));
-    let accompanied = mount_option_examples(fs)
+    let accompanied = mount_option_test_cases(fs)
         .into_iter()
         .map(|example| (example.option, example.companion));
     for (option, beside) in alone.chain(accompanied) {
@@ -85,19 +86,19 @@ fn check_mount_options_of(fs: &str) {
 #[test]
 #[ignore = "needs root: mounts loop devices"]
 fn ext4_takes_and_refuses_what_the_table_says() {
-    check_mount_options_of("ext4");
+    assert_mount_options_match_table("ext4");
 }
 
 #[test]
 #[ignore = "needs root: mounts loop devices"]
 fn xfs_takes_and_refuses_what_the_table_says() {
-    check_mount_options_of("xfs");
+    assert_mount_options_match_table("xfs");
 }
 
 #[test]
 #[ignore = "needs root: mounts loop devices"]
 fn btrfs_takes_and_refuses_what_the_table_says() {
-    check_mount_options_of("btrfs");
+    assert_mount_options_match_table("btrfs");
 }
 
 const FAMILIES: [&str; 3] = ["ext4", "xfs", "btrfs"];
@@ -108,7 +109,7 @@ fn sorted_and_deduplicated(mut options: Vec<String>) -> Vec<String> {
     options
 }
 
-fn option_effect(fs: &str, example: &MountOptionExample) -> (String, Effect) {
+fn option_effect(fs: &str, example: &MountOptionTestCase) -> (String, Effect) {
     let words: Vec<String> = example
         .companion
         .iter()
@@ -128,7 +129,7 @@ fn options_without_effect_leave_options_in_force_unchanged() {
         let disk = disk_with_file_system(fs);
         let without = sorted_and_deduplicated(disk.mount_and_read_options("").unwrap());
         let (mut wrong, mut tried) = (Vec::new(), 0);
-        for (line, effect) in mount_option_examples(fs)
+        for (line, effect) in mount_option_test_cases(fs)
             .iter()
             .map(|example| option_effect(fs, example))
         {
@@ -223,7 +224,7 @@ fn option_lines_behave_as_the_table_says() {
                 }
                 (Ok(whole), None) => {
                     taken += 1;
-                    let holds = options_in_effect(fs, &words);
+                    let holds = options_not_overridden_later(fs, &words);
                     if holds.len() < words.len() {
                         same += 1;
                         let (found, held) = (
@@ -443,7 +444,7 @@ fn features_are_made_and_mounted_or_refused_as_the_table_says() {
     for fs in FAMILIES {
         let tool = mkfs_version(fs);
         let (mut made, mut left_out, mut refused) = (0, 0, 0);
-        for feature in mkfs_feature_examples(fs) {
+        for feature in mkfs_feature_test_cases(fs) {
             let ruling =
                 feature_support_at_mkfs(fs, feature.name, Some(&tool), Some((&kernel, "mainline")));
             let (with, without) = (&feature.with, &feature.without);
@@ -537,7 +538,7 @@ fn the_lab_tries_every_option_of_the_table() {
         let text = text.split("\n### ").next().unwrap();
         let lines: BTreeSet<&str> = text.lines().chain(common.split_whitespace()).collect();
         let mut missing = Vec::new();
-        let decided = |example: &MountOptionExample| {
+        let decided = |example: &MountOptionTestCase| {
             ["6.1.176", "6.12.117"].into_iter().any(|kernel| {
                 let options = std::slice::from_ref(&example.option);
                 let kernel = Version::parse(kernel).unwrap();
@@ -547,10 +548,10 @@ fn the_lab_tries_every_option_of_the_table() {
                     != Effect::Unknown
             })
         };
-        for MountOptionExample {
+        for MountOptionTestCase {
             option,
             companion: beside,
-        } in mount_option_examples(fs).into_iter().filter(decided)
+        } in mount_option_test_cases(fs).into_iter().filter(decided)
         {
             missing.extend((!lines.contains(option.as_str())).then(|| option.clone()));
             let together = beside.map(|beside| format!("{beside},{option}"));

@@ -21,8 +21,8 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use walwise_judge::compat::{
-    ServerSetting, SettingChangeAction, check_advice, mysql_setting_support,
-    postgres_assignment_support, server_settings,
+    ReleaseServerSetting, SettingChangeAction, check_advice, mysql_setting_support,
+    postgres_assignment_support, settings_of_server_release,
 };
 use walwise_judge::rules::{
     Advice, Change, EvaluationOptions, Finding, Level, Outcome, Rule, RuleSet, Template,
@@ -71,8 +71,8 @@ impl RequestedServer {
         );
         let mut facts = FactSet::default();
         facts.insert_known(&place, &target::KIND, target::TargetKind::Directory, seen());
-        facts.link(&place, &cluster);
-        facts.link(&cluster, &place);
+        facts.apply_facts_of(&place, &cluster);
+        facts.apply_facts_of(&cluster, &place);
         facts.insert_known(&cluster, &cluster::KIND, kind, seen());
         facts.set_server_area(&cluster, kind.server_area());
         match kind {
@@ -199,19 +199,20 @@ impl RequestedServer {
     }
 
     fn render_answers(&self, asked: &Json, rules: &RuleSet) -> Json {
-        let known = server_settings(self.kind, &self.version);
+        let known = settings_of_server_release(self.kind, &self.version);
         let here: BTreeSet<&str> = known.iter().map(|setting| setting.name).collect();
         let releases = RELEASES
             .iter()
             .filter(|(kind, _)| *kind == self.kind)
             .flat_map(|(_, releases)| *releases);
-        let ever = releases
-            .flat_map(|release| server_settings(self.kind, &Version::parse(release).unwrap()));
+        let ever = releases.flat_map(|release| {
+            settings_of_server_release(self.kind, &Version::parse(release).unwrap())
+        });
         let elsewhere: BTreeSet<&str> = ever
             .map(|setting| setting.name)
             .filter(|name| !here.contains(name))
             .collect();
-        let setting = |one: &ServerSetting| json!({ "name": one.name, "default": one.default, "change": change_word(one.changed_by) });
+        let setting = |one: &ReleaseServerSetting| json!({ "name": one.name, "default": one.default, "change": change_word(one.changed_by) });
         let pair = |ask: &Json| {
             self.render_setting_support(ask[0].as_str().unwrap(), ask[1].as_str().unwrap())
         };

@@ -86,7 +86,7 @@ const EXCEPTIONS: [(&str, &str, &str); 11] = [
     ),
 ];
 
-fn is_excepted(file: &str, wait: &str) -> bool {
+fn is_excepted_wait(file: &str, wait: &str) -> bool {
     EXCEPTIONS
         .iter()
         .any(|(of, what, _)| *of == file && *what == wait)
@@ -135,9 +135,9 @@ fn count_arguments(list: TokenStream) -> usize {
 }
 
 #[derive(Default)]
-struct TestLines(Vec<(usize, usize)>);
+struct TestLineRanges(Vec<(usize, usize)>);
 
-impl<'ast> Visit<'ast> for TestLines {
+impl<'ast> Visit<'ast> for TestLineRanges {
     fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
         if is_for_tests(&module.attrs) {
             self.0
@@ -149,7 +149,7 @@ impl<'ast> Visit<'ast> for TestLines {
 }
 
 fn waits_in_tests(text: &str, file: &syn::File, whole: bool) -> Vec<(String, usize)> {
-    let mut lines = TestLines::default();
+    let mut lines = TestLineRanges::default();
     lines.visit_file(file);
     let mut found = Vec::new();
     collect_waits(text.parse().unwrap(), &mut found);
@@ -197,7 +197,7 @@ pub fn no_test_waits_without_deadline(sources: &[ParsedSource]) {
     {
         let text = fs::read_to_string(home.join(file)).unwrap();
         for (wait, line) in waits_in_tests(&text, syntax, *is_test) {
-            if is_excepted(file, &wait) {
+            if is_excepted_wait(file, &wait) {
                 needed.insert((file.clone(), wait));
             } else {
                 wrong.push(format!("{file}:{line}: {wait}"));

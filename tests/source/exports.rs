@@ -1,8 +1,8 @@
-//! What a crate exports, another crate uses: everything else is `pub(crate)`.
+//! Every item that a crate exports is used by another crate; all others are `pub(crate)`.
 //!
 //! Counts functions, constants and methods by name, along `pub mod` and `pub use`. Types may be
-//! reached through signatures and fields, so they are not counted. Neither are facts, which macros
-//! declare and rules name.
+//! reached through signatures and fields, so they are not counted. Neither are facts, which
+//! macros declare and rules name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,13 +78,13 @@ impl<'a> Crate<'a> {
     fn exports(&self) -> NameSet {
         let mut reachable = BTreeSet::new();
         let mut reexports = NameSet::new();
-        self.add_reachable(Vec::new(), &mut reachable, &mut reexports);
+        self.add_reachable_modules(Vec::new(), &mut reachable, &mut reexports);
         let is_exported =
             |place: &Vec<String>, name: &str| reachable.contains(place) || reexports.contains(name);
         let mut types = NameSet::new();
         for (place, items) in &self.modules {
             for item in *items {
-                if let Some((name, false)) = public_item(item)
+                if let Some((name, false)) = public_item_name_and_kind(item)
                     && is_exported(place, &name)
                 {
                     types.insert(name);
@@ -98,11 +98,11 @@ impl<'a> Crate<'a> {
                     Item::Impl(block) if block.trait_.is_none() && !is_for_tests(&block.attrs) => {
                         let of = type_name(&block.self_ty);
                         if of.is_some_and(|of| types.contains(&of)) {
-                            names.extend(block.items.iter().filter_map(public_method));
+                            names.extend(block.items.iter().filter_map(public_method_name));
                         }
                     }
                     item => names.extend(
-                        public_item(item)
+                        public_item_name_and_kind(item)
                             .filter(|(name, is_value)| *is_value && is_exported(place, name))
                             .map(|(name, _)| name),
                     ),
@@ -112,7 +112,7 @@ impl<'a> Crate<'a> {
         names
     }
 
-    fn add_reachable(
+    fn add_reachable_modules(
         &self,
         place: Vec<String>,
         reachable: &mut BTreeSet<Vec<String>>,
@@ -122,7 +122,7 @@ impl<'a> Crate<'a> {
             match item {
                 Item::Mod(module) if is_public(&module.vis, &module.attrs) => {
                     let place = [place.as_slice(), &[module.ident.to_string()]].concat();
-                    self.add_reachable(place, reachable, reexports);
+                    self.add_reachable_modules(place, reachable, reexports);
                 }
                 Item::Use(import) if is_public(&import.vis, &import.attrs) => {
                     add_use_tree_names(&import.tree, reexports);
@@ -139,7 +139,7 @@ fn is_public(visibility: &Visibility, attributes: &[Attribute]) -> bool {
 }
 
 /// The name of a public item, and whether it is a value rather than a type.
-fn public_item(item: &Item) -> Option<(String, bool)> {
+fn public_item_name_and_kind(item: &Item) -> Option<(String, bool)> {
     let (visibility, attributes, name, is_value) = match item {
         Item::Fn(item) => (&item.vis, &item.attrs, &item.sig.ident, true),
         Item::Const(item) => (&item.vis, &item.attrs, &item.ident, true),
@@ -151,7 +151,7 @@ fn public_item(item: &Item) -> Option<(String, bool)> {
     is_public(visibility, attributes).then(|| (name.to_string(), is_value))
 }
 
-fn public_method(item: &ImplItem) -> Option<String> {
+fn public_method_name(item: &ImplItem) -> Option<String> {
     let (visibility, attributes, name) = match item {
         ImplItem::Fn(item) => (&item.vis, &item.attrs, &item.sig.ident),
         ImplItem::Const(item) => (&item.vis, &item.attrs, &item.ident),

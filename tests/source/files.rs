@@ -21,7 +21,6 @@ pub fn rust_files(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The checkout.
 pub fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

@@ -15,8 +15,8 @@ fn forbidden_names() -> Vec<String> {
     let text = fs::read_to_string(path).unwrap();
     let section = text
         .split("\n## ")
-        .find(|section| section.starts_with("Words that are no names"))
-        .expect("CONTRIBUTING has a section `Words that are no names`");
+        .find(|section| section.starts_with("Words that are not names"))
+        .expect("CONTRIBUTING has a section `Words that are not names`");
     section
         .lines()
         .filter_map(|line| line.strip_prefix("| "))

@@ -24,7 +24,7 @@ pub enum Victim {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum Moment {
+pub enum KillMoment {
     /// As soon as children exist, while the loop file is written.
     Writing,
     /// As soon as the loop device exists.
@@ -38,7 +38,7 @@ const COMMITS: [&str; 6] = ["--size", "320", "--clients", "1", "--seconds", "0.1
 pub fn kill_trial_and_check_leftovers(
     binary: &str,
     directory: &Path,
-    moment: Moment,
+    moment: KillMoment,
     victim: Victim,
     signal: Signal,
 ) -> Result<(), String> {
@@ -147,21 +147,21 @@ fn processes_with_argument(family: &[u32], word: &str) -> Vec<u32> {
 fn wait_for_moment(
     outer: &mut Child,
     directory: &Path,
-    moment: Moment,
+    moment: KillMoment,
 ) -> Result<Vec<u32>, String> {
     let mut family = Vec::new();
     let ready = wait_until(Duration::from_secs(60), || {
         family = descendants(outer.id());
         match moment {
-            Moment::Writing => !processes_with_argument(&family, "__trial-inside").is_empty(),
-            Moment::Device | Moment::After(_) => !loop_devices_below(directory).is_empty(),
+            KillMoment::Writing => !processes_with_argument(&family, "__trial-inside").is_empty(),
+            KillMoment::Device | KillMoment::After(_) => !loop_devices_below(directory).is_empty(),
         }
     });
     if !ready {
         outer.kill_in_time();
         return Err(format!("{moment:?} never came"));
     }
-    if let Moment::After(millis) = moment {
+    if let KillMoment::After(millis) = moment {
         let begun = Instant::now();
         wait_until(Duration::from_secs(60), || {
             begun.elapsed() >= Duration::from_millis(millis)
@@ -249,7 +249,7 @@ fn describe_process(pid: u32) -> String {
     )
 }
 
-/// Whether a thread is in uninterruptible sleep (proc_pid_stat(5)).
+/// Whether any thread of the process is in state `D` (proc_pid_stat(5)).
 fn is_in_uninterruptible_sleep(pid: u32) -> bool {
     let threads = fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()

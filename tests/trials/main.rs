@@ -17,7 +17,7 @@ mod support;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use kills::{Moment, Victim, kill_trial_and_check_leftovers};
+use kills::{KillMoment, Victim, kill_trial_and_check_leftovers};
 use nix::sys::signal::Signal;
 use simulated::{NoiseModel, SeededRng, SimulationTally, median, simulate_trials};
 
@@ -125,9 +125,9 @@ fn kills_leave_nothing() {
             Victim::Inside => Signal::SIGKILL,
         };
         let moment = match dice.next_below(4) {
-            0 => Moment::Writing,
-            1 => Moment::Device,
-            _ => Moment::After(dice.next_below(8_000) as u64),
+            0 => KillMoment::Writing,
+            1 => KillMoment::Device,
+            _ => KillMoment::After(dice.next_below(8_000) as u64),
         };
         let binary = env!("CARGO_BIN_EXE_walwise");
         println!("{nth}: {moment:?}, {victim:?}, {signal}");

@@ -30,8 +30,8 @@ fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["size"] => check_sizes(false),
-        ["size", "--update"] => check_sizes(true),
+        ["size"] => check_module_sizes(false),
+        ["size", "--update"] => check_module_sizes(true),
         ["assets"] => assets::asset_files(checkout_directory())
             .and_then(|files| write_files(checkout_directory(), &files)),
         ["man", directory] => {
@@ -86,7 +86,7 @@ fn checkout_directory() -> &'static Path {
 
 /// Compares the modules' sizes with the ceilings; `update` first sets the ceilings to the current
 /// sizes.
-fn check_sizes(update: bool) -> io::Result<String> {
+fn check_module_sizes(update: bool) -> io::Result<String> {
     let modules = size::module_sizes(checkout_directory())?;
     let ceilings = checkout_directory().join(CEILINGS_FILE);
     if update {

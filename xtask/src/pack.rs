@@ -12,7 +12,7 @@ pub use entry::{KnowledgeEntry, parse_entries};
 /// Reads the entries of the rule files in a directory, and of the tables in its subdirectory
 /// `tables`.
 pub fn read_pack_directory(directory: &Path) -> io::Result<Vec<KnowledgeEntry>> {
-    let mut paths = toml_files(directory)?;
+    let mut paths = list_toml_files(directory)?;
     if paths.is_empty() {
         return Err(io::Error::other(format!(
             "no rule file (*.toml) in {}",
@@ -21,7 +21,7 @@ pub fn read_pack_directory(directory: &Path) -> io::Result<Vec<KnowledgeEntry>> 
     }
     let tables = directory.join("tables");
     if tables.is_dir() {
-        paths.extend(toml_files(&tables)?);
+        paths.extend(list_toml_files(&tables)?);
     }
     let read = |path: &PathBuf| Ok((path.display().to_string(), fs::read_to_string(path)?));
     let texts = paths.iter().map(read).collect::<io::Result<Vec<_>>>()?;
@@ -33,7 +33,7 @@ pub fn read_pack_directory(directory: &Path) -> io::Result<Vec<KnowledgeEntry>> 
     .map_err(io::Error::other)
 }
 
-fn toml_files(directory: &Path) -> io::Result<Vec<PathBuf>> {
+fn list_toml_files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let named = |error: io::Error| {
         io::Error::new(error.kind(), format!("{}: {error}", directory.display()))
     };

@@ -21,7 +21,7 @@ pub fn load_recorded_session(checkout: &Path) -> io::Result<(Session, Measuremen
         allow_missing: true,
         ..Request::default()
     };
-    let session = Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| ());
+    let session = Session::collect_from_host(&host, &request, RuleSet::builtin(), &mut |_, _| ());
     Ok((session, serde_json::from_slice(&read("measurement.json")?)?))
 }
 
@@ -32,30 +32,30 @@ pub fn render_screen_pictures(
     measured: Measurement,
     size: (u16, u16),
 ) -> Vec<OutputFile> {
-    let target: Option<Subject> = measurable_targets(&session.conclusions().0)
+    let target: Option<Subject> = measurable_targets(&session.derived_facts_and_verdicts().0)
         .into_iter()
         .next();
     let times = default_method_quantiles(&measured);
     if let Some(target) = target {
         session.measurements.insert(target, measured);
     }
-    tui::render_screens_svg(session.report(), histogram(&times), size)
+    tui::render_screens_svg(session.build_report(), histogram(&times), size)
 }
 
 /// Renders the page, dated at the start of the measurement, so that equal input gives an equal
 /// page.
 pub fn render_html_page(mut session: Session, measured: Measurement) -> String {
     let when = measured.when.clone();
-    if let Some(target) = measurable_targets(&session.conclusions().0)
+    if let Some(target) = measurable_targets(&session.derived_facts_and_verdicts().0)
         .into_iter()
         .next()
     {
         session.measurements.insert(target, measured);
     }
     session.traced = false;
-    html::render(&Report {
+    html::render_report_page(&Report {
         when,
-        ..session.report()
+        ..session.build_report()
     })
 }
 

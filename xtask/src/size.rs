@@ -96,7 +96,7 @@ fn file_sizes(files: &[SourceFile]) -> BTreeMap<String, ModuleSize> {
 struct SourceFile {
     path: PathBuf,
     text: String,
-    /// The name under which it is counted.
+    /// Name under which the file's tokens and lines are counted.
     module: String,
     is_test: bool,
 }

@@ -15,7 +15,7 @@ use crate::pack::{DueEntries, KnowledgeEntry, parse_entries};
 pub fn run(older_than: &str) -> io::Result<String> {
     let oldest = subtract_age(today(), older_than)?;
     let entries = parse_entries(shipped_rule_files()).map_err(io::Error::other)?;
-    let due = DueEntries::new(&entries, compat::releases(), oldest);
+    let due = DueEntries::new(&entries, compat::known_releases(), oldest);
     if !due.unverified.is_empty() {
         let named: Vec<String> = due
             .unverified

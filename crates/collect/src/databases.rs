@@ -11,7 +11,7 @@ mod start_time;
 mod user_host;
 pub mod log_space {
     //! Space for a server's logs: size and free space of the WAL's file system, in units of
-    //! `max_wal_size`, and the share that binary logs take of theirs.
+    //! `max_wal_size`, and the share of their file system that binary logs use.
     //!
     //! `max_wal_size` is a soft limit, which WAL can exceed (PostgreSQL manual, WAL Configuration).
     //! Free space of only one or two times `max_wal_size` is therefore little.
@@ -23,10 +23,10 @@ pub mod log_space {
 
     pub const COLLECTOR: Collector = Collector {
         id: "space for logs",
-        collect_facts,
+        collect_facts: collect_log_space_facts,
     };
 
-    fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
+    fn collect_log_space_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
         let clusters: Vec<Subject> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();
         for subject in clusters {
             match facts.server_area_of(&subject) {
@@ -44,12 +44,12 @@ pub mod log_space {
             limit => Ok(limit),
         });
         let room = ratio(
-            &mount_reading(facts, mount.as_ref(), &mount::FREE),
+            &fact_of_mount_or_unknown(facts, mount.as_ref(), &mount::FREE),
             &limit,
             [mount::FREE.name(), postgres::MAX_WAL_SIZE.name()],
         );
         let volume = ratio(
-            &mount_reading(facts, mount.as_ref(), &mount::SIZE),
+            &fact_of_mount_or_unknown(facts, mount.as_ref(), &mount::SIZE),
             &limit,
             [mount::SIZE.name(), postgres::MAX_WAL_SIZE.name()],
         );
@@ -62,14 +62,14 @@ pub mod log_space {
         let mount = directory
             .value()
             .and_then(|path| facts.subject_in_scope(&Subject::target(path), Scope::Mount));
-        let size = mount_reading(facts, mount.as_ref(), &mount::SIZE);
+        let size = fact_of_mount_or_unknown(facts, mount.as_ref(), &mount::SIZE);
         let files = facts.get(cluster, &mysql::BINLOG_FILES);
         let share = ratio(
             &files,
             &size,
             [mysql::BINLOG_FILES.name(), mount::SIZE.name()],
         );
-        let free = mount_reading(facts, mount.as_ref(), &mount::FREE_PERCENT);
+        let free = fact_of_mount_or_unknown(facts, mount.as_ref(), &mount::FREE_PERCENT);
         facts.insert(
             cluster,
             &mysql::BINLOG_SHARE,
@@ -78,7 +78,7 @@ pub mod log_space {
         facts.insert(cluster, &mysql::BINLOG_ROOM, free);
     }
 
-    fn mount_reading<T: crate::facts::FactValue>(
+    fn fact_of_mount_or_unknown<T: crate::facts::FactValue>(
         facts: &FactSet,
         mount: Option<&Subject>,
         key: &Key<T>,
@@ -112,14 +112,14 @@ pub mod log_space {
             let (cluster, wal) = (Subject::cluster("/pg"), Subject::mount("/wal"));
             let mut facts = FactSet::default();
             facts.add_subject(&cluster);
-            facts.link(&cluster, &wal);
+            facts.apply_facts_of(&cluster, &wal);
             if let Some(size) = size {
                 facts.insert_known(&cluster, &postgres::MAX_WAL_SIZE, size, Source::Assumed);
             }
             if let Some(free) = free {
                 facts.insert_known(&wal, &mount::FREE, free, Source::Assumed);
             }
-            collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
+            collect_log_space_facts(&FakeHost::default(), &Request::default(), &mut facts);
             facts.value(&cluster, &postgres::WAL_ROOM)
         }
 
@@ -143,8 +143,8 @@ pub mod log_space {
             let directory = Subject::target("/logs/binlog");
             let mut facts = FactSet::default();
             facts.set_server_area(&cluster, ServerArea::Mysql);
-            facts.link(&cluster, &Subject::mount("/"));
-            facts.link(&directory, &logs);
+            facts.apply_facts_of(&cluster, &Subject::mount("/"));
+            facts.apply_facts_of(&directory, &logs);
             let test = || Source::from_system_call("test");
             facts.insert_known(
                 &cluster,
@@ -155,7 +155,7 @@ pub mod log_space {
             facts.insert_known(&cluster, &mysql::BINLOG_FILES, 30 << 30, test());
             facts.insert_known(&logs, &mount::SIZE, 40 << 30, test());
             facts.insert_known(&logs, &mount::FREE_PERCENT, 3.0, test());
-            collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
+            collect_log_space_facts(&FakeHost::default(), &Request::default(), &mut facts);
             assert_eq!(facts.value(&cluster, &mysql::BINLOG_SHARE), Some(75.0));
             assert_eq!(facts.value(&cluster, &mysql::BINLOG_ROOM), Some(3.0));
         }
@@ -167,16 +167,17 @@ use std::path::{Path, PathBuf};
 use user_host::UserHost;
 
 use super::collector::Request;
+use crate::error_readings::error_reading;
 use crate::facts::note::ServerNote;
 use crate::facts::{FactSet, Note, Reading, Remedy, Source, UnknownReason};
-use crate::host::{ConfigDialect, Host, HostErrorKind};
+use crate::host::{ConfigDialect, Host, HostError, HostErrorKind};
 use crate::parallel;
 use crate::text::display_path;
 
 pub const ID: &str = "database servers";
 
-/// Reads all database servers, of PostgreSQL and of MySQL concurrently. `host` must cache answers,
-/// because the collector of MySQL may run twice.
+/// Reads all database servers, those of PostgreSQL and those of MySQL concurrently. `host` must
+/// cache answers, because the collector of MySQL may run twice.
 pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let postgres = || postgres::collect(host, request);
     let (mut facts, others) = if mysql::needs_program_run(host, request) {
@@ -196,19 +197,19 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             parallel::join_yielding(|| mysql::cache_program_version(host, request), read);
         (facts, mysql::collect(host, request))
     } else {
-        parallel::join(postgres, || mysql::collect(host, request))
+        parallel::join_in_threads(postgres, || mysql::collect(host, request))
     };
     facts.merge(others);
     facts
 }
 
 pub fn config_argument_error(host: &dyn Host, request: &Request) -> Option<String> {
-    let of_mysql = ConfigArgument::for_mysql(request).and_then(|named| {
+    let of_mysql = ConfigArgument::from_mysql_defaults(request).and_then(|named| {
         let data = mysql::requested_data_directory(host, request);
         named.unreadable_file_error(host, data.as_ref())
     });
     of_mysql.or_else(|| {
-        let named = ConfigArgument::for_postgres(request)?;
+        let named = ConfigArgument::from_postgres_config(request)?;
         let data = postgres::requested_data_directory(host, request);
         named.unreadable_file_error(host, data.as_ref())
     })
@@ -255,7 +256,11 @@ impl ServerConfig {
         });
     }
 
-    pub fn mark_prefix_unknown(&mut self, beginning: impl Into<String>, detail: impl Into<String>) {
+    pub fn add_unknown_settings_with_prefix(
+        &mut self,
+        beginning: impl Into<String>,
+        detail: impl Into<String>,
+    ) {
         self.events.push(ConfigEvent::UnknownSuffix {
             prefix: beginning.into(),
             detail: detail.into(),
@@ -264,7 +269,7 @@ impl ServerConfig {
 
     /// Adds a gap: an unread part of the configuration, which could set any name. Of
     /// consecutive gaps, only the first is kept.
-    pub fn add_gap(
+    pub fn add_config_gap(
         &mut self,
         why: UnknownReason,
         detail: impl Into<String>,
@@ -280,11 +285,22 @@ impl ServerConfig {
         });
     }
 
+    pub fn add_error_gap(&mut self, miss: &HostError, what: &str) {
+        if let Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        } = error_reading::<()>(miss, what)
+        {
+            self.add_config_gap(why, detail, remedy);
+        }
+    }
+
     pub fn mark_file_end(&mut self, path: impl Into<PathBuf>) {
         self.events.push(ConfigEvent::FileEnd(path.into()));
     }
 
-    pub fn count_file(&mut self) -> usize {
+    pub fn increment_file_count(&mut self) -> usize {
         self.files += 1;
         self.files
     }
@@ -317,7 +333,7 @@ impl ServerConfig {
     }
 
     /// The reading of the last value; `None` if everything was read and nothing sets the name.
-    pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
+    pub fn setting_reading(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         self.events.iter().rev().find_map(|step| match step {
             ConfigEvent::Set {
                 name: found,
@@ -345,7 +361,7 @@ impl ServerConfig {
 
     /// The last value, even if gaps follow. It is good enough to find files, but not to record
     /// facts.
-    pub fn last_value(&self, name: &str) -> Option<&[u8]> {
+    pub fn last_value_ignoring_gaps(&self, name: &str) -> Option<&[u8]> {
         self.events.iter().rev().find_map(|step| match step {
             ConfigEvent::Set {
                 name: found, value, ..
@@ -369,7 +385,7 @@ struct ConfigArgument<'a> {
 }
 
 impl<'a> ConfigArgument<'a> {
-    pub fn for_mysql(request: &'a Request) -> Option<Self> {
+    pub fn from_mysql_defaults(request: &'a Request) -> Option<Self> {
         let file = request.mysql_defaults.as_deref()?;
         Some(Self {
             option: "--mysql-defaults",
@@ -378,7 +394,7 @@ impl<'a> ConfigArgument<'a> {
         })
     }
 
-    pub fn for_postgres(request: &'a Request) -> Option<Self> {
+    pub fn from_postgres_config(request: &'a Request) -> Option<Self> {
         let file = request.postgres_config.as_deref()?;
         Some(Self {
             option: "--postgres-config",
@@ -394,7 +410,7 @@ impl<'a> ConfigArgument<'a> {
         UserHost::for_owner(host, data.map_or(self.file, PathBuf::as_path)).uid
     }
 
-    pub fn unused_note(self, why: impl Into<Note>) -> ServerNote {
+    pub fn unused_file_note(self, why: impl Into<Note>) -> ServerNote {
         let file = display_path(self.file);
         ServerNote::UnusedFile {
             option: self.option,
@@ -403,7 +419,7 @@ impl<'a> ConfigArgument<'a> {
         }
     }
 
-    pub fn other_directory_note(self, data: &Path, target: &Path) -> ServerNote {
+    pub fn other_data_directory_note(self, data: &Path, target: &Path) -> ServerNote {
         let [file, data, target] = [self.file, data, target].map(display_path);
         ServerNote::OtherDataDirectory {
             option: self.option,
@@ -461,36 +477,36 @@ mod tests {
     }
 
     fn with_data_directory(fake: FakeHost, path: &str, inode: u64) -> FakeHost {
-        fake.answer(Question::RealPath(path.into()), path)
-            .answer(Question::Stat(path.into()), stat_answer(0o040_700, inode))
+        fake.with_answer(Question::RealPath(path.into()), path)
+            .with_answer(Question::Stat(path.into()), stat_answer(0o040_700, inode))
     }
 
     fn host_with_servers() -> FakeHost {
         let version = |tool| Question::Run(tool, vec!["--version".to_owned()]);
         let mariadbd = "/usr/sbin/mariadbd";
         let mut fake = FakeHost::default()
-            .answer(Question::Servers, "10 1 26 mariadbd\n")
-            .answer(Question::CommandLine(10), "")
-            .answer(Question::Environment(10), "")
-            .answer(Question::UserName(26), "db")
-            .symlink("/proc/10/cwd", "/var/lib/mysql")
-            .symlink("/proc/10/exe", mariadbd)
-            .answer(Question::RealPath(mariadbd.into()), mariadbd)
-            .answer(Question::Stat(mariadbd.into()), stat_answer(0o100_755, 77))
-            .answer(
+            .with_answer(Question::Servers, "10 1 26 mariadbd\n")
+            .with_answer(Question::CommandLine(10), "")
+            .with_answer(Question::Environment(10), "")
+            .with_answer(Question::UserName(26), "db")
+            .with_symlink("/proc/10/cwd", "/var/lib/mysql")
+            .with_symlink("/proc/10/exe", mariadbd)
+            .with_answer(Question::RealPath(mariadbd.into()), mariadbd)
+            .with_answer(Question::Stat(mariadbd.into()), stat_answer(0o100_755, 77))
+            .with_answer(
                 Question::Stat("/proc/10/exe".into()),
                 stat_answer(0o100_755, 77),
             )
-            .answer(Question::Tablespaces(10), "8 1 9\n")
-            .answer(
+            .with_answer(Question::Tablespaces(10), "8 1 9\n")
+            .with_answer(
                 Question::Stat("/var/lib/mysql/ibdata1".into()),
                 stat_answer(0o100_600, 9),
             )
-            .answer(
+            .with_answer(
                 version(Tool::Mariadbd),
                 "mariadbd  Ver 10.11.19-MariaDB for Linux on x86_64\n",
             )
-            .answer(version(Tool::PgCtl(15)), "pg_ctl (PostgreSQL) 15.20\n");
+            .with_answer(version(Tool::PgCtl(15)), "pg_ctl (PostgreSQL) 15.20\n");
         let above = [("/var/lib/postgresql", 5), ("/var/lib/postgresql/15", 6)];
         for (path, inode) in [("/var/lib/mysql", 3), ("/var/lib/mysql/mysql", 4)]
             .into_iter()
@@ -502,12 +518,12 @@ mod tests {
             let path = format!("/var/lib/postgresql/15/{name}");
             let control = vec!["-D".to_owned(), path.clone()];
             fake = with_data_directory(fake, &path, inode)
-                .file(format!("{path}/PG_VERSION"), "15\n")
-                .answer(
+                .with_file(format!("{path}/PG_VERSION"), "15\n")
+                .with_answer(
                     Question::Stat(format!("{path}/PG_VERSION").into()),
                     stat_answer(0o100_600, inode + 10),
                 )
-                .answer(
+                .with_answer(
                     Question::Run(Tool::PgControldata(15), control),
                     "Data page checksum version: 1\n",
                 );

@@ -7,7 +7,7 @@ mod superblocks {
     //! read. The live host parses superblocks itself, so no program is needed.
 
     use crate::error_readings::error_reading;
-    use crate::facts::catalog::{device, host as machine, mount};
+    use crate::facts::catalog::{device, host, mount};
     use crate::facts::{FactSet, Reading, Remedy, Source, Subject};
     use crate::host::{Host, Question, SuperblockKind};
     use crate::text::display_safe;
@@ -27,7 +27,7 @@ mod superblocks {
         device: &Subject,
         kind: SuperblockKind,
     ) -> Reading<SuperblockFields> {
-        if facts.host_value(&machine::PRIVILEGED) != Some(true) {
+        if facts.host_value(&host::PRIVILEGED) != Some(true) {
             let denied = Reading::denied("only root can read the superblock");
             return denied.with_remedy(Remedy::RunAsRoot);
         }
@@ -46,7 +46,11 @@ mod superblocks {
         }
     }
 
-    pub fn record_uuid(facts: &mut FactSet, mounted: &Subject, read: &Reading<SuperblockFields>) {
+    pub fn record_superblock_uuid(
+        facts: &mut FactSet,
+        mounted: &Subject,
+        read: &Reading<SuperblockFields>,
+    ) {
         if let Reading::Known {
             value: SuperblockFields {
                 uuid: Some(uuid), ..
@@ -100,12 +104,12 @@ pub mod bcachefs {
 
     pub const COLLECTOR: Collector = Collector {
         id: "bcachefs",
-        collect_facts,
+        collect_facts: collect_bcachefs_members,
     };
 
     const SYSFS_DIRECTORY: &str = "/sys/fs/bcachefs";
 
-    fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    fn collect_bcachefs_members(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         let mounts = facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "bcachefs");
         if mounts.is_empty() {
             return;
@@ -134,7 +138,7 @@ pub mod bcachefs {
                 .into_iter()
                 .flatten()
             {
-                facts.add_edge(&subject, device);
+                facts.add_layer_below(&subject, device);
             }
         }
     }
@@ -163,15 +167,15 @@ pub mod bcachefs {
         fn member_devices_are_added_below_mount() {
             let home = "/sys/fs/bcachefs/0c5f0f7c-7c1c-4d52-9f5b-2f4f0d1f5a11";
             let host = FakeHost::default()
-                .symlink(
+                .with_symlink(
                     format!("{home}/dev-0/block"),
                     "../../../../devices/virtual/block/sda2",
                 )
-                .symlink(
+                .with_symlink(
                     format!("{home}/dev-1/block"),
                     "../../../../devices/virtual/block/sdb",
                 )
-                .file(format!("{home}/dev-2/label"), "gone\n");
+                .with_file(format!("{home}/dev-2/label"), "gone\n");
             let mut facts = FactSet::default();
             let data = Subject::mount("/data");
             facts.insert_known(
@@ -180,8 +184,8 @@ pub mod bcachefs {
                 "bcachefs".to_owned(),
                 Source::from_file("x"),
             );
-            facts.add_edge(&data, &Subject::device("sda2"));
-            collect_facts(&host, &Request::default(), &mut facts);
+            facts.add_layer_below(&data, &Subject::device("sda2"));
+            collect_bcachefs_members(&host, &Request::default(), &mut facts);
             assert_eq!(
                 facts.bottom_devices(&data),
                 [Subject::device("sda2"), Subject::device("sdb")]
@@ -207,10 +211,10 @@ pub mod xfs {
 
     pub const COLLECTOR: Collector = Collector {
         id: "xfs",
-        collect_facts,
+        collect_facts: collect_xfs_features_facts,
     };
 
-    fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    fn collect_xfs_features_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         let mut by_device: BTreeMap<Option<Subject>, Vec<Subject>> = BTreeMap::new();
         for mount in facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "xfs") {
             by_device
@@ -219,7 +223,7 @@ pub mod xfs {
                 .push(mount);
         }
         let devices: Vec<&Option<Subject>> = by_device.keys().collect();
-        let readings = parallel::map(&devices, |device| match device {
+        let readings = parallel::map_in_chunks(&devices, |device| match device {
             Some(device) => superblocks::read_superblock(host, facts, device, SuperblockKind::Xfs),
             None => Reading::absent("the underlying device is unknown"),
         });
@@ -230,7 +234,7 @@ pub mod xfs {
                     &mount::XFS_FEATURES,
                     reading.clone().map(|found| found.features),
                 );
-                superblocks::record_uuid(facts, mount, &reading);
+                superblocks::record_superblock_uuid(facts, mount, &reading);
             }
         }
     }
@@ -240,7 +244,7 @@ pub mod xfs {
         use super::*;
         use crate::facts::Source;
         use crate::facts::UnknownReason;
-        use crate::facts::catalog::{device, host as machine};
+        use crate::facts::catalog::{device, host};
         use crate::host::Question;
         use crate::testing::FakeHost;
 
@@ -250,7 +254,7 @@ pub mod xfs {
 
         fn collect_xfs_features(answer: Option<&str>, privileged: bool) -> Reading<Vec<String>> {
             let host = match answer {
-                Some(answer) => FakeHost::default().answer(
+                Some(answer) => FakeHost::default().with_answer(
                     Question::Superblock("/dev/sda1".into(), SuperblockKind::Xfs),
                     answer,
                 ),
@@ -259,7 +263,7 @@ pub mod xfs {
             let mut facts = FactSet::default();
             facts.insert_known(
                 &Subject::host(),
-                &machine::PRIVILEGED,
+                &host::PRIVILEGED,
                 privileged,
                 Source::Assumed,
             );
@@ -276,12 +280,12 @@ pub mod xfs {
                     "xfs".to_owned(),
                     Source::Assumed,
                 );
-                facts.link(&Subject::mount(point), &Subject::device("sda1"));
+                facts.apply_facts_of(&Subject::mount(point), &Subject::device("sda1"));
             }
-            collect_facts(&host, &Request::default(), &mut facts);
+            collect_xfs_features_facts(&host, &Request::default(), &mut facts);
             assert!(
                 host.asked_questions().len() <= 1,
-                "a file system is asked once, however often it is mounted"
+                "each file system is queried once, regardless of its number of mounts"
             );
             let [one, other] =
                 ["/", "/bind"].map(|point| facts.get(&Subject::mount(point), &mount::XFS_FEATURES));

@@ -60,7 +60,7 @@ mod collector {
     /// Describes many subjects in parallel. `describe` gets the facts of the host, of the given
     /// subjects and of everything directly below them. It may record facts of the given subjects
     /// only.
-    pub fn collect_in_parallel<T: Sync>(
+    pub fn describe_subjects_in_parallel<T: Sync>(
         things: &[T],
         subject: impl Fn(&T) -> &Subject + Sync,
         facts: &mut FactSet,
@@ -104,7 +104,7 @@ mod error_readings {
         }
     }
 
-    /// The file is the source of the reading.
+    /// The source of the reading is the file `path`; an error becomes an unknown reading.
     pub fn file_reading<T>(answer: Result<T, HostError>, path: &str) -> Reading<T> {
         result_reading(answer, path, Source::from_file(path))
     }
@@ -220,7 +220,7 @@ mod attribute {
             #[test]
             fn arbitrary_attributes_are_values_or_unknown(bytes: Vec<u8>, count: u64, blank in "[ \t]{0,3}") {
                 let path = Path::new("/sys/x");
-                let with = |text: &[u8]| FakeHost::default().answer(Question::Read(path.into()), text);
+                let with = |text: &[u8]| FakeHost::default().with_answer(Question::Read(path.into()), text);
                 let noise = with(&bytes);
                 let shown = read_text(&noise, path);
                 let line = bytes.strip_suffix(b"\n").unwrap_or_default();
@@ -270,7 +270,7 @@ mod path_lookup {
 
         /// The mount with the longest mount point at or above an absolute path whose links are
         /// resolved ([`Host::real_path`]). The path need not exist.
-        pub fn mount_for(&self, path: &[u8]) -> Option<&Subject> {
+        pub fn mount_holding_path(&self, path: &[u8]) -> Option<&Subject> {
             let path = if path.len() > 1 {
                 path.strip_suffix(b"/").unwrap_or(path)
             } else {
@@ -287,17 +287,17 @@ mod path_lookup {
 
         /// The mount that holds a data file. A path in /dev counts as a file only on a mount below
         /// /dev, such as /dev/shm; any other path in /dev names a device that is missing.
-        pub fn mount_for_file(&self, path: &[u8]) -> Option<&Subject> {
-            self.mount_for(path)
+        pub fn mount_holding_file(&self, path: &[u8]) -> Option<&Subject> {
+            self.mount_holding_path(path)
                 .filter(|mount| !path.starts_with(b"/dev/") || mount.name().starts_with("/dev/"))
         }
     }
 
-    /// Looks up the mount of a single path; for many paths, [`VisibleMountPoints::mount_for`] is
-    /// faster.
+    /// Looks up the mount of a single path; for many paths,
+    /// [`VisibleMountPoints::mount_holding_path`] is faster.
     pub fn mount_of_path(facts: &FactSet, path: &[u8]) -> Option<Subject> {
         VisibleMountPoints::from_facts(facts)
-            .mount_for(path)
+            .mount_holding_path(path)
             .cloned()
     }
 
@@ -359,13 +359,13 @@ mod testing;
 pub use self::collector::{CollectStep, Request};
 pub use self::databases::config_argument_error;
 pub use self::system::kernel::kernel_vendor_of;
-pub use self::targets::{query_all_targets, requested_target_error};
+pub use self::targets::{query_everything_for_any_target, reason_request_has_no_target};
 
 use self::collector::Collector;
 use self::databases::log_space;
 use self::filesystems::{barrier, bcachefs, btrfs, ext4, mounts, stripe, xfs, zfs};
 use self::storage::{block, content, controller, drbd, drive, mappings, swap, trim};
-use self::system::tools::{self, ToolSelection};
+use self::system::tools::{self, VersionToolSelection};
 use self::system::{boot, kernel, os};
 use crate::facts::FactSet;
 use crate::facts::note::RunNote;
@@ -422,15 +422,16 @@ pub fn run_with_assumed_facts(
     let storage = || {
         run_collectors_in_turn(STORAGE, host, request, &mut facts, progress);
         progress(CollectStep::Reads(tools::ID), &facts);
-        let tools = ToolSelection::from_facts(&facts);
+        let tools = VersionToolSelection::from_facts(&facts);
         let next_boot = || {
             run_collectors_in_turn(NEXT_BOOT, &once, request, &mut facts, progress);
             progress(CollectStep::Waits(databases::ID), &facts);
         };
-        let ((), versions) = parallel::join(next_boot, || tools.query_versions(host, request));
+        let ((), versions) =
+            parallel::join_in_threads(next_boot, || tools.query_versions(host, request));
         facts.merge(versions);
     };
-    let ((), found) = parallel::join(storage, || databases::collect(&once, request));
+    let ((), found) = parallel::join_in_threads(storage, || databases::collect(&once, request));
     facts.merge(found);
     run_collectors_in_turn(
         AFTER_STORAGE_AND_SERVERS,

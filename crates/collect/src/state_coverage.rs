@@ -1,5 +1,6 @@
-//! The state fields that each program reports (health, mode, policy, errors, members), each with
-//! the fact that it becomes or the reason to ignore it. The test fails for a program without a row.
+//! The state fields that each program reports (health, mode, policy, errors, members), each
+//! with the fact that records it or the reason to ignore it. The test fails for a program
+//! without a row.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,7 @@ type ToolFields = (
 
 const VERSION: &[(&str, FieldCoverage)] = &[("version", Ignored("not a state"))];
 const REDUNDANCY: FieldCoverage = Ignored(
-    "redundancy is reported beside the verdict, and an offline volume refuses reads anyway",
+    "redundancy is reported separately from the verdict, and an offline volume refuses reads",
 );
 
 const FIELDS: &[ToolFields] = &[

@@ -13,7 +13,7 @@ use super::collector::{Collector, Request};
 use super::path_lookup::{
     VisibleMountPoints, device_of_node, device_of_path, mount_mismatch_reason,
 };
-use crate::facts::catalog::{device, host as machine, mount};
+use crate::facts::catalog::{device, host, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::Host;
 use crate::parallel;
@@ -30,9 +30,9 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         .into_iter()
         .map(|(subject, number)| (number, subject))
         .collect();
-    let mappings = mappings_by_path(facts);
+    let mappings = mappings_by_mapper_path(facts);
     let mounts: Vec<Subject> = facts.subjects_of_scope(Scope::Mount).cloned().collect();
-    let stand = parallel::map(&mounts, |subject| {
+    let stand = parallel::map_in_chunks(&mounts, |subject| {
         let number = facts
             .value(subject, &mount::DEVNO)
             .and_then(|number| numbers.get(&number).copied());
@@ -50,13 +50,13 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     });
     for (subject, (beneath, extra)) in mounts.iter().zip(stand) {
         if let Some(first) = beneath.first() {
-            facts.link(subject, first);
+            facts.apply_facts_of(subject, first);
         }
         for device in beneath
             .iter()
             .chain(extra.iter().filter_map(|(_, device)| device.as_ref()))
         {
-            facts.add_edge(subject, device);
+            facts.add_layer_below(subject, device);
         }
         if !extra.is_empty() {
             facts.insert(
@@ -66,7 +66,7 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             );
         }
     }
-    link_loop_backing(host, facts);
+    link_loop_devices_to_backing(host, facts);
     link_overlay_upper_mounts(facts);
 }
 
@@ -76,7 +76,7 @@ fn is_block_mount(subject: &Subject, facts: &FactSet) -> bool {
         .is_some_and(mount::MountClass::is_block)
 }
 
-fn mappings_by_path(facts: &FactSet) -> BTreeMap<Vec<u8>, Subject> {
+fn mappings_by_mapper_path(facts: &FactSet) -> BTreeMap<Vec<u8>, Subject> {
     let entry = |(subject, name): (&Subject, String)| {
         (
             [b"/dev/mapper/", decode_display_safe(&name).as_slice()].concat(),
@@ -150,7 +150,7 @@ fn log_and_realtime_device_names(devices: &[(String, Option<Subject>)]) -> Readi
     Reading::known(names, Source::from_file("/proc/self/mountinfo"))
 }
 
-fn link_loop_backing(host: &dyn Host, facts: &mut FactSet) {
+fn link_loop_devices_to_backing(host: &dyn Host, facts: &mut FactSet) {
     let loops: Vec<(Subject, String)> = facts
         .known_values(&device::LOOP_FILE)
         .into_iter()
@@ -176,8 +176,8 @@ fn link_loop_backing(host: &dyn Host, facts: &mut FactSet) {
         let device =
             device_of_path(host, &file, facts).or_else(|| device_of_node(host, node()?, facts));
         if let Some(device) = device.filter(|device| *device != subject) {
-            facts.add_edge(&subject, &device);
-        } else if let Some(mount) = points.mount_for_file(&file)
+            facts.add_layer_below(&subject, &device);
+        } else if let Some(mount) = points.mount_holding_file(&file)
             && is_file_on_mount(
                 host,
                 Path::new(OsStr::from_bytes(&file)),
@@ -186,8 +186,8 @@ fn link_loop_backing(host: &dyn Host, facts: &mut FactSet) {
                 facts,
             )
         {
-            facts.add_edge(&subject, mount);
-            facts.link(&subject, mount);
+            facts.add_layer_below(&subject, mount);
+            facts.apply_facts_of(&subject, mount);
         }
     }
 }
@@ -215,7 +215,7 @@ fn is_file_on_mount(
 /// containers.
 fn link_overlay_upper_mounts(facts: &mut FactSet) {
     if facts
-        .host_value(&machine::CONTAINER)
+        .host_value(&host::CONTAINER)
         .is_none_or(|container| container != "none")
     {
         return;
@@ -237,10 +237,10 @@ fn link_overlay_upper_mounts(facts: &mut FactSet) {
     let points = VisibleMountPoints::from_facts(facts);
     for (subject, directory) in overlays {
         if let Some(mount) = points
-            .mount_for(&directory)
+            .mount_holding_path(&directory)
             .filter(|mount| **mount != subject)
         {
-            facts.add_edge(&subject, mount);
+            facts.add_layer_below(&subject, mount);
         }
     }
 }

@@ -31,9 +31,9 @@ pub const COLLECTOR: Collector = Collector {
     collect_facts,
 };
 
-pub fn requested_target_error(host: &dyn Host, request: &Request) -> Option<TargetNote> {
+pub fn reason_request_has_no_target(host: &dyn Host, request: &Request) -> Option<TargetNote> {
     let path = request.target.as_deref()?;
-    request::target_error(
+    request::unusable_target_note(
         host,
         path,
         &host.stat(path),
@@ -43,7 +43,7 @@ pub fn requested_target_error(host: &dyn Host, request: &Request) -> Option<Targ
 }
 
 fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let homes = directory_roles::link_server_directories(facts);
+    let homes = directory_roles::link_servers_to_wal_mounts_and_devices(facts);
     let places = match &request.target {
         Some(path) => {
             request::resolve_requested_targets(host, path, request.allow_missing, &homes, facts)
@@ -51,19 +51,19 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         None => discovery::discover_targets(host, &homes, facts),
     };
     let swapping = target_facts::swap_disks(facts);
-    let looks = parallel::map(&places, |place| {
+    let looks = parallel::map_in_chunks(&places, |place| {
         target_facts::read_directory_properties(host, place)
     });
     for (place, look) in places.iter().zip(looks) {
-        let wal = directory_roles::record_target_roles(place, &homes, facts);
-        target_facts::record_target(host, place, look, &wal, swapping.as_ref(), facts);
+        let wal = directory_roles::record_directory_roles_of_target(place, &homes, facts);
+        target_facts::record_target_facts(host, place, look, &wal, swapping.as_ref(), facts);
     }
-    record_shared_resources(&places, facts);
+    record_shared_disks_and_pools(&places, facts);
 }
 
 /// Makes all queries that a capture needs, so that any target can be requested from it later.
 /// Network and FUSE file systems are skipped unless a database is on one.
-pub fn query_all_targets(host: &dyn Host, facts: &FactSet) {
+pub fn query_everything_for_any_target(host: &dyn Host, facts: &FactSet) {
     let mut facts = facts.clone();
     let local = |mount: &&Subject| {
         let class = facts.value(mount, &mount::CLASS);
@@ -75,11 +75,11 @@ pub fn query_all_targets(host: &dyn Host, facts: &FactSet) {
     let mut paths: BTreeSet<PathBuf> = points
         .map(|point| path_from_bytes(decode_display_safe(&point)))
         .collect();
-    let homes = directory_roles::link_server_directories(&mut facts);
+    let homes = directory_roles::link_servers_to_wal_mounts_and_devices(&mut facts);
     paths.extend(
         homes
             .iter()
-            .flat_map(ServerDirectories::one_per_file_system)
+            .flat_map(ServerDirectories::first_directory_per_file_system)
             .map(|spot| spot.path.clone()),
     );
     for path in paths {
@@ -99,27 +99,27 @@ mod tests;
 // Only targets of servers are compared, so the cost does not grow with the number of mounts.
 // Two volumes of one thin pool fill up together although each shows free space.
 
-struct TargetResources {
+struct FileSystemDisksAndPools {
     subject: Subject,
     file_system: Option<Subject>,
     disks: BTreeSet<Subject>,
     pools: BTreeSet<Subject>,
 }
 
-fn record_shared_resources(places: &[ProspectiveTarget], facts: &mut FactSet) {
-    let all: Vec<TargetResources> = places
+fn record_shared_disks_and_pools(places: &[ProspectiveTarget], facts: &mut FactSet) {
+    let all: Vec<FileSystemDisksAndPools> = places
         .iter()
-        .filter_map(|place| target_resources(facts, place))
+        .filter_map(|place| file_system_disks_and_pools(facts, place))
         .collect();
     for of in &all {
         let others = || all.iter().filter(|other| other.subject != of.subject);
-        let named = |with: &dyn Fn(&TargetResources) -> bool| -> Vec<String> {
+        let named = |with: &dyn Fn(&FileSystemDisksAndPools) -> bool| -> Vec<String> {
             others()
                 .filter(|other| with(other))
                 .map(|other| other.subject.name().to_owned())
                 .collect()
         };
-        let same_fs = |other: &TargetResources| {
+        let same_fs = |other: &FileSystemDisksAndPools| {
             of.file_system.is_some() && of.file_system == other.file_system
         };
         let disks = named(&|other| !of.disks.is_disjoint(&other.disks));
@@ -157,7 +157,10 @@ fn record_shared_resources(places: &[ProspectiveTarget], facts: &mut FactSet) {
     }
 }
 
-fn target_resources(facts: &FactSet, place: &ProspectiveTarget) -> Option<TargetResources> {
+fn file_system_disks_and_pools(
+    facts: &FactSet,
+    place: &ProspectiveTarget,
+) -> Option<FileSystemDisksAndPools> {
     let subject = place.subject();
     if facts.value(&subject, &target::CLUSTERS)?.is_empty() {
         return None;
@@ -168,12 +171,12 @@ fn target_resources(facts: &FactSet, place: &ProspectiveTarget) -> Option<Target
             .is_some_and(|uuid| uuid.ends_with("-tpool"))
     };
     let stack = facts.layers_below(&subject);
-    Some(TargetResources {
+    Some(FileSystemDisksAndPools {
         file_system: place
             .base
             .as_ref()
             .filter(|base| base.scope() == Scope::Mount)
-            .map(|base| file_system_identity(facts, base)),
+            .map(|base| device_or_mount_as_identity(facts, base)),
         disks: facts.distinct_bottom_disks(&subject).into_iter().collect(),
         pools: stack.iter().filter(is_pool).cloned().collect(),
         subject,
@@ -206,7 +209,7 @@ fn mount_of_real_path(facts: &FactSet, path: &Path) -> Option<Subject> {
 /// One subject for all mounts of a file system: the device if there is one, else the mount. A
 /// bind mount is a subject of its own, and btrfs has a device number per subvolume. Neither a
 /// mount point nor a device number therefore identifies a file system.
-fn file_system_identity(facts: &FactSet, mount: &Subject) -> Subject {
+fn device_or_mount_as_identity(facts: &FactSet, mount: &Subject) -> Subject {
     facts
         .subject_in_scope(mount, Scope::Device)
         .unwrap_or_else(|| mount.clone())
@@ -238,18 +241,16 @@ fn suggest_path(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf
         .file_name()
         .map(|name| display_safe(name.as_bytes()))
         .unwrap_or_default();
-    let known = known_paths(facts);
+    let known = known_device_and_data_paths(facts);
     near.extend(
         known
             .iter()
             .filter(|known| known.strip_prefix("/dev/") == Some(&name))
             .map(|known| (0, known.clone())),
     );
-    near.extend(
-        known
-            .iter()
-            .filter_map(|known| typo_distance(&written, known).map(|far| (far, known.clone()))),
-    );
+    near.extend(known.iter().filter_map(|known| {
+        edit_distance_if_typo(&written, known).map(|far| (far, known.clone()))
+    }));
     let beneath = find_similar_paths(host, path)
         .into_iter()
         .map(|(far, path)| (far, display_path(&path)));
@@ -262,7 +263,7 @@ fn suggest_path(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf
         .find(|near| !is_gone(near))
 }
 
-fn known_paths(facts: &FactSet) -> BTreeSet<String> {
+fn known_device_and_data_paths(facts: &FactSet) -> BTreeSet<String> {
     let all = |key: &'static Key<String>| facts.known_values(key).into_iter().map(|(_, path)| path);
     let mappings = all(&device::DM_NAME).map(|name| format!("/dev/mapper/{name}"));
     let data = ServerArea::ALL
@@ -278,7 +279,7 @@ fn known_paths(facts: &FactSet) -> BTreeSet<String> {
 
 /// The edit distance of two words; `None` if too large to be a mistyping. One edit per three
 /// letters is allowed, at least 1 and at most 4.
-fn typo_distance(one: &str, other: &str) -> Option<usize> {
+fn edit_distance_if_typo(one: &str, other: &str) -> Option<usize> {
     let far = edit_distance(one, other);
     let letters = one.chars().count().max(other.chars().count());
     (far <= (letters / 3).clamp(1, 4)).then_some(far)
@@ -301,7 +302,7 @@ fn find_similar_paths(host: &dyn Host, path: &Path) -> Vec<(usize, PathBuf)> {
             let names = host.list_directory(place).unwrap_or_default();
             let near = names.iter().filter_map(|other| {
                 Some((
-                    typo_distance(&word, &display_safe(other.as_bytes()))?,
+                    edit_distance_if_typo(&word, &display_safe(other.as_bytes()))?,
                     other,
                 ))
             });

@@ -16,24 +16,24 @@ pub(crate) struct FakeHost {
 
 impl FakeHost {
     /// Files below /sys, and /proc/version, get a final newline, as the kernel writes one.
-    pub(crate) fn file(self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn with_file(self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> Self {
         let (path, mut text) = (path.as_ref().to_owned(), text.as_ref().to_vec());
         if (path.starts_with("/sys") || path == Path::new("/proc/version"))
             && text.last().is_some_and(|last| *last != b'\n')
         {
             text.push(b'\n');
         }
-        self.answer(Question::Read(path), text)
+        self.with_answer(Question::Read(path), text)
     }
 
-    pub(crate) fn files(self, directory: &str, files: &[(&str, &str)]) -> Self {
+    pub(crate) fn with_files_in_directory(self, directory: &str, files: &[(&str, &str)]) -> Self {
         files.iter().fold(self, |fake, (name, text)| {
-            fake.file(format!("{directory}/{name}"), format!("{text}\n"))
+            fake.with_file(format!("{directory}/{name}"), format!("{text}\n"))
         })
     }
 
     /// `mode` is `st_mode`, with type and permissions.
-    pub(crate) fn stat_node(self, path: &str, mode: u64) -> Self {
+    pub(crate) fn with_stat_of_device_node(self, path: &str, mode: u64) -> Self {
         let (node_major, node_minor) = (253, 0);
         let stat = Stat {
             mode,
@@ -47,19 +47,19 @@ impl FakeHost {
             size: 4096,
             ctime: None,
         };
-        self.answer(Question::Stat(path.into()), stat.encode())
+        self.with_answer(Question::Stat(path.into()), stat.encode())
     }
 
-    pub(crate) fn symlink(self, path: impl AsRef<Path>, to: &str) -> Self {
-        self.answer(Question::Link(path.as_ref().to_owned()), to)
+    pub(crate) fn with_symlink(self, path: impl AsRef<Path>, to: &str) -> Self {
+        self.with_answer(Question::Link(path.as_ref().to_owned()), to)
     }
 
-    pub(crate) fn answer(mut self, question: Question, answer: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn with_answer(mut self, question: Question, answer: impl AsRef<[u8]>) -> Self {
         self.answers.insert(question, Ok(answer.as_ref().to_vec()));
         self
     }
 
-    pub(crate) fn refuse(mut self, question: Question, kind: HostErrorKind) -> Self {
+    pub(crate) fn with_refusal(mut self, question: Question, kind: HostErrorKind) -> Self {
         self.answers
             .insert(question, Err(HostError::new(kind, "refused")));
         self
@@ -69,7 +69,7 @@ impl FakeHost {
         self.asked.lock().unwrap().clone()
     }
 
-    fn listed_names(&self, directory: &Path) -> HostResult {
+    fn list_directory_of_answers(&self, directory: &Path) -> HostResult {
         let mut names = BTreeSet::new();
         for question in self.answers.keys() {
             if let Question::Read(path) | Question::Link(path) = question
@@ -96,7 +96,7 @@ impl Host for FakeHost {
             .or_else(|| self.answers.get(question.strip_as_user()));
         match (answer, question.strip_as_user()) {
             (Some(answer), _) => answer.clone(),
-            (None, Question::List(directory)) => self.listed_names(directory),
+            (None, Question::List(directory)) => self.list_directory_of_answers(directory),
             (None, _) => Err(HostError::new(HostErrorKind::Absent, "no such file")),
         }
     }
@@ -106,7 +106,7 @@ pub(crate) fn note_sentences(facts: &FactSet) -> Vec<String> {
     facts.notes().iter().map(ToString::to_string).collect()
 }
 
-pub(crate) fn displayed_text(facts: &FactSet) -> String {
+pub(crate) fn displayed_notes_and_readings(facts: &FactSet) -> String {
     let mut out = note_sentences(facts);
     for FactRow {
         subject, reading, ..

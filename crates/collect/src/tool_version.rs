@@ -43,7 +43,7 @@ fn first_version(answer: &[u8]) -> Option<Version> {
 }
 
 pub fn unneeded_version_reading() -> Reading<Version> {
-    Reading::absent("this host does not need the version")
+    Reading::absent("the version is not relevant on this host")
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::mountinfo::Entry;
 
 /// For each mount, whether a path lookup reaches it. A lookup reaches the parent, no sibling covers
 /// a directory above, and no other mount is on top.
-pub fn mount_visibility(entries: &[Entry]) -> Vec<bool> {
+pub fn are_mounts_visible(entries: &[Entry]) -> Vec<bool> {
     let by_id: HashMap<u64, &Entry> = entries.iter().map(|entry| (entry.id, entry)).collect();
     let mut points: HashMap<u64, BTreeSet<&[u8]>> = HashMap::new();
     for entry in entries {
@@ -99,11 +99,11 @@ mod tests {
     use super::*;
     use crate::mountinfo::parse_mountinfo;
 
-    fn visible_flags(mounts: &[(u64, u64, &str)]) -> Vec<bool> {
+    fn are_parsed_mounts_visible(mounts: &[(u64, u64, &str)]) -> Vec<bool> {
         let line = |(id, parent, point): &(u64, u64, &str)| {
             format!("{id} {parent} 8:1 / {point} rw - ext4 /dev/sda1 rw\n")
         };
-        mount_visibility(
+        are_mounts_visible(
             &parse_mountinfo(
                 mounts.iter().map(line).collect::<String>().as_bytes(),
                 usize::MAX,
@@ -115,11 +115,11 @@ mod tests {
     #[test]
     fn topmost_mount_is_visible() {
         assert_eq!(
-            visible_flags(&[(1, 0, "/"), (2, 1, "/a"), (3, 2, "/a")]),
+            are_parsed_mounts_visible(&[(1, 0, "/"), (2, 1, "/a"), (3, 2, "/a")]),
             [true, false, true]
         );
         assert_eq!(
-            visible_flags(&[(1, 0, "/"), (2, 1, "/"), (3, 1, "/a")]),
+            are_parsed_mounts_visible(&[(1, 0, "/"), (2, 1, "/"), (3, 1, "/a")]),
             [false, true, false]
         );
     }
@@ -127,15 +127,15 @@ mod tests {
     #[test]
     fn mount_above_hides_lower_mounts() {
         assert_eq!(
-            visible_flags(&[(1, 0, "/"), (2, 1, "/a/b"), (3, 1, "/a")]),
+            are_parsed_mounts_visible(&[(1, 0, "/"), (2, 1, "/a/b"), (3, 1, "/a")]),
             [true, false, true]
         );
         assert_eq!(
-            visible_flags(&[(1, 0, "/"), (2, 1, "/a"), (3, 2, "/a/b"), (4, 2, "/a")]),
+            are_parsed_mounts_visible(&[(1, 0, "/"), (2, 1, "/a"), (3, 2, "/a/b"), (4, 2, "/a")]),
             [true, false, false, true]
         );
         assert_eq!(
-            visible_flags(&[(1, 0, "/"), (3, 1, "/a"), (2, 3, "/a/b")]),
+            are_parsed_mounts_visible(&[(1, 0, "/"), (3, 1, "/a"), (2, 3, "/a/b")]),
             [true, true, true]
         );
     }
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn name_prefix_is_no_parent_directory() {
         assert_eq!(
-            visible_flags(&[(1, 0, "/"), (2, 1, "/a"), (3, 1, "/ab")]),
+            are_parsed_mounts_visible(&[(1, 0, "/"), (2, 1, "/a"), (3, 1, "/ab")]),
             [true, true, true]
         );
     }
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn mount_cycles_are_invisible() {
         assert_eq!(
-            visible_flags(&[(1, 2, "/"), (2, 1, "/a"), (3, 9, "/b")]),
+            are_parsed_mounts_visible(&[(1, 2, "/"), (2, 1, "/a"), (3, 9, "/b")]),
             [false, false, true]
         );
     }
@@ -160,7 +160,7 @@ mod tests {
         #[test]
         fn arbitrary_mount_trees_terminate(ids in proptest::collection::vec((0u64..8, 0u64..8, "/[ab]?(/[ab])?"), 0..12)) {
             let mounts: Vec<(u64, u64, &str)> = ids.iter().map(|(a, b, point)| (*a, *b, point.as_str())).collect();
-            prop_assert_eq!(visible_flags(&mounts).len(), mounts.len());
+            prop_assert_eq!(are_parsed_mounts_visible(&mounts).len(), mounts.len());
         }
     }
 }

@@ -20,7 +20,7 @@ mod zfs;
 #[rustfmt::skip]
 mod vendor_kernel_tests;
 
-use advice_check::check_new_file_system;
+use advice_check::check_new_file_system_mountable;
 use feature::{FileSystemFeature, feature_table};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,29 +34,30 @@ use crate::version::Version;
 pub use derive::{boot_options_support, derive_compat_facts};
 pub use kernel_builder::is_same_custom_builder;
 #[cfg(any(test, feature = "testing"))]
-pub use {advice_check::check_advice, server::server_settings};
+pub use {advice_check::check_advice, server::settings_of_server_release};
 
 pub use advice_check::{RelatedAdvice, check_advice_with_related};
 pub use kernel_support::{
-    BlockDriver, DiskFormat, MountOptionExample, block_driver_support,
+    BlockDriverLayer, DiskFormat, MountOptionTestCase, block_driver_support,
     block_driver_support_same_builder, disk_format_support, disk_format_support_same_builder,
-    file_system_support, file_system_support_same_builder, is_option_listed, mount_option_examples,
-    mount_options_support, options_in_effect, remount_inverse, scheduler_support,
+    file_system_support, file_system_support_same_builder, find_remount_inverse, is_option_listed,
+    mount_option_test_cases, mount_options_support, options_not_overridden_later,
+    scheduler_support,
 };
-pub(crate) use kernel_support::{mount_option_support, skips_journal};
+pub(crate) use kernel_support::{is_journal_ignored, mount_option_support};
 pub use mkfs::{
-    feature_support_at_mkfs, mkfs_feature_examples, mkfs_flag, mkfs_omit_arguments,
-    mountability_of_mkfs_defaults,
+    can_mount_mkfs_defaults, feature_support_at_mkfs, mkfs_feature_test_cases, mkfs_flag,
+    mkfs_omit_arguments,
 };
-pub use releases::{ProductRelease, notes_on_newer_releases, releases};
+pub use releases::{ProductRelease, known_releases, notes_on_newer_releases};
 pub use server::{
-    ServerSetting, SettingChangeAction, mysql_setting_support, postgres_assignment_support,
+    ReleaseServerSetting, SettingChangeAction, mysql_setting_support, postgres_assignment_support,
 };
 
 /// Parses the tables of options and features in advance, while other facts are still being read.
 /// The option table is parsed if there are boot lines, the feature table if `versions` is true: the
 /// facts then have versions of mkfs tools.
-pub fn preload_tables(facts: &FactSet, versions: bool) {
+pub fn preload_option_and_feature_tables(facts: &FactSet, versions: bool) {
     if facts.subjects_of_scope(Scope::Boot).next().is_some() {
         table::option_table();
     }
@@ -76,7 +77,7 @@ pub const TABLES: &[(&str, &str)] = &[
 ];
 
 choice! {
-    /// How a kernel, tool or server treats an option that it is given.
+    /// The treatment of an option by a kernel, tool or server.
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum Effect {
@@ -136,7 +137,7 @@ impl Support {
         }
     }
 
-    pub fn ok(source: impl Into<String>) -> Self {
+    pub fn accepted_and_honoured(source: impl Into<String>) -> Self {
         Self {
             effect: Effect::Ok,
             because: String::new(),
@@ -144,7 +145,7 @@ impl Support {
         }
     }
 
-    pub(crate) fn from_current_mount(effect: Effect) -> Self {
+    pub(crate) fn proven_by_current_mount(effect: Effect) -> Self {
         let because = "This kernel has mounted the file system with this option.".to_owned();
         Self {
             effect,
@@ -188,7 +189,7 @@ pub fn kernel_support_of_feature(
         return unlisted_feature_support(fs, feature);
     };
     match known.is_mounted_by(kernel, vendor) {
-        Ternary::True => Support::ok(known.source.clone()),
+        Ternary::True => Support::accepted_and_honoured(known.source.clone()),
         Ternary::Unknown if known.needs_kernel_support() => known.unknown_backport_support(kernel),
         Ternary::Unknown | Ternary::False => known.support_if_kernel_lacks_feature(kernel),
     }
@@ -210,8 +211,10 @@ pub fn e2fsck_support_of_feature(feature: &str, tool: Option<&Version>) -> Suppo
             ),
             source,
         },
-        Some(_) => Support::ok(source),
-        None if [0, 1, 2].map(|at| known.tool.number(at)) <= OLDEST_IN_USE => Support::ok(source),
+        Some(_) => Support::accepted_and_honoured(source),
+        None if [0, 1, 2].map(|at| known.tool.number(at)) <= OLDEST_IN_USE => {
+            Support::accepted_and_honoured(source)
+        }
         None => Support::unknown(format!(
             "The version of e2fsprogs on that system is unknown. A version before {} refuses to check the file system, and the boot stops.",
             known.tool
@@ -219,14 +222,14 @@ pub fn e2fsck_support_of_feature(feature: &str, tool: Option<&Version>) -> Suppo
     }
 }
 
-struct MkfsTool {
+struct MkfsToolInfo {
     pub version: &'static Key<Version>,
     /// Fact with the default features that mkfs must omit because this kernel may lack them.
     pub leave_out: &'static Key<Vec<String>>,
     pub package: &'static str,
 }
 
-impl MkfsTool {
+impl MkfsToolInfo {
     /// The tool that creates a file system; `None` for ZFS, because no collector reads the
     /// version of its tools.
     fn for_filesystem(filesystem: NewFilesystem) -> Option<Self> {
@@ -246,14 +249,17 @@ impl MkfsTool {
 
 /// Whether mkfs can create a new file system that this kernel can mount, if mkfs omits the features
 /// that the kernel lacks. The error is a sentence.
-pub fn check_can_create_filesystem(wanted: NewFilesystem, facts: &FactSet) -> Result<(), String> {
+pub fn require_creatable_and_mountable(
+    wanted: NewFilesystem,
+    facts: &FactSet,
+) -> Result<(), String> {
     let machine = Subject::host();
     let mut left_out = Vec::new();
-    if let Some(MkfsTool {
+    if let Some(MkfsToolInfo {
         version,
         leave_out,
         package,
-    }) = MkfsTool::for_filesystem(wanted)
+    }) = MkfsToolInfo::for_filesystem(wanted)
     {
         if let Reading::Unknown {
             why: UnknownReason::Absent,
@@ -266,7 +272,7 @@ pub fn check_can_create_filesystem(wanted: NewFilesystem, facts: &FactSet) -> Re
         }
         left_out = facts.value(&machine, leave_out).unwrap_or_default();
     }
-    check_new_file_system(wanted.as_str(), &left_out, facts)
+    check_new_file_system_mountable(wanted.as_str(), &left_out, facts)
 }
 
 #[cfg(test)]
@@ -309,18 +315,18 @@ mod mkfs_check_tests {
             NewFilesystem::Btrfs,
         ] {
             assert_eq!(
-                check_can_create_filesystem(filesystem, &debian),
+                require_creatable_and_mountable(filesystem, &debian),
                 Ok(()),
-                "tools that were not asked for"
+                "tools that were not requested"
             );
         }
-        let none = check_can_create_filesystem(NewFilesystem::Zfs, &debian).unwrap_err();
+        let none = require_creatable_and_mountable(NewFilesystem::Zfs, &debian).unwrap_err();
         assert!(
             none.contains("/proc/filesystems") && none.contains("modprobe zfs"),
             "{none}"
         );
         assert_eq!(
-            check_can_create_filesystem(
+            require_creatable_and_mountable(
                 NewFilesystem::Zfs,
                 &kernel_facts("debian", "6.1", &["ext4", "zfs"])
             ),
@@ -328,7 +334,7 @@ mod mkfs_check_tests {
         );
 
         let red_hat = kernel_facts("el9", "5.14.0-427.el9", &["xfs"]);
-        let none = check_can_create_filesystem(NewFilesystem::Btrfs, &red_hat).unwrap_err();
+        let none = require_creatable_and_mountable(NewFilesystem::Btrfs, &red_hat).unwrap_err();
         assert!(none.contains("RHEL 9 has no btrfs"), "{none}");
 
         let mut bare = debian.clone();
@@ -337,7 +343,7 @@ mod mkfs_check_tests {
             &host::XFSPROGS,
             Reading::absent("mkfs.xfs -V"),
         );
-        let none = check_can_create_filesystem(NewFilesystem::Xfs, &bare).unwrap_err();
+        let none = require_creatable_and_mountable(NewFilesystem::Xfs, &bare).unwrap_err();
         assert_eq!(none, "mkfs.xfs is not installed here: install xfsprogs.");
         bare.insert_known(
             &Subject::host(),
@@ -348,7 +354,7 @@ mod mkfs_check_tests {
         crate::compat::derive_compat_facts(&mut bare);
         let old = kernel_facts("debian", "5.10.0-30-amd64", &["xfs"]);
         assert_eq!(
-            check_can_create_filesystem(NewFilesystem::Xfs, &bare),
+            require_creatable_and_mountable(NewFilesystem::Xfs, &bare),
             Ok(())
         );
         let mut too_new = old;
@@ -359,14 +365,14 @@ mod mkfs_check_tests {
             Source::Assumed,
         );
         assert!(
-            check_can_create_filesystem(NewFilesystem::Xfs, &too_new).is_err(),
-            "nothing is left out yet"
+            require_creatable_and_mountable(NewFilesystem::Xfs, &too_new).is_err(),
+            "no feature is omitted yet"
         );
         crate::compat::derive_compat_facts(&mut too_new);
         assert_eq!(
-            check_can_create_filesystem(NewFilesystem::Xfs, &too_new),
+            require_creatable_and_mountable(NewFilesystem::Xfs, &too_new),
             Ok(()),
-            "what the kernel lacks is left out"
+            "features that the kernel lacks are omitted"
         );
     }
 }

@@ -51,7 +51,11 @@ mod fact_reader {
         }
 
         /// The value of a fact, which is recorded as used. An unknown fact is not recorded.
-        pub fn get<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>) -> Option<T> {
+        pub fn read_and_record_use<T: FactValue>(
+            &mut self,
+            subject: &Subject,
+            key: &Key<T>,
+        ) -> Option<T> {
             let reading = self.facts.reading(subject, key.id());
             let source = reading.source()?;
             self.dependencies.used.insert(key.name());
@@ -64,23 +68,28 @@ mod fact_reader {
         }
 
         /// Like [`Self::get`], but records an unknown fact as missing.
-        pub fn require<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>) -> Option<T> {
-            let value = self.get(subject, key);
+        pub fn read_or_record_missing<T: FactValue>(
+            &mut self,
+            subject: &Subject,
+            key: &Key<T>,
+        ) -> Option<T> {
+            let value = self.read_and_record_use(subject, key);
             if value.is_none() {
-                self.note_missing(subject, key, None);
+                self.record_missing_fact(subject, key, None);
             }
             value
         }
 
         /// `remedy` applies only if the reading itself has no remedy.
-        pub fn note_missing<T: FactValue>(
+        pub fn record_missing_fact<T: FactValue>(
             &mut self,
             subject: &Subject,
             key: &Key<T>,
             remedy: Option<&str>,
         ) {
             let reading = self.facts.reading(subject, key.id());
-            if let Some(mut need) = MissingFact::from_reading(subject, key.name(), reading) {
+            if let Some(mut need) = MissingFact::from_unknown_reading(subject, key.name(), reading)
+            {
                 need.remedy = need
                     .remedy
                     .or_else(|| remedy.map(|what| Remedy::Do(what.to_owned())));
@@ -90,7 +99,7 @@ mod fact_reader {
 
         /// Records as missing a fact that no reading on this host can supply; `remedy` gives the
         /// person or tool to ask.
-        pub fn note_unobtainable<T>(
+        pub fn record_unobtainable_fact<T>(
             &mut self,
             subject: &Subject,
             key: &Key<T>,
@@ -136,7 +145,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use device_view::DiskAssessment;
 use fact_reader::FactReader;
-use page_atomicity::PageConclusion;
+use page_atomicity::PageAtomicityConclusion;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use verdict_builder::TargetJudgement;
@@ -150,9 +159,9 @@ use crate::limits::{HOPS, ROUTES};
 use crate::parallel;
 use crate::text::group_digits;
 
-pub use remedy::{Remedy, VerdictImpact};
+pub use remedy::{EvidenceImpact, VerdictRemedy};
 pub use rule_cap::{VerdictCap, VerdictCaps, rule_source};
-pub use verdict::{Evidence, EvidenceLayer, PathVerdict, UndecidedCap, Verdict, VerdictKind};
+pub use verdict::{Evidence, EvidenceLayer, PathVerdict, UndecidedCapRule, Verdict, VerdictKind};
 
 /// Judges every directory target and inserts the conclusions as facts (`device.cache` and the
 /// derived `target.*` facts).
@@ -174,10 +183,10 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &VerdictCaps) -> Vec
             .collect()
     };
     let bottoms: Vec<Subject> = bottoms.into_iter().collect();
-    let leaves = parallel::map(&bottoms, |disk| device_view::assess_disk(facts, disk));
+    let leaves = parallel::map_in_chunks(&bottoms, |disk| device_view::assess_disk(facts, disk));
     let disks: BTreeMap<Subject, DiskAssessment> = bottoms.into_iter().zip(leaves).collect();
     for (disk, leaf) in &disks {
-        insert_disk_facts(facts, disk, leaf);
+        insert_disk_cache_facts(facts, disk, leaf);
     }
 
     let is_directory = |of: &&Subject| {
@@ -190,7 +199,7 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &VerdictCaps) -> Vec
         .filter(is_directory)
         .cloned()
         .collect();
-    let judged = parallel::map(&targets, |of| {
+    let judged = parallel::map_in_chunks(&targets, |of| {
         let found = verdict_builder::judge_target(facts, of, &disks, caps);
         let below: Vec<_> = facts
             .bottom_devices(of)
@@ -200,11 +209,11 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &VerdictCaps) -> Vec
         let interlock = flush_removal_interlock::evaluate_flush_removal_interlock(
             facts, of, &found, &below, live,
         );
-        (found, interlock, conclude_page_writes(facts, of))
+        (found, interlock, page_conclusion_of_target(facts, of))
     });
     let mut verdicts = Vec::new();
     for (of, (found, interlock, pages)) in targets.iter().zip(judged) {
-        insert_target_facts(facts, of, &found, interlock);
+        insert_verdict_facts_of_target(facts, of, &found, interlock);
         insert_page_facts(facts, of, pages);
         if found.merged {
             facts.add_note(StorageNote::RoutesBeyondBound {
@@ -217,11 +226,18 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &VerdictCaps) -> Vec
     verdicts
 }
 
-fn conclude_page_writes(facts: &FactSet, of: &Subject) -> page_atomicity::PageConclusion {
+fn page_conclusion_of_target(
+    facts: &FactSet,
+    of: &Subject,
+) -> page_atomicity::PageAtomicityConclusion {
     if database::holds_tearable_pages(&mut fact_reader::FactReader::new(facts), of) {
-        page_atomicity::page_conclusion(facts, of, &database::clusters_on_target(facts, of))
+        page_atomicity::worst_page_conclusion_of_servers(
+            facts,
+            of,
+            &database::clusters_on_target(facts, of),
+        )
     } else {
-        page_atomicity::PageConclusion::for_target_without_pages()
+        page_atomicity::PageAtomicityConclusion::not_applicable()
     }
 }
 
@@ -236,18 +252,18 @@ fn is_leaf_device(facts: &FactSet, device: &Subject) -> bool {
         && facts.value(device, &device::KIND).is_some_and(may_be)
 }
 
-fn insert_disk_facts(facts: &mut FactSet, disk: &Subject, leaf: &DiskAssessment) {
+fn insert_disk_cache_facts(facts: &mut FactSet, disk: &Subject, leaf: &DiskAssessment) {
     facts.insert_known(disk, &device::CACHE, leaf.cache, leaf.dependencies.source());
     let guarantor = match leaf.guarantor {
         Some(guarantor) => Reading::known(guarantor, leaf.dependencies.source()),
         None => Reading::absent(
-            "no component is known to guarantee acknowledged writes, or none is needed because this host can read the state of the cache",
+            "no known component guarantees acknowledged writes, or none is needed because this host can read the cache state",
         ),
     };
     facts.insert(disk, &device::GUARANTOR, guarantor);
 }
 
-fn insert_target_facts(
+fn insert_verdict_facts_of_target(
     facts: &mut FactSet,
     of: &Subject,
     found: &TargetJudgement,
@@ -280,7 +296,7 @@ fn insert_target_facts(
     facts.insert(of, &target::FLUSH_REMOVAL_ALLOWED, interlock);
 }
 
-fn insert_page_facts(facts: &mut FactSet, of: &Subject, pages: PageConclusion) {
+fn insert_page_facts(facts: &mut FactSet, of: &Subject, pages: PageAtomicityConclusion) {
     facts.insert(of, &target::PAGE_WRITES, pages.writes);
     facts.insert(of, &target::PAGE_LINK, pages.link);
     facts.insert(of, &target::PAGE_LINKS, pages.links);
@@ -465,8 +481,8 @@ fn merged_route(facts: &FactSet, target: &Subject, seen: &[Route]) -> Route {
     }
 }
 
-// Evidence from the power-cut drill: commits that this very stack lost when its power was cut,
-// from a record that the user named.
+// Evidence from the power-cut drill: commits that this stack lost when its power was cut, from
+// a record that the user named.
 //
 // A loss always counts. A clean record only turns *unproven* into *proven by drill*, because a
 // cache may have been empty by chance.
@@ -503,8 +519,8 @@ fn find_drill_record(ask: &mut FactReader, target: &Subject) -> Option<DrillReco
 impl DrillRecord {
     pub fn drill_evidence(&self) -> Evidence {
         let bears = match self.lost {
-            0 => VerdictImpact::Durable,
-            _ => VerdictImpact::AtRisk(Remedy::FindLostFlushes(self.target.clone())),
+            0 => EvidenceImpact::Durable,
+            _ => EvidenceImpact::AtRisk(VerdictRemedy::FindLostFlushes(self.target.clone())),
         };
         Evidence::new(
             EvidenceLayer::Measurement,
@@ -535,7 +551,7 @@ impl DrillRecord {
     pub fn proven_by_drill_sentence(&self) -> String {
         let share = self.detectable_loss_probability() * 100.0;
         format!(
-            "Proven by drill on {}: {}. The facts alone do not prove durability (reasons below). A fault that shows in fewer than {share:.0} % of power cuts may have been missed.",
+            "Proven by drill on {}: {}. The facts alone do not prove durability (reasons below). A fault that appears in fewer than {share:.0} % of power cuts may have been missed.",
             self.last_date,
             self.drill_counts_text()
         )
@@ -595,7 +611,7 @@ mod route_tests {
         );
         let mut facts = FactSet::default();
         for (top, base) in [(&t, &a), (&t, &b), (&a, &c), (&b, &c)] {
-            facts.add_edge(top, base);
+            facts.add_layer_below(top, base);
         }
         let (found, merged) = find_routes(&facts, &t);
         assert!(!merged);
@@ -612,7 +628,7 @@ mod route_tests {
         );
         let mut facts = FactSet::default();
         for (top, base) in [(&t, &a), (&a, &b), (&b, &a)] {
-            facts.add_edge(top, base);
+            facts.add_layer_below(top, base);
         }
         let (found, _) = find_routes(&facts, &t);
         assert_eq!(found.len(), 1);
@@ -623,10 +639,10 @@ mod route_tests {
     fn too_many_routes_are_merged_with_all_hops() {
         let target = Subject::target("/t");
         let mut facts = FactSet::default();
-        facts.add_edge(&target, &layer_device(0, 0));
+        facts.add_layer_below(&target, &layer_device(0, 0));
         for layer in 0..12 {
             for (top, base) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                facts.add_edge(&layer_device(layer, top), &layer_device(layer + 1, base));
+                facts.add_layer_below(&layer_device(layer, top), &layer_device(layer + 1, base));
             }
         }
         let (found, merged) = find_routes(&facts, &target);
@@ -640,9 +656,9 @@ mod route_tests {
     fn very_deep_stack_yields_broken_routes() {
         let mut facts = FactSet::default();
         let target = Subject::target("/t");
-        facts.add_edge(&target, &layer_device(0, 0));
+        facts.add_layer_below(&target, &layer_device(0, 0));
         for layer in 0..100_000 {
-            facts.add_edge(&layer_device(layer, 0), &layer_device(layer + 1, 0));
+            facts.add_layer_below(&layer_device(layer, 0), &layer_device(layer + 1, 0));
         }
         let (found, _) = find_routes(&facts, &target);
         assert!(found.iter().all(|route| route.broken.is_some()));

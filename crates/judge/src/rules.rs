@@ -4,7 +4,7 @@
 //! Advice that can lose data is blocked unless every deciding fact was observed on this host.
 
 mod diagnostic;
-pub mod evidence {
+pub mod published_evidence {
     //! Published measurements for or against a rule.
     //!
     //! Each measurement needs a caveat, because it need not hold for this host.
@@ -14,7 +14,7 @@ pub mod evidence {
 
     /// A published measurement for or against a rule.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-    pub struct Study {
+    pub struct PublishedMeasurement {
         /// The authors of the measurement, and where to read it.
         pub source: String,
         /// The year of the measurement or, if unknown, of its publication.
@@ -35,7 +35,7 @@ pub mod evidence {
         pub contradicted_by: Option<String>,
     }
 
-    impl Study {
+    impl PublishedMeasurement {
         pub(crate) fn study_setup_text(&self) -> String {
             let kernel = self
                 .kernel
@@ -96,14 +96,16 @@ use crate::version::Version;
 use walwise_model::text::JoinText;
 
 pub use advise::EvaluationOptions;
-pub use builtin::builtin_sources;
-pub use evaluate::{Evaluation, Tally, all_subjects, evaluate_rule, evaluate_rules, rule_subjects};
-pub use evidence::Study;
+pub use builtin::builtin_names_and_texts;
+pub use evaluate::{
+    Evaluation, RuleOutcomeCounts, evaluate_rule, evaluate_rules, rule_subjects, subjects_by_scope,
+};
 pub use finding::{
-    Advice, Basis, BlockedAdvice, Change, Confidence, EffectScope, Finding, Fix, Level,
-    Observation, Outcome, Risk, Trace,
+    Advice, AdviceBasis, BlockedAdvice, Change, ConditionTrace, Confidence, EffectScope, Finding,
+    FixOrReason, Level, Observation, Outcome, Risk,
 };
 pub use model::{ChangeEffect, ExampleLoading, Rule};
+pub use published_evidence::PublishedMeasurement;
 pub use rule_pack::Pack;
 pub use rule_set::RuleSet;
 pub use template::Template;
@@ -118,7 +120,7 @@ pub use template::Template;
 /// get another.
 const ADJUSTABLE_LEVELS: [Level; 3] = [Level::Advice, Level::Warning, Level::Critical];
 
-/// A rule that a user's rule file disables.
+/// A rule that a user's rule file disables, with the reason and the last day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DisabledRule {
     /// Id of the disabled rule: `area.name`.
@@ -134,7 +136,7 @@ pub struct DisabledRule {
     pub line: usize,
 }
 
-/// A rule whose level a user's rule file changes.
+/// A rule whose level a user's rule file changes, with the reason and the last day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LevelOverride {
     /// Id of the rule: `area.name`.
@@ -155,7 +157,7 @@ pub struct LevelOverride {
 }
 
 impl DisabledRule {
-    pub fn to_note(&self) -> RulesNote {
+    pub fn to_disabled_note(&self) -> RulesNote {
         let Self {
             rule,
             because,
@@ -175,7 +177,7 @@ impl DisabledRule {
 
 impl LevelOverride {
     /// `idle` means that the host has no subject for the rule.
-    pub fn to_note(&self, idle: bool) -> RulesNote {
+    pub fn to_overridden_note(&self, idle: bool) -> RulesNote {
         let Self {
             rule,
             level,
@@ -219,7 +221,7 @@ pub struct ExpiredRuleOverride {
 
 impl ExpiredRuleOverride {
     /// The statement of a disabled rule, if its last day is before `today`; otherwise `None`.
-    fn from_disabled_rule(off: &DisabledRule, today: Date) -> Option<Self> {
+    fn from_disabled_rule_if_expired(off: &DisabledRule, today: Date) -> Option<Self> {
         let DisabledRule {
             rule,
             because,
@@ -236,7 +238,7 @@ impl ExpiredRuleOverride {
         })
     }
 
-    fn from_override(given: &LevelOverride, today: Date) -> Option<Self> {
+    fn from_level_override_if_expired(given: &LevelOverride, today: Date) -> Option<Self> {
         let LevelOverride {
             rule,
             because,
@@ -255,7 +257,7 @@ impl ExpiredRuleOverride {
         })
     }
 
-    pub fn to_note(&self) -> RulesNote {
+    pub fn to_expired_note(&self) -> RulesNote {
         let Self {
             rule,
             until,
@@ -297,7 +299,7 @@ impl UserRuleFile {
         }
     }
 
-    fn fingerprint_name(&self) -> String {
+    fn name_in_pack_fingerprint(&self) -> String {
         format!(
             "user/{}",
             self.file.rsplit('/').next().unwrap_or(&self.file)
@@ -354,7 +356,7 @@ pub struct UserCommand {
 }
 
 impl UserCommand {
-    pub fn origin_sentence(&self) -> String {
+    pub fn unchecked_origin_sentence(&self) -> String {
         let Self { file, line, .. } = self;
         format!("your own command, from {file}:{line}, not checked by walwise")
     }
@@ -442,12 +444,12 @@ impl Condition {
 impl FactTest {
     /// Without a value, the result is unknown. Exceptions are tests of `known`, and tests of
     /// `exists` for an absent fact.
-    pub fn holds(&self, reading: &Reading<Value>) -> Ternary {
+    pub(crate) fn holds_for_reading(&self, reading: &Reading<Value>) -> Ternary {
         match (&self.op, reading.value()) {
             (TestOperator::Known(wanted), value) => (value.is_some() == *wanted).into(),
             (TestOperator::Exists(wanted), None) if reading.is_absent() => (!*wanted).into(),
             (_, None) => Ternary::Unknown,
-            (op, Some(value)) => op.holds(value),
+            (op, Some(value)) => op.holds_for_value(value),
         }
     }
 
@@ -507,7 +509,7 @@ impl FactTest {
 
 impl TestOperator {
     /// Unknown if the value's type does not fit the test, or if two versions cannot be compared.
-    fn holds(&self, value: &Value) -> Ternary {
+    fn holds_for_value(&self, value: &Value) -> Ternary {
         let one_of = |values: &[Value]| {
             let each: Vec<Ternary> = values.iter().map(|one| equal_values(value, one)).collect();
             Ternary::any(each)

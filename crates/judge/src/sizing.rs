@@ -27,11 +27,11 @@ fn ceil_power_of_two(bytes: f64) -> u64 {
     size
 }
 
-fn saturating_bytes(figure: f64) -> u64 {
+fn bytes_from_float(figure: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a rate, whose ends are cut"
+        reason = "a rate; out-of-range values saturate"
     )]
     let whole = figure.round() as u64;
     whole
@@ -83,7 +83,7 @@ impl RedoCounts {
     /// Whether the capacity suffices, and a better size if not; `None` if too little is known.
     /// `free` is the free space on the log's file system in bytes; the log may grow by at most
     /// half of it.
-    pub fn capacity_fit(&self, free: Option<u64>) -> Option<(LogSizeFit, Option<u64>)> {
+    pub fn fit_and_better_capacity(&self, free: Option<u64>) -> Option<(LogSizeFit, Option<u64>)> {
         let is_full = self
             .age
             .is_some_and(|age| age as f64 >= FULL_SHARE * self.capacity as f64);
@@ -107,7 +107,7 @@ impl RedoCounts {
         })
     }
 
-    pub fn recovery_forecast(bytes: u64) -> Forecast {
+    pub fn redo_recovery_seconds(bytes: u64) -> Forecast {
         Forecast {
             least: bytes as f64 / REPLAY_BYTES_PER_SECOND.most,
             most: bytes as f64 / REPLAY_BYTES_PER_SECOND.least + STARTUP_SECONDS,
@@ -123,7 +123,7 @@ struct Forecast {
 }
 
 impl Forecast {
-    pub fn between(one: f64, other: f64) -> Self {
+    pub fn between_unordered(one: f64, other: f64) -> Self {
         Self {
             least: one.min(other),
             most: one.max(other),
@@ -209,7 +209,7 @@ impl ServerFacts<'_> {
     }
 
     /// 0 on a nearly full file system, where nothing that grows may be advised.
-    fn log_free_bytes(&self) -> Option<u64> {
+    fn log_free_bytes_for_growth(&self) -> Option<u64> {
         let percent = self.log_mount_value(&mount::FREE_PERCENT)?;
         let free = self.log_mount_value(&mount::FREE)?;
         Some(if percent < LOW_SPACE_PERCENT { 0 } else { free })
@@ -254,7 +254,7 @@ fn derive_retention_facts(facts: &mut FactSet, cluster: &Subject) {
         subject: cluster,
     };
     let share = derived_reading(
-        server.inactive_slot_share(),
+        server.ratio_of_inactive_slot_wal_to_max(),
         &[postgres::INACTIVE_SLOT_WAL.name()],
     );
     let missing = derived_reading(
@@ -262,8 +262,11 @@ fn derive_retention_facts(facts: &mut FactSet, cluster: &Subject) {
         &[postgres::CONNECTED_STANDBYS.name()],
     );
     let room = [mount::FREE.name(), postgres::WAL_FILES.name()];
-    let limit = derived_reading(server.wal_size_limit().map(format_postgres_size), &room);
-    let cap = derived_reading(server.slot_wal_cap(), &room);
+    let limit = derived_reading(
+        server.wal_size_fitting_space().map(format_postgres_size),
+        &room,
+    );
+    let cap = derived_reading(server.max_slot_wal_keep_size_to_set(), &room);
     let holder = derived_reading(
         server.wal_retention_cause(),
         &[
@@ -279,7 +282,7 @@ fn derive_retention_facts(facts: &mut FactSet, cluster: &Subject) {
 }
 
 impl ServerFacts<'_> {
-    fn inactive_slot_share(&self) -> Result<f64, UnknownFact> {
+    fn ratio_of_inactive_slot_wal_to_max(&self) -> Result<f64, UnknownFact> {
         let retained = self.require(&postgres::INACTIVE_SLOT_WAL)?;
         let limit = self.require(&postgres::MAX_WAL_SIZE)?;
         Ok(retained as f64 / limit.max(1) as f64)
@@ -293,8 +296,8 @@ impl ServerFacts<'_> {
         Ok(wanted.saturating_sub(self.require(&postgres::CONNECTED_STANDBYS)?))
     }
 
-    /// Bytes that the WAL can occupy: those that it has and those that are free.
-    fn wal_space(&self) -> Result<u64, UnknownFact> {
+    /// Bytes that the WAL can occupy: its files and the free space.
+    fn bytes_available_to_wal(&self) -> Result<u64, UnknownFact> {
         let files = self.require(&postgres::WAL_FILES)?;
         let unknown = || {
             let detail = "the size of the WAL's file system is unknown";
@@ -307,8 +310,8 @@ impl ServerFacts<'_> {
 
     /// The largest power of two within half of the space. Servers refuse less than two
     /// segments.
-    fn wal_size_limit(&self) -> Result<u64, UnknownFact> {
-        let half = self.wal_space()? / 2;
+    fn wal_size_fitting_space(&self) -> Result<u64, UnknownFact> {
+        let half = self.bytes_available_to_wal()? / 2;
         let least = self.require(&postgres::WAL_SEGMENT_SIZE)?.saturating_mul(2);
         let size = half.checked_ilog2().map_or(0, |power| 1 << power);
         if size < least {
@@ -318,10 +321,10 @@ impl ServerFacts<'_> {
         Ok(size)
     }
 
-    fn slot_wal_cap(&self) -> Result<String, UnknownFact> {
+    fn max_slot_wal_keep_size_to_set(&self) -> Result<String, UnknownFact> {
         let retained = self.require(&postgres::SLOT_WAL)?;
-        let cap = self.wal_size_limit()?;
-        // The next checkpoint would invalidate the slot at once.
+        let cap = self.wal_size_fitting_space()?;
+        // The next checkpoint would already invalidate the slot.
         Ok(if retained >= cap {
             String::new()
         } else {
@@ -330,7 +333,7 @@ impl ServerFacts<'_> {
     }
 
     fn wal_retention_cause(&self) -> Result<String, UnknownFact> {
-        if self.inactive_slot_share()? >= 1.0 {
+        if self.ratio_of_inactive_slot_wal_to_max()? >= 1.0 {
             let slot = self.require(&postgres::INACTIVE_SLOT)?;
             let retained = text::format_bytes(self.require(&postgres::INACTIVE_SLOT_WAL)?);
             return Ok(format!("inactive slot {slot} retains {retained}"));
@@ -344,7 +347,7 @@ impl ServerFacts<'_> {
             .is_some_and(|micros| micros >= OVERDUE_MICROS);
         let is_failing = is_overdue || self.require(&postgres::ARCHIVER_FAILING)?;
         Ok(if is_failing && waiting > 0 {
-            format!("{waiting} WAL files wait for archiving")
+            format!("{waiting} WAL files are waiting to be archived")
         } else {
             String::new()
         })
@@ -359,7 +362,7 @@ mod retention_tests {
     fn server_facts(values: &[(&Key<u64>, u64)]) -> (FactSet, Subject) {
         let (server, wal) = (Subject::cluster("/pg"), Subject::mount("/pg"));
         let mut facts = FactSet::default();
-        facts.link(&server, &wal);
+        facts.apply_facts_of(&server, &wal);
         let test = || Source::from_system_call("test");
         for (key, value) in [(&mount::SIZE, 12 << 30), (&mount::FREE, 6 << 30)] {
             facts.insert_known(&wal, key, value, test());
@@ -394,10 +397,10 @@ mod retention_tests {
         assert_eq!(
             over,
             [some("4GB"), some("")],
-            "the slot would be invalidated at once"
+            "the slot would be invalidated immediately"
         );
         let sparse = limits(&[(&postgres::WAL_FILES, 1 << 62), (&postgres::SLOT_WAL, 0)]);
-        assert_eq!(sparse[0], some("4GB"), "not more than the file system");
+        assert_eq!(sparse[0], some("4GB"), "no larger than the file system");
         let large = limits(&[
             (&postgres::WAL_SEGMENT_SIZE, 4 << 30),
             (&postgres::SLOT_WAL, 0),
@@ -429,7 +432,7 @@ mod retention_tests {
         );
         assert_eq!(
             holder(&[slot(0), waiting], ArchiveMode::On),
-            "7 WAL files wait for archiving"
+            "7 WAL files are waiting to be archived"
         );
         assert_eq!(holder(&[slot(0), waiting], ArchiveMode::Off), "");
     }
@@ -465,9 +468,15 @@ mod forecast_tests {
             (7200.0, 3600.0, "60 min to 2 h"),
             (1e6, 2e6, "12 to 23 days"),
         ] {
-            assert_eq!(Forecast::between(least, most).seconds_text(), told);
+            assert_eq!(
+                Forecast::between_unordered(least, most).seconds_text(),
+                told
+            );
         }
-        assert_eq!(Forecast::between(1.0, 5.97).ratio_text(), "1 to 6");
+        assert_eq!(
+            Forecast::between_unordered(1.0, 5.97).ratio_text(),
+            "1 to 6"
+        );
     }
 }
 
@@ -518,21 +527,21 @@ mod redo_tests {
                 Some((LogSizeFit::NoRoom, None)),
             ),
         ] {
-            assert_eq!(counts.capacity_fit(room), fit, "{counts:?}");
+            assert_eq!(counts.fit_and_better_capacity(room), fit, "{counts:?}");
         }
         let busy = redo_counts(100 * MIB, 1_048_576.0, 86_400.0, None);
         assert_eq!(
-            busy.capacity_fit(Some(1024 * MIB)),
+            busy.fit_and_better_capacity(Some(1024 * MIB)),
             Some((LogSizeFit::TooSmall, Some(512 * MIB)))
         );
         assert_eq!(
-            busy.capacity_fit(Some(10 * MIB)),
+            busy.fit_and_better_capacity(Some(10 * MIB)),
             Some((LogSizeFit::NoRoom, None))
         );
-        assert_eq!(busy.capacity_fit(None), None);
+        assert_eq!(busy.fit_and_better_capacity(None), None);
         assert!(
-            RedoCounts::recovery_forecast(100 * MIB).most
-                < RedoCounts::recovery_forecast(200 * MIB).most
+            RedoCounts::redo_recovery_seconds(100 * MIB).most
+                < RedoCounts::redo_recovery_seconds(200 * MIB).most
         );
     }
 }

@@ -50,7 +50,7 @@ impl StackFingerprint {
             *nth += 1;
             let place = format!("{} {nth}", subject.scope());
             for info in catalog::all_keys()
-                .filter(|info| info.scope == subject.scope() && identifies_stack(info))
+                .filter(|info| info.scope == subject.scope() && is_in_stack_fingerprint(info))
             {
                 stack.add_reading(facts, &subject, &place, info.name);
             }
@@ -79,7 +79,7 @@ impl StackFingerprint {
 
     /// Adds a line in the format of [`Display`](fmt::Display); returns false for any other
     /// line.
-    pub fn try_add_line(&mut self, line: &str) -> bool {
+    pub fn add_line_if_fact(&mut self, line: &str) -> bool {
         let Some((name, value)) = line
             .strip_prefix(LINE_PREFIX)
             .and_then(|rest| rest.split_once('='))
@@ -102,7 +102,7 @@ impl StackFingerprint {
                 .to_owned()
         };
         Some(format!(
-            "{differs} was {} and is {}",
+            "{differs} was {} and is now {}",
             value(self),
             value(now)
         ))
@@ -117,7 +117,7 @@ impl fmt::Display for StackFingerprint {
     }
 }
 
-fn identifies_stack(info: &KeyInfo) -> bool {
+fn is_in_stack_fingerprint(info: &KeyInfo) -> bool {
     let steady = !matches!(
         info.nature,
         FactStability::Assigned
@@ -338,7 +338,7 @@ pub fn parse_ack_log(text: &str) -> Result<AckLog, String> {
                 .as_ref()
                 .is_some_and(|found| found.header.run != head.run)
             {
-                return Err("the log contains two runs; give the log of one run".to_owned());
+                return Err("the log contains two runs; specify the log of one run".to_owned());
             }
             found = Some(found.unwrap_or(AckLog {
                 header: head,
@@ -357,12 +357,12 @@ pub fn parse_ack_log(text: &str) -> Result<AckLog, String> {
             } else if line.trim_end() == STOPPED_LINE {
                 found.was_stopped = true;
             } else {
-                found.stack.try_add_line(line);
+                found.stack.add_line_if_fact(line);
             }
         }
     }
     found.ok_or_else(|| {
-        format!("no line begins with `{LOG_HEADER}`; give the output of `walwise drill write`")
+        format!("no line begins with `{LOG_HEADER}`; specify the output of `walwise drill write`")
     })
 }
 
@@ -394,11 +394,12 @@ impl fmt::Display for ReadBackLog {
     }
 }
 
-/// Parses the log of pages found after the power cut. The error is like that of [`parse_ack_log`].
+/// Parses the log of pages found after the power cut. The error is a clause, as in
+/// [`parse_ack_log`].
 pub fn parse_read_back_log(text: &str) -> Result<ReadBackLog, String> {
     let mut lines = complete_lines(text);
     let header = lines.find_map(RunHeader::parse).ok_or_else(|| {
-        format!("no line begins with `{LOG_HEADER}`; give the output of `walwise drill read`")
+        format!("no line begins with `{LOG_HEADER}`; specify the output of `walwise drill read`")
     })?;
     let (mut boot, mut stack, mut pages) = (
         String::new(),
@@ -406,7 +407,7 @@ pub fn parse_read_back_log(text: &str) -> Result<ReadBackLog, String> {
         CommitNumberRanges::new(),
     );
     for line in lines {
-        stack.try_add_line(line);
+        stack.add_line_if_fact(line);
         if let Some(named) = line.strip_prefix(BOOT_PREFIX) {
             named.trim_end().clone_into(&mut boot);
         }
@@ -501,8 +502,8 @@ mod drill_logs_tests {
     fn read_back_log_round_trips() {
         let mut stack = StackFingerprint::default();
         assert!(
-            stack.try_add_line("stack device 1 device.model=A = B")
-                && !stack.try_add_line("stack trace")
+            stack.add_line_if_fact("stack device 1 device.model=A = B")
+                && !stack.add_line_if_fact("stack trace")
         );
         let when = "2026-01-02T04:00:00Z".to_owned();
         let found = ReadBackLog {
@@ -515,7 +516,7 @@ mod drill_logs_tests {
         assert_eq!(parse_read_back_log(&found.to_string()), Ok(found.clone()));
         assert!(
             parse_read_back_log(&format!("{}\nsurvived 1-2\n", sample_header())).is_err(),
-            "the end is missing"
+            "the end of the log is missing"
         );
         assert!(
             parse_read_back_log(&format!("{}\nsurvived 1-x\nread now\n", sample_header())).is_err()
@@ -577,7 +578,7 @@ mod lost_commit_tests {
         assert_eq!(
             compare_logs(10, &[(1, 11)]).lost_count(),
             0,
-            "one more was under way"
+            "one more commit was in flight"
         );
         assert_eq!(compare_logs(10, &[(1, 7), (9, 10)]).lost_ranges, [(8, 8)]);
         assert_eq!(compare_logs(10, &[]).lost_ranges, [(1, 10)]);
@@ -605,12 +606,12 @@ mod lost_commit_tests {
         assert_eq!(
             (old.examined, old.lost_count()),
             (2047, 2047),
-            "nothing after the first round arrived"
+            "no write after the first round was stored"
         );
         assert_eq!(
             compare_logs(5000, &[(2956, 5002)]).lost_count(),
             0,
-            "two more came through, and a third was under way"
+            "two more commits were stored, and a third was in flight"
         );
     }
 
@@ -656,7 +657,11 @@ mod wal_page_tests {
     fn torn_or_foreign_page_has_no_number() {
         let new = filled_page(7, 3000);
         assert_eq!(intact_page_number(&new, 7), Some(3000));
-        assert_eq!(intact_page_number(&new, 8), None, "of another run");
+        assert_eq!(
+            intact_page_number(&new, 8),
+            None,
+            "the page belongs to another run"
+        );
         assert_eq!(intact_page_number(&new[..PAGE_BYTES - 512], 7), None);
         assert_eq!(intact_page_number(&vec![0; PAGE_BYTES], 7), None);
         let old = filled_page(7, 3000 - 2048);

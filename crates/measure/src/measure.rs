@@ -25,28 +25,30 @@ mod table;
 mod workload;
 
 use PgTestFsyncCase::{NotSynced, Pages, Sizes, WriteCloseFsync, WriteFsyncClose};
-use order_statistics::{median_interval_or_span, quantile, quantile_interval, run_medians, sorted};
+use order_statistics::{
+    median_interval_or_span, medians_of_consecutive_runs, quantile, quantile_interval, sorted,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::catalog::probe::ProbeOutcome;
 
-pub use by_commit_size::commit_size_lines;
+pub use by_commit_size::latency_by_commit_size_lines;
 pub use caveats::{DiskTraffic, MaxPlausibleCommitRate, SampleContext};
 pub(crate) use commit_wait::{CommitSamples, CommitSettings, LogSyncMode};
 pub use commit_wait::{DiskFlushes, PassiveMeasurement};
 pub use facts::{WalFlushMethod, insert_probe_facts};
 pub use import::{ImportedRun, import_benchmark_output, imported_run_lines};
-pub use latency_shift::{LatencyShift, ShiftDirection, shift_between};
+pub use latency_shift::{LatencyShift, ShiftDirection, estimate_latency_shift};
 pub use measurement::{Caveat, CaveatId, Comparison, Latencies, Measurement, MethodResult};
 pub use method::{Method, OpenMode, ProbeInclusion, SyncCall};
 pub(crate) use order_statistics::median_and_p99;
 pub use order_statistics::{ALPHA, histogram, median_interval, median_of};
-pub use pg_test_fsync_layout::pg_test_fsync_text;
+pub use pg_test_fsync_layout::format_like_pg_test_fsync;
 pub use profile::{CommitLoad, CommitProfile, LogFileAllocation};
 pub use progress::{ProbePhase, ProbeProgress};
 pub use requirement::{
-    Requirement, RequirementAnswer, RequirementResult, RequirementTest, Statistic,
+    LatencyQuantile, Requirement, RequirementAnswer, RequirementResult, RequirementTest,
     ThresholdRelation, TimeUnit,
 };
 pub use sentence::measurement_sentence;
@@ -92,7 +94,7 @@ pub const PG_TEST_FSYNC_CASES: [PgTestFsyncCase; 16] = [
 ];
 
 impl PgTestFsyncCase {
-    pub fn section(self) -> BenchmarkSection {
+    pub(crate) fn output_section(self) -> BenchmarkSection {
         match self {
             Pages(1, _) => BenchmarkSection::OneWrite,
             Pages(..) => BenchmarkSection::TwoWrites,
@@ -102,7 +104,7 @@ impl PgTestFsyncCase {
         }
     }
 
-    pub fn label(self) -> String {
+    pub(crate) fn label_in_section(self) -> String {
         match self {
             Pages(_, method) => method
                 .wal_sync_method()
@@ -118,11 +120,15 @@ impl PgTestFsyncCase {
     }
 
     pub(crate) fn row_name(self) -> String {
-        format!("{}: {}", self.section().label(), self.label().trim_start())
+        format!(
+            "{}: {}",
+            self.output_section().label(),
+            self.label_in_section().trim_start()
+        )
     }
 
     /// The method under test; `None` for the two tests that reopen the file in every operation.
-    pub fn method(self) -> Option<Method> {
+    pub(crate) fn method_under_test(self) -> Option<Method> {
         match self {
             Pages(_, method) => Some(method),
             Sizes(_) => Some(Method::OpenSyncDirect),
@@ -137,7 +143,7 @@ impl PgTestFsyncCase {
         let mut of_section = PG_TEST_FSYNC_CASES
             .into_iter()
             .rev()
-            .filter(|test| test.section() == self.section());
+            .filter(|test| test.output_section() == self.output_section());
         of_section.next() == Some(self) && self.is_method_test()
     }
 
@@ -280,7 +286,7 @@ impl MethodSamples {
         }
     }
 
-    pub(crate) fn round_medians(&self) -> Vec<f64> {
+    pub(crate) fn median_of_each_round(&self) -> Vec<f64> {
         self.rounds.iter().map(|round| median_of(round)).collect()
     }
 
@@ -468,9 +474,14 @@ fn summarise_method_samples(cell: &MethodSamples, samples: &ProbeSamples) -> Met
         as_server: cell.as_server,
         paced: samples
             .paced_samples_of(cell.method, cell.pages)
-            .map(|cell| summarise_latencies(cell, run_medians(&cell.rounds.concat(), MAX_RUNS))),
+            .map(|cell| {
+                summarise_latencies(
+                    cell,
+                    medians_of_consecutive_runs(&cell.rounds.concat(), MAX_RUNS),
+                )
+            }),
         back_to_back: (cell.commit_count() > 0)
-            .then(|| summarise_latencies(cell, cell.round_medians())),
+            .then(|| summarise_latencies(cell, cell.median_of_each_round())),
         flushes_per_commit: cell
             .flushes
             .filter(|f| f.commits > 0)

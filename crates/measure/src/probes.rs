@@ -1,10 +1,10 @@
-//! Probes: short write benchmarks that measure the latency of commits. A probe writes only to one
-//! scratch directory and removes it at the end; only the [`drill`] leaves a directory.
+//! Probes: short write benchmarks that measure the latency of commits. A probe writes only to
+//! one scratch directory and removes it at the end; only the [`drill`] leaves a directory.
 //!
 //! A [`ProbePlan`] states where and how much a probe writes; [`run`] carries out the plan.
 //!
-//! The scratch directory for a database lies next to the database's directory, never inside. File
-//! system and inode flags are the same there.
+//! The scratch directory for a database is next to the database's directory, never inside it.
+//! File system and inode flags are the same there.
 
 mod redo_log_config;
 mod scratch_directory;
@@ -25,7 +25,7 @@ pub mod wear {
     /// The size in bytes of the smallest disk among `leaves` that wears out by writing. Hard disks
     /// and memory do not wear out; an unknown medium counts as wearing out. `None` if a size is
     /// unknown or no disk wears out.
-    pub fn smallest_flash_disk_bytes(leaves: &[Subject], facts: &FactSet) -> Option<u64> {
+    pub fn smallest_wearing_disk_bytes(leaves: &[Subject], facts: &FactSet) -> Option<u64> {
         let wears = |leaf: &&Subject| {
             facts
                 .value(leaf, &device::MEDIUM)
@@ -102,7 +102,7 @@ use crate::measure::{DiskFlushes, Measurement, Method, OpenMode};
 use crate::text::display_path;
 
 pub(crate) use commit_writer::PAGE_BYTES;
-pub use commit_writer::{CommitWriter, WriteBuffer};
+pub use commit_writer::{AlignedRandomBuffer, CommitWriter};
 pub use plan::{ProbePlan, plan_probe};
 pub use request::{ProbeOptions, ProbeRequest};
 pub use run::run_probe;
@@ -233,7 +233,7 @@ pub struct CancelHandle {
 }
 
 impl CancelHandle {
-    /// Ends the probe soon; results so far are kept.
+    /// Ends the probe after the current commit or chunk of a file; results so far are kept.
     pub fn cancel(&self) {
         self.cancel.store(true, Ordering::Relaxed);
     }
@@ -265,7 +265,7 @@ impl From<ProbeError> for StopReason {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProbeRefusal {
     #[error(
-        "the server's method of flushing its log is unknown or flushes nothing; run walwise as the server's owner or as root, or name --profile"
+        "the server's log flush method is unknown or flushes nothing; run walwise as the server's owner or as root, or specify --profile"
     )]
     UnknownFlushMethod,
     #[error(
@@ -394,8 +394,9 @@ impl ProbeError {
                 ),
             ),
             Errno::ACCESS | Errno::PERM => {
-                let look =
-                    ShellCommand::or_placeholder(ShellCommand::new("lsattr -d ").append_value(&at));
+                let look = ShellCommand::text_or_placeholder(
+                    ShellCommand::new("lsattr -d ").append_value(&at),
+                );
                 let says =
                     format!("{at} denies access; probe as its owner or as root, and check {look}");
                 (ProbeErrorKind::Other, says)
@@ -440,7 +441,7 @@ impl DiskCounterReader {
         }
     }
 
-    /// A reader for each disk.
+    /// One reader per disk in `names`, in the same order.
     pub fn new_per_disk(names: &[String]) -> Vec<Self> {
         names
             .iter()

@@ -35,7 +35,7 @@ pub use forest_plot::{CandidateStanding, ForestPlotRow};
 pub(crate) use load::SEGMENT_BYTES;
 pub use load::{LoadPreset, LoadShape, TrialLoad};
 pub use record::{
-    CandidateRecord, CellTarget, ExtentKind, FORMAT_VERSION, TrialBlock, TrialCell, TrialRecord,
+    CandidateRecord, CellSubject, ExtentKind, FORMAT_VERSION, TrialBlock, TrialCell, TrialRecord,
     TrialSample,
 };
 pub use signed_ranks::LogRatioInterval;
@@ -46,8 +46,7 @@ pub use view::{
 const INDENT: usize = 2;
 
 impl TrialView {
-    /// Formats the trial for a terminal. A load that does not decide gets a sentence but no
-    /// table.
+    /// Formats the trial for a terminal. The table of a load is shown only if the load is deciding.
     pub fn to_text(&self) -> String {
         let mut lines = self.header.clone();
         for part in self.loads.iter().filter(|part| part.is_deciding) {
@@ -133,7 +132,7 @@ fn load_table_lines(part: &LoadTable) -> Vec<String> {
     let right: Vec<bool> = (0..part.columns.len()).map(|at| at > 0).collect();
     let mut page = PageLayout::unbounded();
     page.append_table(INDENT, &rows, &right);
-    let mut lines: Vec<String> = page.finish().lines().map(str::to_owned).collect();
+    let mut lines: Vec<String> = page.into_text().lines().map(str::to_owned).collect();
     if !part.unranked.is_empty() {
         let whole = lines
             .iter()
@@ -162,7 +161,7 @@ pub struct LoadResult {
 }
 
 impl LoadResult {
-    pub(crate) fn candidate_indices(&self, places: &[usize]) -> Vec<usize> {
+    pub(crate) fn record_indices_of_places(&self, places: &[usize]) -> Vec<usize> {
         places
             .iter()
             .filter_map(|place| self.ranked.get(*place).copied())
@@ -173,7 +172,7 @@ impl LoadResult {
 impl TrialRecord {
     /// Empty unless the reference and at least one other candidate are ranked.
     pub fn load_results(&self) -> Vec<LoadResult> {
-        let ranked = self.ranked_candidates();
+        let ranked = self.indices_of_ranked_candidates();
         if ranked.first() != Some(&0) || ranked.len() < 2 {
             return Vec::new();
         }
@@ -194,10 +193,10 @@ impl TrialRecord {
 
     /// True after the largest number of blocks, or if no deciding load and no comparison of
     /// methods needs more blocks. False before the first block.
-    pub fn is_settled(&self) -> bool {
+    pub fn needs_no_more_blocks(&self) -> bool {
         let results = self.load_results();
         let open = |result: &LoadResult| {
-            result.load.is_deciding() && result.comparison.outcome().is_undecided()
+            result.load.must_be_settled() && result.comparison.outcome().is_undecided()
         };
         let by_method = || {
             self.compares_only_sync_methods()
@@ -206,8 +205,8 @@ impl TrialRecord {
                     .iter()
                     .any(|found| found.comparison.outcome().is_undecided())
         };
-        // A trial with too few ranked candidates is settled too, because a candidate that
-        // failed once stays unranked.
+        // A trial with too few ranked candidates is settled too: a candidate that failed once stays
+        // unranked, so more blocks cannot help.
         self.blocks.len() >= MAX_TRIAL_BLOCKS
             || !self.blocks.is_empty() && !results.iter().any(open) && !by_method()
     }
@@ -218,7 +217,7 @@ impl TrialRecord {
         let deciding = self
             .load_results()
             .into_iter()
-            .filter(|result| result.load.is_deciding());
+            .filter(|result| result.load.must_be_settled());
         let blocks = deciding
             .filter_map(|result| result.comparison.blocks_needed())
             .max()?;
@@ -232,10 +231,12 @@ impl TrialRecord {
         let deciding = self
             .load_results()
             .into_iter()
-            .filter(|result| result.load.is_deciding());
+            .filter(|result| result.load.must_be_settled());
         let winners: Vec<Option<usize>> = deciding
             .map(|result| match result.comparison.outcome() {
-                TrialOutcome::Best(place) => result.candidate_indices(&[place]).first().copied(),
+                TrialOutcome::Best(place) => {
+                    result.record_indices_of_places(&[place]).first().copied()
+                }
                 TrialOutcome::TooFewBlocks
                 | TrialOutcome::Inconclusive
                 | TrialOutcome::Equivalent(_)
@@ -249,7 +250,7 @@ impl TrialRecord {
             .then_some(first)
     }
 
-    pub fn set_ending(&mut self, ending: TrialEnding, seconds: f64) {
+    pub fn set_ending_and_duration(&mut self, ending: TrialEnding, seconds: f64) {
         self.ending = ending;
         self.seconds = seconds;
     }
@@ -295,8 +296,8 @@ impl TrialRecord {
 
     fn estimate_loop_fidelity(&self) -> LoopFidelity {
         let (floor, host) = (
-            self.samples_by_block(CellTarget::Floor, 0),
-            self.samples_by_block(CellTarget::Host, 0),
+            self.sample_of_each_block(CellSubject::Floor, 0),
+            self.sample_of_each_block(CellSubject::Host, 0),
         );
         let pairs = floor
             .into_iter()
@@ -321,9 +322,9 @@ impl TrialRecord {
 
     /// Steadiness of the disk: the ratio of the 90th to the 10th percentile of commit rates on the
     /// raw extent, over all blocks. `None` without blocks, or if the 10th percentile is 0.
-    pub(crate) fn raw_extent_spread(&self) -> Option<f64> {
+    pub(crate) fn raw_extent_p90_to_p10(&self) -> Option<f64> {
         let mut rates: Vec<f64> = self
-            .samples_by_block(CellTarget::Floor, 0)
+            .sample_of_each_block(CellSubject::Floor, 0)
             .into_iter()
             .flatten()
             .map(|sample| sample.commits_per_second())
@@ -336,7 +337,7 @@ impl TrialRecord {
 }
 
 // The interim analyses of a trial. They are declared before the first block, so that repeated
-// looks at the figures do not raise the error probability.
+// analyses do not raise the error probability.
 
 /// Error probability of a trial, over all its analyses.
 const ALPHA: f64 = 0.05;
@@ -412,11 +413,11 @@ mod interim_analysis_tests {
 mod loop_fidelity_tests {
     use super::*;
     use crate::trial::Candidate;
-    use crate::trial::fixtures::{sample_record, with_scaled_raw_extent_rates};
+    use crate::trial::fixtures::{record_with_commit_rates, with_scaled_raw_extent_rates};
 
     fn record_with_scaled_extent_rates(times: impl Fn(usize) -> f64) -> TrialRecord {
         with_scaled_raw_extent_rates(
-            sample_record(
+            record_with_commit_rates(
                 &[
                     (Candidate::Ext4, 4_000.0, None),
                     (Candidate::Xfs, 4_000.0, None),
@@ -479,7 +480,7 @@ pub mod fixtures {
     use super::candidate::Candidate;
     use super::load::{LoadPreset, TrialLoad};
     use super::record::{
-        CandidateRecord, CellTarget, ExtentKind, FORMAT_VERSION, TrialBlock, TrialCell,
+        CandidateRecord, CellSubject, ExtentKind, FORMAT_VERSION, TrialBlock, TrialCell,
         TrialRecord, TrialSample,
     };
 
@@ -498,7 +499,7 @@ pub mod fixtures {
 
     /// Makes a record from the commit rate and the flush count of each candidate. Rates deviate by
     /// up to 2 % in a fixed pattern.
-    pub fn sample_record(
+    pub fn record_with_commit_rates(
         candidates: &[(Candidate, f64, Option<u64>)],
         blocks: usize,
     ) -> TrialRecord {
@@ -517,20 +518,20 @@ pub mod fixtures {
                 .enumerate()
                 .map(|(at, (_, rate, flushes))| {
                     cell(
-                        CellTarget::Candidate(at),
+                        CellSubject::Candidate(at),
                         sample_at_rate(rate * off(block, at), *flushes),
                     )
                 });
             let twin = cell(
-                CellTarget::Twin,
+                CellSubject::Twin,
                 sample_at_rate(candidates[0].1 * off(block, 9), Some(1_000)),
             );
             let floor = cell(
-                CellTarget::Floor,
+                CellSubject::Floor,
                 sample_at_rate(6_000.0 * off(block, 2), None),
             );
             let host = cell(
-                CellTarget::Host,
+                CellSubject::Host,
                 sample_at_rate(6_000.0 * off(block, 4), None),
             );
             TrialBlock {
@@ -574,7 +575,7 @@ pub mod fixtures {
             for cell in block
                 .cells
                 .iter_mut()
-                .filter(|cell| cell.runner == CellTarget::Floor)
+                .filter(|cell| cell.runner == CellSubject::Floor)
             {
                 cell.samples
                     .iter_mut()

@@ -33,7 +33,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::median_and_p99;
-use crate::probes::{DiskCounterReader, WriteBuffer};
+use crate::probes::{AlignedRandomBuffer, DiskCounterReader};
 use crate::subprocess::{Channel, MessageBytes, RecvError, Role, Subprocess};
 use crate::trial::{CandidateRecord, TrialBlock, TrialLoad, TrialSample};
 use walwise_model::parallel::lock;
@@ -54,9 +54,9 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// may first have to wait a minute for an mkfs.
 const DISK_EXIT_TIMEOUT: Duration = Duration::from_secs(120);
 
-pub fn run_intermediate_child(mut channel: Channel, inside: Role) -> io::Result<()> {
+pub fn enter_namespaces_and_run_role(mut channel: Channel, inside: Role) -> io::Result<()> {
     enter_namespaces()
-        .and_then(|()| inside.run_nested())
+        .and_then(|()| inside.run_nested_subprocess())
         .map(drop)
         .or_else(|error| {
             let why = crate::text::io_error_message(&error);
@@ -69,7 +69,8 @@ pub fn run_intermediate_child(mut channel: Channel, inside: Role) -> io::Result<
 fn enter_namespaces() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
     // With MS_SLAVE, mounts made here stay invisible outside, but unmounts outside take effect here
-    // (mount_namespaces(7)). No unmounted file system then stays in use until the trial ends.
+    // (mount_namespaces(7)). Otherwise a file system unmounted outside would stay in use until the
+    // trial ends.
     let none: Option<&str> = None;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none)?;
     std::env::set_current_dir("/")
@@ -83,15 +84,15 @@ pub struct TrialHandle {
 }
 
 impl TrialHandle {
-    pub fn start_preparation(job: &TrialJob) -> io::Result<Self> {
-        Self::spawn(&TrialRequest::Prepare(job.clone()), job.place.is_disk())
+    pub fn start_trial(job: &TrialJob) -> io::Result<Self> {
+        Self::spawn_children(&TrialRequest::Prepare(job.clone()), job.place.is_disk())
     }
 
     pub fn start_disk_clear(disk: &EraseTarget) -> io::Result<Self> {
-        Self::spawn(&TrialRequest::Clear(disk.clone()), true)
+        Self::spawn_children(&TrialRequest::Clear(disk.clone()), true)
     }
 
-    fn spawn(order: &TrialRequest, clears: bool) -> io::Result<Self> {
+    fn spawn_children(order: &TrialRequest, clears: bool) -> io::Result<Self> {
         let role = if clears {
             Role::DiskTrialNamespaces
         } else {
@@ -118,7 +119,7 @@ impl TrialHandle {
                 self.cleared |= news == TrialEvent::Cleared;
                 Ok(Some(news))
             }
-            // If the first child is killed early, the second may live on and keep the channel
+            // If the first child is killed early, the second may continue and keep the channel
             // open.
             Err(RecvError::Timeout) if child.has_exited() => Err(GONE_ERROR),
             Err(RecvError::Timeout) => Ok(None),
@@ -128,7 +129,7 @@ impl TrialHandle {
 
     /// `tell` gets the progress of clearing a disk. Returns true if the disk was cleared, and
     /// always for a loop file.
-    pub fn close(mut self, tell: &mut dyn FnMut(TrialEvent)) -> bool {
+    pub fn end_trial_and_return_cleared(mut self, tell: &mut dyn FnMut(TrialEvent)) -> bool {
         self.end_children(tell);
         self.cleared || !self.clears
     }
@@ -138,9 +139,9 @@ impl TrialHandle {
             return;
         };
         if !self.clears {
-            return child.kill_and_drain(EXIT_TIMEOUT);
+            return child.kill_and_wait_for_closed_channel(EXIT_TIMEOUT);
         }
-        child.drain(DISK_EXIT_TIMEOUT, |news| {
+        child.drain_messages_and_kill(DISK_EXIT_TIMEOUT, |news| {
             self.cleared |= news == TrialEvent::Cleared;
             tell(news);
         });
@@ -189,7 +190,7 @@ impl Shutdown {
         lock(&self.0).is_over
     }
 
-    pub fn exit_process(&self) {
+    pub fn wait_for_clear_and_exit(&self) {
         let longest = {
             let mut duties = lock(&self.0);
             duties.is_over = true;
@@ -212,8 +213,8 @@ pub struct TrialJob {
     pub seed: u64,
     /// Kernel names of the disks below the extent.
     pub leaves: Vec<String>,
-    /// Time limit in seconds. The child ends a little later by itself, even if its parents do
-    /// not end it.
+    /// Time limit in seconds. The child exits shortly afterwards, even if its parents do not end
+    /// it.
     pub budget: f64,
     /// Write limit in bytes, including the loop file.
     pub writes: u64,
@@ -257,7 +258,7 @@ pub enum TrialEvent {
     Failed(String),
     /// Bytes of the disk cleared so far.
     Clearing(u64),
-    /// The disk is cleared of all data of the trial.
+    /// The extent was zeroed and read back.
     Cleared,
 }
 
@@ -271,7 +272,7 @@ enum TrialRequest {
 
 const WRITE_BYTES: usize = 1 << 20;
 
-/// The caller must flush the zeros.
+/// Writes zeros without flushing; the caller must flush.
 fn write_zeros(file: &OwnedFd, part: Range<u64>) -> Result<(), Errno> {
     let piece = vec![0u8; WRITE_BYTES];
     let mut at = part.start;
@@ -328,8 +329,8 @@ impl FreeSpace {
     }
 }
 
-// Waits until a new file system causes no more I/O, because writes that follow mkfs and mount
-// do not belong to the load.
+// Waits until a new file system causes no more I/O, because the writes after mkfs and mount
+// must not count as part of the load.
 
 const QUIET_TIME: Duration = Duration::from_millis(150);
 
@@ -362,7 +363,7 @@ struct TrialCounterReaders {
 struct LoadContext<'a> {
     /// Duration of the load, without warm-up.
     pub seconds: f64,
-    pub pages: &'a WriteBuffer,
+    pub pages: &'a AlignedRandomBuffer,
     pub counters: &'a TrialCounterReaders,
 }
 
@@ -396,7 +397,7 @@ fn run_serial_commits(
 /// Runs the operation in one thread per client until the time of the load is up. `operation` gets
 /// the number of the client and of the turn, and returns true on success. `calls` returns the flush
 /// requests so far; with `None`, each commit counts as one. The error is a complete sentence.
-fn run_clients(
+fn run_operation_in_client_threads(
     clients: u32,
     means: &LoadContext<'_>,
     calls: &(dyn Fn() -> Option<u64> + Sync),
@@ -492,7 +493,11 @@ const FILE_BYTES: usize = 16 << 10;
 
 const DIRECTORIES_PER_CLIENT: u64 = 16;
 
-fn run_file_load(clients: u32, log: &Path, means: &LoadContext<'_>) -> Result<TrialSample, String> {
+fn run_file_creation_load(
+    clients: u32,
+    log: &Path,
+    means: &LoadContext<'_>,
+) -> Result<TrialSample, String> {
     let top = log.join("files");
     let place = |client: u32, directory: u64| top.join(format!("{client}-{directory}"));
     for client in 0..clients {
@@ -503,7 +508,7 @@ fn run_file_load(clients: u32, log: &Path, means: &LoadContext<'_>) -> Result<Tr
     }
     let failed = Mutex::new(None);
     let bytes = means.pages.first_bytes(FILE_BYTES);
-    let sample = run_clients(clients, means, &|| None, &|client, nth| {
+    let sample = run_operation_in_client_threads(clients, means, &|| None, &|client, nth| {
         let path = place(client, nth % DIRECTORIES_PER_CLIENT).join(nth.to_string());
         let made = create_flushed_file(&path, bytes);
         if let Err(errno) = made {
@@ -543,7 +548,7 @@ mod free_space_tests {
         };
         assert!(
             has(40, 100, 19) && !has(40, 100, 20),
-            "a fifth, and the tail counts"
+            "one fifth, including the tail"
         );
         assert!(has(8, 10, 2) && !has(8, 10, 3), "5 GiB");
         assert!(!has(1, 1000, 2));

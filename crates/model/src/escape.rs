@@ -16,7 +16,7 @@ pub mod comment {
 
     /// Replaces line ends, and characters that change a terminal's display, by `?`. The result is
     /// safe after a `#`.
-    pub fn escape_comment_line(text: &str) -> String {
+    pub fn replace_unsafe_in_comment_line(text: &str) -> String {
         text.chars()
             .map(|c| if is_display_unsafe(c) { '?' } else { c })
             .collect()
@@ -25,7 +25,7 @@ pub mod comment {
     /// Formats each item as one comment line, even an item that contains line ends.
     pub fn comment_lines<S: AsRef<str>>(lines: impl IntoIterator<Item = S>) -> String {
         let one = |line: S| {
-            format!("# {}", escape_comment_line(line.as_ref()))
+            format!("# {}", replace_unsafe_in_comment_line(line.as_ref()))
                 .trim_end()
                 .to_owned()
                 + "\n"
@@ -141,17 +141,17 @@ pub mod mysql {
 
     use super::comment;
 
-    pub fn mysql_option_value(value: &str) -> String {
-        let value = comment::escape_comment_line(value);
+    pub fn quote_mysql_option_value(value: &str) -> String {
+        let value = comment::replace_unsafe_in_comment_line(value);
         if !value.is_empty() && value.chars().all(is_plain_option_char) {
             return value;
         }
         format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
     }
 
-    /// Formats a value for `SET`. Statements do not accept the suffixes K, M, G and T, so these are
-    /// multiplied out. `None` unless the value is a 64-bit number or a plain word.
-    pub fn mysql_statement_literal(value: &str) -> Option<String> {
+    /// Formats a value for `SET`. Statements do not accept the suffixes K, M, G and T, so the
+    /// number is written out. `None` unless the value is a 64-bit number or a plain word.
+    pub fn format_mysql_statement_literal(value: &str) -> Option<String> {
         if let Some(number) = parse_mysql_size(value) {
             return Some(number.to_string());
         }
@@ -192,7 +192,7 @@ pub mod mysql {
                 ("it's \"\\n\"", "\"it's \\\"\\\\n\\\"\""),
                 ("1\n[client]", "\"1?[client]\""),
             ] {
-                assert_eq!(mysql_option_value(value), written, "{value:?}");
+                assert_eq!(quote_mysql_option_value(value), written, "{value:?}");
             }
         }
 
@@ -209,7 +209,7 @@ pub mod mysql {
                 ("99999999T", None),
             ] {
                 assert_eq!(
-                    mysql_statement_literal(value),
+                    format_mysql_statement_literal(value),
                     written.map(str::to_owned),
                     "{value}"
                 );
@@ -227,8 +227,8 @@ pub mod shell {
     use crate::text::JoinText;
     use crate::text::{display_safe, is_display_unsafe};
 
-    /// Quotes the name that a display-safe text stands for. `None` for a name that cannot be
-    /// displayed, because nobody can paste such a name.
+    /// Quotes the original name of a display-safe text. `None` for a name that cannot be displayed,
+    /// because nobody can paste such a name.
     pub fn quote_display_safe_shell_name(shown: &str) -> Option<String> {
         quote_shell_word(&decode_display_safe_name(shown)?)
     }
@@ -254,7 +254,7 @@ pub mod shell {
     /// Formats a program and its arguments, for people to read and to run again. An argument that
     /// cannot be pasted is replaced by its quoted display form, which denotes another, harmless
     /// name.
-    pub fn command_line(program: &str, arguments: &[&str]) -> String {
+    pub fn format_command_line(program: &str, arguments: &[&str]) -> String {
         let shown = |word: &str| {
             quote_shell_word(word)
                 .or_else(|| quote_shell_word(&display_safe(word.as_bytes())))
@@ -273,7 +273,7 @@ pub mod shell {
         use super::*;
         use crate::deadline::CommandInTime as _;
 
-        fn parse_with_shell(words: &[String]) -> Vec<u8> {
+        fn words_parsed_by_shell(words: &[String]) -> Vec<u8> {
             let script = format!("printf '%s\\0' {}", words.join(" "));
             let shell = Command::new("/bin/sh")
                 .args(["-c", &script])
@@ -301,7 +301,7 @@ pub mod shell {
                     return Ok(());
                 }
                 let expected: Vec<u8> = read_as.iter().flat_map(|name| [name.as_bytes(), b"\0"].concat()).collect();
-                prop_assert_eq!(parse_with_shell(&words), expected, "{:?}", words);
+                prop_assert_eq!(words_parsed_by_shell(&words), expected, "{:?}", words);
             }
 
             #[test]
@@ -332,7 +332,7 @@ pub mod shell {
             );
             assert_eq!(quote_display_safe_shell_name(""), Some("''".to_owned()));
             assert_eq!(
-                command_line("ls", &["-d", "/a b", "/\x1b$(id)"]),
+                format_command_line("ls", &["-d", "/a b", "/\x1b$(id)"]),
                 "ls -d '/a b' '/\\x1b$(id)'"
             );
             for shown in [
@@ -410,7 +410,7 @@ use serde::Serialize;
 
 use crate::text::{decode_display_safe, is_display_unsafe};
 
-/// The name that a display-safe text stands for; `None` if the name is not UTF-8 or contains
+/// The original name of a display-safe text; `None` if the name is not UTF-8 or contains
 /// display-unsafe characters.
 fn decode_display_safe_name(shown: &str) -> Option<String> {
     String::from_utf8(decode_display_safe(shown))
@@ -442,10 +442,13 @@ impl ShellCommand {
         )
     }
 
-    /// A comment line after `# `. Line ends in the text become `?`, so the comment cannot end
-    /// early.
+    /// Makes a comment line of `# ` and the text. Line ends in the text become `?`, so the text
+    /// cannot end the comment.
     pub fn from_comment(says: &str) -> Self {
-        Self(format!("# {}", comment::escape_comment_line(says)))
+        Self(format!(
+            "# {}",
+            comment::replace_unsafe_in_comment_line(says)
+        ))
     }
 
     #[must_use]
@@ -460,19 +463,19 @@ impl ShellCommand {
         self
     }
 
-    /// Appends the quoted name that a display-safe text stands for. `None` for a name that cannot
-    /// be quoted, or that a program would read as an option.
+    /// Appends the original name of a display-safe text, quoted. `None` for a name that cannot be
+    /// quoted, or that a program would read as an option.
     pub fn append_value(self, shown: &str) -> Option<Self> {
         let is_option = shown.starts_with('-') && self.0.ends_with(' ');
         if is_option {
             None
         } else {
-            self.append_value_or_option(shown)
+            self.append_value_even_with_dash(shown)
         }
     }
 
     /// Like [`Self::append_value`], but also accepts a value that begins with a dash.
-    pub fn append_value_or_option(mut self, shown: &str) -> Option<Self> {
+    pub fn append_value_even_with_dash(mut self, shown: &str) -> Option<Self> {
         self.0
             .push_str(&shell::quote_display_safe_shell_name(shown)?);
         Some(self)
@@ -498,7 +501,7 @@ impl ShellCommand {
         &self.0
     }
 
-    pub fn or_placeholder(command: Option<Self>) -> String {
+    pub fn text_or_placeholder(command: Option<Self>) -> String {
         command.map_or_else(
             || "(no command: the name cannot be quoted)".to_owned(),
             |command| command.0,
@@ -540,7 +543,7 @@ mod command_tests {
         for name in ["--help", "-x", "/mnt/\\x1b[m", "/mnt/\\xff"] {
             assert_eq!(walwise_check_text(name), None, "{name}");
         }
-        assert!(ShellCommand::or_placeholder(None).starts_with("(no command"));
+        assert!(ShellCommand::text_or_placeholder(None).starts_with("(no command"));
     }
 
     #[test]
@@ -561,7 +564,7 @@ mod command_tests {
         assert_eq!(node("cat "), None);
         assert_eq!(
             ShellCommand::new("mkfs ")
-                .append_value_or_option("-x")
+                .append_value_even_with_dash("-x")
                 .unwrap()
                 .as_str(),
             "mkfs -x"

@@ -63,7 +63,7 @@ mod value_kind {
     }
 
     pub trait FactValue: Sized {
-        /// Kind of facts with this type, unless the catalogue gives another one.
+        /// Kind of facts with this Rust type; a declaration in the catalogue can name another kind.
         const KIND: ValueKind;
 
         fn into_value(self) -> Value;
@@ -101,7 +101,7 @@ mod choice {
     //! matches every variant, so the compiler reports each place that a new word affects.
     //!
     //! Only [`Choice::from_word`] converts text to a variant; an unlisted word becomes `None`.
-    //! Collectors first translate the words of tools.
+    //! Tools print other words, which collectors translate first.
 
     use super::{FactValue, Reading, Value, ValueKind};
 
@@ -133,7 +133,10 @@ mod choice {
 
     /// Makes a reading malformed if its value contains a word that the choice of `kind` does not
     /// list.
-    pub(super) fn validate_choice(kind: ValueKind, reading: Reading<Value>) -> Reading<Value> {
+    pub(super) fn malformed_if_word_is_unlisted(
+        kind: ValueKind,
+        reading: Reading<Value>,
+    ) -> Reading<Value> {
         let Some(words) = kind.allowed_words() else {
             return reading;
         };
@@ -300,7 +303,7 @@ use crate::version::Version;
 
 pub use crate::choice;
 pub use choice::Choice;
-pub use database_profile::{DatabaseProfile, DirectorySpec, SettingSyntax};
+pub use database_profile::{ConfigFileSyntax, DatabaseProfile, DirectorySpec};
 pub use fact_set::{FactRow, FactSet};
 pub use key::{FactGroup, FactId, FactStability, Key, KeyInfo};
 pub use note::Note;
@@ -352,7 +355,8 @@ impl Value {
         match &mut self {
             Self::Text(text) => escape_in_place(text),
             Self::List(words) => words.iter_mut().for_each(escape_in_place),
-            // Nothing to escape; even a parsed version holds only printable ASCII.
+            // These values contain nothing to escape; even a parsed version holds only printable
+            // ASCII.
             Self::Bool(_) | Self::Whole(_) | Self::Number(_) | Self::Version(_) => {}
         }
         self
@@ -452,7 +456,7 @@ impl FactList {
 pub struct SubjectFacts<'f>(Option<&'f FactList>);
 
 impl<'f> SubjectFacts<'f> {
-    pub fn shared_reading(self, id: FactId) -> &'f Arc<Reading<Value>> {
+    pub fn reading_or_not_collected(self, id: FactId) -> &'f Arc<Reading<Value>> {
         self.0
             .and_then(|row| row.get(id))
             .unwrap_or_else(not_collected_reading)
@@ -483,7 +487,11 @@ pub struct MissingFact {
 
 impl MissingFact {
     /// `None` for a known reading.
-    pub fn from_reading(subject: &Subject, fact: &str, reading: &Reading<Value>) -> Option<Self> {
+    pub fn from_unknown_reading(
+        subject: &Subject,
+        fact: &str,
+        reading: &Reading<Value>,
+    ) -> Option<Self> {
         match reading {
             Reading::Known { .. } => None,
             Reading::Unknown {
@@ -527,7 +535,7 @@ mod fact_list_tests {
         }
         assert_eq!(row.get(keys[0].id), None);
         assert_eq!(
-            SubjectFacts(Some(&row)).shared_reading(keys[0].id),
+            SubjectFacts(Some(&row)).reading_or_not_collected(keys[0].id),
             &Arc::new(Reading::not_collected())
         );
     }

@@ -66,9 +66,12 @@ pub fn map_chunks<'t, T: Sync, R: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Runs two functions at once and returns both results. `there` runs in another thread, or after
-/// `here` if no thread can be started.
-pub fn join<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) -> (A, B) {
+/// Runs two functions concurrently and returns both results. `there` runs in another thread, or
+/// after `here` if no thread can be started.
+pub fn join_in_threads<A, B: Send>(
+    here: impl FnOnce() -> A,
+    there: impl Fn() -> B + Sync,
+) -> (A, B) {
     thread::scope(|scope| {
         let other = Builder::new().spawn_scoped(scope, &there);
         let here = here();
@@ -80,10 +83,10 @@ pub fn join<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) 
     })
 }
 
-/// Like [`join`], but the thread of `there` yields first. Meant for a `here` that starts a program:
-/// the program then runs as early as possible, even if all processors are busy.
+/// Like [`join_in_threads`], but the thread of `there` yields first. Suits a `here` that starts a
+/// program: the program then runs as early as possible, even if all processors are busy.
 pub fn join_yielding<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) -> (A, B) {
-    join(here, || {
+    join_in_threads(here, || {
         thread::yield_now();
         there()
     })
@@ -95,10 +98,10 @@ pub(crate) fn spawn_detached(work: impl FnOnce() + Send + 'static) {
     let _ = Builder::new().spawn(work);
 }
 
-/// Runs `work` on each item in a thread of its own, for work that mostly waits for a program or a
-/// device. If no thread can be started, the calling thread does the work. An `Err` holds the panic
-/// of `work`.
-pub fn map_concurrent<T: Sync, R: Send>(
+/// Runs `work` on each item in a separate thread, for work that mostly waits for a program or a
+/// device. If no thread can be started, the calling thread does the work. If `work` panics, the
+/// result is an `Err` with the panic payload.
+pub fn map_with_thread_per_item<T: Sync, R: Send>(
     things: &[T],
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<thread::Result<R>> {
@@ -124,7 +127,7 @@ fn processor_count() -> usize {
     *COUNT.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
 }
 
-pub fn map<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub fn map_in_chunks<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let pieces = map_chunks(things, |piece| piece.iter().map(&work).collect::<Vec<R>>());
     pieces.into_iter().flatten().collect()
 }
@@ -145,21 +148,22 @@ mod tests {
         ] {
             let things: Vec<usize> = (0..count).collect();
             assert_eq!(map_chunks(&things, <[usize]>::to_vec).concat(), things);
-            assert_eq!(map(&things, |thing| *thing), things);
+            assert_eq!(map_in_chunks(&things, |thing| *thing), things);
         }
     }
 
     #[test]
     fn join_runs_both_and_propagates_panics() {
-        assert_eq!(join(|| 1, || 2), (1, 2));
-        let failed =
-            |here: bool| std::panic::catch_unwind(|| join(|| assert!(!here), || assert!(here)));
+        assert_eq!(join_in_threads(|| 1, || 2), (1, 2));
+        let failed = |here: bool| {
+            std::panic::catch_unwind(|| join_in_threads(|| assert!(!here), || assert!(here)))
+        };
         assert!(failed(true).is_err() && failed(false).is_err());
     }
 
     #[test]
     fn map_concurrent_panic_affects_only_its_item() {
-        let results = map_concurrent(&[1, 2, 3], |thing| {
+        let results = map_with_thread_per_item(&[1, 2, 3], |thing| {
             assert!(*thing != 2, "the second fails");
             thing * 10
         });

@@ -21,7 +21,7 @@ impl VerificationStamp {
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         text.split_once(" against ")
             .and_then(|(date, source)| {
-                let day = parse_day(date)?;
+                let day = parse_strict_date(date)?;
                 let (source, fields) = match source.split_once(COVERS) {
                     Some((source, fields)) => (source, Some(fields.to_owned())),
                     None => (source, None),
@@ -45,7 +45,7 @@ impl fmt::Display for VerificationStamp {
 }
 
 /// Parses a date written exactly like `2027-03-31`; `None` for any other spelling.
-pub fn parse_day(text: &str) -> Option<Date> {
+pub fn parse_strict_date(text: &str) -> Option<Date> {
     text.parse()
         .ok()
         .filter(|date: &Date| date.to_string() == text)

@@ -21,7 +21,7 @@ pub use redaction_policy::{POLICY_TOML, ValueExposure};
 pub use release::{MysqlDefault, SettingChangeStatement, client_program, has_set_persist};
 pub use table::{
     LinuxAcceptance, MysqlSetting, PostgresSetting, SERVERS_TOML, SettingChangeAction,
-    UnsafeValues, ValueSyntax, value_in_release,
+    UnsafeValues, ValueSyntax, newest_value_up_to_release,
 };
 
 /// If the compiled-in text does not parse, the table is empty; a test checks that the text parses.
@@ -63,7 +63,7 @@ pub fn program_areas(name: &[u8]) -> Vec<ServerArea> {
     find_server_program(name).map_or_else(|| ServerArea::ALL.to_vec(), |(_, area)| vec![area])
 }
 
-pub fn exposed_settings(of: ServerArea) -> &'static BTreeMap<String, ValueExposure> {
+pub fn settings_safe_to_read(of: ServerArea) -> &'static BTreeMap<String, ValueExposure> {
     static NONE: BTreeMap<String, ValueExposure> = BTreeMap::new();
     embedded_redaction_policy()
         .settings

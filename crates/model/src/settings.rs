@@ -19,7 +19,7 @@ use SettingKind::{
 use serde::{Serialize, Serializer};
 
 use crate::facts::catalog::{boot, device, kernel, mount, mysql, postgres, target};
-use crate::facts::{Key, KeyInfo, Scope, ServerArea, SettingSyntax, Value, ValueKind};
+use crate::facts::{ConfigFileSyntax, Key, KeyInfo, Scope, ServerArea, Value, ValueKind};
 use crate::servers;
 
 pub use filesystem::NewFilesystem;
@@ -52,8 +52,8 @@ impl Setting {
             .chain(table.iter().map(String::as_str))
     }
 
-    /// Words are compared in any case, numbers in any notation. For a setting with listed safe
-    /// values, every other value can lose data.
+    /// Words are compared without regard to case, numbers by value. If the safe values of a setting
+    /// are listed, every other value can lose data.
     pub fn can_lose_data(&self, values: &[String]) -> bool {
         let keeping =
             servers::find_unsafe_values(self.name).and_then(|losing| losing.keeps.as_ref());
@@ -66,8 +66,8 @@ impl Setting {
                 .into_iter()
                 .map(|part| (part.trim(), normalise_number(part.trim())));
             parts.any(|(part, plain)| {
-                // An option is also compared without its value: an option that is listed bare is
-                // unsafe with any value.
+                // An option is also compared without its value: an option that is listed without a
+                // value is unsafe with any value.
                 let bare = part.split('=').next().unwrap_or(part);
                 let loses = |word: &&str| {
                     [part, plain.as_str(), bare]
@@ -83,7 +83,7 @@ impl Setting {
 
     /// Whether removing these options can lose data: because `^has_journal` is an unsafe value, the
     /// removal of `has_journal` can lose data.
-    pub fn can_lose_data_without(&self, removed: &[String]) -> bool {
+    pub fn can_removal_lose_data(&self, removed: &[String]) -> bool {
         removed.iter().any(|one| {
             self.unsafe_values()
                 .any(|word| word.strip_prefix('^') == Some(one.as_str()))
@@ -118,7 +118,10 @@ impl Setting {
 
     pub fn format_config_value(&self, value: &Value) -> String {
         let is_measure = self.kind.server_area().is_some_and(|area| {
-            matches!(area.database_profile().syntax, SettingSyntax::PostgresConf)
+            matches!(
+                area.database_profile().syntax,
+                ConfigFileSyntax::PostgresConf
+            )
         });
         match (value, self.current.map(|fact| fact.kind)) {
             (Value::Bool(true), _) => "on".to_owned(),
@@ -314,7 +317,7 @@ pub const ALL: &[Setting] = &[
         Queue,
         Scope::Device,
         Some(&device::WRITE_CACHE.info),
-        "The kernel's view of the disk's cache, which decides whether flushes are sent.",
+        "The kernel's view of the disk's cache, which determines whether flushes are sent.",
     )
     .with_unsafe_values(&["write through", "none"]),
     single_setting_row(
@@ -380,7 +383,7 @@ pub const ALL: &[Setting] = &[
         Other,
         Scope::Target,
         Some(&target::SWAP_BESIDE.info),
-        "The disks that hold swap.",
+        "The disks that contain swap space.",
     ),
     single_setting_row(
         "database.placement",
@@ -491,7 +494,7 @@ pub const ALL: &[Setting] = &[
         "pg.wal_buffers",
         Postgres,
         &postgres::WAL_BUFFERS.info,
-        "Memory for WAL that is not written yet; -1 lets the server choose.",
+        "Memory for WAL that has not been written yet; -1 lets the server choose.",
     ),
     server_setting_row(
         "pg.wal_compression",
@@ -594,7 +597,7 @@ pub const ALL: &[Setting] = &[
         "mysql.innodb_log_buffer_size",
         Mysql,
         &mysql::LOG_BUFFER_SIZE.info,
-        "Memory for redo that is not written yet, in bytes.",
+        "Memory for redo that has not been written yet, in bytes.",
     ),
     server_setting_row(
         "mysql.max_binlog_size",

@@ -115,7 +115,8 @@ mod tests {
 
     #[test]
     fn known_result_does_not_depend_on_unknown_operand() {
-        // What is known despite an unknown operand must still hold once that operand is known.
+        // A result that is known despite an unknown operand must not change once that operand is
+        // known.
         for a in ALL {
             for known in [True, False] {
                 for (before, after) in

@@ -161,7 +161,7 @@ pub mod bars {
 
     /// Maps a share from 0 to 1 to an index from 0 to `last`. Finite shares outside this range map
     /// to the nearer end; NaN and infinity map to 0.
-    pub fn cell_index(share: f64, last: usize) -> usize {
+    pub fn index_of_share(share: f64, last: usize) -> usize {
         let share = if share.is_finite() {
             share.clamp(0.0, 1.0)
         } else {
@@ -178,7 +178,7 @@ pub mod bars {
 
     pub fn bar_char(share: f64) -> char {
         HEIGHTS
-            .get(cell_index(share, HEIGHTS.len() - 1))
+            .get(index_of_share(share, HEIGHTS.len() - 1))
             .copied()
             .unwrap_or('█')
     }
@@ -192,7 +192,7 @@ pub mod bars {
                 share if share > 1.0 => '▸',
                 _ => mark,
             };
-            (cell_index(share, columns.saturating_sub(1)), mark)
+            (index_of_share(share, columns.saturating_sub(1)), mark)
         };
         let ((from, from_mark), (at, mark), (to, to_mark)) =
             (place(low, '├'), place(at, '●'), place(high, '┤'));
@@ -213,7 +213,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-/// Joins the texts of an iterator.
+/// Joins texts directly from an iterator, without an intermediate list.
 pub trait JoinText: Iterator<Item: AsRef<str>> + Sized {
     fn join_with(self, separator: &str) -> String {
         let mut joined = String::new();
@@ -422,7 +422,7 @@ pub fn format_rounded(figure: f64) -> String {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "the ends are cut, as said"
+        reason = "out-of-range values saturate"
     )]
     let count = figure.round() as u64;
     group_digits(count)

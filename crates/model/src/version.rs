@@ -19,8 +19,9 @@ pub use affected_releases::AffectedReleases;
 use crate::ternary::Ternary;
 use crate::text::JoinText;
 
-/// A parsed version. Equality and order use only the numbers and the pre-release part. The box
-/// keeps the value of a fact small, because few facts are versions.
+/// A parsed version. Equality and order use only the numbers and the pre-release part. The
+/// components are boxed, so that the few facts that are versions do not enlarge all fact
+/// values.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Version(Box<VersionComponents>);
@@ -67,14 +68,14 @@ impl PreRelease {
         })
     }
 
-    fn rank(&self) -> (usize, u64) {
+    fn stage_and_number(&self) -> (usize, u64) {
         (self.stage, self.number)
     }
 }
 
 /// Whether a text is a release as uname(1) and tools print it. It has two or more numbers of at
 /// most nine digits, and perhaps a printable tail: `-28-amd64`, `.el9` or `+`.
-pub fn is_release(text: &str) -> bool {
+pub fn is_kernel_or_tool_release(text: &str) -> bool {
     let digits = text
         .bytes()
         .take_while(|b| b.is_ascii_digit() || *b == b'.')
@@ -161,7 +162,7 @@ impl Version {
         self.0.backports
     }
 
-    /// A build from before the day of a fix lacks that fix.
+    /// Sets the build date, because a build from before the day of a fix lacks that fix.
     #[must_use]
     pub fn with_build_date(mut self, built: Option<Date>) -> Self {
         self.0.built = built;
@@ -175,14 +176,14 @@ impl Version {
     /// Whether the build may have fixes that the numbers do not show. The vendor then backports, or
     /// the stable level before a tail is 0 (`6.1.0-28-amd64`). A tail in brackets, as in `6.1.100
     /// (6.1.0-28-amd64)`, means that the real stable level is known.
-    fn hides_stable_level(&self) -> bool {
-        let tail = self.vendor_tail();
+    fn may_hide_later_stable_level(&self) -> bool {
+        let tail = self.text_after_numbers();
         self.0.backports || (!tail.is_empty() && !tail.starts_with('(') && self.number(2) == 0)
     }
 
     /// The text after the numbers and the pre-release part: `-28-amd64`, `-553.el8_10.x86_64`, or
     /// empty.
-    pub fn vendor_tail(&self) -> &str {
+    pub fn text_after_numbers(&self) -> &str {
         self.0.tail.trim_start()
     }
 
@@ -190,7 +191,7 @@ impl Version {
         self.0.numbers.iter().map(u64::to_string).join_with(".")
     }
 
-    /// 0 if the version has fewer numbers.
+    /// The number at `index`; 0 if the version has fewer numbers.
     pub fn number(&self, index: usize) -> u64 {
         self.0.numbers.get(index).copied().unwrap_or(0)
     }
@@ -212,7 +213,7 @@ impl Version {
     /// The build numbers and the vendor in the tail: `427.13.1` and `el9` of
     /// `5.14.0-427.13.1.el9_4.x86_64`, `1021` and `aws` of `6.8.0-1021-aws`. `None` for a tail
     /// without a leading number or without a vendor after the number.
-    pub fn vendor_build(&self) -> Option<(Vec<u64>, &str)> {
+    pub fn build_numbers_and_vendor(&self) -> Option<(Vec<u64>, &str)> {
         let mut numbers = Vec::new();
         for part in self
             .0
@@ -236,7 +237,10 @@ impl Version {
     /// Unknown unless both tails have a build of the same vendor, because vendors number builds
     /// differently.
     pub fn build_at_least(&self, other: &Self) -> Ternary {
-        match (self.vendor_build(), other.vendor_build()) {
+        match (
+            self.build_numbers_and_vendor(),
+            other.build_numbers_and_vendor(),
+        ) {
             (Some((mine, my_vendor)), Some((least, vendor))) if my_vendor == vendor => {
                 (self.cmp(other).then_with(|| mine.cmp(&least)) != Ordering::Less).into()
             }
@@ -260,7 +264,7 @@ impl Version {
         };
         match fixed_in.iter().find(same_line) {
             Some(fix) if self >= fix => Ternary::True,
-            Some(_) if !self.hides_stable_level() => Ternary::False,
+            Some(_) if !self.may_hide_later_stable_level() => Ternary::False,
             _ => Ternary::Unknown,
         }
     }
@@ -289,7 +293,7 @@ impl Ord for Version {
                 (None, None) => Ordering::Equal,
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
-                (Some(a), Some(b)) => a.rank().cmp(&b.rank()),
+                (Some(a), Some(b)) => a.stage_and_number().cmp(&b.stage_and_number()),
             }
         })
     }
@@ -309,7 +313,7 @@ impl fmt::Display for Version {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Version, is_release};
+    use super::{Version, is_kernel_or_tool_release};
     use crate::ternary::Ternary;
 
     fn parse_version(text: &str) -> Version {
@@ -425,8 +429,11 @@ mod tests {
                 "{version} against {least}"
             );
         }
-        assert_eq!(parse_version("6.8").vendor_build(), None);
-        assert_eq!(parse_version("6.8.0-generic").vendor_build(), None);
+        assert_eq!(parse_version("6.8").build_numbers_and_vendor(), None);
+        assert_eq!(
+            parse_version("6.8.0-generic").build_numbers_and_vendor(),
+            None
+        );
     }
 
     #[test]
@@ -506,7 +513,7 @@ mod tests {
             "1.47.2-3ubuntu1",
             "6.1.0~rc1",
         ] {
-            assert!(is_release(taken), "{taken}");
+            assert!(is_kernel_or_tool_release(taken), "{taken}");
         }
         for refused in [
             "",
@@ -531,7 +538,7 @@ mod tests {
             "99999999999999999999.1",
             "new",
         ] {
-            assert!(!is_release(refused), "{refused:?}");
+            assert!(!is_kernel_or_tool_release(refused), "{refused:?}");
         }
     }
 }

@@ -4,7 +4,7 @@ use super::model::answer::{
     Answer, AnswerAction, AnswerValue, CommitLatencyValue, ProductionLatency, Topic,
 };
 use super::{Report, Step, TargetSummary, latency, mount_and_mkfs_options, stack};
-use walwise_judge::rules::{Basis, Confidence, Finding, Level, Outcome};
+use walwise_judge::rules::{AdviceBasis, Confidence, Finding, Level, Outcome};
 use walwise_measure::measure::MethodResult;
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog::postgres::WalSyncMethod;
@@ -108,7 +108,7 @@ impl<'r> TargetContext<'r> {
                 self.server_setting_answer(ServerArea::Mysql, topic)
             }
             Topic::CommitLatency => Answer {
-                production: self.production_latency(),
+                production: self.latency_reported_by_server(),
                 ..self.latency_answer()
             },
         }
@@ -118,7 +118,7 @@ impl<'r> TargetContext<'r> {
         self.target
             .content
             .as_ref()
-            .is_some_and(super::DeviceContent::is_available)
+            .is_some_and(super::DeviceContent::may_get_new_file_system)
     }
 
     fn topic_steps(&self, topic: Topic) -> Vec<&'r Step> {
@@ -127,8 +127,8 @@ impl<'r> TargetContext<'r> {
             .plan(&self.target.target)
             .into_iter()
             .flat_map(|plan| &plan.steps);
-        // A plan can have steps about other mounts, such as the mount below a loop device. They do
-        // not answer for the target's mount.
+        // A plan can have steps about other mounts, such as the mount below a loop device. Such
+        // steps say nothing about the target's mount.
         let elsewhere = |step: &Step| {
             step.subject.scope() == Scope::Mount
                 && self.mount.as_ref().is_some_and(|own| step.subject != *own)
@@ -140,7 +140,12 @@ impl<'r> TargetContext<'r> {
         steps
     }
 
-    fn plan_answer(&self, topic: Topic, steps: &[&Step], current: Option<String>) -> Answer {
+    fn answer_from_plan_or_current(
+        &self,
+        topic: Topic,
+        steps: &[&Step],
+        current: Option<String>,
+    ) -> Answer {
         let answers = |setting: &&'static Setting| Topic::from_setting(setting) == Some(topic);
         match steps.first() {
             Some(step) => self.step_answer(step, current),
@@ -197,7 +202,7 @@ impl<'r> TargetContext<'r> {
         if fstype.is_none() && !self.target.kind.is_device() {
             return Answer::undecided("the file system could not be read".to_owned());
         }
-        self.plan_answer(
+        self.answer_from_plan_or_current(
             Topic::Filesystem,
             &self.topic_steps(Topic::Filesystem),
             fstype,
@@ -212,7 +217,7 @@ impl<'r> TargetContext<'r> {
             return Answer::not_applicable("the disk is not free");
         }
         let steps = self.topic_steps(Topic::MkfsOptions);
-        let mut answer = self.plan_answer(Topic::MkfsOptions, &steps, None);
+        let mut answer = self.answer_from_plan_or_current(Topic::MkfsOptions, &steps, None);
         let results = steps
             .iter()
             .filter(|step| !step.keeps_setting())
@@ -247,7 +252,7 @@ impl<'r> TargetContext<'r> {
         if shown.is_none() && !self.target.kind.is_device() {
             return Answer::undecided("the mount options could not be read".to_owned());
         }
-        self.plan_answer(
+        self.answer_from_plan_or_current(
             Topic::MountOptions,
             &self.topic_steps(Topic::MountOptions),
             shown,
@@ -270,15 +275,15 @@ impl<'r> TargetContext<'r> {
             };
             return match steps.first() {
                 Some(step) if step.keeps_setting() => {
-                    // Without a server, `wal_sync_method` is the only server setting that rules
-                    // keep, at its Linux default.
+                    // Without a server, rules give *keep* only for `wal_sync_method`, at its Linux
+                    // default.
                     let default = WalSyncMethod::Fdatasync.as_str().to_owned();
                     Answer {
                         value: to_text_value(Some(default)),
                         ..self.step_answer(step, None)
                     }
                 }
-                Some(_) | None => match self.plan_answer(topic, &steps, None) {
+                Some(_) | None => match self.answer_from_plan_or_current(topic, &steps, None) {
                     answer if answer.action == AnswerAction::NoAdvice => {
                         Answer::no_advice(none.to_owned())
                     }
@@ -296,7 +301,7 @@ impl<'r> TargetContext<'r> {
             let setting = setting?;
             Some(setting.format_with_unit(&setting.format_config_value(&value)))
         });
-        let mut answer = self.plan_answer(topic, &steps, written.clone());
+        let mut answer = self.answer_from_plan_or_current(topic, &steps, written.clone());
         if let (Some(AnswerValue::Text(value)), Some(setting)) = (&answer.value, setting) {
             answer.value = to_text_value(Some(setting.format_with_unit(value)));
         }
@@ -357,7 +362,7 @@ impl<'r> TargetContext<'r> {
         check.into_iter().collect()
     }
 
-    fn production_latency(&self) -> Option<ProductionLatency> {
+    fn latency_reported_by_server(&self) -> Option<ProductionLatency> {
         let cluster = self.target.cluster.as_ref()?;
         let facts = &self.report.facts;
         Some(ProductionLatency {
@@ -370,10 +375,10 @@ impl<'r> TargetContext<'r> {
         if self.target.kind.is_device() {
             return Answer::undecided("not mounted".to_owned());
         }
-        if latency::has_no_flushes(self.report, &self.target.target) {
+        if latency::are_flushes_suppressed(self.report, &self.target.target) {
             return Answer::undecided("no flush reaches the disk".to_owned());
         }
-        let found = latency::measurement_row_in_force(self.report, self.target);
+        let found = latency::row_in_force_or_best(self.report, self.target);
         let current = found.and_then(|(_, row)| paced_latency(row));
         let (Some((measurement, _)), Some(current)) = (found, current) else {
             let reason = if self.report.host.live {
@@ -388,7 +393,7 @@ impl<'r> TargetContext<'r> {
         };
         let current = Some(AnswerValue::Latency(current));
         let reason = measurement.paced_conditions_text();
-        let changes = |step: &&Step| step.basis == Basis::Measured && !step.keeps_setting();
+        let changes = |step: &&Step| step.basis == AdviceBasis::Measured && !step.keeps_setting();
         let best = measurement
             .one_page_server_rows()
             .find(|row| row.method == measurement.best)
@@ -403,7 +408,7 @@ impl<'r> TargetContext<'r> {
                 action: AnswerAction::Change,
                 value: Some(AnswerValue::Latency(best)),
                 current,
-                basis: Some(Basis::Measured),
+                basis: Some(AdviceBasis::Measured),
                 confidence: Some(Confidence::Measured),
                 ..Answer::no_advice(reason)
             },

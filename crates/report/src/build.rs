@@ -57,7 +57,7 @@ pub struct RunContext {
     pub pack: Pack,
 }
 
-pub fn build(input: ReportInput<'_>) -> Report {
+pub fn build_report(input: ReportInput<'_>) -> Report {
     let ReportInput {
         facts,
         mut verdicts,
@@ -84,8 +84,8 @@ pub fn build(input: ReportInput<'_>) -> Report {
         tallies,
     } = evaluation;
     let withheld = withhold_refused_advice(&mut findings, guard);
-    mysql_commands::add_commands(&mut findings, facts);
-    postgres_commands::add_commands(&mut findings, facts);
+    mysql_commands::add_mysql_commands_to_findings(&mut findings, facts);
+    postgres_commands::add_postgres_commands_to_findings(&mut findings, facts);
     remedies::fill_in_critical_remedies(&mut findings, &withheld);
     findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
     verdicts.sort_by(|a, b| a.target.cmp(&b.target));
@@ -100,7 +100,7 @@ pub fn build(input: ReportInput<'_>) -> Report {
         verdicts.get(at)
     };
     let subjects: Vec<&Subject> = facts.subjects_of_scope(Scope::Target).collect();
-    let mut targets: Vec<TargetSummary> = parallel::map(&subjects, |target| {
+    let mut targets: Vec<TargetSummary> = parallel::map_in_chunks(&subjects, |target| {
         target_summary(facts, &concerns, target, verdict(target))
     });
     disk_ranking::rank_free_disks(facts, &mut targets);
@@ -127,8 +127,8 @@ pub fn build(input: ReportInput<'_>) -> Report {
             .collect();
         conflicts.extend(new);
     }
-    remount_commands::add_commands_to_findings(&mut findings, facts);
-    let stacks = parallel::map(&subjects, |target| {
+    remount_commands::add_remount_commands_to_findings(&mut findings, facts);
+    let stacks = parallel::map_in_chunks(&subjects, |target| {
         stack::build_stack(facts, target, verdict(target))
     });
     let mut report = Report {
@@ -171,7 +171,7 @@ pub fn build(input: ReportInput<'_>) -> Report {
     fixes::fill_in_step_commands(&mut report);
     report.prices = latency::latencies_from_probes(&report);
     let index = FindingsBySubject::new(&report.findings);
-    let answers = parallel::map(&report.targets, |target| {
+    let answers = parallel::map_in_chunks(&report.targets, |target| {
         let about = index
             .findings_about(&target.subjects)
             .into_iter()
@@ -191,7 +191,7 @@ fn withhold_refused_advice(
     findings: &mut [Finding],
     guard: &AdviceCheckFn<'_>,
 ) -> Vec<WithheldAdvice> {
-    let refusals = parallel::map(findings, |finding| refusal_reasons(finding, guard));
+    let refusals = parallel::map_in_chunks(findings, |finding| refusal_reasons(finding, guard));
     let mut withheld = Vec::new();
     for (
         Finding {
@@ -230,7 +230,7 @@ fn withhold_refused_advice(
     withheld
 }
 
-/// One entry for each piece of the finding's advice: the reason for the refusal, or `None`.
+/// For each item of the finding's advice, the reason for the refusal, or `None`.
 fn refusal_reasons(finding: &Finding, guard: &AdviceCheckFn<'_>) -> Vec<Option<String>> {
     let Finding {
         subject, advice, ..

@@ -87,11 +87,11 @@ impl DeviceContent {
     }
 
     /// True if a file system may be created on the device.
-    pub fn is_available(&self) -> bool {
+    pub fn may_get_new_file_system(&self) -> bool {
         matches!(self, Self::Free { .. } | Self::Blank)
     }
 
-    /// Forms: `holds xfs, LVM2`, `unreadable`, `free`, `blank`.
+    /// The heading: `holds xfs, LVM2`, `unreadable`, `free` or `blank`.
     pub fn heading(&self) -> String {
         match self {
             Self::Holds { holds } => format!("holds {}", text::names_and_count(holds, MAX_NAMED)),
@@ -193,7 +193,10 @@ mod tests {
         ];
         for (content, words, given) in cases {
             assert_eq!(
-                (content.heading().as_str(), content.is_available()),
+                (
+                    content.heading().as_str(),
+                    content.may_get_new_file_system()
+                ),
                 (words, given)
             );
         }

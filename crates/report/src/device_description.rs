@@ -94,7 +94,7 @@ fn join_with_commas<const N: usize>(first: &str, more: [Option<String>; N]) -> S
         .join_with(", ")
 }
 
-/// `prefix` precedes the kernel's word for a target that has no name in the list below.
+/// `prefix` precedes the kernel's name of a target type that the list below does not translate.
 fn describe_dm_device(maker: &str, prefix: &str, facts: &FactSet, subject: &Subject) -> String {
     let mut targets = facts
         .value(subject, &device::DM_TARGETS)

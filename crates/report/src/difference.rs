@@ -19,7 +19,7 @@ use crate::model::{LayerRow, Report, Stack};
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{Finding, Outcome};
 use walwise_measure::measure::{
-    Estimate, LogKind, MeasuredLog, Measurement, Method, MethodResult, shift_between,
+    Estimate, LogKind, MeasuredLog, Measurement, Method, MethodResult, estimate_latency_shift,
 };
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog;
@@ -32,7 +32,7 @@ use walwise_model::text::names_and_count;
 pub use super::model::difference::FindingChangeKind;
 pub use parse::{MAX_BYTES, ParseError};
 
-pub fn difference(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
+pub fn compare_snapshots(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
     let names = Renames::detect(before, now);
     let old = names.rename_snapshot(before);
     let mut difference = Difference {
@@ -46,8 +46,8 @@ pub fn difference(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
                 now: b.clone(),
             })
             .collect(),
-        gone: missing_subjects(&old, now),
-        appeared: missing_subjects(now, &old),
+        gone: subjects_lacking_in_other_report(&old, now),
+        appeared: subjects_lacking_in_other_report(now, &old),
         verdicts: verdict_changes(&old, now),
         findings: finding_changes(&old, now),
         facts: fact_changes(&old, now),
@@ -66,7 +66,7 @@ pub fn difference(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
     difference
 }
 
-/// An unknown name in either report counts as the same.
+/// True as well if the host's name is unknown in either report.
 fn is_same_host(before: &ReportOrigin, now: &ReportOrigin) -> bool {
     let known = |name: &str| !name.is_empty() && name != "unknown";
     !known(&before.host) || !known(&now.host) || before.host == now.host
@@ -74,7 +74,7 @@ fn is_same_host(before: &ReportOrigin, now: &ReportOrigin) -> bool {
 
 /// Lists the subjects with facts that are in `from` but not in `of`. Targets are left out unless
 /// both reports cover the same targets.
-fn missing_subjects(from: &ReportSnapshot, of: &ReportSnapshot) -> Vec<Subject> {
+fn subjects_lacking_in_other_report(from: &ReportSnapshot, of: &ReportSnapshot) -> Vec<Subject> {
     let alike = has_same_targets(from, of);
     let counts = |subject: &&Subject| alike || !from.targets.contains_key(*subject);
     let gone = from
@@ -136,7 +136,7 @@ fn finding_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Finding
         FindingChange {
             rule: rule.clone(),
             subject: subject.clone(),
-            class: finding_change_kind(old, new, || lacks(before), || lacks(now)),
+            class: classify_finding_change(old, new, || lacks(before), || lacks(now)),
             before: old.cloned(),
             now: new.cloned(),
         }
@@ -146,7 +146,7 @@ fn finding_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Finding
 
 /// Compares the earlier and the present state of a finding. `lacked` and `lacks` return whether the
 /// earlier and the present report lack the finding's rule or subject.
-fn finding_change_kind(
+fn classify_finding_change(
     before: Option<&FindingState>,
     now: Option<&FindingState>,
     lacked: impl FnOnce() -> bool,
@@ -195,7 +195,7 @@ fn fact_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<FactChange
             let (old, new) = (old.get(fact), new.get(fact));
             let nature =
                 catalog::find_by_name(fact).map_or(FactStability::Lasting, |info| info.nature);
-            if nature != FactStability::Measured && fact_differs(old, new) {
+            if nature != FactStability::Measured && has_known_value_changed(old, new) {
                 let subject = subject.clone();
                 changes.push(FactChange {
                     subject,
@@ -211,10 +211,10 @@ fn fact_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<FactChange
 }
 
 /// A fact that is unknown in both reports has not changed, even if the reasons differ.
-fn fact_differs(before: Option<&FactState>, now: Option<&FactState>) -> bool {
+fn has_known_value_changed(before: Option<&FactState>, now: Option<&FactState>) -> bool {
     match (
-        before.and_then(FactState::value),
-        now.and_then(FactState::value),
+        before.and_then(FactState::known_value),
+        now.and_then(FactState::known_value),
     ) {
         (Some(before), Some(now)) => !before.equals_ignoring_order(now),
         (None, None) => false,
@@ -250,14 +250,14 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
     match (was.privileged, is.privileged) {
         (Some(true), Some(false)) => {
             remarks.push(
-                "the baseline was made as root, but this report was not, so this report has \
+                "the baseline was created as root, but this report was not, so this report has \
                  fewer facts"
                     .to_owned(),
             );
         }
         (Some(false), Some(true)) => {
             remarks.push(
-                "this report was made as root, but the baseline was not, so the baseline has \
+                "this report was created as root, but the baseline was not, so the baseline has \
                  fewer facts"
                     .to_owned(),
             );
@@ -302,7 +302,7 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
         remarks.push(format!(
             "commit latency on {name} was measured for the baseline, but not in this run; to \
              measure it: {}",
-            ShellCommand::or_placeholder(ShellCommand::walwise_check_command(name, ""))
+            ShellCommand::text_or_placeholder(ShellCommand::walwise_check_command(name, ""))
         ));
     }
     if before.unknown_facts > 0 {
@@ -337,7 +337,7 @@ fn latency_shifts(
         .probes
         .iter()
         .filter_map(|(target, new)| Some((target, before.probes.get(target)?, new)));
-    let alike = both.filter(|(_, old, new)| old.log.is_comparable(new.log));
+    let alike = both.filter(|(_, old, new)| old.log.is_same_log_and_page_size(new.log));
     alike
         .map(|(target, old, new)| target_latency_shift(now, target, old, new, changes))
         .collect()
@@ -367,11 +367,11 @@ fn target_latency_shift(
             .in_force
             .or_else(|| main_row_method(now, target, &rows)),
         rows,
-        doubts: comparison_doubts(old, new),
+        doubts: caveats_of_both_probes(old, new),
         likely_causes: Vec::new(),
     };
     if probe.is_significant() {
-        probe.likely_causes = likely_causes(now, target, changes);
+        probe.likely_causes = changes_that_can_explain_latency(now, target, changes);
     }
     probe
 }
@@ -388,11 +388,11 @@ fn method_latency_shift(
         as_server: new.as_server,
         before_us: old.median_us,
         now_us: new.median_us,
-        shift: shift_between(&old.rounds_us, &new.rounds_us),
+        shift: estimate_latency_shift(&old.rounds_us, &new.rounds_us),
     }
 }
 
-fn comparison_doubts(old: &ProbeSnapshot, new: &ProbeSnapshot) -> Vec<String> {
+fn caveats_of_both_probes(old: &ProbeSnapshot, new: &ProbeSnapshot) -> Vec<String> {
     let said = |when: &str, says: &String| format!("{when}: {}", says.trim_end_matches('.'));
     let before = old.doubts.iter().map(|says| said("before", says));
     before
@@ -413,7 +413,7 @@ fn main_row_method(
         .into_iter()
         .filter(|subject| subject.scope() == Scope::Cluster)
         .find_map(|cluster| now.value(cluster, postgres::WAL_SYNC_METHOD.name()))
-        .and_then(|shown| WalSyncMethod::from_word(&shown.text()));
+        .and_then(|shown| WalSyncMethod::from_word(&shown.displayed_text()));
     let named =
         of_server().find(|row| in_force.is_some() && row.method.wal_sync_method() == in_force);
     let is_default = |row: &&MethodLatencyShift| {
@@ -446,7 +446,7 @@ fn target_and_host_subjects<'k>(
 
 /// Lists the changed facts of the target's stack and of the host that can affect latency.
 /// Derived facts are left out, because the facts from which they follow are compared as well.
-fn likely_causes(
+fn changes_that_can_explain_latency(
     now: &ReportSnapshot,
     target: &Subject,
     changes: &[FactChange],
@@ -524,7 +524,7 @@ impl LogSnapshot {
         }
     }
 
-    fn is_comparable(self, other: Self) -> bool {
+    fn is_same_log_and_page_size(self, other: Self) -> bool {
         (self.kind, self.page_bytes) == (other.kind, other.page_bytes)
     }
 }
@@ -634,7 +634,7 @@ impl ReportSnapshot {
 
     /// `None` for an unknown or absent fact.
     pub fn value(&self, subject: &Subject, fact: &str) -> Option<&DisplayedValue> {
-        self.facts.get(subject)?.get(fact)?.value()
+        self.facts.get(subject)?.get(fact)?.known_value()
     }
 }
 
@@ -681,7 +681,7 @@ fn probe_snapshot(found: &Measurement) -> ProbeSnapshot {
     let against = found
         .caveats
         .iter()
-        .filter(|caveat| caveat.prevents_comparison());
+        .filter(|caveat| caveat.prevents_comparison_with_other_probes());
     ProbeSnapshot {
         when: found.when.clone(),
         directory: found.directory.clone(),

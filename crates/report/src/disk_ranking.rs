@@ -14,7 +14,7 @@ pub fn rank_free_disks(facts: &FactSet, targets: &mut [TargetSummary]) {
         target
             .content
             .as_ref()
-            .is_some_and(DeviceContent::is_available)
+            .is_some_and(DeviceContent::may_get_new_file_system)
     };
     let mut disks: Vec<&mut TargetSummary> = targets.iter_mut().filter(free).collect();
     if disks.len() < 2 {
@@ -141,8 +141,8 @@ mod tests {
                 }
                 facts.insert_known(&place, &target::KIND, TargetKind::Device, seen());
                 facts.insert_known(&block, &device::CONTENT, ContentState::Free, seen());
-                facts.add_edge(&place, &block);
-                facts.link(&place, &block);
+                facts.add_layer_below(&place, &block);
+                facts.apply_facts_of(&place, &block);
             };
         disk("a", Some("none"), "usb", false, 9);
         disk("b", Some("contradictory"), "sata", false, 9);
@@ -151,7 +151,7 @@ mod tests {
         disk("e", Some("protected"), "sata", true, 9);
         disk("f", Some("none"), "nvme", false, 3);
         disk("g", Some("none"), "nvme", false, 5);
-        let report = sample_reports::build_report(
+        let report = sample_reports::build_sample_report(
             &facts,
             Vec::new(),
             Vec::new(),

@@ -2,7 +2,7 @@
 //!
 //! - 3: a critical finding or verdict
 //! - 4: another finding or verdict of the requested level or above
-//! - 5, only with [`FailCondition::undecided`]: an undecided rule of the requested level or above,
+//! - 5, only with [`FailThreshold::undecided`]: an undecided rule of the requested level or above,
 //!   an unproven verdict, or boot mounts that could not be read
 //! - 0: none of these
 //!
@@ -18,14 +18,14 @@ use walwise_model::facts::note::{BootNote, Note};
 use walwise_model::facts::{Scope, Subject};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FailCondition {
+pub struct FailThreshold {
     /// The lowest level of findings that fail the check. Findings of level `keep` never fail it.
     pub level: Level,
     /// True if undecided rules fail the check as well.
     pub undecided: bool,
 }
 
-impl Default for FailCondition {
+impl Default for FailThreshold {
     fn default() -> Self {
         Self {
             level: Level::Critical,
@@ -41,7 +41,7 @@ pub(super) enum WorstResult {
     Nothing,
 }
 
-pub fn exit_code(report: &Report, fail_on: FailCondition) -> u8 {
+pub fn exit_code(report: &Report, fail_on: FailThreshold) -> u8 {
     match worst_result(report, fail_on) {
         WorstResult::Finding(Level::Critical) => 3,
         WorstResult::Finding(Level::Warning | Level::Advice | Level::Optional | Level::Keep) => 4,
@@ -50,7 +50,7 @@ pub fn exit_code(report: &Report, fail_on: FailCondition) -> u8 {
     }
 }
 
-pub(super) fn worst_result(report: &Report, fail_on: FailCondition) -> WorstResult {
+pub(super) fn worst_result(report: &Report, fail_on: FailThreshold) -> WorstResult {
     let reaches = |level: Level| level >= fail_on.level && level > Level::Keep;
     let verdicts = report
         .verdicts
@@ -83,9 +83,9 @@ pub(super) fn worst_result(report: &Report, fail_on: FailCondition) -> WorstResu
 }
 
 impl Upgrade {
-    /// As in the module documentation, for the items of the upgrade instead of findings and
-    /// verdicts.
-    pub fn exit_code(&self, fail_on: FailCondition) -> u8 {
+    /// The exit code of the module documentation, determined from the items of the upgrade instead
+    /// of findings and verdicts.
+    pub fn exit_code(&self, fail_on: FailThreshold) -> u8 {
         let counted: Vec<&UpgradeItem> = self.problem_items_from_level(fail_on.level).collect();
         let decided = |item: &&UpgradeItem| {
             if item.undecided {
@@ -174,7 +174,7 @@ mod tests {
                     let report = report_with_findings_and_verdict(&empty, *found, *open, standing);
                     for &level in Level::ALL {
                         for undecided in [false, true] {
-                            let code = exit_code(&report, FailCondition { level, undecided });
+                            let code = exit_code(&report, FailThreshold { level, undecided });
                             let expected =
                                 expected_exit_code(*found, *open, standing, level, undecided);
                             assert_eq!(
@@ -199,7 +199,7 @@ mod tests {
             Subject::device("sdz"),
         ];
         for &level in Level::ALL {
-            let fail_on = FailCondition {
+            let fail_on = FailThreshold {
                 level,
                 undecided: true,
             };
@@ -210,7 +210,8 @@ mod tests {
             {
                 for asked in [None, Some("/dev/sdc".to_owned())] {
                     let counts = asked.is_none() || !beside.contains(subject);
-                    let finding = sample_reports::finding("rule.one", subject, level, Vec::new());
+                    let finding =
+                        sample_reports::applying_finding("rule.one", subject, level, Vec::new());
                     for finding in [make_undecided(finding.clone(), &[]), finding] {
                         let open = is_undecided_beyond_measurement(&finding.outcome);
                         let report = Report {
@@ -248,14 +249,14 @@ mod tests {
             (&[&[]], 5),
         ];
         for (needs, expected) in cases {
-            let finding = sample_reports::finding(
+            let finding = sample_reports::applying_finding(
                 "rule.one",
                 &sample_reports::free_disk_target(),
                 Level::Critical,
                 Vec::new(),
             );
             report.findings = vec![make_undecided(finding, needs)];
-            let fail_on = FailCondition {
+            let fail_on = FailThreshold {
                 level: Level::Critical,
                 undecided: true,
             };
@@ -311,7 +312,8 @@ mod tests {
         standing: Option<VerdictKind>,
     ) -> Report {
         let target = sample_reports::free_disk_target();
-        let finding = |level| sample_reports::finding("rule.one", &target, level, Vec::new());
+        let finding =
+            |level| sample_reports::applying_finding("rule.one", &target, level, Vec::new());
         let mut report = empty.clone();
         report.findings = found.map(finding).into_iter().collect();
         report

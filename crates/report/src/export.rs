@@ -19,7 +19,7 @@ fn file_header(report: &Report, what: &str, how: &[&str]) -> String {
     lines.extend(how.iter().map(|&line| line.to_owned()));
     if !report.host.live {
         lines.push(
-            "Made from a capture, which masks disk identities: edit each line before you paste it."
+            "Generated from a capture, which masks disk identities: edit each line before you paste it."
                 .to_owned(),
         );
     }
@@ -30,11 +30,14 @@ fn comment_lines<S: AsRef<str>>(lines: &[S]) -> String {
     comment::comment_lines(lines)
 }
 
-fn part_heading(title: &str) -> String {
-    format!("\n# ==== {} ====\n", comment::escape_comment_line(title))
+fn section_heading_comment(title: &str) -> String {
+    format!(
+        "\n# ==== {} ====\n",
+        comment::replace_unsafe_in_comment_line(title)
+    )
 }
 
-fn reason_comments(steps: &[&Step]) -> String {
+fn step_reason_comments(steps: &[&Step]) -> String {
     let one = |step: &&Step| {
         format!(
             "{}: {} ({})",
@@ -63,7 +66,12 @@ fn pasteable_or_commented_lines<S: AsRef<str>>(
     }
     lines
         .iter()
-        .flat_map(|line| [comment::escape_comment_line(line.as_ref()), "\n".to_owned()])
+        .flat_map(|line| {
+            [
+                comment::replace_unsafe_in_comment_line(line.as_ref()),
+                "\n".to_owned(),
+            ]
+        })
         .collect()
 }
 
@@ -72,7 +80,7 @@ fn nothing_to_change_text(why: &[String]) -> String {
 }
 
 #[cfg(test)]
-mod testing {
+mod fstab_fixtures {
 
     use std::collections::BTreeMap;
 
@@ -183,18 +191,18 @@ mod testing {
         );
         facts.insert_known(&line, &boot::WHOLE, written.whole, origin());
         facts.insert_known(&line, &boot::WHERE, origin().to_string(), origin());
-        facts.add_edge(&place, &fs);
-        facts.link(&place, &fs);
-        facts.link(&line, &fs);
+        facts.add_layer_below(&place, &fs);
+        facts.apply_facts_of(&place, &fs);
+        facts.apply_facts_of(&line, &fs);
         let finding = |rule: &str, subject: &Subject, setting: &str, change| {
             let advice = Advice {
-                ..sample_reports::advice(setting, change)
+                ..sample_reports::advice_without_current_value(setting, change)
             };
-            sample_reports::finding(rule, subject, Level::Warning, vec![advice])
+            sample_reports::applying_finding(rule, subject, Level::Warning, vec![advice])
         };
         let of_line = of_line.map(|change| finding("of.line", &line, "boot.options", change));
         let of_mount = of_mount.map(|change| finding("of.mount", &fs, "mount.options", change));
-        sample_reports::build_report(
+        sample_reports::build_sample_report(
             &facts,
             Vec::new(),
             of_line.into_iter().chain(of_mount).collect(),

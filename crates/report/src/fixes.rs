@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::model::answer::Topic;
 use super::{Plan, Report, Step, TargetSummary, mkfs, setting_source};
 use walwise_judge::durability::{EvidenceLayer, Verdict, rule_source};
-use walwise_judge::rules::{Advice, Basis, Finding, Level, Outcome, Risk};
+use walwise_judge::rules::{Advice, AdviceBasis, Finding, Level, Outcome, Risk};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::{Reading, Scope, Subject, Value};
 use walwise_model::settings::{PresentOrBootMount, Setting, SettingKind};
@@ -23,14 +23,14 @@ pub struct RecommendedFix<'r> {
     /// The source of the value in force, such as a file and line.
     pub source: Option<String>,
     pub rules: Vec<String>,
-    basis: Basis,
+    basis: AdviceBasis,
     /// The subjects whose facts were read; empty unless the fix is critical.
     observed: BTreeSet<&'r Subject>,
 }
 
 impl RecommendedFix<'_> {
-    /// Whether the fix is about what decides the verdict: a rule that caps it, or a critical
-    /// finding from facts of the layer at fault.
+    /// Whether the fix addresses the cause that decides the verdict: a rule that caps the verdict,
+    /// or a critical finding from facts of the layer at fault.
     fn addresses_verdict_cause(&self, verdict: Option<&Verdict>) -> bool {
         let mut evidence = verdict.into_iter().flat_map(Verdict::deciding_evidence);
         evidence.any(|one| match one.layer {
@@ -71,13 +71,13 @@ pub(crate) fn target_fixes<'r>(
     fixes.extend(
         beside
             .filter(|finding| finding.level >= Level::Warning)
-            .map(|finding| finding_fix(finding)),
+            .map(|finding| fix_with_remedy_of_finding(finding)),
     );
     // The sort is stable, so fixes with equal keys stay in the order of the plan.
     fixes.sort_by_key(|fix| {
         (
             Reverse(fix.level),
-            Reverse(fix.basis == Basis::Measured),
+            Reverse(fix.basis == AdviceBasis::Measured),
             topic_position(fix.setting),
         )
     });
@@ -168,7 +168,7 @@ fn apply_verify_undo_commands(
     let verify = || {
         let check = ShellCommand::walwise_check_command(target.target.name(), " --no-probe");
         check
-            .and_then(|check| report.host.with_run_options(check))
+            .and_then(|check| report.host.append_run_options_to_command(check))
             .into_iter()
             .collect()
     };
@@ -195,7 +195,7 @@ pub(crate) fn fstab_export_command(
 ) -> Option<ShellCommand> {
     report
         .host
-        .with_run_options(ShellCommand::walwise_check_command(
+        .append_run_options_to_command(ShellCommand::walwise_check_command(
             target.target.name(),
             " --no-probe --format fstab",
         )?)
@@ -207,7 +207,7 @@ pub(crate) fn untargeted_fixes<'r>(findings: &[&'r Finding]) -> Vec<RecommendedF
         .filter(|finding| finding.outcome == Outcome::Applies);
     let mut fixes: Vec<RecommendedFix<'_>> = applies
         .filter(|finding| finding.level >= Level::Warning)
-        .map(|finding| finding_fix(finding))
+        .map(|finding| fix_with_remedy_of_finding(finding))
         .collect();
     fixes.sort_by_key(|fix| Reverse(fix.level));
     merge_fixes(fixes, None)
@@ -262,8 +262,8 @@ fn step_fixes<'r>(
                 setting: Some(advice.setting),
                 risk: alone.risk,
                 commands: commands_to_apply(report, target, alone),
-                source: value_source(&step.advice),
-                ..finding_fix(finding)
+                source: source_of_current_value(&step.advice),
+                ..fix_with_remedy_of_finding(finding)
             });
         }
     }
@@ -276,7 +276,7 @@ fn step_fixes<'r>(
             risk: step.advice.risk,
             commands: commands_to_apply(report, target, &step.advice),
             remedy: None,
-            source: value_source(&step.advice),
+            source: source_of_current_value(&step.advice),
             rules: step.rules.clone(),
             basis: step.basis,
             observed: BTreeSet::new(),
@@ -285,7 +285,7 @@ fn step_fixes<'r>(
     fixes
 }
 
-fn finding_fix(finding: &Finding) -> RecommendedFix<'_> {
+fn fix_with_remedy_of_finding(finding: &Finding) -> RecommendedFix<'_> {
     RecommendedFix {
         level: finding.level,
         title: finding.title.trim_end_matches('.').to_owned(),
@@ -301,7 +301,7 @@ fn finding_fix(finding: &Finding) -> RecommendedFix<'_> {
     }
 }
 
-fn value_source(advice: &Advice) -> Option<String> {
+fn source_of_current_value(advice: &Advice) -> Option<String> {
     match &advice.current {
         Reading::<Value>::Known { source, .. } => Some(source.to_string()),
         Reading::Unknown { .. } => None,

@@ -34,7 +34,7 @@ fn hop_description(facts: &FactSet, hop: &FlushHop) -> String {
                 disk_and_cache_text
             })
         }
-        HopKind::Members => of_each(member_cache_text),
+        HopKind::Members => of_each(raid_member_disk_cache_text),
         HopKind::Beyond => "not visible from here".to_owned(),
     }
 }
@@ -147,7 +147,7 @@ fn conflicting_caches_text(facts: &FactSet, of: &Subject) -> String {
     }
 }
 
-fn member_cache_text(facts: &FactSet, of: &Subject) -> String {
+fn raid_member_disk_cache_text(facts: &FactSet, of: &Subject) -> String {
     let caches = match facts.value(of, &controller::DISK_CACHE) {
         Some(MemberDiskCache::Off) => "drive caches off",
         Some(MemberDiskCache::On) => "drive caches on",

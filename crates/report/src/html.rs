@@ -156,7 +156,7 @@ mod dashboard {
                 ShortPart::Grid(grid) => section::grid_table(&grid),
                 ShortPart::Answers(rows) => section::grid_table(&view::answers::answers_grid(rows)),
                 ShortPart::Fixes(list) => {
-                    fixes_definition_list(list.cut_to(FixDetailLimit::ALL[0]), &told)
+                    fixes_definition_list(list.visible_fixes(FixDetailLimit::ALL[0]), &told)
                 }
                 ShortPart::Section(one) => section::render_sections(&[one], true),
             };
@@ -250,13 +250,13 @@ const PAGE_HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta char
     <meta name=\"color-scheme\" content=\"light dark\">\n<style>\n";
 const STYLE: &str = include_str!("html/style.css");
 
-pub fn render(report: &Report) -> String {
+pub fn render_report_page(report: &Report) -> String {
     let targets = view::targets_worst_first(report);
     let facts = FactAppendix::from_report(report);
-    let groups = view::section_groups(report);
+    let groups = view::full_report_section_groups(report);
     let numbered: Vec<(usize, &Vec<Section>)> = groups.iter().enumerate().collect();
-    let chapters = parallel::map(&numbered, |(at, sections)| {
-        // The first group is about the host, the last about subjects of no target. Each group
+    let chapters = parallel::map_in_chunks(&numbered, |(at, sections)| {
+        // The first group is about the host, the last about subjects of no target. Each group in
         // between is about one target.
         let place = at.checked_sub(1);
         let target = place.and_then(|place| targets.get(place));
@@ -298,7 +298,7 @@ pub fn render(report: &Report) -> String {
             "Findings",
             "findings",
             false,
-            findings_and_facts::finding_sections(report),
+            findings_and_facts::sections_by_rule(report),
         ),
         ("Facts", "facts", true, facts.facts_table()),
     ];
@@ -339,11 +339,11 @@ pub fn render(report: &Report) -> String {
         &title,
         body,
         COMMANDS_THAT_READ_REPORTS,
-        &json::render(report),
+        &json::render_report(report),
     )
 }
 
-pub fn render_document(title: &str, sections: &[Section], json: &str) -> String {
+pub(crate) fn render_sections_page(title: &str, sections: &[Section], json: &str) -> String {
     render_page(
         title,
         section::render_sections(sections, true),
@@ -409,7 +409,7 @@ mod tests {
     #[test]
     fn page_has_all_findings_and_commands() {
         for report in sample_reports::all_samples() {
-            let page = render(&report);
+            let page = render_report_page(&report);
             let text = visible_text(&page);
             for finding in report
                 .findings
@@ -451,7 +451,7 @@ mod tests {
     #[test]
     fn every_link_has_its_anchor() {
         for report in sample_reports::all_samples() {
-            let page = render(&report);
+            let page = render_report_page(&report);
             let values = |attribute: &str| -> Vec<String> {
                 let pieces = page.split(attribute).skip(1);
                 pieces
@@ -471,7 +471,10 @@ mod tests {
     #[test]
     fn rendering_is_deterministic() {
         for report in sample_reports::all_samples() {
-            assert_eq!(render(&report), render(&report.clone()));
+            assert_eq!(
+                render_report_page(&report),
+                render_report_page(&report.clone())
+            );
         }
     }
 
@@ -486,7 +489,7 @@ mod tests {
             "&lt;b&gt;",
         ] {
             let mut report = sample_reports::at_risk();
-            let clean = render(&report);
+            let clean = render_report_page(&report);
             report.host.name = evil.to_owned();
             report.targets[0].title = evil.to_owned();
             for finding in &mut report.findings {
@@ -501,7 +504,7 @@ mod tests {
             for hop in &mut report.verdicts[0].flush_path {
                 hop.name = evil.to_owned();
             }
-            let page = render(&report);
+            let page = render_report_page(&report);
             let tags = |page: &str| page.matches('<').count();
             assert_eq!(tags(&page), tags(&clean), "{evil}");
             assert!(!page.contains('\u{202e}'));
@@ -515,7 +518,7 @@ mod tests {
             .into_iter()
             .chain([sample_reports::free_disks(200)])
         {
-            let page = render(&report);
+            let page = render_report_page(&report);
             let text = visible_text(&page);
             assert!(!text.contains("(-v)"), "{text}");
             for place in text.split("(see “").skip(1) {
@@ -539,7 +542,7 @@ mod tests {
     #[test]
     fn flush_path_links_to_facts() {
         for report in sample_reports::all_samples() {
-            let page = render(&report);
+            let page = render_report_page(&report);
             for subject in report
                 .verdicts
                 .iter()
@@ -555,7 +558,7 @@ mod tests {
                 }
             }
         }
-        let page = render(&sample_reports::at_risk());
+        let page = render_report_page(&sample_reports::at_risk());
         assert!(
             page.contains("<a href=\"#facts-")
                 && page.contains("role=\"group\" aria-labelledby=\"chart-1-path\"")
@@ -565,7 +568,11 @@ mod tests {
     #[test]
     fn charts_mark_caveats_and_missing_flushes() {
         let mut report = sample_reports::at_risk();
-        let hatched = |report: &Report| render(report).matches("class=\"hatch\"").count();
+        let hatched = |report: &Report| {
+            render_report_page(report)
+                .matches("class=\"hatch\"")
+                .count()
+        };
         let measurement = &mut report.probes[0].measurement;
         for row in measurement
             .methods
@@ -576,7 +583,7 @@ mod tests {
         }
         assert_eq!(hatched(&report), 1);
         report.probes[0].measurement.caveats[0].rounds = vec![1, 2, 30, 70, 71];
-        let page = render(&report);
+        let page = render_report_page(&report);
         assert_eq!(page.matches("class=\"hatch\"").count(), 3);
         assert!(
             visible_text(&page).contains("Hatched: another process wrote"),
@@ -592,7 +599,7 @@ mod tests {
             FlushDelivery::Suppressed,
             source,
         );
-        let page = render(&report);
+        let page = render_report_page(&report);
         assert!(
             page.contains("[not durable]")
                 && visible_text(&page).contains("No flush was sent, so this is not the latency")

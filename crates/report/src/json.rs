@@ -11,7 +11,7 @@ use super::Report;
 use super::recommendation::RecommendationDocument;
 use walwise_model::text::is_display_unsafe;
 
-pub fn render(report: &Report) -> String {
+pub fn render_report(report: &Report) -> String {
     to_pretty_json(report)
 }
 
@@ -20,9 +20,9 @@ pub fn render_recommendation(report: &Report) -> String {
     let mut document = Vec::new();
     let mut out = Serializer::with_formatter(
         &mut document,
-        EscapingFormatter {
+        DisplaySafeJsonFormatter {
             max_pretty_depth: 4,
-            ..EscapingFormatter::default()
+            ..DisplaySafeJsonFormatter::default()
         },
     );
     let _ = RecommendationDocument::new(report).serialize(&mut out);
@@ -34,16 +34,16 @@ pub fn to_pretty_json<T: Serialize>(value: &T) -> String {
     let mut document = Vec::new();
     // Serialising to memory fails only for maps with non-string keys, and the serialised types have
     // none.
-    let _ = write_json(value, &mut document);
+    let _ = write_pretty_json(value, &mut document);
     String::from_utf8(document).unwrap_or_default()
 }
 
 /// Streams a value in the form of [`to_pretty_json`], because a report about ten thousand disks is
 /// larger than all other data in memory.
-pub fn write_json<T: Serialize>(value: &T, out: &mut impl Write) -> io::Result<()> {
+pub fn write_pretty_json<T: Serialize>(value: &T, out: &mut impl Write) -> io::Result<()> {
     value.serialize(&mut Serializer::with_formatter(
         &mut *out,
-        EscapingFormatter::default(),
+        DisplaySafeJsonFormatter::default(),
     ))?;
     out.write_all(b"\n")
 }
@@ -80,14 +80,14 @@ fn push_unicode_escape(out: &mut String, c: char) {
     }
 }
 
-struct EscapingFormatter {
+struct DisplaySafeJsonFormatter {
     pretty: PrettyFormatter<'static>,
     depth: usize,
     /// Values nested deeper than this stay on one line.
     max_pretty_depth: usize,
 }
 
-impl Default for EscapingFormatter {
+impl Default for DisplaySafeJsonFormatter {
     fn default() -> Self {
         Self {
             pretty: PrettyFormatter::new(),
@@ -97,7 +97,7 @@ impl Default for EscapingFormatter {
     }
 }
 
-impl Formatter for EscapingFormatter {
+impl Formatter for DisplaySafeJsonFormatter {
     fn write_string_fragment<W: ?Sized + Write>(
         &mut self,
         out: &mut W,
@@ -198,7 +198,7 @@ mod tests {
     #[derive(serde::Serialize, schemars::JsonSchema)]
     #[serde(untagged)]
     #[expect(dead_code, reason = "the schema is made from it")]
-    enum Document<'r> {
+    enum SchemaDocument<'r> {
         Recommendation(RecommendationDocument<'r>),
         Report(Box<Report>),
     }
@@ -209,7 +209,7 @@ mod tests {
         let planted = "a\u{9b}31m\u{202e}b\u{200b}\u{7f}\u{e0041}\x1b\né";
         let mut report = sample_reports::at_risk();
         report.host.name = planted.to_owned();
-        let document = render(&report);
+        let document = render_report(&report);
         let structural = |c: char| c == '\n';
         assert!(
             !document
@@ -234,7 +234,8 @@ mod tests {
     /// `WALWISE_UPDATE=1 cargo test --lib schema` writes assets/report.schema.json again.
     #[test]
     fn stored_schema_matches_types() {
-        let made = serde_json::to_string_pretty(&schemars::schema_for!(Document)).unwrap() + "\n";
+        let made =
+            serde_json::to_string_pretty(&schemars::schema_for!(SchemaDocument)).unwrap() + "\n";
         if std::env::var_os("WALWISE_UPDATE").is_some() {
             std::fs::write(SCHEMA, &made).unwrap();
         }
@@ -249,7 +250,7 @@ mod tests {
         let schema = serde_json::from_str(&read_stored_schema()).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();
         for report in sample_reports::all_samples() {
-            for document in [render(&report), render_recommendation(&report)] {
+            for document in [render_report(&report), render_recommendation(&report)] {
                 let document: serde_json::Value = serde_json::from_str(&document).unwrap();
                 let errors: Vec<String> = validator
                     .iter_errors(&document)

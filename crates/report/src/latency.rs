@@ -24,7 +24,7 @@ const MAX_ROWS: usize = 256;
 
 /// The row of one-page commits with the method in force, or else with the best method, or else the
 /// first row.
-pub(crate) fn measurement_row_in_force<'a>(
+pub(crate) fn row_in_force_or_best<'a>(
     report: &'a Report,
     target: &TargetSummary,
 ) -> Option<(&'a Measurement, &'a MethodResult)> {
@@ -40,7 +40,7 @@ pub(crate) fn measurement_row_in_force<'a>(
 }
 
 /// True if flushes are known to be suppressed, so that commits of a measurement are not durable.
-pub fn has_no_flushes(report: &Report, target: &Subject) -> bool {
+pub fn are_flushes_suppressed(report: &Report, target: &Subject) -> bool {
     report
         .facts
         .value(target, &FLUSH)
@@ -119,10 +119,10 @@ fn latency_from_probe(report: &Report, probe: &ProbeResult) -> Option<CommitLate
         .targets
         .iter()
         .find(|target| target.target == probe.target)?;
-    if has_no_flushes(report, &target.target) || probe.measurement.cancelled {
+    if are_flushes_suppressed(report, &target.target) || probe.measurement.cancelled {
         return None;
     }
-    let chosen = measurement_row_in_force(report, target).map(|(_, row)| row);
+    let chosen = row_in_force_or_best(report, target).map(|(_, row)| row);
     let row = |row: &MethodResult| {
         let paced = row.paced.as_ref()?;
         Some(MethodLatency {
@@ -190,7 +190,10 @@ mod tests {
             prices: Vec::new(),
             ..before.clone()
         };
-        add_earlier_latencies(&mut now, parse_latencies(json::render(&before).as_bytes()));
+        add_earlier_latencies(
+            &mut now,
+            parse_latencies(json::render_report(&before).as_bytes()),
+        );
         assert_eq!(now.prices, before.prices);
         // A measurement of this run is newer than any saved one, so the saved one is not added.
         let mut again = before.clone();

@@ -67,7 +67,8 @@ pub mod ratio_axis {
         0.0, 10.0, -10.0, 20.0, -20.0, 50.0, -50.0, 100.0, -80.0, 5.0, -5.0, 200.0, -90.0, 2.0,
         -2.0, 400.0, -95.0, 900.0, -98.0, 1.0, -1.0, 1900.0, -99.0, 4900.0, 9900.0,
     ];
-    /// The least reach of the axis to each side of the first candidate, as a log-ratio: about 5 %.
+    /// The minimum extent of the axis to each side of the first candidate, as a log-ratio: about 5
+    /// %.
     const MIN_REACH: f64 = 0.05;
     /// ln(100): the axis covers at most a hundredth to a hundred times the first candidate's speed.
     const MAX_REACH: f64 = 4.605_170_185_988_092;
@@ -90,7 +91,7 @@ pub mod ratio_axis {
 
         /// 0 is the low end and 1 the high end. A ratio off the axis gives a position outside 0–1,
         /// a ratio that is not finite gives 0.
-        pub fn position_of_ratio(&self, log: f64) -> f64 {
+        pub fn share_of_log_ratio(&self, log: f64) -> f64 {
             let share = (log - self.low) / (self.high - self.low);
             if share.is_finite() { share } else { 0.0 }
         }
@@ -100,7 +101,7 @@ pub mod ratio_axis {
             let mut found: Vec<(f64, String)> = Vec::new();
             for percent in PERCENT_MARKS {
                 let log = (percent / 100.0).ln_1p();
-                let share = self.position_of_ratio(log);
+                let share = self.share_of_log_ratio(log);
                 let is_near = |(other, _): &(f64, String)| (share - other).abs() < apart;
                 if (self.low..=self.high).contains(&log) && !found.iter().any(is_near) {
                     let label = if percent == 0.0 {
@@ -130,7 +131,7 @@ pub mod ratio_axis {
                 let marks = axis.ticks(apart);
                 prop_assert!(marks.iter().any(|(_, label)| label == "0 %"), "{:?}", marks);
                 prop_assert!(marks.windows(2).all(|pair| pair[1].0 - pair[0].0 >= apart - 1e-9), "{:?}", marks);
-                prop_assert!(axis.position_of_ratio(low) <= axis.position_of_ratio(low + wide));
+                prop_assert!(axis.share_of_log_ratio(low) <= axis.share_of_log_ratio(low + wide));
             }
         }
 
@@ -145,7 +146,7 @@ pub mod ratio_axis {
                 .into_iter(),
             );
             assert_eq!(axis, RatioAxis::from_intervals(std::iter::empty()));
-            assert!(axis.position_of_ratio(f64::NAN) <= 0.0);
+            assert!(axis.share_of_log_ratio(f64::NAN) <= 0.0);
         }
     }
 }
@@ -403,9 +404,13 @@ mod urgency {
     }
 
     impl Report {
-        /// Returns the urgency of a target. `critical` returns whether a critical finding about the
-        /// target applies.
-        pub fn urgency(&self, target: &TargetSummary, critical: impl FnOnce() -> bool) -> Urgency {
+        /// The durability verdict decides, except for devices. `critical` returns whether a
+        /// critical finding about the target applies.
+        pub(crate) fn target_urgency(
+            &self,
+            target: &TargetSummary,
+            critical: impl FnOnce() -> bool,
+        ) -> Urgency {
             match self.verdict(&target.target).map(|verdict| verdict.standing) {
                 _ if target.kind.is_device() => Urgency::Device,
                 Some(VerdictKind::AtRisk) => Urgency::AtRisk,
@@ -424,7 +429,7 @@ mod remedies {
     //! why the advice was withheld.
 
     use super::WithheldAdvice;
-    use walwise_judge::rules::{Change, Finding, Fix, Level, Outcome};
+    use walwise_judge::rules::{Change, Finding, FixOrReason, Level, Outcome};
 
     pub fn fill_in_critical_remedies(findings: &mut [Finding], withheld: &[WithheldAdvice]) {
         let critical = |finding: &&mut Finding| {
@@ -434,12 +439,12 @@ mod remedies {
             let told = finding.remedy.take();
             finding.remedy = remedy_from_advice(finding)
                 .or(told)
-                .or_else(|| remedy_from_withheld(finding, withheld))
+                .or_else(|| remedy_from_withheld_advice(finding, withheld))
                 .or_else(|| Some(unknown_remedy()));
         }
     }
 
-    fn remedy_from_advice(finding: &Finding) -> Option<Fix> {
+    fn remedy_from_advice(finding: &Finding) -> Option<FixOrReason> {
         let changes = finding
             .advice
             .iter()
@@ -450,23 +455,26 @@ mod remedies {
                     format!(
                         "Move {} to {}.",
                         finding.subject.name(),
-                        advice.change.describe()
+                        advice.change.describe_change()
                     )
                 } else {
-                    format!("{}: {}", advice.setting, advice.change.describe())
+                    format!("{}: {}", advice.setting, advice.change.describe_change())
                 }
             })
             .collect();
-        (!all.is_empty()).then(|| Fix {
+        (!all.is_empty()).then(|| FixOrReason {
             here: true,
             text: all.join("; "),
         })
     }
 
-    fn remedy_from_withheld(finding: &Finding, withheld: &[WithheldAdvice]) -> Option<Fix> {
+    fn remedy_from_withheld_advice(
+        finding: &Finding,
+        withheld: &[WithheldAdvice],
+    ) -> Option<FixOrReason> {
         let of = |one: &&WithheldAdvice| one.rule == finding.rule && one.subject == finding.subject;
         let one = withheld.iter().find(of)?;
-        Some(Fix {
+        Some(FixOrReason {
             here: false,
             text: format!("Withheld: {}. {}", one.advice, one.because),
         })
@@ -474,9 +482,9 @@ mod remedies {
 
     /// Returns the remedy of a critical finding without advice and text. Such a finding exists only
     /// if a user's rule file raises the level of the rule.
-    fn unknown_remedy() -> Fix {
+    fn unknown_remedy() -> FixOrReason {
         let says = "No fix is known. A user's rule file raised this rule to critical, but the rule has no fix.";
-        Fix {
+        FixOrReason {
             here: false,
             text: says.to_owned(),
         }
@@ -513,7 +521,7 @@ mod what_if {
 
     use std::collections::BTreeSet;
 
-    use super::difference::{ReportSnapshot, difference};
+    use super::difference::{ReportSnapshot, compare_snapshots};
     use super::model::Report;
     use super::model::difference::FindingChangeKind;
     use super::model::what_if::{FactAssumption, StepChange, WhatIf, WithheldRiskyAdvice};
@@ -535,14 +543,14 @@ mod what_if {
             supposed: &Report,
             pretended: &Report,
         ) -> Self {
-            let mut difference = difference(
+            let mut difference = compare_snapshots(
                 &ReportSnapshot::from_report(real),
                 &ReportSnapshot::from_report(supposed),
             );
             difference
                 .findings
                 .retain(|finding| finding.class != FindingChangeKind::Same);
-            let (before, now) = (plan_steps(real), plan_steps(supposed));
+            let (before, now) = (plan_step_changes(real), plan_step_changes(supposed));
             let gone = before.difference(&now).map(|step| step_change(step, false));
             let mut steps: Vec<StepChange> = now
                 .difference(&before)
@@ -563,12 +571,16 @@ mod what_if {
     }
 
     /// Every step as (target, subject, change).
-    fn plan_steps(report: &Report) -> BTreeSet<(Subject, Subject, String)> {
+    fn plan_step_changes(report: &Report) -> BTreeSet<(Subject, Subject, String)> {
         let plans = report.plans.iter();
         let steps = plans.flat_map(|plan| plan.steps.iter().map(move |step| (&plan.target, step)));
         steps
             .map(|(target, step)| {
-                let advice = format!("{}: {}", step.advice.setting, step.advice.change.describe());
+                let advice = format!(
+                    "{}: {}",
+                    step.advice.setting,
+                    step.advice.change.describe_change()
+                );
                 (target.clone(), step.subject.clone(), advice)
             })
             .collect()
@@ -595,7 +607,7 @@ mod what_if {
             let offers = risky.map(|advice| WithheldRiskyAdvice {
                 rule: finding.rule.clone(),
                 subject: finding.subject.clone(),
-                advice: format!("{}: {}", advice.setting, advice.change.describe()),
+                advice: format!("{}: {}", advice.setting, advice.change.describe_change()),
                 tradeoff: advice.tradeoff.clone(),
             });
             offers.collect::<Vec<_>>()
@@ -608,7 +620,7 @@ mod what_if {
 #[cfg(any(test, feature = "testing"))]
 pub mod sample_reports;
 
-pub use build::{ReportInput, RunContext, SubjectsByTarget, build, host_summary};
+pub use build::{ReportInput, RunContext, SubjectsByTarget, build_report, host_summary};
 pub use device_content::DeviceContent;
 pub use mkfs::{mkfs_command, planned_filesystem};
 pub(crate) use model::SCHEMA_VERSION;

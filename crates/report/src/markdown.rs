@@ -3,11 +3,11 @@ mod markdown_writer;
 use super::Report;
 use super::text::layer_cells;
 use super::view::{
-    self, Badge, Bullet, Bullets, CellRenderer, Detail, Element, Grid, HeadingLevel, Section,
+    self, Badge, Bullet, BulletList, CellRenderer, Detail, Element, Grid, HeadingLevel, Section,
     StepInstruction,
 };
 use markdown_writer::{
-    MarkdownWriter, code_span, escaped_cell, escaped_text, markdown_from_rich_text,
+    MarkdownWriter, code_span, escaped_table_cell, escaped_text, markdown_from_rich_text,
 };
 use walwise_model::escape::comment;
 use walwise_model::parallel;
@@ -28,7 +28,7 @@ pub fn render(report: &Report) -> String {
         "For review: nothing was changed. Read each command before you run it; most commands need \
          root.{masked}"
     ));
-    for group in parallel::map(&view::section_groups(report), |sections| {
+    for group in parallel::map_in_chunks(&view::full_report_section_groups(report), |sections| {
         render_sections(sections)
     }) {
         document.append(&group);
@@ -70,7 +70,7 @@ fn write_section(document: &mut MarkdownWriter, section: &Section) {
                 let row = |one| {
                     layer_cells(one)
                         .iter()
-                        .map(|cell| comment::escape_comment_line(cell))
+                        .map(|cell| comment::replace_unsafe_in_comment_line(cell))
                         .collect()
                 };
                 page.append_table(
@@ -78,7 +78,7 @@ fn write_section(document: &mut MarkdownWriter, section: &Section) {
                     &layers.iter().map(row).collect::<Vec<Vec<String>>>(),
                     &[],
                 );
-                document.push_code_block("text", &page.finish().lines().collect::<Vec<_>>());
+                document.push_code_block("text", &page.into_text().lines().collect::<Vec<_>>());
             }
             Element::Instructions(steps) => write_steps(document, steps),
         }
@@ -93,12 +93,12 @@ const CELL_RENDERERS: CellRenderer<String> = CellRenderer {
     bullet: bullet_text,
 };
 
-fn write_bullets(document: &mut MarkdownWriter, all: &Bullets) {
+fn write_bullets(document: &mut MarkdownWriter, all: &BulletList) {
     let bullets = &all.bullets;
     if all.head.is_empty() {
         document.push_list(&bullets.iter().map(bullet_line).collect::<Vec<_>>());
     } else {
-        let (head, rows) = all.table(&CELL_RENDERERS);
+        let (head, rows) = all.headings_and_rows(&CELL_RENDERERS);
         document.push_table(&head, &[], &rows);
     }
     for one in bullets.iter().filter(|one| {
@@ -143,7 +143,7 @@ fn badge_text(mark: &Badge) -> String {
         | Badge::Verdict(..)
         | Badge::Layer(_)
         | Badge::Change(_)
-        | Badge::Remark(_) => escaped_text(&mark.text()),
+        | Badge::Remark(_) => escaped_text(&mark.badge_text()),
     }
 }
 
@@ -162,7 +162,7 @@ fn write_grid(document: &mut MarkdownWriter, grid: &Grid) {
     let rows: Vec<Vec<String>> = grid
         .rows
         .iter()
-        .map(|row| row.iter().map(escaped_cell).collect())
+        .map(|row| row.iter().map(escaped_table_cell).collect())
         .collect();
     document.push_table(&grid.head, &grid.right_aligned, &rows);
 }
@@ -171,7 +171,7 @@ fn write_steps(document: &mut MarkdownWriter, steps: &[StepInstruction]) {
     document.push_table(
         &StepInstruction::HEAD,
         &[true],
-        &StepInstruction::table(steps, &CELL_RENDERERS),
+        &StepInstruction::step_rows(steps, &CELL_RENDERERS),
     );
     for step in steps {
         let number = step
@@ -221,7 +221,7 @@ fn write_details<'d>(document: &mut MarkdownWriter, details: impl Iterator<Item 
                     "{}: {} — {}",
                     one.purpose.as_str(),
                     code_span(&one.command),
-                    escaped_text(&one.origin_sentence())
+                    escaped_text(&one.unchecked_origin_sentence())
                 ));
             }
         }

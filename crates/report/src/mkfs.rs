@@ -8,7 +8,7 @@ use walwise_model::facts::catalog::target::InodeFlag;
 use walwise_model::facts::{Choice as _, ServerArea, Subject};
 use walwise_model::settings::{NewFilesystem, SettingKind};
 
-pub fn find_changing_step(steps: &[Step], kind: SettingKind) -> Option<&Step> {
+pub fn find_step_changing_setting(steps: &[Step], kind: SettingKind) -> Option<&Step> {
     steps
         .iter()
         .find(|step| step.advice.setting.kind == kind && !step.keeps_setting())
@@ -24,7 +24,7 @@ pub struct PlannedFilesystem {
 /// The file system that the steps create; `None` if they create none, or one of a type that walwise
 /// cannot create.
 pub fn planned_filesystem_kind(steps: &[Step]) -> Option<NewFilesystem> {
-    find_changing_step(steps, SettingKind::Filesystem)?
+    find_step_changing_setting(steps, SettingKind::Filesystem)?
         .advice
         .change
         .set_or_added_values()
@@ -35,7 +35,7 @@ pub fn planned_filesystem_kind(steps: &[Step]) -> Option<NewFilesystem> {
 /// Type, fsck order and mount options of the file system that the steps create. The error is the
 /// reason why no file system can be created.
 pub fn planned_filesystem(steps: &[Step]) -> Result<PlannedFilesystem, String> {
-    let advised = find_changing_step(steps, SettingKind::Filesystem);
+    let advised = find_step_changing_setting(steps, SettingKind::Filesystem);
     let advised = advised.and_then(|step| step.advice.change.set_or_added_values().first());
     let advised = advised.ok_or("no file system is recommended for this disk")?;
     let made =
@@ -50,8 +50,8 @@ pub fn planned_filesystem(steps: &[Step]) -> Result<PlannedFilesystem, String> {
             );
         }
     };
-    let mount =
-        find_changing_step(steps, SettingKind::MountOptions).and_then(|step| step.result.clone());
+    let mount = find_step_changing_setting(steps, SettingKind::MountOptions)
+        .and_then(|step| step.result.clone());
     let mount = mount.unwrap_or_else(|| "defaults".to_owned());
     if !is_shell_literal_word(&mount, ",=_-.:") {
         return Err(format!(
@@ -76,7 +76,7 @@ pub fn is_shell_literal_word(word: &str, also: &str) -> bool {
 /// invalid option.
 pub fn mkfs_command(steps: &[Step], fstype: &str) -> Result<ShellCommand, String> {
     let values = |kind| {
-        find_changing_step(steps, kind)
+        find_step_changing_setting(steps, kind)
             .into_iter()
             .flat_map(|step| step.advice.change.set_or_added_values())
     };
@@ -104,7 +104,9 @@ pub fn mkfs_command(steps: &[Step], fstype: &str) -> Result<ShellCommand, String
     }
     let made = ShellCommand::new("mkfs.").append_value(fstype);
     let with = |command: Option<ShellCommand>, word: &str| {
-        command?.append_literal(" ").append_value_or_option(word)
+        command?
+            .append_literal(" ")
+            .append_value_even_with_dash(word)
     };
     let all = line.split_whitespace().fold(made, with);
     all.ok_or_else(|| format!("mkfs options that cannot be quoted in a command: {line}"))
@@ -131,7 +133,9 @@ pub fn free_disk_check_command(
         ServerArea::Pg => ask,
         ServerArea::Mysql => ask.append_literal(" --db mysql"),
     };
-    report.host.with_run_options(ask.append_literal(format))
+    report
+        .host
+        .append_run_options_to_command(ask.append_literal(format))
 }
 
 /// True if the step disables copy-on-write for new files in the directory (`chattr +C`).

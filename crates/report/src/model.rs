@@ -98,7 +98,7 @@ pub mod what_if {
         pub subject: Subject,
         /// The name of the fact, for example `device.write_cache`.
         pub fact: String,
-        /// The value that the user assumed.
+        /// The value that replaces the real one under the assumptions.
         pub value: Value,
         /// The reading on the real host.
         pub really: Reading<Value>,
@@ -107,7 +107,7 @@ pub mod what_if {
     impl FactAssumption {
         /// `stated` if the fact is unknown on the real host, else `assumed`. Neither allows advice
         /// that can lose data.
-        pub(crate) fn assumed_or_stated(&self) -> &'static str {
+        pub(crate) fn assumed_or_stated_word(&self) -> &'static str {
             if self.really.is_known() {
                 "assumed"
             } else {
@@ -157,7 +157,8 @@ use latency::CommitLatency;
 use upgrade::Upgrade;
 use walwise_judge::durability::{Verdict, VerdictKind};
 use walwise_judge::rules::{
-    Advice, Basis, Confidence, Finding, Level, Outcome, Pack, Study, Tally,
+    Advice, AdviceBasis, Confidence, Finding, Level, Outcome, Pack, PublishedMeasurement,
+    RuleOutcomeCounts,
 };
 use walwise_measure::measure::Measurement;
 use walwise_model::escape::ShellCommand;
@@ -213,7 +214,7 @@ pub struct Report {
     #[schemars(flatten, with = "FindingLists")]
     pub findings: Vec<Finding>,
     /// The number of results of each rule, including rules that do not apply here.
-    pub rules: Vec<Tally>,
+    pub rules: Vec<RuleOutcomeCounts>,
     /// One plan per target, with all recommended steps.
     pub plans: Vec<Plan>,
     /// Pairs of findings that require different values of one setting.
@@ -258,7 +259,7 @@ fn serialize_split_by_outcome<S: Serializer>(all: &[Finding], out: S) -> Result<
 }
 
 impl Report {
-    pub fn value(&self, subject: &Subject, fact: &str) -> Option<&Value> {
+    pub fn fact_value(&self, subject: &Subject, fact: &str) -> Option<&Value> {
         self.facts.reading_by_name(subject, fact).value()
     }
 
@@ -268,7 +269,7 @@ impl Report {
         self.facts.rows().filter(is_readable_unknown)
     }
 
-    pub fn studies_behind_rule(&self, rule: &str) -> &[Study] {
+    pub fn studies_behind_rule(&self, rule: &str) -> &[PublishedMeasurement] {
         self.rules
             .iter()
             .find(|tally| tally.rule == rule)
@@ -334,7 +335,7 @@ pub type RunOption = (&'static str, Option<String>);
 
 impl HostSummary {
     /// `None` if a value cannot be quoted.
-    pub fn with_run_options(&self, command: ShellCommand) -> Option<ShellCommand> {
+    pub fn append_run_options_to_command(&self, command: ShellCommand) -> Option<ShellCommand> {
         self.options
             .iter()
             .try_fold(command, |command, (option, value)| {
@@ -372,8 +373,8 @@ pub struct TargetSummary {
     /// `doublewrite`, `undo`. Empty when unused, absent when unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roles: Option<Vec<String>>,
-    /// The directories of these roles. All share the target's verdict, because they are on one file
-    /// system.
+    /// The directories of the target's roles. All share the target's verdict, because they are on
+    /// one file system.
     pub directories: Vec<DirectoryRow>,
     /// The database server that uses the target.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -489,7 +490,7 @@ pub struct Step {
     /// The certainty of the first rule behind the step.
     pub confidence: Confidence,
     /// The basis of the advice: default, documented or measured.
-    pub basis: Basis,
+    pub basis: AdviceBasis,
     /// Ids of the rules that advise the step.
     pub rules: Vec<String>,
     /// The reason, in one line.
@@ -523,7 +524,7 @@ pub struct Alternative {
 /// Two findings that require different values of one setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Conflict {
-    /// The subject that has the setting.
+    /// The host, mount, device or server to which the setting belongs.
     pub subject: Subject,
     #[schemars(with = "String")]
     pub setting: &'static Setting,

@@ -5,7 +5,7 @@ pub mod nagios {
     //! One line for Nagios and Icinga, with performance data (Monitoring Plugins Development
     //! Guidelines).
 
-    use super::{PluginState, applying_findings, summary_line, unknown_reason};
+    use super::{PluginState, applying_findings_of_level, reason_for_unknown_state, summary_line};
     use crate::exit;
     use crate::model::Report;
     use walwise_judge::rules::Level;
@@ -18,13 +18,13 @@ pub mod nagios {
     /// Limit on the text before the performance data. Nagios cuts plug-in output at 8 kB.
     const MAX_TEXT_CHARS: usize = 1000;
 
-    pub fn render(report: &Report) -> String {
-        let count = |level| applying_findings(report, level).len();
+    pub fn render_nagios_output(report: &Report) -> String {
+        let count = |level| applying_findings_of_level(report, level).len();
         let health = PluginState::from_report(report);
         let says = match health {
             PluginState::Unknown => format!(
                 "{}; {}",
-                unknown_reason(report),
+                reason_for_unknown_state(report),
                 summary_line(report, MAX_NAMED)
             ),
             PluginState::Good | PluginState::Warning | PluginState::Critical => {
@@ -56,7 +56,7 @@ pub mod nagios {
         )
     }
 
-    pub fn failure_line(sentence: &str) -> String {
+    pub fn nagios_failure_line(sentence: &str) -> String {
         format!(
             "WALWISE {} - {}\n",
             PluginState::Unknown.as_str(),
@@ -75,7 +75,7 @@ pub mod nagios {
             .collect()
     }
 
-    /// Without `=`, quotes and `|`, which delimit the fields of performance data.
+    /// Replaces `=`, `'` and `|`, which delimit the fields of performance data, by `_`.
     fn nagios_label(name: &str) -> String {
         name.chars()
             .map(|c| {
@@ -99,14 +99,14 @@ pub mod prometheus {
     use std::collections::BTreeSet;
     use std::fmt::Write as _;
 
-    use super::{MAX_FINDINGS, MAX_TARGETS, applying_findings, standing_word};
+    use super::{MAX_FINDINGS, MAX_TARGETS, applying_findings_of_level, verdict_word};
     use crate::exit;
     use crate::model::Report;
     use walwise_judge::durability::VerdictKind;
     use walwise_judge::rules::Level;
     use walwise_model::facts::Choice;
 
-    pub fn render(report: &Report) -> String {
+    pub fn render_prometheus_metrics(report: &Report) -> String {
         let mut page = MetricsWriter::default();
         page.begin_metric("walwise_build_info", "The version of walwise.");
         page.add_sample(&[("version", report.tool.version.as_str())], 1.0);
@@ -126,10 +126,10 @@ pub mod prometheus {
             page.add_sample(&[], seconds);
         }
         let left_out = [
-            write_verdicts(&mut page, report),
-            write_findings(&mut page, report),
+            write_verdict_metrics(&mut page, report),
+            write_finding_metrics(&mut page, report),
         ];
-        write_latencies(&mut page, report);
+        write_latency_metrics(&mut page, report);
         page.begin_metric(
             "walwise_left_out",
             "Number of targets and findings that have no series because of the limit.",
@@ -140,14 +140,14 @@ pub mod prometheus {
         page.text
     }
 
-    fn write_verdicts(page: &mut MetricsWriter, report: &Report) -> usize {
+    fn write_verdict_metrics(page: &mut MetricsWriter, report: &Report) -> usize {
         page.begin_metric(
             "walwise_verdict",
             "Durability verdict of a target: 1 for its current verdict, 0 for all others.",
         );
         for verdict in report.verdicts.iter().take(MAX_TARGETS) {
             for standing in VerdictKind::ALL {
-                let word = standing_word(*standing);
+                let word = verdict_word(*standing);
                 let labels = [
                     ("target", verdict.target.name()),
                     ("standing", word.as_str()),
@@ -158,7 +158,7 @@ pub mod prometheus {
         report.verdicts.len().saturating_sub(MAX_TARGETS)
     }
 
-    fn write_findings(page: &mut MetricsWriter, report: &Report) -> usize {
+    fn write_finding_metrics(page: &mut MetricsWriter, report: &Report) -> usize {
         page.begin_metric(
             "walwise_findings",
             "Number of findings that apply, by level.",
@@ -166,7 +166,7 @@ pub mod prometheus {
         for &level in Level::ALL {
             page.add_sample(
                 &[("level", level.as_str())],
-                count_as_f64(applying_findings(report, level).len()),
+                count_as_f64(applying_findings_of_level(report, level).len()),
             );
         }
         page.begin_metric(
@@ -185,7 +185,7 @@ pub mod prometheus {
         );
         let serious: Vec<_> = [Level::Critical, Level::Warning]
             .into_iter()
-            .flat_map(|level| applying_findings(report, level))
+            .flat_map(|level| applying_findings_of_level(report, level))
             .collect();
         for finding in serious.iter().take(MAX_FINDINGS) {
             let subject = finding.subject.to_string();
@@ -199,7 +199,7 @@ pub mod prometheus {
         serious.len().saturating_sub(MAX_FINDINGS)
     }
 
-    fn write_latencies(page: &mut MetricsWriter, report: &Report) {
+    fn write_latency_metrics(page: &mut MetricsWriter, report: &Report) {
         let told = || report.prices.iter().take(MAX_TARGETS);
         page.begin_metric(
             "walwise_commit_seconds",
@@ -286,7 +286,7 @@ pub mod prometheus {
     }
 }
 
-use super::exit::{self, FailCondition, WorstResult};
+use super::exit::{self, FailThreshold, WorstResult};
 use super::model::Report;
 use walwise_judge::durability::{Verdict, VerdictKind};
 use walwise_judge::rules::{Finding, Level, Outcome};
@@ -294,7 +294,7 @@ use walwise_model::facts::Note;
 use walwise_model::facts::note::RulesNote;
 use walwise_model::text::JoinText;
 
-/// Critical findings and warnings beyond this number get no series of their own.
+/// Critical findings and warnings beyond this number get no series.
 const MAX_FINDINGS: usize = 200;
 
 /// Verdicts and latencies of targets beyond this number get no series.
@@ -324,7 +324,7 @@ pub enum PluginState {
 impl PluginState {
     /// Critical takes precedence over warning, and warning over unknown.
     pub fn from_report(report: &Report) -> Self {
-        let of = |level, undecided| exit::worst_result(report, FailCondition { level, undecided });
+        let of = |level, undecided| exit::worst_result(report, FailThreshold { level, undecided });
         match of(Level::Warning, false) {
             WorstResult::Finding(Level::Critical) => return Self::Critical,
             WorstResult::Finding(
@@ -371,7 +371,7 @@ impl MonitoringProtocol {
     pub fn failure_line(self, sentence: &str) -> Option<String> {
         match self {
             Self::Walwise | Self::Periodic => None,
-            Self::Nagios => Some(nagios::failure_line(sentence)),
+            Self::Nagios => Some(nagios::nagios_failure_line(sentence)),
         }
     }
 
@@ -380,7 +380,7 @@ impl MonitoringProtocol {
     }
 }
 
-fn applying_findings(report: &Report, level: Level) -> Vec<&Finding> {
+fn applying_findings_of_level(report: &Report, level: Level) -> Vec<&Finding> {
     let counted = exit::findings_for_requested_target(report).into_iter();
     counted
         .filter(|finding| finding.level == level && finding.outcome == Outcome::Applies)
@@ -402,7 +402,7 @@ fn is_bad_verdict(standing: VerdictKind) -> bool {
 }
 
 /// Formats a verdict as one lower-case word, such as `at-risk`.
-fn standing_word(standing: VerdictKind) -> String {
+fn verdict_word(standing: VerdictKind) -> String {
     standing.as_str().replace(' ', "-")
 }
 
@@ -413,7 +413,7 @@ fn lacks_configured_rules(report: &Report) -> bool {
         .any(|note| matches!(note, Note::Rules(RulesNote::NotInForce { .. })))
 }
 
-fn unknown_reason(report: &Report) -> String {
+fn reason_for_unknown_state(report: &Report) -> String {
     let open = match exit::undecided_beyond_measurement_count(report, Level::Critical) {
         0 => None,
         1 => Some("1 critical rule is undecided".to_owned()),
@@ -431,7 +431,7 @@ fn summary_line(report: &Report, most: usize) -> String {
     let mut parts = describe_first_and_count(&bad_verdicts(report), most, says);
     for level in [Level::Critical, Level::Warning] {
         let title = |finding: &&Finding| format!("{} ({})", finding.title, finding.rule);
-        let found = applying_findings(report, level);
+        let found = applying_findings_of_level(report, level);
         if !found.is_empty() {
             parts.push(format!(
                 "{} {}: {}",
@@ -482,7 +482,7 @@ mod tests {
     fn report_with_finding(finding: Option<Level>, undecided: bool) -> Report {
         let mut report = sample_reports::free_disk();
         let make = |level| {
-            sample_reports::finding(
+            sample_reports::applying_finding(
                 "rule.one",
                 &sample_reports::free_disk_target(),
                 level,
@@ -652,10 +652,10 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_series_is_bounded() {
+    fn number_of_metric_series_is_bounded() {
         let mut report = sample_reports::free_disk();
         let finding = |n| {
-            sample_reports::finding(
+            sample_reports::applying_finding(
                 "rule.one",
                 &Subject::device(format!("sd{n}")),
                 Level::Warning,
@@ -685,7 +685,7 @@ mod tests {
             let target = Subject::target(name);
             report.verdicts[0].target = target.clone();
             report.prices[0].target = target.clone();
-            report.findings.push(sample_reports::finding(
+            report.findings.push(sample_reports::applying_finding(
                 "rule.one",
                 &target,
                 Level::Critical,

@@ -7,7 +7,7 @@ use walwise_model::settings::SettingKind;
 use walwise_model::text::JoinText;
 
 /// Two different options of one family exclude each other.
-pub fn mount_option_family(word: &str) -> &str {
+pub fn exclusive_mount_option_family(word: &str) -> &str {
     let name = word.split('=').next().unwrap_or(word);
     match name {
         "noatime" | "relatime" | "norelatime" | "strictatime" | "nostrictatime" | "atime" => {
@@ -56,7 +56,7 @@ pub fn explicit_mount_options<'a>(words: impl IntoIterator<Item = &'a String>) -
 /// The options that `word` turns on. In ext4, journalled data disables delayed allocation and
 /// unlocked reads (ext4_fill_super). In btrfs, no copy-on-write means no checksums
 /// (Documentation/admin-guide/btrfs, `nodatacow`).
-fn options_caused_by(word: &str) -> &'static [&'static str] {
+fn options_implied_by(word: &str) -> &'static [&'static str] {
     match word {
         "data=journal" => &["nodelalloc", "nodioread_nolock", "dioread_lock"],
         "nodatacow" => &["nodatasum"],
@@ -74,10 +74,10 @@ pub fn mount_options_after_change(
 ) -> String {
     let (stay, go): (Vec<&String>, Vec<&String>) = current
         .iter()
-        .partition(|word| is_kept_by_change(word, add, remove));
+        .partition(|word| is_option_kept_by_change(word, add, remove));
     let caused = |word: &str| {
         go.iter()
-            .any(|gone| options_caused_by(gone).contains(&word))
+            .any(|gone| options_implied_by(gone).contains(&word))
     };
     let kept = stay
         .into_iter()
@@ -87,22 +87,26 @@ pub fn mount_options_after_change(
 
 /// Applies a change to options from a configuration file. Unlike [`mount_options_after_change`],
 /// this keeps implicit options and the order of the file.
-pub fn rewrite_written_options(written: &[String], add: &[String], remove: &[String]) -> String {
+pub fn apply_change_to_written_options(
+    written: &[String],
+    add: &[String],
+    remove: &[String],
+) -> String {
     append_and_join_options(
         written
             .iter()
-            .filter(|word| is_kept_by_change(word, add, remove))
+            .filter(|word| is_option_kept_by_change(word, add, remove))
             .cloned()
             .collect(),
         add,
     )
 }
 
-fn is_kept_by_change(word: &String, add: &[String], remove: &[String]) -> bool {
+fn is_option_kept_by_change(word: &String, add: &[String], remove: &[String]) -> bool {
     !remove.contains(word)
-        && !add
-            .iter()
-            .any(|added| mount_option_family(added) == mount_option_family(word))
+        && !add.iter().any(|added| {
+            exclusive_mount_option_family(added) == exclusive_mount_option_family(word)
+        })
 }
 
 fn append_and_join_options(mut words: Vec<String>, add: &[String]) -> String {
@@ -116,7 +120,7 @@ fn append_and_join_options(mut words: Vec<String>, add: &[String]) -> String {
 
 /// Splits mkfs options such as `-O a,b` into pairs of flag and item: `("-O", "a")` and `("-O",
 /// "b")`. The flag is empty for an item without one.
-fn split_mkfs_items(word: &str) -> impl Iterator<Item = (&str, &str)> {
+fn split_mkfs_option_items(word: &str) -> impl Iterator<Item = (&str, &str)> {
     let (flag, items) = match word.split_once(char::is_whitespace) {
         Some((flag, items)) if flag.starts_with('-') => (flag, items.trim()),
         _ if word.starts_with('-') => (word, ""),
@@ -126,7 +130,7 @@ fn split_mkfs_items(word: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// Different items with equal keys exclude each other.
-fn mkfs_item_key<'a>((flag, item): (&'a str, &'a str)) -> (&'a str, &'a str) {
+fn mkfs_item_exclusion_key<'a>((flag, item): (&'a str, &'a str)) -> (&'a str, &'a str) {
     // Most flags take one value. `-O`, `-E` and items `name=value` can hold several options.
     let several = flag == "-O" || flag == "-E" || item.contains('=') || flag.is_empty();
     let name = item
@@ -140,7 +144,7 @@ fn mkfs_item_key<'a>((flag, item): (&'a str, &'a str)) -> (&'a str, &'a str) {
 /// Joins mkfs options, so that each flag occurs once, with all its items.
 pub fn join_mkfs_options(words: &[String]) -> String {
     let mut flags: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (flag, item) in words.iter().flat_map(|word| split_mkfs_items(word)) {
+    for (flag, item) in words.iter().flat_map(|word| split_mkfs_option_items(word)) {
         match flags.iter_mut().find(|(known, _)| *known == flag) {
             Some((_, items)) if items.contains(&item) => {}
             Some((_, items)) => items.push(item),
@@ -159,10 +163,14 @@ pub fn are_exclusive_options(kind: SettingKind, a: &str, b: &str) -> bool {
     }
     match kind {
         SettingKind::MountOptions | SettingKind::BootOptions => {
-            mount_option_family(a) == mount_option_family(b)
+            exclusive_mount_option_family(a) == exclusive_mount_option_family(b)
         }
-        SettingKind::MkfsOptions | SettingKind::MkfsFeatures => split_mkfs_items(a)
-            .any(|x| split_mkfs_items(b).any(|y| x != y && mkfs_item_key(x) == mkfs_item_key(y))),
+        SettingKind::MkfsOptions | SettingKind::MkfsFeatures => {
+            split_mkfs_option_items(a).any(|x| {
+                split_mkfs_option_items(b)
+                    .any(|y| x != y && mkfs_item_exclusion_key(x) == mkfs_item_exclusion_key(y))
+            })
+        }
         // Only opposite signs exclude each other, as in the directory attributes `+C` and `-C`. The
         // other settings hold no list of options.
         SettingKind::DirectoryFlags
@@ -263,7 +271,7 @@ mod tests {
             "defaults;ssd;subvolid=256;subvol=/;relatime;compress=zstd:1;nobarrier;x-mine=1",
         );
         assert_eq!(
-            rewrite_written_options(
+            apply_change_to_written_options(
                 &line,
                 &split_at_semicolons("noatime"),
                 &split_at_semicolons("nobarrier")
@@ -271,14 +279,17 @@ mod tests {
             "defaults,ssd,subvolid=256,subvol=/,compress=zstd:1,x-mine=1,noatime"
         );
         assert_eq!(
-            rewrite_written_options(
+            apply_change_to_written_options(
                 &split_at_semicolons("nobarrier"),
                 &[],
                 &split_at_semicolons("nobarrier")
             ),
             "defaults"
         );
-        assert_eq!(rewrite_written_options(&line, &[], &[]), line.join(","));
+        assert_eq!(
+            apply_change_to_written_options(&line, &[], &[]),
+            line.join(",")
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ use walwise_model::version::Version;
 
 /// Adds commands to advice on MySQL and MariaDB settings, and sets whether the advice needs a
 /// restart. Advice for other servers stays unchanged, and commands that a rule gives are kept.
-pub fn add_commands(findings: &mut [Finding], facts: &FactSet) {
+pub fn add_mysql_commands_to_findings(findings: &mut [Finding], facts: &FactSet) {
     for Finding {
         subject, advice, ..
     } in findings
@@ -45,7 +45,7 @@ struct MysqlServer {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum SetMethod {
+enum SettingChangeMethod {
     /// SET PERSIST, which takes effect now and after a restart.
     Persist,
     /// SET PERSIST_ONLY and a restart, because the present value is in mysqld-auto.cnf.
@@ -77,11 +77,11 @@ impl MysqlServer {
         if now.as_ref() == Some(&value) {
             return;
         }
-        let way = self.choose_set_method(advice, &value, now.as_deref());
+        let way = self.choose_setting_change_method(advice, &value, now.as_deref());
         if advice.risk <= Risk::NeedsRestart && self.version.is_some() {
             advice.risk = match way {
-                SetMethod::Persist | SetMethod::GlobalAndFile => Risk::None,
-                SetMethod::PersistOnly | SetMethod::File => Risk::NeedsRestart,
+                SettingChangeMethod::Persist | SettingChangeMethod::GlobalAndFile => Risk::None,
+                SettingChangeMethod::PersistOnly | SettingChangeMethod::File => Risk::NeedsRestart,
             };
         }
         let is_bare = advice.apply.is_empty() && advice.undo.is_empty();
@@ -91,51 +91,66 @@ impl MysqlServer {
         }
         if advice.verify.is_empty() {
             let shown = format!("SELECT @@GLOBAL.{}", advice.setting.name_without_area());
-            advice.verify.extend(self.client_command(&shown));
+            advice.verify.extend(self.mysql_client_command(&shown));
         }
     }
 
     /// Chooses the statement that sets the new value. If the present value is known, the same
     /// statement must be able to restore it.
-    fn choose_set_method(&self, advice: &Advice, value: &str, now: Option<&str>) -> SetMethod {
+    fn choose_setting_change_method(
+        &self,
+        advice: &Advice,
+        value: &str,
+        now: Option<&str>,
+    ) -> SettingChangeMethod {
         let name = advice.setting.name_without_area();
         let Some(version) = &self.version else {
-            return SetMethod::File;
+            return SettingChangeMethod::File;
         };
-        let by =
-            |value: &str| servers::server_table().change_statement(name, value, self.kind, version);
+        let by = |value: &str| {
+            servers::server_table().statement_to_change_setting(name, value, self.kind, version)
+        };
         let both = now.map_or(by(value), |now| by(value).and(by(now)));
         let is_persisted =
             setting_source::overriding_source(advice) == Some(OverridingSource::Persisted);
         match both {
-            _ if self.is_stopped => SetMethod::File,
-            Some(SettingChangeStatement::Persist) => SetMethod::Persist,
-            Some(SettingChangeStatement::Global) => SetMethod::GlobalAndFile,
-            None if is_persisted && has_set_persist(self.kind, version) => SetMethod::PersistOnly,
-            None => SetMethod::File,
+            _ if self.is_stopped => SettingChangeMethod::File,
+            Some(SettingChangeStatement::Persist) => SettingChangeMethod::Persist,
+            Some(SettingChangeStatement::Global) => SettingChangeMethod::GlobalAndFile,
+            None if is_persisted && has_set_persist(self.kind, version) => {
+                SettingChangeMethod::PersistOnly
+            }
+            None => SettingChangeMethod::File,
         }
     }
 
-    fn commands_to_apply(&self, advice: &Advice, way: SetMethod, value: &str) -> Vec<ShellCommand> {
+    fn commands_to_apply(
+        &self,
+        advice: &Advice,
+        way: SettingChangeMethod,
+        value: &str,
+    ) -> Vec<ShellCommand> {
         let name = advice.setting.name_without_area();
         match way {
-            SetMethod::Persist => self.set_variable_commands("PERSIST", name, value),
-            SetMethod::PersistOnly => {
+            SettingChangeMethod::Persist => self.set_variable_commands("PERSIST", name, value),
+            SettingChangeMethod::PersistOnly => {
                 append_restart_remark(self.set_variable_commands("PERSIST_ONLY", name, value))
             }
-            SetMethod::GlobalAndFile => {
+            SettingChangeMethod::GlobalAndFile => {
                 let mut commands = self.set_variable_commands("GLOBAL", name, value);
-                commands.push(edit_file_remark(advice, value));
+                commands.push(edit_option_file_remark(advice, value));
                 commands
             }
-            SetMethod::File => append_restart_remark(vec![edit_file_remark(advice, value)]),
+            SettingChangeMethod::File => {
+                append_restart_remark(vec![edit_option_file_remark(advice, value)])
+            }
         }
     }
 
     fn commands_to_undo(
         &self,
         advice: &Advice,
-        way: SetMethod,
+        way: SettingChangeMethod,
         now: Option<&str>,
     ) -> Vec<ShellCommand> {
         let name = advice.setting.name_without_area();
@@ -145,16 +160,18 @@ impl MysqlServer {
             )];
         };
         match way {
-            SetMethod::Persist => self.undo_persist_commands(advice, name, now),
-            SetMethod::PersistOnly => {
+            SettingChangeMethod::Persist => self.undo_persist_commands(advice, name, now),
+            SettingChangeMethod::PersistOnly => {
                 append_restart_remark(self.set_variable_commands("PERSIST_ONLY", name, now))
             }
-            SetMethod::GlobalAndFile => {
+            SettingChangeMethod::GlobalAndFile => {
                 let mut commands = self.set_variable_commands("GLOBAL", name, now);
-                commands.push(undo_file_remark(advice, now));
+                commands.push(restore_option_file_remark(advice, now));
                 commands
             }
-            SetMethod::File => append_restart_remark(vec![undo_file_remark(advice, now)]),
+            SettingChangeMethod::File => {
+                append_restart_remark(vec![restore_option_file_remark(advice, now)])
+            }
         }
     }
 
@@ -180,27 +197,27 @@ impl MysqlServer {
 
     fn reset_persist_commands(&self, name: &str, now: &str) -> Vec<ShellCommand> {
         let mut commands = vec![ShellCommand::from_comment("no value was persisted before")];
-        commands.extend(self.client_commands(&format!("RESET PERSIST {name}")));
+        commands.extend(self.mysql_client_commands(&format!("RESET PERSIST {name}")));
         commands.extend(self.set_variable_commands("GLOBAL", name, now));
         commands
     }
 
     fn set_variable_commands(&self, scope: &str, name: &str, value: &str) -> Vec<ShellCommand> {
-        match escape::mysql::mysql_statement_literal(value) {
-            Some(value) => self.client_commands(&format!("SET {scope} {name} = {value}")),
+        match escape::mysql::format_mysql_statement_literal(value) {
+            Some(value) => self.mysql_client_commands(&format!("SET {scope} {name} = {value}")),
             None => vec![ShellCommand::from_comment(&format!(
                 "{name}: this value cannot be quoted in a statement"
             ))],
         }
     }
 
-    fn client_commands(&self, sql: &str) -> Vec<ShellCommand> {
-        self.client_command(sql).into_iter().collect()
+    fn mysql_client_commands(&self, sql: &str) -> Vec<ShellCommand> {
+        self.mysql_client_command(sql).into_iter().collect()
     }
 
     /// Builds the command that runs a statement in the client; `None` if the socket's name cannot
     /// be quoted.
-    fn client_command(&self, sql: &str) -> Option<ShellCommand> {
+    fn mysql_client_command(&self, sql: &str) -> Option<ShellCommand> {
         let client = ShellCommand::new(client_program(self.kind, self.version.as_ref()));
         let client = match &self.socket {
             Some(socket) => client.append_literal(" --socket=").append_value(socket)?,
@@ -210,38 +227,44 @@ impl MysqlServer {
     }
 }
 
-fn edit_file_remark(advice: &Advice, value: &str) -> ShellCommand {
+fn edit_option_file_remark(advice: &Advice, value: &str) -> ShellCommand {
     let line = format!(
         "{} = {}",
         advice.setting.name_without_area(),
-        escape::mysql::mysql_option_value(value)
+        escape::mysql::quote_mysql_option_value(value)
     );
-    ShellCommand::from_comment(&match SettingPlace::from_advice(advice) {
-        SettingPlace::CommandLine => {
+    ShellCommand::from_comment(&match CurrentValuePlace::from_advice(advice) {
+        CurrentValuePlace::CommandLine => {
             format!("on the command line of the server, which overrides files: {line}")
         }
-        SettingPlace::Line(place) => format!("in the option file, replace {place} with: {line}"),
-        SettingPlace::Unset => format!("in an option file, group [mysqld]: {line}"),
+        CurrentValuePlace::Line(place) => {
+            format!("in the option file, replace {place} with: {line}")
+        }
+        CurrentValuePlace::Unset => format!("in an option file, group [mysqld]: {line}"),
     })
 }
 
-fn undo_file_remark(advice: &Advice, now: &str) -> ShellCommand {
+fn restore_option_file_remark(advice: &Advice, now: &str) -> ShellCommand {
     let name = advice.setting.name_without_area();
-    let line = format!("{name} = {}", escape::mysql::mysql_option_value(now));
-    ShellCommand::from_comment(&match SettingPlace::from_advice(advice) {
-        SettingPlace::CommandLine => format!("on the command line of the server, restore: {line}"),
-        SettingPlace::Line(place) => format!("in the option file, at {place}, restore: {line}"),
-        SettingPlace::Unset => format!("remove {name} from the option file"),
+    let line = format!("{name} = {}", escape::mysql::quote_mysql_option_value(now));
+    ShellCommand::from_comment(&match CurrentValuePlace::from_advice(advice) {
+        CurrentValuePlace::CommandLine => {
+            format!("on the command line of the server, restore: {line}")
+        }
+        CurrentValuePlace::Line(place) => {
+            format!("in the option file, at {place}, restore: {line}")
+        }
+        CurrentValuePlace::Unset => format!("remove {name} from the option file"),
     })
 }
 
-enum SettingPlace {
+enum CurrentValuePlace {
     CommandLine,
     Line(String),
     Unset,
 }
 
-impl SettingPlace {
+impl CurrentValuePlace {
     fn from_advice(advice: &Advice) -> Self {
         match (
             setting_source::overriding_source(advice),

@@ -73,7 +73,7 @@ formats! {
         extension: "fstab",
         runs: false,
         compares: false,
-        render: |report| Ok(fstab::render(report)),
+        render: |report| Ok(fstab::render_fstab_export(report)),
     }
     Udev {
         name: "udev",
@@ -81,7 +81,7 @@ formats! {
         extension: "rules",
         runs: false,
         compares: false,
-        render: |report| Ok(udev::render(report)),
+        render: |report| Ok(udev::render_udev_rules(report)),
     }
     Markdown {
         name: "markdown",
@@ -98,7 +98,7 @@ formats! {
         extension: "html",
         runs: false,
         compares: true,
-        render: |report| Ok(html::render(report)),
+        render: |report| Ok(html::render_report_page(report)),
     }
     Prometheus {
         name: "prometheus",
@@ -106,7 +106,7 @@ formats! {
         extension: "prom",
         runs: false,
         compares: false,
-        render: |report| Ok(prometheus::render(report)),
+        render: |report| Ok(prometheus::render_prometheus_metrics(report)),
     }
     Nagios {
         name: "nagios",
@@ -114,7 +114,7 @@ formats! {
         extension: "nagios",
         runs: false,
         compares: false,
-        render: |report| Ok(nagios::render(report)),
+        render: |report| Ok(nagios::render_nagios_output(report)),
     }
 }
 

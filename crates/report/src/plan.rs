@@ -1,8 +1,8 @@
-//! Builds the plan of a target from the advice of its findings. Advice belongs to the subject that
-//! owns the setting: a rule about a target may advise an option of its mount.
+//! Builds the plan of a target from the advice of its findings. Advice belongs to the subject
+//! that owns the setting: a rule about a target may advise an option of its mount.
 //!
-//! Optional advice becomes an option of the plan. If the same finding advises the chosen new file
-//! system, it becomes a step.
+//! Optional advice becomes an option of the plan. It becomes a step if the same finding advises
+//! the file system that is chosen for a free disk.
 
 mod advice_merging;
 
@@ -49,16 +49,19 @@ pub fn build_plan(
         })
         .collect();
     let filesystems = filesystem_choices(basis, target, &all);
-    let wanted = find_accepted_request(&filesystems).map(|wanted| wanted.filesystem.as_str());
+    let wanted =
+        find_accepted_filesystem_choice(&filesystems).map(|wanted| wanted.filesystem.as_str());
     let chosen = wanted.or_else(|| recommended_filesystem(&all));
     let other = |piece: &AdviceItem<'_>| {
         !piece.advice.setting.kind.is_filesystem()
-            && chosen.is_some_and(|chosen| related_filesystem(piece).is_some_and(|of| of != chosen))
+            && chosen.is_some_and(|chosen| {
+                filesystem_created_by_finding_or_command(piece).is_some_and(|of| of != chosen)
+            })
     };
     let mut groups: BTreeMap<(Subject, &Setting), Vec<AdviceItem<'_>>> = BTreeMap::new();
     let mut options = Vec::new();
     for piece in all.iter().copied().filter(|piece| !other(piece)) {
-        let subject = setting_owner(
+        let subject = setting_owner_subject(
             facts,
             &target.target,
             &piece.finding.subject,
@@ -116,7 +119,7 @@ impl Plan {
 }
 
 /// A free disk has no mount yet, so the target owns the mount settings.
-fn setting_owner(
+fn setting_owner_subject(
     facts: &FactSet,
     target: &Subject,
     subject: &Subject,
@@ -193,7 +196,7 @@ fn filesystem_choices(
     if !target
         .content
         .as_ref()
-        .is_some_and(DeviceContent::is_available)
+        .is_some_and(DeviceContent::may_get_new_file_system)
     {
         return Vec::new();
     }
@@ -223,7 +226,7 @@ fn filesystem_choices(
 }
 
 /// `None` without a request, or if the choice is refused.
-fn find_accepted_request(choices: &[FilesystemChoice]) -> Option<&FilesystemChoice> {
+fn find_accepted_filesystem_choice(choices: &[FilesystemChoice]) -> Option<&FilesystemChoice> {
     choices
         .iter()
         .find(|choice| choice.wanted && choice.refused.is_none())
@@ -231,7 +234,7 @@ fn find_accepted_request(choices: &[FilesystemChoice]) -> Option<&FilesystemChoi
 
 impl Plan {
     pub(crate) fn accepted_filesystem_request(&self) -> Option<&FilesystemChoice> {
-        find_accepted_request(&self.filesystems)
+        find_accepted_filesystem_choice(&self.filesystems)
     }
 
     /// A sentence on the file system that the user requested, the first choice, and the reason
@@ -257,7 +260,8 @@ impl Plan {
     }
 }
 
-/// The one with the lowest rank number, then with the highest level and confidence.
+/// Chooses by the lowest rank number, then by the highest level, then by the highest
+/// confidence.
 fn recommended_filesystem<'a>(pieces: &[AdviceItem<'a>]) -> Option<&'a str> {
     let choices = pieces
         .iter()
@@ -296,7 +300,7 @@ fn finding_creates_filesystem(piece: &AdviceItem<'_>, filesystem: &str) -> bool 
 }
 
 /// The file system that the finding, or a command of the advice, creates.
-fn related_filesystem<'a>(piece: &AdviceItem<'a>) -> Option<&'a str> {
+fn filesystem_created_by_finding_or_command<'a>(piece: &AdviceItem<'a>) -> Option<&'a str> {
     let sibling = piece.finding.advice.iter().find_map(created_filesystem);
     let mut words = piece
         .advice
@@ -308,15 +312,19 @@ fn related_filesystem<'a>(piece: &AdviceItem<'a>) -> Option<&'a str> {
 
 // Subjects that a plan interrupts by restarts, remounts, unmounts or new file systems.
 //
-// A change for the next boot interrupts nothing now, nor does a remount if the target is a
-// disk without a mount.
+// A change for the next boot interrupts nothing now. On a target that is a disk without a
+// mount, a remount interrupts nothing either.
 
 impl Plan {
     /// Groups the subjects that the plan interrupts by kind of interruption, the most severe
     /// first.
     pub fn interruptions(&self) -> Vec<(Risk, Vec<&Subject>)> {
         let mut takes: BTreeMap<Risk, Vec<&Subject>> = BTreeMap::new();
-        for step in self.steps.iter().filter(|step| step_interrupts(step)) {
+        for step in self
+            .steps
+            .iter()
+            .filter(|step| step_interrupts_service(step))
+        {
             let on = takes.entry(step.advice.risk).or_default();
             if !on.contains(&&step.subject) {
                 on.push(&step.subject);
@@ -326,7 +334,7 @@ impl Plan {
     }
 }
 
-fn step_interrupts(step: &Step) -> bool {
+fn step_interrupts_service(step: &Step) -> bool {
     match step.advice.risk {
         _ if step.keeps_setting() => false,
         Risk::None => false,
@@ -352,7 +360,10 @@ mod interruptions_tests {
             step.advice = walwise_judge::rules::Advice {
                 reach,
                 risk,
-                ..sample_reports::advice(setting, walwise_judge::rules::Change::Set("x".to_owned()))
+                ..sample_reports::advice_without_current_value(
+                    setting,
+                    walwise_judge::rules::Change::Set("x".to_owned()),
+                )
             };
             report.steps.push(step);
         };

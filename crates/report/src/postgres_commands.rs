@@ -15,7 +15,7 @@ use walwise_model::facts::catalog::{host, postgres};
 use walwise_model::facts::{FactSet, Scope, ServerArea, Source, Subject};
 use walwise_model::settings::{self, SettingKind};
 
-pub fn add_commands(findings: &mut [Finding], facts: &FactSet) {
+pub fn add_postgres_commands_to_findings(findings: &mut [Finding], facts: &FactSet) {
     for Finding {
         subject, advice, ..
     } in findings
@@ -120,8 +120,8 @@ impl PostgresServer {
                 setting_source::overriding_source(advice) == Some(OverridingSource::CommandLine);
             (advice.apply, advice.undo) = if self.is_stopped || is_fixed {
                 (
-                    self.file_remarks(advice, Some(&value)),
-                    self.file_remarks(advice, now.as_deref()),
+                    self.config_file_remarks(advice, Some(&value)),
+                    self.config_file_remarks(advice, now.as_deref()),
                 )
             } else {
                 (
@@ -178,7 +178,7 @@ impl PostgresServer {
 
     /// Shell comments that name the file and line to change by hand. `value` is `None` if the
     /// earlier value is unknown.
-    fn file_remarks(&self, advice: &Advice, value: Option<&str>) -> Vec<ShellCommand> {
+    fn config_file_remarks(&self, advice: &Advice, value: Option<&str>) -> Vec<ShellCommand> {
         let name = advice.setting.name_without_area();
         let Some(value) = value else {
             return vec![ShellCommand::from_comment(&format!(
@@ -286,7 +286,7 @@ impl PostgresServer {
 /// Builds the ALTER SYSTEM SET statement. The value is always quoted, because a bare `default`
 /// resets the setting. In an SQL string, a backslash is literal.
 fn alter_system_statement(advice: &Advice, value: &str) -> String {
-    let value = comment::escape_comment_line(value).replace('\'', "''");
+    let value = comment::replace_unsafe_in_comment_line(value).replace('\'', "''");
     format!(
         "ALTER SYSTEM SET {} = '{value}'",
         advice.setting.name_without_area()
@@ -320,15 +320,18 @@ mod tests {
             verify: Vec::new(),
             apply: Vec::new(),
             undo: Vec::new(),
-            ..sample_reports::advice("pg.wal_sync_method", Change::Set("fdatasync".to_owned()))
+            ..sample_reports::advice_without_current_value(
+                "pg.wal_sync_method",
+                Change::Set("fdatasync".to_owned()),
+            )
         };
-        let mut findings = [sample_reports::finding(
+        let mut findings = [sample_reports::applying_finding(
             "any",
             &cluster,
             Level::Warning,
             vec![advice],
         )];
-        add_commands(&mut findings, &facts);
+        add_postgres_commands_to_findings(&mut findings, &facts);
         let lines = findings[0].advice[0]
             .commands_by_purpose()
             .into_iter()

@@ -1,6 +1,6 @@
 //! Commands that change a mounted file system.
 //!
-//! One remount suffices if every removed option has a known inverse ([`remount_inverse`]).
+//! One remount suffices if every removed option has a known inverse ([`find_remount_inverse`]).
 //! Otherwise the file system is unmounted, and mounted with the full list of options. A change of
 //! file system features always needs an unmount.
 //!
@@ -8,22 +8,22 @@
 //! it. In both cases a shell comment names the place to edit.
 
 use super::{mount_and_mkfs_options, stack};
-use walwise_judge::compat::remount_inverse;
+use walwise_judge::compat::find_remount_inverse;
 use walwise_judge::rules::{Advice, Change, Finding, Risk};
 use walwise_model::escape::ShellCommand;
-use walwise_model::facts::catalog::host as machine;
+use walwise_model::facts::catalog::host;
 use walwise_model::facts::catalog::mount::{self, MountClass};
 use walwise_model::facts::{FactSet, Scope, Subject};
 use walwise_model::settings::{PresentOrBootMount, SettingKind};
 
-pub fn add_commands_to_findings(findings: &mut [Finding], facts: &FactSet) {
+pub fn add_remount_commands_to_findings(findings: &mut [Finding], facts: &FactSet) {
     for Finding {
         subject, advice, ..
     } in findings
     {
         if let Some(mounted) = facts.subject_in_scope(subject, Scope::Mount) {
             for advice in advice {
-                add_commands_to_advice(advice, facts, &mounted);
+                add_remount_commands_to_advice(advice, facts, &mounted);
             }
         }
     }
@@ -31,7 +31,7 @@ pub fn add_commands_to_findings(findings: &mut [Finding], facts: &FactSet) {
 
 /// Adds the commands that change mount options, after the rule's own commands. Raises the risk if
 /// an unmount is needed.
-pub fn add_commands_to_advice(advice: &mut Advice, facts: &FactSet, mounted: &Subject) {
+pub fn add_remount_commands_to_advice(advice: &mut Advice, facts: &FactSet, mounted: &Subject) {
     if advice.change == Change::Keep || !advice.own.is_empty() {
         return;
     }
@@ -47,14 +47,14 @@ pub fn add_commands_to_advice(advice: &mut Advice, facts: &FactSet, mounted: &Su
     let now = mount_and_mkfs_options::mount_options_after_change(&in_force, &[], &[], &[]);
     if advice.setting.kind == SettingKind::FastCommit {
         for commands in [&mut advice.apply, &mut advice.undo] {
-            *commands = place.wrap_in_unmount(commands, &now);
+            *commands = place.wrap_between_unmount_and_mount(commands, &now);
         }
     }
     if advice.setting.kind.present_or_boot_mount() != Some(PresentOrBootMount::Now) {
         return;
     }
-    let hidden = hidden_defaults(facts, mounted, advice.change.removed_options());
-    let change = OptionChange::new(&place.fstype, &in_force, &hidden, &advice.change);
+    let hidden = hidden_default_options(facts, mounted, advice.change.removed_options());
+    let change = MountOptionChange::new(&place.fstype, &in_force, &hidden, &advice.change);
     if change.add.is_empty() && change.remove.is_empty() {
         return;
     }
@@ -69,11 +69,13 @@ pub fn add_commands_to_advice(advice: &mut Advice, facts: &FactSet, mounted: &Su
     );
     advice
         .apply
-        .extend(place.option_change_commands(change.remount.as_deref(), &becomes));
+        .extend(place.mount_option_change_commands(change.remount.as_deref(), &becomes));
     advice
         .undo
-        .extend(place.option_change_commands(change.undo_remount.as_deref(), &now));
-    advice.verify.extend(place.verify_command(&change));
+        .extend(place.mount_option_change_commands(change.undo_remount.as_deref(), &now));
+    advice
+        .verify
+        .extend(place.verify_mount_options_command(&change));
 }
 
 /// The options that must be added to override the defaults that the change removes. Defaults of the
@@ -84,16 +86,16 @@ pub fn hidden_default_overrides(
     change: &Change,
 ) -> Vec<String> {
     let fstype = facts.value(mounted, &mount::FSTYPE).unwrap_or_default();
-    overriding_options(
+    options_overriding_hidden_defaults(
         &fstype,
-        &hidden_defaults(facts, mounted, change.removed_options()),
+        &hidden_default_options(facts, mounted, change.removed_options()),
     )
 }
 
-fn overriding_options(fstype: &str, hidden: &[String]) -> Vec<String> {
+fn options_overriding_hidden_defaults(fstype: &str, hidden: &[String]) -> Vec<String> {
     let rows = hidden
         .iter()
-        .filter_map(|word| remount_inverse(fstype, word));
+        .filter_map(|word| find_remount_inverse(fstype, word));
     let mut words: Vec<String> = rows
         .flat_map(|row| {
             row.by
@@ -108,7 +110,7 @@ fn overriding_options(fstype: &str, hidden: &[String]) -> Vec<String> {
 /// Those of `words` that are in force as a default of the file system. If no source lists any of
 /// them, the driver sets the default, such as no barriers in ext3. The result is then the first
 /// option that a remount can revert.
-fn hidden_defaults(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<String> {
+fn hidden_default_options(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<String> {
     let shown = stack::mount_options(facts, mounted).unwrap_or_default();
     let all = facts
         .value(mounted, &mount::EXT4_OPTIONS)
@@ -120,7 +122,7 @@ fn hidden_defaults(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<
     }
     let fstype = facts.value(mounted, &mount::FSTYPE).unwrap_or_default();
     let is_taken_back =
-        |word: &&String| remount_inverse(&fstype, word).is_some_and(|row| row.by.is_some());
+        |word: &&String| find_remount_inverse(&fstype, word).is_some_and(|row| row.by.is_some());
     words
         .iter()
         .find(is_taken_back)
@@ -129,7 +131,7 @@ fn hidden_defaults(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<
         .collect()
 }
 
-struct OptionChange<'a> {
+struct MountOptionChange<'a> {
     add: &'a [String],
     /// The options in force that the change removes.
     remove: Vec<String>,
@@ -140,7 +142,7 @@ struct OptionChange<'a> {
     undo_remount: Option<Vec<String>>,
 }
 
-impl<'a> OptionChange<'a> {
+impl<'a> MountOptionChange<'a> {
     fn new(fstype: &str, in_force: &[String], hidden: &[String], change: &'a Change) -> Self {
         let add = change.set_or_added_values();
         let shown = change
@@ -150,7 +152,7 @@ impl<'a> OptionChange<'a> {
         let remove: Vec<String> = shown.chain(hidden).cloned().collect();
         let rows: Vec<_> = remove
             .iter()
-            .map(|word| remount_inverse(fstype, word))
+            .map(|word| find_remount_inverse(fstype, word))
             .collect();
         let inverses = rows
             .iter()
@@ -164,7 +166,7 @@ impl<'a> OptionChange<'a> {
             let rival = |old: &&String| {
                 mount_and_mkfs_options::are_exclusive_options(SettingKind::MountOptions, old, word)
             };
-            let by = remount_inverse(fstype, word).and_then(|row| row.by.clone());
+            let by = find_remount_inverse(fstype, word).and_then(|row| row.by.clone());
             match (in_force.iter().find(rival), by) {
                 (Some(old), Some(by)) if by.split(',').any(|one| one == old) => Some(by),
                 (Some(old), _) => Some(old.clone()),
@@ -186,7 +188,7 @@ impl<'a> OptionChange<'a> {
         let mount_options = add
             .iter()
             .cloned()
-            .chain(overriding_options(fstype, hidden))
+            .chain(options_overriding_hidden_defaults(fstype, hidden))
             .chain(once)
             .collect();
         Self {
@@ -215,12 +217,16 @@ impl MountedFilesystem {
             fstype: facts.value(mounted, &mount::FSTYPE)?,
             source: facts.value(mounted, &mount::SOURCE).filter(|_| is_block),
             is_contained: facts
-                .host_value(&machine::CONTAINER)
+                .host_value(&host::CONTAINER)
                 .is_some_and(|kind| kind != "none"),
         })
     }
 
-    fn option_change_commands(&self, remount: Option<&[String]>, list: &str) -> Vec<ShellCommand> {
+    fn mount_option_change_commands(
+        &self,
+        remount: Option<&[String]>,
+        list: &str,
+    ) -> Vec<ShellCommand> {
         if self.is_contained {
             return vec![ShellCommand::from_comment(&format!(
                 "outside the container, in its volume options or in the host's /etc/fstab: {list}"
@@ -236,7 +242,11 @@ impl MountedFilesystem {
         commands.unwrap_or_default()
     }
 
-    fn wrap_in_unmount(&self, commands: &[ShellCommand], list: &str) -> Vec<ShellCommand> {
+    fn wrap_between_unmount_and_mount(
+        &self,
+        commands: &[ShellCommand],
+        list: &str,
+    ) -> Vec<ShellCommand> {
         let elsewhere = |place: &str| {
             let lines: Vec<&str> = commands.iter().map(ShellCommand::as_str).collect();
             vec![ShellCommand::from_comment(&format!(
@@ -283,7 +293,7 @@ impl MountedFilesystem {
         Some([unmount, mount])
     }
 
-    fn verify_command(&self, change: &OptionChange<'_>) -> Option<ShellCommand> {
+    fn verify_mount_options_command(&self, change: &MountOptionChange<'_>) -> Option<ShellCommand> {
         let lists = [
             ("shows", change.add),
             ("must not show", change.remove.as_slice()),
@@ -326,7 +336,7 @@ mod tests {
             let from = || Source::from_file("test");
             facts.insert_known(
                 &Subject::host(),
-                &machine::CONTAINER,
+                &host::CONTAINER,
                 container.to_owned(),
                 from(),
             );
@@ -343,9 +353,9 @@ mod tests {
             let change = Change::Set("off".to_owned());
             let mut advice = Advice {
                 apply: vec![ShellCommand::new("tune2fs x")],
-                ..sample_reports::advice("ext4.fast_commit", change)
+                ..sample_reports::advice_without_current_value("ext4.fast_commit", change)
             };
-            add_commands_to_advice(&mut advice, &facts, &mounted);
+            add_remount_commands_to_advice(&mut advice, &facts, &mounted);
             let lines: Vec<&str> = advice.apply.iter().map(ShellCommand::as_str).collect();
             assert_eq!(lines.join("|"), expected);
         }

@@ -13,7 +13,7 @@ pub const END_TAG: &str = "</script>\n";
 const MAX_CHUNK: u64 = 64 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PagePart {
+enum DocumentPosition {
     /// Nothing was read yet: the first character decides between JSON and HTML.
     Start,
     Plain,
@@ -25,7 +25,7 @@ enum PagePart {
 /// Passes a JSON document through, and extracts the JSON of an HTML page.
 pub struct ReportJsonReader<R> {
     document: R,
-    part: PagePart,
+    part: DocumentPosition,
     chunk: Vec<u8>,
     used: usize,
     at_line_start: bool,
@@ -35,14 +35,14 @@ impl<R: BufRead> ReportJsonReader<R> {
     pub fn new(document: R) -> Self {
         Self {
             document,
-            part: PagePart::Start,
+            part: DocumentPosition::Start,
             chunk: Vec::new(),
             used: 0,
             at_line_start: true,
         }
     }
 
-    fn fill_chunk(&mut self) -> io::Result<()> {
+    fn read_json_chunk(&mut self) -> io::Result<()> {
         loop {
             let begins_line = self.at_line_start;
             (self.used, self.at_line_start) = (0, false);
@@ -56,22 +56,24 @@ impl<R: BufRead> ReportJsonReader<R> {
                 return Ok(());
             }
             let first = self.chunk.iter().find(|byte| !byte.is_ascii_whitespace());
-            if self.part == PagePart::Start {
+            if self.part == DocumentPosition::Start {
                 self.part = match first {
                     None => continue,
-                    Some(b'<') => PagePart::Outside,
-                    Some(_) => PagePart::Plain,
+                    Some(b'<') => DocumentPosition::Outside,
+                    Some(_) => DocumentPosition::Plain,
                 };
             }
             match self.part {
-                PagePart::Outside if begins_line && self.chunk == BEGIN_TAG.as_bytes() => {
-                    self.part = PagePart::Inside;
+                DocumentPosition::Outside if begins_line && self.chunk == BEGIN_TAG.as_bytes() => {
+                    self.part = DocumentPosition::Inside;
                 }
-                PagePart::Outside => {}
-                PagePart::Inside if begins_line && self.chunk == END_TAG.as_bytes() => {
-                    self.part = PagePart::Outside;
+                DocumentPosition::Outside => {}
+                DocumentPosition::Inside if begins_line && self.chunk == END_TAG.as_bytes() => {
+                    self.part = DocumentPosition::Outside;
                 }
-                PagePart::Start | PagePart::Plain | PagePart::Inside => return Ok(()),
+                DocumentPosition::Start | DocumentPosition::Plain | DocumentPosition::Inside => {
+                    return Ok(());
+                }
             }
         }
     }
@@ -80,7 +82,7 @@ impl<R: BufRead> ReportJsonReader<R> {
 impl<R: BufRead> Read for ReportJsonReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.used == self.chunk.len() {
-            self.fill_chunk()?;
+            self.read_json_chunk()?;
         }
         let mut rest = self.chunk.get(self.used..).unwrap_or_default();
         let count = rest.read(into)?;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use walwise_model::settings::{self, NewFilesystem};
 
-use super::{Report, ReportInput, RunContext, build};
+use super::{Report, ReportInput, RunContext, build_report};
 use walwise_judge::durability::{
     Evidence, EvidenceLayer, FlushHop, FlushState, HopKind, PathVerdict, Verdict, VerdictKind,
 };
 use walwise_judge::rules::{
-    Advice, Basis, Change, Confidence, EffectScope, Evaluation, Finding, Level, Outcome, Pack,
-    Risk, RuleSet, Trace,
+    Advice, AdviceBasis, Change, ConditionTrace, Confidence, EffectScope, Evaluation, Finding,
+    Level, Outcome, Pack, Risk, RuleSet,
 };
 use walwise_measure::measure::{
     Caveat, CaveatId, Comparison, ComparisonConclusion, Estimate, Latencies, MeasuredLog,
@@ -35,7 +35,7 @@ use walwise_model::ternary::Ternary;
 pub fn at_risk() -> Report {
     let facts = at_risk_facts();
     let measurements = BTreeMap::from([(data_target(), measurement())]);
-    build_report(
+    build_sample_report(
         &facts,
         vec![at_risk_verdict()],
         at_risk_findings(),
@@ -61,7 +61,7 @@ pub fn at_risk_with_measurement(
         flush,
         Source::derived_from(["mount.barrier"]),
     );
-    build_report(
+    build_sample_report(
         &facts,
         vec![at_risk_verdict()],
         at_risk_findings(),
@@ -70,7 +70,7 @@ pub fn at_risk_with_measurement(
 }
 
 pub fn free_disk() -> Report {
-    build_report(
+    build_sample_report(
         &free_disk_facts(),
         Vec::new(),
         free_disk_findings(&free_disk_target()),
@@ -97,7 +97,7 @@ pub fn free_disks(count: usize) -> Report {
     for name in names {
         findings.extend(insert_free_disk(&mut facts, &name));
     }
-    build_report(&facts, Vec::new(), findings, BTreeMap::new())
+    build_sample_report(&facts, Vec::new(), findings, BTreeMap::new())
 }
 
 pub fn all_samples() -> [Report; 2] {
@@ -106,7 +106,7 @@ pub fn all_samples() -> [Report; 2] {
 
 /// Builds a report in which advice to set `lazytime` is withheld, as if the kernel rejected the
 /// option.
-pub fn build_report(
+pub fn build_sample_report(
     facts: &FactSet,
     verdicts: Vec<Verdict>,
     findings: Vec<Finding>,
@@ -122,7 +122,7 @@ fn build_report_with_requests(
     findings: Vec<Finding>,
     measurements: BTreeMap<Subject, Measurement>,
 ) -> Report {
-    build(ReportInput {
+    build_report(ReportInput {
         facts,
         verdicts,
         evaluation: Evaluation {
@@ -170,14 +170,19 @@ fn cluster_subject() -> Subject {
     Subject::cluster("/srv/pg/15/main")
 }
 
-pub fn finding(rule: &str, subject: &Subject, level: Level, advice: Vec<Advice>) -> Finding {
+pub fn applying_finding(
+    rule: &str,
+    subject: &Subject,
+    level: Level,
+    advice: Vec<Advice>,
+) -> Finding {
     Finding {
         rule: rule.to_owned(),
         subject: subject.clone(),
         outcome: Outcome::Applies,
         level,
         confidence: Confidence::Certain,
-        basis: Basis::Documented,
+        basis: AdviceBasis::Documented,
         settings: Arc::default(),
         title: format!("Title of {rule}"),
         because: format!("Because of what {rule} says.").into(),
@@ -186,7 +191,7 @@ pub fn finding(rule: &str, subject: &Subject, level: Level, advice: Vec<Advice>)
         held_back: Vec::new(),
         observed: BTreeSet::new(),
         remedy: None,
-        trace: Some(Box::new(Trace {
+        trace: Some(Box::new(ConditionTrace {
             label: "all of".to_owned(),
             truth: Ternary::True,
             seen: None,
@@ -195,7 +200,7 @@ pub fn finding(rule: &str, subject: &Subject, level: Level, advice: Vec<Advice>)
     }
 }
 
-pub fn advice(setting: &str, change: Change) -> Advice {
+pub fn advice_without_current_value(setting: &str, change: Change) -> Advice {
     Advice {
         own: Vec::new(),
         setting: settings::find_by_name(setting).expect("a setting that can be advised"),
@@ -390,12 +395,12 @@ fn at_risk_facts() -> FactSet {
         (md.clone(), Subject::device("sda")),
         (md, Subject::device("sdb")),
     ] {
-        facts.add_edge(&top, &base);
+        facts.add_layer_below(&top, &base);
     }
-    facts.link(&data_target(), &fs);
-    facts.link(&data_target(), &cluster_subject());
-    facts.link(&next, &fs);
-    facts.link(&cluster_subject(), &data_target());
+    facts.apply_facts_of(&data_target(), &fs);
+    facts.apply_facts_of(&data_target(), &cluster_subject());
+    facts.apply_facts_of(&next, &fs);
+    facts.apply_facts_of(&cluster_subject(), &data_target());
     facts
 }
 
@@ -570,14 +575,14 @@ fn at_risk_findings() -> Vec<Finding> {
     let barrier = Advice {
         current: now("rw,nobarrier,errors=remount-ro"),
         reach: EffectScope::WholeFilesystem,
-        ..advice(
+        ..advice_without_current_value(
             "mount.options",
             Change::Remove(split_at_commas("nobarrier,barrier=0")),
         )
     };
     let noatime = Advice {
         current: now("rw,relatime"),
-        ..advice("mount.options", Change::Add(split_at_commas("noatime")))
+        ..advice_without_current_value("mount.options", Change::Add(split_at_commas("noatime")))
     };
     let at_boot = Advice {
         current: Reading::known(
@@ -585,7 +590,7 @@ fn at_risk_findings() -> Vec<Finding> {
             Source::from_file_line("/etc/fstab", 9),
         ),
         reach: EffectScope::NextBoot,
-        ..advice(
+        ..advice_without_current_value(
             "boot.options",
             Change::Remove(split_at_commas("nobarrier,barrier=0")),
         )
@@ -597,7 +602,7 @@ fn at_risk_findings() -> Vec<Finding> {
         ),
         reach: EffectScope::Server,
         risk: Risk::NeedsReload,
-        ..advice(setting, change)
+        ..advice_without_current_value(setting, change)
     };
     let method = server(
         "pg.wal_sync_method",
@@ -615,7 +620,8 @@ fn at_risk_findings() -> Vec<Finding> {
             Value::Whole(0),
         )
     };
-    let lazy = advice("mount.options", Change::Add(split_at_commas("lazytime")));
+    let lazy =
+        advice_without_current_value("mount.options", Change::Add(split_at_commas("lazytime")));
     let undecided = |rule: &str, level| Finding {
         outcome: Outcome::Undecided {
             needs: vec![vec![MissingFact {
@@ -626,34 +632,34 @@ fn at_risk_findings() -> Vec<Finding> {
                 remedy: Some(Remedy::RunAsRoot),
             }]],
         },
-        ..finding(rule, &fs, level, Vec::new())
+        ..applying_finding(rule, &fs, level, Vec::new())
     };
     vec![
-        finding("mount.noatime", &fs, Level::Advice, vec![noatime, lazy]),
-        finding("mount.ext4-nobarrier", &fs, Level::Critical, vec![barrier]),
-        finding("boot.ext4-nobarrier", &next, Level::Critical, vec![at_boot]),
+        applying_finding("mount.noatime", &fs, Level::Advice, vec![noatime, lazy]),
+        applying_finding("mount.ext4-nobarrier", &fs, Level::Critical, vec![barrier]),
+        applying_finding("boot.ext4-nobarrier", &next, Level::Critical, vec![at_boot]),
         Finding {
             confidence: Confidence::Measured,
-            ..finding(
+            ..applying_finding(
                 "pg.sync-method-keep",
                 &cluster_subject(),
                 Level::Keep,
                 vec![method],
             )
         },
-        finding(
+        applying_finding(
             "pg.commit-delay",
             &cluster_subject(),
             Level::Optional,
             vec![delay],
         ),
-        finding(
+        applying_finding(
             "device.mixed-caches",
             &Subject::device("md0"),
             Level::Warning,
             Vec::new(),
         ),
-        finding(
+        applying_finding(
             "kernel.fsync-errors",
             &Subject::host(),
             Level::Warning,
@@ -772,8 +778,8 @@ fn insert_free_disk(facts: &mut FactSet, name: &str) -> Vec<Finding> {
         node.clone(),
         Source::derived_from(["device.path"]),
     );
-    facts.add_edge(&place, &disk);
-    facts.link(&place, &disk);
+    facts.add_layer_below(&place, &disk);
+    facts.apply_facts_of(&place, &disk);
     free_disk_findings(&place)
 }
 
@@ -787,11 +793,11 @@ fn free_disk_findings(place: &Subject) -> Vec<Finding> {
             rank: Some(rank),
             reach: EffectScope::WholeFilesystem,
             risk: Risk::NeedsNewFilesystem,
-            ..advice("filesystem", Change::Set(value.to_owned()))
+            ..advice_without_current_value("filesystem", Change::Set(value.to_owned()))
         };
         Finding {
             confidence: Confidence::Documented,
-            ..finding(rule, place, Level::Advice, vec![advice])
+            ..applying_finding(rule, place, Level::Advice, vec![advice])
         }
     };
     let mkfs = |value: &str, apply: &[&'static str]| Advice {
@@ -801,18 +807,18 @@ fn free_disk_findings(place: &Subject) -> Vec<Finding> {
             .iter()
             .map(|&command| ShellCommand::new(command))
             .collect(),
-        ..advice("mkfs.options", Change::Add(split_at_commas(value)))
+        ..advice_without_current_value("mkfs.options", Change::Add(split_at_commas(value)))
     };
     vec![
         choice("filesystem.xfs", "xfs", 1),
         choice("filesystem.ext4", "ext4", 2),
-        finding(
+        applying_finding(
             "filesystem.xfs-nrext64",
             place,
             Level::Advice,
             vec![mkfs("-i nrext64=0", &[])],
         ),
-        finding(
+        applying_finding(
             "filesystem.ext4-orphan-file",
             place,
             Level::Advice,
@@ -821,11 +827,11 @@ fn free_disk_findings(place: &Subject) -> Vec<Finding> {
                 &["mkfs.ext4 -O ^orphan_file /dev/sdc"],
             )],
         ),
-        finding(
+        applying_finding(
             "mount.noatime-new",
             place,
             Level::Advice,
-            vec![advice(
+            vec![advice_without_current_value(
                 "mount.options",
                 Change::Add(split_at_commas("noatime")),
             )],

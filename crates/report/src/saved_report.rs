@@ -44,7 +44,7 @@ impl SavedReport {
     /// Renders the report as HTML with [`SavedReport::json`] embedded, so that walwise can read the
     /// document again.
     pub fn to_html(&self) -> String {
-        html::render_document(
+        html::render_sections_page(
             &self.title(),
             &saved_report_sections(&self.snapshot),
             &self.json,
@@ -64,7 +64,7 @@ mod tests {
     use walwise_model::text::JoinText;
     use walwise_model::text::is_display_unsafe;
 
-    fn parse_saved(document: &str) -> SavedReport {
+    fn parse_saved_report(document: &str) -> SavedReport {
         SavedReport::parse(document.as_bytes()).unwrap()
     }
 
@@ -72,8 +72,11 @@ mod tests {
     fn json_and_html_parse_to_same_report() {
         for mut report in sample_reports::all_samples() {
             report.host.name = "a<b\\u003c\u{202e}c</script>".to_owned();
-            let written = json::render(&report);
-            let (plain, page) = (parse_saved(&written), parse_saved(&html::render(&report)));
+            let written = json::render_report(&report);
+            let (plain, page) = (
+                parse_saved_report(&written),
+                parse_saved_report(&html::render_report_page(&report)),
+            );
             assert_eq!(plain.json(), written);
             let plainly: String = written
                 .lines()
@@ -82,14 +85,14 @@ mod tests {
             assert_eq!(page.json(), plainly);
             assert_eq!(plain.snapshot, page.snapshot);
             assert_eq!(plain.to_text(), page.to_text());
-            assert_eq!(parse_saved(&plain.to_html()).json(), plainly);
+            assert_eq!(parse_saved_report(&plain.to_html()).json(), plainly);
         }
     }
 
     #[test]
     fn findings_are_shown_without_commands() {
         for report in sample_reports::all_samples() {
-            let kept = parse_saved(&json::render(&report));
+            let kept = parse_saved_report(&json::render_report(&report));
             for document in [
                 kept.to_text().split_whitespace().join_with(" "),
                 kept.to_html(),
@@ -127,7 +130,7 @@ mod tests {
         let raw = serde_json::to_string_pretty(&report)
             .unwrap()
             .replace('\n', "\r\n\t");
-        let kept = parse_saved(&raw);
+        let kept = parse_saved_report(&raw);
         for document in [
             kept.to_text(),
             kept.to_markdown(),
@@ -146,7 +149,7 @@ mod tests {
     #[test]
     fn invalid_document_gives_one_line_error() {
         let deep = format!("{{\"schema\": 3, \"facts\": {}", "[".repeat(100_000));
-        let cut = json::render(&sample_reports::at_risk())
+        let cut = json::render_report(&sample_reports::at_risk())
             .chars()
             .take(2_000)
             .collect::<String>();
@@ -173,9 +176,9 @@ mod tests {
     #[test]
     fn malformed_verdict_is_skipped_and_counted() {
         let mut json: serde_json::Value =
-            serde_json::from_str(&json::render(&sample_reports::at_risk())).unwrap();
+            serde_json::from_str(&json::render_report(&sample_reports::at_risk())).unwrap();
         json["verdicts"][0] = serde_json::json!({"target": 7});
-        let told = parse_saved(&json.to_string()).to_text();
+        let told = parse_saved_report(&json.to_string()).to_text();
         assert!(told.contains("1 part could not be read"), "{told}");
         assert!(told.contains("NO VERDICT"), "{told}");
     }

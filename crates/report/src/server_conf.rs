@@ -15,25 +15,28 @@ use walwise_model::facts::catalog::cluster::KIND;
 use walwise_model::facts::catalog::postgres::WAL_SYNC_METHOD;
 use walwise_model::facts::catalog::probe;
 use walwise_model::facts::note::MeasurementNote;
-use walwise_model::facts::{Note, Scope, ServerKind, SettingSyntax, Subject};
+use walwise_model::facts::{ConfigFileSyntax, Note, Scope, ServerKind, Subject};
 use walwise_model::settings::{self, Setting, SettingKind};
 
 pub fn render(report: &Report) -> String {
     let mut parts = vec![format!(
         "# walwise {} on {}, {}: for review; nothing was changed.\n",
-        comment::escape_comment_line(&report.tool.version),
-        comment::escape_comment_line(&report.host.name),
-        comment::escape_comment_line(&report.when)
+        comment::replace_unsafe_in_comment_line(&report.tool.version),
+        comment::replace_unsafe_in_comment_line(&report.host.name),
+        comment::replace_unsafe_in_comment_line(&report.when)
     )];
-    let form = file_syntax(report);
+    let form = common_server_file_syntax(report);
     parts.extend(option_file_header_lines(report, form));
     let missing = report
         .warnings
         .iter()
         .filter(|note| is_missing_measurement(note));
-    parts.extend(
-        missing.map(|note| format!("# {}\n", comment::escape_comment_line(&note.to_string()))),
-    );
+    parts.extend(missing.map(|note| {
+        format!(
+            "# {}\n",
+            comment::replace_unsafe_in_comment_line(&note.to_string())
+        )
+    }));
     let mut done: Vec<(&Subject, &Setting)> = Vec::new();
     let mut open: Vec<&Subject> = Vec::new();
     for target in &report.targets {
@@ -43,7 +46,7 @@ pub fn render(report: &Report) -> String {
             .unwrap_or_default();
         let mut lines = vec![format!(
             "\n# {}\n",
-            comment::escape_comment_line(&target.title)
+            comment::replace_unsafe_in_comment_line(&target.title)
         )];
         for step in steps {
             let key = (&step.subject, step.advice.setting);
@@ -77,14 +80,14 @@ pub fn render(report: &Report) -> String {
 }
 
 /// The syntax that all servers share, or PostgreSQL's if the servers differ or no server is known.
-fn file_syntax(report: &Report) -> SettingSyntax {
+fn common_server_file_syntax(report: &Report) -> ConfigFileSyntax {
     let mut syntaxes =
         target_clusters(report).map(|cluster| report.facts.database_profile(cluster).syntax);
-    let first = syntaxes.next().unwrap_or(SettingSyntax::PostgresConf);
+    let first = syntaxes.next().unwrap_or(ConfigFileSyntax::PostgresConf);
     if syntaxes.all(|other| other == first) {
         first
     } else {
-        SettingSyntax::PostgresConf
+        ConfigFileSyntax::PostgresConf
     }
 }
 
@@ -95,10 +98,10 @@ fn target_clusters(report: &Report) -> impl Iterator<Item = &Subject> {
         .filter_map(|target| target.cluster.as_ref())
 }
 
-fn option_file_header_lines(report: &Report, form: SettingSyntax) -> Vec<String> {
+fn option_file_header_lines(report: &Report, form: ConfigFileSyntax) -> Vec<String> {
     match form {
-        SettingSyntax::PostgresConf => Vec::new(),
-        SettingSyntax::OptionFile => {
+        ConfigFileSyntax::PostgresConf => Vec::new(),
+        ConfigFileSyntax::OptionFile => {
             let servers: BTreeSet<&Subject> = target_clusters(report).collect();
             let several =
                 "# These lines are for several servers; give each server only its own lines.\n";
@@ -176,7 +179,9 @@ fn unadvised_sync_method_comment(report: &Report, cluster: &Subject) -> Option<S
     });
     Some(format!(
         "# now: {}\n# {}   # {why}\n",
-        comment::escape_comment_line(&setting_source::format_value_with_source(setting, now)),
+        comment::replace_unsafe_in_comment_line(&setting_source::format_value_with_source(
+            setting, now
+        )),
         line.unwrap_or_else(|| name.to_owned())
     ))
 }
@@ -184,7 +189,9 @@ fn unadvised_sync_method_comment(report: &Report, cluster: &Subject) -> Option<S
 fn current_value_comments(step: &Step) -> String {
     let now = format!(
         "# now: {}\n",
-        comment::escape_comment_line(&setting_source::current_value_with_source(&step.advice))
+        comment::replace_unsafe_in_comment_line(&setting_source::current_value_with_source(
+            &step.advice
+        ))
     );
     let stronger =
         setting_source::overriding_source(&step.advice).filter(|_| !step.keeps_setting());
@@ -193,14 +200,14 @@ fn current_value_comments(step: &Step) -> String {
     now + &says.unwrap_or_default()
 }
 
-fn setting_line(step: &Step, form: SettingSyntax) -> Option<String> {
+fn setting_line(step: &Step, form: ConfigFileSyntax) -> Option<String> {
     let setting = step.advice.setting;
     match (setting.kind.server_area()?.database_profile().syntax, form) {
-        (SettingSyntax::PostgresConf, _) => postgres_setting_line(step, setting),
-        (SettingSyntax::OptionFile, SettingSyntax::OptionFile) => {
+        (ConfigFileSyntax::PostgresConf, _) => postgres_setting_line(step, setting),
+        (ConfigFileSyntax::OptionFile, ConfigFileSyntax::OptionFile) => {
             mysql_setting_line(step, setting.name_without_area())
         }
-        (SettingSyntax::OptionFile, SettingSyntax::PostgresConf) => {
+        (ConfigFileSyntax::OptionFile, ConfigFileSyntax::PostgresConf) => {
             mysql_comment_line(step, setting.name_without_area())
         }
     }
@@ -209,13 +216,13 @@ fn setting_line(step: &Step, form: SettingSyntax) -> Option<String> {
 fn postgres_setting_line(step: &Step, setting: &Setting) -> Option<String> {
     let name = setting.name_without_area();
     let (why, note) = (
-        comment::escape_comment_line(&step.title),
+        comment::replace_unsafe_in_comment_line(&step.title),
         restart_note(step),
     );
     match &step.advice.change {
         Change::Set(value) if !is_file_setting(setting.kind) => Some(format!(
             "# {name}: {} (not set in this file). {why}\n",
-            comment::escape_comment_line(value)
+            comment::replace_unsafe_in_comment_line(value)
         )),
         Change::Set(value) => Some(format!(
             "{name} = {}   # {why}{note}\n",
@@ -224,12 +231,22 @@ fn postgres_setting_line(step: &Step, setting: &Setting) -> Option<String> {
         Change::Keep if !is_file_setting(setting.kind) => Some(format!(
             "# {name}: no change (not set in this file). {why}\n"
         )),
-        Change::Keep => Some(unchanged_line(step, name, &why, quote_postgres_value)),
+        Change::Keep => Some(unchanged_setting_comment(
+            step,
+            name,
+            &why,
+            quote_postgres_value,
+        )),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
     }
 }
 
-fn unchanged_line(step: &Step, name: &str, why: &str, quote: impl Fn(&str) -> String) -> String {
+fn unchanged_setting_comment(
+    step: &Step,
+    name: &str,
+    why: &str,
+    quote: impl Fn(&str) -> String,
+) -> String {
     let now = step.advice.current.value().map(|now| {
         let value = step.advice.setting.format_config_value(now);
         format!(" = {}", quote(&value))
@@ -246,16 +263,16 @@ fn restart_note(step: &Step) -> &'static str {
 
 fn mysql_setting_line(step: &Step, name: &str) -> Option<String> {
     let (why, note) = (
-        comment::escape_comment_line(&step.title),
+        comment::replace_unsafe_in_comment_line(&step.title),
         restart_note(step),
     );
     match &step.advice.change {
         Change::Set(value) => Some(format!(
             "{name} = {}   # {why}{note}\n",
-            escape::mysql::mysql_option_value(&step.advice.setting.format_with_unit(value))
+            escape::mysql::quote_mysql_option_value(&step.advice.setting.format_with_unit(value))
         )),
-        Change::Keep => Some(unchanged_line(step, name, &why, |now| {
-            escape::mysql::mysql_option_value(&step.advice.setting.format_with_unit(now))
+        Change::Keep => Some(unchanged_setting_comment(step, name, &why, |now| {
+            escape::mysql::quote_mysql_option_value(&step.advice.setting.format_with_unit(now))
         })),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
     }
@@ -264,11 +281,11 @@ fn mysql_setting_line(step: &Step, name: &str) -> Option<String> {
 /// Formats a MySQL setting as a comment for postgresql.conf, because the setting belongs in an
 /// option file.
 fn mysql_comment_line(step: &Step, name: &str) -> Option<String> {
-    let why = comment::escape_comment_line(&step.title);
+    let why = comment::replace_unsafe_in_comment_line(&step.title);
     match &step.advice.change {
         Change::Set(value) => Some(format!(
             "# my.cnf, [mysqld]: {name} = {}   # {why}\n",
-            comment::escape_comment_line(&step.advice.setting.format_with_unit(value))
+            comment::replace_unsafe_in_comment_line(&step.advice.setting.format_with_unit(value))
         )),
         Change::Keep => Some(format!("# my.cnf: {name}   # no change: {why}\n")),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
@@ -287,7 +304,7 @@ fn is_identifier(name: &str) -> bool {
 /// Formats a value for postgresql.conf. Words and whole numbers stay bare; other values are quoted,
 /// with backslashes doubled (guc-file.l, GUC_scanstr).
 pub(crate) fn quote_postgres_value(value: &str) -> String {
-    let value = comment::escape_comment_line(value);
+    let value = comment::replace_unsafe_in_comment_line(value);
     let number = value.chars().all(|c| c.is_ascii_digit());
     let word = value.starts_with(|c: char| c.is_ascii_alphabetic()) && is_identifier(&value);
     if !value.is_empty() && (number || word) {
@@ -316,7 +333,7 @@ mod tests {
     #[test]
     fn only_plan_settings_become_active_lines() {
         let change = |setting: &str, value: &str| {
-            sample_reports::advice(setting, Change::Set(value.to_owned()))
+            sample_reports::advice_without_current_value(setting, Change::Set(value.to_owned()))
         };
         let mut report = sample_reports::at_risk();
         let plan = report.plans.first_mut().unwrap();
@@ -328,7 +345,8 @@ mod tests {
             plan.steps.push(step.clone());
         }
         let mut keep = step.clone();
-        keep.advice = sample_reports::advice("pg.data_checksums", Change::Keep);
+        keep.advice =
+            sample_reports::advice_without_current_value("pg.data_checksums", Change::Keep);
         keep.subject = Subject::cluster("postgres /kept");
         plan.steps.push(keep);
         let text = render(&report);
@@ -392,7 +410,8 @@ mod tests {
 
     #[test]
     fn lines_name_source_of_current_value() {
-        let change = sample_reports::advice("pg.fsync", Change::Set("on".to_owned()));
+        let change =
+            sample_reports::advice_without_current_value("pg.fsync", Change::Set("on".to_owned()));
         for (file, told) in [
             (
                 "/etc/pg/10-old.conf",
@@ -446,7 +465,7 @@ mod tests {
                         Source::from_file_line("/etc/mysql/my.cnf", 3),
                     ),
                     risk: Risk::None,
-                    ..sample_reports::advice(setting, change)
+                    ..sample_reports::advice_without_current_value(setting, change)
                 },
                 ..first.clone()
             };

@@ -87,7 +87,10 @@ mod tests {
         let current = Reading::known(Value::Text("open_sync".to_owned()), source);
         Advice {
             current,
-            ..sample_reports::advice("pg.wal_sync_method", Change::Set("fdatasync".to_owned()))
+            ..sample_reports::advice_without_current_value(
+                "pg.wal_sync_method",
+                Change::Set("fdatasync".to_owned()),
+            )
         }
     }
 

@@ -13,7 +13,7 @@ use walwise_model::facts::{FactSet, Scope, Subject};
 use walwise_model::text::JoinText;
 
 pub fn build_stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) -> Stack {
-    let weakest = verdict.map(weakest_subjects).unwrap_or_default();
+    let weakest = verdict.map(verdict_deciding_subjects).unwrap_or_default();
     let mut layers = Vec::new();
     let mut seen = BTreeSet::new();
     let mut open = vec![(top.clone(), 0)];
@@ -40,7 +40,7 @@ pub fn build_stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) ->
 }
 
 /// The subjects of the layers that decide the verdict; empty if the verdict is durable.
-fn weakest_subjects(verdict: &Verdict) -> BTreeSet<Subject> {
+fn verdict_deciding_subjects(verdict: &Verdict) -> BTreeSet<Subject> {
     let worst = verdict
         .paths
         .iter()
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_layers_of_an_overlay_are_counted() {
+    fn overlay_lower_layers_are_counted() {
         assert_eq!(
             describe_test_mount(
                 "overlay",

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Report, Stack};
-use walwise_judge::rules::{Finding, Outcome, Trace};
+use walwise_judge::rules::{ConditionTrace, Finding, Outcome};
 use walwise_model::facts::note::RunNote;
 use walwise_model::facts::{Note, Subject};
 
@@ -81,7 +81,7 @@ fn truncate_stack(stack: &mut Stack) -> Vec<Subject> {
     left_out
 }
 
-fn prune_trace(trace: &mut Trace) {
+fn prune_trace(trace: &mut ConditionTrace) {
     let truth = trace.truth;
     if trace.kids.len() > MAX_CHILDREN {
         let more = trace.kids.len() - MAX_CHILDREN;
@@ -89,7 +89,7 @@ fn prune_trace(trace: &mut Trace) {
         trace.kids.sort_by_key(|kid| kid.truth != truth);
         trace.kids.truncate(MAX_CHILDREN);
         let label = format!("{more} more conditions are omitted from this report");
-        trace.kids.push(Trace {
+        trace.kids.push(ConditionTrace {
             label,
             truth,
             seen: None,

@@ -4,7 +4,7 @@
 mod short;
 
 use super::view::{
-    self, Badge, Bullet, Bullets, Detail, Element, Grid, HeadingLevel, ReportPart, Section,
+    self, Badge, Bullet, BulletList, Detail, Element, Grid, HeadingLevel, ReportPart, Section,
     StepInstruction,
 };
 use super::{LayerRow, Report, Upgrade, WhatIf};
@@ -14,39 +14,39 @@ use walwise_model::text::page_layout::PageLayout;
 use walwise_model::text::wrap::display_width;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LineStyle {
+pub struct TextOutputStyle {
     pub colour: bool,
     pub ascii: bool,
 }
 
-pub fn render_short(report: &Report, style: LineStyle) -> String {
+pub fn render_short(report: &Report, style: TextOutputStyle) -> String {
     short::render(report, style)
 }
 
-pub fn render_part(report: &Report, part: ReportPart) -> String {
+pub fn render_report_part(report: &Report, part: ReportPart) -> String {
     let mut page = PageLayout::default();
     for group in view::report_part_groups(report, part) {
         page.append_page(&render_sections(&group));
     }
-    page.finish()
+    page.into_text()
 }
 
 pub fn render(report: &Report) -> String {
     let mut page = PageLayout::default();
-    for group in parallel::map(&view::section_groups(report), |sections| {
+    for group in parallel::map_in_chunks(&view::full_report_section_groups(report), |sections| {
         render_sections(sections)
     }) {
         page.append_page(&group);
     }
-    page.finish()
+    page.into_text()
 }
 
 pub fn render_upgrade(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> String {
-    render_sections(&view::upgrade::upgrade_sections(real, assumed, upgrade)).finish()
+    render_sections(&view::upgrade::upgrade_sections(real, assumed, upgrade)).into_text()
 }
 
 pub fn render_document(sections: &[Section]) -> String {
-    render_sections(sections).finish()
+    render_sections(sections).into_text()
 }
 
 fn render_sections(sections: &[Section]) -> PageLayout {
@@ -76,7 +76,7 @@ fn write_section(page: &mut PageLayout, section: &Section) {
     for element in &section.elements {
         match element {
             Element::Sentence(says) => page.append_paragraph(indent, &says.to_string()),
-            Element::Bullets(Bullets { bullets, .. }) => {
+            Element::Bullets(BulletList { bullets, .. }) => {
                 let room = bullets
                     .iter()
                     .filter_map(|one| one.badges.first())
@@ -150,7 +150,7 @@ fn padded_badge(mark: &Badge, room: usize) -> String {
         Badge::Remark(_) | Badge::Verdict(..) => "  ",
         Badge::Setting(_) => "   ",
     };
-    format!("{:<room$}", mark.text() + gap)
+    format!("{:<room$}", mark.badge_text() + gap)
 }
 
 fn write_grid(page: &mut PageLayout, indent: usize, grid: &Grid) {
@@ -239,7 +239,7 @@ fn write_details(page: &mut PageLayout, indent: usize, details: &[Detail]) {
                     indent,
                     &format!("{label}{}: {}", own.purpose.as_str(), own.command),
                 );
-                page.append_paragraph(indent + width, &own.origin_sentence());
+                page.append_paragraph(indent + width, &own.unchecked_origin_sentence());
             }
         }
     }
@@ -278,7 +278,7 @@ mod tests {
     fn findings_outside_requested_target_are_counted() {
         let mut report = sample_reports::at_risk();
         let beside = |rule: &str, level| {
-            sample_reports::finding(
+            sample_reports::applying_finding(
                 rule,
                 &walwise_model::facts::Subject::mount("/other"),
                 level,
@@ -320,7 +320,8 @@ mod tests {
                 remedy: None,
             };
             let sets: Vec<Vec<MissingFact>> = facts.iter().map(|fact| vec![need(fact)]).collect();
-            let mut finding = sample_reports::finding(rule, &disk, Level::Warning, Vec::new());
+            let mut finding =
+                sample_reports::applying_finding(rule, &disk, Level::Warning, Vec::new());
             finding.outcome = Outcome::Undecided { needs: sets };
             finding
         };

@@ -80,7 +80,7 @@ impl LogTimeAxis {
         [estimate.low, estimate.value, estimate.high].map(|us| self.position_of_time(us))
     }
 
-    pub fn time_at(&self, share: f64) -> f64 {
+    pub fn time_at_position(&self, share: f64) -> f64 {
         self.low * (self.high / self.low).powf(share)
     }
 
@@ -100,7 +100,10 @@ impl LogTimeAxis {
 }
 
 fn tick_values_between(from: f64, to: f64, figures: &[f64]) -> Vec<f64> {
-    #[expect(clippy::cast_possible_truncation, reason = "the decade of a sane time")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the decade of a plausible time"
+    )]
     let decade = |us: f64| us.log10().floor() as i32;
     let all = (decade(from)..=decade(to))
         .flat_map(|tens| figures.iter().map(move |one| one * 10_f64.powi(tens)));
@@ -170,7 +173,7 @@ mod tests {
             let shares: Vec<f64> = axis.ticks().into_iter().map(|(share, _)| share).collect();
             prop_assert!(shares.len() >= 2 && shares.is_sorted(), "{:?}", shares);
             prop_assert!(shares.iter().all(|share| (-1e-6..=1.000_001).contains(share)), "{:?}", shares);
-            let back = axis.time_at(axis.position_of_time(low));
+            let back = axis.time_at_position(axis.position_of_time(low));
             prop_assert!((back / low - 1.0).abs() < 1e-9, "{}", back);
         }
     }

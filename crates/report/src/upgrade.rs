@@ -54,19 +54,19 @@ impl Upgrade {
     pub fn from_reports(real: &Report, supposed: &Report) -> Self {
         let mut items = boot::boot_items(real, supposed);
         items.extend(other_changes::other_change_items(real, supposed));
-        items.extend(filesystem_features::feature_items(
+        items.extend(filesystem_features::filesystem_feature_items(
             &real.facts,
             &supposed.facts,
         ));
-        items.extend(unknown_line_properties::unknown_property_items(
+        items.extend(unknown_line_properties::unknown_boot_line_property_items(
             real, supposed,
         ));
-        items.extend(layers::layer_items(&real.facts, &supposed.facts));
-        items.extend(kernel_parameters::parameter_items(&supposed.facts));
+        items.extend(layers::storage_layer_items(&real.facts, &supposed.facts));
+        items.extend(kernel_parameters::kernel_parameter_items(&supposed.facts));
         items.extend(page_size::page_size_items(&real.facts, &supposed.facts));
         items.extend(boot_needs::severity_raising_items(&supposed.facts, &items));
         // A failing item cannot improve, so its improvements are left out. A boot line and its
-        // mount have one name.
+        // mount share a name.
         let fails = |item: &&UpgradeItem| item.answer == Some(BootOutcome::Fails);
         let failing: Vec<String> = items
             .iter()
@@ -151,7 +151,11 @@ impl UpgradeItem {
     }
 }
 
-fn item_from_finding(part: UpgradeSection, finding: &Finding, already: bool) -> UpgradeItem {
+fn upgrade_item_from_finding(
+    part: UpgradeSection,
+    finding: &Finding,
+    already: bool,
+) -> UpgradeItem {
     UpgradeItem {
         part,
         level: finding.level,
@@ -184,7 +188,10 @@ fn index_findings(report: &Report) -> FindingIndex<'_> {
         .collect()
 }
 
-fn find_counterpart<'r>(findings: &FindingIndex<'r>, finding: &'r Finding) -> Option<&'r Finding> {
+fn find_finding_of_same_rule_and_subject<'r>(
+    findings: &FindingIndex<'r>,
+    finding: &'r Finding,
+) -> Option<&'r Finding> {
     findings
         .get(&(finding.rule.as_str(), &finding.subject))
         .copied()
@@ -198,16 +205,21 @@ fn is_undecided(finding: &Finding) -> bool {
     matches!(finding.outcome, Outcome::Undecided { .. })
 }
 
-fn is_about_boot(finding: &Finding) -> bool {
+fn is_about_boot_line(finding: &Finding) -> bool {
     finding.subject.scope() == Scope::Boot
 }
 
 fn finding_tests_fact(finding: &Finding, fact: &str) -> bool {
     let trace = finding.trace.as_deref();
-    trace.is_some_and(|trace| trace.observations().iter().any(|one| one.fact == fact))
+    trace.is_some_and(|trace| {
+        trace
+            .readings_of_all_tests()
+            .iter()
+            .any(|one| one.fact == fact)
+    })
 }
 
-fn kernel_and_vendor(facts: &FactSet) -> Option<(Version, String)> {
+fn kernel_version_and_vendor(facts: &FactSet) -> Option<(Version, String)> {
     let host = Subject::host();
     facts
         .value(&host, &kernel::VERSION)
@@ -216,7 +228,7 @@ fn kernel_and_vendor(facts: &FactSet) -> Option<(Version, String)> {
 
 /// True if the same builder made both custom kernels; this builder is assumed to keep every
 /// feature in use.
-fn is_same_custom_builder(
+fn is_same_custom_kernel_builder(
     now: Option<&(Version, String)>,
     then: Option<&(Version, String)>,
 ) -> bool {

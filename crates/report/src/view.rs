@@ -18,7 +18,7 @@ pub(crate) mod target_order {
         let urgency = |target| {
             findings
                 .report
-                .urgency(target, || critical_finding_count(findings, target) > 0)
+                .target_urgency(target, || critical_finding_count(findings, target) > 0)
         };
         targets.sort_by_cached_key(|target| (urgency(target), target.rank));
         targets
@@ -105,13 +105,13 @@ pub(crate) mod target_order {
                     kind,
                     Source::from_system_call("test"),
                 );
-                facts.add_edge(&place, &fs);
-                facts.link(&place, &fs);
+                facts.add_layer_below(&place, &fs);
+                facts.apply_facts_of(&place, &fs);
                 facts.add_subject(&next);
-                facts.link(&next, &fs);
+                facts.apply_facts_of(&next, &fs);
                 verdicts.extend(standing.map(|standing| sample_reports::verdict(&place, standing)));
                 if critical {
-                    findings.push(sample_reports::finding(
+                    findings.push(sample_reports::applying_finding(
                         "boot.one",
                         &next,
                         Level::Critical,
@@ -119,7 +119,7 @@ pub(crate) mod target_order {
                     ));
                 }
             }
-            sample_reports::build_report(&facts, verdicts, findings, BTreeMap::new())
+            sample_reports::build_sample_report(&facts, verdicts, findings, BTreeMap::new())
         }
     }
 }
@@ -131,7 +131,7 @@ pub mod flush_path {
 
     /// The cause of a verdict in a few words, from the hop that decides it: `ext4 on /data sends no
     /// flushes`. Empty if no hop decides.
-    pub fn verdict_cause(verdict: &Verdict) -> String {
+    pub fn verdict_cause_text(verdict: &Verdict) -> String {
         let Some(hop) = verdict.deciding_hop() else {
             return String::new();
         };
@@ -166,7 +166,7 @@ pub mod flush_path {
         }
     }
 
-    pub fn needs_no_remark(hop: &FlushHop) -> bool {
+    pub fn hop_needs_no_remark(hop: &FlushHop) -> bool {
         match hop_symbol_word_and_tone(hop).2 {
             Tone::Good | Tone::Dim => true,
             Tone::Doubt | Tone::Bad => false,
@@ -190,7 +190,7 @@ pub mod flush_path {
             };
             before = Some(hop.rank);
             out.push_str(glue);
-            out.push_str(&hop_text(hop).replace(' ', &NO_BREAK_SPACE.to_string()));
+            out.push_str(&flush_hop_text(hop).replace(' ', &NO_BREAK_SPACE.to_string()));
         }
         out
     }
@@ -200,7 +200,7 @@ pub mod flush_path {
         !matches!(hop.kind, HopKind::Members) || !hop.state.needs_no_explanation()
     }
 
-    fn hop_text(hop: &FlushHop) -> String {
+    fn flush_hop_text(hop: &FlushHop) -> String {
         let is_to_come = matches!(hop.kind, HopKind::Server) && hop.subjects.is_empty();
         let name = if is_to_come {
             format!("({})", hop.name)
@@ -240,7 +240,7 @@ use walwise_model::facts::{Scope, Subject};
 use walwise_model::parallel;
 
 pub use section::{
-    Badge, Bullet, Bullets, CellRenderer, Detail, Element, Grid, HeadingLevel, ItemRef, Section,
+    Badge, Bullet, BulletList, CellRenderer, Detail, Element, Grid, HeadingLevel, ItemRef, Section,
     StepInstruction,
 };
 
@@ -262,7 +262,7 @@ pub(crate) fn report_part_groups(report: &Report, part: ReportPart) -> Vec<Vec<S
     let mut groups: Vec<Vec<Section>> = vec![host::header_sections(report)];
     for (place, target) in targets.iter().enumerate() {
         let sections =
-            target::report_part_sections(&mut places.target_tracker(place), target, part);
+            target::target_report_part_sections(&mut places.target_tracker(place), target, part);
         if !sections.is_empty() {
             groups.push([vec![target::target_heading(report, target)], sections].concat());
         }
@@ -273,7 +273,7 @@ pub(crate) fn report_part_groups(report: &Report, part: ReportPart) -> Vec<Vec<S
 /// The advice about one target, for outputs that show one target at a time.
 #[derive(Clone, Debug, Default)]
 pub struct AdviceSections {
-    /// What to do first: the changes and the findings without advice, each once.
+    /// The changes and the findings without advice, each once, the most urgent first.
     pub fixes: Option<Section>,
     pub change: Option<Section>,
     no_change: Option<Section>,
@@ -315,7 +315,7 @@ impl AdviceSections {
         all.into_iter().flatten()
     }
 
-    pub fn sections(&self) -> impl Iterator<Item = &Section> {
+    pub fn sections_except_fixes(&self) -> impl Iterator<Item = &Section> {
         let Self {
             fixes: _,
             change,
@@ -354,16 +354,16 @@ pub fn target_indices_worst_first(report: &Report) -> Vec<usize> {
 
 /// Returns the groups of the full report. The first group is about the host and lists the targets,
 /// each target has one group, and the last group has everything that belongs to no target.
-pub(crate) fn section_groups(report: &Report) -> Vec<Vec<Section>> {
+pub(crate) fn full_report_section_groups(report: &Report) -> Vec<Vec<Section>> {
     let findings = FindingsByTarget::new(report);
     let targets = target_order::sort_targets_worst_first(&findings);
     let places = findings.assign_first_mentions(&targets);
     let mut first = host::header_sections(report);
     first.extend(baseline::baseline_sections(report));
-    first.extend(host::targets_summary(&findings, &targets));
+    first.extend(host::targets_summary_section(&findings, &targets));
     let numbered: Vec<(usize, &TargetSummary)> = targets.iter().copied().enumerate().collect();
     let mut groups = vec![first];
-    groups.extend(parallel::map(&numbered, |(place, target)| {
+    groups.extend(parallel::map_in_chunks(&numbered, |(place, target)| {
         target::target_sections(&mut places.target_tracker(*place), target)
     }));
     groups.push(host::host_sections(
@@ -431,7 +431,7 @@ impl RichText {
         Self(vec![TextSpan::Strong(words.into())])
     }
 
-    pub fn verdict(words: impl Into<String>) -> Self {
+    pub fn verdict_word(words: impl Into<String>) -> Self {
         Self(vec![TextSpan::Verdict(words.into())])
     }
 
@@ -465,7 +465,7 @@ impl RichText {
     }
 
     #[must_use]
-    pub(crate) fn append_reference(mut self, heading: &'static str) -> Self {
+    pub(crate) fn append_section_reference(mut self, heading: &'static str) -> Self {
         self.0.push(TextSpan::Plain(" (".to_owned()));
         self.0.push(TextSpan::SeeSection(heading));
         self.0.push(TextSpan::Plain(")".to_owned()));

@@ -40,7 +40,7 @@ use walwise_model::parallel::lock;
 pub use caching_host::CachingHost;
 pub use device_scan::{DeviceScan, ScanDepth};
 pub use edited_host::{AnswerEdit, EditedHost, EditedLinesByQuestion};
-pub use live::{LiveHost, commit_sampler, enter_host_mounts, untrusted_reason};
+pub use live::{LiveHost, commit_sampler, enter_host_mounts, untrusted_path_reason};
 pub use log_files::{LogFileKind, LogFileStats};
 pub use recorded_host::RecordedHost;
 pub use stat::{Stat, StatFs};
@@ -82,8 +82,8 @@ pub enum Question {
     /// sysname, nodename, release, version and machine of uname(2), one per line.
     Uname,
     /// Effective user id and whether walwise runs in the host's own namespaces, one per line:
-    /// `euid=0`, `pid_namespace=initial`, `user_namespace=other`, `root=initial` (the root directory
-    /// of process 1). What cannot be read has no line.
+    /// `euid=0`, `pid_namespace=initial`, `user_namespace=other`, `root=initial` (the root
+    /// directory of process 1). A value that cannot be read has no line.
     Identity,
     /// Memory (the control group's limit if lower) and usable processors, one per line:
     /// `memory_bytes=…`, `cpus=…`.
@@ -261,7 +261,7 @@ pub struct HostError {
     pub detail: String,
 }
 
-/// The bytes that a question is answered with.
+/// The answer to a question as bytes, or the error that prevented an answer.
 pub type HostResult = Result<Vec<u8>, HostError>;
 
 impl HostError {
@@ -362,7 +362,7 @@ pub trait Host: Sync {
         path_from_answer(self.ask(&Question::Link(path.to_owned()))?)
     }
 
-    /// As realpath(3). An answer that is not absolute is an error.
+    /// Resolves all symbolic links, as realpath(3). An answer that is not absolute is an error.
     fn real_path(&self, path: &Path) -> Result<PathBuf, HostError> {
         let real = path_from_answer(self.ask(&Question::RealPath(path.to_owned()))?)?;
         if real.is_absolute() {
@@ -579,9 +579,9 @@ impl<'a> RecordingHost<'a> {
     pub fn render_capture(&self, comment: &str, masked: bool) -> String {
         let answers = lock(&self.answers);
         if masked {
-            archive::render(&mask::mask_answers(&answers), comment)
+            archive::render_capture(&mask::mask_answers(&answers), comment)
         } else {
-            archive::render(&answers, comment)
+            archive::render_capture(&answers, comment)
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Writes a finished document to a file, completely or not at all. Only this module writes files
 //! that the user requested.
 //!
-//! A [`Destination`] is opened before anything is measured, and the document is committed at the
-//! end. A subprocess does both, because any file system may stop responding. [`crate::safe_path`]
-//! decides which paths are safe. An existing file is replaced, never written to: its mode, owner
-//! and hard links do not carry over.
+//! A [`OutputDestination`] is opened before anything is measured, and the document is committed at
+//! the end. A subprocess does both, because any file system may stop responding.
+//! [`crate::safe_path`] decides which paths are safe. An existing file is replaced, never written
+//! to: its mode, owner and hard links do not carry over.
 
 mod draft;
 pub mod series;
@@ -52,7 +52,8 @@ pub enum FileAccess {
 }
 
 impl FileAccess {
-    /// Refuses a file that others could write.
+    /// Parses an octal mode, at most 0755. Fails for setuid, setgid and sticky bits, write
+    /// permission of group or others, and an owner without read or write permission.
     pub fn parse_octal_mode(text: &str) -> Result<Self, String> {
         let bits = u32::from_str_radix(text, 8)
             .ok()
@@ -60,7 +61,7 @@ impl FileAccess {
         match bits {
             None => Err("permissions must be octal, such as 0640".to_owned()),
             Some(bits) if bits & !0o755 != 0 => Err(
-                "only the owner may have write permission, and setuid, setgid and sticky bits are not allowed; for example 0640"
+                "only the owner may have write permission, and setuid, setgid and sticky bits are not allowed; use a mode such as 0640"
                     .to_owned(),
             ),
             Some(bits) if bits & 0o600 != 0o600 => {
@@ -134,14 +135,15 @@ pub struct SavedDocument {
     pub warning: Option<String>,
 }
 
-/// A checked path for a document. The document appears there only with [`Destination::commit`].
-pub struct Destination {
+/// A checked path for a document. The document appears there only with
+/// [`OutputDestination::commit`].
+pub struct OutputDestination {
     path: PathBuf,
     child: Subprocess,
     notice: Option<String>,
 }
 
-impl Destination {
+impl OutputDestination {
     pub fn open(path: &Path, wish: OutputOptions) -> Result<Self, OutputError> {
         let options = wish.to_write_options(nix::unistd::geteuid().is_root());
         let child = Subprocess::spawn(Role::DocumentWriter, &(MessageBytes::from(path), options));
@@ -179,7 +181,7 @@ impl Destination {
             series_name,
             warning,
         } = self.recv(LONGEST_WRITE)?;
-        self.child.wait();
+        self.child.wait_for_exit();
         let path =
             series_name.map_or_else(|| self.path.clone(), |name| self.path.with_file_name(name));
         Ok(SavedDocument { path, warning })
@@ -216,8 +218,8 @@ impl Destination {
 // written, and the final name. An error may replace any of them. If the parent exits or gives up,
 // the channel closes, and the subprocess removes the draft.
 
-pub fn serve(mut channel: Channel) -> io::Result<()> {
-    match receive_and_publish(&mut channel) {
+pub fn run_document_writer(mut channel: Channel) -> io::Result<()> {
+    match receive_and_publish_document(&mut channel) {
         Ok(named) => channel.send(&Ok::<_, WriteError>(named)),
         Err(DocumentWriterError::Refused(refused)) => channel.send(&Err::<(), _>(refused)),
         Err(DocumentWriterError::ParentGone) => Err(io::ErrorKind::BrokenPipe.into()),
@@ -236,12 +238,17 @@ impl<T: Into<WriteError>> From<T> for DocumentWriterError {
     }
 }
 
-fn receive_and_publish(channel: &mut Channel) -> Result<PublishedDocument, DocumentWriterError> {
+fn receive_and_publish_document(
+    channel: &mut Channel,
+) -> Result<PublishedDocument, DocumentWriterError> {
     let (path, options): (MessageBytes, WriteOptions) = channel
         .recv(None)
         .map_err(|_| DocumentWriterError::ParentGone)?;
-    let location =
-        OutputLocation::open_and_check(TrustedUser::current_user(), &PathBuf::from(path), options)?;
+    let location = OutputLocation::open_directory_and_check_file(
+        TrustedUser::current_user(),
+        &PathBuf::from(path),
+        options,
+    )?;
     channel
         .send(&Ok::<_, WriteError>(&location.notice))
         .map_err(|_| DocumentWriterError::ParentGone)?;

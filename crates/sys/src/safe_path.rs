@@ -115,12 +115,14 @@ impl TrustedUser {
         let mut steps = PathWalk::new(self, path, missing)?;
         while let Some(name) = steps.remaining.pop() {
             match steps.walk_component(&name)? {
-                NameLookup::Missing => return Err(steps.system_error(&name, Errno::NOENT)),
-                NameLookup::Existing(_) => return Err(steps.system_error(&name, Errno::NOTDIR)),
+                NameLookup::Missing => return Err(steps.path_system_error(&name, Errno::NOENT)),
+                NameLookup::Existing(_) => {
+                    return Err(steps.path_system_error(&name, Errno::NOTDIR));
+                }
                 NameLookup::Continue => {}
             }
         }
-        steps.into_directory()
+        steps.into_checked_directory()
     }
 
     /// Walks to the directory of a file and opens that directory; the file itself may be missing.
@@ -145,10 +147,10 @@ impl TrustedUser {
             let existing = match steps.walk_component(&name)? {
                 NameLookup::Continue => continue,
                 NameLookup::Existing(_) if !is_last => {
-                    return Err(steps.system_error(&name, Errno::NOTDIR));
+                    return Err(steps.path_system_error(&name, Errno::NOTDIR));
                 }
                 NameLookup::Missing if !is_last => {
-                    return Err(steps.system_error(&name, Errno::NOENT));
+                    return Err(steps.path_system_error(&name, Errno::NOENT));
                 }
                 NameLookup::Existing(stat) => Some(stat),
                 NameLookup::Missing if steps.last_was_link => {
@@ -160,7 +162,7 @@ impl TrustedUser {
                 NameLookup::Missing => None,
             };
             return Ok(ResolvedFile {
-                parent: steps.into_directory()?,
+                parent: steps.into_checked_directory()?,
                 name,
                 existing,
             });
@@ -185,7 +187,8 @@ struct PathWalk {
     /// The names that remain to be walked, the next one last; `/` restarts at the root.
     remaining: Vec<OsString>,
     links: usize,
-    /// Whether the last name of the path was a link.
+    /// True if the path itself, not only a directory on it, is a link; a missing target is then an
+    /// error.
     last_was_link: bool,
     foreign_owner: Option<ForeignOwner>,
 }
@@ -215,7 +218,7 @@ impl PathWalk {
         })
     }
 
-    fn system_error(&self, name: &OsStr, error: Errno) -> PathError {
+    fn path_system_error(&self, name: &OsStr, error: Errno) -> PathError {
         PathError::System {
             at: self.at.join(name),
             error,
@@ -226,19 +229,20 @@ impl PathWalk {
         if name == "/" {
             let root =
                 rustix::fs::openat(CWD, "/", LOOKUP_FLAGS | OFlags::DIRECTORY, Mode::empty());
-            self.current = root.map_err(|error| self.system_error(name, error))?;
+            self.current = root.map_err(|error| self.path_system_error(name, error))?;
             self.at = PathBuf::from("/");
             return Ok(NameLookup::Continue);
         }
-        self.check_directory()?;
+        self.check_directory_is_safe()?;
         let found = match rustix::fs::openat(&self.current, name, LOOKUP_FLAGS, Mode::empty()) {
             Err(Errno::NOENT) => match self.missing_directory_mode() {
                 None => return Ok(NameLookup::Missing),
                 Some(mode) => self.create_and_open_directory(name, mode)?,
             },
-            found => found.map_err(|error| self.system_error(name, error))?,
+            found => found.map_err(|error| self.path_system_error(name, error))?,
         };
-        let stat = rustix::fs::fstat(&found).map_err(|error| self.system_error(name, error))?;
+        let stat =
+            rustix::fs::fstat(&found).map_err(|error| self.path_system_error(name, error))?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::Symlink => self.follow_link(name, &found, &stat)?,
             FileType::Directory => {
@@ -260,7 +264,7 @@ impl PathWalk {
     }
 
     fn create_and_open_directory(&self, name: &OsStr, mode: u32) -> Result<OwnedFd, PathError> {
-        let failed = |error| self.system_error(name, error);
+        let failed = |error| self.path_system_error(name, error);
         match rustix::fs::mkdirat(&self.current, name, Mode::from_raw_mode(mode)) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(failed(error)),
@@ -277,7 +281,7 @@ impl PathWalk {
         }
         let who = match &self.foreign_owner {
             Some(stranger) => Some(stranger.owner.clone()),
-            None => (!self.is_trusted(stat.st_uid)).then(|| format!("uid {}", stat.st_uid)),
+            None => (!self.is_trusted_uid(stat.st_uid)).then(|| format!("uid {}", stat.st_uid)),
         };
         if let Some(who) = who {
             return Err(PathError::UntrustedLink { at, who });
@@ -290,7 +294,7 @@ impl PathWalk {
             });
         }
         let text = rustix::fs::readlinkat(link, "", Vec::new())
-            .map_err(|error| self.system_error(name, error))?;
+            .map_err(|error| self.path_system_error(name, error))?;
         let text = PathBuf::from(OsString::from_vec(text.into_bytes()));
         self.last_was_link |= self.remaining.is_empty();
         self.remaining.extend(reversed_components(&text));
@@ -299,9 +303,9 @@ impl PathWalk {
 
     /// Refuses a directory in which other users could replace files, and records an owner other
     /// than the user or root.
-    fn check_directory(&mut self) -> Result<(), PathError> {
+    fn check_directory_is_safe(&mut self) -> Result<(), PathError> {
         let stat = rustix::fs::fstat(&self.current)
-            .map_err(|error| self.system_error(OsStr::new(""), error))?;
+            .map_err(|error| self.path_system_error(OsStr::new(""), error))?;
         let own_group = self.walker.uid != 0 && stat.st_gid == self.walker.gid;
         let writers = if own_group { 0o002 } else { 0o022 };
         if stat.st_mode & writers != 0 && stat.st_mode & STICKY == 0 {
@@ -315,7 +319,7 @@ impl PathWalk {
             Some(FUSE) if self.walker.uid == 0 => {
                 Some("the server of a FUSE file system".to_owned())
             }
-            _ => (!self.is_trusted(stat.st_uid)).then(|| format!("uid {}", stat.st_uid)),
+            _ => (!self.is_trusted_uid(stat.st_uid)).then(|| format!("uid {}", stat.st_uid)),
         };
         if let (None, Some(who)) = (&self.foreign_owner, who) {
             self.foreign_owner = Some(ForeignOwner {
@@ -334,12 +338,12 @@ impl PathWalk {
         }
     }
 
-    fn is_trusted(&self, uid: u32) -> bool {
+    fn is_trusted_uid(&self, uid: u32) -> bool {
         uid == 0 || uid == self.walker.uid
     }
 
-    fn into_directory(mut self) -> Result<OpenedDirectory, PathError> {
-        self.check_directory()?;
+    fn into_checked_directory(mut self) -> Result<OpenedDirectory, PathError> {
+        self.check_directory_is_safe()?;
         Ok(OpenedDirectory {
             directory: self.current,
             foreign_owner: self.foreign_owner,
@@ -400,7 +404,7 @@ mod tests {
             fs::set_permissions(self.join(name), Permissions::from_mode(mode)).unwrap();
         }
 
-        fn link(&self, to: &str, name: &str) {
+        fn create_symlink(&self, to: &str, name: &str) {
             symlink(to, self.join(name)).unwrap();
         }
 
@@ -419,9 +423,9 @@ mod tests {
     fn paths_resolve_like_in_the_kernel() {
         let tree = Tree::new();
         fs::write(tree.join("one/two/file"), "").unwrap();
-        tree.link("one", "up");
-        tree.link("../one/./two/../two", "one/round");
-        tree.link(tree.join("one/two/file").to_str().unwrap(), "straight");
+        tree.create_symlink("one", "up");
+        tree.create_symlink("../one/./two/../two", "one/round");
+        tree.create_symlink(tree.join("one/two/file").to_str().unwrap(), "straight");
         for name in [
             "one/two/file",
             "up/two/file",
@@ -452,9 +456,9 @@ mod tests {
     fn directories_dangling_links_and_loops_are_refused() {
         let tree = Tree::new();
         fs::write(tree.join("file"), "").unwrap();
-        tree.link("nowhere", "dangling");
-        tree.link("round", "round");
-        tree.link("/proc/self/fd/1", "open");
+        tree.create_symlink("nowhere", "dangling");
+        tree.create_symlink("round", "round");
+        tree.create_symlink("/proc/self/fd/1", "open");
         for name in [
             "one",
             "one/",
@@ -562,8 +566,8 @@ mod tests {
     fn foreign_links_are_not_followed() {
         let tree = Tree::new();
         fs::write(tree.join("one/two/file"), "").unwrap();
-        tree.link("one", "up");
-        tree.link("file", "one/two/last");
+        tree.create_symlink("one", "up");
+        tree.create_symlink("file", "one/two/last");
         for (link, way) in [("up", "up/two/file"), ("one/two/last", "one/two/last")] {
             assert!(tree.resolve(way).is_ok());
             lchown(tree.join(link), Some(SOMEBODY), None).unwrap();
@@ -578,7 +582,7 @@ mod tests {
     #[ignore = "needs root: files of somebody else"]
     fn foreign_directory_is_reported_and_its_links_refused() {
         let tree = Tree::new();
-        tree.link("two", "one/root");
+        tree.create_symlink("two", "one/root");
         assert!(
             tree.resolve("one/root/file")
                 .unwrap()

@@ -8,7 +8,7 @@
 //! so the parent does not kill it.
 
 pub(crate) mod credentials {
-    //! The step by which a subprocess of root becomes another user for good.
+    //! Changes a subprocess of root irrevocably to another user.
     //!
     //! Before the subprocess reads anything, it limits its memory and processor time, leaves root's
     //! session, and gives up root's groups, user and capabilities. A change of user before exec
@@ -279,7 +279,7 @@ impl Role {
         Channel::from_stdout()
     }
 
-    pub fn run_nested(self) -> io::Result<ExitStatus> {
+    pub fn run_nested_subprocess(self) -> io::Result<ExitStatus> {
         role_command(OWN_PROGRAM, self)
             .stdin(Stdio::null())
             .status()
@@ -340,14 +340,18 @@ impl Subprocess {
     }
 
     /// Waits for the exit of a subprocess that has reported its last result.
-    pub fn wait(mut self) {
+    pub fn wait_for_exit(mut self) {
         let _ = self.channel.shutdown(Shutdown::Both);
         let _ = self.child.wait();
     }
 
     /// Closes the parent's side of the channel and passes the remaining messages to `heard`. Kills
     /// the subprocess when the channel closes, or when no message has arrived for `timeout`.
-    pub fn drain<T: DeserializeOwned>(mut self, timeout: Duration, mut heard: impl FnMut(T)) {
+    pub fn drain_messages_and_kill<T: DeserializeOwned>(
+        mut self,
+        timeout: Duration,
+        mut heard: impl FnMut(T),
+    ) {
         let _ = self.channel.shutdown(Shutdown::Write);
         while let Ok(message) = self.channel.recv(Some(timeout)) {
             heard(message);
@@ -357,32 +361,32 @@ impl Subprocess {
 
     /// Kills the subprocess and waits until all other processes that hold its end of the channel
     /// have closed it, at most `timeout` after each message.
-    pub fn kill_and_drain(mut self, timeout: Duration) {
+    pub fn kill_and_wait_for_closed_channel(mut self, timeout: Duration) {
         let _ = self.child.kill();
-        self.drain(timeout, |_: IgnoredAny| ());
+        self.drain_messages_and_kill(timeout, |_: IgnoredAny| ());
     }
 
     /// Kills a subprocess that may be stuck, without waiting for its exit. A stuck process exits
     /// only when its system call returns.
     pub fn kill(self) {
-        kill_child(self.child, false);
+        kill_child_without_waiting(self.child, false);
     }
 
     /// Kills an idle subprocess; [`reap_idle_children`] later waits for its exit.
     pub(crate) fn kill_idle(self) {
-        kill_child(self.child, true);
+        kill_child_without_waiting(self.child, true);
     }
 }
 
-/// Killed children that may not have exited. The flag is true for a child that was idle: it exits
-/// at once and can be waited for. A stuck child may never exit.
+/// Killed children that may not have exited. The flag is true for a child that was idle: it
+/// exits immediately and can be waited for. A stuck child may never exit.
 static KILLED: Mutex<Vec<(Child, bool)>> = Mutex::new(Vec::new());
 
 fn killed_children() -> MutexGuard<'static, Vec<(Child, bool)>> {
     lock(&KILLED)
 }
 
-fn kill_child(mut child: Child, is_idle: bool) {
+fn kill_child_without_waiting(mut child: Child, is_idle: bool) {
     let _ = child.kill();
     let mut killed = killed_children();
     killed.push((child, is_idle));
@@ -390,7 +394,7 @@ fn kill_child(mut child: Child, is_idle: bool) {
 }
 
 /// Waits for the exit of children that were killed while idle. `main` calls this last; such
-/// children exit at once.
+/// children exit immediately.
 pub fn reap_idle_children() {
     for (mut child, _) in std::mem::take(&mut *killed_children())
         .into_iter()
@@ -455,7 +459,7 @@ impl Channel {
 
     /// Exits this process when the other end closes. For a subprocess that expects no further
     /// message.
-    pub fn exit_when_closed(&self) -> io::Result<()> {
+    pub fn exit_process_when_closed(&self) -> io::Result<()> {
         let mut socket = self.socket.try_clone()?;
         let wait = move || {
             let _ = socket.read(&mut [0]);
@@ -478,7 +482,7 @@ impl Channel {
         let deadline = timeout.map(|timeout| Instant::now() + timeout);
         let mut piece = vec![0; 64 << 10];
         loop {
-            if let Some(message) = self.take_message()? {
+            if let Some(message) = self.take_received_message()? {
                 return Ok(message);
             }
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -503,7 +507,7 @@ impl Channel {
         }
     }
 
-    fn take_message<T: DeserializeOwned>(&mut self) -> Result<Option<T>, RecvError> {
+    fn take_received_message<T: DeserializeOwned>(&mut self) -> Result<Option<T>, RecvError> {
         let Some((length, rest)) = self.received.split_first_chunk() else {
             return Ok(None);
         };
@@ -607,7 +611,10 @@ mod channel_tests {
         let (mut one, mut other) = Channel::pair();
         one.socket.write_all(b"\xff\xff\xff\xff").unwrap();
         assert_eq!(other.recv::<()>(None), Err(RecvError::Closed));
-        assert!(other.received.len() == 4, "nothing is made room for");
+        assert!(
+            other.received.len() == 4,
+            "no buffer is allocated for the message"
+        );
     }
 }
 

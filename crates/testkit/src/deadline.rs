@@ -14,8 +14,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Time limit for a child process and for reading its output. No command in a test needs that long,
-/// even on a busy machine.
+/// Time limit for a child process and for reading its output. No command in a test needs that
+/// long, even on a busy host.
 pub const DEADLINE: Duration = Duration::from_secs(300);
 
 /// Time limit for conditions, for threads to end, and for [`Watchdog`]; all of these take less time
@@ -23,16 +23,16 @@ pub const DEADLINE: Duration = Duration::from_secs(300);
 const SHORT_DEADLINE: Duration = Duration::from_secs(90);
 
 /// Waits until `holds` returns true. Panics with `what` after [`SHORT_DEADLINE`].
-pub fn wait_for(what: &str, holds: impl FnMut() -> bool) {
-    assert!(holds_in_time(holds), "{what}");
+pub fn wait_for_condition(what: &str, holds: impl FnMut() -> bool) {
+    assert!(becomes_true_in_time(holds), "{what}");
 }
 
 /// Waits until `holds` returns true; returns false after [`SHORT_DEADLINE`].
-pub fn holds_in_time(holds: impl FnMut() -> bool) -> bool {
-    holds_before(Instant::now() + SHORT_DEADLINE, holds)
+pub fn becomes_true_in_time(holds: impl FnMut() -> bool) -> bool {
+    becomes_true_before(Instant::now() + SHORT_DEADLINE, holds)
 }
 
-fn holds_before(deadline: Instant, mut holds: impl FnMut() -> bool) -> bool {
+fn becomes_true_before(deadline: Instant, mut holds: impl FnMut() -> bool) -> bool {
     while !holds() {
         if Instant::now() >= deadline {
             return false;
@@ -87,7 +87,7 @@ impl ChildInTime for Child {
     fn kill_in_time(&mut self) {
         // The child may have ended already, so a failed kill is not an error.
         let _ = self.kill();
-        let is_over = holds_in_time(|| !matches!(self.try_wait(), Ok(None)));
+        let is_over = becomes_true_in_time(|| !matches!(self.try_wait(), Ok(None)));
         assert!(
             is_over || thread::panicking(),
             "{} does not end when it is killed",
@@ -133,7 +133,7 @@ impl ChildInTime for Child {
 
 fn wait_for_exit(child: &mut Child, deadline: Instant) -> ExitStatus {
     let mut status = None;
-    let is_over = holds_before(deadline, || {
+    let is_over = becomes_true_before(deadline, || {
         status = child.try_wait().unwrap();
         status.is_some()
     });
@@ -197,13 +197,13 @@ pub fn read_in_time(what: &str, source: &mut (impl Read + AsFd), bytes: &mut [u8
     source.read(bytes).unwrap()
 }
 
-pub struct ChildLines {
+pub struct ChildStdoutLines {
     process: u32,
     source: Option<ChildStdout>,
     unread: Vec<u8>,
 }
 
-impl ChildLines {
+impl ChildStdoutLines {
     pub fn from_child(child: &mut Child) -> Self {
         Self {
             process: child.id(),
@@ -213,7 +213,7 @@ impl ChildLines {
     }
 }
 
-impl Iterator for ChildLines {
+impl Iterator for ChildStdoutLines {
     type Item = String;
 
     fn next(&mut self) -> Option<String> {
@@ -246,7 +246,7 @@ impl<T> ThreadInTime for JoinHandle<T> {
     type Value = T;
 
     fn join_in_time(self) -> T {
-        wait_for("a thread ends", || self.is_finished());
+        wait_for_condition("a thread ends", || self.is_finished());
         self.join().unwrap()
     }
 }
@@ -255,7 +255,7 @@ impl<T> ThreadInTime for ScopedJoinHandle<'_, T> {
     type Value = T;
 
     fn join_in_time(self) -> T {
-        wait_for("a thread ends", || self.is_finished());
+        wait_for_condition("a thread ends", || self.is_finished());
         self.join().unwrap()
     }
 }

@@ -29,7 +29,6 @@ pub struct TrialArgs {
     /// What to measure.
     #[arg(long, value_enum, default_value_t = TrialPreset::Commits)]
     pub preset: TrialPreset,
-    /// Size, write limit and durations.
     #[command(flatten)]
     pub extent: TrialLimits,
     /// Start a trial in a directory without asking.
@@ -41,7 +40,6 @@ pub struct TrialArgs {
     /// Output format; the JSON has every sample, command line and version.
     #[arg(long, value_enum, default_value_t = TrialFormat::Text)]
     pub format: TrialFormat,
-    /// Output file.
     #[command(flatten)]
     pub output: OutputArgs,
     /// Also save the JSON to FILE.

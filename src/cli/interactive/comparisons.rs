@@ -1,10 +1,10 @@
-//! Comparisons for the screen Changes, made as `check --baseline` and `upgrade` make them.
+//! Comparisons for the screen Changes, computed like those of `check --baseline` and `upgrade`.
 
 use std::path::Path;
 
 use super::super::report_store::{self, ReportStore};
-use super::super::{baseline, input};
-use super::{AppWorker, LoadedHost, write_document};
+use super::super::{baseline, file_reader};
+use super::{InteractiveWorker, LoadedHost, write_document};
 use crate::report::difference::MAX_BYTES;
 use crate::report::view::{baseline as baseline_view, findings, upgrade as upgrade_view};
 use crate::report::{Upgrade, json, latency};
@@ -13,7 +13,7 @@ use crate::session::{Session, assume};
 use crate::text::{display_path, display_safe, io_error_message};
 use crate::tui::{ComparisonReference, ReferenceChoice, ReferenceComparison, SaveOutcome};
 
-impl AppWorker {
+impl InteractiveWorker {
     pub(super) fn reference_choices(
         &self,
         of: ComparisonReference,
@@ -70,8 +70,11 @@ impl AppWorker {
                 return Ok(None);
             };
             let path = Path::new(&name);
-            let before = baseline::parse_baseline(path, input::open_regular(path, MAX_BYTES))
-                .map_err(|error| error.to_string())?;
+            let before = baseline::parse_baseline_report(
+                path,
+                file_reader::open_regular_file(path, MAX_BYTES),
+            )
+            .map_err(|error| error.to_string())?;
             let origin = &before.origin;
             let as_root = match origin.privileged {
                 Some(true) => ", saved by root",
@@ -79,9 +82,9 @@ impl AppWorker {
                 None => "",
             };
             let title = format!("{}{as_root}, walwise {}", origin.when, origin.walwise);
-            report.baseline = Some(session.explained_difference(&before, &report));
+            report.baseline = Some(session.difference_with_explanations(&before, &report));
             let mut sections = baseline_view::baseline_sections(&report);
-            findings::add_fixes(&report, &mut sections);
+            findings::add_fixes_to_bullets(&report, &mut sections);
             Ok(Some(ReferenceComparison {
                 name,
                 title,
@@ -104,7 +107,7 @@ impl AppWorker {
                 let (supposed, what_if) = session.evaluate_what_if(&report, &hypothesis);
                 let changes = Upgrade::from_reports(&report, &supposed);
                 let mut sections = upgrade_view::upgrade_change_sections(&what_if, &changes);
-                findings::add_fixes(&report, &mut sections);
+                findings::add_fixes_to_bullets(&report, &mut sections);
                 let mut known = upgrade::upgrade_choices(&session.facts).into_iter();
                 let versions = known.find(|(known, _)| known == name);
                 Ok(ReferenceComparison {
@@ -146,6 +149,6 @@ impl AppWorker {
             Ok(())
         })?;
         let (path, wish) = self.report_store()?.next_report_destination();
-        write_document(&path, wish, &json::render(&report))
+        write_document(&path, wish, &json::render_report(&report))
     }
 }

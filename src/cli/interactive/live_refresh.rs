@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{AppWorker, LoadedHost};
+use super::{InteractiveWorker, LoadedHost};
 use crate::collect::Request;
 use crate::facts::FactSet;
 use crate::host::Question;
@@ -39,14 +39,14 @@ impl LiveRefreshState {
     }
 }
 
-impl AppWorker {
-    pub(super) fn wait_for_change(&self) -> Result<HostChange, String> {
+impl InteractiveWorker {
+    pub(super) fn poll_for_host_change(&self) -> Result<HostChange, String> {
         loop {
             let wait = self.with_loaded_host(|loaded| Ok(loaded.watch.wait))?;
             thread::sleep(wait);
             let moved = self.with_loaded_host(|loaded| {
                 let begun = Instant::now();
-                let moved = loaded.refresh_and_diff(&self.request);
+                let moved = loaded.reread_host_and_diff_facts(&self.request);
                 let wait = begun.elapsed() * WAIT_PER_READING;
                 loaded.watch.wait = wait.clamp(INTERVAL, LONGEST_WAIT);
                 Ok(moved)
@@ -60,12 +60,12 @@ impl AppWorker {
 
 impl LoadedHost {
     /// The differences from the last rescan; `None` if no answer has changed since the last call.
-    fn refresh_and_diff(&mut self, request: &Request) -> Option<HostChange> {
-        if !self.machine.refresh(should_reread) {
+    fn reread_host_and_diff_facts(&mut self, request: &Request) -> Option<HostChange> {
+        if !self.machine.refresh_matching_answers(is_question_reread) {
             return None;
         }
         let rules = Arc::clone(&self.session.rules);
-        let session = Session::collect(&self.machine, request, rules, &mut |_, _| {});
+        let session = Session::collect_from_host(&self.machine, request, rules, &mut |_, _| {});
         let before = mem::replace(&mut self.session, session);
         self.session.options.clone_from(&before.options);
         self.session.named_target.clone_from(&before.named_target);
@@ -76,14 +76,15 @@ impl LoadedHost {
             .take()
             .unwrap_or_else(|| before.facts.clone());
         self.session.carry_over_choices_and_measurements(before);
-        let mut report = self.session.report();
+        let mut report = self.session.build_report();
         // Both reports have the present measurements, so that a probe does not count as a change.
         mem::swap(&mut self.session.facts, &mut first);
-        let report_then = self.session.report();
+        let report_then = self.session.build_report();
         mem::swap(&mut self.session.facts, &mut first);
         let then = ReportSnapshot::from_report(&report_then);
-        let mut difference = self.session.explained_difference(&then, &report);
-        // Containers mount and unmount all the time, which concerns no target.
+        let mut difference = self.session.difference_with_explanations(&then, &report);
+        // Only subjects of targets count, because containers mount and unmount file systems all the
+        // time.
         difference.retain_subjects(|subject| {
             let mut targets = report_then.targets.iter().chain(&report.targets);
             targets.any(|target| target.subjects.contains(subject))
@@ -105,9 +106,13 @@ impl LoadedHost {
         report.baseline = Some(difference);
         let mut sections = baseline::baseline_sections(&report);
         report.baseline = None;
-        findings::add_fixes(&report, &mut sections);
+        findings::add_fixes_to_bullets(&report, &mut sections);
         if let Some(top) = sections.first_mut() {
-            top.heading = format!("Since all facts were read at {}", self.watch.read_at).into();
+            top.heading = format!(
+                "Changes since all facts were last read, at {}",
+                self.watch.read_at
+            )
+            .into();
         }
         for bullet in sections.iter_mut().flat_map(Section::bullets_mut) {
             bullet.item.key.insert_str(0, "moved ");
@@ -122,7 +127,7 @@ impl LoadedHost {
 }
 
 /// Whether the question is about mounts, write caches or the state of software RAID.
-fn should_reread(question: &Question) -> bool {
+fn is_question_reread(question: &Question) -> bool {
     let Question::Read(path) = question else {
         return false;
     };

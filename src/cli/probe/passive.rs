@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::args::{ProbeArgs, TextOrJsonFormat};
-use super::super::out::{self, ExitResult, print};
+use super::super::out::{self, ExitResult, print_document};
 use super::super::signals::SignalListener;
 use super::super::{CliError, host};
 use crate::cli::args::HostArgs;
@@ -18,8 +18,12 @@ const DEFAULT_SECONDS: f64 = 30.0;
 const CONTRADICTION_EXIT_CODE: u8 = 3;
 
 pub(super) fn run(args: &ProbeArgs, directory: &Path) -> ExitResult {
-    let session = host::open_session(&HostArgs::default(), Some(directory), RuleSet::default())?;
-    let (facts, _) = session.conclusions();
+    let session = host::open_host_and_collect_session(
+        &HostArgs::default(),
+        Some(directory),
+        RuleSet::default(),
+    )?;
+    let (facts, _) = session.derived_facts_and_verdicts();
     let usage = |why: String| CliError::Usage(why);
     let target = session::measurable_targets(&facts).into_iter().next();
     let target = target.ok_or_else(|| {
@@ -44,11 +48,11 @@ pub(super) fn run(args: &ProbeArgs, directory: &Path) -> ExitResult {
     if show {
         out::print_progress("");
     }
-    let signal = listener.stop();
+    let signal = listener.stop_and_take_signal();
     let found = found.map_err(anyhow::Error::new)?;
     let code = match args.format {
-        TextOrJsonFormat::Json => print(&json::to_pretty_json(&found))?,
-        TextOrJsonFormat::Text => print(&(found.result_lines().join("\n") + "\n"))?,
+        TextOrJsonFormat::Json => print_document(&json::to_pretty_json(&found))?,
+        TextOrJsonFormat::Text => print_document(&(found.result_lines().join("\n") + "\n"))?,
     };
     if let Some(number) = signal {
         return Err(CliError::Signal(

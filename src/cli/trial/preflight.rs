@@ -3,7 +3,7 @@ pub(super) mod disk {
     use std::path::Path;
 
     use super::{
-        TrialPlan, plan_trial_at_place, read_answer, refusal_error, refuse_server_on_disk,
+        TrialPlan, plan_trial_at_place, read_stdin_line, refusal_error, refuse_server_on_disk,
     };
     use crate::cli::args::{HostArgs, TrialArgs};
     use crate::cli::{CliError, host, out};
@@ -37,7 +37,7 @@ pub(super) mod disk {
                 erase_id_text(&spare.target)
             ));
         }
-        check_erase_id(&spare.target, args.erase.as_deref())?;
+        check_erase_id_matches(&spare.target, args.erase.as_deref())?;
         if spare.leftover_mark.is_some() {
             return refusal_error(leftover_refusal(&spare));
         }
@@ -70,7 +70,7 @@ pub(super) mod disk {
         )
     }
 
-    pub(in crate::cli::trial) fn confirm_clear_target(
+    pub(in crate::cli::trial) fn inspect_and_confirm_disk_clear(
         args: &TrialArgs,
     ) -> Result<EraseTarget, CliError> {
         let path = host::absolute_path(Some(&args.target))?.unwrap_or_else(|| args.target.clone());
@@ -106,9 +106,9 @@ pub(super) mod disk {
         if let Some(why) = spare.erase_refusal(bytes) {
             return refusal_error(format!("{why}; nothing was written"));
         }
-        check_erase_id(&spare.target, args.erase.as_deref())?;
+        check_erase_id_matches(&spare.target, args.erase.as_deref())?;
         let InspectedDisk { target: order, .. } = spare;
-        confirm_erase(&order, args.erase.as_deref(), bytes)?;
+        confirm_disk_erase(&order, args.erase.as_deref(), bytes)?;
         Ok(order)
     }
 
@@ -133,7 +133,7 @@ pub(super) mod disk {
     /// All facts, then the subjects of the target and of its disk.
     fn collect_disk_facts(spare: &InspectedDisk) -> Result<(FactSet, Subject, Subject), CliError> {
         let EraseTarget { node, number, .. } = &spare.target;
-        let session = host::open_session(
+        let session = host::open_host_and_collect_session(
             &HostArgs::default(),
             Some(Path::new(node)),
             RuleSet::default(),
@@ -160,15 +160,19 @@ pub(super) mod disk {
     }
 
     fn erase_id_text(order: &EraseTarget) -> String {
-        format!("its {} {}", order.known_by.label(), order.known_by.as_str())
+        format!(
+            "its {} {}",
+            order.known_by.kind_of_id(),
+            order.known_by.as_str()
+        )
     }
 
-    fn check_erase_id(order: &EraseTarget, erase: Option<&str>) -> Result<(), CliError> {
+    fn check_erase_id_matches(order: &EraseTarget, erase: Option<&str>) -> Result<(), CliError> {
         match erase {
-            Some(word) if !order.known_by.matches(word) => refusal_error(format!(
+            Some(word) if !order.known_by.matches_typed_id(word) => refusal_error(format!(
                 "{} is not the {} of {}; nothing was written",
                 text::display_safe(word.as_bytes()),
-                order.known_by.label(),
+                order.known_by.kind_of_id(),
                 order.node
             )),
             Some(_) | None => Ok(()),
@@ -197,8 +201,8 @@ pub(super) mod disk {
         )
     }
 
-    pub(in crate::cli::trial) fn clear_command(order: &EraseTarget) -> String {
-        ShellCommand::or_placeholder(trial_erase_command(order, " --clear"))
+    pub(in crate::cli::trial) fn clear_disk_command(order: &EraseTarget) -> String {
+        ShellCommand::text_or_placeholder(trial_erase_command(order, " --clear"))
     }
 
     fn leftover_refusal(spare: &InspectedDisk) -> String {
@@ -209,18 +213,18 @@ pub(super) mod disk {
             }
             None => format!(
                 "{node} still holds data of an interrupted trial; nothing was written. To clear the disk: {}",
-                clear_command(&spare.target)
+                clear_disk_command(&spare.target)
             ),
         }
     }
 
-    pub(super) fn confirm_erase(
+    pub(super) fn confirm_disk_erase(
         order: &EraseTarget,
         erase: Option<&str>,
         bytes: u64,
     ) -> Result<(), CliError> {
         let agrees = match erase {
-            Some(word) => order.known_by.matches(word),
+            Some(word) => order.known_by.matches_typed_id(word),
             None if std::io::stdin().is_terminal() => {
                 out::print_notice(&format!(
                     "the trial erases the first {} and the last MiB of {}; type {} to start",
@@ -228,7 +232,7 @@ pub(super) mod disk {
                     order.node,
                     erase_id_text(order)
                 ));
-                read_answer().is_some_and(|answer| order.known_by.matches(&answer))
+                read_stdin_line().is_some_and(|answer| order.known_by.matches_typed_id(&answer))
             }
             None => return refusal_error(refusal_without_terminal(order, bytes)),
         };
@@ -293,7 +297,11 @@ fn plan_directory_trial(args: &TrialArgs, directory: &Path) -> Result<TrialPlan,
             "{shown} is not a disk: --erase and --clear apply only to a disk"
         ));
     }
-    let session = host::open_session(&HostArgs::default(), Some(directory), RuleSet::default())?;
+    let session = host::open_host_and_collect_session(
+        &HostArgs::default(),
+        Some(directory),
+        RuleSet::default(),
+    )?;
     let facts = &session.facts;
     let Some(target) = facts.subjects_of_scope(Scope::Target).next().cloned() else {
         return refusal_error(format!(
@@ -301,9 +309,9 @@ fn plan_directory_trial(args: &TrialArgs, directory: &Path) -> Result<TrialPlan,
             display_path(directory)
         ));
     };
-    check_local_disk(facts, &target)?;
-    // The directory is opened only after `check_local_disk`, because a network or FUSE file system
-    // can hang.
+    check_target_is_on_local_disk(facts, &target)?;
+    // The directory is opened only after `check_target_is_on_local_disk`, because a network or FUSE
+    // file system can hang.
     let place = trial_runner::LoopFileDirectory::open(directory).map_err(CliError::Usage)?;
     if !args.force {
         refuse_server_on_disk(facts, &target)?;
@@ -338,7 +346,7 @@ fn plan_trial_at_place(
         TrialPlace::Directory(directory) => (ExtentKind::Loop, text::display_safe(&directory.0)),
         TrialPlace::Disk(disk) => (ExtentKind::Disk, disk.node.clone()),
     };
-    let candidates = select_candidates(&args.candidates)?;
+    let candidates = candidates_with_installed_mkfs(&args.candidates)?;
     let leaves: Vec<String> = facts
         .distinct_bottom_disks(target)
         .iter()
@@ -377,7 +385,8 @@ fn plan_trial_at_place(
         budget,
         writes,
     };
-    let smallest_disk_bytes = wear::smallest_flash_disk_bytes(&facts.bottom_devices(target), facts);
+    let smallest_disk_bytes =
+        wear::smallest_wearing_disk_bytes(&facts.bottom_devices(target), facts);
     Ok(TrialPlan {
         job,
         candidates,
@@ -386,7 +395,7 @@ fn plan_trial_at_place(
     })
 }
 
-fn check_local_disk(facts: &FactSet, target: &Subject) -> Result<(), CliError> {
+fn check_target_is_on_local_disk(facts: &FactSet, target: &Subject) -> Result<(), CliError> {
     let name = target.name();
     if facts
         .value(target, &target::KIND)
@@ -410,7 +419,7 @@ fn check_local_disk(facts: &FactSet, target: &Subject) -> Result<(), CliError> {
     refusal_error(format!("{name} {why}; specify a directory on ext4 or XFS"))
 }
 
-fn select_candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliError> {
+fn candidates_with_installed_mkfs(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliError> {
     let usual = asked.is_empty();
     let all: Vec<Candidate> = if usual {
         Candidate::DEFAULTS.to_vec()
@@ -425,7 +434,7 @@ fn select_candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliErro
         match maker.find_program_path() {
             Ok(_) if found.contains(&candidate) => {
                 return refusal_error(format!(
-                    "{} is named twice; a trial measures the first candidate twice anyway",
+                    "{} is specified twice; a trial always measures the first candidate twice",
                     candidate.name()
                 ));
             }
@@ -464,7 +473,8 @@ fn select_candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliErro
 }
 
 fn refuse_server_on_disk(here: &FactSet, target: &Subject) -> Result<(), CliError> {
-    let session = host::open_session(&HostArgs::default(), None, RuleSet::default())?;
+    let session =
+        host::open_host_and_collect_session(&HostArgs::default(), None, RuleSet::default())?;
     let all = &session.facts;
     let ours = here.distinct_bottom_disks(target);
     let runs = |other: &&Subject| {
@@ -484,7 +494,7 @@ fn refuse_server_on_disk(here: &FactSet, target: &Subject) -> Result<(), CliErro
         if may == "may be" || theirs.iter().any(|disk| ours.contains(disk)) {
             return refusal_error(format!(
                 "{} of a database server {may} on the same disk; a trial would slow the server down. Use \
-                 --force to start anyway",
+                 --force to start it nevertheless",
                 other.name()
             ));
         }
@@ -500,7 +510,7 @@ fn blocks_within_budget(plan: &TrialPlan) -> f64 {
     record.budget / (cell * (plan.candidates.len() + 1) as f64)
 }
 
-fn cost_lines(plan: &TrialPlan) -> Vec<String> {
+fn trial_cost_lines(plan: &TrialPlan) -> Vec<String> {
     let record = &plan.record;
     let words: Vec<&str> = plan
         .candidates
@@ -581,17 +591,22 @@ fn duration_text(seconds: f64) -> String {
     }
 }
 
-pub(super) fn ask_consent(plan: &TrialPlan, args: &TrialArgs) -> Result<(), CliError> {
+pub(super) fn show_costs_and_ask_consent(
+    plan: &TrialPlan,
+    args: &TrialArgs,
+) -> Result<(), CliError> {
     let record = &plan.record;
-    for line in cost_lines(plan) {
+    for line in trial_cost_lines(plan) {
         out::print_notice(&line);
     }
     match &plan.job.place {
         TrialPlace::Directory(_) => {
             warn_leftover_loops();
-            confirm_start(args.yes)
+            confirm_trial_start(args.yes)
         }
-        TrialPlace::Disk(disk) => disk::confirm_erase(disk, args.erase.as_deref(), record.bytes),
+        TrialPlace::Disk(disk) => {
+            disk::confirm_disk_erase(disk, args.erase.as_deref(), record.bytes)
+        }
     }
 }
 
@@ -608,7 +623,7 @@ fn warn_leftover_loops() {
     }
 }
 
-fn confirm_start(yes: bool) -> Result<(), CliError> {
+fn confirm_trial_start(yes: bool) -> Result<(), CliError> {
     if yes {
         return Ok(());
     }
@@ -618,14 +633,14 @@ fn confirm_start(yes: bool) -> Result<(), CliError> {
         );
     }
     out::print_notice("type yes to start; anything else cancels");
-    if read_answer().is_some_and(|answer| answer.trim() == "yes") {
+    if read_stdin_line().is_some_and(|answer| answer.trim() == "yes") {
         Ok(())
     } else {
         refusal_error("nothing was written".to_owned())
     }
 }
 
-fn read_answer() -> Option<String> {
+fn read_stdin_line() -> Option<String> {
     let mut answer = String::new();
     std::io::stdin()
         .lock()
@@ -641,7 +656,7 @@ mod tests {
 
     #[test]
     fn cost_lines_mention_wear_only_for_flash_disk() {
-        let record = fixtures::sample_record(
+        let record = fixtures::record_with_commit_rates(
             &[
                 (Candidate::Ext4, 4_000.0, None),
                 (Candidate::Xfs, 4_000.0, None),
@@ -664,7 +679,7 @@ mod tests {
             smallest_disk_bytes: None,
         };
         let said = |plan: &TrialPlan| {
-            cost_lines(plan)
+            trial_cost_lines(plan)
                 .into_iter()
                 .find(|line| line.contains("endurance"))
         };

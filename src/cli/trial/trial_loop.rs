@@ -28,7 +28,7 @@ pub(super) enum TrialExit {
     Failed(String),
 }
 
-pub(super) fn run(
+pub(super) fn run_trial(
     plan: TrialPlan,
     format: TrialFormat,
 ) -> Result<(TrialRecord, TrialExit), CliError> {
@@ -46,7 +46,7 @@ pub(super) fn run(
     let named =
         named.map_err(|why| anyhow!("the trial did not start: {why}; nothing was written"))?;
     let mut trial = RunningTrial {
-        runner: TrialHandle::start_preparation(&plan.job)
+        runner: TrialHandle::start_trial(&plan.job)
             .map_err(|e| anyhow!("cannot start the measuring process: {e}"))?,
         control: listener.cancel_handle(),
         progress: TrialProgressOutput::new(format),
@@ -72,14 +72,14 @@ pub(super) fn run(
             plan_candidate_options(&device, &plan.candidates)?
         };
         trial.progress.switch_to_screen(&trial.record);
-        trial.run_blocks()
+        trial.measure_trial_blocks()
     });
     if trial.has_quit {
         (trial.record.ending, done) = (TrialEnding::Stopped, Ok(()));
         trial
             .progress
             .show_status("stopping: removing the trial's data");
-        trial.progress.poll(trial.seconds_left());
+        trial.progress.draw_and_poll_quit(trial.seconds_left());
     }
     let RunningTrial {
         runner: arena,
@@ -89,13 +89,14 @@ pub(super) fn run(
         ..
     } = trial;
     // Cleanup comes before any message, so that a failing message cannot prevent it.
-    let cleared =
-        clear_disk::close_and_clear(arena, disk.as_ref(), &mut |line| progress.show_status(line));
+    let cleared = clear_disk::close_trial_and_clear_disk(arena, disk.as_ref(), &mut |line| {
+        progress.show_status(line);
+    });
     attached
         .iter()
         .for_each(LoopDeviceIdentity::wait_until_detached);
     drop(progress);
-    let signal = listener.stop();
+    let signal = listener.stop_and_take_signal();
     if let (Some(_), Err(why)) = (signal, &cleared) {
         // The exit code is the signal's, so the failed cleanup is reported here.
         out::print_notice(why);
@@ -110,7 +111,7 @@ pub(super) fn run(
     } else {
         TrialEnding::Stopped
     };
-    record.set_ending(ending, begun.elapsed().as_secs_f64());
+    record.set_ending_and_duration(ending, begun.elapsed().as_secs_f64());
     match (signal, done) {
         (Some(number), _) => Ok((record, TrialExit::Signal(number))),
         (None, Ok(())) => Ok((record, TrialExit::Complete)),
@@ -136,7 +137,7 @@ impl RunningTrial {
     /// `None` when the time budget is used up. The error states why the trial stopped.
     fn recv(&mut self) -> Result<Option<TrialEvent>, String> {
         loop {
-            self.has_quit |= self.progress.poll(self.seconds_left());
+            self.has_quit |= self.progress.draw_and_poll_quit(self.seconds_left());
             if self.has_quit || self.control.is_cancelled() {
                 return Err("stopped by the user".to_owned());
             }
@@ -200,7 +201,7 @@ impl RunningTrial {
         }
     }
 
-    fn run_blocks(&mut self) -> Result<(), String> {
+    fn measure_trial_blocks(&mut self) -> Result<(), String> {
         let TrialRecord {
             candidates,
             loads,
@@ -234,9 +235,9 @@ impl RunningTrial {
                 }
                 // The block is incomplete and is discarded.
                 Some(TrialEvent::Cell { .. }) => {
-                    return self.end_by_budget("writes: raise --writes");
+                    return self.end_trial_by_budget("writes: raise --writes");
                 }
-                None => return self.end_by_budget("time: use a longer --budget"),
+                None => return self.end_trial_by_budget("time: use a longer --budget"),
                 Some(TrialEvent::Block(block)) => {
                     self.written += block.written;
                     self.record.blocks.push(block);
@@ -262,17 +263,17 @@ impl RunningTrial {
             // A block that would exceed the time budget or the write limit is not started.
             let over = self.record.seconds + each.as_secs_f64() > self.record.budget
                 || self.written + bytes > self.writes;
-            if self.record.is_settled() {
+            if self.record.needs_no_more_blocks() {
                 self.record.ending = TrialEnding::Settled;
                 return Ok(());
             }
             if over {
-                return self.end_by_budget("time or writes than allowed");
+                return self.end_trial_by_budget("time or writes than allowed");
             }
         }
     }
 
-    fn end_by_budget(&mut self, what: &str) -> Result<(), String> {
+    fn end_trial_by_budget(&mut self, what: &str) -> Result<(), String> {
         if self.record.blocks.is_empty() {
             return Err(format!("a single block needs more {what}"));
         }
@@ -290,7 +291,7 @@ fn plan_candidate_options(
 ) -> Result<Vec<CandidateRecord>, String> {
     let look = || -> Result<_, CliError> {
         let rules = host::load_rules_in_force(None)?;
-        host::open_session(&HostArgs::default(), Some(Path::new(device)), rules)
+        host::open_host_and_collect_session(&HostArgs::default(), Some(Path::new(device)), rules)
     };
     let mut session = look().map_err(|_| format!("cannot read {device}"))?;
     let target = session

@@ -24,7 +24,7 @@ struct AssumedControllerState {
 
 /// Edits every recorded output of the tool that reported this disk's controller; `None` if the tool
 /// is unknown.
-pub fn controller_edits(
+pub fn controller_answer_edits(
     one: &Assumption,
     all: &[Assumption],
     read: &FactSet,
@@ -49,7 +49,7 @@ pub fn controller_edits(
 
 impl AssumedControllerState {
     fn from_assumptions(one: &Assumption, all: &[Assumption], read: &FactSet) -> Self {
-        fn find_assumed<T: FactValue>(
+        fn find_assumed_value<T: FactValue>(
             one: &Assumption,
             all: &[Assumption],
             key: &Key<T>,
@@ -59,25 +59,25 @@ impl AssumedControllerState {
                 .find(|other| other.subject == one.subject && other.key.name == key.name())?;
             T::from_value(&said.value)
         }
-        fn assumed_or_read<T: FactValue>(
+        fn assumed_or_read_value<T: FactValue>(
             one: &Assumption,
             all: &[Assumption],
             read: &FactSet,
             key: &Key<T>,
         ) -> Option<T> {
-            find_assumed(one, all, key).or_else(|| read.value(&one.subject, key))
+            find_assumed_value(one, all, key).or_else(|| read.value(&one.subject, key))
         }
         let mut new = Self {
-            battery: assumed_or_read(one, all, read, &controller::BATTERY),
-            policy: assumed_or_read(one, all, read, &controller::POLICY),
-            in_force: assumed_or_read(one, all, read, &controller::POLICY_IN_FORCE),
-            on_failure: assumed_or_read(one, all, read, &controller::ON_BATTERY_FAILURE),
-            disk_cache: assumed_or_read(one, all, read, &controller::DISK_CACHE),
+            battery: assumed_or_read_value(one, all, read, &controller::BATTERY),
+            policy: assumed_or_read_value(one, all, read, &controller::POLICY),
+            in_force: assumed_or_read_value(one, all, read, &controller::POLICY_IN_FORCE),
+            on_failure: assumed_or_read_value(one, all, read, &controller::ON_BATTERY_FAILURE),
+            disk_cache: assumed_or_read_value(one, all, read, &controller::DISK_CACHE),
         };
         if new.policy == Some(CachePolicy::AlwaysWriteBack) {
             new.on_failure = Some(BatteryFailurePolicy::Stays);
         }
-        let told = find_assumed(one, all, &controller::POLICY_IN_FORCE);
+        let told = find_assumed_value(one, all, &controller::POLICY_IN_FORCE);
         new.in_force = told
             .or_else(|| new.effective_cache_policy())
             .or(new.in_force);

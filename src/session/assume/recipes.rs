@@ -52,7 +52,7 @@ pub fn edits_for_assumption(
             Source::File {
                 line: Some(line), ..
             },
-        ) => context.mount_edits(*line),
+        ) => context.mount_table_edits(*line),
         ("ext4.features" | "xfs.features", _) => {
             let first = format!("features {}", word.replace(',', " "));
             vec![answer_edit(source, move |text| {
@@ -70,7 +70,7 @@ pub fn edits_for_assumption(
         ("device.drive_cache" | "device.cache_type", _) => context.disk_cache_edits(),
         ("nvme.volatile_cache", _) => context.volatile_cache_edits(),
         (name, Source::Command { .. }) if name.starts_with("controller.") => {
-            controller::controller_edits(one, all, read)?
+            controller::controller_answer_edits(one, all, read)?
         }
         (_, Source::Command { .. }) if matches!(one.value, Value::Version(_)) => {
             let now = read.reading(&one.subject, one.key.id).value()?.to_string();
@@ -155,13 +155,13 @@ impl EditContext<'_> {
             .any(|one| one.subject == self.one.subject && one.key.name == name)
     }
 
-    fn assumed_options(&self) -> Vec<String> {
+    fn assumed_option_list(&self) -> Vec<String> {
         Vec::from_value(&self.one.value).unwrap_or_default()
     }
 
     /// Superblock options appear in the lines of all mounts of the superblock, and in ext4's own
     /// list under /proc/fs/ext4.
-    fn mount_edits(&self, line: u32) -> Vec<AnswerEdit> {
+    fn mount_table_edits(&self, line: u32) -> Vec<AnswerEdit> {
         let word = format_captured_value(&self.one.value);
         if self.one.key.name != mount::SUPER_OPTIONS.name() {
             let is_type = self.one.key.name == mount::FSTYPE.name();
@@ -177,7 +177,7 @@ impl EditContext<'_> {
                 })
             })];
         }
-        let (mount, then) = (&self.one.subject, self.assumed_options());
+        let (mount, then) = (&self.one.subject, self.assumed_option_list());
         let number = self.read.value(mount, &mount::DEVNO).unwrap_or_default();
         let now = self
             .read
@@ -329,7 +329,7 @@ impl EditContext<'_> {
         Some(
             server
                 .into_iter()
-                .chain(file.map(|file| directive_edit(&file, "", name, &value)))
+                .chain(file.map(|file| config_directive_edit(&file, "", name, &value)))
                 .collect(),
         )
     }
@@ -361,7 +361,7 @@ impl EditContext<'_> {
             .or_else(|| sources.find(is_file));
         let edits = server
             .into_iter()
-            .chain(file.map(|file| directive_edit(file, "mysqld.", name, &value)));
+            .chain(file.map(|file| config_directive_edit(file, "mysqld.", name, &value)));
         Some(edits.collect())
     }
 }
@@ -383,7 +383,7 @@ fn format_on_off_value(value: &Value) -> String {
 }
 
 /// Edits the last line that sets `name`, or appends one; `group` includes the dot, as in `mysqld.`.
-fn directive_edit(
+fn config_directive_edit(
     file: &Source,
     group: &'static str,
     name: &'static str,
@@ -509,7 +509,7 @@ mod tests {
     #[test]
     fn edits_replace_only_the_matching_line() {
         let file = Source::from_file("/etc/my.cnf");
-        let edit = directive_edit(&file, "mysqld.", "sync_binlog", "0");
+        let edit = config_directive_edit(&file, "mysqld.", "sync_binlog", "0");
         for (answer, now) in [
             (
                 "3\tmysqld.sync_binlog\t1\n4\tmysqld.socket\t/s\n",

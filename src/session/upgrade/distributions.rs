@@ -36,7 +36,7 @@ pub(super) struct DistributionRelease {
     /// Release series of the packaged server, such as `16` or `10.11`.
     #[serde(default)]
     pub(super) servers: BTreeMap<ServerKind, String>,
-    #[cfg_attr(not(test), expect(dead_code, reason = "for those who read the table"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the table"))]
     source: String,
 }
 
@@ -105,7 +105,7 @@ pub(super) fn parse_distribution_choice(given: &str) -> Result<DistributionChoic
     Ok(DistributionChoice {
         distribution,
         version: version.trim_matches('.').to_owned(),
-        release: release_row(distribution, version.trim_matches('.')),
+        release: find_release_row(distribution, version.trim_matches('.')),
         kernel: kernel.trim_start_matches(between).to_owned(),
         given: text::display_safe(given.trim().as_bytes()),
     })
@@ -160,7 +160,7 @@ pub(super) fn red_hat_vendor_of_kernel(vendor: &str, kernel: &str) -> Option<&'s
 
 /// A minor release without a row, such as `9.4`, gets the row of its major release, `9`. A major
 /// release gets the row of its only minor release.
-fn release_row(of: &Distribution, version: &str) -> Option<&'static DistributionRelease> {
+fn find_release_row(of: &Distribution, version: &str) -> Option<&'static DistributionRelease> {
     let is_of = |version: &str, release: &str| {
         let rest = version.strip_prefix(release);
         !release.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -305,7 +305,7 @@ impl DistributionChoice {
             .collect();
         if all.is_empty() {
             return format!(
-                "{name}{version} has only one kernel, and `{}` does not name it",
+                "{name}{version} has only one kernel, and `{}` is not that kernel",
                 self.given
             );
         }
@@ -341,7 +341,7 @@ impl DistributionChoice {
             .collect();
         if all.is_empty() {
             return format!(
-                "the kernel version of {} is unknown; give it with --kernel",
+                "the kernel version of {} is unknown; specify it with --kernel",
                 self.given
             );
         }

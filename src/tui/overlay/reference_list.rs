@@ -34,7 +34,7 @@ pub fn draw(
         chosen: list.chosen,
         below: why.into_iter().collect(),
     };
-    let places = drawn.draw(theme, area, buffer, |shown, room| {
+    let places = drawn.draw_entries(theme, area, buffer, |shown, room| {
         let rows = shown.filter_map(|at| {
             let choice = matching.get(at)?;
             Some(vec![

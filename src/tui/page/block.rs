@@ -10,7 +10,7 @@ use crate::report::view::{Detail, ItemRef, Section};
 #[derive(Clone, Debug)]
 pub enum RowDetails {
     Nothing,
-    /// Enter unfolds the row itself; only rows of the pane have it.
+    /// Enter unfolds the row itself; only rows of the pane have this value.
     Unfold,
     Item(String, ItemRef, Vec<Detail>),
     Sections(&'static str, Vec<Section>),

@@ -34,7 +34,7 @@ pub fn changes_page(data: &ScreenData, room: usize) -> Page {
         ),
     ]
     .map(|row| comparison_state_lines(data, row, room));
-    page.push_text([saved, upgrade].concat());
+    page.push_text_block([saved, upgrade].concat());
     let view = SectionView {
         data,
         room,
@@ -43,7 +43,7 @@ pub fn changes_page(data: &ScreenData, room: usize) -> Page {
     for section in comparison_sections(&changes.upgrade) {
         view.push_section(&mut page, section);
     }
-    // Reasons for what an upgrade changes are in its own sections, not in today's report.
+    // The reasons for an upgrade's changes are in the upgrade's sections, not in today's report.
     for block in &mut page.blocks {
         if let RowDetails::Item(_, about, _) = &mut block.details {
             about.rules.clear();
@@ -92,7 +92,7 @@ fn comparison_state_lines(
     lines
 }
 
-/// Marks rows about a fact or a layer that has changed.
+/// Only rows of a layer or a fact can change; all other rows lose their mark.
 pub fn mark_changed_blocks(page: &mut Page, moved: &ChangedFacts) {
     let is_moved = |subject: &Subject, fact: Option<&String>| {
         let mut facts = moved.facts.iter();

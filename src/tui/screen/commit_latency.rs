@@ -3,7 +3,7 @@ use ratatui::text::{Line, Span};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::{Estimate, Latencies, Measurement, Method, MethodResult, comparison_label};
 use crate::report::Report;
-use crate::report::latency::{has_no_flushes, sync_method_in_force};
+use crate::report::latency::{are_flushes_suppressed, sync_method_in_force};
 use crate::report::time_axis::LogTimeAxis;
 use crate::report::view::latency as latency_view;
 use crate::text::{format_micros_or_dash, group_digits};
@@ -28,7 +28,7 @@ pub fn live_or_last_measurement(data: &ScreenData) -> Option<(&Measurement, Stri
         .running_measurement()
         .map(|live| (live, "measuring …".to_owned()));
     live.or_else(|| {
-        data.reported_measurement()
+        data.measurement_in_report()
             .map(|done| (done, format!("measured {}", done.when)))
     })
 }
@@ -52,11 +52,11 @@ pub struct MethodTable<'a> {
 
 impl MethodTable<'_> {
     /// One row per method; each row can be selected.
-    pub fn push_table(&self, page: &mut Page) {
+    pub fn push_method_table(&self, page: &mut Page) {
         let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
         let MethodChart { head, rows, axis } =
             build_method_chart(self.measurement, in_force, self.data.theme, self.room);
-        page.push_text(
+        page.push_text_block(
             self.suppressed_flush_warning_lines()
                 .into_iter()
                 .chain([head])
@@ -68,7 +68,7 @@ impl MethodTable<'_> {
             page.blocks
                 .push(Block::new_row(key, details, vec![line]).with_issue(row.error.is_some()));
         }
-        page.push_text(axis);
+        page.push_text_block(axis);
     }
 
     fn suppressed_flush_warning_lines(&self) -> Vec<Line<'static>> {
@@ -102,7 +102,7 @@ pub fn push_method_details(
         &format!(
             "{}, {}",
             latency_view::HEADING,
-            latency_view::measurement_lead(measurement)
+            latency_view::measurement_conditions_text(measurement)
         ),
     );
     if let Some(error) = &row.error {
@@ -149,7 +149,7 @@ fn flushes_are_suppressed(data: &ScreenData, report: &Report) -> bool {
     data.focus
         .target
         .as_ref()
-        .is_some_and(|target| has_no_flushes(report, target))
+        .is_some_and(|target| are_flushes_suppressed(report, target))
 }
 
 struct MethodChart {
@@ -197,7 +197,7 @@ fn build_method_chart(
     let methods: Vec<&MethodResult> = measurement.measured_or_failed_server_rows().collect();
     let longest = methods
         .iter()
-        .map(|row| text::width(&row_remark(measurement, row, in_force)))
+        .map(|row| text::width(&method_row_remark(measurement, row, in_force)))
         .max();
     let widths = MethodChartWidths::new(room, longest.unwrap_or_default());
     let measured = methods.iter().filter(|row| row.error.is_none());
@@ -206,15 +206,15 @@ fn build_method_chart(
             .filter_map(|row| row.paced.as_ref())
             .map(|of| (of.median_us.low, of.median_us.high)),
     );
-    let axis = axis.and_then(|axis| Some((axis, axis::axis_lines(&axis, widths.field)?)));
+    let axis = axis.and_then(|axis| Some((axis, axis::time_axis_lines(&axis, widths.field)?)));
     let drawn = methods.iter().map(|row| {
-        let is_in_force = measurement.is_in_force(row, in_force);
+        let is_in_force = measurement.is_row_of_method_in_force(row, in_force);
         let said = match widths.remark {
             1 if is_in_force => "◂".to_owned(),
             1 => String::new(),
-            _ => row_remark(measurement, row, in_force),
+            _ => method_row_remark(measurement, row, in_force),
         };
-        method_line(
+        method_chart_line(
             row,
             axis.as_ref().map(|(axis, _)| axis),
             &widths,
@@ -253,7 +253,7 @@ fn build_method_chart(
     }
 }
 
-fn method_line(
+fn method_chart_line(
     row: &MethodResult,
     axis: Option<&LogTimeAxis>,
     widths: &MethodChartWidths,
@@ -310,7 +310,7 @@ fn method_line(
     Line::from(spans)
 }
 
-fn row_remark(
+fn method_row_remark(
     measurement: &Measurement,
     row: &MethodResult,
     in_force: Option<WalSyncMethod>,
@@ -320,7 +320,7 @@ fn row_remark(
         .log
         .setting_for_method(row.method)
         .unwrap_or_default();
-    let mark = if measurement.is_in_force(row, in_force) {
+    let mark = if measurement.is_row_of_method_in_force(row, in_force) {
         "◂ in force"
     } else {
         ""

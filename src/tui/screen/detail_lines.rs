@@ -57,7 +57,7 @@ impl DetailLines {
             .unwrap_or(NAME_WIDTH);
         for (name, says) in fields {
             let rows = text::wrap(says, self.room.saturating_sub(columns));
-            self.push_rows(name.as_ref(), columns, rows, TextRole::Plain);
+            self.push_labelled_rows(name.as_ref(), columns, rows, TextRole::Plain);
         }
     }
 
@@ -69,7 +69,7 @@ impl DetailLines {
             .iter()
             .flat_map(|command| text::wrap(command.as_ref(), room))
             .collect();
-        self.push_rows(name, columns, rows, TextRole::Code);
+        self.push_labelled_rows(name, columns, rows, TextRole::Code);
     }
 
     /// The prompt marks the command as text to paste.
@@ -81,10 +81,16 @@ impl DetailLines {
             .lines()
             .flat_map(|row| text::wrap(row, room));
         let rows = rows.collect();
-        self.push_rows(PROMPT, PROMPT.len(), rows, TextRole::Code);
+        self.push_labelled_rows(PROMPT, PROMPT.len(), rows, TextRole::Code);
     }
 
-    fn push_rows(&mut self, name: &str, columns: usize, rows: Vec<String>, role: TextRole) {
+    fn push_labelled_rows(
+        &mut self,
+        name: &str,
+        columns: usize,
+        rows: Vec<String>,
+        role: TextRole,
+    ) {
         let name = (name, self.theme.role_style(TextRole::Dim));
         self.lines.extend(labelled_rows(
             name,
@@ -146,7 +152,7 @@ impl DetailLines {
                         "yours",
                         &format!("{}: {}", own.purpose.as_str(), own.command),
                     );
-                    self.push_field("", &own.origin_sentence());
+                    self.push_field("", &own.unchecked_origin_sentence());
                 }
             }
         }

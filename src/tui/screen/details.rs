@@ -65,7 +65,7 @@ impl Block {
         };
         let drawn: Vec<Line<'static>> = lines.lines;
         if !drawn.is_empty() {
-            page.push_text(drawn);
+            page.push_text_block(drawn);
         }
         (title, page)
     }

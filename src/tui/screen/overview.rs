@@ -11,9 +11,9 @@ mod sidebar {
 
     const CONTENT_WIDTH: usize = 41;
 
-    /// Builds the list of targets for a page of `rows` rows.
+    /// A list longer than `rows` is scrolled so far that the chosen target is visible.
     pub fn build_sidebar(data: &ScreenData, report: &Report, rows: usize) -> Sidebar {
-        let mut all = target_rows(data, report, rows.saturating_sub(2));
+        let mut all = sidebar_target_rows(data, report, rows.saturating_sub(2));
         all.truncate(rows);
         Sidebar {
             rows: all,
@@ -21,7 +21,7 @@ mod sidebar {
         }
     }
 
-    fn target_rows(data: &ScreenData, report: &Report, most: usize) -> Vec<SidebarRow> {
+    fn sidebar_target_rows(data: &ScreenData, report: &Report, most: usize) -> Vec<SidebarRow> {
         let theme = data.theme;
         let (place, count) = data.focus.place;
         let title = format!(" Targets {count}, worst first");
@@ -98,15 +98,15 @@ const MIN_COLUMNS_WITH_REASONS: usize = 104;
 pub fn overview_page(data: &ScreenData, room: Viewport) -> Page {
     let mut page = Page::default();
     let Some(report) = data.report.as_deref() else {
-        page.push_text(loading_lines(data));
+        page.push_text_block(loading_lines(data));
         return page;
     };
     let view = OverviewPage { data, report, room };
     let columns = room.columns;
     match report.targets.get(data.focus.position) {
-        _ if !data.complete => page.push_text(partial_target_lines(data, report, columns)),
+        _ if !data.complete => page.push_text_block(partial_target_lines(data, report, columns)),
         Some(target) if data.focus.target.is_some() => view.push_target(&mut page, target),
-        _ => page.push_text(no_target_lines(data, columns)),
+        _ => page.push_text_block(no_target_lines(data, columns)),
     }
     if let Some(section) = host::notes_section(report) {
         view.section_view().push_section(&mut page, &section);
@@ -183,7 +183,9 @@ impl OverviewPage<'_> {
         // A part that does not fit beside the verdict is left out, because the sentence and the
         // header repeat it.
         let mut bar = verdict_heading(self.report, target).to_string();
-        let cause = verdict.map(flush_path::verdict_cause).unwrap_or_default();
+        let cause = verdict
+            .map(flush_path::verdict_cause_text)
+            .unwrap_or_default();
         if !cause.is_empty() && text::width(&bar) + text::width(&cause) + 2 <= columns {
             bar = format!("{bar}  {cause}");
         }
@@ -221,13 +223,13 @@ impl OverviewPage<'_> {
         if self.room.rows < MIN_ROWS_WITH_PATH {
             let mut line = DetailLines::new(theme, self.room.columns);
             line.push_field("Path", &flush_path::flush_path_line(path));
-            return page.push_text(line.lines);
+            return page.push_text_block(line.lines);
         }
         page.push_heading(theme, "Path of a commit", "");
         let block = |(hop, lines): (&FlushHop, Vec<Line<'static>>)| match hop.subjects.first() {
-            Some(subject) if !flush_path::needs_no_remark(hop) => {
+            Some(subject) if !flush_path::hop_needs_no_remark(hop) => {
                 let details = RowDetails::Layer(subject.clone());
-                Block::new_row(storage::layer_key(subject), details, lines)
+                Block::new_row(storage::layer_block_key(subject), details, lines)
             }
             _ => Block::new_text(lines),
         };
@@ -241,7 +243,7 @@ impl OverviewPage<'_> {
         let theme = self.data.theme;
         let Some(section) = &self.data.focus.advised.fixes else {
             page.push_heading(theme, HEADING, "");
-            page.push_text(vec![Line::raw("Nothing to fix.")]);
+            page.push_text_block(vec![Line::raw("Nothing to fix.")]);
             return Vec::new();
         };
         let view = SectionView {
@@ -253,7 +255,7 @@ impl OverviewPage<'_> {
         let mut fixes: Vec<Block> = fixes.blocks.into_iter().skip(1).collect();
         let height = |blocks: &[Block]| blocks.iter().map(|block| block.lines.len()).sum::<usize>();
         let used = page.height() + height(answers) + 1;
-        let mut room = self.room.list_rows().saturating_sub(used);
+        let mut room = self.room.page_rows().saturating_sub(used);
         let fitting = fixes.iter().take_while(|block| {
             let fits = block.lines.len() <= room;
             room = room.saturating_sub(block.lines.len());
@@ -299,7 +301,11 @@ impl OverviewPage<'_> {
             } else {
                 String::new()
             };
-            let recommended = format!("{} {}", row.action.symbol(), self.recommended_text(row));
+            let recommended = format!(
+                "{} {}",
+                row.action.action_symbol(),
+                self.recommended_text(row)
+            );
             vec![
                 (row.label.to_owned(), plain),
                 (row.now.clone(), plain),
@@ -378,16 +384,16 @@ impl OverviewPage<'_> {
             measurement,
             room: columns,
         }
-        .push_table(page);
+        .push_method_table(page);
         let mut details = DetailLines::new(theme, columns);
         let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
         details.push_paragraph(&measurement_sentence(measurement, in_force));
         commit_latency::push_caveats(&mut details, measurement);
-        page.push_text(details.lines);
+        page.push_text_block(details.lines);
         if self.room.rows >= MIN_ROWS_WITH_PATH {
             let curves =
                 curves::latency_curve_lines(measurement, in_force, theme, columns, CURVE_ROWS);
-            page.push_text(curves);
+            page.push_text_block(curves);
         }
     }
 }

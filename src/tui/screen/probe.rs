@@ -38,9 +38,9 @@ pub fn probe_page(data: &ScreenData, room: Viewport) -> Page {
         data,
         report,
         room: room.columns,
-        rows: room.list_rows(),
+        rows: room.page_rows(),
     };
-    match (&data.activity, data.reported_measurement()) {
+    match (&data.activity, data.measurement_in_report()) {
         (
             BackgroundActivity::Probing {
                 target,
@@ -52,7 +52,7 @@ pub fn probe_page(data: &ScreenData, room: Viewport) -> Page {
         ) if Some(target) == data.focus.target.as_ref() => {
             view.push_running_probe(&mut page, progress.as_deref(), *cancelled);
         }
-        (_, Some(measurement)) => view.push_result(&mut page, measurement),
+        (_, Some(measurement)) => view.push_measurement_result(&mut page, measurement),
         (_, None) => view.push_unmeasured_notice(&mut page),
     }
     page
@@ -89,13 +89,13 @@ impl ProbePage<'_> {
     fn push_unmeasured_notice(&self, page: &mut Page) {
         self.push_heading(page, "not measured");
         let mut details = self.new_details();
-        self.push_last_failure(&mut details);
+        self.push_last_probe_failure(&mut details);
         details.push_empty_line();
         match self.data.check_measurable() {
             Ok(()) => {
                 details.push_paragraph(
                     "Press p to see what the probe would write, where and for how long. \
-                     Nothing starts before you confirm.",
+                     Nothing starts until you confirm.",
                 );
                 details.push_empty_line();
                 details.push_paragraph(
@@ -106,10 +106,10 @@ impl ProbePage<'_> {
             }
             Err(why) => details.push_paragraph(why),
         }
-        page.push_text(details.lines);
+        page.push_text_block(details.lines);
     }
 
-    fn push_last_failure(&self, details: &mut DetailLines) {
+    fn push_last_probe_failure(&self, details: &mut DetailLines) {
         let ended = self
             .data
             .last_probe
@@ -145,24 +145,24 @@ impl ProbePage<'_> {
         };
         let mut details = self.new_details();
         details.push_paragraph(&says);
-        // At least two lines, so that the figures below do not jump.
+        // At least two lines, so that the figures below stay in place.
         while details.lines.len() < 2 {
             details.push_empty_line();
         }
-        page.push_text(details.lines);
+        page.push_text_block(details.lines);
         let Some(measurement) = &progress.interim else {
             return;
         };
-        self.push_figures(page, measurement, &progress.histogram);
+        self.push_latency_figures(page, measurement, &progress.histogram);
         let mut details = self.new_details();
         details.push_empty_line();
         commit_latency::push_caveats(&mut details, measurement);
         if details.lines.len() > 1 {
-            page.push_text(details.lines);
+            page.push_text_block(details.lines);
         }
     }
 
-    fn push_result(&self, page: &mut Page, measurement: &Measurement) {
+    fn push_measurement_result(&self, page: &mut Page, measurement: &Measurement) {
         let (rounds, seconds) = (measurement.rounds, measurement.seconds);
         self.push_heading(
             page,
@@ -175,12 +175,12 @@ impl ProbePage<'_> {
         let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
         details.push_paragraph(&measurement_sentence(measurement, in_force));
         commit_latency::push_caveats(&mut details, measurement);
-        self.push_last_failure(&mut details);
+        self.push_last_probe_failure(&mut details);
         details.push_empty_line();
-        page.push_text(details.lines);
+        page.push_text_block(details.lines);
         let ended = self.data.last_probe.as_ref();
         let ended = ended.filter(|ended| Some(&ended.target) == self.data.focus.target.as_ref());
-        self.push_figures(
+        self.push_latency_figures(
             page,
             measurement,
             ended
@@ -189,9 +189,14 @@ impl ProbePage<'_> {
         );
     }
 
-    fn push_figures(&self, page: &mut Page, measurement: &Measurement, histogram: &[(f64, u64)]) {
+    fn push_latency_figures(
+        &self,
+        page: &mut Page,
+        measurement: &Measurement,
+        histogram: &[(f64, u64)],
+    ) {
         let theme = self.data.theme;
-        page.push_text(vec![Line::from(vec![
+        page.push_text_block(vec![Line::from(vec![
             Span::styled(HEADING, theme.role_style(TextRole::Heading)),
             Span::styled(
                 format!("   {}", measurement.paced_conditions_text()),
@@ -204,10 +209,10 @@ impl ProbePage<'_> {
             measurement,
             room: self.room,
         };
-        rows.push_table(page);
+        rows.push_method_table(page);
         let tails = self.tail_latency_table(measurement);
         self.push_charts(page, measurement, histogram, tails.len());
-        page.push_text(tails);
+        page.push_text_block(tails);
     }
 
     fn tail_latency_table(&self, measurement: &Measurement) -> Vec<Line<'static>> {
@@ -298,7 +303,7 @@ impl ProbePage<'_> {
             vec![curves, times]
         };
         for lines in both.into_iter().filter(|lines| !lines.is_empty()) {
-            page.push_text(gap().into_iter().chain(lines).collect());
+            page.push_text_block(gap().into_iter().chain(lines).collect());
         }
     }
 

@@ -40,7 +40,7 @@ pub fn rules_page(data: &ScreenData, state: &PageState, room: usize) -> Page {
         } else {
             "No rules."
         };
-        page.push_text(vec![Line::styled(
+        page.push_text_block(vec![Line::styled(
             said,
             data.theme.role_style(TextRole::Dim),
         )]);
@@ -105,7 +105,7 @@ impl RulesPage<'_> {
             .zip(shown)
         {
             let is_amiss = judged
-                .findings_in(self.report)
+                .rule_findings_in_report(self.report)
                 .any(|finding| finding.level >= Level::Warning);
             let key = format!("rule {}", judged.rule);
             let place = all.iter().position(|other| other.rule == judged.rule);
@@ -120,7 +120,7 @@ impl RulesPage<'_> {
         // A rule has one title per subject. The filter searches all titles, although the row shows
         // only the first.
         let titles: Vec<&str> = judged
-            .findings_in(self.report)
+            .rule_findings_in_report(self.report)
             .map(|finding| finding.title.as_str())
             .collect();
         self.state.passes_filter(&format!(
@@ -136,7 +136,7 @@ impl RulesPage<'_> {
             self.theme.role_style(TextRole::Plain),
             self.theme.role_style(TextRole::Dim),
         );
-        let mut findings = judged.findings_in(self.report);
+        let mut findings = judged.rule_findings_in_report(self.report);
         if let Some(first) = findings.next() {
             let is_open = judged.result == RuleResult::Undecided;
             let like = findings
@@ -152,7 +152,7 @@ impl RulesPage<'_> {
             };
             return vec![
                 (
-                    Badge::Level(first.level, is_open).text(),
+                    Badge::Level(first.level, is_open).badge_text(),
                     self.theme.level_style(first.level),
                 ),
                 (judged.rule.clone(), plain),
@@ -193,7 +193,7 @@ impl RulesPage<'_> {
 impl RuleDetails<'_> {
     fn push_findings_and_traces(&self, details: &mut DetailLines, judged: &RuleSummary) {
         let mut told: Option<&Finding> = None;
-        for finding in judged.findings_in(self.report) {
+        for finding in judged.rule_findings_in_report(self.report) {
             details.push_paragraph(&finding.title);
             // Most rules give the same reason for all subjects; a repeated reason is left out.
             if told.is_none_or(|told| told.because != finding.because) {

@@ -9,7 +9,7 @@ use crate::escape::ShellCommand;
 use crate::report::Report;
 use crate::report::text::layer_cells;
 use crate::report::view::{
-    Badge, Bullet, Bullets, Detail, Element, Grid, ItemRef, RichText, Section, StepInstruction,
+    Badge, Bullet, BulletList, Detail, Element, Grid, ItemRef, RichText, Section, StepInstruction,
 };
 use crate::rules::{Finding, Level, Outcome};
 use crate::tui::data::ScreenData;
@@ -46,7 +46,7 @@ const COLUMNS: [Column; 6] = [
 ];
 
 impl SectionItem<'_> {
-    fn commands(&self) -> &[ShellCommand] {
+    fn item_commands(&self) -> &[ShellCommand] {
         let commands = self.details.iter().find_map(|detail| match detail {
             Detail::Commands(_, commands) => Some(commands.as_slice()),
             _ => None,
@@ -61,7 +61,7 @@ impl SectionView<'_> {
         if !section.heading.is_empty() {
             let mut rows = text::wrap(&section.heading.to_string(), self.room).into_iter();
             page.push_heading(theme, &rows.next().unwrap_or_default(), "");
-            page.push_text(
+            page.push_text_block(
                 rows.map(|row| Line::styled(row, theme.role_style(TextRole::Heading)))
                     .collect(),
             );
@@ -70,9 +70,9 @@ impl SectionView<'_> {
             match element {
                 Element::Sentence(says) => {
                     let rows = text::wrap(&says.to_string(), self.room);
-                    page.push_text(rows.into_iter().map(Line::raw).collect());
+                    page.push_text_block(rows.into_iter().map(Line::raw).collect());
                 }
-                Element::Bullets(Bullets { bullets, .. }) => {
+                Element::Bullets(BulletList { bullets, .. }) => {
                     let items = bullets.iter().map(|one| self.bullet_item(section, one));
                     page.blocks.extend(self.item_blocks(items.collect()));
                 }
@@ -81,7 +81,7 @@ impl SectionView<'_> {
                     page.blocks.extend(self.item_blocks(items.collect()));
                 }
                 Element::Stack(layers) => {
-                    page.push_text(self.wrapped_table_lines(layers.iter().map(layer_cells)));
+                    page.push_text_block(self.wrapped_table_lines(layers.iter().map(layer_cells)));
                 }
                 Element::Grid(grid) => self.push_grid(page, grid),
             }
@@ -92,7 +92,7 @@ impl SectionView<'_> {
         let head = grid.head.iter().map(|&name| name.to_owned()).collect();
         let rows = grid.rows.iter();
         let rows = rows.map(|row| row.iter().map(RichText::to_string).collect());
-        page.push_text(self.wrapped_table_lines([head].into_iter().chain(rows)));
+        page.push_text_block(self.wrapped_table_lines([head].into_iter().chain(rows)));
     }
 
     fn wrapped_table_lines(&self, rows: impl Iterator<Item = Vec<String>>) -> Vec<Line<'static>> {
@@ -119,7 +119,9 @@ impl SectionView<'_> {
             bullet
                 .badges
                 .get(at)
-                .map_or((String::new(), plain), |mark| (mark.text(), style(mark)))
+                .map_or((String::new(), plain), |mark| {
+                    (mark.badge_text(), style(mark))
+                })
         };
         let of = match &bullet.item.subject {
             Some(subject) if !bullet.subject.is_empty() => labels::subject_label(subject),
@@ -185,9 +187,9 @@ impl SectionView<'_> {
         let rows: Vec<Vec<StyledText>> = items.iter().map(|item| item.cells.to_vec()).collect();
         let rows = columns::wrapped_rows(&rows, &COLUMNS, self.room);
         let block = |(mut lines, item): (Vec<Line<'static>>, SectionItem<'_>)| {
-            let commands = item.commands().to_vec();
+            let commands = item.item_commands().to_vec();
             if self.with_commands {
-                lines.extend(self.remedy_lines(&item));
+                lines.extend(self.item_remedy_lines(&item));
             }
             if item.about.rules.is_empty() && item.about.key.is_empty() {
                 let mut beneath = DetailLines::new(self.data.theme, self.room.saturating_sub(2));
@@ -214,16 +216,16 @@ impl SectionView<'_> {
     }
 
     /// Lists the commands of an item, or what to do if no command does it. A long command wraps.
-    fn remedy_lines(&self, item: &SectionItem<'_>) -> Vec<Line<'static>> {
+    fn item_remedy_lines(&self, item: &SectionItem<'_>) -> Vec<Line<'static>> {
         let mut lines = DetailLines::new(self.data.theme, self.room);
-        for command in item.commands() {
+        for command in item.item_commands() {
             lines.push_command(command);
         }
         let remedy = item.details.iter().find_map(|detail| match detail {
             Detail::Field("fix", says) => Some(says.to_string()),
             _ => None,
         });
-        if let Some(remedy) = remedy.filter(|_| item.commands().is_empty()) {
+        if let Some(remedy) = remedy.filter(|_| item.item_commands().is_empty()) {
             lines.push_field("  fix", &remedy);
         }
         lines.lines
@@ -239,7 +241,7 @@ impl SectionView<'_> {
     ) -> Vec<Line<'static>> {
         let mut details = DetailLines::new(self.data.theme, self.room);
         let findings = self.findings_of_item(reports, about);
-        // The reasons of each finding name its rule.
+        // The findings below name their rules, so the field `rules` is left out.
         let is_new =
             |one: &&Detail| findings.is_empty() || !matches!(one, Detail::Field("rules", _));
         details.push_report_details(shown.iter().filter(is_new));

@@ -53,7 +53,7 @@ use super::shared_page_parts::no_target_page;
 use crate::facts::catalog::target;
 use crate::facts::{Scope, Subject, Value};
 use crate::report::Report;
-use crate::report::view::flush_path::needs_no_remark;
+use crate::report::view::flush_path::hop_needs_no_remark;
 use crate::report::view::target::{directories_section, evidence_sections};
 use crate::report::view::wording;
 use crate::tui::data::ScreenData;
@@ -62,7 +62,7 @@ use crate::tui::theme::{TextRole, Theme};
 use layer::StackNode;
 use layer_details::LayerDetails;
 
-pub fn layer_key(layer: &Subject) -> String {
+pub fn layer_block_key(layer: &Subject) -> String {
     format!("layer {layer}")
 }
 
@@ -79,18 +79,18 @@ pub fn storage_page(data: &ScreenData, state: &PageState, room: usize) -> Page {
         room,
         theme: data.theme,
     };
-    let (stack, beside) = (view.visible_stack(), view.related_nodes());
+    let (stack, beside) = (view.visible_stack(), view.related_subject_nodes());
     view.push_stack_tree(&mut page, &stack);
     view.push_disk_sharing(&mut page);
     view.push_related_subjects(&mut page, &beside);
-    view.push_evidence(&mut page);
+    view.push_verdict_evidence(&mut page);
     if page.selectable_blocks().next().is_none() {
         let said = if state.only_unknown {
             "No unknown facts."
         } else {
             "No matches."
         };
-        page.push_text(vec![Line::styled(
+        page.push_text_block(vec![Line::styled(
             said,
             data.theme.role_style(TextRole::Dim),
         )]);
@@ -128,7 +128,7 @@ pub fn push_layer_details(
         room,
         theme: data.theme,
     };
-    let (stack, beside) = (view.visible_stack(), view.related_nodes());
+    let (stack, beside) = (view.visible_stack(), view.related_subject_nodes());
     let chosen = stack
         .iter()
         .chain(&beside)
@@ -140,7 +140,7 @@ pub fn push_layer_details(
     for says in layer.description_lines() {
         details.push_paragraph(says);
     }
-    page.push_text(details.lines);
+    page.push_text_block(details.lines);
     let facts = view.layer_details(layer);
     page.blocks.extend(facts.detail_blocks(layer, state, room));
     layer.title()
@@ -174,7 +174,7 @@ impl<'a> StoragePage<'a> {
         }
     }
 
-    fn related_nodes(&self) -> Vec<StackNode<'a>> {
+    fn related_subject_nodes(&self) -> Vec<StackNode<'a>> {
         let summary = self.report.targets.get(self.data.focus.position);
         let others = summary.into_iter().flat_map(|summary| &summary.subjects);
         let others =
@@ -198,7 +198,7 @@ impl<'a> StoragePage<'a> {
             .map(|verdict| verdict.flush_path.as_slice())
             .unwrap_or_default();
         let hop = path.iter().find(|hop| hop.subjects.contains(layer));
-        hop.is_some_and(|hop| !needs_no_remark(hop)) || self.data.focus.issues.contains(layer)
+        hop.is_some_and(|hop| !hop_needs_no_remark(hop)) || self.data.focus.issues.contains(layer)
     }
 
     fn push_stack_tree(&self, page: &mut Page, stack: &[StackNode<'a>]) {
@@ -215,7 +215,7 @@ impl<'a> StoragePage<'a> {
             .and_then(|stack| stack.left_out);
         if let Some(count) = left_out {
             let said = format!("{count} more layers are omitted.");
-            page.push_text(vec![Line::styled(
+            page.push_text_block(vec![Line::styled(
                 said,
                 self.theme.role_style(TextRole::Dim),
             )]);
@@ -240,21 +240,23 @@ impl<'a> StoragePage<'a> {
             view.push_section(page, &section);
         }
         let mut details = DetailLines::new(self.theme, self.room);
-        for says in wording::sharing_sentences(self.report, self.target) {
+        for says in wording::shared_storage_sentences(self.report, self.target) {
             details.push_paragraph(&says);
         }
-        if let Some(Value::List(disks)) = self.report.value(self.target, target::SWAP_BESIDE.name())
+        if let Some(Value::List(disks)) = self
+            .report
+            .fact_value(self.target, target::SWAP_BESIDE.name())
             && !disks.is_empty()
         {
             details.push_paragraph(&format!("Swap on the same disk: {}", disks.join(", ")));
         }
         if !details.lines.is_empty() {
             details.lines.insert(0, Line::default());
-            page.push_text(details.lines);
+            page.push_text_block(details.lines);
         }
     }
 
-    fn push_evidence(&self, page: &mut Page) {
+    fn push_verdict_evidence(&self, page: &mut Page) {
         let view = SectionView {
             data: self.data,
             room: self.room,

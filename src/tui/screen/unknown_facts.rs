@@ -141,7 +141,7 @@ impl UnknownFactsSection<'_> {
     }
 
     fn root_readable_facts_text(&self) -> String {
-        let subjects = self.data.focus.subjects();
+        let subjects = self.data.focus.concerned_subjects();
         let rows = subjects.flat_map(|subject| self.report.facts.rows_of(subject));
         let helped = |reading: &Reading<_>| {
             matches!(

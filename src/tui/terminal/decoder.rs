@@ -23,8 +23,8 @@ const MAX_PASTE: usize = 4_096;
 /// Time to wait for the rest of a sequence. After that, the buffered escape counts as the Escape
 /// key.
 const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(25);
-/// Time to wait for more of a paste that ends with its only Ctrl-C. After that, the end of the
-/// paste counts as lost, and the Ctrl-C as a key.
+/// Time to wait for the rest of a paste whose last byte is its only Ctrl-C. After that, the end
+/// marker of the paste counts as lost, and the Ctrl-C as a key.
 const PASTE_TIMEOUT: Duration = Duration::from_millis(150);
 
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ impl Decoder {
         let mut msgs = Vec::new();
         loop {
             let used = if let Some(paste) = &mut self.paste {
-                let (used, ended) = paste.consume(rest);
+                let (used, ended) = paste.append_until_paste_end(rest);
                 if ended && let Some(paste) = self.paste.take() {
                     msgs.push(Msg::Paste(
                         String::from_utf8_lossy(&paste.text).into_owned(),
@@ -86,8 +86,8 @@ impl Decoder {
         msgs
     }
 
-    /// The time to wait for further input before [`Decoder::flush`]; `None` for a wait without
-    /// limit.
+    /// The time to wait for further input before [`Decoder::decode_buffered`]; `None` for a wait
+    /// without limit.
     pub fn flush_timeout(&self) -> Option<Duration> {
         match &self.paste {
             Some(paste) => paste.ends_with_only_interrupt().then_some(PASTE_TIMEOUT),
@@ -96,7 +96,7 @@ impl Decoder {
     }
 
     /// Decodes the buffered bytes after [`Self::flush_timeout`] has passed without input.
-    pub fn flush(&mut self) -> Vec<Msg> {
+    pub fn decode_buffered(&mut self) -> Vec<Msg> {
         if self
             .paste
             .as_ref()
@@ -123,7 +123,7 @@ impl Decoder {
 impl Paste {
     /// Appends bytes to the paste, up to its end marker. Returns the number of bytes read, and
     /// whether the paste has ended.
-    fn consume(&mut self, bytes: &[u8]) -> (usize, bool) {
+    fn append_until_paste_end(&mut self, bytes: &[u8]) -> (usize, bool) {
         let end = bytes
             .windows(PASTE_ENDS.len())
             .position(|window| window == PASTE_ENDS);
@@ -202,10 +202,13 @@ fn parse_control_sequence(rest: &[u8]) -> Option<(usize, DecodedSequence)> {
             },
         ));
     }
-    Some((end.saturating_add(1), interpret_sequence(parameters, last)))
+    Some((
+        end.saturating_add(1),
+        interpret_control_sequence(parameters, last),
+    ))
 }
 
-fn interpret_sequence(parameters: &[u8], last: u8) -> DecodedSequence {
+fn interpret_control_sequence(parameters: &[u8], last: u8) -> DecodedSequence {
     let parameters = str::from_utf8(parameters).unwrap_or_default();
     let (private, parameters) = parameters
         .strip_prefix('<')
@@ -352,7 +355,7 @@ mod tests {
     fn decode_all(bytes: &[u8]) -> String {
         let mut decoder = Decoder::default();
         let mut msgs = decoder.decode(bytes);
-        msgs.extend(decoder.flush());
+        msgs.extend(decoder.decode_buffered());
         message_names(&msgs)
     }
 

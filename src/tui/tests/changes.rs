@@ -123,7 +123,7 @@ fn host_changes_are_marked_until_rescan() {
         "{marked:?}\n{shown}"
     );
     for screen in ScreenId::ALL {
-        press_keys(&mut model, screen.digit());
+        press_keys(&mut model, screen.digit_key());
         assert!(screen_text(&model).contains("CHANGED  mount"), "{screen:?}");
     }
     let effects = press_keys(&mut model, "r");

@@ -38,7 +38,7 @@ fn snapshots_of_save_form() {
 fn export_key_opens_screen_and_documents_render_on_demand() {
     for screen in ScreenId::ALL {
         let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
-        press_keys(&mut model, screen.digit());
+        press_keys(&mut model, screen.digit_key());
         assert_eq!(
             press_keys(&mut model, "e"),
             [],

@@ -19,7 +19,7 @@ fn type_filter(model: &mut Model, word: &str) {
 fn filter_is_typed_on_every_screen() {
     for screen in ScreenId::ALL {
         let mut before = session_with_report(at_risk_report(), (80, 24), PLAIN);
-        press_keys(&mut before, screen.digit());
+        press_keys(&mut before, screen.digit_key());
         let mut model = before.clone();
         // As commands, these letters would quit, measure, export and change the screen.
         type_filter(&mut model, "qpew4");
@@ -30,7 +30,7 @@ fn filter_is_typed_on_every_screen() {
         );
         let found = screen_text(&model);
         assert!(found.contains("/ qpew4_"), "{found}");
-        // The rows of Export are formats; the words are those of the document.
+        // On Export the rows are formats and the filter searches the document, so the rows stay.
         let has_rows = screen == ScreenId::Export;
         assert!(has_rows || found.contains("No matches."), "{found}");
         press_keys(&mut model, "esc");

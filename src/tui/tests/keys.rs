@@ -115,14 +115,15 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
     );
 }
 
-/// The focus is inverse in any palette, and its mark shows even without inverse.
+/// The focused row is inverse in every palette, and has a mark that is visible even without
+/// inverse.
 #[test]
 fn focused_row_is_visible_with_and_without_colours() {
     for theme in [RICH, PLAIN] {
         for size in [(80, 40), (100, 30), (140, 45)] {
             let mut model = session_with_report(at_risk_report(), size, theme);
             for screen in [ScreenId::Storage, ScreenId::Advice, ScreenId::Rules] {
-                press_keys(&mut model, screen.digit());
+                press_keys(&mut model, screen.digit_key());
                 let inverse = |model: &Model| {
                     let buffer = draw_screen(model);
                     let width = usize::from(buffer.area.width);
@@ -163,7 +164,7 @@ fn cached_page_equals_newly_built_page() {
     {
         for screen in ScreenId::ALL {
             let mut model = model.clone();
-            press_keys(&mut model, screen.digit());
+            press_keys(&mut model, screen.digit_key());
             for key in ["j", "n", "pgdn", "k", "end"] {
                 press_keys(&mut model, key);
                 let made = format!("{:?}", model.build_page(&model.current_page_state()));

@@ -167,7 +167,7 @@ fn measurement_from_recorded(rows: &[RecordedLatency]) -> Measurement {
 
 fn report_json(report: &Report, is_verbose: bool) -> Json {
     let text = if is_verbose {
-        crate::report::json::render(report)
+        crate::report::json::render_report(report)
     } else {
         Format::Json.render(report).unwrap()
     };

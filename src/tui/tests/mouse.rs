@@ -96,7 +96,7 @@ fn tabs_header_target_and_footer_are_clickable() {
             let mut model = session_with_report(report_with_two_targets(), (width, 24), RICH);
             model.hits = drawn_click_map(&model);
             let tabs = screen_text(&model).lines().nth(1).unwrap().to_owned();
-            let column = tabs.find(&format!(" {}", screen.digit())).unwrap() + 1;
+            let column = tabs.find(&format!(" {}", screen.digit_key())).unwrap() + 1;
             let tab = Position::new(u16::try_from(column).unwrap(), 1);
             update(&mut model, Msg::Mouse(MouseAction::Click, tab));
             assert_eq!(model.screen, screen, "{tabs}");

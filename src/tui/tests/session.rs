@@ -20,7 +20,7 @@ use crate::tui::msg::{ExitReason, Msg};
 use crate::tui::terminal::TerminalDisplay;
 use crate::tui::test_sessions::{RICH, at_risk_report, buffer_text};
 use crate::tui::worker_jobs::{JobRunner, Worker};
-use crate::tui::{AssumedFact, AssumedHost, event_loop, stop_jobs};
+use crate::tui::{AssumedFact, AssumedHost, cancel_jobs_and_wait, event_loop};
 
 struct ScriptedDisplay {
     steps: Vec<(&'static str, Vec<Msg>)>,
@@ -87,7 +87,7 @@ struct PanicOnRescanWorker {
 }
 
 impl Worker for PanicOnRescanWorker {
-    fn collect(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
+    fn collect_report(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
         progress(JobProgress::Reading("mounts".to_owned()));
         let mut reads = self
             .reads
@@ -205,7 +205,7 @@ fn run_scripted_session(
         RICH,
     )
     .unwrap();
-    stop_jobs(&mut jobs, &inbox);
+    cancel_jobs_and_wait(&mut jobs, &inbox);
     assert!(display.steps.is_empty(), "never shown: {:?}", display.steps);
     (exit, display.log, worker)
 }
@@ -252,10 +252,10 @@ fn exit_cancels_probe_and_waits_for_it() {
 fn repeated_hangup_still_waits_for_probe_cleanup() {
     let (out, inbox) = channel();
     let mut jobs = JobRunner::new(Arc::new(PanicOnRescanWorker::default()), out.clone());
-    jobs.start(1, Job::Probe(Subject::host()));
+    jobs.start_job(1, Job::Probe(Subject::host()));
     out.send(Msg::Hangup).unwrap();
     out.send(Msg::Signal(signal_hook::consts::SIGHUP)).unwrap();
-    stop_jobs(&mut jobs, &inbox);
+    cancel_jobs_and_wait(&mut jobs, &inbox);
     assert!(!jobs.has_job_needing_cleanup());
 }
 

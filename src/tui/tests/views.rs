@@ -103,7 +103,7 @@ fn ascii_terminals_get_ascii() {
         let drawn = screen_text(&model);
         assert!(drawn.is_ascii(), "{name}:\n{drawn}");
         // A character without an ASCII replacement becomes a question mark, so both screens must
-        // have equally many.
+        // have the same number of question marks.
         let marks = |text: &str| text.matches('?').count();
         assert_eq!(
             marks(&drawn),

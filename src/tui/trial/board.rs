@@ -35,7 +35,9 @@ pub struct BoardLoad {
 impl TrialBoard {
     pub fn from_record(record: &TrialRecord) -> Self {
         let results = record.load_results();
-        let deciding = results.iter().filter(|result| result.load.is_deciding());
+        let deciding = results
+            .iter()
+            .filter(|result| result.load.must_be_settled());
         let loads: Vec<BoardLoad> = deciding.map(|result| board_load(record, result)).collect();
         // Candidates far behind must not widen the axis.
         let close = loads
@@ -64,7 +66,11 @@ impl TrialBoard {
             ),
             blocks: record.blocks.len(),
             axis,
-            raw_extent_rates: record.raw_extent_rates().into_iter().flatten().collect(),
+            raw_extent_rates: record
+                .raw_extent_commit_rates()
+                .into_iter()
+                .flatten()
+                .collect(),
             seconds_needed: record
                 .remaining_trial_seconds()
                 .filter(|seconds| *seconds <= MAX_WAIT_SECONDS),
@@ -77,7 +83,7 @@ impl TrialBoard {
 fn board_load(record: &TrialRecord, result: &LoadResult) -> BoardLoad {
     let rows = record.forest_plot_rows(result);
     let name = |place: usize| rows.get(place).map_or("?", |row| row.name.as_str());
-    let (says, role) = outcome_text(&result.comparison.outcome(), result.ranked.len(), name);
+    let (says, role) = trial_outcome_text(&result.comparison.outcome(), result.ranked.len(), name);
     BoardLoad {
         name: result.load.name(),
         answer: says,
@@ -88,7 +94,7 @@ fn board_load(record: &TrialRecord, result: &LoadResult) -> BoardLoad {
 
 /// `of` is the number of ranked candidates. The text is short enough to follow the load's name
 /// within 80 columns.
-fn outcome_text<'a>(
+fn trial_outcome_text<'a>(
     outcome: &TrialOutcome,
     of: usize,
     name: impl Fn(usize) -> &'a str,
@@ -129,7 +135,7 @@ pub fn format_duration(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{format_duration, outcome_text};
+    use super::{format_duration, trial_outcome_text};
     use crate::trial::{Candidate, LoadShape, TrialLoad, TrialOutcome};
 
     #[test]
@@ -161,7 +167,8 @@ mod tests {
             }
             .name();
             for outcome in &outcomes {
-                let (says, _) = outcome_text(outcome, all, |place| Candidate::ALL[place].name());
+                let (says, _) =
+                    trial_outcome_text(outcome, all, |place| Candidate::ALL[place].name());
                 let heading = format!(" {load}: {says}");
                 assert!(heading.chars().count() <= 80, "{heading}");
             }

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 use super::board::{BoardLoad, TrialBoard, format_duration};
-use crate::text::bars::{bar_char, cell_index, draw_interval};
+use crate::text::bars::{bar_char, draw_interval, index_of_share};
 use crate::text::format_rate;
 use crate::trial::{CandidateStanding, ForestPlotRow};
 use crate::tui::theme::{TextRole, Theme, replace_non_ascii};
@@ -130,7 +130,7 @@ fn draw_loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut 
         );
     }
     lines.truncate(room.saturating_sub(1));
-    lines.extend(axis_line(board, &field, theme));
+    lines.extend(ratio_axis_label_line(board, &field, theme));
     for (line, row) in lines.into_iter().zip(body.rows()) {
         line.render(row, buffer);
     }
@@ -217,10 +217,13 @@ fn candidate_line(
 }
 
 fn interval_bar_text(board: &TrialBoard, row: &ForestPlotRow, columns: usize) -> String {
-    let first = cell_index(board.axis.position_of_ratio(0.0), columns.saturating_sub(1));
+    let first = index_of_share(
+        board.axis.share_of_log_ratio(0.0),
+        columns.saturating_sub(1),
+    );
     let drawn = match (row.place.interval(), row.place) {
         (Some(found), _) => draw_interval(
-            [found.low, found.value, found.high].map(|at| board.axis.position_of_ratio(at)),
+            [found.low, found.value, found.high].map(|at| board.axis.share_of_log_ratio(at)),
             columns,
         ),
         (None, CandidateStanding::Reference { .. }) => (0..columns)
@@ -246,13 +249,13 @@ fn interval_bar_text(board: &TrialBoard, row: &ForestPlotRow, columns: usize) ->
         .collect()
 }
 
-fn axis_line(
+fn ratio_axis_label_line(
     board: &TrialBoard,
     field: &CandidateRowWidths,
     theme: Theme,
 ) -> Option<Line<'static>> {
     let apart = 8.0 / field.bar.max(1) as f64;
-    let (_, labels) = axis::label_line(&board.axis.ticks(apart), field.bar);
+    let (_, labels) = axis::axis_label_line(&board.axis.ticks(apart), field.bar);
     let line = format!("{}{labels}", text::spaces(field.bar_start()));
     (!board.loads.is_empty()).then(|| Line::styled(line, theme.role_style(TextRole::Dim)))
 }

@@ -3,7 +3,7 @@ use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::{Measurement, measurement_sentence};
 use crate::report::latency::sync_method_in_force;
 use crate::report::{Plan, ProbeResult};
-use crate::tui::changes;
+use crate::tui::changes_jobs;
 use crate::tui::data::{BackgroundActivity, FinishedProbe};
 use crate::tui::export;
 use crate::tui::hypothesis::AssumedHost;
@@ -47,10 +47,10 @@ pub(super) fn handle_job_result(
     let Some(result) = export::consume_export_result(model, from, result) else {
         return Vec::new();
     };
-    let Some(result) = model.data.raw.consume_raw_result(result) else {
+    let Some(result) = model.data.raw.store_raw_answer_result(result) else {
         return Vec::new();
     };
-    let result = match changes::consume_changes_result(model, from, result) {
+    let result = match changes_jobs::consume_changes_result(model, from, result) {
         Ok(is_moved) if is_moved && model.data.activity == BackgroundActivity::Idle => {
             return reevaluate_assumptions(model);
         }

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::{axis, text};
 use crate::report::time_axis::LogTimeAxis;
-use crate::text::bars::cell_index;
+use crate::text::bars::index_of_share;
 
 pub struct Curve<'a> {
     /// Text beside the curve. In ASCII, its first letter draws the curve.
@@ -43,7 +43,7 @@ pub fn ecdf_chart(
     let axis = LogTimeAxis::from_quantile_curves(curves.iter().map(|curve| curve.quantiles));
     let axis = axis
         .filter(|_| high >= 3)
-        .and_then(|axis| Some((axis, axis::axis_lines(&axis, inner)?)));
+        .and_then(|axis| Some((axis, axis::time_axis_lines(&axis, inner)?)));
     let Some((axis, [ticks, labels])) = axis else {
         return EcdfChart {
             lines: Vec::new(),
@@ -60,7 +60,7 @@ pub fn ecdf_chart(
     }
     let unplaced = curves
         .iter()
-        .filter(|curve| !grid.place_label(curve, &axis));
+        .filter(|curve| !grid.place_curve_label(curve, &axis));
     let unplaced_labels = unplaced.map(|curve| curve.label.clone()).collect();
     let scale = |row: usize| match row {
         0 => "100 %",
@@ -101,8 +101,8 @@ struct ChartGrid {
 /// The row of the curve in each column, from 0 at the top to `last` at the bottom.
 fn curve_rows(curve: &Curve<'_>, axis: &LogTimeAxis, columns: usize, last: usize) -> Vec<usize> {
     let at = |column: usize| {
-        let time = axis.time_at(column as f64 / columns.saturating_sub(1).max(1) as f64);
-        last - cell_index(share_within(curve.quantiles, time), last)
+        let time = axis.time_at_position(column as f64 / columns.saturating_sub(1).max(1) as f64);
+        last - index_of_share(share_of_commits_within(curve.quantiles, time), last)
     };
     let mut lowest = last;
     let falls_never = |column| {
@@ -114,7 +114,7 @@ fn curve_rows(curve: &Curve<'_>, axis: &LogTimeAxis, columns: usize, last: usize
 
 /// The share of commits, from 0 to 1, that complete within `time`, interpolated between the
 /// quantiles.
-fn share_within(quantiles: &[f64], time: f64) -> f64 {
+fn share_of_commits_within(quantiles: &[f64], time: f64) -> f64 {
     let done = quantiles.partition_point(|quantile| *quantile <= time);
     let before = done
         .checked_sub(1)
@@ -186,7 +186,7 @@ impl ChartGrid {
 
     /// Writes the label right of its curve, or else left of it, as near to the median as there are
     /// blank cells. False if there are none.
-    fn place_label(&mut self, curve: &Curve<'_>, axis: &LogTimeAxis) -> bool {
+    fn place_curve_label(&mut self, curve: &Curve<'_>, axis: &LogTimeAxis) -> bool {
         let (columns, rows) = self.size();
         let width = text::width(&curve.label);
         let places = curve_rows(curve, axis, columns, rows.saturating_sub(1));

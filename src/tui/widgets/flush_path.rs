@@ -34,7 +34,7 @@ pub fn path_rows(
     let rows = merge_passing_layers(path);
     let drawn = rows.iter().zip(row_rails(&rows));
     drawn
-        .map(|(row, rail)| (row.hop, row.row_lines(rail, theme, columns)))
+        .map(|(row, rail)| (row.hop, row.flush_path_row_lines(rail, theme, columns)))
         .collect()
 }
 
@@ -104,7 +104,7 @@ fn row_rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
 impl PathRow<'_> {
     /// In the narrow layout the description is below the name, or left out if the state needs no
     /// explanation.
-    fn row_lines(
+    fn flush_path_row_lines(
         &self,
         [rail, under]: [&'static str; 2],
         theme: Theme,
@@ -115,7 +115,7 @@ impl PathRow<'_> {
             0 => (hop.name.clone(), hop.text.clone()),
             more => (
                 format!("{} layers", more + 1),
-                format!("{} and all below it", hop.name),
+                format!("{} and everything below it", hop.name),
             ),
         };
         let is_wide = columns >= WIDE_LAYOUT;
@@ -204,7 +204,7 @@ mod tests {
         )
     }
 
-    fn drawn_lines(path: &[FlushHop], columns: usize) -> Vec<String> {
+    fn drawn_path_lines(path: &[FlushHop], columns: usize) -> Vec<String> {
         path_rows(path, PLAIN, columns)
             .iter()
             .flat_map(|(_, lines)| lines)
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn the_rail_ends_where_the_flush_is_dropped() {
         assert_eq!(
-            drawn_lines(&path_with_dropped_flush(), 76),
+            drawn_path_lines(&path_with_dropped_flush(), 76),
             [
                 "┏━━● commit            reported once the flush below returns",
                 "┃  ● xfs               /data · rw,relatime                       passed",
@@ -265,7 +265,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            drawn_lines(&path_with_dropped_flush(), 36),
+            drawn_path_lines(&path_with_dropped_flush(), 36),
             [
                 "┏━━● commit",
                 "┃  ● xfs                 passed",
@@ -304,7 +304,7 @@ mod tests {
             ),
         ];
         let starts = |path: &[FlushHop]| -> Vec<String> {
-            drawn_lines(path, 76)
+            drawn_path_lines(path, 76)
                 .iter()
                 .map(|line| {
                     line.chars()
@@ -363,10 +363,10 @@ mod tests {
             .chain([disk])
             .collect();
         assert_eq!(
-            drawn_lines(&path, 76),
+            drawn_path_lines(&path, 76),
             [
                 "┏━━● commit            reported once the flush below returns",
-                "┃  ● 29 layers         dm-1 and all below it                     passed",
+                "┃  ● 29 layers         dm-1 and everything below it              passed",
                 "┗━━● sda                                                         flush sent",
             ]
         );
@@ -375,7 +375,7 @@ mod tests {
     #[test]
     fn flush_path_fits_any_width() {
         for columns in 0..120 {
-            for line in drawn_lines(&path_with_dropped_flush(), columns) {
+            for line in drawn_path_lines(&path_with_dropped_flush(), columns) {
                 assert!(text::width(&line) <= columns.max(20), "{columns}: {line}");
             }
         }

@@ -39,7 +39,7 @@ pub fn histogram_chart(buckets: &[(f64, u64)], columns: usize, rows: usize) -> V
     let doublings = (bars.per_column * bars.columns.len()) as f64 / 4.0;
     let axis = LogTimeAxis::from_ends(low, low * doublings.exp2());
     if let Some([ticks, labels]) =
-        axis.and_then(|axis| axis::axis_lines(&axis, bars.column_width * bars.columns.len()))
+        axis.and_then(|axis| axis::time_axis_lines(&axis, bars.column_width * bars.columns.len()))
     {
         lines.push(format!("{}└{ticks}", text::spaces(left - 1)));
         lines.push(format!("{}{labels}", text::spaces(left)));

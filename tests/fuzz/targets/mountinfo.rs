@@ -10,7 +10,7 @@ use walwise_sys::host::{Host, HostError, HostErrorKind, Question};
 #[path = "../shown.rs"]
 mod shown;
 
-/// A host with nothing but a mount table.
+/// A host whose mount table is the fuzzer's input; every other answer is *absent*.
 struct MountTableHost<'a>(&'a [u8]);
 
 impl Host for MountTableHost<'_> {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::run_check;
 use crate::support::loops::{self, MountedFileSystem};
-use crate::support::running::wait_for;
+use crate::support::running::wait_for_condition;
 use crate::support::{check_json, stderr, stdout};
 
 struct BaselinedMount {
@@ -47,16 +47,16 @@ impl BaselinedMount {
     /// Saves a report made while no server of another test starts or stops. While a server's
     /// directories are unknown, no file system counts as unused.
     fn save_settled_report(&self) {
-        wait_for("nothing changes by itself", || {
+        wait_for_condition("nothing changes by itself", || {
             self.save_report();
             let same = self.current_difference();
             self.changed_facts(&same).is_empty() && self.changed_findings(&same).is_empty()
         });
     }
 
-    fn wait_for_difference(&self, facts: &[&str]) -> Value {
+    fn wait_until_changed_facts_are(&self, facts: &[&str]) -> Value {
         let mut difference = Value::Null;
-        wait_for(&format!("{facts:?} and nothing else are different"), || {
+        wait_for_condition(&format!("{facts:?} and nothing else are different"), || {
             difference = self.current_difference();
             self.changed_facts(&difference) == string_set(facts)
         });
@@ -125,7 +125,7 @@ fn only_actual_changes_are_reported() {
     kept.save_settled_report();
 
     kept.mounted.remount("nobarrier");
-    let worse = kept.wait_for_difference(&["mount.super_options", "ext4.options"]);
+    let worse = kept.wait_until_changed_facts_are(&["mount.super_options", "ext4.options"]);
     assert!(
         kept.changed_findings(&worse)
             .contains(&("barrier.ext4-off".to_owned(), "new".to_owned())),
@@ -147,7 +147,7 @@ fn only_actual_changes_are_reported() {
     kept.save_settled_report();
     kept.mounted.remount("barrier=1,noatime");
     kept.mounted.disk.set_scheduler("mq-deadline");
-    let better = kept.wait_for_difference(&[
+    let better = kept.wait_until_changed_facts_are(&[
         "mount.super_options",
         "ext4.options",
         "mount.options",

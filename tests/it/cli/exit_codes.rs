@@ -17,7 +17,7 @@ fn modified_capture(changes: &[(&str, &str)]) -> String {
 
 /// Returns the exit codes of `check` without options, with `--fail-on warning`, with
 /// `--fail-on-undecided`, and with both.
-fn exit_codes(capture: &str) -> [i32; 4] {
+fn check_exit_codes(capture: &str) -> [i32; 4] {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("host");
     fs::write(&path, capture).unwrap();
@@ -50,28 +50,28 @@ fn findings_and_fail_options_decide_the_exit_code() {
     let cache = "read /sys/class/block/vdb/queue/write_cache\n|write back\n";
     let barrier = "|barrier\n";
     assert_eq!(
-        exit_codes(&modified_capture(&[])),
+        check_exit_codes(&modified_capture(&[])),
         [0; 4],
         "nothing wrong; that nothing was measured is no doubt"
     );
     assert_eq!(
-        exit_codes(&modified_capture(&[(cache, "")])),
+        check_exit_codes(&modified_capture(&[(cache, "")])),
         [0, 4, 5, 4],
         "unproven"
     );
     assert_eq!(
-        exit_codes(&modified_capture(&[(barrier, "|nobarrier\n")])),
+        check_exit_codes(&modified_capture(&[(barrier, "|nobarrier\n")])),
         [3; 4],
         "at risk"
     );
     assert_eq!(
-        exit_codes(&modified_capture(&[(barrier, "|nobarrier\n"), (cache, "")])),
+        check_exit_codes(&modified_capture(&[(barrier, "|nobarrier\n"), (cache, "")])),
         [3; 4],
         "at risk and unproven"
     );
     let through = cache.replace("back", "through");
     assert_eq!(
-        exit_codes(&modified_capture(&[(cache, &through)])),
+        check_exit_codes(&modified_capture(&[(cache, &through)])),
         [3; 4],
         "contradictory"
     );

@@ -64,7 +64,7 @@ const HOSTILE: [&str; 5] = [
     "\\x7f\\u{2028}\\u{e0041}",
 ];
 
-fn words_of(line: &[u8]) -> Vec<&[u8]> {
+fn long_words_in_line(line: &[u8]) -> Vec<&[u8]> {
     let in_word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
     line.split(|b| !in_word(b))
         .filter(|word| word.len() >= 3)
@@ -158,7 +158,7 @@ fn apply_damages(capture: &[u8], damages: Vec<(prop::sample::Index, LineDamage)>
                 lines[at].splice(within..within, what);
             }
             LineDamage::Everywhere(which, what) => {
-                let words = words_of(&lines[at]);
+                let words = long_words_in_line(&lines[at]);
                 if let Some(word) =
                     (!words.is_empty()).then(|| words[which.index(words.len())].to_vec())
                 {
@@ -311,13 +311,13 @@ fn hostile_words_of_every_machine_are_escaped_before_anything_is_written() {
         let chosen = |word: &[u8]| word.len() >= 3 && sum(word) % shares == at % shares;
         append_to_words(&mut lines, chosen, HOSTILE[at % shares].as_bytes());
         let host = RecordedHost::parse(&lines.join(&b'\n')).unwrap();
-        let session = Session::collect(
+        let session = Session::collect_from_host(
             &host,
             &Request::default(),
             RuleSet::builtin(),
             &mut |_, _| {},
         );
-        let report = text::render(&session.report());
+        let report = text::render(&session.build_report());
         let line = report.lines().find(|line| line.contains(is_display_unsafe));
         assert!(line.is_none(), "{}: {line:?}", file.display());
         for row in session.facts.rows() {

@@ -16,7 +16,7 @@ fn read_only_remount_during_probe_is_reported() {
         let mounted = mount_file_system(256, &["mkfs.ext4", "-q"], "errors=remount-ro");
         let arguments = [&["probe", mounted.path(), "--seconds", ENDLESS], more].concat();
         let mut running = RunningProgram::start_walwise(arguments);
-        let scratch = running.wait_for_probe(&mounted.point);
+        let scratch = running.wait_for_scratch_file(&mounted.point);
         // Makes ext4 turn read-only as after damage; a manual remount fails while a writer is
         // active.
         fs::write(
@@ -41,7 +41,7 @@ fn read_only_remount_during_probe_is_reported() {
 fn probe_on_4k_sectors(more: &[&str]) -> Output {
     let image = tempfile::NamedTempFile::new().unwrap();
     image.as_file().set_len(256 << 20).unwrap();
-    let disk = LoopDevice::over(image.path());
+    let disk = LoopDevice::from_image(image.path());
     run("losetup", &["--sector-size", "4096", &disk.device]);
     disk.mkfs(&["mkfs.ext4", "-q"]);
     let mounted = disk.mount("");

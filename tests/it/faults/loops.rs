@@ -11,10 +11,10 @@ use serde_json::Value;
 use super::{only_error_line, probing_commands, stdout_json};
 use crate::support::fuse::HungFuse;
 use crate::support::loops::{MountedFileSystem, mount_ext4, mount_file_system, mount_xfs};
-use crate::support::running::{RunningProgram, wait_for};
+use crate::support::running::{RunningProgram, wait_for_condition};
 use crate::support::{
-    check_json, depends_on_other_tests, has_no_scratch_directory, known_fact_value, rule_outcome,
-    run, sorted_file_names, verdict, walwise,
+    check_json, has_no_scratch_directory, known_fact_value, may_change_with_other_tests,
+    rule_outcome, run, sorted_file_names, verdict, walwise,
 };
 
 #[test]
@@ -54,13 +54,13 @@ fn an_unmounted_file_system_keeps_nothing_of_a_probe_that_dies() {
     let mounted = mount_ext4(&[], "");
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
         let mut running = RunningProgram::start_walwise(&probing_commands(&mounted.point)[1]);
-        running.wait_for_probe(&mounted.point);
+        running.wait_for_scratch_file(&mounted.point);
         run("umount", &["-l", mounted.path()]);
         running.signal(signal);
         running.wait_for_output();
         // Remounting mounts the same file system, even while a process still holds it.
         run("mount", &[mounted.disk.device.as_str(), mounted.path()]);
-        wait_for("the file is gone", || {
+        wait_for_condition("the file is gone", || {
             has_no_scratch_directory(&mounted.point)
         });
     }
@@ -162,7 +162,7 @@ fn disk_failure_during_probe_is_reported() {
     for turn in 0..2 {
         let mounted = mount_xfs("");
         let mut running = RunningProgram::start_walwise(&probing_commands(&mounted.point)[turn]);
-        running.wait_for_probe(&mounted.point);
+        running.wait_for_scratch_file(&mounted.point);
         run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
         let output = running.wait_for_output();
         let said = if turn == 0 {
@@ -202,7 +202,8 @@ fn facts_that_need_root_name_that_remedy() {
     // Servers and devices of other tests come and go between the two runs.
     let is_ours = |row: &&Value| {
         let subject = row["subject"].as_str().unwrap();
-        let of_host = subject == "host" && !depends_on_other_tests(row["fact"].as_str().unwrap());
+        let of_host =
+            subject == "host" && !may_change_with_other_tests(row["fact"].as_str().unwrap());
         of_host
             || [mounted.path(), mounted.disk.name()]
                 .iter()

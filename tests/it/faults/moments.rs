@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 
 use super::{ENDLESS, error_lines, only_error_line, probing_commands, stdout_json};
 use crate::support::loops::mount_ext4;
-use crate::support::running::{RunningProgram, wait_for};
+use crate::support::running::{RunningProgram, wait_for_condition};
 use crate::support::{sorted_file_names, walwise};
 
 struct PseudoRandom(u64);
@@ -68,7 +68,7 @@ fn start_with_default_signals(program: &Path, arguments: &[&str]) -> RunningProg
     RunningProgram::start(command.arg("--default-signal").arg(program).args(arguments))
 }
 
-fn has_no_process(program: &Path) -> bool {
+fn no_process_runs_program(program: &Path) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     !processes
         .into_iter()
@@ -138,7 +138,7 @@ fn a_signal_is_not_lost_while_its_handler_is_being_made() {
             .args(arguments);
         let running = RunningProgram::start(&mut command);
         // The process leaves the system call a moment after the kernel installed the handler.
-        wait_for("a handler", || has_signal_handler(running.id(), signal));
+        wait_for_condition("a handler", || has_signal_handler(running.pid(), signal));
         running.signal(signal);
         let status = running.wait_for_output().status;
         let ended =
@@ -167,10 +167,10 @@ fn signals_at_random_moments_leave_no_files_or_processes() {
         let mut running = start_with_default_signals(&program, arguments);
         // Two of three signals come while the scratch files exist, the others at any moment.
         if dice.next_below(3) > 0 {
-            running.wait_for_probe(&mounted.point);
+            running.wait_for_scratch_file(&mounted.point);
         }
         let moment = Instant::now() + Duration::from_micros(dice.next_below(300_000) as u64);
-        wait_for("the moment", || Instant::now() >= moment);
+        wait_for_condition("the moment", || Instant::now() >= moment);
         running.signal(signal);
         let output = running.wait_for_output();
         assert_ended_by(&output, signal, arguments);
@@ -181,7 +181,7 @@ fn signals_at_random_moments_leave_no_files_or_processes() {
                 "{turn} {signal} {arguments:?}"
             );
         }
-        wait_for("everybody is gone", || has_no_process(&program));
+        wait_for_condition("everybody is gone", || no_process_runs_program(&program));
         assert_eq!(
             sorted_file_names(&mounted.point),
             [""; 0],

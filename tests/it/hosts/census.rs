@@ -1,11 +1,11 @@
-//! Every rule is alive: it applies on a recorded host, or in a test with a real server or disk, and
-//! there is a recorded host where it does not apply.
+//! No rule is unused. Each applies on a recorded host, or in a test with a real server or disk.
+//! For each, there is a recorded host where it does not apply.
 
 use std::collections::BTreeSet;
 
 use walwise_judge::rules::RuleSet;
 
-use super::check_host_target;
+use super::check_recorded_host_target;
 use crate::support::recorded::recorded_host_documents;
 
 /// Rules that only concern a named target: rule, recorded host, target.
@@ -64,7 +64,7 @@ fn every_rule_applies_somewhere_and_not_everywhere() {
         }
     }
     for [rule, host, target] in WITH_A_TARGET {
-        let report = check_host_target(host, target);
+        let report = check_recorded_host_target(host, target);
         let mut tallies = report["rules"].as_array().unwrap().iter();
         assert!(
             tallies.any(|tally| tally["rule"] == **rule && tally["applies"] != 0),

@@ -1,7 +1,7 @@
 //! Recorded hosts with cloud disks and drives with capacitors: the verdict, the rules that apply or
 //! do not, and the evidence. Every row was reviewed by a person.
 
-use super::check_host_target;
+use super::check_recorded_host_target;
 use crate::support::{rule_outcome, verdict};
 
 /// Host recorded at /data, verdict, applying rules with their subjects, rules that do not apply,
@@ -24,9 +24,9 @@ const ROWS: &[CloudHostRow] = &[
     // that guarantees.
     ("ec2-gp3-pg16", "durable", &[["cloud.ebs-timeout", NVME]], &[["cloud.azure-host-caching", OF_PG]], "the provider's statement; a guest cannot verify it"),
     ("ec2-gp3-asked", "durable", &[], &[["cloud.ebs-timeout", NVME], ["cache.override-on-disk", NVME]], "the provider's statement; a guest cannot verify it"),
-    ("azure-nvme-pg16", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[["cloud.ebs-timeout", NVME]], "reports no volatile cache, but no documentation says that its acknowledged writes are durable"),
+    ("azure-nvme-pg16", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[["cloud.ebs-timeout", NVME]], "reports no volatile cache, but no documentation states that its acknowledged writes are durable"),
     ("azure-premium-pg16", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[], "the kernel reports no volatile cache"),
-    ("azure-premium-asked", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[], "reports no volatile cache, but no documentation says that its acknowledged writes are durable"),
+    ("azure-premium-asked", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[], "reports no volatile cache, but no documentation states that its acknowledged writes are durable"),
     ("gcp-pd-pg16", "durable", &[], &[["cloud.azure-host-caching", OF_PG]], "caches writes in a volatile cache"),
     ("gcp-hyperdisk-pg16", "durable", &[], &[["cloud.ebs-timeout", NVME]], "caches writes in a volatile cache"),
     ("gcp-pd-write-through", "unproven", &[["verdict.unproven", OF_PG]], &[["disk.ephemeral", OF_PG]], "the kernel reports no volatile cache"),
@@ -61,7 +61,7 @@ pub fn recorded_target(name: &str) -> Option<&'static str> {
 fn cloud_and_capacitor_hosts_get_reviewed_verdicts() {
     for (name, standing, applies, not, says) in ROWS {
         let target = recorded_target(name).unwrap();
-        let report = check_host_target(name, target);
+        let report = check_recorded_host_target(name, target);
         assert_eq!(verdict(&report, target.as_ref()), Some(*standing), "{name}");
         for (rules, expect) in [(applies, "applies"), (not, "does-not-apply")] {
             for [rule, subject] in *rules {

@@ -3,7 +3,7 @@
 
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{Level, Outcome};
-use walwise_report::exit::{FailCondition, exit_code};
+use walwise_report::exit::{FailThreshold, exit_code};
 
 use super::garbled::{GarbledHost, HOSTS, collect_and_report};
 use crate::support::deadline::CommandInTime as _;
@@ -11,13 +11,14 @@ use crate::support::{stdout, walwise};
 
 #[test]
 fn nine_of_ten_healthy_hosts_leave_nothing_undecided() {
-    let fail_on = FailCondition {
+    let fail_on = FailThreshold {
         level: Level::Critical,
         undecided: true,
     };
     let (mut healthy, mut open) = (0, Vec::new());
     for (name, target, answers) in HOSTS.iter() {
-        let (_, mut report) = collect_and_report(&GarbledHost::unchanged(answers), target);
+        let (_, mut report) =
+            collect_and_report(&GarbledHost::with_unchanged_answers(answers), target);
         let warns = |outcome: &Outcome, level: Level| {
             *outcome == Outcome::Applies && level >= Level::Warning
         };

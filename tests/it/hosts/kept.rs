@@ -11,7 +11,7 @@ use walwise::session::Session;
 use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
 use walwise_model::text::is_display_unsafe;
-use walwise_report::difference::{FindingChangeKind, ReportSnapshot, difference};
+use walwise_report::difference::{FindingChangeKind, ReportSnapshot, compare_snapshots};
 use walwise_report::{Report, json, text};
 use walwise_sys::host::RecordedHost;
 
@@ -25,9 +25,10 @@ fn report_of_recording(recording: &[u8], target: Option<&str>) -> Report {
         target: target.map(Into::into),
         ..Request::default()
     };
-    let mut session = Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| {});
+    let mut session =
+        Session::collect_from_host(&host, &request, RuleSet::builtin(), &mut |_, _| {});
     session.named_target = target.map(str::to_owned);
-    session.report()
+    session.build_report()
 }
 
 #[test]
@@ -37,10 +38,10 @@ fn report_snapshots_survive_json_unchanged() {
         for target in [None, Some(recorded_target(&name))] {
             let report = report_of_recording(&recording, target);
             let kept = ReportSnapshot::from_report(&report);
-            let back = ReportSnapshot::parse(json::render(&report).as_bytes()).unwrap();
+            let back = ReportSnapshot::parse(json::render_report(&report).as_bytes()).unwrap();
             assert!(kept == back, "{name} {target:?}");
             assert_eq!((back.unknown_facts, back.unreadable), (0, 0), "{name}");
-            let none = difference(&back, &kept);
+            let none = compare_snapshots(&back, &kept);
             assert!(
                 none.is_empty() && none.remarks.is_empty(),
                 "{name} {target:?}: {none:?}"
@@ -50,7 +51,7 @@ fn report_snapshots_survive_json_unchanged() {
 }
 
 #[test]
-fn baseline_difference_shows_what_an_upgrade_made_worse() {
+fn baseline_difference_lists_upgrade_regressions() {
     let after = fs::read_to_string(host("el8-xfs-nobarrier")).unwrap();
     let before = after.replace("4.18.0-553.el8_10.x86_64", "3.10.0-1160.el7.x86_64");
     assert_ne!(before, after);
@@ -58,7 +59,7 @@ fn baseline_difference_shows_what_an_upgrade_made_worse() {
         report_of_recording(before.as_bytes(), Some("/data")),
         report_of_recording(after.as_bytes(), Some("/data")),
     );
-    let found = difference(
+    let found = compare_snapshots(
         &ReportSnapshot::from_report(&old),
         &ReportSnapshot::from_report(&new),
     );
@@ -83,7 +84,7 @@ fn baseline_difference_shows_what_an_upgrade_made_worse() {
         found.gone.is_empty() && found.appeared.is_empty() && found.renamed.is_empty(),
         "{found:?}"
     );
-    let back = difference(
+    let back = compare_snapshots(
         &ReportSnapshot::from_report(&new),
         &ReportSnapshot::from_report(&old),
     );
@@ -95,7 +96,7 @@ fn baseline_difference_shows_what_an_upgrade_made_worse() {
 }
 
 #[test]
-fn a_baseline_is_shown_and_changes_nothing_else() {
+fn baseline_changes_no_other_report_part() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let after = fs::read_to_string(host("el8-xfs-nobarrier")).unwrap();
@@ -221,7 +222,7 @@ fn replace_value_at(json: &mut Value, way: &[prop::sample::Index], junk: &Value)
 
 static SAMPLE: LazyLock<(Report, Value)> = LazyLock::new(|| {
     let report = report_of_recording(&fs::read(host("ext4-nobarrier")).unwrap(), Some("/data"));
-    let document = serde_json::from_str(&json::render(&report)).unwrap();
+    let document = serde_json::from_str(&json::render_report(&report)).unwrap();
     (report, document)
 });
 
@@ -229,7 +230,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn a_damaged_baseline_fails_nothing_and_stays_safe_to_show(
+    fn damaged_baseline_is_shown_display_safe(
         damages in prop::collection::vec((prop::collection::vec(any::<prop::sample::Index>(), 1..6), arbitrary_json()), 1..12),
         cut in prop::option::of(any::<prop::sample::Index>()),
     ) {
@@ -249,10 +250,10 @@ proptest! {
             }
             Ok(kept) => {
                 let mut report = report.clone();
-                report.baseline = Some(difference(&kept, &ReportSnapshot::from_report(&report)));
+                report.baseline = Some(compare_snapshots(&kept, &ReportSnapshot::from_report(&report)));
                 let shown = text::render(&report);
                 prop_assert!(!shown.chars().any(|c| c != '\n' && is_display_unsafe(c)), "{}", shown);
-                let _: Value = serde_json::from_str(&json::render(&report)).unwrap();
+                let _: Value = serde_json::from_str(&json::render_report(&report)).unwrap();
             }
         }
     }

@@ -13,7 +13,7 @@ use walwise_testkit::collapse_whitespace;
 use super::{host, recorded_host_names, table::recorded_target};
 
 #[test]
-fn whatever_is_critical_has_a_remedy() {
+fn every_critical_finding_has_a_remedy() {
     let rules = RuleSet::builtin();
     let mut seen = BTreeSet::new();
     for name in recorded_host_names() {
@@ -23,10 +23,12 @@ fn whatever_is_critical_has_a_remedy() {
                 target: target.map(Into::into),
                 ..Request::default()
             };
-            let mut session = Session::collect(&recording, &request, rules.clone(), &mut |_, _| {});
+            let mut session =
+                Session::collect_from_host(&recording, &request, rules.clone(), &mut |_, _| {});
             session.named_target = target.map(str::to_owned);
-            let report = session.report();
-            let document: serde_json::Value = serde_json::from_str(&json::render(&report)).unwrap();
+            let report = session.build_report();
+            let document: serde_json::Value =
+                serde_json::from_str(&json::render_report(&report)).unwrap();
             let told = collapse_whitespace(&text::render(&report));
             let beside = |subject: &str| {
                 target.is_some()

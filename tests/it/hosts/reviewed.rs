@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::check_host_target;
+use super::check_recorded_host_target;
 
 pub const HOSTS: [(&str, &str); 25] = [
     ("adaptec-arcconf", "/data"),
@@ -35,9 +35,9 @@ pub const HOSTS: [(&str, &str); 25] = [
 ];
 
 #[test]
-fn stack_verdict_and_evidence_of_reviewed_hosts() {
+fn reviewed_hosts_match_verdict_snapshots() {
     let texts = HOSTS.map(|(name, target)| {
-        let text = render_verdicts(&check_host_target(name, target));
+        let text = render_verdicts(&check_recorded_host_target(name, target));
         format!("=== {name}, {target}\n{text}")
     });
     insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false, snapshot_path => "snapshots"}, {
@@ -73,7 +73,7 @@ fn render_verdicts(report: &Value) -> String {
         }
         let missing: Vec<String> = as_list(&verdict["missing"])
             .iter()
-            .map(render_need)
+            .map(render_missing_fact)
             .collect();
         if !missing.is_empty() {
             lines.push("\nmissing".to_owned());
@@ -106,7 +106,7 @@ fn render_evidence(evidence: &Value) -> String {
     )
 }
 
-fn render_need(need: &Value) -> String {
+fn render_missing_fact(need: &Value) -> String {
     let remedy = match &need["fix"] {
         Value::Null => String::new(),
         Value::String(word) => format!(": {word}"),

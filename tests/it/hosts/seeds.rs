@@ -8,8 +8,8 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::check_host_target;
-use crate::support::findings;
+use super::check_recorded_host_target;
+use crate::support::report_findings;
 
 struct DocumentConclusions {
     source: &'static str,
@@ -262,7 +262,7 @@ const DOCUMENTS: &[DocumentConclusions] = &[
 
 fn finding_of_rule<'r>(report: &'r Value, rule: &str, subject: &str) -> &'r Value {
     let is_it = |f: &&Value| f["rule"] == rule && f["subject"] == subject;
-    findings(report)
+    report_findings(report)
         .find(is_it)
         .unwrap_or_else(|| panic!("{rule} does not apply to {subject}"))
 }
@@ -293,7 +293,7 @@ fn render_seeds_page() -> String {
         )
         .unwrap();
         for (says, host, target, rule, subject, agrees, words) in *rows {
-            let report = check_host_target(host, target);
+            let report = check_recorded_host_target(host, target);
             let finding = finding_of_rule(&report, rule, subject);
             let (level, title) = (
                 finding["level"].as_str().unwrap(),

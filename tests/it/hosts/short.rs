@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use walwise_report::text::{self, LineStyle};
+use walwise_report::text::{self, TextOutputStyle};
 use walwise_testkit::collapse_whitespace;
 
 use super::host;
 use crate::support::deadline::CommandInTime as _;
 use crate::support::recorded::{SITUATIONS, recorded_host_documents, recorded_host_reports};
-use crate::support::{findings, stdout, walwise};
+use crate::support::{report_findings, stdout, walwise};
 
 fn check_report_text(name: &str, more: &[&str]) -> String {
     // A relative path, so that snapshots do not contain the checkout's location.
@@ -48,14 +48,14 @@ fn short_reports_contain_every_critical_finding() {
     let texts = recorded_host_reports().iter().map(|(_, report)| {
         collapse_whitespace(&text::render_short(
             report,
-            LineStyle {
+            TextOutputStyle {
                 colour: false,
                 ascii: false,
             },
         ))
     });
     for ((name, report), text) in recorded_host_documents().iter().zip(texts) {
-        for finding in findings(report).filter(|finding| finding["level"] == "critical") {
+        for finding in report_findings(report).filter(|finding| finding["level"] == "critical") {
             let rule = finding["rule"].as_str().unwrap();
             assert!(text.contains(rule), "{name}: {rule}\n{text}");
             critical += 1;
@@ -90,7 +90,7 @@ fn short_reports_contain_every_critical_finding() {
 }
 
 #[test]
-fn the_whole_report_and_the_short_one_call_the_same_critical() {
+fn full_and_short_reports_agree_on_critical() {
     for (_, name, target) in SITUATIONS {
         let text = collapse_whitespace(&check_report_text(name, target.as_slice()));
         let whole = check_report_text(name, &[target.as_slice(), &["-v"]].concat());

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::host;
-use crate::support::{check_json, findings, known_fact_value, rule_outcome, verdict};
+use crate::support::{check_json, known_fact_value, report_findings, rule_outcome, verdict};
 
 fn check_modified_host(name: &str, changes: &[(&str, &str)], target: &str) -> (i32, Value) {
     let mut text = std::fs::read_to_string(host(name)).unwrap();
@@ -24,7 +24,7 @@ fn count_critical_findings(report: &Value) -> usize {
     let is = |finding: &&Value| {
         finding["level"] == "critical" && finding["outcome"]["outcome"] == "applies"
     };
-    findings(report).filter(is).count()
+    report_findings(report).filter(is).count()
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn fallback_to_write_through_states_reason() {
         (exit, verdict(&report, Path::new("/data"))),
         (0, Some("durable"))
     );
-    let finding = findings(&report)
+    let finding = report_findings(&report)
         .find(|finding| finding["rule"] == "controller.fell-back")
         .unwrap();
     assert_eq!(

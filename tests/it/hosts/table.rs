@@ -1,7 +1,7 @@
 //! One table of recorded hosts: verdict, cache of the deciding disk, whether the disk's queue
 //! passes flushes, and the fact for which the host was recorded.
 
-use super::{check_host_target, clouds, pages, reviewed};
+use super::{check_recorded_host_target, clouds, reviewed, torn_writes};
 use crate::situations;
 use crate::support::verdict;
 
@@ -148,7 +148,7 @@ const HOSTS: &[HostRow] = &[
 ];
 
 #[test]
-fn every_recorded_host_comes_to_its_verdict() {
+fn recorded_hosts_match_verdict_table() {
     for [
         name,
         target,
@@ -161,7 +161,7 @@ fn every_recorded_host_comes_to_its_verdict() {
         value,
     ] in HOSTS
     {
-        let report = check_host_target(name, target);
+        let report = check_recorded_host_target(name, target);
         assert_eq!(verdict(&report, target.as_ref()), Some(*standing), "{name}");
         let disk = format!("device {disk}");
         for (subject, fact, value) in [
@@ -202,7 +202,7 @@ fn target_in_table(name: &str) -> Option<&'static str> {
         .map(|(_, target)| target)
         .or_else(|| situations::recorded_target(name))
         .or_else(|| clouds::recorded_target(name))
-        .or_else(|| pages::recorded_target(name))
+        .or_else(|| torn_writes::recorded_target(name))
 }
 
 fn fact_in_table_notation(report: &serde_json::Value, subject: &str, fact: &str) -> String {

@@ -22,7 +22,7 @@ struct Judgements {
 
 fn judge_facts(read: FactSet) -> Judgements {
     let session = Session::new(read, RuleSet::default(), false);
-    let (facts, verdicts) = session.conclusions();
+    let (facts, verdicts) = session.derived_facts_and_verdicts();
     let standings = verdicts
         .into_iter()
         .map(|verdict| (verdict.target, verdict.standing))
@@ -38,7 +38,7 @@ fn judge_facts(read: FactSet) -> Judgements {
         traced: false,
     };
     let found = rules::evaluate_rules(
-        &rules::all_subjects(&facts),
+        &rules::subjects_by_scope(&facts),
         &RuleSet::builtin(),
         &facts,
         circumstances,
@@ -55,7 +55,7 @@ fn judge_facts(read: FactSet) -> Judgements {
     }
 }
 
-fn enumerated_facts(facts: &FactSet) -> Vec<(Subject, &'static KeyInfo)> {
+fn facts_with_allowed_words(facts: &FactSet) -> Vec<(Subject, &'static KeyInfo)> {
     let of = |row: FactRow<'_>| Some((row.subject.clone(), catalog::find_by_name(row.fact)?));
     facts
         .rows()
@@ -68,8 +68,9 @@ fn enumerated_facts(facts: &FactSet) -> Vec<(Subject, &'static KeyInfo)> {
 fn unknown_enum_word_is_judged_like_a_missing_fact() {
     let mut tried = BTreeMap::new();
     for (name, target, answers) in HOSTS.iter() {
-        let read = super::garbled::collect_facts(&GarbledHost::unchanged(answers), target);
-        for (subject, info) in enumerated_facts(&read) {
+        let read =
+            super::garbled::collect_facts(&GarbledHost::with_unchanged_answers(answers), target);
+        for (subject, info) in facts_with_allowed_words(&read) {
             let source = Source::from_file("/sys/word");
             let word = NOBODY_KNOWS.to_owned();
             let value = if info.kind.is_list() {
@@ -100,7 +101,8 @@ fn unknown_enum_word_is_judged_like_a_missing_fact() {
 fn attribute_with_unknown_word_improves_nothing() {
     let mut tried = BTreeMap::new();
     for (name, target, answers) in HOSTS.iter() {
-        let read = super::garbled::collect_facts(&GarbledHost::unchanged(answers), target);
+        let read =
+            super::garbled::collect_facts(&GarbledHost::with_unchanged_answers(answers), target);
         let attribute =
             |subject: &Subject, info: &KeyInfo| match read.reading(subject, info.id).source()? {
                 Source::File { path, line: None } => {
@@ -111,7 +113,7 @@ fn attribute_with_unknown_word_improves_nothing() {
                 }
                 _ => None,
             };
-        for (subject, info) in enumerated_facts(&read) {
+        for (subject, info) in facts_with_allowed_words(&read) {
             let Some(question) =
                 attribute(&subject, info).filter(|of| is_short_single_line(answers, of))
             else {

@@ -49,7 +49,7 @@ fn option_lines(other: bool) -> String {
     )
 }
 
-fn write_values(server: &mut Mariadb, place: SettingSource, other: bool) {
+fn apply_settings_through_source(server: &mut Mariadb, place: SettingSource, other: bool) {
     match place {
         SettingSource::File => server.write_option_file("conf.d/storage.cnf", &option_lines(other)),
         SettingSource::CommandLine => {
@@ -88,7 +88,7 @@ fn server_values(server: &Mariadb) -> BTreeMap<&'static str, Value> {
 }
 
 fn reports_of_all_viewers(server: &Mariadb) -> BTreeMap<Viewer, ViewerReport> {
-    let program = copy_walwise_into(server.own_directory());
+    let program = copy_walwise_into(server.temporary_directory());
     let id = |flag| run("id", &[flag, "mysql"]).trim().parse().unwrap();
     let mut owner = Command::new(&program);
     owner
@@ -123,7 +123,7 @@ fn all_viewers_report_mariadb_values_from_every_source() {
     ] {
         for restart in [false, true] {
             other = !other;
-            write_values(&mut server, place, other);
+            apply_settings_through_source(&mut server, place, other);
             if restart {
                 server.restart_without_ctime_gap();
             }
@@ -172,7 +172,7 @@ fn unresponsive_server_is_never_misreported() {
                 "{row}: {viewer:?}"
             );
             assert_ne!(
-                sight.database_standing(&server.data),
+                sight.best_database_evidence(&server.data),
                 "durable",
                 "{row}: {viewer:?}"
             );

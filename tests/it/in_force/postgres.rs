@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{Viewer, ViewerReport, assert_views_agree, command_as_stranger};
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 use crate::support::postgres::Cluster;
-use crate::support::running::wait_for;
+use crate::support::running::wait_for_condition;
 use crate::support::{rule_outcome, walwise};
 
 /// Settings that affect durability: name, two values, and the fact.
@@ -138,7 +138,7 @@ fn assert_overrides_shown(
     }
 }
 
-fn write_values(cluster: &mut Cluster, place: SettingSource, other: bool) {
+fn apply_settings_through_source(cluster: &mut Cluster, place: SettingSource, other: bool) {
     let value = |(name, one, two, _): &(&str, &str, &str, _)| {
         (name.to_string(), if other { two } else { one }.to_string())
     };
@@ -190,7 +190,7 @@ fn all_viewers_report_postgres_values_from_every_source() {
             ActivationEvent::Restart,
         ] {
             other = !other;
-            write_values(&mut cluster, place, other);
+            apply_settings_through_source(&mut cluster, place, other);
             match moment {
                 ActivationEvent::Nothing => {}
                 ActivationEvent::Reload => {
@@ -204,7 +204,7 @@ fn all_viewers_report_postgres_values_from_every_source() {
             ) = (place, moment)
             {
                 let expected = if other { "local" } else { "off" };
-                wait_for("it is loaded", || {
+                wait_for_condition("it is loaded", || {
                     show_setting(&cluster, "plain", "plain", "synchronous_commit") == expected
                 });
             }
@@ -227,7 +227,7 @@ fn all_viewers_report_postgres_values_from_every_source() {
 
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
-fn what_databases_and_roles_set_is_what_their_sessions_show() {
+fn database_and_role_settings_match_sessions() {
     let cluster = create_cluster();
     cluster.append_to_file("postgresql.conf", "fsync = on\nsynchronous_commit = on\n");
     cluster.restart_without_ctime_gap();
@@ -300,7 +300,7 @@ fn what_databases_and_roles_set_is_what_their_sessions_show() {
         Some(&json!("off"))
     );
     assert_eq!(
-        sights[&Viewer::Root].database_standing(&cluster.data),
+        sights[&Viewer::Root].best_database_evidence(&cluster.data),
         "at-risk"
     );
 }
@@ -361,10 +361,10 @@ fn fill_connection_slots(cluster: &Cluster) -> Vec<Child> {
     for number in ["1", "2"] {
         sessions.push(session());
         let count = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'";
-        wait_for("it is in", || cluster.sql(count) == number);
+        wait_for_condition("it is in", || cluster.sql(count) == number);
     }
     let mut last = session();
-    wait_for("nobody else gets in", || {
+    wait_for_condition("nobody else gets in", || {
         // The connection test takes a slot for a moment, so the last session may have been refused.
         if last.try_wait().unwrap().is_some() {
             last = session();
@@ -397,7 +397,11 @@ fn unresponsive_server_is_never_misreported() {
                 .is_none(),
             "{row}"
         );
-        assert_eq!(sight.database_standing(&cluster.data), "unproven", "{row}");
+        assert_eq!(
+            sight.best_database_evidence(&cluster.data),
+            "unproven",
+            "{row}"
+        );
     };
 
     kill(postmaster_pid(&cluster), Signal::SIGSTOP).unwrap();
@@ -434,7 +438,7 @@ fn unresponsive_server_is_never_misreported() {
     )
     .unwrap();
     cluster.run_server_program("pg_ctl", &["-D", &cluster.path_string("data"), "reload"]);
-    wait_for("the owner is refused", || !owner_can_connect(&cluster));
+    wait_for_condition("the owner is refused", || !owner_can_connect(&cluster));
     let row = "the owner refused";
     unsaid(
         row,
@@ -482,7 +486,7 @@ fn server_with_remounted_data_directory_is_queried() {
     let cluster = create_cluster();
     cluster.append_to_file("postgresql.conf", "fsync = on\n");
     cluster.stop();
-    let seen = cluster.own_directory().join("elsewhere");
+    let seen = cluster.temporary_directory().join("elsewhere");
     std::fs::create_dir(&seen).unwrap();
     cluster.chown_to_server(&seen);
     let mut command = Command::new("unshare");
@@ -494,14 +498,14 @@ fn server_with_remounted_data_directory_is_queried() {
         .arg(&seen);
     command
         .arg(cluster.server_command("postgres").get_program())
-        .arg(cluster.own_directory());
-    let log = std::fs::File::create(cluster.own_directory().join("log")).unwrap();
+        .arg(cluster.temporary_directory());
+    let log = std::fs::File::create(cluster.temporary_directory().join("log")).unwrap();
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(log);
     let mut server = command.spawn().unwrap();
-    wait_for("the server answers", || owner_can_connect(&cluster));
+    wait_for_condition("the server answers", || owner_can_connect(&cluster));
 
     cluster.sql("ALTER DATABASE app SET synchronous_commit = off");
     let row = "in a mount name space of its own";

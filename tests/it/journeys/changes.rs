@@ -1,4 +1,5 @@
-//! The screen Changes, what moves under open screens, and how many keys each task takes.
+//! The screen Changes, host changes while the screens are open, and the number of keys that
+//! each task takes.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -6,17 +7,19 @@ use std::time::{Duration, Instant};
 use super::loops::last_clipboard_text;
 use super::{capture_path, data_directory, directory_in_memory, path_str};
 use crate::support::loops::mount_ext4;
-use crate::support::programs::program_path;
+use crate::support::programs::walwise_path;
 use crate::support::pty::Pty;
 use crate::support::run;
 
-/// Keys from the start to the text that completes a task, at most `MAX` of them.
+/// From the start to the text that completes a task, the user presses no more keys than the
+/// task's limit.
 #[test]
 fn each_task_takes_few_keys() {
     let host = capture_path("el8-xfs-nobarrier.host");
     let host = ["/data", "--host", host.to_str().unwrap()];
     let place = data_directory();
-    // Task, keys, their most, what is on the screen before Enter, and what completes the task.
+    // Task, keys, limit on their number, text on the screen before Enter, and text that completes
+    // the task.
     let tasks = [
         ("a command to paste", "", 0, "", "--format fstab"),
         ("the top item's why", "\r", 2, "Fix first", "esc back"),
@@ -43,7 +46,7 @@ fn each_task_takes_few_keys() {
         pty.wait_for_text(shown);
         if task == "a saved script" {
             let file = place.path().join("walwise-el8-data.sh");
-            pty.accept_changed_file(&saved_file(place.path()).unwrap_or(file));
+            pty.accept_changed_file(&first_saved_file(place.path()).unwrap_or(file));
         }
         pty.signal_foreground(nix::sys::signal::Signal::SIGTERM);
         pty.assert_ends_clean(128 + 15);
@@ -59,18 +62,19 @@ fn each_task_takes_few_keys() {
     pty.assert_ends_clean(0);
 }
 
-fn saved_file(place: &Path) -> Option<std::path::PathBuf> {
+fn first_saved_file(place: &Path) -> Option<std::path::PathBuf> {
     Some(std::fs::read_dir(place).ok()?.next()?.ok()?.path())
 }
 
-/// Whether the row of a layer is marked. Mounts of other tests are no layers here.
+/// Whether the row of a layer is marked. The mounts of other tests are not layers of this
+/// target.
 fn has_changed_layer_mark(screen: &vt100::Screen) -> bool {
     let rows = screen.contents();
     rows.lines()
         .any(|row| row.contains('~') && row.contains("ext4"))
 }
 
-/// The first of three remounts in time counts, because a busy machine can delay one.
+/// One of three remounts must be marked in time, because a busy host can delay the others.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn a_remount_is_marked_within_six_seconds() {
@@ -90,7 +94,7 @@ fn a_remount_is_marked_within_six_seconds() {
         let shown = pty.wait_until("the row is marked", has_changed_layer_mark);
         best = best.min(begun.elapsed());
         assert!(shown.contains("CHANGED  "), "{shown}");
-        // The first options again are no change.
+        // Once the original options are restored, the row must lose its mark.
         mounted.remount("barrier");
         pty.wait_until("no row is marked", |screen| !has_changed_layer_mark(screen));
     }
@@ -105,10 +109,10 @@ fn a_remount_is_marked_within_six_seconds() {
 }
 
 /// Root saves reports in a system-wide directory, so `state` is mounted there.
-fn walwise_saving_in(state: &Path, data: &str) -> Pty {
+fn start_walwise_saving_in(state: &Path, data: &str) -> Pty {
     let cover = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
     let state = state.to_str().unwrap();
-    let arguments = ["-m", "sh", "-c", cover, state, program_path(), data];
+    let arguments = ["-m", "sh", "-c", cover, state, walwise_path(), data];
     let pty = Pty::start_program_in(Path::new("."), &[], "unshare", &arguments);
     pty.wait_for_text("Fix first");
     pty
@@ -121,7 +125,7 @@ fn changes_screen_leads_from_saved_report_to_fix() {
     let mounted = mount_ext4(&[], "");
     let data = mounted.create_subdirectory("data");
     let data = data.to_str().unwrap();
-    let mut pty = walwise_saving_in(state.path(), data);
+    let mut pty = start_walwise_saving_in(state.path(), data);
     pty.press("7");
     pty.wait_for_text("no saved report: s saves one now");
     pty.press("s");
@@ -132,7 +136,7 @@ fn changes_screen_leads_from_saved_report_to_fix() {
     pty.press("q");
     pty.assert_ends_clean(0);
     mounted.remount("nobarrier");
-    let mut pty = walwise_saving_in(state.path(), data);
+    let mut pty = start_walwise_saving_in(state.path(), data);
     pty.press("b");
     pty.wait_for_text("this target");
     pty.press("\r");

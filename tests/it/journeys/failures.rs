@@ -30,7 +30,7 @@ use crate::support::pty::Pty;
 fn failed_read_keeps_the_screens_and_last_report() {
     let place = data_directory();
     let capture = place.path().join("db.host");
-    let captured = Command::new(crate::support::programs::program_path())
+    let captured = Command::new(crate::support::programs::walwise_path())
         .arg("capture")
         .output_in_time();
     fs::write(&capture, captured.stdout).unwrap();
@@ -56,13 +56,13 @@ struct PanickingWorker {
     looked: Mutex<Option<Session>>,
 }
 
-fn walwise_program_path() -> PathBuf {
-    crate::support::programs::program_path().into()
+fn walwise_path() -> PathBuf {
+    crate::support::programs::walwise_path().into()
 }
 
 impl Worker for PanickingWorker {
-    fn collect(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
-        let host = LiveHost::with_child_program(walwise_program_path());
+    fn collect_report(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
+        let host = LiveHost::with_child_program(walwise_path());
         let request = collect::Request {
             target: Some(self.directory.clone()),
             allow_missing: true,
@@ -70,11 +70,12 @@ impl Worker for PanickingWorker {
             ..collect::Request::default()
         };
         let again = self.reads.fetch_add(1, Ordering::SeqCst) > 0;
-        let session = Session::collect(&host, &request, RuleSet::builtin(), &mut |what, _| {
-            progress(JobProgress::Reading(what.name().to_owned()));
-            assert!(!again, "a panic while \x1b[31mreading");
-        });
-        let report = session.report();
+        let session =
+            Session::collect_from_host(&host, &request, RuleSet::builtin(), &mut |what, _| {
+                progress(JobProgress::Reading(what.name().to_owned()));
+                assert!(!again, "a panic while \x1b[31mreading");
+            });
+        let report = session.build_report();
         *self.looked.lock().unwrap() = Some(session);
         Ok(report)
     }
@@ -90,7 +91,7 @@ impl Worker for PanickingWorker {
         _: &mut dyn FnMut(JobProgress),
     ) -> Result<Report, String> {
         let mut request = ProbeRequest::new(&self.directory);
-        request.program = walwise_program_path();
+        request.program = walwise_path();
         let plan = probes::plan_probe(&request).map_err(|refusal| refusal.to_string())?;
         let found = probes::run_probe(&plan, &CancelHandle::from(Arc::clone(cancel)), &mut |now| {
             let is_there = fs::read_dir(&self.directory).unwrap().next().is_some();
@@ -169,7 +170,7 @@ fn screens_on_a_worker_that_panics() {
         in_tmux: false,
     };
     assert_eq!(
-        tui::run(Arc::new(worker), options).unwrap(),
+        tui::run_screens(Arc::new(worker), options).unwrap(),
         ExitReason::Quit
     );
 }
@@ -199,7 +200,7 @@ fn panicking_worker_fails_only_its_own_job() {
             .join(" ");
         shown.contains("the probe failed: this is a bug in walwise: a panic while measuring")
     });
-    pty.assert_untouched("the scratch file went with the panic");
+    pty.assert_directories_untouched("the scratch file went with the panic");
     pty.press("r");
     let shown =
         pty.wait_for_text("reading the host failed: this is a bug in walwise: a panic while");

@@ -4,7 +4,7 @@ use nix::sys::signal::Signal;
 
 use super::{capture_path, data_directory, directory_in_memory, open_and_start_probe, path_str};
 use crate::support::pty::Pty;
-use crate::support::running::wait_for;
+use crate::support::running::wait_for_condition;
 
 fn junk_input() -> String {
     let pieces = [
@@ -51,7 +51,7 @@ fn bracketed_paste_is_not_read_as_keys() {
     pty.wait_for_text("pasted text is ignored outside text fields");
     pty.press("n");
     pty.wait_for_text_gone("y start");
-    pty.assert_untouched("nothing was confirmed");
+    pty.assert_directories_untouched("nothing was confirmed");
     pty.press("q");
     pty.assert_ends_clean(0);
 }
@@ -146,7 +146,7 @@ fn unbracketed_junk_paste_does_no_harm() {
 fn block_terminal_output(pty: &mut Pty) {
     pty.set_output_held(true);
     pty.resize_without_parser(300, 100);
-    wait_for("the output is stuck", || {
+    wait_for_condition("the output is stuck", || {
         pty.press("\x0c");
         pty.is_blocked_writing()
     });

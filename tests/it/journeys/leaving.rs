@@ -11,7 +11,7 @@ use nix::sys::signal::Signal;
 use super::{data_directory, directory_in_memory, path_str};
 use crate::support::deadline::read_in_time;
 use crate::support::pty::Pty;
-use crate::support::running::wait_for;
+use crate::support::running::wait_for_condition;
 use crate::support::untouched::DirectorySnapshot;
 
 #[test]
@@ -62,10 +62,10 @@ impl ClosableTerminal {
         let mut command = Command::new(if own {
             "setsid"
         } else {
-            crate::support::programs::program_path()
+            crate::support::programs::walwise_path()
         });
         if own {
-            command.args(["--ctty", crate::support::programs::program_path()]);
+            command.args(["--ctty", crate::support::programs::walwise_path()]);
         }
         command
             .env("TERM", "xterm")
@@ -100,7 +100,7 @@ impl ClosableTerminal {
         drop(self.master);
         let mut child = self.child;
         let mut status = None;
-        wait_for("it ends", || {
+        wait_for_condition("it ends", || {
             status = child.try_wait().unwrap();
             status.is_some()
         });

@@ -35,7 +35,7 @@ pub(super) fn last_clipboard_text(pty: &Pty) -> String {
     String::from_utf8(bytes.collect()).unwrap()
 }
 
-fn check_lines(target: &str, format: &str) -> Vec<String> {
+fn check_output_lines_without_timestamp(target: &str, format: &str) -> Vec<String> {
     lines_without_timestamp(&stdout(
         &walwise()
             .args(["check", target, "--no-probe", "--format", format])
@@ -144,7 +144,7 @@ fn screens_lead_from_free_disk_to_exported_plan() {
         });
         assert_eq!(
             lines_without_timestamp(&fs::read_to_string(&file).unwrap()),
-            check_lines(&disk.device, format),
+            check_output_lines_without_timestamp(&disk.device, format),
             "{format}"
         );
         pty.accept_changed_file(&file);

@@ -10,11 +10,11 @@ use crate::support::fuse::HungFuse;
 use crate::support::pty::Pty;
 
 /// Starts walwise with a target in this directory. The test itself must not touch any path there.
-fn start_in_directory(place: &tempfile::TempDir, name: &str) -> Pty {
+fn start_with_target(place: &tempfile::TempDir, name: &str) -> Pty {
     Pty::start_program_in(
         place.path(),
         &[],
-        crate::support::programs::program_path(),
+        crate::support::programs::walwise_path(),
         &[name],
     )
 }
@@ -29,13 +29,13 @@ fn hung_target_blocks_neither_keys_nor_exit() {
     let whole = point.join("pg/data");
     // The absolute path, a relative path, and a bare name, which could also be a mistyped command.
     for name in [whole.to_str().unwrap(), "./held", "held"] {
-        let mut pty = start_in_directory(&place, name);
+        let mut pty = start_with_target(&place, name);
         pty.wait_for_text("Overview");
         open_and_close_help(&mut pty);
         pty.press("q");
         pty.assert_ends_clean(0);
         for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
-            let mut pty = start_in_directory(&place, name);
+            let mut pty = start_with_target(&place, name);
             pty.wait_for_text("Overview");
             pty.signal_foreground(signal);
             pty.assert_ends_clean(code);
@@ -50,7 +50,7 @@ fn hung_target_is_shown_as_unproven() {
     let point = place.path().join("held");
     fs::create_dir(&point).unwrap();
     let _held = HungFuse::mount(&point);
-    let mut pty = start_in_directory(&place, "./held");
+    let mut pty = start_with_target(&place, "./held");
     pty.wait_for_text_gone("reading");
     let shown = pty.wait_for_text("UNPROVEN");
     assert!(!shown.contains("DURABLE"), "{shown}");

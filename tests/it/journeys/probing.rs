@@ -1,5 +1,5 @@
-//! Probes that are confirmed, watched, cancelled, repeated, abandoned by their helpers, and ended
-//! in every way.
+//! Probes that are confirmed, watched, cancelled, repeated, ended in every way, or left without
+//! their helper processes.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use super::{directory_in_memory, open_and_start_probe, path_str, start_probe};
 use crate::support::deadline::CommandInTime as _;
 use crate::support::pty::Pty;
-use crate::support::running::wait_for;
+use crate::support::running::wait_for_condition;
 
 /// Starts a probe that is certainly running: stopped by SIGSTOP while its scratch file exists. A
 /// probe that ended first is started again.
@@ -46,13 +46,13 @@ fn a_probe_is_confirmed_watched_cancelled_and_made_again() {
         screen.contains("fdatasync"),
         "what was measured is kept:\n{screen}"
     );
-    pty.assert_untouched("once it says what was measured");
+    pty.assert_directories_untouched("once it says what was measured");
     start_probe(&mut pty);
     pty.wait_until("another measurement, this time whole", |screen| {
         let shown = screen.contents();
         shown.contains("rounds in") && !shown.contains("is kept")
     });
-    pty.assert_untouched("after the second");
+    pty.assert_directories_untouched("after the second");
     pty.press("q");
     pty.assert_ends_clean(0);
 }
@@ -71,7 +71,7 @@ fn probe_prints_progress_only_on_a_terminal() {
     ] {
         assert!(written.contains(said), "{said}:\n{written}");
     }
-    let piped = Command::new(crate::support::programs::program_path())
+    let piped = Command::new(crate::support::programs::walwise_path())
         .args(probe)
         .stdin(Stdio::null())
         .output_in_time();
@@ -118,7 +118,7 @@ fn sigkill_during_a_probe_leaves_no_scratch_file() {
     pty.kill_and_check_cleanup();
 }
 
-fn children_with_argument(of: u32, argument: &str) -> Vec<Pid> {
+fn child_pids_with_argument(of: u32, argument: &str) -> Vec<Pid> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap() {
         let entry = entry.unwrap().path();
@@ -150,14 +150,14 @@ fn children_with_argument(of: u32, argument: &str) -> Vec<Pid> {
 fn a_watcher_that_is_killed_changes_nothing() {
     let data = directory_in_memory();
     let mut pty = start_frozen_probe(data.path());
-    let watchers = children_with_argument(pty.pid(), "__watch");
+    let watchers = child_pids_with_argument(pty.pid(), "__watch");
     let [watcher] = watchers[..] else {
         panic!("{watchers:?}")
     };
     kill(watcher, Signal::SIGKILL).unwrap();
     pty.resume_program();
     pty.wait_for_text("rounds in");
-    pty.assert_untouched("after the probe");
+    pty.assert_directories_untouched("after the probe");
     pty.press("q");
     pty.assert_ends_clean(0);
 }
@@ -167,12 +167,12 @@ fn killed_readers_lose_only_their_own_answers() {
     let data = directory_in_memory();
     let mut pty = Pty::start_walwise(&[path_str(&data)]);
     pty.wait_for_text("Fix first");
-    wait_for("one is caught", || {
+    wait_for_condition("one is caught", || {
         // The host may have been read before a reader was killed.
         if !pty.has_text("reading") {
             pty.press("r");
         }
-        let readers = children_with_argument(pty.pid(), "__ask");
+        let readers = child_pids_with_argument(pty.pid(), "__ask");
         readers
             .into_iter()
             .any(|reader| kill(reader, Signal::SIGKILL).is_ok())

@@ -5,7 +5,7 @@ use nix::sys::signal::Signal;
 use super::{data_directory, path_str};
 use crate::support::pty::Pty;
 
-fn stop_and_continue(stop: impl FnOnce(&mut Pty)) {
+fn assert_stop_gives_shell_back(stop: impl FnOnce(&mut Pty)) {
     let data = data_directory();
     let script = format!(
         "\"$W\" '{}'; echo STOPPED; read _; fg; echo \"DONE $?\"; read _",
@@ -33,12 +33,12 @@ fn stop_and_continue(stop: impl FnOnce(&mut Pty)) {
 
 #[test]
 fn ctrl_z_gives_the_shell_back_until_fg() {
-    stop_and_continue(|pty| pty.press("\x1a"));
+    assert_stop_gives_shell_back(|pty| pty.press("\x1a"));
 }
 
 #[test]
 fn sigtstp_gives_the_shell_back_until_fg() {
-    stop_and_continue(|pty| pty.signal_foreground(Signal::SIGTSTP));
+    assert_stop_gives_shell_back(|pty| pty.signal_foreground(Signal::SIGTSTP));
 }
 
 #[test]

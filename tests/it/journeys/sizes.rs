@@ -2,7 +2,7 @@ use super::{
     capture_path, data_directory, directory_in_memory, open_and_close_help, open_and_start_probe,
     path_str,
 };
-use crate::support::deadline::wait_for;
+use crate::support::deadline::wait_for_condition;
 use crate::support::pty::Pty;
 
 #[test]
@@ -113,7 +113,7 @@ fn any_size_is_drawn_in_bounded_memory() {
         let drawn = || pty.all_output().matches("\x1b[2J").count();
         let before = drawn();
         pty.resize_without_parser(width, height);
-        wait_for(&format!("{width}×{height} is drawn"), || drawn() > before);
+        wait_for_condition(&format!("{width}×{height} is drawn"), || drawn() > before);
     }
     pty.resize_without_parser(80, 24);
     pty.press("4");

@@ -11,7 +11,7 @@ use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::{
     LoopDevice, MountedFileSystem, mount_btrfs, mount_ext4, mount_file_system, mount_xfs,
 };
-use crate::support::running::wait_for;
+use crate::support::running::wait_for_condition;
 use crate::support::sorted_file_names;
 
 fn probe_request_for(mounted: &MountedFileSystem) -> ProbeRequest {
@@ -22,7 +22,7 @@ fn probe_request_for(mounted: &MountedFileSystem) -> ProbeRequest {
     request
 }
 
-fn method_result(found: &Measurement, method: Method) -> &MethodResult {
+fn one_page_method_result(found: &Measurement, method: Method) -> &MethodResult {
     found
         .methods
         .iter()
@@ -42,7 +42,9 @@ fn flushes_are_counted_where_they_arrive() {
     for method in [Method::Fdatasync, Method::OpenDatasync] {
         // The count is slightly above 1 if the journal commits by itself meanwhile, and 2 for
         // methods that also write the timestamp.
-        let flushes = method_result(&found, method).flushes_per_commit.unwrap();
+        let flushes = one_page_method_result(&found, method)
+            .flushes_per_commit
+            .unwrap();
         assert!(
             (0.99..1.5).contains(&flushes),
             "{} {flushes}",
@@ -50,13 +52,13 @@ fn flushes_are_counted_where_they_arrive() {
         );
     }
     assert_eq!(
-        method_result(&found, Method::Floor).flushes_per_commit,
+        one_page_method_result(&found, Method::Floor).flushes_per_commit,
         None
     );
 
     mounted.remount("nobarrier");
     let found = run_twenty_rounds(probe_request_for(&mounted));
-    let flushes = method_result(&found, Method::Fdatasync)
+    let flushes = one_page_method_result(&found, Method::Fdatasync)
         .flushes_per_commit
         .unwrap();
     assert!(flushes < 0.05, "{flushes}");
@@ -102,7 +104,9 @@ fn the_cost_of_a_flush_needs_real_direct_io() {
     let mut request = probe_request_for(&mounted);
     request
         .extra
-        .extend(Method::extra_methods(ProbeInclusion::FlushCost));
+        .extend(Method::methods_included_besides_servers(
+            ProbeInclusion::FlushCost,
+        ));
     request.extra.push(Method::OpenDatasyncDirect);
     let found = run_twenty_rounds(request);
     for method in [
@@ -111,18 +115,20 @@ fn the_cost_of_a_flush_needs_real_direct_io() {
         Method::OpenDatasyncDirect,
     ] {
         assert!(
-            method_result(&found, method).back_to_back.is_some(),
+            one_page_method_result(&found, method)
+                .back_to_back
+                .is_some(),
             "{:?}",
-            method_result(&found, method)
+            one_page_method_result(&found, method)
         );
     }
     assert!(
-        method_result(&found, Method::FdatasyncDirect)
+        one_page_method_result(&found, Method::FdatasyncDirect)
             .flushes_per_commit
             .is_some()
     );
     assert_eq!(
-        method_result(&found, Method::OpenDatasyncDirect).flushes_per_commit,
+        one_page_method_result(&found, Method::OpenDatasyncDirect).flushes_per_commit,
         None,
         "it may use forced unit access"
     );
@@ -135,9 +141,11 @@ fn buffered_direct_io_is_told_from_direct_io() {
         let mut request = probe_request_for(&mounted);
         request
             .extra
-            .extend(Method::extra_methods(ProbeInclusion::FlushCost));
+            .extend(Method::methods_included_besides_servers(
+                ProbeInclusion::FlushCost,
+            ));
         let found = run_twenty_rounds(request);
-        let row = method_result(&found, Method::FdatasyncDirect);
+        let row = one_page_method_result(&found, Method::FdatasyncDirect);
         assert!(row.back_to_back.is_none() && row.error.is_some(), "{row:?}");
         assert!(
             found
@@ -230,7 +238,7 @@ fn a_killed_probe_keeps_nothing_and_lets_go_of_the_file_system() {
             .arg(&mounted.point)
             .output_in_time()
     };
-    wait_for("the watcher lets go", || umount().status.success());
+    wait_for_condition("the watcher lets go", || umount().status.success());
     crate::support::run("mount", &[mounted.disk.device.as_str(), mounted.path()]);
 }
 

@@ -40,7 +40,7 @@ fn probe_requirement_answer_decides_exit_code() {
             sentence.contains(&format!(": {printed}; the ")),
             "{sentence}"
         );
-        // A directory without a server is measured in nobody's name.
+        // The result for a directory without a server names no database product.
         let words = format!("{} {sentence}", workload["operation"]);
         assert!(
             !words.contains("PostgreSQL") && workload["profile"].is_null(),
@@ -83,7 +83,7 @@ fn a_profile_names_its_program_and_brings_its_requirement() {
 }
 
 #[test]
-fn invalid_requirements_are_refused_with_valid_ones() {
+fn refusal_of_invalid_requirement_or_profile_states_valid_ones() {
     for (arguments, expected) in [
         (
             ["--require", "p98 < 10ms"],

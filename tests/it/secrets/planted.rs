@@ -19,7 +19,7 @@ pub struct PlantedSecrets {
 
 impl PlantedSecrets {
     /// Derives the secret of a place, made of letters only so that no mask changes it.
-    pub fn secret_for(&self, place: &'static str) -> String {
+    pub fn secret_for_place(&self, place: &'static str) -> String {
         let mut hasher = DefaultHasher::new();
         place.hash(&mut hasher);
         let letters = |number: u64| {
@@ -33,12 +33,12 @@ impl PlantedSecrets {
         word
     }
 
-    pub fn fill_secrets(&self, text: &'static str) -> String {
+    pub fn replace_place_names_by_secrets(&self, text: &'static str) -> String {
         let mut out = String::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {
             let (place, after) = after.split_once('}').unwrap();
-            out += &(before.to_owned() + &self.secret_for(place));
+            out += &(before.to_owned() + &self.secret_for_place(place));
             rest = after;
         }
         out + rest
@@ -122,23 +122,31 @@ impl HostWithSecrets {
         write(
             "fstab",
             secrets
-                .fill_secrets(FSTAB)
+                .replace_place_names_by_secrets(FSTAB)
                 .replace("DEVICE", device)
                 .replace("POINT", point),
         );
-        write("units/srv-unit.mount", secrets.fill_secrets(UNIT));
+        write(
+            "units/srv-unit.mount",
+            secrets.replace_place_names_by_secrets(UNIT),
+        );
         write(
             "units/srv-unit.mount.d/more.conf",
-            secrets.fill_secrets("[Mount]\nOptions=password={drop-in}\n"),
+            secrets.replace_place_names_by_secrets("[Mount]\nOptions=password={drop-in}\n"),
         );
-        write("units/postgresql-15.service", secrets.fill_secrets(SERVICE));
-        write("cmdline", secrets.fill_secrets(KERNEL));
+        write(
+            "units/postgresql-15.service",
+            secrets.replace_place_names_by_secrets(SERVICE),
+        );
+        write("cmdline", secrets.replace_place_names_by_secrets(KERNEL));
         let sources = [
             "https://user:{mounted URL}@files/",
             "user:{mounted account}@files:/x",
             "x?key={mounted query}",
         ];
-        let sources: Vec<String> = sources.map(|source| secrets.fill_secrets(source)).to_vec();
+        let sources: Vec<String> = sources
+            .map(|source| secrets.replace_place_names_by_secrets(source))
+            .to_vec();
         for number in 0..sources.len() {
             std::fs::create_dir(dir.path().join(format!("remote{number}"))).unwrap();
         }
@@ -167,7 +175,7 @@ impl HostWithSecrets {
         command
             .args(["-m", "sh", "-c", &cover])
             .arg(self.dir.path())
-            .arg(crate::support::programs::program_path());
+            .arg(crate::support::programs::walwise_path());
         let output = command
             .args(arguments)
             .stdin(Stdio::null())
@@ -186,7 +194,7 @@ impl HostWithSecrets {
     }
 }
 
-pub fn run_all_outputs(covered: &HostWithSecrets, target: &Path) -> Vec<(String, String)> {
+pub fn all_walwise_outputs(covered: &HostWithSecrets, target: &Path) -> Vec<(String, String)> {
     let target = target.to_str().unwrap();
     let mut all: Vec<Vec<&str>> = vec![
         vec!["capture", "--no-mask", target],
@@ -223,7 +231,7 @@ pub fn assert_no_secret_leaks(
     covered: &HostWithSecrets,
     target: &Path,
 ) -> String {
-    let mut said = run_all_outputs(covered, target);
+    let mut said = all_walwise_outputs(covered, target);
     let leaks: Vec<_> = said
         .iter()
         .flat_map(|(what, text)| {

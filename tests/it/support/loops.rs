@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::programs::output_retrying_busy;
 use super::run;
-use super::running::wait_for;
+use super::running::wait_for_condition;
 use crate::support::deadline::CommandInTime as _;
 
 pub struct LoopDevice {
@@ -31,7 +31,7 @@ impl LoopDevice {
         Self::attach_image(dir, &image)
     }
 
-    pub fn over(image: &Path) -> Self {
+    pub fn from_image(image: &Path) -> Self {
         Self::attach_image(tempfile::tempdir().unwrap(), image)
     }
 
@@ -124,7 +124,7 @@ impl LoopDevice {
     pub fn wait_until_free(&self) {
         let mut alone = fs::OpenOptions::new();
         alone.read(true).custom_flags(nix::libc::O_EXCL);
-        wait_for("the device is free", || alone.open(&self.device).is_ok());
+        wait_for_condition("the device is free", || alone.open(&self.device).is_ok());
     }
 
     pub fn options_in_force(&self, point: &Path) -> Vec<String> {

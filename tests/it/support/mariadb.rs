@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use nix::unistd::Pid;
 
-use super::running::wait_for;
+use super::running::wait_for_condition;
 use super::{run, stderr, stdout};
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 
@@ -60,13 +60,16 @@ impl Mariadb {
             gid,
         };
         let open = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(server.own_directory(), open).unwrap();
-        server.chown_to_server(server.own_directory());
+        std::fs::set_permissions(server.temporary_directory(), open).unwrap();
+        server.chown_to_server(server.temporary_directory());
         server.create_server_directory(&server.data);
-        std::fs::create_dir(server.own_directory().join("conf.d")).unwrap();
+        std::fs::create_dir(server.temporary_directory().join("conf.d")).unwrap();
         // Servers created in parallel would collide in the common temporary directory.
-        server.create_server_directory(&server.own_directory().join("tmp"));
-        let (own, data) = (server.own_directory().display(), server.data.display());
+        server.create_server_directory(&server.temporary_directory().join("tmp"));
+        let (own, data) = (
+            server.temporary_directory().display(),
+            server.data.display(),
+        );
         server.write_option_file(
             "my.cnf",
             &format!(
@@ -83,7 +86,7 @@ impl Mariadb {
         server
     }
 
-    pub fn own_directory(&self) -> &Path {
+    pub fn temporary_directory(&self) -> &Path {
         self.directory.path()
     }
 
@@ -94,16 +97,16 @@ impl Mariadb {
 
     /// Shows the server its data under another path, in its own mount namespace.
     pub fn mount_data_elsewhere(&mut self) {
-        let seen = self.own_directory().join("elsewhere");
+        let seen = self.temporary_directory().join("elsewhere");
         self.create_server_directory(&seen);
-        let text = std::fs::read_to_string(self.own_directory().join("my.cnf")).unwrap();
+        let text = std::fs::read_to_string(self.temporary_directory().join("my.cnf")).unwrap();
         let (here, there) = (self.data.display().to_string(), seen.display().to_string());
         self.write_option_file("my.cnf", &text.replace(&here, &there));
         self.seen = Some(seen);
     }
 
     pub fn write_option_file(&self, name: &str, text: &str) {
-        let path = self.own_directory().join(name);
+        let path = self.temporary_directory().join(name);
         std::fs::write(&path, text).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
     }
@@ -113,7 +116,10 @@ impl Mariadb {
     }
 
     fn defaults_file_option(&self) -> String {
-        format!("--defaults-file={}/my.cnf", self.own_directory().display())
+        format!(
+            "--defaults-file={}/my.cnf",
+            self.temporary_directory().display()
+        )
     }
 
     /// Starts the server and waits for it. File timestamps are coarse, so the start waits until
@@ -126,9 +132,9 @@ impl Mariadb {
             path.metadata().map_or(0, nanos)
         };
         let files = ["", "my.cnf", "conf.d", "conf.d/storage.cnf"]
-            .map(|name| self.own_directory().join(name));
+            .map(|name| self.temporary_directory().join(name));
         let last = files.map(changed).into_iter().max().unwrap();
-        wait_for("a few ticks to pass", || {
+        wait_for_condition("a few ticks to pass", || {
             let now = SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .unwrap()
@@ -148,7 +154,7 @@ impl Mariadb {
     }
 
     fn start_without_ctime_gap(&mut self) {
-        let log = std::fs::File::create(self.own_directory().join("log")).unwrap();
+        let log = std::fs::File::create(self.temporary_directory().join("log")).unwrap();
         let mut command = Command::new("mariadbd");
         if let Some(seen) = &self.seen {
             command = Command::new("unshare");
@@ -166,13 +172,13 @@ impl Mariadb {
             .stdout(Stdio::null())
             .stderr(log);
         self.server = Some(command.spawn().unwrap());
-        wait_for("the server answers", || {
+        wait_for_condition("the server answers", || {
             self.sql("SELECT 1").is_some_and(|answer| answer == "1")
         });
     }
 
     pub fn server_pid(&self) -> Pid {
-        let text = std::fs::read_to_string(self.own_directory().join("pid")).unwrap();
+        let text = std::fs::read_to_string(self.temporary_directory().join("pid")).unwrap();
         Pid::from_raw(text.trim().parse().unwrap())
     }
 
@@ -202,7 +208,7 @@ impl Mariadb {
     }
 
     pub fn log(&self) -> String {
-        std::fs::read_to_string(self.own_directory().join("log")).unwrap_or_default()
+        std::fs::read_to_string(self.temporary_directory().join("log")).unwrap_or_default()
     }
 }
 

@@ -27,12 +27,12 @@ pub struct Cluster {
 
 impl Cluster {
     pub fn new() -> Self {
-        Self::init_at(|own| (own.join("data"), own.join("fast/wal")))
+        Self::initdb_at(|own| (own.join("data"), own.join("fast/wal")))
     }
 
     /// Creates a cluster with data and WAL below two existing directories.
     pub fn new_below(data: &Path, wal: &Path) -> Self {
-        Self::init_at(|_| (data.join("data"), wal.join("wal")))
+        Self::initdb_at(|_| (data.join("data"), wal.join("wal")))
     }
 
     pub fn from_initdb_command(command: &str) -> Self {
@@ -42,13 +42,14 @@ impl Cluster {
             .skip_while(|word| **word != "-D")
             .nth(1)
             .unwrap();
-        let cluster = Self::at_paths(|_| (data.into(), Path::new(data).join("pg_wal")));
+        let cluster =
+            Self::at_paths_without_initdb(|_| (data.into(), Path::new(data).join("pg_wal")));
         cluster.run_server_program(words[0], &words[1..]);
         cluster
     }
 
-    fn init_at(places: impl Fn(&Path) -> (PathBuf, PathBuf)) -> Self {
-        let cluster = Self::at_paths(places);
+    fn initdb_at(places: impl Fn(&Path) -> (PathBuf, PathBuf)) -> Self {
+        let cluster = Self::at_paths_without_initdb(places);
         for parent in [
             cluster.data.parent().unwrap(),
             cluster.wal.parent().unwrap(),
@@ -74,7 +75,7 @@ impl Cluster {
         cluster
     }
 
-    fn at_paths(places: impl Fn(&Path) -> (PathBuf, PathBuf)) -> Self {
+    fn at_paths_without_initdb(places: impl Fn(&Path) -> (PathBuf, PathBuf)) -> Self {
         let id = |flag| run("id", &[flag, "postgres"]).trim().parse().unwrap();
         let directory = tempfile::tempdir().unwrap();
         let (data, wal) = places(directory.path());
@@ -88,7 +89,7 @@ impl Cluster {
             uid: id("-u"),
             gid: id("-g"),
         };
-        cluster.create_server_directory(cluster.own_directory());
+        cluster.create_server_directory(cluster.temporary_directory());
         cluster
     }
 
@@ -98,7 +99,7 @@ impl Cluster {
         self.chown_to_server(path);
     }
 
-    pub fn own_directory(&self) -> &Path {
+    pub fn temporary_directory(&self) -> &Path {
         self.directory.path()
     }
 
@@ -107,7 +108,7 @@ impl Cluster {
         let path = match name {
             "data" => self.data.clone(),
             "wal" => self.wal.clone(),
-            name => self.own_directory().join(name),
+            name => self.temporary_directory().join(name),
         };
         path.display().to_string()
     }
@@ -159,7 +160,7 @@ impl Cluster {
     fn start_without_ctime_gap(&self) {
         let socket = format!(
             "-k {} -p 5499 {}",
-            self.own_directory().display(),
+            self.temporary_directory().display(),
             self.arguments
         );
         self.run_server_program(
@@ -205,7 +206,7 @@ impl Cluster {
         command
             .uid(self.uid)
             .gid(self.gid)
-            .current_dir(self.own_directory());
+            .current_dir(self.temporary_directory());
         command
             .env_clear()
             .env("LC_ALL", "C")
@@ -217,14 +218,14 @@ impl Cluster {
     /// Runs walwise as the server's user, from a copy, because that user cannot read the build
     /// directory.
     pub fn walwise_as_owner(&self) -> Command {
-        let program = copy_walwise_into(self.own_directory());
+        let program = copy_walwise_into(self.temporary_directory());
         let mut command = self.command_as_owner(&program);
         command.env("LC_ALL", "C.UTF-8");
         command
     }
 
     pub fn log(&self) -> String {
-        std::fs::read_to_string(self.own_directory().join("log")).unwrap_or_default()
+        std::fs::read_to_string(self.temporary_directory().join("log")).unwrap_or_default()
     }
 
     pub fn server_command(&self, name: &str) -> Command {
@@ -234,7 +235,7 @@ impl Cluster {
     pub fn run_server_program(&self, name: &str, arguments: &[&str]) -> String {
         // The server inherits pg_ctl's open files, so a pipe would stay open as long as the server
         // runs.
-        let output = self.own_directory().join(format!("{name}.output"));
+        let output = self.temporary_directory().join(format!("{name}.output"));
         let file = std::fs::File::create(&output).unwrap();
         let mut command = self.server_command(name);
         command

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-use super::running::holds_in_time;
+use super::running::becomes_true_in_time;
 use crate::support::deadline::CommandInTime as _;
 
 /// Returns the path of the built walwise. `WALWISE_PROGRAM` can name another build, such as an
 /// installed or an optimized one.
-pub fn program_path() -> &'static str {
+pub fn walwise_path() -> &'static str {
     static PROGRAM: LazyLock<String> = LazyLock::new(|| {
         std::env::var("WALWISE_PROGRAM")
             .unwrap_or_else(|_| env!("CARGO_BIN_EXE_walwise").to_owned())
@@ -19,7 +19,7 @@ pub fn program_path() -> &'static str {
 }
 
 pub fn walwise() -> Command {
-    let mut command = Command::new(program_path());
+    let mut command = Command::new(walwise_path());
     command.env_remove("NO_COLOR").env("LC_ALL", "C.UTF-8");
     command
 }
@@ -37,7 +37,7 @@ pub fn private_mounts_shell(script: &str) -> Command {
 pub fn copy_walwise_into(into: &Path) -> PathBuf {
     let program = into.join("walwise");
     if !program.exists() {
-        run("cp", &[program_path(), program.to_str().unwrap()]);
+        run("cp", &[walwise_path(), program.to_str().unwrap()]);
     }
     program
 }
@@ -73,7 +73,7 @@ pub fn output_retrying_busy(command: &mut Command) -> Output {
                 .any(|word| said.contains(word))
     };
     let mut output = run();
-    holds_in_time(|| {
+    becomes_true_in_time(|| {
         if is_busy(&output) {
             output = run();
         }

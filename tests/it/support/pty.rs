@@ -16,7 +16,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
-use super::deadline::{holds_in_time, wait_for};
+use super::deadline::{becomes_true_in_time, wait_for_condition};
 use super::untouched::DirectorySnapshot;
 
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -30,7 +30,7 @@ struct TerminalOutput {
 
 impl TerminalOutput {
     /// Whether a frame is incomplete, according to the begin and end marks of synchronized output.
-    fn is_drawing(&self) -> bool {
+    fn is_frame_incomplete(&self) -> bool {
         let last = |mark: &[u8]| {
             self.written
                 .windows(mark.len())
@@ -73,7 +73,7 @@ impl Pty {
         let mut pty = Self::start_program_in(
             directory,
             variables,
-            crate::support::programs::program_path(),
+            crate::support::programs::walwise_path(),
             arguments,
         );
         pty.kept = kept;
@@ -100,7 +100,7 @@ impl Pty {
     pub fn start_shell(script: &str) -> Self {
         let mut command = set_terminal_env(CommandBuilder::new("bash"));
         command.args(["--norc", "-c", &format!("set -m; {script}")]);
-        command.env("W", crate::support::programs::program_path());
+        command.env("W", crate::support::programs::walwise_path());
         Self::start(command)
     }
 
@@ -182,7 +182,7 @@ impl Pty {
             .for_each(|directory| directory.accept_changed_file(file));
     }
 
-    pub fn assert_untouched(&self, when: &str) {
+    pub fn assert_directories_untouched(&self, when: &str) {
         for directory in &self.kept {
             assert_eq!(
                 directory.changed_paths(),
@@ -196,7 +196,7 @@ impl Pty {
     /// new files.
     pub fn stop_and_detect_new_files(&self) -> bool {
         self.signal(Signal::SIGSTOP);
-        wait_for("it stops", || {
+        wait_for_condition("it stops", || {
             let stat =
                 std::fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap_or_default();
             stat.rsplit_once(") ")
@@ -294,7 +294,7 @@ impl Pty {
         let mut seen = seen.lock().unwrap();
         loop {
             let screen = seen.parser.screen();
-            if !seen.is_drawing() && holds(screen) {
+            if !seen.is_frame_incomplete() && holds(screen) {
                 return screen.contents();
             }
             assert!(!seen.ended, "ended before: {what}\n{}", screen.contents());
@@ -339,7 +339,7 @@ impl Pty {
         let (found, shown) = self.wait_for_exit();
         assert_eq!(found, code, "{shown}");
         self.assert_terminal_restored();
-        self.assert_untouched("in the end");
+        self.assert_directories_untouched("in the end");
     }
 
     /// Waits for the end on a terminal that reads no output. The modes and, soon after, the
@@ -348,7 +348,7 @@ impl Pty {
         let (found, shown) = self.wait_for_exit();
         assert_eq!(found, code, "{shown}");
         assert_eq!(terminal_modes(&*self.master), self.modes_before);
-        self.wait_until_untouched();
+        self.wait_until_directories_untouched();
     }
 
     /// Kills the program by SIGKILL; only the directories can be restored afterwards, by its
@@ -356,12 +356,12 @@ impl Pty {
     pub fn kill_and_check_cleanup(&mut self) {
         self.signal(Signal::SIGKILL);
         self.wait_for_exit();
-        self.wait_until_untouched();
+        self.wait_until_directories_untouched();
     }
 
-    fn wait_until_untouched(&self) {
+    fn wait_until_directories_untouched(&self) {
         for directory in &self.kept {
-            wait_for("nothing is left", || directory.changed_paths().is_empty());
+            wait_for_condition("nothing is left", || directory.changed_paths().is_empty());
         }
     }
 
@@ -370,7 +370,7 @@ impl Pty {
         let mut status = None;
         let (process, largest) = (self.pid(), &self.largest);
         let last = || self.seen.0.lock().unwrap().parser.screen().contents();
-        wait_for("it ends", || {
+        wait_for_condition("it ends", || {
             largest.set(largest.get().max(peak_memory_of(process)));
             status = self.child.try_wait().unwrap();
             status.is_some()
@@ -410,7 +410,7 @@ impl Drop for Pty {
     fn drop(&mut self) {
         // Killing fails if the program has already ended, as it usually has.
         let _ = self.child.kill();
-        holds_in_time(|| !matches!(self.child.try_wait(), Ok(None)));
+        becomes_true_in_time(|| !matches!(self.child.try_wait(), Ok(None)));
         assert!(
             self.is_judged || std::thread::panicking(),
             "a journey ends in `assert_ends_clean`"

@@ -49,13 +49,13 @@ pub fn recorded_host_reports() -> &'static [(PathBuf, Report)] {
     static REPORTS: LazyLock<Vec<(PathBuf, Report)>> = LazyLock::new(|| {
         let report = |path: PathBuf| {
             let host = RecordedHost::parse(&fs::read(&path).unwrap()).unwrap();
-            let session = Session::collect(
+            let session = Session::collect_from_host(
                 &host,
                 &Request::default(),
                 RuleSet::builtin(),
                 &mut |_, _| {},
             );
-            (path, session.report())
+            (path, session.build_report())
         };
         recorded_host_files().into_iter().map(report).collect()
     });
@@ -66,7 +66,10 @@ pub fn recorded_host_documents() -> &'static [(String, Value)] {
     static DOCUMENTS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
         let document = |(path, report): &(PathBuf, Report)| {
             let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            (name, serde_json::from_str(&json::render(report)).unwrap())
+            (
+                name,
+                serde_json::from_str(&json::render_report(report)).unwrap(),
+            )
         };
         recorded_host_reports().iter().map(document).collect()
     });

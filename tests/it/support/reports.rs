@@ -2,12 +2,12 @@ use std::collections::BTreeMap;
 
 use walwise_judge::rules::{Evaluation, Finding, Pack, RuleSet};
 use walwise_model::facts::{FactSet, ServerArea};
-use walwise_report::{Report, ReportInput, RunContext, build};
+use walwise_report::{Report, ReportInput, RunContext, build_report};
 
 /// Builds a report of a live host with these findings, none of which has to come from a rule; the
 /// plan follows all of their advice.
 pub fn report_of_findings(facts: &FactSet, findings: Vec<Finding>) -> Report {
-    build(ReportInput {
+    build_report(ReportInput {
         facts,
         verdicts: Vec::new(),
         evaluation: Evaluation {

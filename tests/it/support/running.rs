@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-pub use super::deadline::{holds_in_time, wait_for};
+pub use super::deadline::{becomes_true_in_time, wait_for_condition};
 use super::{loops, walwise};
 
 /// Lists the child processes of a process that have not ended; empty if the process itself has
@@ -51,10 +51,10 @@ impl RunningProgram {
         Self { child, outputs }
     }
 
-    pub fn wait_for_probe(&mut self, below: &Path) -> PathBuf {
+    pub fn wait_for_scratch_file(&mut self, below: &Path) -> PathBuf {
         let mut dirs = Vec::new();
         let mut ended = None;
-        wait_for("a scratch file appears", || {
+        wait_for_condition("a scratch file appears", || {
             dirs = loops::scratch_dirs(below);
             dirs.retain(|dir| fs::read_dir(dir).is_ok_and(|mut inside| inside.next().is_some()));
             ended = self.child.try_wait().unwrap();
@@ -69,13 +69,13 @@ impl RunningProgram {
     }
 
     pub fn wait_for_child(&mut self) {
-        wait_for("it starts a child", || {
+        wait_for_condition("it starts a child", || {
             let ended = self.child.try_wait().unwrap().is_some();
             ended || !child_pids(self.child.id()).is_empty()
         });
     }
 
-    pub fn id(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
@@ -85,7 +85,7 @@ impl RunningProgram {
 
     pub fn wait_for_output(mut self) -> Output {
         let mut ended = None;
-        wait_for("it ends", || {
+        wait_for_condition("it ends", || {
             ended = self.child.try_wait().unwrap();
             ended.is_some()
         });

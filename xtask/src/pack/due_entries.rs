@@ -52,7 +52,7 @@ mod tests {
 
     use super::super::entry::parse_entries;
     use super::*;
-    use walwise_judge::compat::releases;
+    use walwise_judge::compat::known_releases;
 
     #[test]
     fn what_is_due_is_named_once_for_each_reason() {
@@ -61,7 +61,7 @@ mod tests {
                     [[rule]]\nid = \"a.c\"\nchecked = \"2026-11-20 against mount(8) of util-linux\"\n\
                     [[rule]]\nid = \"a.d\"\nchecked = \"2025-09-01 against PostgreSQL 17\"\n";
         let found = parse_entries([("f.toml", text)]).unwrap();
-        let due = DueEntries::new(&found, releases(), date(2025, 6, 1));
+        let due = DueEntries::new(&found, known_releases(), date(2025, 6, 1));
         let ids = |list: Vec<&KnowledgeEntry>| {
             list.iter()
                 .map(|one| one.names[0].clone())

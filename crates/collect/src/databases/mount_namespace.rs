@@ -47,7 +47,7 @@ impl<'a> NamespaceHost<'a> {
         }
         let table = mountinfo::read_mountinfo(ours, Path::new("/proc/self/mountinfo"));
         let entries = table.unwrap_or_default().entries;
-        let in_sight = visibility::mount_visibility(&entries);
+        let in_sight = visibility::are_mounts_visible(&entries);
         let here = entries
             .into_iter()
             .zip(in_sight)
@@ -163,7 +163,7 @@ impl<'a> NamespaceHost<'a> {
         {
             Some(path) => Reading::known(path, Source::from_file_line(from, entry.line)),
             None => unknown(format!(
-                "{shown} of process {} is on {} ({}, device {}), whose mount is not visible from here",
+                "{shown} of process {} is on {} ({}, device {}), a mount that is not visible from here",
                 self.pid,
                 display_safe(&entry.source),
                 display_safe(&entry.fstype),
@@ -173,10 +173,11 @@ impl<'a> NamespaceHost<'a> {
     }
 }
 
-/// The uid of a directory's owner. The directory's path is `seen` for the process and `here` for
-/// walwise. In another mount namespace, the owner of `here` counts if `seen` belongs to `user`: a
-/// process can change its own mounts between two queries, but not walwise's.
-pub fn directory_owner(
+/// The uid of a directory's owner. The directory's path is `seen` for the process and `here`
+/// for walwise. For a process in another mount namespace, the result is the owner of `here` if
+/// `seen` belongs to `user`: the process can change its own mounts between two queries, but not
+/// walwise's.
+pub fn directory_owner_uid(
     host: &dyn Host,
     inside: Option<&NamespaceHost<'_>>,
     seen: &Path,
@@ -280,16 +281,16 @@ mod tests {
     fn host_with_container() -> FakeHost {
         let at = |path: &str| Question::Stat(path.into());
         FakeHost::default()
-            .file("/proc/self/mountinfo", OURS)
-            .symlink("/proc/self/ns/mnt", "mnt:[1]")
-            .symlink("/proc/7/ns/mnt", "mnt:[2]")
-            .file("/proc/7/mountinfo", MOUNTS)
-            .answer(at("/proc/7/root/var/lib/pg/data"), stat_answer(17, 5))
-            .answer(at("/srv/volumes/pg/data"), stat_answer(17, 5))
-            .answer(at("/proc/7/root/wal/pg"), stat_answer(33, 6))
-            .symlink("/proc/7/root/var/lib/pg/data/pg_wal", "/wal/pg")
-            .symlink("/proc/7/root/pgdata", "var/lib/pg/data")
-            .file("/proc/7/root/var/lib/pg/data/PG_VERSION", "16\n")
+            .with_file("/proc/self/mountinfo", OURS)
+            .with_symlink("/proc/self/ns/mnt", "mnt:[1]")
+            .with_symlink("/proc/7/ns/mnt", "mnt:[2]")
+            .with_file("/proc/7/mountinfo", MOUNTS)
+            .with_answer(at("/proc/7/root/var/lib/pg/data"), stat_answer(17, 5))
+            .with_answer(at("/srv/volumes/pg/data"), stat_answer(17, 5))
+            .with_answer(at("/proc/7/root/wal/pg"), stat_answer(33, 6))
+            .with_symlink("/proc/7/root/var/lib/pg/data/pg_wal", "/wal/pg")
+            .with_symlink("/proc/7/root/pgdata", "var/lib/pg/data")
+            .with_file("/proc/7/root/var/lib/pg/data/PG_VERSION", "16\n")
     }
 
     #[test]
@@ -318,9 +319,10 @@ mod tests {
             panic!()
         };
         assert!(detail.contains("/dev/sdc1 (ext4, device 8:33)"), "{detail}");
-        // In our namespace, /srv/volumes/pg/data leads to another directory, with inode 99.
+        // In walwise's mount namespace, /srv/volumes/pg/data leads to another directory, with inode
+        // 99.
         let fake = host_with_container();
-        let fake = fake.answer(
+        let fake = fake.with_answer(
             Question::Stat("/srv/volumes/pg/data".into()),
             stat_answer(17, 99),
         );
@@ -332,7 +334,7 @@ mod tests {
     fn process_in_own_mount_namespace_needs_no_namespace_host() {
         let fake = host_with_container();
         let (same, nothing) = (
-            fake.symlink("/proc/7/ns/mnt", "mnt:[1]"),
+            fake.with_symlink("/proc/7/ns/mnt", "mnt:[1]"),
             FakeHost::default(),
         );
         assert!(NamespaceHost::new(&same, &same, 7).is_none());
@@ -343,7 +345,7 @@ mod tests {
         #[test]
         fn arbitrary_container_mounts_never_panic(table: Vec<u8>, target in "[./a-z]{0,12}", path in "/[./a-z]{0,12}") {
             let fake = host_with_container();
-            let fake = fake.file("/proc/7/mountinfo", table).symlink("/proc/7/root/a", &target).symlink("/proc/7/root/b", "b/b");
+            let fake = fake.with_file("/proc/7/mountinfo", table).with_symlink("/proc/7/root/a", &target).with_symlink("/proc/7/root/b", "b/b");
             let inside = NamespaceHost::new(&fake, &fake, 7).unwrap();
             inside.host_path(Path::new(&path));
             inside.host_path(Path::new("/b"));

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use instance::{HostViews, InstanceCandidate};
-use options::resolve_path;
+use options::join_base_and_path_value;
 use process::MysqldProcess;
 use product_version::{ProductLine, ProductVersion};
 use settings::parse_suffixed_number;
@@ -31,7 +31,7 @@ use super::servers::ServingProof;
 use super::user_host::UserHost;
 use crate::collector::Request;
 use crate::databases::ServerConfig;
-use crate::databases::servers::{self, own_uid};
+use crate::databases::servers::{self, own_effective_uid};
 use crate::error_readings::error_reading;
 use crate::facts::catalog::mysql;
 use crate::facts::note::{MysqlNote, ServerNote};
@@ -90,11 +90,11 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             namespace: inside.as_ref(),
         };
         let named = lead.config_argument;
-        let found = match (lead.resolve_data_directory(&view, request, &mut own), named) {
+        let found = match (lead.resolve_instance(&view, request, &mut own), named) {
             (Ok(Some(found)), _) => found,
             (Ok(None), None) => continue,
             (Ok(None), Some(named)) => {
-                facts.add_note(named.unused_note(MysqlNote::NoData));
+                facts.add_note(named.unused_file_note(MysqlNote::NoData));
                 continue;
             }
             (Err(note), _) => {
@@ -114,7 +114,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             found.prove_stopped(&view, &unproven)
         };
         if let (Some(named), Err(why)) = (named, stopped) {
-            facts.add_note(named.unused_note(why));
+            facts.add_note(named.unused_file_note(why));
             continue;
         }
         if seen.contains(&found.path) {
@@ -139,7 +139,7 @@ fn config_argument_candidate<'a>(
     asked: Option<&PathBuf>,
     facts: &mut FactSet,
 ) -> Option<InstanceCandidate<'a>> {
-    let named = ConfigArgument::for_mysql(request)?;
+    let named = ConfigArgument::from_mysql_defaults(request)?;
     let lead = |reader, directory| InstanceCandidate {
         server: None,
         directory,
@@ -153,10 +153,10 @@ fn config_argument_candidate<'a>(
         invoker_host: host,
         namespace: None,
     };
-    match lead(reader, None).resolve_data_directory(&view, request, &mut FactSet::default()) {
+    match lead(reader, None).resolve_instance(&view, request, &mut FactSet::default()) {
         Ok(Some(found)) if found.has_datadir_setting() => {
             if let Some(asked) = asked.filter(|asked| **asked != found.path) {
-                facts.add_note(named.other_directory_note(&found.path, asked));
+                facts.add_note(named.other_data_directory_note(&found.path, asked));
             }
             Some(lead(named.reader_uid(host, Some(&found.path)), None))
         }
@@ -187,7 +187,8 @@ fn may_exist_despite_error(miss: &HostError) -> bool {
     )
 }
 
-/// The nearest data directory at the requested target or above it.
+/// The requested target or its nearest parent that is a data directory; `None` if there is
+/// none, without a target, or if the target's links cannot be resolved.
 pub fn requested_data_directory(host: &dyn Host, request: &Request) -> Option<PathBuf> {
     let real = host.real_path(request.target.as_deref()?).ok()?;
     // An entry to which access is denied may exist. A directory therefore counts if one entry
@@ -240,7 +241,7 @@ fn query_variables(
     seen: &Path,
 ) -> VariablesReply {
     let silent = |why, detail: String, remedy| VariablesReply::NoReply(why, detail, remedy);
-    let uid = own_uid(view);
+    let uid = own_effective_uid(view);
     let (root, own) = (uid == Some(0), uid == Some(server.uid));
     let lets_in = edition
         .product_and_version()
@@ -266,8 +267,8 @@ fn query_variables(
         );
     }
     let named = conf
-        .last_value("socket")
-        .map(|value| resolve_path(seen, value));
+        .last_value_ignoring_gaps("socket")
+        .map(|value| join_base_and_path_value(seen, value));
     let sockets: Vec<PathBuf> = named.map_or_else(
         || STANDARD_SOCKETS.map(PathBuf::from).to_vec(),
         |socket| vec![socket],
@@ -352,7 +353,7 @@ fn parse_variable_row(line: &[u8]) -> Option<(String, Vec<u8>)> {
 
 impl VariablesReply {
     /// The reported value; `None` if it is empty or was not reported.
-    pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
+    pub fn variable_reading(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let Self::Variables(rows, source) = self else {
             return None;
         };
@@ -419,16 +420,18 @@ fn counter_reading(answer: Option<&VariablesReply>, name: &str) -> Reading<u64> 
         Some(VariablesReply::NoReply(why, detail, remedy)) => {
             Reading::unknown(*why, detail.clone()).with_remedy(remedy.clone())
         }
-        Some(told @ VariablesReply::Variables(..)) => match (told.get(name), told.get("Uptime")) {
-            (Some(value), _) => {
-                value.and_then(|value| parse_suffixed_number(&display_safe(&value)))
+        Some(told @ VariablesReply::Variables(..)) => {
+            match (told.variable_reading(name), told.variable_reading("Uptime")) {
+                (Some(value), _) => {
+                    value.and_then(|value| parse_suffixed_number(&display_safe(&value)))
+                }
+                (None, Some(_)) => Reading::absent(format!("this release does not report {name}")),
+                (None, None) => Reading::unknown(
+                    UnknownReason::NotCollected,
+                    format!("the capture has no server counters, so {name} is missing"),
+                ),
             }
-            (None, Some(_)) => Reading::absent(format!("this release does not report {name}")),
-            (None, None) => Reading::unknown(
-                UnknownReason::NotCollected,
-                format!("the capture has no server counters, so {name} is missing"),
-            ),
-        },
+        }
     }
 }
 
@@ -455,17 +458,17 @@ fn ignored_redo_settings(written: &ServerConfig, edition: &ProductVersion) -> Re
             UnknownReason::Absent,
             format!(
                 "{} {} has no {CAPACITY_SETTING}",
-                line.name(),
+                line.product_name(),
                 version.numeric_part()
             ),
         );
     }
-    let source = match written.get(CAPACITY_SETTING) {
+    let source = match written.setting_reading(CAPACITY_SETTING) {
         None => {
             return Reading::known(
                 Vec::new(),
                 Source::Default {
-                    of: settings::release_series(line, version),
+                    of: settings::release_series_name(line, version),
                 },
             );
         }
@@ -474,7 +477,7 @@ fn ignored_redo_settings(written: &ServerConfig, edition: &ProductVersion) -> Re
     };
     let mut ignored = Vec::new();
     for name in OLD_SIZE_SETTINGS {
-        match written.get(name) {
+        match written.setting_reading(name) {
             None => {}
             Some(Reading::Known { .. }) => ignored.push(name.to_owned()),
             Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),

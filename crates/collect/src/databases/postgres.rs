@@ -10,8 +10,8 @@
 mod conf;
 mod io_uring;
 mod log_files {
-    //! WAL segments and those that wait for the archiver. Both are files, so they are known without
-    //! a running server.
+    //! WAL segments, and segments that wait for the archiver. Both are files, so they are known
+    //! without a running server.
 
     use std::path::Path;
 
@@ -21,7 +21,8 @@ mod log_files {
     use crate::host::{Host, LogFileKind, LogFileStats};
     use crate::text::display_path;
 
-    /// Records the files of the WAL directory `wal`, as seen in the mount namespace of `host`.
+    /// Records the bytes of WAL segments in `wal`, and the number and greatest age of segments that
+    /// wait for the archiver. `wal` is a path in the mount namespace of `host`.
     pub fn insert_wal_file_facts(
         host: &dyn Host,
         wal: &Path,
@@ -36,7 +37,7 @@ mod log_files {
         facts.insert(cluster, &postgres::ARCHIVE_READY, count);
         let wait = ready.and_then_reading(|files, source| match files.oldest_age {
             Some(seconds) => Reading::known(seconds as f64 * 1e6, source),
-            None => Reading::absent("no segment waits for the archiver"),
+            None => Reading::absent("no WAL file is waiting to be archived"),
         });
         facts.insert(cluster, &postgres::ARCHIVE_WAIT, wait);
     }
@@ -64,7 +65,7 @@ use cluster::ClusterCandidate;
 use server::SettingsReply;
 
 use super::mount_namespace::NamespaceHost;
-use super::servers::{self, ServingProof, own_uid};
+use super::servers::{self, ServingProof, own_effective_uid};
 use super::user_host::UserHost;
 use super::{ConfigArgument, ServerConfig};
 use crate::collector::Request;
@@ -146,7 +147,7 @@ fn config_argument_candidate<'a>(
     host: &dyn Host,
     request: &'a Request,
 ) -> Option<ClusterCandidate<'a>> {
-    let named = ConfigArgument::for_postgres(request)?;
+    let named = ConfigArgument::from_postgres_config(request)?;
     let home = requested_data_directory(host, request);
     let reader_uid = named.reader_uid(host, home.as_ref());
     let config_file = named.file.to_owned();
@@ -172,7 +173,7 @@ struct CollectionState {
     unread_clusters: Vec<UnreadCluster>,
 }
 
-/// Only the named directory is known.
+/// A cluster that was not read, so only its directory is known.
 struct UnreadCluster {
     directory: PathBuf,
     source: Source,
@@ -180,8 +181,8 @@ struct UnreadCluster {
 }
 
 impl UnreadCluster {
-    /// Records the cluster with every setting unknown; without the record, the directory would pass
-    /// for one without a server.
+    /// Records the cluster with every setting unknown; without the record, the directory would
+    /// appear to have no server.
     fn insert_unread_cluster_facts(self, facts: &mut FactSet) {
         let shown = display_path(&self.directory);
         let subject = Subject::cluster(&*shown);
@@ -218,7 +219,7 @@ impl CollectionState {
             None if in_time => None,
             None => Some(Reading::unknown(
                 UnknownReason::TimedOut,
-                "the cluster was not read in time",
+                "the cluster could not be read in time",
             )),
         };
         let Some(running) = running else { return };
@@ -278,14 +279,14 @@ impl CollectionState {
             Err(why) => {
                 self.add_unread_cluster(&origin, true, reader);
                 return match by_hand {
-                    Some(named) => facts.add_note(named.unused_note(why)),
+                    Some(named) => facts.add_note(named.unused_file_note(why)),
                     None => facts.add_note(why),
                 };
             }
         };
         if self.directories.contains(&found.data_path) {
             if let Some(named) = by_hand {
-                facts.add_note(named.unused_note(ServerNote::ServerRunning));
+                facts.add_note(named.unused_file_note(ServerNote::ServerRunning));
             }
             return;
         }
@@ -314,12 +315,12 @@ impl CollectionState {
         let directory = found.data_path.clone();
         if let Some(named) = by_hand {
             if let Err(why) = found.prove_stopped(view) {
-                return facts.add_note(named.unused_note(why));
+                return facts.add_note(named.unused_file_note(why));
             }
             if let Some(asked) =
                 requested_data_directory(host, request).filter(|asked| *asked != directory)
             {
-                facts.add_note(named.other_directory_note(&directory, &asked));
+                facts.add_note(named.other_data_directory_note(&directory, &asked));
             }
         }
         match found.insert_cluster_facts(view, inside.as_ref(), request, &mut own) {
@@ -354,7 +355,7 @@ fn running_candidates(
         }
     };
     let mut leads = Vec::new();
-    let or_as_root = own_uid(host) != Some(0);
+    let or_as_root = own_effective_uid(host) != Some(0);
     for server in servers {
         let home = server
             .data_directory
@@ -414,7 +415,7 @@ impl<'a> ConfigLoadTime<'a> {
         process: Option<u32>,
         data: String,
     ) -> Self {
-        let process = process.and_then(|pid| start_time::process_start(host, pid));
+        let process = process.and_then(|pid| start_time::process_start_time(host, pid));
         Self {
             host,
             time: second.map(|second| start_time::refine_start_time(second, process)),
@@ -425,7 +426,7 @@ impl<'a> ConfigLoadTime<'a> {
 
     /// Uses the load time that the server reports; `at_us` is `pg_conf_load_time` in
     /// microseconds since 1970.
-    pub fn from_load_time(host: &'a dyn Host, at_us: u64, data: String) -> Self {
+    pub fn from_reported_load_time(host: &'a dyn Host, at_us: u64, data: String) -> Self {
         let at = at_us
             .checked_mul(1000)
             .and_then(|at| at.checked_sub(MAX_LOAD_TIME_NS))
@@ -447,18 +448,18 @@ impl<'a> ConfigLoadTime<'a> {
     ) -> ServerConfig {
         conf.with_changed_file_gaps(
             |path| self.change_since_load(path),
-            owner.map(|owner| self.remedy(owner)).as_ref(),
+            owner.map(|owner| self.unknown_load_remedy(owner)).as_ref(),
         )
     }
 
-    pub fn remedy(&self, owner: &str) -> Remedy {
+    pub fn unknown_load_remedy(&self, owner: &str) -> Remedy {
         if self.is_reported {
             return Remedy::Do(format!(
                 "reload the server on {} (SELECT pg_reload_conf()), then check again",
                 self.data
             ));
         }
-        let uid = servers::own_uid(self.host);
+        let uid = servers::own_effective_uid(self.host);
         let name = uid.and_then(|uid| self.host.ask(&Question::UserName(uid)).ok());
         // Root has already queried with the owner's rights, so running walwise as the owner is
         // not a remedy.
@@ -473,7 +474,7 @@ impl<'a> ConfigLoadTime<'a> {
     }
 
     fn change_since_load(&self, path: &Path) -> Option<String> {
-        let complaint = start_time::path_change_since_start(self.host, self.time, path)?;
+        let complaint = start_time::possible_path_change_reason(self.host, self.time, path)?;
         Some(format!(
             "{complaint}, and the server did not report the value"
         ))
@@ -489,10 +490,10 @@ impl<'a> ConfigLoadTime<'a> {
 const DEBIAN_CONFIG_DIRECTORY: &str = "/etc/postgresql";
 
 fn debian_config_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
-    let versions = list_as_owner(host, Path::new(DEBIAN_CONFIG_DIRECTORY), facts);
+    let versions = list_directory_as_owner(host, Path::new(DEBIAN_CONFIG_DIRECTORY), facts);
     let clusters = versions
         .iter()
-        .flat_map(|version| list_as_owner(host, version, facts));
+        .flat_map(|version| list_directory_as_owner(host, version, facts));
     let has_conf = |path: &PathBuf| {
         !host
             .stat(&path.join("postgresql.conf"))
@@ -524,24 +525,25 @@ fn packaged_data_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBu
     .map(PathBuf::from)
     .to_vec();
     found.extend(
-        list_as_owner(host, Path::new("/var/lib/pgsql"), facts)
+        list_directory_as_owner(host, Path::new("/var/lib/pgsql"), facts)
             .into_iter()
             .map(|version| version.join("data")),
     );
-    for version in list_as_owner(host, Path::new("/var/lib/postgresql"), facts) {
+    for version in list_directory_as_owner(host, Path::new("/var/lib/postgresql"), facts) {
         if version.file_name().is_some_and(|name| {
             path_bytes(Path::new(name))
                 .first()
                 .is_some_and(u8::is_ascii_digit)
         }) {
-            found.extend(list_as_owner(host, &version, facts));
+            found.extend(list_directory_as_owner(host, &version, facts));
         }
     }
     found.retain(|path| is_cluster_directory(host, path));
     found
 }
 
-/// PG_VERSION decides. A directory to which access is denied counts as a cluster directory.
+/// Whether the directory contains PG_VERSION, which every cluster has. A directory to which
+/// access is denied counts as a cluster directory.
 fn is_cluster_directory(host: &dyn Host, path: &Path) -> bool {
     match host.stat(&path.join("PG_VERSION")) {
         Ok(_) => true,
@@ -551,7 +553,8 @@ fn is_cluster_directory(host: &dyn Host, path: &Path) -> bool {
     }
 }
 
-/// The nearest data directory at the requested target or above it.
+/// The requested target or its nearest parent that is a data directory; `None` if there is
+/// none, without a target, or if the target's links cannot be resolved.
 pub fn requested_data_directory(host: &dyn Host, request: &Request) -> Option<PathBuf> {
     let real = host.real_path(request.target.as_deref()?).ok()?;
     let has = |path: &Path, name: &str| host.stat(&path.join(name)).is_ok();
@@ -564,7 +567,7 @@ pub fn requested_data_directory(host: &dyn Host, request: &Request) -> Option<Pa
 
 /// The entries of a directory, read with its owner's rights, because another user may have
 /// placed a symbolic link in the path.
-fn list_as_owner(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<PathBuf> {
+fn list_directory_as_owner(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<PathBuf> {
     if host.stat(directory).is_err_and(|miss| miss.is_absent()) {
         return Vec::new();
     }
@@ -588,35 +591,35 @@ fn list_as_owner(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<
 //
 // The control file is right even for a running server, because pg_checksums changes only
 // stopped clusters. The file's layout differs between versions, so it is read by the
-// `pg_controldata` of the cluster's own version (PostgreSQL manual, *pg_controldata*). The
-// host passes on only one line of the output.
+// `pg_controldata` of the cluster's own version (PostgreSQL manual, *pg_controldata*).
+// [`Host`] returns only one line of the output.
 
 const CHECKSUMS_SETTING: &str = "data_checksums";
 
 /// `data` is the data directory in the mount namespace of `host`.
-fn data_checksums(
+fn data_checksums_enabled(
     host: &dyn Host,
     request: &Request,
     answer: Option<&SettingsReply>,
     major: Option<&Version>,
     data: &Path,
 ) -> Reading<bool> {
-    match answer.and_then(|answer| answer.get(CHECKSUMS_SETTING)) {
+    match answer.and_then(|answer| answer.setting_reading(CHECKSUMS_SETTING)) {
         Some(told) => told.and_then(|value| match value.as_slice() {
             b"on" => Ok(true),
             b"off" => Ok(false),
             other => Err(format!("`{}` is neither on nor off", display_safe(other))),
         }),
-        None => {
-            control_file_checksums(host, request, major, data).with_remedy(Remedy::Do(format!(
+        None => data_checksums_from_control_file(host, request, major, data).with_remedy(
+            Remedy::Do(format!(
                 "run in psql, connected to the server on {}: SHOW data_checksums;",
                 display_path(data)
-            )))
-        }
+            )),
+        ),
     }
 }
 
-fn control_file_checksums(
+fn data_checksums_from_control_file(
     host: &dyn Host,
     request: &Request,
     major: Option<&Version>,
@@ -636,7 +639,7 @@ fn control_file_checksums(
         return programs_disabled_reading();
     }
     let tool = Tool::PgControldata(number);
-    let argv = shell::command_line(&tool.name(), &["-D", directory]);
+    let argv = shell::format_command_line(&tool.name(), &["-D", directory]);
     match host.run_tool(tool, &["-D", directory]) {
         Ok(printed) => Reading::known(display_safe(printed.trim_ascii()), Source::Command { argv })
             .and_then(|line| {

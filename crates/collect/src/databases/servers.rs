@@ -1,10 +1,11 @@
 //! Running database servers as processes: their ids, their users, and libraries preloaded into
 //! them.
 //!
-//! The host passes on only allow-listed options and variables. Workers are children of their server
-//! and have the same name, so children of servers are dropped. Any user can name a process like a
-//! server. The collectors of each database product must therefore prove that a process serves its
-//! data directory. A preload for all processes is in /etc/ld.so.preload, not in the environment.
+//! [`Host`] returns only allow-listed command-line options and environment variables of a process.
+//! Workers are children of their server and have the same name, so children of servers are dropped.
+//! Any user can name a process like a server. The collectors of each database product must
+//! therefore prove that a process serves its data directory. A preload for all processes is in
+//! /etc/ld.so.preload, not in the environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::ParseIntError;
@@ -60,7 +61,7 @@ impl ServerProcess {
     }
 }
 
-pub fn own_uid(host: &dyn Host) -> Option<u32> {
+pub fn own_effective_uid(host: &dyn Host) -> Option<u32> {
     let identity = host.ask(&Question::Identity).ok()?;
     String::from_utf8_lossy(&identity)
         .lines()
@@ -136,7 +137,7 @@ fn is_hidepid_in_force(host: &dyn Host) -> bool {
                 .any(|option| HIDING.contains(&option.as_slice()))
     };
     let mounts = || mountinfo::read_mountinfo(host, Path::new("/proc/self/mountinfo"));
-    own_uid(host).is_some_and(|uid| uid != 0)
+    own_effective_uid(host).is_some_and(|uid| uid != 0)
         && mounts().is_ok_and(|table| table.entries.iter().any(hides))
 }
 
@@ -277,8 +278,9 @@ pub fn verified_real_path(host: &dyn Host, path: &Path) -> Result<PathBuf, HostE
     }
 }
 
-/// Whether a process serves a directory that could not be read; `None` if the directory belongs to
-/// another user, because any user can name any directory. `host` asks with the rights of `uid`.
+/// Whether a process serves a directory that could not be read; `None` if the directory belongs
+/// to another user, because any user can name any directory. `host` makes its queries with the
+/// rights of `uid`.
 pub fn serves_unread_directory(
     host: &dyn Host,
     pid: u32,
@@ -316,7 +318,7 @@ mod tests {
     use crate::testing::FakeHost;
 
     fn listed_pids(lines: &[String]) -> Vec<u32> {
-        let host = FakeHost::default().answer(Question::Servers, lines.join("\n"));
+        let host = FakeHost::default().with_answer(Question::Servers, lines.join("\n"));
         server_processes(&host, &Request::default())
             .unwrap()
             .rows
@@ -327,7 +329,7 @@ mod tests {
 
     #[test]
     fn root_and_mixed_uid_processes_have_no_reader() {
-        let host = FakeHost::default().answer(
+        let host = FakeHost::default().with_answer(
             Question::Servers,
             "10 1 26 postgres\n11 1 - postgres\n12 1 0 mysqld\nmore 4242 9936\nmore - 3\n",
         );
@@ -346,10 +348,10 @@ mod tests {
         let machine = |euid: u32, option: &str, servers: &str| {
             let mounts = format!("20 1 0:5 / /proc rw - proc proc rw,{option}\n");
             let fake = FakeHost::default()
-                .file("/proc/self/mountinfo", &mounts)
-                .answer(Question::Servers, servers);
+                .with_file("/proc/self/mountinfo", &mounts)
+                .with_answer(Question::Servers, servers);
             server_processes(
-                &fake.answer(Question::Identity, format!("euid={euid}\n")),
+                &fake.with_answer(Question::Identity, format!("euid={euid}\n")),
                 &Request::default(),
             )
         };
@@ -397,8 +399,8 @@ mod tests {
             ctime: None,
         };
         let host = FakeHost::default()
-            .answer(Question::Servers, rows)
-            .answer(Question::Stat("/srv/pg".into()), target.encode());
+            .with_answer(Question::Servers, rows)
+            .with_answer(Question::Stat("/srv/pg".into()), target.encode());
         let request = Request {
             target: Some("/srv/pg".into()),
             ..Request::default()
@@ -434,10 +436,10 @@ mod tests {
         let real = |answer: &str, inode: Option<u64>| {
             let path = Path::new("/var/lib/pg");
             let mut host = FakeHost::default()
-                .answer(Question::RealPath(path.into()), answer)
-                .answer(Question::Stat(path.into()), file(2).encode());
+                .with_answer(Question::RealPath(path.into()), answer)
+                .with_answer(Question::Stat(path.into()), file(2).encode());
             if let Some(inode) = inode {
-                host = host.answer(Question::Stat(answer.into()), file(inode).encode());
+                host = host.with_answer(Question::Stat(answer.into()), file(inode).encode());
             }
             verified_real_path(&host, path).ok()
         };
@@ -457,9 +459,9 @@ mod tests {
     #[test]
     fn stopped_state_and_namespace_pid_are_parsed() {
         let fake = FakeHost::default()
-            .file("/proc/7/stat", "7 (a) T (b) T 1 7\n")
-            .file("/proc/8/stat", "8 (a) T) S 1 8\n")
-            .file("/proc/7/status", "Name:\tx\nNSpid:\t7\t1\n");
+            .with_file("/proc/7/stat", "7 (a) T (b) T 1 7\n")
+            .with_file("/proc/8/stat", "8 (a) T) S 1 8\n")
+            .with_file("/proc/7/status", "Name:\tx\nNSpid:\t7\t1\n");
         assert!(
             is_process_stopped(&fake, 7)
                 && !is_process_stopped(&fake, 8)

@@ -21,12 +21,12 @@ const MAX_LINKS: usize = 40;
 
 /// The reason why a file or directory may differ from what the server read at `started`; `None` if
 /// it has not changed.
-pub fn path_change_since_start(
+pub fn possible_path_change_reason(
     host: &dyn Host,
     started: Option<HostTimestamp>,
     path: &Path,
 ) -> Option<String> {
-    let Some(links) = links_on_path(host, path) else {
+    let Some(links) = symlinks_on_path(host, path) else {
         return Some(format!(
             "{} has more symbolic links than the kernel follows",
             display_path(path)
@@ -36,12 +36,12 @@ pub fn path_change_since_start(
     let holders = links.iter().filter_map(|link| link.parent());
     std::iter::once(path)
         .chain(holders)
-        .find_map(|path| file_change_since_start(host, started, path))
+        .find_map(|path| possible_file_change_reason(host, started, path))
 }
 
 /// All symbolic links on the path to a file, each once; `None` if there are more than the kernel
 /// follows, for example in a loop.
-fn links_on_path(host: &dyn Host, path: &Path) -> Option<BTreeSet<PathBuf>> {
+fn symlinks_on_path(host: &dyn Host, path: &Path) -> Option<BTreeSet<PathBuf>> {
     let mut links = BTreeSet::new();
     let mut ways = vec![path.to_owned()];
     while let Some(way) = ways.pop() {
@@ -63,7 +63,7 @@ fn links_on_path(host: &dyn Host, path: &Path) -> Option<BTreeSet<PathBuf>> {
     Some(links)
 }
 
-fn file_change_since_start(
+fn possible_file_change_reason(
     host: &dyn Host,
     started: Option<HostTimestamp>,
     path: &Path,
@@ -94,7 +94,7 @@ fn is_certainly_before(changed: HostTimestamp, started: HostTimestamp) -> bool {
 }
 
 /// The start time of a process, only to the second in an old capture.
-pub fn process_start(host: &dyn Host, pid: u32) -> Option<HostTimestamp> {
+pub fn process_start_time(host: &dyn Host, pid: u32) -> Option<HostTimestamp> {
     match host.process_start_time(pid) {
         Err(miss) if miss.kind == HostErrorKind::NotCollected => {
             let ticks = start_ticks(&host.read(Path::new(&format!("/proc/{pid}/stat"))).ok()?)?;
@@ -232,12 +232,12 @@ mod tests {
         let path = Path::new("/srv/pg/link/x.conf");
         let at = |holder_of_link, holder_beneath| {
             let fake = FakeHost::default()
-                .symlink("/srv/pg/link", "/srv/kept/second")
-                .symlink("/srv/kept/second", "/srv/files")
-                .answer(Question::Stat(path.into()), stat(900))
-                .answer(Question::Stat("/srv/pg".into()), stat(holder_of_link))
-                .answer(Question::Stat("/srv/kept".into()), stat(holder_beneath));
-            path_change_since_start(&fake, Some(HostTimestamp::from_unix_seconds(1_000)), path)
+                .with_symlink("/srv/pg/link", "/srv/kept/second")
+                .with_symlink("/srv/kept/second", "/srv/files")
+                .with_answer(Question::Stat(path.into()), stat(900))
+                .with_answer(Question::Stat("/srv/pg".into()), stat(holder_of_link))
+                .with_answer(Question::Stat("/srv/kept".into()), stat(holder_beneath));
+            possible_path_change_reason(&fake, Some(HostTimestamp::from_unix_seconds(1_000)), path)
         };
         assert_eq!(at(900, 900), None);
         assert!(at(1_001, 900).is_some_and(|says| says.contains("/srv/pg changed")));
@@ -247,19 +247,21 @@ mod tests {
     #[test]
     fn nested_links_are_followed_and_cycles_detected() {
         let nest = (1..=8).map(|depth| format!("/n{}", "/l".repeat(depth)));
-        let fake = nest
-            .clone()
-            .fold(FakeHost::default(), |fake, link| fake.symlink(link, "d"));
+        let fake = nest.clone().fold(FakeHost::default(), |fake, link| {
+            fake.with_symlink(link, "d")
+        });
         let path = format!("/n{}/x.conf", "/l".repeat(8));
-        let found = links_on_path(&fake, Path::new(&path)).unwrap();
+        let found = symlinks_on_path(&fake, Path::new(&path)).unwrap();
         assert!(
             nest.map(PathBuf::from).all(|link| found.contains(&link)),
             "{found:?}"
         );
         let circle = (0..60).map(|depth| format!("/c{}", "/l".repeat(depth + 1)));
-        let circle = circle.fold(FakeHost::default(), |fake, link| fake.symlink(link, "l/l"));
-        assert_eq!(links_on_path(&circle, Path::new("/c/l")), None);
-        let says = path_change_since_start(
+        let circle = circle.fold(FakeHost::default(), |fake, link| {
+            fake.with_symlink(link, "l/l")
+        });
+        assert_eq!(symlinks_on_path(&circle, Path::new("/c/l")), None);
+        let says = possible_path_change_reason(
             &circle,
             Some(HostTimestamp::from_unix_seconds(1_000)),
             Path::new("/c/l"),
@@ -274,25 +276,25 @@ mod tests {
         let started = Question::ProcessStart(10);
         let old = |kind| {
             let fake = FakeHost::default()
-                .refuse(started.clone(), kind)
-                .file("/proc/stat", "cpu 1\nbtime 1000\n");
-            fake.file(
+                .with_refusal(started.clone(), kind)
+                .with_file("/proc/stat", "cpu 1\nbtime 1000\n");
+            fake.with_file(
                 "/proc/10/stat",
                 "10 (maria) db) S 1 1 1 0 -1 1 1 0 0 0 5 3 0 0 20 0 9 0 10050 1 2\n",
             )
         };
         assert_eq!(
-            process_start(&old(HostErrorKind::NotCollected), 10),
+            process_start_time(&old(HostErrorKind::NotCollected), 10),
             Some(HostTimestamp::from_unix_seconds(1_100))
         );
-        assert_eq!(process_start(&old(HostErrorKind::Failed), 10), None);
-        let told = old(HostErrorKind::NotCollected).answer(started.clone(), "1100500000000\n");
+        assert_eq!(process_start_time(&old(HostErrorKind::Failed), 10), None);
+        let told = old(HostErrorKind::NotCollected).with_answer(started.clone(), "1100500000000\n");
         assert_eq!(
-            process_start(&told, 10),
+            process_start_time(&told, 10),
             Some(HostTimestamp::from_unix_nanos(1_100_500_000_000))
         );
-        let garbled = old(HostErrorKind::NotCollected).answer(started, "noon\n");
-        assert_eq!(process_start(&garbled, 10), None);
+        let garbled = old(HostErrorKind::NotCollected).with_answer(started, "noon\n");
+        assert_eq!(process_start_time(&garbled, 10), None);
     }
 
     proptest! {

@@ -106,8 +106,8 @@ mod tests {
         };
         let root = Stat { uid: 0, ..stat };
         let fake = FakeHost::default()
-            .answer(Question::Stat("/srv/pg".into()), stat.encode())
-            .answer(Question::Stat("/root".into()), root.encode());
+            .with_answer(Question::Stat("/srv/pg".into()), stat.encode())
+            .with_answer(Question::Stat("/root".into()), root.encode());
         ask(&UserHost::for_owner(&fake, Path::new("/srv/pg")));
         assert_eq!(UserHost::for_owner(&fake, Path::new("/root")).uid, NOBODY);
         assert_eq!(UserHost::for_owner(&fake, Path::new("/none")).uid, NOBODY);

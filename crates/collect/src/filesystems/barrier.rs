@@ -37,7 +37,7 @@ const BARRIER_OFF_OPTIONS: &[&str] = &[
 fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mounts = facts.subjects_where(&mount::CLASS, |class| is_flushing_class(*class));
     let mut found: Vec<(Option<String>, Subject, Reading<BarrierState>)> =
-        parallel::map(&mounts, |mount| {
+        parallel::map_in_chunks(&mounts, |mount| {
             (
                 facts.value(mount, &mount::DEVNO),
                 mount.clone(),
@@ -83,7 +83,7 @@ fn mount_barrier(subject: &Subject, facts: &FactSet) -> Reading<BarrierState> {
                     .iter()
                     .any(|o| o == "barrier" || BARRIER_OFF_OPTIONS.contains(&o.as_str())) =>
             {
-                Reading::known(barrier_state(is_off(&value)), source)
+                Reading::known(barrier_state_from_off_option(is_off(&value)), source)
             }
             _ => match old_ext3_barrier_off(&fstype, &printed, facts) {
                 Some(off) => off,
@@ -105,14 +105,14 @@ fn mount_barrier(subject: &Subject, facts: &FactSet) -> Reading<BarrierState> {
         // An overlay passes flushes on, except with `volatile`
         // (Documentation/filesystems/overlayfs.rst).
         "overlay" => printed.map(|options| {
-            barrier_state(
+            barrier_state_from_off_option(
                 options
                     .iter()
                     .any(|option| option == "volatile" || option == "fsync=volatile"),
             )
         }),
         other if FLUSHING_TYPES.contains(&other) => {
-            printed.map(|options| barrier_state(is_off(&options)))
+            printed.map(|options| barrier_state_from_off_option(is_off(&options)))
         }
         other => Reading::ambiguous(format!(
             "walwise has no data on whether {other} sends flushes"
@@ -120,7 +120,7 @@ fn mount_barrier(subject: &Subject, facts: &FactSet) -> Reading<BarrierState> {
     }
 }
 
-fn barrier_state(is_off: bool) -> BarrierState {
+fn barrier_state_from_off_option(is_off: bool) -> BarrierState {
     if is_off {
         BarrierState::Off
     } else {
@@ -176,7 +176,7 @@ fn xfs_honours_nobarrier(facts: &FactSet) -> Ternary {
         .is_some_and(|vendor| vendor == "el7")
     {
         let build = version
-            .vendor_tail()
+            .text_after_numbers()
             .trim_start_matches('-')
             .split('.')
             .next()

@@ -38,7 +38,7 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     for (index, (_, devices)) in members.iter().enumerate() {
         home_of.extend(devices.iter().map(|device| (device, index)));
     }
-    let mut known: BTreeMap<&Path, BtrfsProperties> = BTreeMap::new();
+    let mut known: BTreeMap<&Path, BtrfsSysfsReadings> = BTreeMap::new();
     for subject in &mounts {
         let options = facts.get(subject, &mount::SUPER_OPTIONS);
         facts.insert(
@@ -81,11 +81,11 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         }
         for device in devices {
             facts.add_subject(device);
-            facts.add_edge(subject, device);
+            facts.add_layer_below(subject, device);
         }
         let known = known
             .entry(home)
-            .or_insert_with(|| BtrfsProperties::read(host, home))
+            .or_insert_with(|| BtrfsSysfsReadings::read_sysfs(host, home))
             .clone();
         facts.insert(subject, &mount::BTRFS_DATA_PROFILES, known.data);
         facts.insert(subject, &mount::BTRFS_METADATA_PROFILES, known.metadata);
@@ -95,18 +95,18 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
 }
 
 #[derive(Clone)]
-struct BtrfsProperties {
+struct BtrfsSysfsReadings {
     data: Reading<Vec<String>>,
     metadata: Reading<Vec<String>>,
     errors: Reading<u64>,
     missing: Reading<u64>,
 }
 
-impl BtrfsProperties {
-    fn read(host: &dyn Host, home: &Path) -> Self {
+impl BtrfsSysfsReadings {
+    fn read_sysfs(host: &dyn Host, home: &Path) -> Self {
         let [errors, missing] = [
             ("error_stats", sum_error_counts as CountParser),
-            ("missing", parse_missing_flag),
+            ("missing", parse_missing_device_flag),
         ]
         .map(|(file, count)| sum_device_counts(host, &home.join("devinfo"), file, count));
         Self {
@@ -130,7 +130,7 @@ fn sum_error_counts(text: &str) -> Result<u64, String> {
     Ok(counts.into_iter().fold(0, u64::saturating_add))
 }
 
-fn parse_missing_flag(text: &str) -> Result<u64, String> {
+fn parse_missing_device_flag(text: &str) -> Result<u64, String> {
     match text {
         "0" => Ok(0),
         "1" => Ok(1),
@@ -264,8 +264,8 @@ mod tests {
             vec!["rw".to_owned(), "nodatacow".to_owned()],
             Source::Assumed,
         );
-        facts.link(&root, &Subject::device("sda2"));
-        facts.add_edge(&root, &Subject::device("sda2"));
+        facts.apply_facts_of(&root, &Subject::device("sda2"));
+        facts.add_layer_below(&root, &Subject::device("sda2"));
         collect_facts(host, &Request::default(), &mut facts);
         facts
     }
@@ -273,10 +273,10 @@ mod tests {
     #[test]
     fn member_devices_and_profiles_are_collected() {
         let host = FakeHost::default()
-            .symlink(format!("{HOME}/devices/sda2"), "x")
-            .symlink(format!("{HOME}/devices/sdb"), "x")
-            .file("/sys/fs/btrfs/features/no_holes", "1")
-            .files(
+            .with_symlink(format!("{HOME}/devices/sda2"), "x")
+            .with_symlink(format!("{HOME}/devices/sdb"), "x")
+            .with_file("/sys/fs/btrfs/features/no_holes", "1")
+            .with_files_in_directory(
                 &format!("{HOME}/allocation"),
                 &[
                     ("data/raid1/used_bytes", "1"),
@@ -314,8 +314,8 @@ mod tests {
         };
         let host = || {
             FakeHost::default()
-                .symlink(format!("{HOME}/devices/sda2"), "x")
-                .files(
+                .with_symlink(format!("{HOME}/devices/sda2"), "x")
+                .with_files_in_directory(
                     &format!("{HOME}/devinfo"),
                     &[
                         ("1/error_stats", &stats(3)),
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!(facts.value(&root, &mount::BTRFS_ERRORS), Some(5));
         assert_eq!(facts.value(&root, &mount::BTRFS_MISSING), Some(1));
         for text in ["", "write_errs", "write_errs x"] {
-            let facts = collect(&host().files(
+            let facts = collect(&host().with_files_in_directory(
                 &format!("{HOME}/devinfo"),
                 &[("3/error_stats", text), ("3/missing", "0")],
             ));
@@ -341,8 +341,8 @@ mod tests {
     #[test]
     fn mixed_block_groups_set_both_profiles() {
         let host = FakeHost::default()
-            .symlink(format!("{HOME}/devices/sda2"), "x")
-            .files(
+            .with_symlink(format!("{HOME}/devices/sda2"), "x")
+            .with_files_in_directory(
                 &format!("{HOME}/allocation"),
                 &[("mixed/single/used_bytes", "1")],
             );
@@ -394,15 +394,15 @@ mod tests {
         #[test]
         fn arbitrary_device_files_are_safe(bytes: Vec<u8>) {
             let host = FakeHost::default()
-                .symlink(format!("{HOME}/devices/sda2"), "x")
-                .file(format!("{HOME}/devinfo/1/error_stats"), &bytes)
-                .file(format!("{HOME}/devinfo/1/missing"), &bytes)
-                .file(format!("{HOME}/allocation/data/total_bytes"), &bytes);
+                .with_symlink(format!("{HOME}/devices/sda2"), "x")
+                .with_file(format!("{HOME}/devinfo/1/error_stats"), &bytes)
+                .with_file(format!("{HOME}/devinfo/1/missing"), &bytes)
+                .with_file(format!("{HOME}/allocation/data/total_bytes"), &bytes);
             let (facts, root) = (collect(&host), Subject::mount("/"));
             let digits = bytes.iter().any(u8::is_ascii_digit);
             prop_assert!(digits || facts.value(&root, &mount::BTRFS_ERRORS).is_none());
             prop_assert!(digits || facts.value(&root, &mount::BTRFS_MISSING).is_none());
-            prop_assert!(!crate::testing::displayed_text(&facts).chars().any(crate::text::is_display_unsafe));
+            prop_assert!(!crate::testing::displayed_notes_and_readings(&facts).chars().any(crate::text::is_display_unsafe));
         }
     }
 }

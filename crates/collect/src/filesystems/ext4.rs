@@ -47,8 +47,8 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         }
     }
     let devices: Vec<&Subject> = by_device.keys().collect();
-    let found = parallel::map(&devices, |device| {
-        read_file_system(
+    let found = parallel::map_in_chunks(&devices, |device| {
+        read_ext4_facts(
             host,
             facts,
             device,
@@ -64,7 +64,7 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         {
             // A commit waits for the journal device as for the file system's own disk.
             for subject in mounts {
-                facts.add_edge(subject, &journal);
+                facts.add_layer_below(subject, &journal);
             }
         }
         for subject in mounts {
@@ -75,13 +75,13 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             facts.insert(subject, &mount::EXT4_ERRORS, found.errors.clone());
             facts.insert(subject, &mount::EXT4_FEATURES, found.features.clone());
             facts.insert(subject, &mount::EXT4_CLUSTER, found.cluster.clone());
-            superblocks::record_uuid(facts, subject, &found.superblock);
+            superblocks::record_superblock_uuid(facts, subject, &found.superblock);
             facts.insert(subject, &mount::EXT4_FAST_COMMIT, found.fast_commit.clone());
         }
     }
 }
 
-fn read_file_system(
+fn read_ext4_facts(
     host: &dyn Host,
     facts: &FactSet,
     device: &Subject,
@@ -105,7 +105,7 @@ fn read_file_system(
     let proc = Path::new("/proc/fs/ext4").join(&name);
     let sys = Path::new("/sys/fs/ext4").join(&name);
     let options = assumed_reading(facts, mounts, &mount::EXT4_OPTIONS)
-        .unwrap_or_else(|| read_options(host, &proc.join("options")));
+        .unwrap_or_else(|| read_options_in_force(host, &proc.join("options")));
     let task = attribute::read_text(host, &sys.join("journal_task"));
     let journal = assumed_reading(facts, mounts, &mount::EXT4_JOURNAL)
         .unwrap_or_else(|| has_journal(&task, &options));
@@ -161,7 +161,7 @@ fn assumed_reading<T: FactValue>(
 }
 
 /// The options in force, defaults included, from a file with one option per line.
-fn read_options(host: &dyn Host, path: &Path) -> Reading<Vec<String>> {
+fn read_options_in_force(host: &dyn Host, path: &Path) -> Reading<Vec<String>> {
     let shown = display_path(path);
     file_reading(host.read(path), &shown).map(|text| {
         let lines = text
@@ -315,7 +315,7 @@ fn is_internal_journal(name: &str, own: &str) -> Option<bool> {
 }
 
 #[cfg(test)]
-mod journal_tests {
+mod external_journal_tests {
     use proptest::prelude::*;
 
     use super::*;
@@ -328,7 +328,7 @@ mod journal_tests {
         task: &str,
         comm: &str,
     ) -> (Option<String>, Option<UnknownReason>) {
-        let host = FakeHost::default().file("/proc/71/comm", comm);
+        let host = FakeHost::default().with_file("/proc/71/comm", comm);
         let task = Reading::known(
             task.to_owned(),
             Source::from_file("/sys/fs/ext4/x/journal_task"),
@@ -432,7 +432,7 @@ mod tests {
     use super::*;
     use crate::facts::Remedy;
     use crate::facts::UnknownReason;
-    use crate::facts::catalog::{device, host as machine};
+    use crate::facts::catalog::{device, host};
     use crate::host::HostErrorKind;
     use crate::host::Question;
     use crate::testing::FakeHost;
@@ -446,7 +446,7 @@ mod tests {
         let device = Subject::device("sda1");
         facts.insert_known(
             &Subject::host(),
-            &machine::PRIVILEGED,
+            &host::PRIVILEGED,
             privileged,
             Source::Assumed,
         );
@@ -463,7 +463,7 @@ mod tests {
                 "ext4".to_owned(),
                 Source::Assumed,
             );
-            facts.link(&Subject::mount(point), &device);
+            facts.apply_facts_of(&Subject::mount(point), &device);
         }
         collect_facts(host, &Request::default(), &mut facts);
         facts
@@ -471,9 +471,9 @@ mod tests {
 
     fn host_with_ext4(fc_info: &str) -> FakeHost {
         FakeHost::default()
-            .file("/proc/fs/ext4/sda1/options", OPTIONS)
-            .file("/proc/fs/ext4/sda1/fc_info", fc_info)
-            .files(
+            .with_file("/proc/fs/ext4/sda1/options", OPTIONS)
+            .with_file("/proc/fs/ext4/sda1/fc_info", fc_info)
+            .with_files_in_directory(
                 "/sys/fs/ext4/sda1",
                 &[("journal_task", "211"), ("errors_count", "3")],
             )
@@ -505,7 +505,7 @@ mod tests {
         assert_eq!(
             host.asked_questions().len(),
             5,
-            "a file system is read once, however often it is mounted"
+            "each file system is read once, regardless of its number of mounts"
         );
     }
 
@@ -520,7 +520,7 @@ mod tests {
 
     #[test]
     fn missing_fc_info_means_no_fast_commit() {
-        let host = FakeHost::default().file("/proc/fs/ext4/sda1/options", OPTIONS);
+        let host = FakeHost::default().with_file("/proc/fs/ext4/sda1/options", OPTIONS);
         let value = |host: &FakeHost| {
             collect(host, false).value(&Subject::mount("/"), &mount::EXT4_FAST_COMMIT)
         };
@@ -531,14 +531,17 @@ mod tests {
             "nothing of the file system was read"
         );
         let question = Question::Read("/proc/fs/ext4/sda1/fc_info".into());
-        assert_eq!(value(&host.refuse(question, HostErrorKind::Denied)), None);
+        assert_eq!(
+            value(&host.with_refusal(question, HostErrorKind::Denied)),
+            None
+        );
     }
 
     #[test]
     fn features_are_read_with_root() {
         let question = || Question::Superblock("/dev/sda1".into(), SuperblockKind::Ext);
         let answer = "features has_journal fast_commit extent 64bit\n";
-        let facts = collect(&host_with_ext4(IDLE).answer(question(), answer), true);
+        let facts = collect(&host_with_ext4(IDLE).with_answer(question(), answer), true);
         let root = Subject::mount("/");
         assert_eq!(facts.value(&root, &mount::EXT4_FAST_COMMIT), Some(true));
         assert_eq!(facts.value(&root, &mount::EXT4_FEATURES).unwrap().len(), 4);
@@ -559,7 +562,7 @@ mod tests {
             ("features extent bigalloc\n", None),
             ("features extent bigalloc\ncluster many\n", None),
         ] {
-            let facts = collect(&host_with_ext4(IDLE).answer(question(), answer), true);
+            let facts = collect(&host_with_ext4(IDLE).with_answer(question(), answer), true);
             assert_eq!(
                 facts.value(&root, &mount::EXT4_FEATURES).unwrap(),
                 ["extent", "bigalloc"]
@@ -567,7 +570,7 @@ mod tests {
             assert_eq!(facts.value(&root, &mount::EXT4_CLUSTER), expect, "{answer}");
         }
         let facts = collect(
-            &host_with_ext4(IDLE).refuse(question(), HostErrorKind::Failed),
+            &host_with_ext4(IDLE).with_refusal(question(), HostErrorKind::Failed),
             true,
         );
         let reading = facts.get(&root, &mount::EXT4_FEATURES);
@@ -586,8 +589,8 @@ mod tests {
     #[test]
     fn missing_journal_is_detected() {
         let host = FakeHost::default()
-            .file("/proc/fs/ext4/sda1/options", "rw\nbarrier\n")
-            .files("/sys/fs/ext4/sda1", &[("journal_task", "<none>")]);
+            .with_file("/proc/fs/ext4/sda1/options", "rw\nbarrier\n")
+            .with_files_in_directory("/sys/fs/ext4/sda1", &[("journal_task", "<none>")]);
         let facts = collect(&host, false);
         assert_eq!(
             facts.value(&Subject::mount("/"), &mount::EXT4_JOURNAL),
@@ -603,7 +606,7 @@ mod tests {
     #[test]
     fn unknown_journal_mode_is_malformed() {
         let mode = |options: &str| {
-            let host = FakeHost::default().file("/proc/fs/ext4/sda1/options", options);
+            let host = FakeHost::default().with_file("/proc/fs/ext4/sda1/options", options);
             collect(&host, false).get(&Subject::mount("/"), &mount::EXT4_DATA)
         };
         assert_eq!(
@@ -630,15 +633,15 @@ mod tests {
                     "ext4".to_owned(),
                     Source::Assumed,
                 );
-                facts.link(&Subject::mount(point), &Subject::device(device));
-                facts.add_edge(&Subject::mount(point), &Subject::device(device));
+                facts.apply_facts_of(&Subject::mount(point), &Subject::device(device));
+                facts.add_layer_below(&Subject::mount(point), &Subject::device(device));
             }
             facts.add_subject(&Subject::device("sdb1"));
             facts.add_subject(&Subject::device("dm-0"));
-            let mut host =
-                host_with_ext4(IDLE).files("/sys/fs/ext4/dm-0", &[("journal_task", "212")]);
+            let mut host = host_with_ext4(IDLE)
+                .with_files_in_directory("/sys/fs/ext4/dm-0", &[("journal_task", "212")]);
             for name in names {
-                host = host.file(format!("/proc/fs/jbd2/{name}/info"), "");
+                host = host.with_file(format!("/proc/fs/jbd2/{name}/info"), "");
             }
             collect_facts(&host, &Request::default(), &mut facts);
             ["/a", "/b"].map(|point| {

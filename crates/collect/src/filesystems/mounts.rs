@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::class_of_type;
-use crate::collector::{Collector, Request, collect_in_parallel};
+use crate::collector::{Collector, Request, describe_subjects_in_parallel};
 use crate::error_readings::syscall_reading;
 use crate::facts::catalog::mount::{self, AtimePolicy, MountClass};
 use crate::facts::note::MountNote;
@@ -56,15 +56,15 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             bound: host.subject_count_limits().mounts,
         });
     }
-    let in_sight = visibility::mount_visibility(&table.entries);
+    let in_sight = visibility::are_mounts_visible(&table.entries);
     let mut subjects = Vec::with_capacity(table.entries.len());
     let mut lain = HashMap::new();
     for (entry, visible) in table.entries.iter().zip(in_sight) {
-        let subject = next_mount_subject(&entry.point, &mut lain, facts);
+        let subject = numbered_mount_subject(&entry.point, &mut lain, facts);
         facts.add_subject(&subject);
         subjects.push((subject, entry, visible));
     }
-    collect_in_parallel(
+    describe_subjects_in_parallel(
         &subjects,
         |(subject, ..)| subject,
         facts,
@@ -78,18 +78,18 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         let real = host.real_path(path);
         mount_of_path(facts, real.as_deref().map_or(path_bytes(path), path_bytes))
     });
-    let answers = parallel::map(&subjects, |(subject, entry, _)| {
-        may_call_statfs(subject, target.as_ref(), facts)
+    let answers = parallel::map_in_chunks(&subjects, |(subject, entry, _)| {
+        may_statfs_without_hanging(subject, target.as_ref(), facts)
             .then(|| mount_statfs(host, subject, entry, facts))
     });
     for ((subject, ..), answer) in subjects.iter().zip(answers) {
         if let Some(answer) = answer {
-            record_space(subject, &answer, facts);
+            record_space_and_block_size(subject, &answer, facts);
         }
     }
 }
 
-fn next_mount_subject<'a>(
+fn numbered_mount_subject<'a>(
     point: &'a [u8],
     lain: &mut HashMap<&'a [u8], u32>,
     facts: &FactSet,
@@ -195,7 +195,11 @@ fn redacted_options(options: &[Vec<u8>]) -> Vec<String> {
     options.iter().map(show).collect()
 }
 
-fn may_call_statfs(subject: &Subject, target: Option<&Subject>, facts: &FactSet) -> bool {
+fn may_statfs_without_hanging(
+    subject: &Subject,
+    target: Option<&Subject>,
+    facts: &FactSet,
+) -> bool {
     match facts.value(subject, &mount::CLASS) {
         Some(MountClass::Block | MountClass::Zfs | MountClass::Memory | MountClass::Overlay) => {
             true
@@ -224,7 +228,7 @@ fn mount_statfs(
     )
 }
 
-fn record_space(subject: &Subject, answer: &Reading<StatFs>, facts: &mut FactSet) {
+fn record_space_and_block_size(subject: &Subject, answer: &Reading<StatFs>, facts: &mut FactSet) {
     facts.insert(subject, &mount::SIZE, answer.clone().map(|fs| fs.size));
     facts.insert(subject, &mount::FREE, answer.clone().map(|fs| fs.available));
     let block = match answer {
@@ -275,9 +279,9 @@ mod tests {
             block: Some(4096),
         }
         .encode();
-        let mut fake = FakeHost::default().file(MOUNTINFO, TABLE);
+        let mut fake = FakeHost::default().with_file(MOUNTINFO, TABLE);
         for point in ["/", "/net", "/srv"] {
-            fake = fake.answer(Question::StatFs(point.into()), &statfs);
+            fake = fake.with_answer(Question::StatFs(point.into()), &statfs);
         }
         let request = Request {
             target: target.map(Into::into),

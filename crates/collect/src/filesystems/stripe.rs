@@ -35,7 +35,7 @@ fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
 
 /// The number in the option's last occurrence, which overrides earlier ones; `None` if the option
 /// is missing.
-fn parse_number_option(options: &[String], name: &str) -> Option<Result<u64, String>> {
+fn last_number_of_option(options: &[String], name: &str) -> Option<Result<u64, String>> {
     let text = options
         .iter()
         .rev()
@@ -49,7 +49,7 @@ fn parse_number_option(options: &[String], name: &str) -> Option<Result<u64, Str
 fn ext4_stripe(facts: &FactSet, subject: &Subject) -> Reading<u64> {
     let options = facts.get(subject, &mount::EXT4_OPTIONS);
     let blocks = options.and_then(|options| {
-        parse_number_option(&options, "stripe")
+        last_number_of_option(&options, "stripe")
             .unwrap_or_else(|| Err("the options in force contain no stripe=".to_owned()))
     });
     match (blocks, facts.get(subject, &mount::BLOCK_SIZE)) {
@@ -65,7 +65,7 @@ fn xfs_stripe(facts: &FactSet, subject: &Subject) -> Reading<u64> {
     facts
         .get(subject, &mount::SUPER_OPTIONS)
         .and_then(|options| {
-            parse_number_option(&options, "swidth")
+            last_number_of_option(&options, "swidth")
                 .unwrap_or(Ok(0))
                 .map(|sectors| sectors.saturating_mul(SECTOR))
         })
@@ -187,7 +187,7 @@ mod tests {
             facts.insert_known(&array, &device::MD_LEVEL, level, read());
         }
         facts.insert_known(&array, &device::OPTIMAL_IO, STRIPE, read());
-        facts.link(&mount, &array);
+        facts.apply_facts_of(&mount, &array);
         collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
         let fits = match facts.get(&mount, &mount::STRIPE_FITS) {
             Reading::Known { value, .. } => value.to_string(),

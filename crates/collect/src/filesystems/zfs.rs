@@ -70,9 +70,9 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let version = version
         .and_then(|text| Version::parse(&text).ok_or_else(|| format!("`{text}` is not a version")));
     facts.insert(&Subject::host(), &kernel::ZFS_VERSION, version);
-    let (pools, properties) = run_zpool_and_zfs(host, request);
-    let pools = pools.map(|text| parse_pools(&text));
-    let properties = properties.map(|text| parse_properties(&text));
+    let (pools, properties) = run_zpool_status_and_zfs_get(host, request);
+    let pools = pools.map(|text| parse_zpool_status(&text));
+    let properties = properties.map(|text| parse_zfs_properties(&text));
     let mut found: BTreeMap<String, (Reading<Vec<String>>, Vec<Subject>)> = BTreeMap::new();
     for subject in mounts.iter().chain(&volumes) {
         let Some(dataset) = dataset_name(host, subject, facts) else {
@@ -80,14 +80,14 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         };
         let pool = dataset.split('/').next().unwrap_or_default().to_owned();
         if !found.contains_key(&pool) {
-            let members = pool_devices(host, &pool, &pools, facts);
+            let members = pool_device_names_and_subjects(host, &pool, &pools, facts);
             found.insert(pool.clone(), members);
         }
         let Some((names, devices)) = found.get(&pool) else {
             continue;
         };
         for device in devices {
-            facts.add_edge(subject, device);
+            facts.add_layer_below(subject, device);
         }
         if subject.scope() == Scope::Mount {
             facts.insert(subject, &mount::ZFS_DEVICES, names.clone());
@@ -101,7 +101,8 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             facts.insert(
                 subject,
                 &mount::ZFS_LOST,
-                of.clone().and_then(|pool| pool.lost_devices()),
+                of.clone()
+                    .and_then(|pool| pool.lost_device_names_and_states()),
             );
             let counted = of.clone().and_then(|pool| {
                 if pool.has_error_counts {
@@ -190,17 +191,17 @@ fn has_damaged_data(pool: Reading<Pool>) -> Reading<bool> {
 }
 
 impl Pool {
-    fn lost_devices(&self) -> Result<Vec<String>, String> {
+    fn lost_device_names_and_states(&self) -> Result<Vec<String>, String> {
         let mut lost = Vec::new();
         for device in &self.devices {
-            if !VdevState::parse_word(&device.state)?.is_used() {
+            if !VdevState::parse_word(&device.state)?.is_used_by_zfs() {
                 lost.push(format!("{} {}", device.name, device.state));
             }
         }
         Ok(lost)
     }
 
-    fn incompleteness_reason(&self) -> Option<String> {
+    fn incomplete_status_reason(&self) -> Option<String> {
         let short = self
             .incomplete_groups
             .first()
@@ -218,7 +219,7 @@ impl Pool {
 /// The names of the devices that the pool uses, and the subjects of those that are found. The names
 /// are unknown if the list is incomplete or a device is not found, because the worst device
 /// decides.
-fn pool_devices(
+fn pool_device_names_and_subjects(
     host: &dyn Host,
     name: &str,
     pools: &Reading<BTreeMap<String, Pool>>,
@@ -230,10 +231,10 @@ fn pool_devices(
     let mut lost = None;
     if let Some(pool) = pool.value() {
         lost = pool
-            .incompleteness_reason()
+            .incomplete_status_reason()
             .map(|gap| format!("pool {name}: {gap}"));
         for device in &pool.devices {
-            match VdevState::parse_word(&device.state).map(VdevState::is_used) {
+            match VdevState::parse_word(&device.state).map(VdevState::is_used_by_zfs) {
                 Ok(true) => {}
                 Ok(false) => continue,
                 Err(detail) => {
@@ -245,7 +246,8 @@ fn pool_devices(
                 Some(decode_display_safe(&device.name)).filter(|path| path.starts_with(b"/"));
             let found = path.and_then(|path| {
                 // A device of a test pool may be a file, which is represented by its mount.
-                device_of_path(host, &path, facts).or_else(|| points.mount_for_file(&path).cloned())
+                device_of_path(host, &path, facts)
+                    .or_else(|| points.mount_holding_file(&path).cloned())
             });
             match found {
                 Some(device) => devices.push(device),
@@ -285,15 +287,18 @@ fn are_flushes_disabled(host: &dyn Host) -> Reading<bool> {
     }
 }
 
-fn run_zpool_and_zfs(host: &dyn Host, request: &Request) -> (Reading<Vec<u8>>, Reading<Vec<u8>>) {
+fn run_zpool_status_and_zfs_get(
+    host: &dyn Host,
+    request: &Request,
+) -> (Reading<Vec<u8>>, Reading<Vec<u8>>) {
     if request.without_programs {
         return (programs_disabled_reading(), programs_disabled_reading());
     }
     let run = |tool: Tool, arguments: &[&str]| {
-        let argv = shell::command_line(&tool.name(), arguments);
+        let argv = shell::format_command_line(&tool.name(), arguments);
         tool_reading(host.run_tool(tool, arguments), tool, &argv)
     };
-    let (properties, pools) = parallel::join(
+    let (properties, pools) = parallel::join_in_threads(
         || run(Tool::Zfs, &PROPERTIES),
         || run(Tool::Zpool, &["status", "-P"]),
     );
@@ -313,7 +318,7 @@ const GROUP_KINDS: &[&str] = &[
 ];
 
 /// The smallest number of devices of a complete group; `None` if any number is possible.
-fn minimum_devices(group: &str) -> Option<usize> {
+fn minimum_devices_of_vdev_group(group: &str) -> Option<usize> {
     let parity = |kind: &str| {
         group
             .strip_prefix(kind)?
@@ -348,13 +353,13 @@ impl PoolParser {
                 self.groups.push((at, group, below));
                 break;
             }
-            if minimum_devices(&group).is_some_and(|fewest| below < fewest) {
+            if minimum_devices_of_vdev_group(&group).is_some_and(|fewest| below < fewest) {
                 self.pool.incomplete_groups.push(group);
             }
         }
     }
 
-    fn add_line(&mut self, depth: usize, words: &[&[u8]]) {
+    fn add_config_line(&mut self, depth: usize, words: &[&[u8]]) {
         self.close_groups(depth);
         let (Some(name), state) = (words.first(), words.get(1)) else {
             return;
@@ -412,7 +417,7 @@ impl PoolParser {
 /// and `errors: …`. A line of the tree, such as `\t    /dev/sdb1 ONLINE 0 0 0`, begins with a tab.
 /// The names of the pool and of classes (`logs`, `special`, `dedup`, `cache`, `spares`) follow the
 /// tab directly. Groups and devices are indented by blanks.
-fn parse_pools(text: &[u8]) -> BTreeMap<String, Pool> {
+fn parse_zpool_status(text: &[u8]) -> BTreeMap<String, Pool> {
     let mut pools: BTreeMap<String, Pool> = BTreeMap::new();
     let mut name = String::new();
     let mut tree = PoolParser::default();
@@ -450,7 +455,7 @@ fn parse_pools(text: &[u8]) -> BTreeMap<String, Pool> {
             }
             (_, Some(below)) if !words.is_empty() => {
                 let depth = below.iter().take_while(|b| **b == b' ').count();
-                tree.add_line(depth, &words);
+                tree.add_config_line(depth, &words);
             }
             _ => {}
         }
@@ -459,7 +464,7 @@ fn parse_pools(text: &[u8]) -> BTreeMap<String, Pool> {
     pools
 }
 
-fn parse_properties(text: &[u8]) -> BTreeMap<String, String> {
+fn parse_zfs_properties(text: &[u8]) -> BTreeMap<String, String> {
     let line = |line: &[u8]| {
         let fields: Vec<String> = line.split(|b| *b == b'\t').map(display_safe).collect();
         match fields.as_slice() {

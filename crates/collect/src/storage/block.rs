@@ -12,7 +12,7 @@ pub mod node {
     pub const CLASS: &str = "/sys/class/block";
 
     #[derive(Clone, Debug)]
-    pub struct Node {
+    pub struct BlockDeviceNode {
         pub name: OsString,
         pub subject: Subject,
         pub kind: DeviceKind,
@@ -23,11 +23,11 @@ pub mod node {
         pub dm_uuid: String,
     }
 
-    impl Node {
+    impl BlockDeviceNode {
         #[cfg(test)]
         pub fn new(name: &str, kind: &str) -> Self {
             let subject = self::device_subject(OsStr::new(name));
-            let kind = DeviceKind::from_word(kind).expect("a word of device.kind");
+            let kind = DeviceKind::from_word(kind).expect("a value of device.kind");
             Self {
                 name: name.into(),
                 subject,
@@ -59,7 +59,10 @@ pub mod node {
                 .any(|window| window == part.as_bytes())
         }
 
-        pub fn path_component(&self, matches: impl Fn(&str) -> bool) -> Option<String> {
+        pub fn first_matching_path_component(
+            &self,
+            matches: impl Fn(&str) -> bool,
+        ) -> Option<String> {
             let parts = self
                 .device_path
                 .split(|b| *b == b'/')
@@ -99,14 +102,18 @@ pub mod dm {
     //! The prefixes are those of lsblk(8). A partition of a multipath disk is a device-mapper
     //! device too. The targets (linear, thin, cache …) need root, see [`crate::storage::mappings`].
 
-    use super::node::Node;
+    use super::node::BlockDeviceNode;
     use crate::attribute;
     use crate::facts::FactSet;
     use crate::facts::catalog::device::{self, DeviceKind};
     use crate::host::Host;
 
     /// Records name and UUID; the result is the UUID, empty if unknown.
-    pub fn insert_name_and_uuid(host: &dyn Host, node: &Node, facts: &mut FactSet) -> String {
+    pub fn insert_mapping_name_and_uuid(
+        host: &dyn Host,
+        node: &BlockDeviceNode,
+        facts: &mut FactSet,
+    ) -> String {
         facts.insert(
             &node.subject,
             &device::DM_NAME,
@@ -118,7 +125,7 @@ pub mod dm {
         text
     }
 
-    pub fn kind_by_uuid(uuid: &str) -> DeviceKind {
+    pub fn mapping_kind_by_uuid_prefix(uuid: &str) -> DeviceKind {
         match uuid.split_once('-') {
             Some(("LVM", _)) => DeviceKind::Lvm,
             Some(("CRYPT", rest))
@@ -164,7 +171,7 @@ pub mod dm {
                 ("stratis-1-private-0f3c", "dm"),
                 ("", "dm"),
             ] {
-                assert_eq!(kind_by_uuid(uuid).as_str(), expect, "{uuid}");
+                assert_eq!(mapping_kind_by_uuid_prefix(uuid).as_str(), expect, "{uuid}");
             }
             assert!(is_lvm_internal("LVM-abc-tpool") && !is_lvm_internal("LVM-abc"));
         }
@@ -175,13 +182,13 @@ mod loop_device {
     //! Loop devices: backing file and direct I/O, from `loop/` in sysfs. A suffix ` (deleted)`,
     //! which the kernel appends to the path of an unlinked file, is kept.
 
-    use super::node::Node;
+    use super::node::BlockDeviceNode;
     use crate::attribute;
     use crate::facts::FactSet;
     use crate::facts::catalog::device;
     use crate::host::Host;
 
-    pub fn insert_loop_facts(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    pub fn insert_loop_facts(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
         facts.insert(
             &node.subject,
             &device::LOOP_FILE,
@@ -199,7 +206,7 @@ mod medium;
 mod topology;
 mod transport;
 
-use node::Node;
+use node::BlockDeviceNode;
 
 use crate::facts::catalog::device::DeviceKind;
 
@@ -210,19 +217,19 @@ mod multipath_unit {
     //!
     //! Each path keeps its facts and stays a leaf of the stack, because it has its own counters and
     //! its own queue, which can drop flushes. [`FactSet::distinct_bottom_disks`] and
-    //! [`FactSet::first_path`] count paths once. Some makers give several units one identity, so
-    //! sizes must match too.
+    //! [`FactSet::first_path_to_same_disk`] count paths once. Some makers give several units one
+    //! identity, so sizes must match too.
 
     use std::collections::BTreeMap;
     use std::collections::btree_map::Entry;
 
-    use super::node::Node;
+    use super::node::BlockDeviceNode;
     use crate::attribute;
     use crate::facts::catalog::device;
     use crate::facts::{FactSet, Reading, Subject, UnknownReason};
     use crate::host::Host;
 
-    pub fn insert_unit_identifier(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    pub fn insert_disk_unit_identity(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
         let file = if node.has_name_prefix("nvme") {
             "wwid"
         } else if node.has_name_prefix("sd") {
@@ -251,7 +258,7 @@ mod multipath_unit {
 
     /// Marks disks of equal identity and size as paths to one unit, which the first of them
     /// represents.
-    pub fn link_paths_by_unit<'n>(
+    pub fn link_disks_that_are_one_unit<'n>(
         disks: impl IntoIterator<Item = &'n Subject>,
         facts: &mut FactSet,
     ) {
@@ -263,7 +270,7 @@ mod multipath_unit {
             );
             if let Some(key) = unit.zip(size) {
                 match first.entry(key) {
-                    Entry::Occupied(first) => facts.set_first_path(disk, first.get()),
+                    Entry::Occupied(first) => facts.record_path_to_same_disk(disk, first.get()),
                     Entry::Vacant(place) => {
                         place.insert(disk);
                     }
@@ -290,13 +297,13 @@ mod multipath_unit {
                 } else {
                     "device/wwid"
                 };
-                let host =
-                    FakeHost::default().files(&format!("/sys/class/block/{name}"), &[(file, wwid)]);
-                let node = Node::new(name, "disk");
+                let host = FakeHost::default()
+                    .with_files_in_directory(&format!("/sys/class/block/{name}"), &[(file, wwid)]);
+                let node = BlockDeviceNode::new(name, "disk");
                 facts.insert_known(&node.subject, &device::SIZE, *size, Source::from_file("x"));
-                insert_unit_identifier(&host, &node, &mut facts);
+                insert_disk_unit_identity(&host, &node, &mut facts);
             }
-            link_paths_by_unit(&subjects, &mut facts);
+            link_disks_that_are_one_unit(&subjects, &mut facts);
             facts
         }
 
@@ -311,7 +318,7 @@ mod multipath_unit {
             let [sda, sdb, sdc, sdd, mpath] =
                 ["sda", "sdb", "sdc", "sdd", "dm-0"].map(Subject::device);
             for (top, base) in [(&mpath, &sda), (&mpath, &sdb)] {
-                facts.add_edge(top, base);
+                facts.add_layer_below(top, base);
             }
             assert_eq!(
                 facts.distinct_bottom_disks(&mpath),
@@ -320,11 +327,14 @@ mod multipath_unit {
             assert_eq!(
                 facts.bottom_devices(&mpath),
                 [sda.clone(), sdb.clone()],
-                "every path is judged"
+                "every path is evaluated"
             );
-            assert_eq!(facts.first_path(&sdb), &sda);
+            assert_eq!(facts.first_path_to_same_disk(&sdb), &sda);
             assert_eq!(
-                (facts.first_path(&sdc), facts.first_path(&sdd)),
+                (
+                    facts.first_path_to_same_disk(&sdc),
+                    facts.first_path_to_same_disk(&sdd)
+                ),
                 (&sdc, &sdd)
             );
         }
@@ -334,7 +344,7 @@ mod multipath_unit {
             for wwid in ["", "0000000000000000", " ", "..."] {
                 let facts = facts_with_linked_paths(&[("sda", wwid, 9), ("sdb", wwid, 9)]);
                 let sdb = Subject::device("sdb");
-                assert_eq!(facts.first_path(&sdb), &sdb, "{wwid:?}");
+                assert_eq!(facts.first_path_to_same_disk(&sdb), &sdb, "{wwid:?}");
             }
         }
     }
@@ -368,7 +378,7 @@ const KINDS: &[(&str, DeviceKind)] = &[
     ("cciss", DeviceKind::Disk),
 ];
 
-fn kind_by_name(node: &Node) -> DeviceKind {
+fn device_kind_by_name(node: &BlockDeviceNode) -> DeviceKind {
     // The boot and replay-protected areas of an eMMC read as zeros, but are not free disks.
     // They count as *other*.
     let name = node.name.to_string_lossy();

@@ -53,7 +53,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let uses = DeviceUseIndex::from_facts(host, facts);
     let alone = require_complete_mount_table(facts);
     let devices = facts.subjects_where(&device::SIZE, |size| *size > 0);
-    let answers = parallel::map(&devices, |subject| {
+    let answers = parallel::map_in_chunks(&devices, |subject| {
         let look = if named.as_ref() == Some(subject) {
             ScanDepth::Thorough
         } else {
@@ -103,7 +103,7 @@ fn requested_device(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<Sub
     by_number().or_else(|| device_of_path(host, path_bytes(path), facts))
 }
 
-struct ContentReadings {
+struct UsersAndContentReadings {
     used_by: Reading<Vec<String>>,
     /// The result of the scan; `None` for a device that is not scanned, because it is in use or
     /// because of its kind.
@@ -121,7 +121,7 @@ fn content_readings(
     uses: &[DeviceUse],
     alone: &Result<(), Reading<()>>,
     facts: &FactSet,
-) -> ContentReadings {
+) -> UsersAndContentReadings {
     let in_use = !uses.is_empty();
     let source =
         Source::derived_from([mount::DEVNO.name(), "holders in sysfs", device::SWAP.name()]);
@@ -132,9 +132,9 @@ fn content_readings(
     if in_use {
         // The contents of a device in use would not change the answer, so they are not read.
         let source = || Source::derived_from([device::USED_BY.name()]);
-        let holds = uses.iter().map(DeviceUse::content_text).collect();
+        let holds = uses.iter().map(DeviceUse::content_description).collect();
         let content = Reading::known(ContentState::Holds, source());
-        return ContentReadings {
+        return UsersAndContentReadings {
             used_by,
             scan: None,
             content,
@@ -151,7 +151,7 @@ fn content_readings(
                 "walwise does not read devices of this kind",
             )
         };
-        return ContentReadings {
+        return UsersAndContentReadings {
             used_by,
             scan: None,
             content: unread(),
@@ -167,7 +167,7 @@ fn content_readings(
             let says = format!("{left} known signature locations were not read in time");
             let unread = Reading::unknown(UnknownReason::TimedOut, says);
             match facts.value(subject, &device::PATH) {
-                Some(path) => suggest_check_of_device(unread, look, &path),
+                Some(path) => with_check_of_device_remedy(unread, look, &path),
                 None => unread,
             }
         }
@@ -200,7 +200,7 @@ fn content_readings(
         (true, false) => ContentState::Free,
         (true, true) => ContentState::Blank,
     });
-    ContentReadings {
+    UsersAndContentReadings {
         used_by,
         scan: Some(found),
         content,
@@ -272,12 +272,12 @@ fn scan_device(
     {
         return Reading::ambiguous(format!("{path} is the device node of another device"));
     }
-    match scan_at_any_depth(host, node, look) {
+    match scan_at_available_depth(host, node, look) {
         Ok(found) => Reading::known(found, Source::from_system_call(format!("reading {path}"))),
         Err(miss) => {
             let unread = error_reading(&miss, &format!("reading {path}"));
             if miss.kind == HostErrorKind::TimedOut {
-                suggest_check_of_device(unread, look, &path)
+                with_check_of_device_remedy(unread, look, &path)
             } else {
                 unread
             }
@@ -287,11 +287,12 @@ fn scan_device(
 
 /// If the scan timed out, adds the remedy to check only this device. After a thorough scan there is
 /// no remedy.
-fn suggest_check_of_device<T>(unread: Reading<T>, look: ScanDepth, path: &str) -> Reading<T> {
+fn with_check_of_device_remedy<T>(unread: Reading<T>, look: ScanDepth, path: &str) -> Reading<T> {
     match look {
         ScanDepth::Thorough => unread,
         ScanDepth::Brief => {
-            let check = ShellCommand::or_placeholder(ShellCommand::walwise_check_command(path, ""));
+            let check =
+                ShellCommand::text_or_placeholder(ShellCommand::walwise_check_command(path, ""));
             unread.with_remedy(Remedy::Do(format!(
                 "check this device (takes at most 10 s): {check}"
             )))
@@ -301,7 +302,7 @@ fn suggest_check_of_device<T>(unread: Reading<T>, look: ScanDepth, path: &str) -
 
 /// Scans the device. If a capture lacks the scan of this depth, the scan of the other depth is
 /// returned.
-fn scan_at_any_depth(
+fn scan_at_available_depth(
     host: &dyn Host,
     node: &Path,
     look: ScanDepth,
@@ -414,8 +415,12 @@ mod tests {
             let mut facts = FactSet::default();
             let subject = insert_disk(&mut facts, "sdc", "disk");
             let host = match answer {
-                Some(found) => FakeHost::default().answer(scan_question("sdc"), found.encode()),
-                None => FakeHost::default().refuse(scan_question("sdc"), HostErrorKind::Denied),
+                Some(found) => {
+                    FakeHost::default().with_answer(scan_question("sdc"), found.encode())
+                }
+                None => {
+                    FakeHost::default().with_refusal(scan_question("sdc"), HostErrorKind::Denied)
+                }
             };
             assert_eq!(collect_content(&host, &mut facts, &subject), expect);
             assert_eq!(
@@ -435,8 +440,8 @@ mod tests {
         let named = Question::Content("/dev/sdc".into(), ScanDepth::Thorough);
         let empty = partial_scan(&[], false).encode();
         let host = FakeHost::default()
-            .answer(named, &empty)
-            .answer(scan_question("sdd"), &empty);
+            .with_answer(named, &empty)
+            .with_answer(scan_question("sdd"), &empty);
         let request = Request {
             target: Some("/dev/sdc".into()),
             ..Request::default()
@@ -471,8 +476,8 @@ mod tests {
                 ..nothing
             };
             let host = FakeHost::default()
-                .answer(Question::Stat("/dev/sdc".into()), node.encode())
-                .answer(scan_question("sdc"), partial_scan(&[], false).encode());
+                .with_answer(Question::Stat("/dev/sdc".into()), node.encode())
+                .with_answer(scan_question("sdc"), partial_scan(&[], false).encode());
             assert_eq!(collect_content(&host, &mut facts, &sdc), expect);
         }
     }
@@ -484,8 +489,8 @@ mod tests {
             ..partial_scan(&[], false)
         };
         for host in [
-            FakeHost::default().refuse(scan_question("sdc"), HostErrorKind::TimedOut),
-            FakeHost::default().answer(scan_question("sdc"), cut.encode()),
+            FakeHost::default().with_refusal(scan_question("sdc"), HostErrorKind::TimedOut),
+            FakeHost::default().with_answer(scan_question("sdc"), cut.encode()),
         ] {
             let mut facts = FactSet::default();
             let sdc = insert_disk(&mut facts, "sdc", "disk");
@@ -509,10 +514,11 @@ mod tests {
         let [sdb, part] =
             [("sdb", "disk"), ("sdb1", "partition")].map(|(n, k)| insert_disk(&mut facts, n, k));
         let mapping = insert_disk(&mut facts, "dm-0", "dm");
-        facts.add_edge(&part, &sdb);
-        facts.add_edge(&mapping, &sdb);
+        facts.add_layer_below(&part, &sdb);
+        facts.add_layer_below(&mapping, &sdb);
         collect_facts(
-            &FakeHost::default().answer(scan_question("dm-0"), partial_scan(&[], false).encode()),
+            &FakeHost::default()
+                .with_answer(scan_question("dm-0"), partial_scan(&[], false).encode()),
             &Request::default(),
             &mut facts,
         );
@@ -539,11 +545,11 @@ mod tests {
             ("sdb2", "partition"),
         ]
         .map(|(n, k)| insert_disk(&mut facts, n, k));
-        facts.add_edge(&one, &sdb);
-        facts.add_edge(&two, &sdb);
-        facts.add_edge(&Subject::mount("/"), &one);
-        let host =
-            FakeHost::default().answer(scan_question("sdb2"), partial_scan(&[], false).encode());
+        facts.add_layer_below(&one, &sdb);
+        facts.add_layer_below(&two, &sdb);
+        facts.add_layer_below(&Subject::mount("/"), &one);
+        let host = FakeHost::default()
+            .with_answer(scan_question("sdb2"), partial_scan(&[], false).encode());
         assert_eq!(
             collect_content(&host, &mut facts, &two),
             Some(ContentState::Free)
@@ -555,7 +561,7 @@ mod tests {
         let mut facts = FactSet::default();
         let subject = insert_disk(&mut facts, "sdc", "disk");
         collect_facts(
-            &FakeHost::default().refuse(scan_question("sdc"), HostErrorKind::Denied),
+            &FakeHost::default().with_refusal(scan_question("sdc"), HostErrorKind::Denied),
             &Request::default(),
             &mut facts,
         );
@@ -592,7 +598,7 @@ mod tests {
             (&md, &sdb),
             (&root, &md),
         ] {
-            facts.add_edge(top, base);
+            facts.add_layer_below(top, base);
         }
         let host = FakeHost::default();
         collect_facts(&host, &Request::default(), &mut facts);
@@ -618,8 +624,8 @@ mod tests {
     fn other_path_to_used_unit_is_in_use() {
         let mut facts = FactSet::default();
         let [sda, sdb] = ["sda", "sdb"].map(|name| insert_disk(&mut facts, name, "disk"));
-        facts.add_edge(&Subject::mount("/"), &sda);
-        facts.set_first_path(&sdb, &sda);
+        facts.add_layer_below(&Subject::mount("/"), &sda);
+        facts.record_path_to_same_disk(&sdb, &sda);
         collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
         assert_eq!(
             facts.value(&sdb, &device::USED_BY).unwrap(),
@@ -664,7 +670,7 @@ mod tests {
             );
             assert_eq!(
                 collect_content(
-                    &FakeHost::default().answer(scan_question("sdb"), &nothing),
+                    &FakeHost::default().with_answer(scan_question("sdb"), &nothing),
                     &mut facts,
                     &sdb
                 ),
@@ -694,7 +700,7 @@ mod tests {
         let host = ["dm-3", "zram0", "sdd"]
             .iter()
             .fold(FakeHost::default(), |fake, name| {
-                fake.answer(scan_question(name), &nothing)
+                fake.with_answer(scan_question(name), &nothing)
             });
         assert_eq!(
             collect_content(&host, &mut facts, &pool),

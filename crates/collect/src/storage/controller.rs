@@ -15,31 +15,56 @@ mod storcli_json {
 
     use serde_json::{Map, Value};
 
-    use super::fields::normalise;
-    use super::report::FieldReading;
-    use super::synonyms::{MEGARAID_JSON, canonical_name};
+    use super::fields::to_trimmed_lowercase;
+    use super::report::{Adapter, FieldReading};
+    use super::synonyms::{MEGARAID_JSON, canonical_key_of_synonym};
     use crate::text::json;
 
     pub fn parse_storcli_document(answer: &[u8]) -> Option<Value> {
-        Some(canonical_keys(json::first_json_object(answer)?.0))
+        Some(with_canonical_keys(json::first_json_object(answer)?.0))
     }
 
-    /// Two synonyms with different values become null.
-    fn canonical_keys(value: Value) -> Value {
+    /// Replaces each key by its canonical name. Two synonyms with different values become null.
+    fn with_canonical_keys(value: Value) -> Value {
         match value {
             Value::Object(fields) => {
                 let mut out = Map::new();
                 for (key, value) in fields {
-                    let value = canonical_keys(value);
-                    let key = canonical_name(MEGARAID_JSON, &key).to_owned();
+                    let value = with_canonical_keys(value);
+                    let key = canonical_key_of_synonym(MEGARAID_JSON, &key).to_owned();
                     let differs = out.get(&key).is_some_and(|other| *other != value);
                     out.insert(key, if differs { Value::Null } else { value });
                 }
                 Value::Object(out)
             }
-            Value::Array(values) => Value::Array(values.into_iter().map(canonical_keys).collect()),
+            Value::Array(values) => {
+                Value::Array(values.into_iter().map(with_canonical_keys).collect())
+            }
             value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => value,
         }
+    }
+
+    /// Parses every controller of `all` with the `Response Data` of its entry in `volumes`, which
+    /// is null if there is none.
+    pub fn parse_controllers(
+        all: &[u8],
+        volumes: &[u8],
+        parse_adapter: fn(String, &Value, &Value) -> Adapter,
+    ) -> Vec<Adapter> {
+        let volumes = parse_storcli_document(volumes).unwrap_or_default();
+        let parse_entry = |entry| {
+            let number = controller_number(entry);
+            let of_volumes = controller_entries(&volumes)
+                .find(|other| number.is_some() && controller_number(other) == number)
+                .and_then(response_data);
+            let name = number.clone().unwrap_or_default();
+            match response_data(entry) {
+                Some(data) => parse_adapter(name, data, of_volumes.unwrap_or(&Value::Null)),
+                None => Adapter::name_only(name, FieldReading::not_reported("Response Data")),
+            }
+        };
+        let all = parse_storcli_document(all).unwrap_or_default();
+        controller_entries(&all).map(parse_entry).collect()
     }
 
     pub fn controller_entries(document: &Value) -> impl Iterator<Item = &Value> {
@@ -75,12 +100,12 @@ mod storcli_json {
     }
 
     /// `meaning` translates the value, which it receives in lower case.
-    pub fn parse_field<T: Copy>(
+    pub fn parse_lowercase_field<T: Copy>(
         value: &Value,
         path: &[&str],
         meaning: impl Fn(&str) -> Option<T>,
     ) -> FieldReading<T> {
-        parse_exact_field(value, path, |word| meaning(&normalise(word)))
+        parse_exact_field(value, path, |word| meaning(&to_trimmed_lowercase(word)))
     }
 
     pub fn table_rows<'a>(data: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
@@ -98,9 +123,11 @@ mod storcli_json {
     ) -> FieldReading<T> {
         let what = path.join("/");
         match text_field(value, path) {
-            None => FieldReading::missing(&what),
-            Some(word) => meaning(&word)
-                .map_or_else(|| FieldReading::unknown(&what, &word), FieldReading::Value),
+            None => FieldReading::not_reported(&what),
+            Some(word) => meaning(&word).map_or_else(
+                || FieldReading::unknown_word(&what, &word),
+                FieldReading::Value,
+            ),
         }
     }
 }
@@ -116,17 +143,17 @@ mod volume_lookup;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use fields::{Fields, normalise};
-use report::{default_write_mode, write_back_policy};
+use fields::{ToolOutputFields, to_trimmed_lowercase};
+use report::{write_back_policy_on_failure, write_mode_in_force_by_default};
 
 use self::report::{Adapter, FieldReading, Volume};
-use self::volume_lookup::{DiskIdentity, VolumeAddressing, VolumeMatch};
+use self::volume_lookup::{BlockDeviceIdentity, VolumeMatch, VolumeScsiAddressing};
 use crate::collector::{Collector, Request};
 use crate::error_readings::{error_reading, programs_disabled_reading};
 use crate::facts::catalog::controller::{
     self, BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce,
 };
-use crate::facts::catalog::{device, host as machine};
+use crate::facts::catalog::{device, host};
 use crate::facts::{Choice, FactSet, Key, KeyInfo, Reading, Remedy, Source, Subject, Value};
 use crate::host::{Host, HostError, HostErrorKind, Tool, path_from_bytes};
 use crate::scsi_drivers::{self, ControllerFamily};
@@ -145,55 +172,55 @@ struct FamilyTools {
     /// The package that a remedy names if no tool is installed; Dell's controllers need a package
     /// of their own.
     install: &'static str,
-    addresses: VolumeAddressing,
+    addresses: VolumeScsiAddressing,
 }
 
 fn family_tools(family: ControllerFamily) -> FamilyTools {
     match family {
         ControllerFamily::MegaRaid => FamilyTools {
             tools: &[
-                (Tool::Storcli, storcli::query),
-                (Tool::Perccli, storcli::query),
-                (Tool::MegaCli, megacli::query),
+                (Tool::Storcli, storcli::query_adapters),
+                (Tool::Perccli, storcli::query_adapters),
+                (Tool::MegaCli, megacli::query_adapters),
             ],
             install: "storcli",
-            addresses: VolumeAddressing::MegaRaid,
+            addresses: VolumeScsiAddressing::MegaRaid,
         },
         ControllerFamily::SmartArray => FamilyTools {
             tools: &[
-                (Tool::Ssacli, ssacli::query),
-                (Tool::Hpssacli, ssacli::query),
-                (Tool::Hpacucli, ssacli::query),
+                (Tool::Ssacli, ssacli::query_adapters),
+                (Tool::Hpssacli, ssacli::query_adapters),
+                (Tool::Hpacucli, ssacli::query_adapters),
             ],
             install: "ssacli",
-            addresses: VolumeAddressing::SmartArray,
+            addresses: VolumeScsiAddressing::SmartArray,
         },
         ControllerFamily::SmartRaid => FamilyTools {
             tools: &[
-                (Tool::Ssacli, ssacli::query),
-                (Tool::Arcconf, arcconf::query),
+                (Tool::Ssacli, ssacli::query_adapters),
+                (Tool::Arcconf, arcconf::query_adapters),
             ],
             install: "ssacli",
-            addresses: VolumeAddressing::Opaque,
+            addresses: VolumeScsiAddressing::Opaque,
         },
         // On 9600 controllers, the SCSI target of a volume is not the volume's number in the tool.
         ControllerFamily::MegaRaid9600 => FamilyTools {
             tools: &[
-                (Tool::Storcli2, storcli2::query),
-                (Tool::Perccli2, storcli2::query),
+                (Tool::Storcli2, storcli2::query_adapters),
+                (Tool::Perccli2, storcli2::query_adapters),
             ],
             install: "storcli2",
-            addresses: VolumeAddressing::Opaque,
+            addresses: VolumeScsiAddressing::Opaque,
         },
         ControllerFamily::Adaptec => FamilyTools {
-            tools: &[(Tool::Arcconf, arcconf::query)],
+            tools: &[(Tool::Arcconf, arcconf::query_adapters)],
             install: "arcconf",
-            addresses: VolumeAddressing::Aacraid,
+            addresses: VolumeScsiAddressing::Aacraid,
         },
         ControllerFamily::Unsupported => FamilyTools {
             tools: &[],
             install: "",
-            addresses: VolumeAddressing::Opaque,
+            addresses: VolumeScsiAddressing::Opaque,
         },
     }
 }
@@ -246,12 +273,12 @@ fn query_family(
         ..
     } = family_tools(family);
     if known.is_empty() {
-        return Err(unsupported_tool_reading());
+        return Err(unsupported_controller_reading());
     }
     if request.without_programs {
         return Err(programs_disabled_reading());
     }
-    if facts.host_value(&machine::PRIVILEGED) != Some(true) {
+    if facts.host_value(&host::PRIVILEGED) != Some(true) {
         let says = "only root can query a RAID controller";
         return Err(Reading::denied(says).with_remedy(Remedy::RunAsRoot));
     }
@@ -281,9 +308,9 @@ fn query_family(
     }))
 }
 
-fn unsupported_tool_reading() -> Reading<String> {
+fn unsupported_controller_reading() -> Reading<String> {
     let remedy = "check with the controller's own tool whether the battery protects the cache";
-    Reading::absent("walwise cannot read this controller's tool")
+    Reading::absent("walwise cannot parse the output of this controller's tool")
         .with_remedy(Remedy::Do(remedy.to_owned()))
 }
 
@@ -305,9 +332,9 @@ fn insert_matched_volume_facts(
     facts: &mut FactSet,
     subjects: &[Subject],
 ) {
-    let disks: Vec<DiskIdentity> = subjects
+    let disks: Vec<BlockDeviceIdentity> = subjects
         .iter()
-        .map(|subject| disk_identity(host, subject, facts))
+        .map(|subject| block_device_identity(host, subject, facts))
         .collect();
     let places: BTreeSet<_> = disks.iter().map(|disk| disk.pci).collect();
     for (subject, disk) in subjects.iter().zip(&disks) {
@@ -320,7 +347,7 @@ fn insert_matched_volume_facts(
             answers.tool.name().into_owned(),
             source.clone(),
         );
-        match volume_lookup::find_volume(
+        match volume_lookup::find_volume_of_disk(
             disk,
             &answers.adapters,
             family_tools(family).addresses,
@@ -333,12 +360,12 @@ fn insert_matched_volume_facts(
                     volume.name.clone(),
                     source.clone(),
                 );
-                insert_controller_facts(subject, &[(adapter, volume)], &source, facts);
+                insert_agreed_controller_facts(subject, &[(adapter, volume)], &source, facts);
             }
             VolumeMatch::OneOf(volumes) => {
                 let unknown = Reading::ambiguous("several volumes match this disk");
                 facts.insert(subject, &controller::VOLUME, unknown);
-                insert_controller_facts(subject, &volumes, &source, facts);
+                insert_agreed_controller_facts(subject, &volumes, &source, facts);
             }
             VolumeMatch::PassThrough => {
                 let says = "the controller passes this disk through; it is not a volume";
@@ -380,26 +407,30 @@ fn sysfs_directory(disk: &Subject) -> String {
     format!("/sys/class/block/{}", disk.name())
 }
 
-fn disk_identity(host: &dyn Host, subject: &Subject, facts: &FactSet) -> DiskIdentity {
+fn block_device_identity(
+    host: &dyn Host,
+    subject: &Subject,
+    facts: &FactSet,
+) -> BlockDeviceIdentity {
     let name = Path::new("/sys/class/block").join(path_from_bytes(
         crate::text::decode_display_safe(subject.name()),
     ));
     let wwid = host.read_attribute(&name.join("device/wwid")).ok();
-    let disk = DiskIdentity {
+    let disk = BlockDeviceIdentity {
         node: facts.value(subject, &device::PATH).unwrap_or_default(),
         wwn: wwid.and_then(|wwid| report::parse_wwn(wwid.strip_prefix("naa.")?)),
         model: facts.value(subject, &device::MODEL).unwrap_or_default(),
         raid_level: host.read_attribute(&name.join("device/raid_level")).ok(),
-        ..DiskIdentity::default()
+        ..BlockDeviceIdentity::default()
     };
     match host.link_target(&name) {
-        Ok(place) => disk.with_device_path(&display_path(&place)),
+        Ok(place) => disk.with_addresses_in_device_path(&display_path(&place)),
         Err(_) => disk,
     }
 }
 
 /// Records the values on which all volumes that may be this disk agree.
-fn insert_controller_facts(
+fn insert_agreed_controller_facts(
     disk: &Subject,
     volumes: &[(&Adapter, &Volume)],
     source: &Source,
@@ -479,7 +510,7 @@ fn record_unanimous_value<'a, T: Choice>(
     let mut said = volumes.iter().map(of).cloned();
     let first = said
         .next()
-        .unwrap_or_else(|| FieldReading::missing("a volume"));
+        .unwrap_or_else(|| FieldReading::not_reported("a volume"));
     let alike = said.all(|other| other == first);
     let reading = match first {
         _ if !alike => Reading::ambiguous(format!(
@@ -528,7 +559,7 @@ fn query_tool(
 }
 
 /// `Err(None)` means that the tool is not installed.
-fn run_command(
+fn run_tool_command(
     host: &dyn Host,
     tool: Tool,
     command: &str,
@@ -572,8 +603,12 @@ impl CacheModes {
 
 /// `own` are the fields of the volume, `cache` those of the controller's cache. `keeps_no_writes`
 /// is true if the cache is used only for reads.
-fn cache_modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> CacheModes {
-    let caching = own.parse_value("caching", |word| match word {
+fn parse_volume_cache_modes(
+    own: &ToolOutputFields,
+    cache: &ToolOutputFields,
+    keeps_no_writes: bool,
+) -> CacheModes {
+    let caching = own.parse_lowercase_value("caching", |word| match word {
         "enabled" => Some(CachePolicy::WriteBack),
         "disabled" => Some(CachePolicy::WriteThrough),
         _ => None,
@@ -597,12 +632,12 @@ fn cache_modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> CacheMode
         )
         | FieldReading::Missing(..) => caching,
     };
-    let on_failure = cache.parse_value("no-battery write cache", |word| match word {
+    let on_failure = cache.parse_lowercase_value("no-battery write cache", |word| match word {
         "disabled" => Some(BatteryFailurePolicy::WriteThrough),
         "enabled" => Some(BatteryFailurePolicy::Stays),
         _ => None,
     });
-    let now = cache.parse_value("cache status", |word| match word {
+    let now = cache.parse_lowercase_value("cache status", |word| match word {
         "ok" => Some(CachePolicyInForce::WriteBack),
         word if word.starts_with("temporarily disabled")
             || word.starts_with("permanently disabled") =>
@@ -615,11 +650,11 @@ fn cache_modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> CacheMode
         // The controller may suspend caching although the volume is set to cache, so the
         // current mode is that of the controller's cache.
         Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack) => {
-            (on_failure.clone().map(write_back_policy), now)
+            (on_failure.clone().map(write_back_policy_on_failure), now)
         }
         Some(CachePolicy::WriteThrough) | None => (
-            caching.clone().only_if_known(&on_failure),
-            caching.map(default_write_mode),
+            caching.clone().only_if_other_is_known(&on_failure),
+            caching.map(write_mode_in_force_by_default),
         ),
     };
     CacheModes {
@@ -629,15 +664,15 @@ fn cache_modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> CacheMode
     }
 }
 
-fn cache_status_detail(fields: &Fields) -> Option<String> {
+fn cache_status_detail(fields: &ToolOutputFields) -> Option<String> {
     fields
         .get("cache status details")
         .filter(|detail| !detail.is_empty())
         .map(str::to_owned)
 }
 
-fn battery_pack_presence(fields: &Fields, key: &str) -> FieldReading<BatteryCondition> {
-    fields.parse_value(key, |count| match count.parse() {
+fn parse_battery_presence(fields: &ToolOutputFields, key: &str) -> FieldReading<BatteryCondition> {
+    fields.parse_lowercase_value(key, |count| match count.parse() {
         Ok(0) => Some(BatteryCondition::Absent),
         Ok(1..=u32::MAX) => Some(BatteryCondition::Healthy),
         Err(_) => None,
@@ -646,10 +681,10 @@ fn battery_pack_presence(fields: &Fields, key: &str) -> FieldReading<BatteryCond
 
 /// Whether something other than the controller's cache accelerates the volume. Old firmware
 /// prints no acceleration method.
-fn bypasses_controller_cache(own: &Fields) -> bool {
+fn bypasses_controller_cache(own: &ToolOutputFields) -> bool {
     const METHOD: &str = "ld acceleration method";
     own.has(METHOD)
         && own
             .get(METHOD)
-            .is_none_or(|method| normalise(method) != "controller cache")
+            .is_none_or(|method| to_trimmed_lowercase(method) != "controller cache")
 }

@@ -36,7 +36,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     if devices.is_empty() {
         return;
     }
-    let listed = file_reading(host.read(Path::new(PROC)), PROC).map(|text| parse_proc(&text));
+    let listed = file_reading(host.read(Path::new(PROC)), PROC).map(|text| parse_proc_drbd(&text));
     let shown = query_drbdsetup(host, request);
     for subject in devices {
         let minor = subject
@@ -54,7 +54,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         facts.insert(
             &subject,
             &device::DRBD_PROTOCOL,
-            first_known(
+            first_if_known(
                 protocol,
                 report_field(&shown, |said| said.protocol, no_peer),
             ),
@@ -62,7 +62,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         facts.insert(
             &subject,
             &device::DRBD_ORDERING,
-            first_known(
+            first_if_known(
                 ordering,
                 report_field(&shown, |said| said.ordering, no_disk),
             ),
@@ -81,7 +81,7 @@ fn query_drbdsetup(host: &dyn Host, request: &Request) -> Reading<ReportsByMinor
         return programs_disabled_reading();
     }
     let answer = host.run_tool(Tool::Drbdsetup, &SHOW);
-    tool_reading(answer, Tool::Drbdsetup, COMMAND).map(|text| parse_show(&text))
+    tool_reading(answer, Tool::Drbdsetup, COMMAND).map(|text| parse_drbdsetup_show(&text))
 }
 
 fn find_device_report(
@@ -111,14 +111,14 @@ fn report_field<T>(
 
 /// `listed` (/proc/drbd) if known, else `shown` (drbdsetup). If both are unknown, `shown` is the
 /// better answer, because its remedy names the missing tool.
-fn first_known<T>(listed: Reading<T>, shown: Reading<T>) -> Reading<T> {
+fn first_if_known<T>(listed: Reading<T>, shown: Reading<T>) -> Reading<T> {
     if listed.is_known() { listed } else { shown }
 }
 
 /// Parses /proc/drbd. A device is a line such as
 /// ` 0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----`. If the device has a
 /// resource, the next line contains `wo:f` or another write ordering.
-fn parse_proc(text: &[u8]) -> ReportsByMinor {
+fn parse_proc_drbd(text: &[u8]) -> ReportsByMinor {
     let mut devices = ReportsByMinor::new();
     let mut last = None;
     for line in text
@@ -159,7 +159,7 @@ fn parse_proc(text: &[u8]) -> ReportsByMinor {
     devices
 }
 
-fn parse_show(text: &[u8]) -> ReportsByMinor {
+fn parse_drbdsetup_show(text: &[u8]) -> ReportsByMinor {
     let line = |line: &[u8]| {
         let (minor, words) = std::str::from_utf8(line).ok()?.split_once(':')?;
         let words: Vec<(&str, &str)> = words
@@ -182,7 +182,7 @@ fn parse_show(text: &[u8]) -> ReportsByMinor {
             protocol: protocols
                 .filter_map(|(_, word)| DrbdProtocol::from_word(word))
                 .min(),
-            ordering: write_ordering([
+            ordering: first_allowed_write_ordering([
                 is_on("disk-barrier"),
                 is_on("disk-flushes"),
                 is_on("disk-drain"),
@@ -197,7 +197,7 @@ fn parse_show(text: &[u8]) -> ReportsByMinor {
 /// The first of the methods barrier, flush and drain that is allowed, or else *none*, as DRBD does
 /// (`max_allowed_wo` in drbd_receiver.c). `None` if a setting before the first allowed one is
 /// unknown.
-fn write_ordering(allowed: [Option<bool>; 3]) -> Option<DrbdOrdering> {
+fn first_allowed_write_ordering(allowed: [Option<bool>; 3]) -> Option<DrbdOrdering> {
     let methods = [
         DrbdOrdering::Barrier,
         DrbdOrdering::Flush,
@@ -280,8 +280,8 @@ mod tests {
     fn proc_and_drbdsetup_are_combined() {
         let both = collect(
             &FakeHost::default()
-                .file(PROC, TABLE)
-                .answer(show_question(), SHOWN),
+                .with_file(PROC, TABLE)
+                .with_answer(show_question(), SHOWN),
             false,
         );
         assert_eq!(values_by_device(&both, &device::DRBD_PROTOCOL), "C ? ? ? A");
@@ -295,8 +295,8 @@ mod tests {
         );
         let of_9 = collect(
             &FakeHost::default()
-                .file(PROC, OF_9)
-                .answer(show_question(), SHOWN),
+                .with_file(PROC, OF_9)
+                .with_answer(show_question(), SHOWN),
             false,
         );
         assert_eq!(
@@ -308,7 +308,7 @@ mod tests {
             values_by_device(&of_9, &device::DRBD_ORDERING),
             "flush none ? ? ?"
         );
-        let old = collect(&FakeHost::default().file(PROC, TABLE), false);
+        let old = collect(&FakeHost::default().with_file(PROC, TABLE), false);
         assert_eq!(
             values_by_device(&old, &device::DRBD_ORDERING),
             "drain flush ? ? ?"
@@ -329,8 +329,8 @@ mod tests {
     #[test]
     fn drbdsetup_is_not_run_without_programs_or_devices() {
         let host = FakeHost::default()
-            .file(PROC, TABLE)
-            .answer(show_question(), SHOWN);
+            .with_file(PROC, TABLE)
+            .with_answer(show_question(), SHOWN);
         let facts = collect(&host, true);
         assert_eq!(
             values_by_device(&facts, &device::DRBD_PROTOCOL),
@@ -366,7 +366,7 @@ mod tests {
             ([no, yes, None], Some("flush")),
         ] {
             assert_eq!(
-                write_ordering(allowed).map(DrbdOrdering::as_str),
+                first_allowed_write_ordering(allowed).map(DrbdOrdering::as_str),
                 expect,
                 "{allowed:?}"
             );
@@ -380,12 +380,12 @@ mod tests {
             // The bad line follows the `wo:` line of device 11, so a `wo:` in the bad line changes
             // no device.
             let table = [TABLE.as_bytes(), b" 11: cs:Unconfigured\nwo:f\n", &bad, b"\n 12: cs:Unconfigured\n"].concat();
-            let (clean, noisy) = (parse_proc(TABLE.as_bytes()), parse_proc(&table));
+            let (clean, noisy) = (parse_proc_drbd(TABLE.as_bytes()), parse_proc_drbd(&table));
             prop_assume!(!bad.windows(5).any(|part| part == b": cs:"));
             prop_assert!(clean.iter().all(|(minor, said)| noisy.get(minor) == Some(said)));
             prop_assert!(noisy.contains_key(&12));
-            let shown = parse_show(&[&bad, b"\n".as_slice(), SHOWN.as_bytes()].concat());
-            prop_assert!(parse_show(SHOWN.as_bytes()).keys().all(|minor| shown.contains_key(minor)));
+            let shown = parse_drbdsetup_show(&[&bad, b"\n".as_slice(), SHOWN.as_bytes()].concat());
+            prop_assert!(parse_drbdsetup_show(SHOWN.as_bytes()).keys().all(|minor| shown.contains_key(minor)));
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::escape::shell;
 use crate::facts::catalog::device::{
     self, DeviceKind, DriveCacheState, ShingledRecording, Transport,
 };
-use crate::facts::catalog::{controller, host as machine, mount};
+use crate::facts::catalog::{controller, host, mount};
 use crate::facts::note::StorageNote;
 use crate::facts::{
     FactSet, FactValue, Key, KeyInfo, Reading, Remedy, Scope, Source, Subject, UnknownReason, Value,
@@ -47,7 +47,7 @@ enum QueryMethod {
 }
 
 impl QueryMethod {
-    fn for_disk(disk: &Subject, facts: &FactSet) -> Option<Self> {
+    fn for_disk_transport(disk: &Subject, facts: &FactSet) -> Option<Self> {
         if !facts.value(disk, &device::KIND)?.is_disk() {
             return None;
         }
@@ -80,13 +80,13 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let partitions = PartitionsByDisk::from_facts(facts);
     let unasked = if request.without_programs {
         Some(programs_disabled_reading())
-    } else if facts.host_value(&machine::PRIVILEGED) != Some(true) {
+    } else if facts.host_value(&host::PRIVILEGED) != Some(true) {
         Some(Reading::denied("only root can query a disk").with_remedy(Remedy::RunAsRoot))
     } else {
         None
     };
     if let Some(reading) = unasked {
-        return record_refusal(host, &disks, &partitions, &reading, facts);
+        return record_refusal_for_disks(host, &disks, &partitions, &reading, facts);
     }
     let (asked, rest) = disks.split_at(disks.len().min(MAX_DISKS));
     if !rest.is_empty() {
@@ -94,7 +94,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             "walwise queries at most {} disks, so this disk was not queried",
             asked.len()
         );
-        record_refusal(
+        record_refusal_for_disks(
             host,
             rest,
             &partitions,
@@ -114,9 +114,9 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             .iter()
             .map(|(disk, method)| (node(disk), *method))
             .collect();
-        let drive = parallel::map_concurrent(&nodes, |(node, method)| {
+        let drive = parallel::map_with_thread_per_item(&nodes, |(node, method)| {
             query_disk(
-                &DriveQuery {
+                &DriveToolRunner {
                     host,
                     node,
                     timed_out: &late,
@@ -130,7 +130,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             // A panic in a parser affects only this disk.
             let Ok(drive) = drive else {
                 let failed = Reading::malformed("the disk's answers could not be parsed");
-                record_refusal(host, slice::from_ref(one), &partitions, &failed, facts);
+                record_refusal_for_disks(host, slice::from_ref(one), &partitions, &failed, facts);
                 facts.add_note(StorageNote::DiskUnread { disk: disk.clone() });
                 continue;
             };
@@ -142,7 +142,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-fn query_disk(questions: &DriveQuery, method: QueryMethod) -> DriveFacts {
+fn query_disk(questions: &DriveToolRunner, method: QueryMethod) -> DriveFacts {
     match method {
         QueryMethod::Nvme => nvme::query_drive(questions),
         QueryMethod::Disk => query_ata_or_scsi_drive(questions),
@@ -198,14 +198,14 @@ fn record_drive_fact(
     }
 }
 
-fn record_refusal(
+fn record_refusal_for_disks(
     host: &dyn Host,
     disks: &[(Subject, QueryMethod)],
     partitions: &PartitionsByDisk,
     reading: &Reading<Value>,
     facts: &mut FactSet,
 ) {
-    let questions = DriveQuery {
+    let questions = DriveToolRunner {
         host,
         node: "",
         timed_out: &BTreeSet::new(),
@@ -246,7 +246,7 @@ fn disks_to_query(request: &Request, facts: &FactSet) -> Vec<(Subject, QueryMeth
             }
             let below = facts.directly_below(subject);
             if below.is_empty()
-                && let Some(method) = QueryMethod::for_disk(subject, facts)
+                && let Some(method) = QueryMethod::for_disk_transport(subject, facts)
             {
                 disks.push((subject.clone(), method));
             }
@@ -272,7 +272,7 @@ impl DriveFacts {
     }
 }
 
-struct DriveQuery<'a> {
+struct DriveToolRunner<'a> {
     pub host: &'a dyn Host,
     pub node: &'a str,
     pub timed_out: &'a BTreeSet<Tool>,
@@ -280,8 +280,8 @@ struct DriveQuery<'a> {
     pub refusal: Option<&'a Reading<Value>>,
 }
 
-impl DriveQuery<'_> {
-    pub fn run_tool(
+impl DriveToolRunner<'_> {
+    pub fn run_tool_unless_refused(
         &self,
         tool: Tool,
         words: &[&str],
@@ -291,7 +291,7 @@ impl DriveQuery<'_> {
             return Err(reading.clone());
         }
         let arguments: Vec<&str> = words.iter().copied().chain([self.node]).collect();
-        let argv = shell::command_line(&tool.name(), &arguments);
+        let argv = shell::format_command_line(&tool.name(), &arguments);
         if self.timed_out.contains(&tool) || drive.timed_out.contains(&tool) {
             let says = format!("`{argv}` was not run, because the program timed out earlier");
             return Err(Reading::unknown(UnknownReason::TimedOut, says));
@@ -349,7 +349,7 @@ impl ToolOutput {
     }
 }
 
-fn cast_refusal<T>(refusal: &Reading<Value>) -> Reading<T> {
+fn unknown_reading_of_refusal<T>(refusal: &Reading<Value>) -> Reading<T> {
     refusal
         .clone()
         .and_then(|_| Err("the query was refused".to_owned()))
@@ -359,20 +359,24 @@ fn cast_refusal<T>(refusal: &Reading<Value>) -> Reading<T> {
 // hdparm or sdparm if smartctl does not print the cache.
 //
 // Keys follow smartmontools (ataprint.cpp, scsiprint.cpp). Serial numbers are not requested
-// (`-q noserial`), and a disk in standby stays there (`-n standby`). smartctl prints the cache
+// (`-q noserial`), and a disk in standby is not woken (`-n standby`). smartctl prints the cache
 // of a SAS disk only as text, not in JSON.
 
-fn query_ata_or_scsi_drive(questions: &DriveQuery) -> DriveFacts {
+fn query_ata_or_scsi_drive(questions: &DriveToolRunner) -> DriveFacts {
     let mut drive = DriveFacts::default();
     let words = [
         "-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache",
     ];
-    let answer = match questions.run_tool(Tool::Smartctl, &words, &mut drive) {
+    let answer = match questions.run_tool_unless_refused(Tool::Smartctl, &words, &mut drive) {
         Ok(answer) => answer,
         Err(refusal) => {
-            drive.insert(&device::RPM, cast_refusal(&refusal));
-            drive.insert(&device::SHINGLED, cast_refusal(&refusal));
-            let cache = query_write_cache_flag(questions, cast_refusal(&refusal), &mut drive);
+            drive.insert(&device::RPM, unknown_reading_of_refusal(&refusal));
+            drive.insert(&device::SHINGLED, unknown_reading_of_refusal(&refusal));
+            let cache = query_ata_or_scsi_write_cache(
+                questions,
+                unknown_reading_of_refusal(&refusal),
+                &mut drive,
+            );
             drive.insert(&device::DRIVE_CACHE, cache);
             return drive;
         }
@@ -384,9 +388,9 @@ fn query_ata_or_scsi_drive(questions: &DriveQuery) -> DriveFacts {
         drive.insert(&device::DRIVE_CACHE, asleep_reading(&answer));
         return drive;
     }
-    let cache = match write_cache_state(&json) {
+    let cache = match parse_smartctl_write_cache(&json) {
         Some(cache) => Reading::known(cache, answer.source()),
-        None => query_write_cache_flag(
+        None => query_ata_or_scsi_write_cache(
             questions,
             answer.reading_or_absent(None, "the write cache"),
             &mut drive,
@@ -403,7 +407,7 @@ fn query_ata_or_scsi_drive(questions: &DriveQuery) -> DriveFacts {
     drive
 }
 
-fn write_cache_state(json: &Json) -> Option<DriveCacheState> {
+fn parse_smartctl_write_cache(json: &Json) -> Option<DriveCacheState> {
     Some(if json.pointer("/write_cache/enabled")?.as_bool()? {
         DriveCacheState::On
     } else {
@@ -475,20 +479,21 @@ const SDPARM: (Tool, &[&str]) = (Tool::Sdparm, &["--get=WCE"]);
 const HDPARM: (Tool, &[&str]) = (Tool::Hdparm, &["-W"]);
 
 /// Queries a disk that appears as SCSI but may be of another kind.
-fn query_cache_of_virtual_or_usb_disk(questions: &DriveQuery) -> DriveFacts {
+fn query_cache_of_virtual_or_usb_disk(questions: &DriveToolRunner) -> DriveFacts {
     let mut drive = DriveFacts::default();
-    let cache = query_cache_with_tools(questions, &[SDPARM, SMARTCTL], None, &mut drive);
+    let cache =
+        query_cache_with_first_answering_tool(questions, &[SDPARM, SMARTCTL], None, &mut drive);
     drive.insert(&device::DRIVE_CACHE, cache);
     drive
 }
 
 /// `otherwise` is the result if no tool reports the flag.
-fn query_write_cache_flag(
-    questions: &DriveQuery,
+fn query_ata_or_scsi_write_cache(
+    questions: &DriveToolRunner,
     otherwise: Reading<DriveCacheState>,
     drive: &mut DriveFacts,
 ) -> Reading<DriveCacheState> {
-    query_cache_with_tools(
+    query_cache_with_first_answering_tool(
         questions,
         &[SMARTCTL, SDPARM, HDPARM],
         Some(otherwise),
@@ -496,19 +501,19 @@ fn query_write_cache_flag(
     )
 }
 
-fn query_cache_with_tools(
-    questions: &DriveQuery,
+fn query_cache_with_first_answering_tool(
+    questions: &DriveToolRunner,
     tools: &[(Tool, &[&str])],
     otherwise: Option<Reading<DriveCacheState>>,
     drive: &mut DriveFacts,
 ) -> Reading<DriveCacheState> {
     let mut why = otherwise;
     for (tool, words) in tools {
-        let reading = match questions.run_tool(*tool, words, drive) {
+        let reading = match questions.run_tool_unless_refused(*tool, words, drive) {
             Ok(answer) => {
                 answer.reading_or_absent(parse_cache_flag(&answer.text), "the write cache")
             }
-            Err(refusal) => cast_refusal(&refusal),
+            Err(refusal) => unknown_reading_of_refusal(&refusal),
         };
         if reading.is_known() {
             return reading;

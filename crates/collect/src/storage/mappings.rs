@@ -1,7 +1,7 @@
 //! The targets of device-mapper devices (linear, thin, cache …) from dmsetup(8), which needs root:
 //! the offsets of linear targets, the mode of a cache, and the state.
 //!
-//! The host passes on only parts of the tables. A volume may have several targets. A target of an
+//! [`Host`] returns only parts of the tables. A volume may have several targets. A target of an
 //! unlisted kind counts as `other`. The state is known only if `dmsetup status` lists every target
 //! whose kind reports a state.
 
@@ -13,7 +13,7 @@ use self::status::TargetStatus;
 use crate::collector::{Collector, Request};
 use crate::error_readings::{programs_disabled_reading, tool_reading};
 use crate::facts::catalog::device::{self, DeviceKind, DmCacheMode, MappingState};
-use crate::facts::catalog::host as host_with_mappings;
+use crate::facts::catalog::host;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject};
 use crate::host::{Host, Tool};
 use crate::parallel;
@@ -25,14 +25,14 @@ pub const COLLECTOR: Collector = Collector {
 };
 
 #[derive(Clone)]
-struct MapperTarget {
+struct DmTargetLine {
     kind: String,
     words: Vec<String>,
 }
 
-impl MapperTarget {
+impl DmTargetLine {
     /// For a linear target, returns its start and its offset on the device below, in sectors.
-    fn start_and_offset(&self) -> Option<[u64; 2]> {
+    fn linear_start_and_offset(&self) -> Option<[u64; 2]> {
         let [start, offset] = self.words.as_slice() else {
             return None;
         };
@@ -43,7 +43,7 @@ impl MapperTarget {
         self.words.first().map(String::as_str)
     }
 
-    fn is_of_older_capture(&self) -> bool {
+    fn is_pool_status_of_older_capture(&self) -> bool {
         let is_pair = matches!(self.words.as_slice(), [metadata, _] if metadata.contains('/'));
         self.kind == "thin-pool" && (is_pair || self.words == ["failed"])
     }
@@ -60,7 +60,7 @@ impl MapperTarget {
     }
 }
 
-type TargetsByName = BTreeMap<String, Vec<MapperTarget>>;
+type TargetsByName = BTreeMap<String, Vec<DmTargetLine>>;
 
 /// Bytes per sector, the unit of offsets and sizes that dmsetup prints.
 const SECTOR: u64 = 512;
@@ -94,7 +94,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         // If the table could not be read, unknown facts are recorded only for LVM and for
         // device-mapper devices of unknown kind. For all other kinds, the UUID shows the target.
         let kind = facts.value(&subject, &device::KIND);
-        if found.is_known() || kind.is_some_and(DeviceKind::is_generic_mapping) {
+        if found.is_known() || kind.is_some_and(DeviceKind::is_mapping_of_any_target) {
             insert_table_facts(&subject, &found, facts);
         }
     }
@@ -104,7 +104,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
 /// targets have no state is *fine*.
 fn insert_status_facts(
     subject: &Subject,
-    found: &Reading<Vec<MapperTarget>>,
+    found: &Reading<Vec<DmTargetLine>>,
     status: &Reading<TargetsByName>,
     name: &str,
     facts: &mut FactSet,
@@ -130,7 +130,7 @@ fn insert_status_facts(
                 && all
                     .values()
                     .flatten()
-                    .any(MapperTarget::is_of_older_capture)
+                    .any(DmTargetLine::is_pool_status_of_older_capture)
             {
                 return Ok(vec![MappingState::Fine.into()]);
             }
@@ -179,7 +179,7 @@ fn insert_status_facts(
     facts.insert(subject, &device::DM_STATE, state);
 }
 
-fn insert_table_facts(subject: &Subject, found: &Reading<Vec<MapperTarget>>, facts: &mut FactSet) {
+fn insert_table_facts(subject: &Subject, found: &Reading<Vec<DmTargetLine>>, facts: &mut FactSet) {
     let is = |target: &str| {
         found
             .value()
@@ -192,7 +192,11 @@ fn insert_table_facts(subject: &Subject, found: &Reading<Vec<MapperTarget>>, fac
             .clone()
             .map(|all| all.into_iter().map(|one| one.kind).collect()),
     );
-    facts.insert(subject, &device::DM_ALIGNMENT, common_alignment(found));
+    facts.insert(
+        subject,
+        &device::DM_ALIGNMENT,
+        common_linear_alignment(found),
+    );
     if is("cache") || is("writecache") {
         let mode = found.clone().and_then(|all| {
             // A device with several targets writes back if one of them does. A writecache always
@@ -212,7 +216,7 @@ fn insert_table_facts(subject: &Subject, found: &Reading<Vec<MapperTarget>>, fac
                     let cache = all.iter().find(|one| one.kind == "cache");
                     DmCacheMode::parse_word(
                         cache
-                            .and_then(MapperTarget::cache_mode_or_no_path_policy)
+                            .and_then(DmTargetLine::cache_mode_or_no_path_policy)
                             .ok_or("no mode")?,
                     )
                 }
@@ -225,7 +229,7 @@ fn insert_table_facts(subject: &Subject, found: &Reading<Vec<MapperTarget>>, fac
             match all
                 .iter()
                 .find(|one| one.kind == "multipath")
-                .and_then(MapperTarget::cache_mode_or_no_path_policy)
+                .and_then(DmTargetLine::cache_mode_or_no_path_policy)
             {
                 Some("queue_if_no_path") => Ok(true),
                 Some("fail_if_no_path") => Ok(false),
@@ -238,7 +242,7 @@ fn insert_table_facts(subject: &Subject, found: &Reading<Vec<MapperTarget>>, fac
 
 /// The largest power of two that divides all starts and offsets of an all-linear device, in bytes,
 /// at most 1 MiB.
-fn common_alignment(found: &Reading<Vec<MapperTarget>>) -> Reading<u64> {
+fn common_linear_alignment(found: &Reading<Vec<DmTargetLine>>) -> Reading<u64> {
     if found
         .value()
         .is_some_and(|all| all.iter().any(|one| one.kind != "linear"))
@@ -246,8 +250,10 @@ fn common_alignment(found: &Reading<Vec<MapperTarget>>) -> Reading<u64> {
         return Reading::absent("not all targets of the device are linear");
     }
     found.clone().and_then(|all| {
-        let places: Option<Vec<[u64; 2]>> =
-            all.iter().map(MapperTarget::start_and_offset).collect();
+        let places: Option<Vec<[u64; 2]>> = all
+            .iter()
+            .map(DmTargetLine::linear_start_and_offset)
+            .collect();
         let places = places.ok_or("no offsets are listed for a linear target")?;
         let bits = places
             .as_flattened()
@@ -265,7 +271,7 @@ fn query_dmsetup(
     if request.without_programs {
         return (programs_disabled_reading(), programs_disabled_reading());
     }
-    if facts.host_value(&host_with_mappings::PRIVILEGED) != Some(true) {
+    if facts.host_value(&host::PRIVILEGED) != Some(true) {
         let denied = || Reading::denied("dmsetup requires root").with_remedy(Remedy::RunAsRoot);
         return (denied(), denied());
     }
@@ -273,7 +279,7 @@ fn query_dmsetup(
         let answer = host.run_tool(Tool::Dmsetup, &[what]);
         tool_reading(answer, Tool::Dmsetup, &format!("dmsetup {what}"))
     };
-    let (status, table) = parallel::join(|| run("status"), || run("table"));
+    let (status, table) = parallel::join_in_threads(|| run("status"), || run("table"));
     (table, status)
 }
 
@@ -281,7 +287,7 @@ fn parse_table(text: &[u8]) -> TargetsByName {
     let mut table = TargetsByName::new();
     for (name, mut words) in split_dmsetup_lines(text) {
         let Some(kind) = words.next() else { continue };
-        let target = MapperTarget {
+        let target = DmTargetLine {
             kind: kind.to_owned(),
             words: words.map(str::to_owned).collect(),
         };
@@ -341,7 +347,7 @@ mod tests {
         }
         facts.insert_known(
             &Subject::host(),
-            &host_with_mappings::PRIVILEGED,
+            &host::PRIVILEGED,
             privileged,
             Source::from_file("x"),
         );
@@ -364,8 +370,8 @@ mod tests {
     fn host_with_mappings() -> FakeHost {
         let table = "vg-pool-tpool: thin-pool \nvg-thin: thin \nvg-hot: cache writethrough\nvg-hot: writecache \nluks: crypt \n";
         FakeHost::default()
-            .answer(dmsetup_question("table"), table)
-            .answer(dmsetup_question("status"), STATUS)
+            .with_answer(dmsetup_question("table"), table)
+            .with_answer(dmsetup_question("status"), STATUS)
     }
 
     #[test]
@@ -437,7 +443,8 @@ mod tests {
                     .map(|line| (*line).to_owned())
                     .collect::<Vec<_>>();
                 text[which] = hurt(lines[which]);
-                let host = host_with_mappings().answer(dmsetup_question("status"), text.join("\n"));
+                let host =
+                    host_with_mappings().with_answer(dmsetup_question("status"), text.join("\n"));
                 let facts = collect(&host, true, false);
                 for name in ["dm-0", "dm-1", "dm-2"] {
                     let state = facts.get(&Subject::device(name), &device::DM_STATE);
@@ -453,7 +460,7 @@ mod tests {
             }
         }
         let facts = collect(
-            &host_with_mappings().answer(dmsetup_question("status"), ""),
+            &host_with_mappings().with_answer(dmsetup_question("status"), ""),
             true,
             false,
         );
@@ -477,7 +484,7 @@ mod tests {
         ] {
             let status = format!("vg-pool-tpool: thin-pool {pool}\n");
             let facts = collect(
-                &host_with_mappings().answer(dmsetup_question("status"), &status),
+                &host_with_mappings().with_answer(dmsetup_question("status"), &status),
                 true,
                 false,
             );
@@ -500,11 +507,11 @@ mod tests {
     #[test]
     fn failed_pool_and_cache_without_mode_are_unknown() {
         let host = FakeHost::default()
-            .answer(
+            .with_answer(
                 dmsetup_question("table"),
                 "vg-pool-tpool: thin-pool \nvg-hot: cache \n",
             )
-            .answer(
+            .with_answer(
                 dmsetup_question("status"),
                 "vg-pool-tpool: thin-pool failed\n",
             );
@@ -540,7 +547,7 @@ mod tests {
             ("vg-new: linear 0 2048\nvg-new: linear \n", None),
         ] {
             let facts = collect(
-                &FakeHost::default().answer(dmsetup_question("table"), table),
+                &FakeHost::default().with_answer(dmsetup_question("table"), table),
                 true,
                 false,
             );

@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::collector::{Collector, Request};
 use crate::error_readings::error_reading;
 use crate::escape::fstab::decode_fstab_field;
-use crate::facts::catalog::{device, host as machine};
+use crate::facts::catalog::{device, host};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::Host;
 use crate::path_lookup::{device_of_path, mount_of_path};
@@ -26,7 +26,7 @@ const SWAPS: &str = "/proc/swaps";
 /// The paths of active swap, as the kernel prints them; empty if unknown.
 pub fn active_swap_paths(host: &dyn Host, facts: &FactSet) -> Vec<Vec<u8>> {
     if facts
-        .host_value(&machine::CONTAINER)
+        .host_value(&host::CONTAINER)
         .is_some_and(|container| container == "lxc")
     {
         return Vec::new();
@@ -81,7 +81,7 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         }
     }
     if facts
-        .host_value(&machine::CONTAINER)
+        .host_value(&host::CONTAINER)
         .is_some_and(|container| container == "lxc")
     {
         lost = lost.or_else(|| Some(format!("{SWAPS} may show only the container's swap")));
@@ -113,7 +113,7 @@ mod tests {
     use crate::facts::catalog::mount;
     use crate::testing::FakeHost;
 
-    fn collect_swap(lines: impl AsRef<[u8]>) -> [Option<bool>; 3] {
+    fn swap_facts_of_three_devices(lines: impl AsRef<[u8]>) -> [Option<bool>; 3] {
         let mut facts = FactSet::default();
         for name in ["sda1", "sda2", "dm-1"] {
             facts.add_subject(&Subject::device(name));
@@ -121,14 +121,14 @@ mod tests {
         let srv = Subject::mount("/srv");
         facts.insert_known(&srv, &mount::POINT, "/srv".to_owned(), Source::Assumed);
         facts.insert_known(&srv, &mount::IN_SIGHT, true, Source::Assumed);
-        facts.add_edge(&srv, &Subject::device("dm-1"));
+        facts.add_layer_below(&srv, &Subject::device("dm-1"));
         let text = [
             b"Filename\t\t\tType\t\tSize\tUsed\tPriority\n",
             lines.as_ref(),
         ]
         .concat();
         collect_facts(
-            &FakeHost::default().file(SWAPS, text),
+            &FakeHost::default().with_file(SWAPS, text),
             &Request::default(),
             &mut facts,
         );
@@ -137,10 +137,13 @@ mod tests {
 
     #[test]
     fn swap_partitions_and_files_mark_devices() {
-        assert_eq!(collect_swap(""), [Some(false); 3]);
+        assert_eq!(swap_facts_of_three_devices(""), [Some(false); 3]);
         let lines =
             "/dev/sda2    partition\t8388604\t0\t-2\n/srv/swap\\040file file\t1024\t0\t-3\n";
-        assert_eq!(collect_swap(lines), [Some(false), Some(true), Some(true)]);
+        assert_eq!(
+            swap_facts_of_three_devices(lines),
+            [Some(false), Some(true), Some(true)]
+        );
     }
 
     #[test]
@@ -150,12 +153,12 @@ mod tests {
         facts.add_subject(&sda);
         facts.insert_known(
             &Subject::host(),
-            &machine::CONTAINER,
+            &host::CONTAINER,
             "lxc".to_owned(),
             Source::from_file("x"),
         );
         collect_facts(
-            &FakeHost::default().file(SWAPS, "Filename\tType\n"),
+            &FakeHost::default().with_file(SWAPS, "Filename\tType\n"),
             &Request::default(),
             &mut facts,
         );
@@ -165,7 +168,7 @@ mod tests {
     #[test]
     fn unknown_swap_device_leaves_others_unknown() {
         assert_eq!(
-            collect_swap("/dev/gone partition 1 0 -1\n/dev/sda2 partition 1 0 -1\n"),
+            swap_facts_of_three_devices("/dev/gone partition 1 0 -1\n/dev/sda2 partition 1 0 -1\n"),
             [None, Some(true), None]
         );
     }
@@ -181,7 +184,7 @@ mod tests {
             lines.insert(at, &bad);
             let blank = bad.iter().all(u8::is_ascii_whitespace);
             let expect = if blank { Some(false) } else { None };
-            prop_assert_eq!(collect_swap(lines.join(&b'\n')), [expect, Some(true), Some(true)]);
+            prop_assert_eq!(swap_facts_of_three_devices(lines.join(&b'\n')), [expect, Some(true), Some(true)]);
         }
 
         #[test]
@@ -190,7 +193,7 @@ mod tests {
         ]).prop_shuffle(), count in 0usize..=5) {
             let some = &lines[..count];
             let backwards: Vec<&str> = some.iter().rev().copied().collect();
-            prop_assert_eq!(collect_swap(some.join("\n")), collect_swap(backwards.join("\n")));
+            prop_assert_eq!(swap_facts_of_three_devices(some.join("\n")), swap_facts_of_three_devices(backwards.join("\n")));
         }
     }
 }

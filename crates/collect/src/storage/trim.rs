@@ -12,7 +12,7 @@ use std::path::Path;
 
 use crate::collector::{Collector, Request};
 use crate::error_readings::{error_reading, file_reading};
-use crate::facts::catalog::{boot, host as machine, mount};
+use crate::facts::catalog::{boot, host, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::{Host, HostError, HostErrorKind, Tool, path_bytes};
 use crate::ternary::Ternary;
@@ -39,14 +39,15 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     if !mounts.is_empty() {
         facts.insert(
             &Subject::host(),
-            &machine::TRIM_TIMER,
-            is_timer_enabled(host),
+            &host::TRIM_TIMER,
+            is_fstrim_timer_enabled(host),
         );
     }
-    let timer = facts.get(&Subject::host(), &machine::TRIM_TIMER);
+    let timer = facts.get(&Subject::host(), &host::TRIM_TIMER);
     let listed = FstabMounts::from_facts(facts);
-    let is_missed =
-        |subject: &Subject| timer.value() == Some(&true) && !listed.contains_mount(facts, subject);
+    let is_missed = |subject: &Subject| {
+        timer.value() == Some(&true) && !listed.lists_file_system_of_mount(facts, subject)
+    };
     let (missed, others): (Vec<_>, Vec<_>) = mounts.into_iter().partition(is_missed);
     // The release of util-linux decides only about mounts that fstab does not list, so it is not
     // queried without such mounts.
@@ -56,7 +57,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     } else {
         unneeded_version_reading()
     };
-    facts.insert(&Subject::host(), &machine::UTIL_LINUX, release);
+    facts.insert(&Subject::host(), &host::UTIL_LINUX, release);
     for subject in missed {
         let trimmed = listed.is_unlisted_mount_trimmed(facts, &subject);
         facts.insert(&subject, &mount::TRIMMED, trimmed);
@@ -66,7 +67,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-fn is_timer_enabled(host: &dyn Host) -> Reading<bool> {
+fn is_fstrim_timer_enabled(host: &dyn Host) -> Reading<bool> {
     match host.link_target(Path::new(MASK_LINK)) {
         Ok(to) if path_bytes(&to) == b"/dev/null" => {
             return Reading::known(false, Source::from_file(MASK_LINK));
@@ -130,13 +131,14 @@ impl FstabMounts {
             } else {
                 &mut listed.file_systems
             };
-            listed_here.extend(mounted.map(|mount| file_system_key(facts, &mount)));
+            listed_here.extend(mounted.map(|mount| devno_or_source_key(facts, &mount)));
         }
         listed
     }
 
-    fn contains_mount(&self, facts: &FactSet, subject: &Subject) -> bool {
-        self.file_systems.contains(&file_system_key(facts, subject))
+    fn lists_file_system_of_mount(&self, facts: &FactSet, subject: &Subject) -> bool {
+        self.file_systems
+            .contains(&devno_or_source_key(facts, subject))
     }
 
     fn is_unlisted_mount_trimmed(&self, facts: &FactSet, subject: &Subject) -> Reading<bool> {
@@ -146,13 +148,13 @@ impl FstabMounts {
             );
             return Reading::ambiguous(detail);
         }
-        let release = facts.host_value(&machine::UTIL_LINUX);
+        let release = facts.host_value(&host::UTIL_LINUX);
         let since = |number: &str| match (&release, Version::parse(number)) {
             (Some(release), Some(first)) => release.at_least(&first),
             (None, _) | (_, None) => Ternary::Unknown,
         };
         let is_root = facts.value(subject, &mount::POINT).as_deref() == Some("/");
-        let is_missed = if self.left_out.contains(&file_system_key(facts, subject)) {
+        let is_missed = if self.left_out.contains(&devno_or_source_key(facts, subject)) {
             since("2.38")
         } else if is_root {
             since("2.33").and(!since("2.34"))
@@ -161,18 +163,16 @@ impl FstabMounts {
         };
         match is_missed {
             Ternary::True => Reading::known(false, Source::from_file(FSTAB)),
-            Ternary::False => {
-                Reading::known(true, Source::derived_from([machine::UTIL_LINUX.name()]))
-            }
+            Ternary::False => Reading::known(true, Source::derived_from([host::UTIL_LINUX.name()])),
             Ternary::Unknown => Reading::ambiguous(format!(
-                "{FSTAB} does not list the mount for trimming, and what fstrim.timer then trims depends on the util-linux version"
+                "{FSTAB} does not list the mount for trimming; whether fstrim.timer still trims it depends on the util-linux version"
             )),
         }
     }
 }
 
 /// The file system of a mount: its device number, or its source if the number is anonymous.
-fn file_system_key(facts: &FactSet, subject: &Subject) -> (String, String) {
+fn devno_or_source_key(facts: &FactSet, subject: &Subject) -> (String, String) {
     let number = facts
         .value(subject, &mount::DEVNO)
         .filter(|number| !number.starts_with("0:"));
@@ -200,7 +200,7 @@ mod tests {
         let line = Subject::boot("/srv");
         facts.insert_known(&line, &boot::WHERE, "/etc/fstab:3".to_owned(), source());
         facts.insert_known(&line, &boot::OPTIONS, vec![option.to_owned()], source());
-        facts.link(&line, &Subject::mount("/srv"));
+        facts.apply_facts_of(&line, &Subject::mount("/srv"));
         facts
     }
 
@@ -210,8 +210,8 @@ mod tests {
             .map(|point| facts.value(&Subject::mount(point), &mount::TRIMMED))
     }
 
-    fn with_systemd() -> FakeHost {
-        FakeHost::default().file(format!("{UNIT_DIRECTORY}/x.service"), "")
+    fn host_with_systemd() -> FakeHost {
+        FakeHost::default().with_file(format!("{UNIT_DIRECTORY}/x.service"), "")
     }
 
     fn version_question() -> Question {
@@ -222,9 +222,10 @@ mod tests {
     fn timer_trims_file_systems_of_fstab() {
         let (yes, no) = (Some(true), Some(false));
         for link in ENABLING_LINKS {
-            let enabled = || with_systemd().symlink(link, "/lib/systemd/system/fstrim.timer");
+            let enabled =
+                || host_with_systemd().with_symlink(link, "/lib/systemd/system/fstrim.timer");
             let with = |release: &str| {
-                enabled().answer(
+                enabled().with_answer(
                     version_question(),
                     format!("mount from util-linux {release} (libmount {release})\n"),
                 )
@@ -260,14 +261,14 @@ mod tests {
                 trimmed_by_mount(&enabled(), facts_with_fstab_option("defaults")),
                 [yes, yes, None]
             );
-            let masked = enabled().symlink(MASK_LINK, "/dev/null");
+            let masked = enabled().with_symlink(MASK_LINK, "/dev/null");
             assert_eq!(
                 trimmed_by_mount(&masked, facts_with_fstab_option("defaults")),
                 [no, no, no]
             );
         }
         assert_eq!(
-            trimmed_by_mount(&with_systemd(), facts_with_fstab_option("defaults")),
+            trimmed_by_mount(&host_with_systemd(), facts_with_fstab_option("defaults")),
             [no, no, no]
         );
     }
@@ -278,8 +279,9 @@ mod tests {
             collect_facts(&host, &Request::default(), &mut facts);
             host.asked_questions().contains(&version_question())
         };
-        let enabled =
-            || with_systemd().symlink(ENABLING_LINKS[0], "/lib/systemd/system/fstrim.timer");
+        let enabled = || {
+            host_with_systemd().with_symlink(ENABLING_LINKS[0], "/lib/systemd/system/fstrim.timer")
+        };
         let mut all_listed = facts_with_fstab_option("defaults");
         all_listed.insert_known(
             &Subject::mount("/by-hand"),
@@ -290,7 +292,7 @@ mod tests {
         assert!(asked(enabled(), facts_with_fstab_option("defaults")));
         assert!(!asked(enabled(), all_listed), "everything is listed");
         assert!(
-            !asked(with_systemd(), facts_with_fstab_option("defaults")),
+            !asked(host_with_systemd(), facts_with_fstab_option("defaults")),
             "the timer is not enabled"
         );
         assert!(!asked(enabled(), FactSet::default()), "nothing to trim");
@@ -301,12 +303,16 @@ mod tests {
         let timer = |host: &FakeHost| {
             let mut facts = facts_with_fstab_option("X-fstrim.notrim");
             collect_facts(host, &Request::default(), &mut facts);
-            facts.host_value(&machine::TRIM_TIMER)
+            facts.host_value(&host::TRIM_TIMER)
         };
-        let enabled = with_systemd().symlink(ENABLING_LINKS[0], "/lib/systemd/system/fstrim.timer");
-        assert_eq!(timer(&with_systemd()), Some(false));
+        let enabled =
+            host_with_systemd().with_symlink(ENABLING_LINKS[0], "/lib/systemd/system/fstrim.timer");
+        assert_eq!(timer(&host_with_systemd()), Some(false));
         assert_eq!(timer(&enabled), Some(true), "though it trims nothing here");
-        assert_eq!(timer(&enabled.symlink(MASK_LINK, "/dev/null")), Some(false));
+        assert_eq!(
+            timer(&enabled.with_symlink(MASK_LINK, "/dev/null")),
+            Some(false)
+        );
         assert_eq!(timer(&FakeHost::default()), None);
     }
 
@@ -320,13 +326,13 @@ mod tests {
             Question::Link(MASK_LINK.into()),
             Question::Link(ENABLING_LINKS[0].into()),
         ] {
-            let host = with_systemd().refuse(question, HostErrorKind::NotCollected);
+            let host = host_with_systemd().with_refusal(question, HostErrorKind::NotCollected);
             assert_eq!(
                 trimmed_by_mount(&host, facts_with_fstab_option("defaults")),
                 [None; 3]
             );
         }
-        let host = with_systemd().symlink(ENABLING_LINKS[0], "x");
+        let host = host_with_systemd().with_symlink(ENABLING_LINKS[0], "x");
         let mut nothing_listed = facts_with_fstab_option("defaults");
         nothing_listed.insert_known(
             &Subject::boot("/srv"),

@@ -28,9 +28,9 @@ pub const COLLECTOR: Collector = Collector {
 };
 
 fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let (units, unlisted) = mount_units::MountUnits::list_units(host, facts);
+    let (units, unlisted) = mount_units::MountUnits::list_unit_files(host, facts);
     let (mut lines, mut swaps) = (BTreeSet::new(), Vec::new());
-    let of_fstab = record_fstab(host, &units, &mut lines, &mut swaps, facts);
+    let of_fstab = record_fstab_mounts_and_swaps(host, &units, &mut lines, &mut swaps, facts);
     let unread = [
         unlisted,
         of_fstab,
@@ -47,13 +47,13 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     command_line::record_command_line(host, facts, &mut listed);
     swap::record_swaps(host, &swaps, facts, &mut listed);
     crypttab::record_crypttab(host, facts, &mut listed);
-    named_device::record_named_devices(host, facts, &mut listed);
-    duplicate_mounts::record_ignored_options(host, facts);
-    record_type_mismatches(host, facts);
+    named_device::record_presence_of_named_devices(host, facts, &mut listed);
+    duplicate_mounts::record_options_ignored_by_later_mounts(host, facts);
+    record_type_mismatches_with_mounts(host, facts);
     next_boot_mounts::record_next_boot_mounts(facts, unread.iter().flatten().next());
 }
 
-fn record_fstab(
+fn record_fstab_mounts_and_swaps(
     host: &dyn Host,
     units: &mount_units::MountUnits,
     lines: &mut BTreeSet<OsString>,
@@ -65,9 +65,11 @@ fn record_fstab(
         Err(miss) => return note_unread_file(facts, &miss, FSTAB),
     };
     for setting in settings {
-        match fstab_entry(&setting) {
+        match parse_fstab_entry(&setting) {
             Some(entry) if is_swap_or_unmounted(&entry) => {
-                swaps.extend(swap_entry(&entry).filter(|_| entry.auto.value() == Some(&true)));
+                swaps.extend(
+                    swap_declaration_of_entry(&entry).filter(|_| entry.auto.value() == Some(&true)),
+                );
             }
             Some(entry) => {
                 if setting.value.ends_with(b"\texcess") {
@@ -78,7 +80,7 @@ fn record_fstab(
                 }
                 lines.insert(mount_units::mount_unit_name(&entry.point));
                 units
-                    .apply_to_fstab_entry(host, entry, facts)
+                    .apply_drop_ins_to_fstab_entry(host, entry, facts)
                     .insert_boot_facts(facts);
             }
             None => facts.add_note(BootNote::NoMountLine {
@@ -90,7 +92,7 @@ fn record_fstab(
     None
 }
 
-fn fstab_entry(setting: &ConfigDirective) -> Option<BootMountEntry> {
+fn parse_fstab_entry(setting: &ConfigDirective) -> Option<BootMountEntry> {
     let point = decode_fstab_field(&setting.key);
     let mut fields = setting.value.split(|b| *b == b'\t').map(decode_fstab_field);
     let (source, fstype) = (fields.next()?, fields.next()?);
@@ -104,7 +106,7 @@ fn fstab_entry(setting: &ConfigDirective) -> Option<BootMountEntry> {
     Some(BootMountEntry {
         source: Reading::known(display_safe(&source), origin.clone()),
         fstype: Reading::known(display_safe(&fstype), origin.clone()),
-        auto: Reading::known(is_mounted_at_boot(&words), origin),
+        auto: Reading::known(is_mounted_or_automounted_at_boot(&words), origin),
         point,
         options,
         dump_and_pass: numbers,
@@ -114,7 +116,7 @@ fn fstab_entry(setting: &ConfigDirective) -> Option<BootMountEntry> {
     })
 }
 
-fn swap_entry(entry: &BootMountEntry) -> Option<swap::SwapDeclaration> {
+fn swap_declaration_of_entry(entry: &BootMountEntry) -> Option<swap::SwapDeclaration> {
     let is_swap = entry.fstype.value().is_some_and(|fstype| fstype == "swap");
     let (named, options) = (
         entry.source.value().filter(|_| is_swap)?.clone(),
@@ -131,8 +133,8 @@ fn is_swap_or_unmounted(entry: &BootMountEntry) -> bool {
     !entry.point.starts_with(b"/") || entry.fstype.value().is_some_and(|fstype| fstype == "swap")
 }
 
-// Lines of fstab whose file system type differs from the one that their device is mounted with
-// now. The root on the kernel command line is left out, because this very boot mounted it.
+// Lines of fstab with another file system type than the current mount of their device. The root
+// on the kernel command line is left out, because the current boot mounted it.
 
 /// Types with the same name in fstab and in the mount table. `fuseblk` and others stand for
 /// several types.
@@ -141,7 +143,7 @@ const NAMED_AS_WRITTEN: [&str; 13] = [
     "reiserfs", "vfat", "xfs",
 ];
 
-fn record_type_mismatches(host: &dyn Host, facts: &mut FactSet) {
+fn record_type_mismatches_with_mounts(host: &dyn Host, facts: &mut FactSet) {
     let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
     for line in lines {
         let is_kernels = facts
@@ -159,7 +161,7 @@ fn record_type_mismatches(host: &dyn Host, facts: &mut FactSet) {
         if !written.split(',').all(is_known) {
             continue;
         }
-        let Some(device) = named_device::find_device(host, facts, &named) else {
+        let Some(device) = named_device::find_device_by_path_or_tag(host, facts, &named) else {
             continue;
         };
         let there = named_device::mounts_on_device(facts, &device)
@@ -198,9 +200,9 @@ impl BootMountEntry {
 
     pub fn insert_boot_facts(self, facts: &mut FactSet) {
         let origin = self.file_source();
-        let point = trim_mount_point(&self.point);
+        let point = without_trailing_slashes(&self.point);
         let point = display_safe(point);
-        let subject = new_boot_subject(facts, &point);
+        let subject = numbered_boot_subject(facts, &point);
         let mounted = visible_mount_at(facts, &point);
         let undecided = |word: &String| word == "auto" || word.contains(',');
         let fstype = match (&mounted, self.fstype.value()) {
@@ -233,7 +235,7 @@ impl BootMountEntry {
         facts.insert_known(&subject, &boot::WHERE, origin.to_string(), origin);
         facts.insert(&subject, &boot::AUTO, self.auto);
         if let Some(mounted) = mounted {
-            facts.link(&subject, &mounted);
+            facts.apply_facts_of(&subject, &mounted);
         }
     }
 }
@@ -242,7 +244,7 @@ impl BootMountEntry {
 type ReadFailure = Option<Reading<bool>>;
 
 /// True without `noauto`, and for `x-systemd.automount`, which mounts at the first access.
-fn is_mounted_at_boot(options: &[String]) -> bool {
+fn is_mounted_or_automounted_at_boot(options: &[String]) -> bool {
     let has = |word: &str| options.iter().any(|option| option == word);
     !has("noauto") || has("x-systemd.automount")
 }
@@ -261,7 +263,7 @@ fn split_options(text: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// The last mount there, because later mounts cover earlier ones.
+/// The last mount at `point`, because later mounts cover earlier ones.
 fn visible_mount_at(facts: &FactSet, point: &str) -> Option<Subject> {
     let nth = |n: usize| {
         let subject = Subject::mount(if n > 1 {
@@ -274,7 +276,7 @@ fn visible_mount_at(facts: &FactSet, point: &str) -> Option<Subject> {
     (1..).map_while(nth).last()
 }
 
-fn new_boot_subject(facts: &FactSet, point: &str) -> Subject {
+fn numbered_boot_subject(facts: &FactSet, point: &str) -> Subject {
     let first = Subject::boot(point);
     if !facts.contains(&first) {
         return first;
@@ -288,9 +290,9 @@ fn new_boot_subject(facts: &FactSet, point: &str) -> Subject {
     Subject::boot(format!("{point}#{}", taken.count() + 1))
 }
 
-fn trim_mount_point(point: &[u8]) -> &[u8] {
+fn without_trailing_slashes(point: &[u8]) -> &[u8] {
     match point {
-        [rest @ .., b'/'] if !rest.is_empty() => trim_mount_point(rest),
+        [rest @ .., b'/'] if !rest.is_empty() => without_trailing_slashes(rest),
         point => point,
     }
 }
@@ -319,7 +321,7 @@ mod type_mismatch_tests {
     #[test]
     fn fstab_type_differing_from_mounted_type_is_recorded() {
         let host = FakeHost::default()
-            .answer(Question::RealPath("/dev/disk/by-uuid/1".into()), "/dev/vda");
+            .with_answer(Question::RealPath("/dev/disk/by-uuid/1".into()), "/dev/vda");
         for (named, written, place, expected) in [
             ("/dev/vda", "xfs", "/etc/fstab:2", Some("ext4")),
             ("UUID=1", "xfs,btrfs", "/etc/fstab:2", Some("ext4")),
@@ -340,11 +342,11 @@ mod type_mismatch_tests {
                 );
             }
             facts.insert_known(&root, &mount::FSTYPE, "ext4".to_owned(), from());
-            facts.add_edge(&root, &Subject::device("vda"));
+            facts.add_layer_below(&root, &Subject::device("vda"));
             facts.insert_known(&line, &boot::SOURCE, named.to_owned(), from());
             facts.insert_known(&line, &boot::WRITTEN_TYPE, written.to_owned(), from());
             facts.insert_known(&line, &boot::WHERE, place.to_owned(), from());
-            record_type_mismatches(&host, &mut facts);
+            record_type_mismatches_with_mounts(&host, &mut facts);
             assert_eq!(
                 facts.value(&line, &boot::TYPE_THERE).as_deref(),
                 expected,
@@ -363,7 +365,7 @@ mod tests {
     use crate::facts::Scope;
     use crate::facts::catalog::mount;
     use crate::host::Question;
-    use crate::testing::{FakeHost, displayed_text, note_sentences};
+    use crate::testing::{FakeHost, displayed_notes_and_readings, note_sentences};
 
     const UNITS: &str = "/etc/systemd/system";
 
@@ -377,7 +379,7 @@ mod tests {
         dialect: ConfigDialect,
         settings: &[Vec<u8>],
     ) -> FakeHost {
-        fake.answer(Question::Config(path.into(), dialect), settings.concat())
+        fake.with_answer(Question::Config(path.into(), dialect), settings.concat())
     }
 
     fn collect(host: &FakeHost, mut facts: FactSet) -> FactSet {
@@ -492,11 +494,11 @@ mod tests {
             ConfigDialect::MountUnit,
             &unit,
         )
-        .answer(
+        .with_answer(
             Question::List(UNITS.into()),
             b"multi-user.target.wants\0srv-pg.mount\0x.service",
         )
-        .answer(
+        .with_answer(
             Question::List(format!("{UNITS}/multi-user.target.wants").into()),
             "srv-pg.mount",
         );
@@ -527,7 +529,7 @@ mod tests {
             let answer = encoded_directive(1, &key, &value);
             let host = with_config_answer(FakeHost::default(), FSTAB, ConfigDialect::Fstab, std::slice::from_ref(&answer));
             let facts = collect(&with_config_answer(host, COMMAND_LINE, ConfigDialect::KernelCommandLine, &[answer]), FactSet::default());
-            let shown = displayed_text(&facts);
+            let shown = displayed_notes_and_readings(&facts);
             prop_assert!(!shown.chars().any(crate::text::is_display_unsafe), "{}", shown);
         }
     }

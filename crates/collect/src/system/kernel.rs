@@ -14,10 +14,10 @@ use jiff::civil::Date;
 use crate::attribute;
 use crate::collector::{Collector, Request};
 use crate::error_readings::{error_reading, syscall_reading};
-use crate::facts::catalog::{host as machine, kernel};
+use crate::facts::catalog::{host, kernel};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::{ConfigDialect, Host, Question};
-use crate::system::os::name_value_lines::text_value;
+use crate::system::os::name_value_lines::display_safe_value;
 use crate::text::display_safe;
 use crate::version::Version;
 
@@ -46,7 +46,7 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
                 .ok_or_else(|| format!("the {what} is missing"))
         })
     };
-    facts.insert(&subject, &machine::NAME, line(1, "node name"));
+    facts.insert(&subject, &host::NAME, line(1, "node name"));
     facts.insert(
         &subject,
         &kernel::BUILD,
@@ -55,8 +55,9 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let release = line(2, "release");
     let release = match (release.value(), facts.value(&subject, &kernel::BUILD)) {
         (Some(name), Some(build)) if !build.starts_with(&format!("Linux version {name} ")) => {
-            // The personality UNAME26 changes uname(2) only (setarch(8), --uname-2.6). An ambiguous
-            // release would only be mentioned; a malformed one leaves verdicts unproven.
+            // The personality UNAME26 changes uname(2) only (setarch(8), --uname-2.6). The reading
+            // is *malformed*, not *ambiguous*: an ambiguous release is only mentioned, while a
+            // malformed one leaves verdicts unproven.
             Reading::malformed(format!(
                 "uname reports {name}, but {BUILD} reports another release"
             ))
@@ -116,7 +117,7 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         &kernel::ELEVATOR,
         boot_parameter_values(host, "elevator"),
     );
-    record_dirty_limits(host, facts);
+    record_dirty_page_limits(host, facts);
 }
 
 /// The size of a memory page in bytes. On aarch64, Red Hat Enterprise Linux has pages of 4 KiB
@@ -188,8 +189,8 @@ fn available_block_file_systems(host: &dyn Host) -> Reading<Vec<String>> {
     const LIST: &str = "/proc/filesystems";
     match host.read(Path::new(LIST)) {
         Ok(text) => {
-            // Types without a device have `nodev` before the tab. So has OpenZFS, although its
-            // pools are on devices.
+            // Types without a device have `nodev` before the tab. OpenZFS has `nodev` too, although
+            // its pools are on devices.
             let lines = text.split(|b| *b == b'\n').filter_map(|line| {
                 line.strip_prefix(b"\t")
                     .or_else(|| line.strip_prefix(b"nodev\t").filter(|name| *name == b"zfs"))
@@ -217,8 +218,8 @@ fn supports_fast_commit(host: &dyn Host) -> Reading<bool> {
     }
 }
 
-/// Only a kernel with CONFIG_JBD2_DEBUG has this parameter (fs/jbd2/journal.c). That it is absent
-/// proves nothing unless jbd2 `is_loaded`, which ext4 needs.
+/// Only a kernel with CONFIG_JBD2_DEBUG has this parameter (fs/jbd2/journal.c). Its absence
+/// proves nothing unless jbd2, which ext4 needs, is loaded (`is_loaded`).
 fn has_jbd2_debug(host: &dyn Host, is_loaded: bool) -> Reading<bool> {
     const PARAMETER: &str = "/sys/module/jbd2/parameters/jbd2_debug";
     match attribute::read_text(host, Path::new(PARAMETER)).map(|_| true) {
@@ -257,7 +258,7 @@ fn boot_parameter_values(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
 // to the memory that could hold dirty pages, which changes constantly. A ratio of all memory
 // is therefore the upper bound.
 
-fn record_dirty_limits(host: &dyn Host, facts: &mut FactSet) {
+fn record_dirty_page_limits(host: &dyn Host, facts: &mut FactSet) {
     let host_itself = Subject::host();
     let memory = total_memory(host);
     facts.insert(
@@ -283,7 +284,7 @@ fn read_dirty_limit(host: &dyn Host, name: &str, memory: Option<u64>) -> Reading
             })?;
             percent
                 .checked_mul(total / 100)
-                .ok_or_else(|| format!("{percent} % is not a valid share"))
+                .ok_or_else(|| format!("{percent} % is not a valid percentage"))
         }),
         bytes => bytes,
     }
@@ -291,7 +292,7 @@ fn read_dirty_limit(host: &dyn Host, name: &str, memory: Option<u64>) -> Reading
 
 fn total_memory(host: &dyn Host) -> Option<u64> {
     let summary = host.ask(&Question::Resources).ok()?;
-    text_value(&summary, "memory_bytes")?.parse().ok()
+    display_safe_value(&summary, "memory_bytes")?.parse().ok()
 }
 
 // A kernel's build date, from the end of its build string (uname(2), version): Debian writes
@@ -384,10 +385,10 @@ mod dirty_limits_tests {
             ("dirty_background_ratio", ratio),
         ];
         let host = FakeHost::default()
-            .files("/proc/sys/vm", &files)
-            .answer(Question::Resources, memory);
+            .with_files_in_directory("/proc/sys/vm", &files)
+            .with_answer(Question::Resources, memory);
         let mut facts = FactSet::default();
-        record_dirty_limits(&host, &mut facts);
+        record_dirty_page_limits(&host, &mut facts);
         facts.get(&Subject::host(), &kernel::DIRTY_BACKGROUND)
     }
 
@@ -438,36 +439,37 @@ mod tests {
         let prefix = format!("Linux version {release} ");
         let build = build.strip_prefix(&prefix).unwrap_or(build);
         let host = fake
-            .answer(Question::Uname, names)
-            .file(BUILD, prefix + build);
+            .with_answer(Question::Uname, names)
+            .with_file(BUILD, prefix + build);
         let mut facts = FactSet::default();
         collect_facts(&host, &Request::default(), &mut facts);
         facts
     }
 
-    fn version_of(facts: &FactSet) -> Version {
+    fn recorded_kernel_version(facts: &FactSet) -> Version {
         facts.host_value(&kernel::VERSION).unwrap()
     }
 
     #[test]
     fn stable_version_is_found_for_debian_and_ubuntu() {
         let debian = "Linux version 6.1.0-37-amd64 (gcc (Debian 12.2.0-14)) #1 SMP Debian 6.1.140-1 (2025-05-22)";
-        let version = version_of(&collect("6.1.0-37-amd64", debian, FakeHost::default()));
+        let version =
+            recorded_kernel_version(&collect("6.1.0-37-amd64", debian, FakeHost::default()));
         assert_eq!(version.to_string(), "6.1.140 (6.1.0-37-amd64)");
         assert_eq!(
             version.at_least(&Version::parse("6.1.112").unwrap()),
             Ternary::True
         );
 
-        let signature =
-            FakeHost::default().file(UBUNTU_SIGNATURE, "Ubuntu 5.15.0-119.129-generic 5.15.160\n");
-        let version = version_of(&collect(
+        let signature = FakeHost::default()
+            .with_file(UBUNTU_SIGNATURE, "Ubuntu 5.15.0-119.129-generic 5.15.160\n");
+        let version = recorded_kernel_version(&collect(
             "5.15.0-119-generic",
             "x #129-Ubuntu SMP",
             signature,
         ));
         assert_eq!(version.numeric_part(), "5.15.160");
-        let version = version_of(&collect(
+        let version = recorded_kernel_version(&collect(
             "5.15.0-119-generic",
             "x #129-Ubuntu SMP",
             FakeHost::default(),
@@ -484,9 +486,13 @@ mod tests {
             ("Linux version 6.18.4-200.fc42.x86_64 (x) #1 SMP", false),
             ("Linux version 2.6.78-200.fc42.x86_64x (x)", false),
         ] {
-            let host = FakeHost::default().answer(Question::Uname, names);
+            let host = FakeHost::default().with_answer(Question::Uname, names);
             let mut facts = FactSet::default();
-            collect_facts(&host.file(BUILD, build), &Request::default(), &mut facts);
+            collect_facts(
+                &host.with_file(BUILD, build),
+                &Request::default(),
+                &mut facts,
+            );
             let release = facts.get(&Subject::host(), &kernel::RELEASE);
             let version = facts.get(&Subject::host(), &kernel::VERSION);
             assert_eq!(
@@ -500,10 +506,13 @@ mod tests {
     fn enterprise_kernel_may_have_backports() {
         let facts = collect("4.18.0-553.el8_10.x86_64", "x", FakeHost::default());
         assert_eq!(
-            version_of(&facts).at_least(&Version::parse("5.4").unwrap()),
+            recorded_kernel_version(&facts).at_least(&Version::parse("5.4").unwrap()),
             Ternary::Unknown
         );
-        assert_eq!(version_of(&facts).vendor_tail(), "-553.el8_10.x86_64");
+        assert_eq!(
+            recorded_kernel_version(&facts).text_after_numbers(),
+            "-553.el8_10.x86_64"
+        );
     }
 
     #[test]
@@ -537,7 +546,7 @@ mod tests {
             let host = FakeHost::default();
             let host = files
                 .iter()
-                .fold(host, |host, file| host.file(*file, "0\n"));
+                .fold(host, |host, file| host.with_file(*file, "0\n"));
             let facts = collect("6.12.1", "x", host);
             let found = facts.host_value(&kernel::JBD2_DEBUG);
             assert_eq!(found, expected, "{files:?}");
@@ -554,11 +563,11 @@ mod tests {
         .concat();
         let question = Question::Config("/proc/cmdline".into(), ConfigDialect::KernelCommandLine);
         let fake = FakeHost::default()
-            .file(
+            .with_file(
                 "/proc/filesystems",
                 "nodev\tsysfs\n\text4\nnodev\ttmpfs\n\txfs\n",
             )
-            .answer(question, line);
+            .with_answer(question, line);
         let facts = collect("6.6.1", "x", fake);
         assert_eq!(
             facts.host_value(&kernel::FILESYSTEMS).unwrap(),
@@ -576,15 +585,15 @@ mod tests {
         #[test]
         fn malformed_answers_affect_only_themselves(release: Vec<u8>, noise in "[^\n]{0,20}") {
             let host = FakeHost::default()
-                .answer(Question::Uname, [b"Linux\nme\n", release.as_slice(), b"\n#1\nx86_64\n"].concat())
-                .file("/proc/version_signature", &release)
-                .file("/sys/fs/ext4/features/fast_commit", &release)
-                .file("/proc/filesystems", format!("nodev\tproc\n\text4\n{noise}\n\txfs\n"));
+                .with_answer(Question::Uname, [b"Linux\nme\n", release.as_slice(), b"\n#1\nx86_64\n"].concat())
+                .with_file("/proc/version_signature", &release)
+                .with_file("/sys/fs/ext4/features/fast_commit", &release)
+                .with_file("/proc/filesystems", format!("nodev\tproc\n\text4\n{noise}\n\txfs\n"));
             let mut facts = FactSet::default();
             collect_facts(&host, &Request::default(), &mut facts);
             let known = facts.host_value(&kernel::FILESYSTEMS).unwrap();
             prop_assert!(known.contains(&"ext4".to_owned()) && known.contains(&"xfs".to_owned()));
-            prop_assert!(!crate::testing::displayed_text(&facts).chars().any(crate::text::is_display_unsafe));
+            prop_assert!(!crate::testing::displayed_notes_and_readings(&facts).chars().any(crate::text::is_display_unsafe));
         }
     }
 }

@@ -6,7 +6,7 @@
 pub mod name_value_lines {
     use crate::text::display_safe;
 
-    pub fn text_value(text: &[u8], name: &str) -> Option<String> {
+    pub fn display_safe_value(text: &[u8], name: &str) -> Option<String> {
         value_bytes(text, name).map(display_safe)
     }
 
@@ -18,11 +18,11 @@ pub mod name_value_lines {
 
 use std::path::Path;
 
-use self::name_value_lines::{text_value, value_bytes};
+use self::name_value_lines::{display_safe_value, value_bytes};
 use crate::collector::{Collector, Request};
 use crate::error_readings::{error_reading, syscall_reading};
 use crate::facts::catalog::host::RunEnvironment;
-use crate::facts::catalog::{host as machine, mount};
+use crate::facts::catalog::{host, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::redact::AZURE_CHASSIS;
 use crate::host::{Host, Question};
@@ -36,17 +36,17 @@ pub const COLLECTOR: Collector = Collector {
 
 fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     record_os_release(host, facts);
-    record_execution_environment(host, facts);
+    record_privilege_and_virtualisation(host, facts);
     let summary = syscall_reading(host.ask(&Question::Resources), "sysinfo");
     let number = |name: &'static str| {
         summary.clone().and_then(|text| {
-            text_value(&text, name)
+            display_safe_value(&text, name)
                 .and_then(|n| n.parse().ok())
                 .ok_or(format!("no {name}"))
         })
     };
-    facts.insert(&Subject::host(), &machine::MEMORY, number("memory_bytes"));
-    facts.insert(&Subject::host(), &machine::CPUS, number("cpus"));
+    facts.insert(&Subject::host(), &host::MEMORY, number("memory_bytes"));
+    facts.insert(&Subject::host(), &host::CPUS, number("cpus"));
 }
 
 fn record_os_release(host: &dyn Host, facts: &mut FactSet) {
@@ -55,9 +55,9 @@ fn record_os_release(host: &dyn Host, facts: &mut FactSet) {
         .into_iter()
         .find_map(|path| Some((path, host.read(Path::new(path)).ok()?)));
     let keys = [
-        (&machine::OS_ID, "ID"),
-        (&machine::OS_VERSION, "VERSION_ID"),
-        (&machine::OS_NAME, "PRETTY_NAME"),
+        (&host::OS_ID, "ID"),
+        (&host::OS_VERSION, "VERSION_ID"),
+        (&host::OS_NAME, "PRETTY_NAME"),
     ];
     for (key, name) in keys {
         let reading = match &found {
@@ -109,7 +109,7 @@ fn shell_unquote(value: &[u8]) -> Vec<u8> {
 // /run prove a container; other marker files only name it. Root inside a user namespace is not
 // root.
 
-fn record_execution_environment(host: &dyn Host, facts: &mut FactSet) {
+fn record_privilege_and_virtualisation(host: &dyn Host, facts: &mut FactSet) {
     let identity = match host.ask(&Question::Identity) {
         Ok(answer) => Reading::known(
             answer,
@@ -122,28 +122,28 @@ fn record_execution_environment(host: &dyn Host, facts: &mut FactSet) {
     let of_host = Subject::host();
     facts.insert(
         &of_host,
-        &machine::PRIVILEGED,
-        identity.and_then(|text| is_privileged(&text)),
+        &host::PRIVILEGED,
+        identity.and_then(|text| is_root_in_initial_user_namespace(&text)),
     );
-    facts.insert(&of_host, &machine::VIRTUALISATION, virtualisation);
-    facts.insert(&of_host, &machine::CONTAINER, container);
+    facts.insert(&of_host, &host::VIRTUALISATION, virtualisation);
+    facts.insert(&of_host, &host::CONTAINER, container);
     // An assumed fact overrides the one found here, so both are read back.
     let [container, virtualisation] =
-        [&machine::CONTAINER, &machine::VIRTUALISATION].map(|key| facts.get(&of_host, key));
+        [&host::CONTAINER, &host::VIRTUALISATION].map(|key| facts.get(&of_host, key));
     facts.insert(
         &of_host,
-        &machine::SEEN_BY,
+        &host::SEEN_BY,
         run_environment_reading(&container, &virtualisation),
     );
 }
 
 /// Decides between *container*, *host* and *guest*. *Container* needs only the first reading;
-/// the other two need both.
+/// the other two results need both readings.
 fn run_environment_reading(
     container: &Reading<String>,
     virtualisation: &Reading<String>,
 ) -> Reading<RunEnvironment> {
-    let source = Source::derived_from([machine::CONTAINER.name(), machine::VIRTUALISATION.name()]);
+    let source = Source::derived_from([host::CONTAINER.name(), host::VIRTUALISATION.name()]);
     let known = |from| Reading::known(from, source.clone());
     match (container, virtualisation) {
         (Reading::Known { value, .. }, _) if value != "none" => known(RunEnvironment::Container),
@@ -174,12 +174,10 @@ fn run_environment_reading(
     }
 }
 
-fn is_privileged(identity: &[u8]) -> Result<bool, String> {
-    let user = text_value(identity, "euid").ok_or("no user id")?;
-    Ok(
-        user == "0"
-            && text_value(identity, "user_namespace").is_none_or(|which| which == "initial"),
-    )
+fn is_root_in_initial_user_namespace(identity: &[u8]) -> Result<bool, String> {
+    let user = display_safe_value(identity, "euid").ok_or("no user id")?;
+    Ok(user == "0"
+        && display_safe_value(identity, "user_namespace").is_none_or(|which| which == "initial"))
 }
 
 /// Hyper-V, also on Azure, which has the same DMI maker and product and is recognised by its
@@ -301,11 +299,12 @@ fn detect_container(
             };
         }
     };
-    let is_apart = |key: &str| text_value(text, key).map(|which| which != "initial");
+    let is_apart = |key: &str| display_safe_value(text, key).map(|which| which != "initial");
     let Some(in_pid_namespace) = is_apart("pid_namespace") else {
         return Reading::ambiguous("/proc/self/ns/pid could not be read: no /proc, or a container");
     };
-    // Without the right to read process 1's root, the mount table may show that it is another one.
+    // If process 1's root cannot be read, the mount table may show that walwise's root is another
+    // one.
     let has_other_root = is_apart("root").or_else(|| is_root_in_engine_storage(facts));
     if !in_pid_namespace && has_other_root == Some(false) && !is_root_overlay(facts) {
         return known("none", "/proc/self/ns/pid");
@@ -389,44 +388,44 @@ mod execution_environment_tests {
         root: &str,
         fake: FakeHost,
     ) -> (String, String, String, bool) {
-        let host = fake.answer(Question::Identity, identity).file(
+        let host = fake.with_answer(Question::Identity, identity).with_file(
             "/proc/self/mountinfo",
             format!("1 0 0:9 / / rw - {root} x rw\n"),
         );
         let mut facts = FactSet::default();
         (mounts::COLLECTOR.collect_facts)(&host, &Request::default(), &mut facts);
-        record_execution_environment(&host, &mut facts);
+        record_privilege_and_virtualisation(&host, &mut facts);
         let text = |key| facts.host_value(key).unwrap_or_else(|| "?".to_owned());
-        let privileged = facts.host_value(&machine::PRIVILEGED).unwrap();
-        let seen_by = facts.host_value(&machine::SEEN_BY);
+        let privileged = facts.host_value(&host::PRIVILEGED).unwrap();
+        let seen_by = facts.host_value(&host::SEEN_BY);
         let seen_by = seen_by.map_or_else(|| "?".to_owned(), |from| from.to_string());
         (
-            text(&machine::VIRTUALISATION),
-            text(&machine::CONTAINER),
+            text(&host::VIRTUALISATION),
+            text(&host::CONTAINER),
             seen_by,
             privileged,
         )
     }
 
     fn with_cpu_flags(flags: &str) -> FakeHost {
-        FakeHost::default().file(
+        FakeHost::default().with_file(
             CPUINFO,
             format!("processor\t: 0\nflags\t\t: fpu {flags} lm\n\n"),
         )
     }
 
-    fn as_strs(t: &(String, String, String, bool)) -> (&str, &str, &str, bool) {
+    fn to_borrowed_tuple(t: &(String, String, String, bool)) -> (&str, &str, &str, bool) {
         (&t.0, &t.1, &t.2, t.3)
     }
 
     #[test]
     fn host_guest_and_container_are_distinguished() {
         assert_eq!(
-            as_strs(&environment_facts(HOST, "ext4", with_cpu_flags("vme"))),
+            to_borrowed_tuple(&environment_facts(HOST, "ext4", with_cpu_flags("vme"))),
             ("none", "none", "host", true)
         );
         assert_eq!(
-            as_strs(&environment_facts(
+            to_borrowed_tuple(&environment_facts(
                 HOST,
                 "ext4",
                 with_cpu_flags("hypervisor")
@@ -434,25 +433,25 @@ mod execution_environment_tests {
             ("vm", "none", "guest", true)
         );
         assert_eq!(
-            as_strs(&environment_facts(
+            to_borrowed_tuple(&environment_facts(
                 HOST,
                 "ext4",
-                FakeHost::default().file(CPUINFO, "Features: fp\n")
+                FakeHost::default().with_file(CPUINFO, "Features: fp\n")
             )),
             ("?", "none", "?", true)
         );
-        let docker = with_cpu_flags("vme").answer(Question::Stat("/.dockerenv".into()), STAT);
+        let docker = with_cpu_flags("vme").with_answer(Question::Stat("/.dockerenv".into()), STAT);
         assert_eq!(
-            as_strs(&environment_facts(OTHER_NAMESPACES, "overlay", docker)),
+            to_borrowed_tuple(&environment_facts(OTHER_NAMESPACES, "overlay", docker)),
             ("none", "docker", "container", false)
         );
-        let pod = with_cpu_flags("vme").file("/proc/self/cgroup", "0::/kubepods.slice/x\n");
+        let pod = with_cpu_flags("vme").with_file("/proc/self/cgroup", "0::/kubepods.slice/x\n");
         assert_eq!(
-            as_strs(&environment_facts(OTHER_NAMESPACES, "overlay", pod)),
+            to_borrowed_tuple(&environment_facts(OTHER_NAMESPACES, "overlay", pod)),
             ("none", "kubernetes", "container", false)
         );
         assert_eq!(
-            as_strs(&environment_facts(
+            to_borrowed_tuple(&environment_facts(
                 OTHER_NAMESPACES,
                 "ext4",
                 with_cpu_flags("vme")
@@ -498,22 +497,25 @@ mod execution_environment_tests {
                 Some(RunEnvironment::Host),
             ),
         ] {
-            let host = with_cpu_flags("vme").answer(Question::Identity, HOST).file(
-                "/proc/self/mountinfo",
-                format!("1 0 0:9 {mount} rw - {fstype} x rw\n"),
-            );
+            let host = with_cpu_flags("vme")
+                .with_answer(Question::Identity, HOST)
+                .with_file(
+                    "/proc/self/mountinfo",
+                    format!("1 0 0:9 {mount} rw - {fstype} x rw\n"),
+                );
             let mut facts = FactSet::default();
             (mounts::COLLECTOR.collect_facts)(&host, &Request::default(), &mut facts);
-            record_execution_environment(&host, &mut facts);
-            assert_eq!(facts.host_value(&machine::SEEN_BY), expected, "{mount}");
+            record_privilege_and_virtualisation(&host, &mut facts);
+            assert_eq!(facts.host_value(&host::SEEN_BY), expected, "{mount}");
         }
     }
 
     #[test]
     fn dockerenv_alone_is_no_container() {
-        let image = with_cpu_flags("hypervisor").answer(Question::Stat("/.dockerenv".into()), STAT);
+        let image =
+            with_cpu_flags("hypervisor").with_answer(Question::Stat("/.dockerenv".into()), STAT);
         assert_eq!(
-            as_strs(&environment_facts(HOST, "ext4", image)),
+            to_borrowed_tuple(&environment_facts(HOST, "ext4", image)),
             ("vm", "none", "guest", true)
         );
     }
@@ -521,7 +523,7 @@ mod execution_environment_tests {
     #[test]
     fn azure_is_detected_by_chassis_tag() {
         let guest = |tag: Option<&str>| {
-            let host = with_cpu_flags("hypervisor").files(
+            let host = with_cpu_flags("hypervisor").with_files_in_directory(
                 DMI,
                 &[
                     ("sys_vendor", "Microsoft Corporation"),
@@ -529,7 +531,7 @@ mod execution_environment_tests {
                 ],
             );
             let host = match tag {
-                Some(tag) => host.files(DMI, &[(CHASSIS_TAG, tag)]),
+                Some(tag) => host.with_files_in_directory(DMI, &[(CHASSIS_TAG, tag)]),
                 None => host,
             };
             environment_facts(HOST, "ext4", host).0
@@ -543,7 +545,8 @@ mod execution_environment_tests {
     #[test]
     fn hypervisor_is_detected_from_dmi() {
         let dmi = |vendor: &str, product: &str, flags: &str| {
-            with_cpu_flags(flags).files(DMI, &[("sys_vendor", vendor), ("product_name", product)])
+            with_cpu_flags(flags)
+                .with_files_in_directory(DMI, &[("sys_vendor", vendor), ("product_name", product)])
         };
         for (vendor, product, flags, expect) in [
             (
@@ -584,31 +587,32 @@ mod tests {
         let text = "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=debian\nVERSION_ID='12'\n";
         for path in ["/etc/os-release", "/usr/lib/os-release"] {
             let mut facts = FactSet::default();
-            record_os_release(&FakeHost::default().file(path, text), &mut facts);
+            record_os_release(&FakeHost::default().with_file(path, text), &mut facts);
             let value = |key| facts.host_value(key).unwrap();
-            assert_eq!(value(&machine::OS_ID), "debian");
-            assert_eq!(value(&machine::OS_VERSION), "12");
-            assert_eq!(value(&machine::OS_NAME), "Debian GNU/Linux 12 (bookworm)");
+            assert_eq!(value(&host::OS_ID), "debian");
+            assert_eq!(value(&host::OS_VERSION), "12");
+            assert_eq!(value(&host::OS_NAME), "Debian GNU/Linux 12 (bookworm)");
         }
     }
 
     #[test]
     fn memory_and_cpu_count_are_read() {
         let mut facts = FactSet::default();
-        let host = FakeHost::default().answer(Question::Resources, "memory_bytes=1024\ncpus=2\n");
+        let host =
+            FakeHost::default().with_answer(Question::Resources, "memory_bytes=1024\ncpus=2\n");
         collect_facts(&host, &Request::default(), &mut facts);
-        assert_eq!(facts.host_value(&machine::MEMORY), Some(1024));
-        assert_eq!(facts.host_value(&machine::CPUS), Some(2));
-        assert!(!facts.get(&Subject::host(), &machine::OS_ID).is_known());
+        assert_eq!(facts.host_value(&host::MEMORY), Some(1024));
+        assert_eq!(facts.host_value(&host::CPUS), Some(2));
+        assert!(!facts.get(&Subject::host(), &host::OS_ID).is_known());
     }
 
-    fn release_names(text: &[u8]) -> [Option<String>; 3] {
+    fn recorded_os_release_names(text: &[u8]) -> [Option<String>; 3] {
         let mut facts = FactSet::default();
         record_os_release(
-            &FakeHost::default().file("/etc/os-release", text),
+            &FakeHost::default().with_file("/etc/os-release", text),
             &mut facts,
         );
-        [&machine::OS_ID, &machine::OS_VERSION, &machine::OS_NAME].map(|key| facts.host_value(key))
+        [&host::OS_ID, &host::OS_VERSION, &host::OS_NAME].map(|key| facts.host_value(key))
     }
 
     proptest! {
@@ -621,7 +625,7 @@ mod tests {
             let mut lines = vec!["ID=debian".to_owned(), "VERSION_ID='12'".to_owned()];
             lines.insert(at, format!("PRETTY_NAME=\"{escaped}\""));
             prop_assert_eq!(
-                release_names(lines.join("\n").as_bytes()),
+                recorded_os_release_names(lines.join("\n").as_bytes()),
                 [Some("debian".to_owned()), Some("12".to_owned()), Some(display_safe(name.as_bytes()))]
             );
         }
@@ -629,7 +633,7 @@ mod tests {
         #[test]
         fn malformed_line_affects_only_itself(bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..30)) {
             prop_assume!(!bad.starts_with(b"ID=") && !bad.starts_with(b"VERSION_ID="));
-            let [id, version, name] = release_names(&[b"ID=debian\n", bad.as_slice(), b"\nVERSION_ID=12\n"].concat());
+            let [id, version, name] = recorded_os_release_names(&[b"ID=debian\n", bad.as_slice(), b"\nVERSION_ID=12\n"].concat());
             prop_assert_eq!((id.as_deref(), version.as_deref()), (Some("debian"), Some("12")));
             prop_assert!(name.is_none_or(|name| !name.chars().any(crate::text::is_display_unsafe)));
         }
@@ -637,14 +641,14 @@ mod tests {
         #[test]
         fn arbitrary_answers_are_display_safe(bytes: Vec<u8>) {
             let host = FakeHost::default()
-                .answer(Question::Resources, &bytes)
-                .answer(Question::Identity, &bytes)
-                .file("/proc/cpuinfo", &bytes)
-                .file("/sys/class/dmi/id/product_name", &bytes)
-                .file("/run/systemd/container", &bytes);
+                .with_answer(Question::Resources, &bytes)
+                .with_answer(Question::Identity, &bytes)
+                .with_file("/proc/cpuinfo", &bytes)
+                .with_file("/sys/class/dmi/id/product_name", &bytes)
+                .with_file("/run/systemd/container", &bytes);
             let mut facts = FactSet::default();
             collect_facts(&host, &Request::default(), &mut facts);
-            prop_assert!(!crate::testing::displayed_text(&facts).chars().any(crate::text::is_display_unsafe));
+            prop_assert!(!crate::testing::displayed_notes_and_readings(&facts).chars().any(crate::text::is_display_unsafe));
         }
     }
 }

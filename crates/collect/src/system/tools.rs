@@ -5,14 +5,14 @@
 
 use crate::collector::Request;
 use crate::facts::catalog::device::{self, ContentState};
-use crate::facts::catalog::{host as machine, mount};
+use crate::facts::catalog::{host, mount};
 use crate::facts::{FactSet, Key, Reading, Scope, Subject, UnknownReason};
 use crate::host::{Host, Tool};
 use crate::tool_version::{query_version, unneeded_version_reading};
 use crate::version::Version;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ToolUse {
+enum ReasonToRunTool {
     Devices,
     /// A tool that is needed if a file system of this type is mounted or could be created on a free
     /// disk.
@@ -20,26 +20,36 @@ enum ToolUse {
     Arrays,
 }
 
-type ToolRow = (&'static Key<Version>, Tool, &'static str, ToolUse);
+type ToolRow = (&'static Key<Version>, Tool, &'static str, ReasonToRunTool);
 
 const TOOLS: &[ToolRow] = &[
-    (&machine::E2FSPROGS, Tool::Mke2fs, "-V", ToolUse::Devices),
     (
-        &machine::XFSPROGS,
+        &host::E2FSPROGS,
+        Tool::Mke2fs,
+        "-V",
+        ReasonToRunTool::Devices,
+    ),
+    (
+        &host::XFSPROGS,
         Tool::MkfsXfs,
         "-V",
-        ToolUse::FileSystem("xfs"),
+        ReasonToRunTool::FileSystem("xfs"),
     ),
     (
-        &machine::BTRFSPROGS,
+        &host::BTRFSPROGS,
         Tool::MkfsBtrfs,
         "--version",
-        ToolUse::FileSystem("btrfs"),
+        ReasonToRunTool::FileSystem("btrfs"),
     ),
-    (&machine::MDADM, Tool::Mdadm, "--version", ToolUse::Arrays),
+    (
+        &host::MDADM,
+        Tool::Mdadm,
+        "--version",
+        ReasonToRunTool::Arrays,
+    ),
 ];
 
-impl ToolUse {
+impl ReasonToRunTool {
     fn is_needed(self, facts: &FactSet) -> bool {
         match self {
             Self::Devices => facts.subjects_of_scope(Scope::Device).next().is_some(),
@@ -81,12 +91,12 @@ fn may_be_free(content: &Reading<ContentState>) -> bool {
 
 pub const ID: &str = "tools";
 
-pub struct ToolSelection {
+pub struct VersionToolSelection {
     needed: Vec<&'static ToolRow>,
     others: Vec<&'static ToolRow>,
 }
 
-impl ToolSelection {
+impl VersionToolSelection {
     pub fn from_facts(facts: &FactSet) -> Self {
         let (needed, others) = TOOLS
             .iter()
@@ -158,7 +168,7 @@ mod tests {
     }
 
     fn collect(host: &FakeHost, without_programs: bool) -> FactSet {
-        ToolSelection::from_facts(&facts_with_array()).query_versions(
+        VersionToolSelection::from_facts(&facts_with_array()).query_versions(
             host,
             &Request {
                 without_programs,
@@ -170,7 +180,7 @@ mod tests {
     #[test]
     fn every_tool_version_is_parsed() {
         let add = |fake: FakeHost, (tool, argument, answer, _): &(Tool, &str, &str, &str)| {
-            fake.answer(Question::Run(*tool, vec![(*argument).to_owned()]), answer)
+            fake.with_answer(Question::Run(*tool, vec![(*argument).to_owned()]), answer)
         };
         let host = ANSWERS.iter().fold(FakeHost::default(), add);
         let facts = collect(&host, false);
@@ -182,12 +192,12 @@ mod tests {
     #[test]
     fn missing_tool_has_package_remedy() {
         let host = FakeHost::default();
-        let reading = collect(&host, false).get(&Subject::host(), &machine::E2FSPROGS);
+        let reading = collect(&host, false).get(&Subject::host(), &host::E2FSPROGS);
         assert!(
             matches!(reading, Reading::Unknown { remedy: Some(Remedy::Install(ref name)), .. } if name == "e2fsprogs")
         );
         let host = FakeHost::default();
-        let reading = collect(&host, true).get(&Subject::host(), &machine::E2FSPROGS);
+        let reading = collect(&host, true).get(&Subject::host(), &host::E2FSPROGS);
         assert!(matches!(
             reading,
             Reading::Unknown {
@@ -206,7 +216,7 @@ mod tests {
 
     fn tools_run_for(facts: &FactSet) -> Vec<Tool> {
         let host = FakeHost::default();
-        ToolSelection::from_facts(facts).query_versions(&host, &Request::default());
+        VersionToolSelection::from_facts(facts).query_versions(&host, &Request::default());
         let mut asked: Vec<Tool> = host
             .asked_questions()
             .iter()

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::path::PathBuf;
 
-use super::{ProspectiveTarget, file_system_identity, mount_of_real_path};
+use super::{ProspectiveTarget, device_or_mount_as_identity, mount_of_real_path};
 use crate::facts::catalog::target::{self, DirectoryRole};
 use crate::facts::{DirectorySpec, FactSet, Reading, Scope, Source, Subject, UnknownReason, Value};
 use crate::host::path_from_bytes;
@@ -37,7 +37,7 @@ impl ServerDirectory {
             role,
             file_system: mount
                 .as_ref()
-                .map(|mount| file_system_identity(facts, mount)),
+                .map(|mount| device_or_mount_as_identity(facts, mount)),
             mount,
             path,
         }
@@ -108,14 +108,14 @@ impl ServerDirectories {
         }
     }
 
-    fn log_directory(&self) -> Option<&ServerDirectory> {
+    fn wal_or_redo_directory(&self) -> Option<&ServerDirectory> {
         self.directories
             .iter()
             .find(|spot| spot.holds_wal_or_redo())
     }
 
     /// The data directory precedes all others.
-    pub fn one_per_file_system(&self) -> Vec<&ServerDirectory> {
+    pub fn first_directory_per_file_system(&self) -> Vec<&ServerDirectory> {
         let mut seen = BTreeSet::new();
         self.directories
             .iter()
@@ -124,15 +124,16 @@ impl ServerDirectories {
     }
 }
 
-/// Links each server to the mount and the device of its WAL or redo log.
-pub fn link_server_directories(facts: &mut FactSet) -> Vec<ServerDirectories> {
+/// Links each server to the mount and the device of its WAL or redo log, and returns the
+/// directories of each server.
+pub fn link_servers_to_wal_mounts_and_devices(facts: &mut FactSet) -> Vec<ServerDirectories> {
     let clusters: Vec<Subject> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();
     let homes: Vec<ServerDirectories> = clusters
         .into_iter()
         .map(|cluster| ServerDirectories::from_facts(facts, cluster))
         .collect();
     for home in &homes {
-        let log = home.log_directory();
+        let log = home.wal_or_redo_directory();
         let rest = home
             .directories
             .iter()
@@ -142,12 +143,12 @@ pub fn link_server_directories(facts: &mut FactSet) -> Vec<ServerDirectories> {
             .chain(rest)
             .filter_map(|spot| spot.mount.as_ref())
         {
-            facts.add_edge(&home.cluster, mount);
+            facts.add_layer_below(&home.cluster, mount);
         }
         if let Some(mount) = log.and_then(|spot| spot.mount.as_ref()) {
-            facts.link(&home.cluster, mount);
+            facts.apply_facts_of(&home.cluster, mount);
             if let Some(device) = facts.subject_in_scope(mount, Scope::Device) {
-                facts.link(&home.cluster, &device);
+                facts.apply_facts_of(&home.cluster, &device);
             }
         }
     }
@@ -162,7 +163,7 @@ fn servers_using<'h>(
     let here = place
         .base
         .as_ref()
-        .map(|base| file_system_identity(facts, base));
+        .map(|base| device_or_mount_as_identity(facts, base));
     let on_it = |home: &'h ServerDirectories| {
         home.directories
             .iter()
@@ -200,7 +201,7 @@ pub fn directories_on_other_file_systems(
         };
         let wanted = |spot: &&ServerDirectory| data || (!log && beside_log(spot));
         paths.extend(
-            home.one_per_file_system()
+            home.first_directory_per_file_system()
                 .into_iter()
                 .filter(away)
                 .filter(wanted)
@@ -210,7 +211,7 @@ pub fn directories_on_other_file_systems(
     paths
 }
 
-pub fn record_target_roles(
+pub fn record_directory_roles_of_target(
     place: &ProspectiveTarget,
     homes: &[ServerDirectories],
     facts: &mut FactSet,
@@ -267,14 +268,14 @@ pub fn record_target_roles(
 
     for (home, here) in &users {
         if home
-            .log_directory()
+            .wal_or_redo_directory()
             .is_some_and(|log| here.iter().any(|spot| spot.path == log.path))
         {
-            facts.link(&home.cluster, &subject);
+            facts.apply_facts_of(&home.cluster, &subject);
         }
     }
     if let [(home, ..)] = users.as_slice() {
-        facts.link(&subject, &home.cluster);
+        facts.apply_facts_of(&subject, &home.cluster);
     }
     spots
         .iter()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::directory_roles::ServerDirectories;
 use super::request;
-use super::{ProspectiveTarget, file_system_identity};
+use super::{ProspectiveTarget, device_or_mount_as_identity};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject};
@@ -52,16 +52,16 @@ pub fn discover_targets(
     let mut places: Vec<ProspectiveTarget> = Vec::new();
     for spot in homes
         .iter()
-        .flat_map(ServerDirectories::one_per_file_system)
+        .flat_map(ServerDirectories::first_directory_per_file_system)
     {
         places.extend(request::target_at_path(host, &spot.path, facts));
     }
     let used: BTreeSet<Subject> = places
         .iter()
-        .filter_map(|place| Some(file_system_identity(facts, place.base.as_ref()?)))
+        .filter_map(|place| Some(device_or_mount_as_identity(facts, place.base.as_ref()?)))
         .collect();
-    places.extend(unused_data_mounts(host, facts, &used));
-    places.extend(free_devices(facts));
+    places.extend(data_mounts_without_server(host, facts, &used));
+    places.extend(free_device_targets(facts));
     if places.is_empty() {
         places.extend(request::target_at_path(host, Path::new("/"), facts));
     }
@@ -70,7 +70,7 @@ pub fn discover_targets(
     places
 }
 
-fn fact_path(facts: &FactSet, subject: &Subject, key: &Key<String>) -> Option<PathBuf> {
+fn path_from_fact(facts: &FactSet, subject: &Subject, key: &Key<String>) -> Option<PathBuf> {
     facts
         .value(subject, key)
         .map(|text| path_from_bytes(decode_display_safe(&text)))
@@ -98,13 +98,14 @@ impl MountCandidate<'_> {
     }
 }
 
-fn unused_data_mounts(
+fn data_mounts_without_server(
     host: &dyn Host,
     facts: &FactSet,
     used: &BTreeSet<Subject>,
 ) -> Vec<ProspectiveTarget> {
     let mounts: Vec<&Subject> = facts.subjects_of_scope(Scope::Mount).collect();
-    let candidates = parallel::map(&mounts, |mount| mount_candidate(host, facts, used, mount));
+    let candidates =
+        parallel::map_in_chunks(&mounts, |mount| mount_candidate(host, facts, used, mount));
     let mut best: BTreeMap<Subject, MountCandidate<'_>> = BTreeMap::new();
     let mut system: BTreeSet<Subject> = BTreeSet::new();
     for one in candidates.into_iter().flatten() {
@@ -152,8 +153,8 @@ fn mount_candidate<'f>(
     used: &BTreeSet<Subject>,
     mount: &'f Subject,
 ) -> Option<MountCandidate<'f>> {
-    let of = file_system_identity(facts, mount);
-    let point = fact_path(facts, mount, &mount::POINT)?;
+    let of = device_or_mount_as_identity(facts, mount);
+    let point = path_from_fact(facts, mount, &mount::POINT)?;
     let wanted = point != Path::new("/")
         && !used.contains(&of)
         && may_hold_data(facts, mount, &point)
@@ -189,13 +190,13 @@ fn may_hold_data(facts: &FactSet, subject: &Subject, point: &Path) -> bool {
             .any(|passing| point == Path::new(passing))
 }
 
-fn free_devices(facts: &FactSet) -> Vec<ProspectiveTarget> {
+fn free_device_targets(facts: &FactSet) -> Vec<ProspectiveTarget> {
     let place = |subject: Subject| {
         if facts.value(&subject, &device::READ_ONLY) == Some(true) {
             return None;
         }
         Some(ProspectiveTarget {
-            path: fact_path(facts, &subject, &device::PATH)?,
+            path: path_from_fact(facts, &subject, &device::PATH)?,
             kind: facts
                 .get(&subject, &device::CONTENT)
                 .map(|_| TargetKind::Device),

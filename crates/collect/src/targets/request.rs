@@ -29,7 +29,7 @@ pub fn resolve_requested_targets(
     // A path that does not answer is queried only once, because each further query could take as
     // long.
     let seen = host.stat(path);
-    if let Some(mistake) = target_error(host, path, &seen, new, facts) {
+    if let Some(mistake) = unusable_target_note(host, path, &seen, new, facts) {
         facts.add_note(mistake);
         return Vec::new();
     }
@@ -44,7 +44,7 @@ pub fn resolve_requested_targets(
     places
 }
 
-pub fn target_error(
+pub fn unusable_target_note(
     host: &dyn Host,
     path: &Path,
     seen: &Result<Stat, HostError>,
@@ -126,14 +126,14 @@ fn target_from_stat(
         Err(miss) if is_device_node_path(path) => {
             facts.add_note(TargetNote::UnreadableDevice {
                 path: shown,
-                reason: error_reason(&miss),
+                reason: host_error_detail(&miss),
             });
             None
         }
         Err(miss) => {
             facts.add_note(TargetNote::AssumedDirectory {
                 path: shown,
-                reason: error_reason(&miss),
+                reason: host_error_detail(&miss),
             });
             Some(unreadable_target(facts, normalise_path(path), &miss))
         }
@@ -149,7 +149,7 @@ fn unsuitable_file_type_note(stat: Stat, shown: &str) -> Option<TargetNote> {
     }
 }
 
-fn error_reason(miss: &HostError) -> String {
+fn host_error_detail(miss: &HostError) -> String {
     if miss.detail.is_empty() {
         "the path cannot be read".to_owned()
     } else {
@@ -280,7 +280,7 @@ fn planned_directory_target(
             Err(miss) => {
                 facts.add_note(TargetNote::AssumedDirectory {
                     path: shown,
-                    reason: error_reason(&miss),
+                    reason: host_error_detail(&miss),
                 });
                 return Some(unreadable_target(facts, normalise_path(path), &miss));
             }
@@ -298,7 +298,7 @@ fn device_target(
 ) -> Option<ProspectiveTarget> {
     let shown = display_path(path);
     let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
-    let Some(subject) = device_subject(host, path, &real, stat, facts) else {
+    let Some(subject) = known_subject_of_device_node(host, path, &real, stat, facts) else {
         facts.add_note(TargetNote::NoKernelDevice { path: shown });
         return None;
     };
@@ -310,7 +310,7 @@ fn device_target(
     )
 }
 
-/// The target for a device whose node gave no answer, for example in a capture.
+/// The target for a device whose node could not be queried, for example in a capture.
 fn device_target_from_facts(
     facts: &mut FactSet,
     path: &Path,
@@ -321,7 +321,7 @@ fn device_target_from_facts(
     let Some(source) = facts.get(&subject, &device::PATH).source().cloned() else {
         facts.add_note(TargetNote::UnreadablePath {
             path: shown,
-            reason: error_reason(miss),
+            reason: host_error_detail(miss),
         });
         return None;
     };
@@ -355,7 +355,7 @@ fn device_or_mount_target(
     Some(place)
 }
 
-fn device_subject(
+fn known_subject_of_device_node(
     host: &dyn Host,
     path: &Path,
     real: &Path,

@@ -47,7 +47,7 @@ pub fn read_directory_properties(
 
 /// Records the facts of a target and joins it with its mount or device. `wal` holds the WAL and
 /// redo directories on the target's file system.
-pub fn record_target(
+pub fn record_target_facts(
     host: &dyn Host,
     place: &ProspectiveTarget,
     look: Option<DirectoryProperties>,
@@ -60,15 +60,15 @@ pub fn record_target(
     facts.insert_known(&subject, &target::PATH, subject.name().to_owned(), resolved);
     facts.insert(&subject, &target::KIND, place.kind.clone());
     if let Some(base) = &place.base {
-        facts.add_edge(&subject, base);
-        facts.link(&subject, base);
+        facts.add_layer_below(&subject, base);
+        facts.apply_facts_of(&subject, base);
         if base.scope() == Scope::Device {
             facts.mark_scope_inapplicable(&subject, Scope::Mount);
         } else if is_diskless(facts, base) {
             facts.mark_scope_inapplicable(&subject, Scope::Device);
         }
         if let Some(device) = facts.subject_in_scope(base, Scope::Device) {
-            facts.link(&subject, &device);
+            facts.apply_facts_of(&subject, &device);
         }
     }
     facts.insert(

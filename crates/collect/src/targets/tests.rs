@@ -34,22 +34,22 @@ trait DirectoryAnswers {
 
 impl DirectoryAnswers for FakeHost {
     fn with_directory(self, path: &str) -> Self {
-        self.answer(Question::Stat(path.into()), stat_answer(0o040_755, (0, 0)))
-            .answer(Question::RealPath(path.into()), path)
-            .answer(Question::IsEmpty(path.into()), "yes\n")
-            .answer(Question::Flags(path.into()), "0")
+        self.with_answer(Question::Stat(path.into()), stat_answer(0o040_755, (0, 0)))
+            .with_answer(Question::RealPath(path.into()), path)
+            .with_answer(Question::IsEmpty(path.into()), "yes\n")
+            .with_answer(Question::Flags(path.into()), "0")
     }
 
     fn with_linked_directory(self, path: &str, real: &str) -> Self {
         self.with_directory(real)
-            .answer(Question::Stat(path.into()), stat_answer(0o040_755, (0, 0)))
-            .answer(Question::RealPath(path.into()), real)
+            .with_answer(Question::Stat(path.into()), stat_answer(0o040_755, (0, 0)))
+            .with_answer(Question::RealPath(path.into()), real)
     }
 }
 
 fn host_with_directories() -> FakeHost {
     FakeHost::default()
-        .answer(
+        .with_answer(
             Question::Stat("/etc/hosts".into()),
             stat_answer(0o100_644, (0, 0)),
         )
@@ -59,7 +59,7 @@ fn host_with_directories() -> FakeHost {
         .with_directory("/net")
 }
 
-fn storage_facts() -> FactSet {
+fn facts_of_mounts_and_disks() -> FactSet {
     let mut facts = FactSet::default();
     let read = || Source::from_file("/proc/self/mountinfo");
     for (point, device, fstype, class) in [
@@ -84,16 +84,16 @@ fn storage_facts() -> FactSet {
                 format!("/dev/{}", device.name()),
                 read(),
             );
-            facts.add_edge(&subject, &device);
-            facts.link(&subject, &device);
+            facts.add_layer_below(&subject, &device);
+            facts.apply_facts_of(&subject, &device);
         }
     }
-    facts.add_edge(&Subject::device("sdb1"), &Subject::device("sdb"));
+    facts.add_layer_below(&Subject::device("sdb1"), &Subject::device("sdb"));
     facts.add_subject(&Subject::device("sdb"));
     facts
 }
 
-fn insert_cluster(facts: &mut FactSet, data: &str, wal: &str) -> Subject {
+fn insert_postgres_cluster(facts: &mut FactSet, data: &str, wal: &str) -> Subject {
     let cluster = Subject::cluster(data);
     let read = || Source::from_file("/proc/1/cmdline");
     facts.insert_known(&cluster, &postgres::DATA, data.to_owned(), read());
@@ -134,7 +134,7 @@ fn directory_target_is_linked_to_mount_and_device() {
     let facts = collect(
         &host_with_directories().with_linked_directory("/srv/link", "/data/pg"),
         Some("/srv/link"),
-        storage_facts(),
+        facts_of_mounts_and_disks(),
     );
     let subject = Subject::target("/data/pg");
     assert_eq!(
@@ -159,11 +159,15 @@ fn directory_target_is_linked_to_mount_and_device() {
 
 #[test]
 fn missing_directory_uses_nearest_existing_parent() {
-    let host = host_with_directories().answer(
+    let host = host_with_directories().with_answer(
         Question::Flags("/data".into()),
         (0x0080_0000 | 0x8).to_string(),
     );
-    let facts = collect(&host, Some("/data/new/./x/../pg"), storage_facts());
+    let facts = collect(
+        &host,
+        Some("/data/new/./x/../pg"),
+        facts_of_mounts_and_disks(),
+    );
     let subject = Subject::target("/data/new/pg");
     assert_eq!(
         facts.value(&subject, &target::KIND),
@@ -187,7 +191,11 @@ fn missing_directory_uses_nearest_existing_parent() {
 #[test]
 fn file_and_path_below_file_are_rejected() {
     for path in ["/etc/hosts", "/etc/hosts/pg"] {
-        let facts = collect(&host_with_directories(), Some(path), storage_facts());
+        let facts = collect(
+            &host_with_directories(),
+            Some(path),
+            facts_of_mounts_and_disks(),
+        );
         assert_eq!(target_names_and_roles(&facts), []);
         assert!(
             note_sentences(&facts)
@@ -201,9 +209,9 @@ fn file_and_path_below_file_are_rejected() {
 
 #[test]
 fn timed_out_target_is_queried_once() {
-    let host =
-        host_with_directories().refuse(Question::Stat("/net/pg".into()), HostErrorKind::TimedOut);
-    let facts = collect(&host, Some("/net/pg"), storage_facts());
+    let host = host_with_directories()
+        .with_refusal(Question::Stat("/net/pg".into()), HostErrorKind::TimedOut);
+    let facts = collect(&host, Some("/net/pg"), facts_of_mounts_and_disks());
     let subject = Subject::target("/net/pg");
     let unknown = |name| {
         matches!(
@@ -230,9 +238,9 @@ fn timed_out_target_is_queried_once() {
 #[test]
 fn device_target_becomes_its_mount_or_itself() {
     let block = |fake: FakeHost, path: &str, node: (u64, u64), name: &str| {
-        fake.answer(Question::Stat(path.into()), stat_answer(0o060_660, node))
-            .answer(Question::RealPath(path.into()), path)
-            .symlink(
+        fake.with_answer(Question::Stat(path.into()), stat_answer(0o060_660, node))
+            .with_answer(Question::RealPath(path.into()), path)
+            .with_symlink(
                 format!("/sys/dev/block/{}:{}", node.0, node.1),
                 &format!("../x/{name}"),
             )
@@ -245,7 +253,7 @@ fn device_target_becomes_its_mount_or_itself() {
             "sdb1",
         ),
         Some("/dev/disk/by-id/x"),
-        storage_facts(),
+        facts_of_mounts_and_disks(),
     );
     assert_eq!(target_names_and_roles(&facts), [name_and_role("/data", "")]);
     assert!(
@@ -257,7 +265,7 @@ fn device_target_becomes_its_mount_or_itself() {
     let facts = collect(
         &block(host_with_directories(), "/dev/sdb", (8, 16), "sdb"),
         Some("/dev/sdb"),
-        storage_facts(),
+        facts_of_mounts_and_disks(),
     );
     let subject = Subject::target("/dev/sdb");
     assert_eq!(
@@ -274,14 +282,14 @@ fn device_target_becomes_its_mount_or_itself() {
 #[test]
 fn covered_mount_point_is_not_suggested() {
     let gone = |path: &str, fake: FakeHost| {
-        fake.refuse(Question::Stat(path.into()), HostErrorKind::Absent)
+        fake.with_refusal(Question::Stat(path.into()), HostErrorKind::Absent)
     };
     for (asked, meant) in [
         ("/data/pg", None),
         ("/data/pgg", None),
         ("/dta", Some("/data")),
     ] {
-        let mut storage = storage_facts();
+        let mut storage = facts_of_mounts_and_disks();
         storage.insert_known(
             &Subject::mount("/data/pg"),
             &mount::POINT,
@@ -290,7 +298,7 @@ fn covered_mount_point_is_not_suggested() {
         );
         let host = gone(asked, gone("/data/pg", host_with_directories()));
         let path = Path::new(asked);
-        let mistake = request::target_error(&host, path, &host.stat(path), false, &storage);
+        let mistake = request::unusable_target_note(&host, path, &host.stat(path), false, &storage);
         let said = mistake
             .map(|mistake| mistake.to_string())
             .unwrap_or_default();
@@ -304,8 +312,8 @@ fn covered_mount_point_is_not_suggested() {
 
 #[test]
 fn data_and_wal_on_two_file_systems_are_two_targets() {
-    let mut storage = storage_facts();
-    let cluster = insert_cluster(&mut storage, "/data/pg", "/wal/pg");
+    let mut storage = facts_of_mounts_and_disks();
+    let cluster = insert_postgres_cluster(&mut storage, "/data/pg", "/wal/pg");
     let facts = collect(
         &host_with_directories()
             .with_directory("/data/pg")
@@ -340,8 +348,8 @@ fn data_and_wal_on_two_file_systems_are_two_targets() {
 
 #[test]
 fn data_and_wal_on_one_file_system_are_one_target() {
-    let mut storage = storage_facts();
-    let cluster = insert_cluster(&mut storage, "/data/pg", "/data/fast/wal");
+    let mut storage = facts_of_mounts_and_disks();
+    let cluster = insert_postgres_cluster(&mut storage, "/data/pg", "/data/fast/wal");
     let facts = collect(
         &host_with_directories()
             .with_directory("/data/pg")
@@ -364,8 +372,8 @@ fn data_and_wal_on_one_file_system_are_one_target() {
 
 #[test]
 fn unknown_wal_directory_leaves_roles_unknown() {
-    let mut storage = storage_facts();
-    let cluster = insert_cluster(&mut storage, "/data/pg", "/wal/pg");
+    let mut storage = facts_of_mounts_and_disks();
+    let cluster = insert_postgres_cluster(&mut storage, "/data/pg", "/wal/pg");
     storage.insert(
         &cluster,
         &postgres::WAL,
@@ -408,8 +416,8 @@ fn directory_overlapping_cluster_belongs_to_it() {
         ("/wal/pg", "wal"),
         ("/data/other", ""),
     ] {
-        let mut storage = storage_facts();
-        let cluster = insert_cluster(&mut storage, "/data/pg", "/wal/pg");
+        let mut storage = facts_of_mounts_and_disks();
+        let cluster = insert_postgres_cluster(&mut storage, "/data/pg", "/wal/pg");
         let facts = collect(
             &host_with_directories()
                 .with_directory(asked)
@@ -425,7 +433,7 @@ fn directory_overlapping_cluster_belongs_to_it() {
 
 #[test]
 fn data_mounts_and_free_devices_become_targets() {
-    let mut storage = storage_facts();
+    let mut storage = facts_of_mounts_and_disks();
     let free = Subject::device("sdd");
     storage.insert_known(
         &free,
@@ -484,10 +492,10 @@ fn root_is_target_without_others() {
 
 #[test]
 fn swap_on_same_disk_is_listed() {
-    let mut storage = storage_facts();
+    let mut storage = facts_of_mounts_and_disks();
     let swap = Subject::device("sdb2");
     storage.insert_known(&swap, &device::SWAP, true, Source::from_file("/proc/swaps"));
-    storage.add_edge(&swap, &Subject::device("sdb"));
+    storage.add_layer_below(&swap, &Subject::device("sdb"));
     let facts = collect(&host_with_directories(), None, storage);
     let beside = |target: &str| facts.value(&Subject::target(target), &target::SWAP_BESIDE);
     assert_eq!(beside("/data"), Some(vec!["sdb".to_owned()]));
@@ -502,7 +510,7 @@ fn memory_and_network_targets_have_no_disks() {
         (MountClass::Fuse, false),
         (MountClass::Block, false),
     ] {
-        let mut storage = storage_facts();
+        let mut storage = facts_of_mounts_and_disks();
         storage.insert_known(
             &Subject::mount("/data"),
             &mount::CLASS,
@@ -530,7 +538,7 @@ fn nocow_comes_from_flag_or_mount_option() {
         (0, Some(false), Some(false)),
         (0, None, None),
     ] {
-        let mut storage = storage_facts();
+        let mut storage = facts_of_mounts_and_disks();
         let data = Subject::mount("/data");
         storage.insert_known(
             &data,
@@ -547,7 +555,7 @@ fn nocow_comes_from_flag_or_mount_option() {
             );
         }
         let host =
-            host_with_directories().answer(Question::Flags("/data".into()), flag.to_string());
+            host_with_directories().with_answer(Question::Flags("/data".into()), flag.to_string());
         let facts = collect(&host, Some("/data"), storage);
         assert_eq!(
             facts.value(&Subject::target("/data"), &target::NOCOW),
@@ -558,7 +566,7 @@ fn nocow_comes_from_flag_or_mount_option() {
 
 #[test]
 fn differing_wal_flag_makes_nocow_ambiguous() {
-    let mut storage = storage_facts();
+    let mut storage = facts_of_mounts_and_disks();
     storage.insert_known(
         &Subject::mount("/data"),
         &mount::FSTYPE,
@@ -571,11 +579,11 @@ fn differing_wal_flag_makes_nocow_ambiguous() {
         false,
         Source::from_file("x"),
     );
-    insert_cluster(&mut storage, "/data/pg", "/data/pg/pg_wal");
+    insert_postgres_cluster(&mut storage, "/data/pg", "/data/pg/pg_wal");
     let host = host_with_directories()
         .with_directory("/data/pg")
         .with_directory("/data/pg/pg_wal");
-    let host = host.answer(
+    let host = host.with_answer(
         Question::Flags("/data/pg/pg_wal".into()),
         0x0080_0000.to_string(),
     );
@@ -600,8 +608,8 @@ fn data_target_adds_wal_on_other_file_system() {
         ("/wal/pg", false),
         ("/data/other", false),
     ] {
-        let mut storage = storage_facts();
-        let cluster = insert_cluster(&mut storage, "/data/pg", "/wal/pg");
+        let mut storage = facts_of_mounts_and_disks();
+        let cluster = insert_postgres_cluster(&mut storage, "/data/pg", "/wal/pg");
         let facts = collect(
             &host_with_directories()
                 .with_directory(asked)
@@ -635,8 +643,8 @@ fn unsuitable_target_is_rejected_with_note() {
         .with_directory("/dev")
         .with_directory("/dev/shm")
         .with_linked_directory("/srv/devices", "/dev")
-        .symlink("/srv/dangling", "/gone")
-        .answer(
+        .with_symlink("/srv/dangling", "/gone")
+        .with_answer(
             Question::Stat("/dev/zero".into()),
             stat_answer(0o020_666, (1, 5)),
         );
@@ -649,7 +657,7 @@ fn unsuitable_target_is_rejected_with_note() {
         ("/etc/hosts", "is a file"),
         ("/srv/dangling", "a link to /gone"),
     ] {
-        let facts = collect(&host, Some(asked), storage_facts());
+        let facts = collect(&host, Some(asked), facts_of_mounts_and_disks());
         assert_eq!(target_names_and_roles(&facts), [], "{asked}");
         assert!(
             note_sentences(&facts)
@@ -659,7 +667,7 @@ fn unsuitable_target_is_rejected_with_note() {
             note_sentences(&facts)
         );
     }
-    let facts = collect(&host, Some("/dev/shm/pg"), storage_facts());
+    let facts = collect(&host, Some("/dev/shm/pg"), facts_of_mounts_and_disks());
     assert_eq!(
         target_names_and_roles(&facts),
         [name_and_role("/dev/shm/pg", "")],
@@ -673,10 +681,10 @@ fn capture_resolves_only_known_devices() {
         ["/dev/sdb1", "/dev/sdb", "/dev/loop10", "/srv/pg"]
             .iter()
             .fold(host_with_directories(), |host, path| {
-                host.refuse(Question::Stat((*path).into()), HostErrorKind::NotCollected)
+                host.with_refusal(Question::Stat((*path).into()), HostErrorKind::NotCollected)
             })
     };
-    let mut storage = storage_facts();
+    let mut storage = facts_of_mounts_and_disks();
     storage.insert_known(
         &Subject::device("sdb"),
         &device::PATH,
@@ -714,10 +722,10 @@ fn capture_resolves_only_known_devices() {
 }
 
 #[test]
-fn shared_file_system_and_disk_are_listed() {
-    let mut storage = storage_facts();
-    insert_cluster(&mut storage, "/data/pg", "/wal/pg");
-    insert_cluster(&mut storage, "/data/other", "/data/other/pg_wal");
+fn targets_sharing_file_system_or_disk_are_listed() {
+    let mut storage = facts_of_mounts_and_disks();
+    insert_postgres_cluster(&mut storage, "/data/pg", "/wal/pg");
+    insert_postgres_cluster(&mut storage, "/data/other", "/data/other/pg_wal");
     let directories = ["/data/pg", "/wal/pg", "/data/other", "/data/other/pg_wal"];
     let host = directories
         .into_iter()
@@ -735,9 +743,9 @@ fn shared_file_system_and_disk_are_listed() {
 
 #[test]
 fn paths_to_one_unit_count_as_shared_disk() {
-    let mut storage = storage_facts();
-    storage.set_first_path(&Subject::device("sdc"), &Subject::device("sdb"));
-    insert_cluster(&mut storage, "/data/pg", "/wal/pg");
+    let mut storage = facts_of_mounts_and_disks();
+    storage.record_path_to_same_disk(&Subject::device("sdc"), &Subject::device("sdb"));
+    insert_postgres_cluster(&mut storage, "/data/pg", "/wal/pg");
     let facts = collect(
         &host_with_directories()
             .with_directory("/data/pg")
@@ -750,8 +758,8 @@ fn paths_to_one_unit_count_as_shared_disk() {
 }
 
 #[test]
-fn shared_thin_pool_is_listed() {
-    let mut storage = storage_facts();
+fn targets_sharing_thin_pool_are_listed() {
+    let mut storage = facts_of_mounts_and_disks();
     let pool = Subject::device("dm-2");
     storage.insert_known(
         &pool,
@@ -760,9 +768,9 @@ fn shared_thin_pool_is_listed() {
         Source::from_file("/sys"),
     );
     for volume in ["sdb1", "sdc"] {
-        storage.add_edge(&Subject::device(volume), &pool);
+        storage.add_layer_below(&Subject::device(volume), &pool);
     }
-    insert_cluster(&mut storage, "/data/pg", "/wal/pg");
+    insert_postgres_cluster(&mut storage, "/data/pg", "/wal/pg");
     let facts = collect(
         &host_with_directories()
             .with_directory("/data/pg")
@@ -780,8 +788,8 @@ fn tablespace_target_adds_data_target() {
         ("/data/pg", vec!["/wal/space"]),
         ("/wal/space", vec!["/data/pg"]),
     ] {
-        let mut storage = storage_facts();
-        let cluster = insert_cluster(&mut storage, "/data/pg", "/data/pg/pg_wal");
+        let mut storage = facts_of_mounts_and_disks();
+        let cluster = insert_postgres_cluster(&mut storage, "/data/pg", "/data/pg/pg_wal");
         let space = vec!["/wal/space".to_owned()];
         storage.insert_known(
             &cluster,

@@ -3,7 +3,7 @@
 
 use super::kernel_support::{mount_options_support, new_file_system_support, scheduler_support};
 use super::server::{every_postgres_accepts, mysql_setting_support, postgres_assignment_support};
-use super::{Effect, MkfsTool, Support, feature_support_at_mkfs, mountability_of_mkfs_defaults};
+use super::{Effect, MkfsToolInfo, Support, can_mount_mkfs_defaults, feature_support_at_mkfs};
 use crate::facts::catalog::{boot, cluster, kernel, mount, mysql, postgres};
 use crate::facts::{Choice, FactSet, Key, Scope, Subject};
 use crate::settings::{NewFilesystem, Setting, SettingKind};
@@ -46,9 +46,11 @@ pub fn check_advice_with_related(
         SettingKind::MountOptions | SettingKind::BootOptions => {
             check_mount_options(values, beside.filesystem, facts, subject)
         }
-        SettingKind::Filesystem => all(&|fs| check_new_file_system(fs, beside.features, facts)),
+        SettingKind::Filesystem => {
+            all(&|fs| check_new_file_system_mountable(fs, beside.features, facts))
+        }
         SettingKind::MkfsFeatures => {
-            all(&|word| check_mkfs_feature_argument(word, beside.filesystem, facts))
+            all(&|word| check_mkfs_feature_argument_mountable(word, beside.filesystem, facts))
         }
         SettingKind::FastCommit => all(&|value| match value {
             "on" => check_mkfs_feature("ext4", "fast_commit", facts),
@@ -56,9 +58,9 @@ pub fn check_advice_with_related(
             other => Err(format!("fast_commit must be on or off, not {other}.")),
         }),
         SettingKind::Scheduler => {
-            let (version, vendor) = kernel_and_vendor(facts)?;
+            let (version, vendor) = kernel_version_and_vendor(facts)?;
             all(&|name| {
-                require_accepted(
+                require_effective_support(
                     &format!("scheduler {name}"),
                     &scheduler_support(name, &version, &vendor),
                 )
@@ -79,7 +81,7 @@ pub fn check_advice_with_related(
     }
 }
 
-fn require_accepted(what: &str, ruling: &Support) -> Result<(), String> {
+fn require_effective_support(what: &str, ruling: &Support) -> Result<(), String> {
     let because = &ruling.because;
     match ruling.effect {
         Effect::Ok | Effect::DefaultAnyway => Ok(()),
@@ -90,7 +92,7 @@ fn require_accepted(what: &str, ruling: &Support) -> Result<(), String> {
     }
 }
 
-fn kernel_and_vendor(facts: &FactSet) -> Result<(Version, String), String> {
+fn kernel_version_and_vendor(facts: &FactSet) -> Result<(Version, String), String> {
     let version = facts.host_value(&kernel::VERSION);
     let vendor = facts.host_value(&kernel::VENDOR);
     version
@@ -104,7 +106,7 @@ fn check_mount_options(
     facts: &FactSet,
     subject: &Subject,
 ) -> Result<(), String> {
-    let (version, vendor) = kernel_and_vendor(facts)?;
+    let (version, vendor) = kernel_version_and_vendor(facts)?;
     let of = |scope, key: &Key<String>| {
         facts
             .subject_in_scope(subject, scope)
@@ -120,15 +122,14 @@ fn check_mount_options(
     // systems are accepted.
     let fs = there.unwrap_or_else(|| made.unwrap_or("a new file system").to_owned());
     let rulings = mount_options_support(&fs, &words, &in_force, &version, &vendor);
-    words
-        .iter()
-        .zip(&rulings)
-        .try_for_each(|(option, ruling)| require_accepted(&format!("{option} ({fs})"), ruling))
+    words.iter().zip(&rulings).try_for_each(|(option, ruling)| {
+        require_effective_support(&format!("{option} ({fs})"), ruling)
+    })
 }
 
 /// A word that omits a feature is always accepted, because any kernel mounts a file system without
 /// the feature.
-fn check_mkfs_feature_argument(
+fn check_mkfs_feature_argument_mountable(
     word: &str,
     fs: Option<&str>,
     facts: &FactSet,
@@ -143,44 +144,44 @@ fn check_mkfs_feature_argument(
 
 /// Checks that the running kernel can mount a new file system of this type. The table of kernels
 /// decides first, then /proc/filesystems. The error is a sentence.
-pub(super) fn check_new_file_system(
+pub(super) fn check_new_file_system_mountable(
     fs: &str,
     features: &[String],
     facts: &FactSet,
 ) -> Result<(), String> {
-    let (version, vendor) = kernel_and_vendor(facts)?;
+    let (version, vendor) = kernel_version_and_vendor(facts)?;
     let ruling = new_file_system_support(fs, &version, &vendor);
     let loaded = facts.host_value(&kernel::FILESYSTEMS);
     match loaded.filter(|_| ruling.effect.is_unknown()) {
         Some(loaded) if loaded.iter().any(|name| name == fs) => {}
         Some(_) => {
-            require_accepted(fs, &ruling).map_err(|why| {
+            require_effective_support(fs, &ruling).map_err(|why| {
                 format!("{why} /proc/filesystems does not list {fs}; try `modprobe {fs}`.")
             })?;
         }
-        None => require_accepted(fs, &ruling)?,
+        None => require_effective_support(fs, &ruling)?,
     }
     match mkfs_version(fs, facts) {
-        Some(tool) => require_accepted(
+        Some(tool) => require_effective_support(
             &format!("a new {fs}"),
-            &mountability_of_mkfs_defaults(fs, &tool, &version, &vendor, features),
+            &can_mount_mkfs_defaults(fs, &tool, &version, &vendor, features),
         ),
         None => Ok(()),
     }
 }
 
 fn mkfs_version(fs: &str, facts: &FactSet) -> Option<Version> {
-    let maker = MkfsTool::for_filesystem(NewFilesystem::from_word(fs)?)?;
+    let maker = MkfsToolInfo::for_filesystem(NewFilesystem::from_word(fs)?)?;
     facts.host_value(maker.version)
 }
 
 fn check_mkfs_feature(fs: &str, name: &str, facts: &FactSet) -> Result<(), String> {
-    let kernel = kernel_and_vendor(facts).ok();
+    let kernel = kernel_version_and_vendor(facts).ok();
     let kernel = kernel
         .as_ref()
         .map(|(version, vendor)| (version, vendor.as_str()));
     let ruling = feature_support_at_mkfs(fs, name, mkfs_version(fs, facts).as_ref(), kernel);
-    require_accepted(&format!("the {fs} feature {name}"), &ruling)
+    require_effective_support(&format!("the {fs} feature {name}"), &ruling)
 }
 
 fn check_postgres_setting(
@@ -202,7 +203,7 @@ fn check_postgres_setting(
         |value: &str| name == "wal_compression" && compressions.iter().any(|one| one == value);
     values.iter().try_for_each(|value| match &version {
         Some(_) if is_listed(value) => Ok(()),
-        Some(version) => require_accepted(
+        Some(version) => require_effective_support(
             &format!("{name} = {value}"),
             &postgres_assignment_support(name, value, version),
         ),
@@ -228,7 +229,7 @@ fn check_mysql_setting(
         ));
     };
     let judge = |value: &&str| {
-        require_accepted(
+        require_effective_support(
             &format!("{name} = {value}"),
             &mysql_setting_support(name, value, line, &version),
         )

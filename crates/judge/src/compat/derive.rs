@@ -2,12 +2,12 @@
 //! refuses.
 
 use super::kernel_support::{
-    file_system_support, is_option_listed, mount_options_support, options_in_effect,
-    running_kernel_options_support, skips_journal, support_without_journal,
+    file_system_support, is_journal_ignored, is_option_listed, mount_options_support,
+    options_not_overridden_later, running_kernel_options_support, support_without_journal,
 };
 use super::mkfs::mkfs_omit_arguments;
 use super::zfs::openzfs_supports_kernel;
-use super::{Effect, MkfsTool, Support};
+use super::{Effect, MkfsToolInfo, Support};
 use crate::facts::catalog::kernel::{self, ZfsSupport};
 use crate::facts::catalog::{boot, device, mount};
 use crate::facts::{Choice, FactSet, Key, Reading, Remedy, Scope, Source, Subject};
@@ -19,7 +19,7 @@ use crate::version::Version;
 /// version or the line's file system type.
 pub fn derive_compat_facts(facts: &mut FactSet) {
     for &filesystem in NewFilesystem::ALL {
-        let Some(maker) = MkfsTool::for_filesystem(filesystem) else {
+        let Some(maker) = MkfsToolInfo::for_filesystem(filesystem) else {
             continue;
         };
         facts.insert(
@@ -35,7 +35,7 @@ pub fn derive_compat_facts(facts: &mut FactSet) {
     );
     let mounts: Vec<Subject> = facts.subjects_of_scope(Scope::Mount).cloned().collect();
     for mount in mounts {
-        let unlisted = unlisted_mount_options(facts, &mount);
+        let unlisted = mount_options_missing_in_table(facts, &mount);
         facts.insert(&mount, &mount::UNLISTED_OPTIONS, unlisted);
     }
     let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
@@ -44,7 +44,7 @@ pub fn derive_compat_facts(facts: &mut FactSet) {
             .get(&line, &boot::OPTIONS)
             .map(|options| boot_options_in_effect(facts, &line, &options));
         facts.insert(&line, &boot::IN_EFFECT, in_effect);
-        let refused = refused_file_system_type(facts, &line);
+        let refused = unsupported_type_of_boot_line(facts, &line);
         facts.insert(&line, &boot::REFUSED_TYPE, refused);
         let judged = boot_options_support(facts, &line);
         for (key, effect) in [
@@ -65,7 +65,7 @@ pub fn derive_compat_facts(facts: &mut FactSet) {
     }
 }
 
-fn unlisted_mount_options(facts: &FactSet, of: &Subject) -> Reading<Vec<String>> {
+fn mount_options_missing_in_table(facts: &FactSet, of: &Subject) -> Reading<Vec<String>> {
     let asked = [
         &mount::FSTYPE.info,
         &mount::OPTIONS.info,
@@ -83,14 +83,14 @@ fn unlisted_mount_options(facts: &FactSet, of: &Subject) -> Reading<Vec<String>>
                 .filter(|option| !is_option_listed(&fstype, option));
             Reading::known(unlisted.collect(), derived_source(facts, &asked))
         }
-        None => first_unknown_input(facts, &asked),
+        None => unknown_reading_of_first_unknown(facts, &asked),
     }
 }
 
 /// Options of a boot line that neither a later option of the line nor another boot line overrides.
 fn boot_options_in_effect(facts: &FactSet, line: &Subject, options: &[String]) -> Vec<String> {
     let overruled = facts.value(line, &boot::OVERRULED).unwrap_or_default();
-    let mut options = options_in_effect(
+    let mut options = options_not_overridden_later(
         &facts.value(line, &boot::FSTYPE).unwrap_or_default(),
         options,
     );
@@ -101,7 +101,7 @@ fn boot_options_in_effect(facts: &FactSet, line: &Subject, options: &[String]) -
 /// An option in force on the current mount counts as accepted, unless that mount has another type
 /// or the kernel is assumed.
 pub fn boot_options_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, Support)>> {
-    let known = kernel_and_fstype(facts, line, &[boot::FSTYPE.name(), boot::OPTIONS.name()]);
+    let known = fstype_kernel_and_vendor(facts, line, &[boot::FSTYPE.name(), boot::OPTIONS.name()]);
     let Reading::Known {
         value: (fstype, version, vendor),
         source,
@@ -123,14 +123,14 @@ pub fn boot_options_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(Str
         Some(Reading::Known { value, source }) => (value, Some(source)),
         Some(Reading::Unknown { .. }) | None => (Vec::new(), None),
     };
-    let asked = if is_running_kernel(facts) {
+    let asked = if is_kernel_not_assumed(facts) {
         running_kernel_options_support
     } else {
         mount_options_support
     };
     let mut rulings = asked(&fstype, &options, &in_force, &version, &vendor);
     if lacks_journal {
-        let in_effect = options_in_effect(&fstype, &options);
+        let in_effect = options_not_overridden_later(&fstype, &options);
         for (option, ruling) in options.iter().zip(&mut rulings) {
             if in_effect.contains(option)
                 && let Some(refused) = support_without_journal(option, &version, &vendor)
@@ -151,7 +151,7 @@ fn lacks_journal(facts: &FactSet, mounted: &Subject) -> bool {
     let is_ext4 = facts.value(mounted, &mount::FSTYPE).as_deref() == Some("ext4");
     let ignores_journal = facts
         .value(mounted, &mount::SUPER_OPTIONS)
-        .is_none_or(|options| skips_journal(&options));
+        .is_none_or(|options| is_journal_ignored(&options));
     is_ext4 && !ignores_journal && facts.value(mounted, &mount::EXT4_JOURNAL) == Some(false)
 }
 
@@ -165,7 +165,7 @@ fn source_assuming_mount_options(source: Source) -> Source {
 
 /// Whether the facts describe the kernel that runs here; false if the user assumed its version or
 /// vendor.
-fn is_running_kernel(facts: &FactSet) -> bool {
+fn is_kernel_not_assumed(facts: &FactSet) -> bool {
     [kernel::VERSION.name(), kernel::VENDOR.name()]
         .iter()
         .all(|key| {
@@ -179,20 +179,22 @@ fn is_running_kernel(facts: &FactSet) -> bool {
 /// The file system type of a boot line, if this kernel does not support the type; otherwise empty.
 /// A type that the running kernel has mounted is never refused, because a third party may provide
 /// the driver.
-fn refused_file_system_type(facts: &FactSet, line: &Subject) -> Reading<Vec<String>> {
-    kernel_and_fstype(facts, line, &[boot::FSTYPE.name()]).map(|(fstype, version, vendor)| {
-        let is_mounted = !facts
-            .subjects_where(&mount::FSTYPE, |mounted| *mounted == fstype)
-            .is_empty();
-        let refused = !(is_mounted && is_running_kernel(facts))
-            && file_system_support(&fstype, &version, &vendor)
-                .effect
-                .is_refused();
-        if refused { vec![fstype] } else { Vec::new() }
-    })
+fn unsupported_type_of_boot_line(facts: &FactSet, line: &Subject) -> Reading<Vec<String>> {
+    fstype_kernel_and_vendor(facts, line, &[boot::FSTYPE.name()]).map(
+        |(fstype, version, vendor)| {
+            let is_mounted = !facts
+                .subjects_where(&mount::FSTYPE, |mounted| *mounted == fstype)
+                .is_empty();
+            let refused = !(is_mounted && is_kernel_not_assumed(facts))
+                && file_system_support(&fstype, &version, &vendor)
+                    .effect
+                    .is_refused();
+            if refused { vec![fstype] } else { Vec::new() }
+        },
+    )
 }
 
-fn kernel_and_fstype(
+fn fstype_kernel_and_vendor(
     facts: &FactSet,
     line: &Subject,
     names: &[&'static str],
@@ -220,7 +222,7 @@ fn kernel_and_fstype(
         Some(((fstype, version), vendor)) => {
             Reading::known((fstype, version, vendor), derived_source(facts, &asked))
         }
-        None => first_unknown_input(facts, &asked),
+        None => unknown_reading_of_first_unknown(facts, &asked),
     }
 }
 
@@ -245,7 +247,7 @@ fn default_features_to_omit(
             mkfs_omit_arguments(fs, &tool, &version, &vendor),
             derived_source(facts, &asked),
         ),
-        _ => first_unknown_input(facts, &asked),
+        _ => unknown_reading_of_first_unknown(facts, &asked),
     }
 }
 
@@ -278,11 +280,14 @@ fn openzfs_kernel_support(facts: &FactSet) -> Reading<ZfsSupport> {
                 "check Supported Platforms in the release notes of OpenZFS".to_owned(),
             )),
         },
-        None => first_unknown_input(facts, &asked),
+        None => unknown_reading_of_first_unknown(facts, &asked),
     }
 }
 
-fn first_unknown_input<T>(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Reading<T> {
+fn unknown_reading_of_first_unknown<T>(
+    facts: &FactSet,
+    asked: &[(&Subject, &'static str)],
+) -> Reading<T> {
     let unknown =
         asked.iter().find_map(
             |(subject, name)| match facts.reading_by_name(subject, name) {

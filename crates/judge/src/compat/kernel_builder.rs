@@ -45,7 +45,7 @@ pub enum KernelBuilder {
 pub fn builder_for_vendor(vendor: &str) -> KernelBuilder {
     match (
         DISTRIBUTIONS.contains(&vendor),
-        DISTRIBUTIONS.contains(&vendor_family(vendor)),
+        DISTRIBUTIONS.contains(&vendor_without_cloud_suffix(vendor)),
     ) {
         (true, _) => KernelBuilder::Distribution,
         (false, true) => KernelBuilder::Cloud,
@@ -54,7 +54,7 @@ pub fn builder_for_vendor(vendor: &str) -> KernelBuilder {
 }
 
 /// The vendor without the suffix `-cloud`: `debian` for `debian-cloud`.
-pub fn vendor_family(vendor: &str) -> &str {
+pub fn vendor_without_cloud_suffix(vendor: &str) -> &str {
     vendor.strip_suffix(CLOUD).unwrap_or(vendor)
 }
 
@@ -75,7 +75,7 @@ pub fn is_same_custom_builder(now: (&Version, &str), then: (&Version, &str)) -> 
         // A release without a tail, such as `6.19`, counts as the next kernel of the same builder.
         KernelBuilder::Custom => {
             is_unnamed_vendor(by)
-                && (then.vendor_tail().is_empty()
+                && (then.text_after_numbers().is_empty()
                     || vendor_tail_without_digits(now) == vendor_tail_without_digits(then))
         }
     }
@@ -84,7 +84,7 @@ pub fn is_same_custom_builder(now: (&Version, &str), then: (&Version, &str)) -> 
 /// The text after the kernel's version number, without digits, so that build numbers do not matter.
 fn vendor_tail_without_digits(kernel: &Version) -> String {
     kernel
-        .vendor_tail()
+        .text_after_numbers()
         .chars()
         .filter(|c| !c.is_ascii_digit())
         .collect()
@@ -158,7 +158,7 @@ mod tests {
     fn built_in_support_depends_on_kernel_builder() {
         use crate::compat::Effect::{Ok, Refused, Unknown};
         use crate::compat::{
-            BlockDriver, DiskFormat, block_driver_support, block_driver_support_same_builder,
+            BlockDriverLayer, DiskFormat, block_driver_support, block_driver_support_same_builder,
             disk_format_support, file_system_support, file_system_support_same_builder,
         };
 
@@ -197,33 +197,33 @@ mod tests {
             }
         }
         for (of, name, kernel, vendor, now) in [
-            (BlockDriver::Md, "raid1", "6.18.44", "other", Unknown),
-            (BlockDriver::Md, "raid1", "6.12", "ubuntu-cloud", Ok),
-            (BlockDriver::Md, "multipath", "6.8", "wsl", Refused),
-            (BlockDriver::MdMetadata, "1.2", "6.18.44", "other", Ok),
+            (BlockDriverLayer::Md, "raid1", "6.18.44", "other", Unknown),
+            (BlockDriverLayer::Md, "raid1", "6.12", "ubuntu-cloud", Ok),
+            (BlockDriverLayer::Md, "multipath", "6.8", "wsl", Refused),
+            (BlockDriverLayer::MdMetadata, "1.2", "6.18.44", "other", Ok),
             (
-                BlockDriver::DeviceMapper,
+                BlockDriverLayer::DeviceMapper,
                 "multipath",
                 "6.6",
                 "wsl",
                 Unknown,
             ),
             (
-                BlockDriver::DeviceMapper,
+                BlockDriverLayer::DeviceMapper,
                 "linear",
                 "6.12",
                 "debian-cloud",
                 Ok,
             ),
             (
-                BlockDriver::DeviceMapper,
+                BlockDriverLayer::DeviceMapper,
                 "vdo",
                 "6.12",
                 "debian-cloud",
                 Unknown,
             ),
             (
-                BlockDriver::DeviceMapper,
+                BlockDriverLayer::DeviceMapper,
                 "vdo",
                 "6.1",
                 "debian-cloud",
@@ -239,7 +239,8 @@ mod tests {
         }
         let kernel = version("6.18.44");
         assert_eq!(
-            block_driver_support_same_builder(BlockDriver::Md, "raid1", &kernel, "other").effect,
+            block_driver_support_same_builder(BlockDriverLayer::Md, "raid1", &kernel, "other")
+                .effect,
             Ok
         );
         for (vendor, is) in [

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use super::kernel_builder::{KernelBuilder, builder_for_vendor};
 use super::support_range::may_contain_backports;
-use super::table::{OptionEntry, RemountInverse, option_key, option_table};
+use super::table::{OptionEntry, RemountInverse, option_table, option_without_value};
 use super::value_syntax::ValueError;
 use super::{Effect, Support};
 use crate::facts::choice;
@@ -31,14 +31,14 @@ pub fn mount_option_support(fs: &str, option: &str, kernel: &Version, vendor: &s
 }
 
 /// The options that remain after a later option of the list has revoked or replaced earlier ones.
-pub fn options_in_effect(fs: &str, options: &[String]) -> Vec<String> {
+pub fn options_not_overridden_later(fs: &str, options: &[String]) -> Vec<String> {
     let of = if fs == "ext3" { "ext4" } else { fs };
     option_table().options_in_effect(of, options)
 }
 
 /// The table row that names how a later mount or remount reverts the option; `None` if the option
 /// table has no such row.
-pub fn remount_inverse(fs: &str, option: &str) -> Option<&'static RemountInverse> {
+pub fn find_remount_inverse(fs: &str, option: &str) -> Option<&'static RemountInverse> {
     option_table().find_remount_inverse(fs, option)
 }
 
@@ -58,7 +58,7 @@ pub fn mount_options_support(
         kernel,
         vendor,
     }
-    .support_of_all(options)
+    .support_of_options(options)
 }
 
 /// Like [`mount_options_support`], for the running kernel, which evidently accepts the options in
@@ -77,11 +77,11 @@ pub fn running_kernel_options_support(
         kernel,
         vendor,
     }
-    .support_of_all(options)
+    .support_of_options(options)
 }
 
 /// Whether an ext4 mount with these options ignores its journal.
-pub fn skips_journal(options: &[String]) -> bool {
+pub fn is_journal_ignored(options: &[String]) -> bool {
     options
         .iter()
         .any(|option| matches!(option.as_str(), "noload" | "norecovery"))
@@ -103,7 +103,7 @@ pub fn support_without_journal(option: &str, kernel: &Version, vendor: &str) -> 
     let because = "The file system has no journal, and ext4 refuses journal options without one.";
     Some(Support {
         because: because.to_owned(),
-        ..query.conflict_support(query.fs, "noload", &option)?
+        ..query.support_with_conflicting_options(query.fs, "noload", &option)?
     })
 }
 
@@ -119,7 +119,7 @@ struct OptionQuery<'a> {
 /// counts.
 pub fn file_system_support(fs: &str, kernel: &Version, vendor: &str) -> Support {
     best_support_of_types(fs, |one| {
-        support_by_kernel_builder("file system", one, kernel, vendor)
+        support_by_builder_or_table_row("file system", one, kernel, vendor)
     })
 }
 
@@ -179,7 +179,7 @@ impl DiskFormat {
 pub fn disk_format_support(format: DiskFormat, kernel: &Version, vendor: &str) -> Support {
     match format {
         DiskFormat::XfsV4 | DiskFormat::MdLinear => {
-            support_by_kernel_builder("format", format.as_str(), kernel, vendor)
+            support_by_builder_or_table_row("format", format.as_str(), kernel, vendor)
         }
         // The builder is not considered, because every kernel with md reads superblock 0.90.
         DiskFormat::Md090 => table_support("format", format.as_str(), kernel, vendor),
@@ -195,7 +195,7 @@ pub fn disk_format_support_same_builder(
 }
 
 choice! {
-    pub enum BlockDriver {
+    pub enum BlockDriverLayer {
         Md = "md",
         MdMetadata = "md metadata",
         DeviceMapper = "device mapper",
@@ -204,23 +204,23 @@ choice! {
 
 /// Depending on `layer`, `name` is an md level, an md superblock version or a device-mapper target.
 pub fn block_driver_support(
-    layer: BlockDriver,
+    layer: BlockDriverLayer,
     name: &str,
     kernel: &Version,
     vendor: &str,
 ) -> Support {
     match layer {
-        BlockDriver::Md | BlockDriver::DeviceMapper => {
-            support_by_kernel_builder(layer.as_str(), name, kernel, vendor)
+        BlockDriverLayer::Md | BlockDriverLayer::DeviceMapper => {
+            support_by_builder_or_table_row(layer.as_str(), name, kernel, vendor)
         }
         // The builder is not considered, because every kernel with md reads all superblock
         // versions.
-        BlockDriver::MdMetadata => table_support(layer.as_str(), name, kernel, vendor),
+        BlockDriverLayer::MdMetadata => table_support(layer.as_str(), name, kernel, vendor),
     }
 }
 
 pub fn block_driver_support_same_builder(
-    layer: BlockDriver,
+    layer: BlockDriverLayer,
     name: &str,
     kernel: &Version,
     vendor: &str,
@@ -233,14 +233,14 @@ pub fn scheduler_support(name: &str, kernel: &Version, vendor: &str) -> Support 
 }
 
 fn table_support(of: &str, name: &str, kernel: &Version, vendor: &str) -> Support {
-    find_row(of, name).map_or_else(
+    find_option_row_or_unknown(of, name).map_or_else(
         |unknown| unknown,
         |row| row.support.support_for_kernel(kernel, vendor),
     )
 }
 
 fn table_support_same_builder(of: &str, name: &str, kernel: &Version, vendor: &str) -> Support {
-    find_row(of, name).map_or_else(
+    find_option_row_or_unknown(of, name).map_or_else(
         |unknown| unknown,
         |row| row.support.support_same_builder(kernel, vendor),
     )
@@ -251,8 +251,13 @@ fn table_support_same_builder(of: &str, name: &str, kernel: &Version, vendor: &s
 const CUSTOM_BUILD: &str = "own";
 
 /// For a custom kernel, only a refusal or a table entry for custom kernels decides.
-fn support_by_kernel_builder(of: &str, name: &str, kernel: &Version, vendor: &str) -> Support {
-    let row = match find_row(of, name) {
+fn support_by_builder_or_table_row(
+    of: &str,
+    name: &str,
+    kernel: &Version,
+    vendor: &str,
+) -> Support {
+    let row = match find_option_row_or_unknown(of, name) {
         Ok(row) => row,
         Err(unknown) => return unknown,
     };
@@ -285,14 +290,14 @@ fn is_certainly_supported(ruling: &Support) -> bool {
     !ruling.effect.is_refused() && !ruling.effect.is_unknown()
 }
 
-fn find_row(of: &str, name: &str) -> Result<&'static OptionEntry, Support> {
+fn find_option_row_or_unknown(of: &str, name: &str) -> Result<&'static OptionEntry, Support> {
     let row = option_table().find_row(of, name).map(|(row, _)| row);
     row.ok_or_else(|| Support::unknown(format!("The {of} {name} is not in walwise's tables.")))
 }
 
 impl OptionQuery<'_> {
-    fn support_of_all(&self, options: &[String]) -> Vec<Support> {
-        let holding = options_in_effect(self.fs, options);
+    fn support_of_options(&self, options: &[String]) -> Vec<Support> {
+        let holding = options_not_overridden_later(self.fs, options);
         options
             .iter()
             .map(|option| self.support_of_option(option, options, &holding))
@@ -307,8 +312,8 @@ impl OptionQuery<'_> {
         let of_its_own = table.find_row(family.unwrap_or(self.fs), option);
         let Some((row, value)) = of_its_own.or_else(|| table.find_row("vfs", option)) else {
             let seen = self
-                .is_shown_in_force(option, &[])
-                .then(|| Support::from_current_mount(Effect::Ok));
+                .is_in_force_on_running_kernel(option, &[])
+                .then(|| Support::proven_by_current_mount(Effect::Ok));
             return seen
                 .unwrap_or_else(|| unlisted_option_support(self.fs, family, option, self.kernel));
         };
@@ -323,12 +328,13 @@ impl OptionQuery<'_> {
         }
         match value.and_then(|value| row.syntax.error_in(value)) {
             Some(ValueError::Refused(what)) => {
-                return row.refused_support(format!("`{}` takes {what}.", option_key(option)));
+                return row
+                    .refused_support(format!("`{}` takes {what}.", option_without_value(option)));
             }
             Some(ValueError::KernelDependent(what)) => {
                 return Support::unknown(format!(
                     "Not every kernel accepts this value of `{}`; every kernel accepts {what}.",
-                    option_key(option)
+                    option_without_value(option)
                 ));
             }
             None => {}
@@ -343,13 +349,15 @@ impl OptionQuery<'_> {
             return row.refused_support(because.trim().to_owned());
         }
         if holding.iter().any(|held| held == option)
-            && let Some(refused) = self.conflict_support(family.unwrap_or(self.fs), option, beside)
+            && let Some(refused) =
+                self.support_with_conflicting_options(family.unwrap_or(self.fs), option, beside)
         {
             return refused;
         }
         // An option in force on this file system is supported. An option with `needs_any` may be in
         // force only because the file system was unmounted cleanly, so it proves nothing.
-        let able = row.needs_any.is_empty() && self.is_shown_in_force(option, &row.shown_as);
+        let able =
+            row.needs_any.is_empty() && self.is_in_force_on_running_kernel(option, &row.shown_as);
         if lacks && row.without.is_unknown() && !able {
             return Support {
                 effect: row.without,
@@ -360,7 +368,12 @@ impl OptionQuery<'_> {
         ruling
     }
 
-    fn conflict_support(&self, of: &str, option: &str, beside: &[String]) -> Option<Support> {
+    fn support_with_conflicting_options(
+        &self,
+        of: &str,
+        option: &str,
+        beside: &[String],
+    ) -> Option<Support> {
         let rulings = option_table()
             .conflicts(of, option, beside)
             .map(|(conflict, other)| {
@@ -389,15 +402,18 @@ impl OptionQuery<'_> {
             };
         }
         let ruling = row.support.support_for_kernel(self.kernel, self.vendor);
-        if !ruling.effect.is_unknown() || !self.is_shown_in_force(option, &row.shown_as) {
+        if !ruling.effect.is_unknown() || !self.is_in_force_on_running_kernel(option, &row.shown_as)
+        {
             return ruling;
         }
         row.support
-            .support_if_accepted(self.kernel, self.vendor)
-            .map_or(ruling, |taken| Support::from_current_mount(taken.effect))
+            .support_if_option_in_force(self.kernel, self.vendor)
+            .map_or(ruling, |taken| {
+                Support::proven_by_current_mount(taken.effect)
+            })
     }
 
-    fn is_shown_in_force(&self, option: &str, shown_as: &[String]) -> bool {
+    fn is_in_force_on_running_kernel(&self, option: &str, shown_as: &[String]) -> bool {
         self.is_this_kernel
             && self
                 .in_force
@@ -418,11 +434,11 @@ fn unlisted_option_support(
     let table = option_table();
     let covered = kernel.number(0) > 3 || (kernel.number(0) == 3 && kernel.number(1) >= 10);
     if let Some(family) = family.filter(|_| covered)
-        && !table.has_option_key(family, option)
-        && !table.has_option_key("vfs", option)
+        && !table.has_option_of_same_name(family, option)
+        && !table.has_option_of_same_name("vfs", option)
         && let Some(other) = FILE_SYSTEMS_WITH_OPTIONS
             .into_iter()
-            .find(|other| table.has_option_key(other, option))
+            .find(|other| table.has_option_of_same_name(other, option))
     {
         return Support {
             effect: Effect::Refused,
@@ -436,7 +452,7 @@ fn unlisted_option_support(
                 .names
                 .contains_key(&(family.to_owned(), name.to_owned()))
         };
-        let (name, with_value) = (option_key(option), option.contains('='));
+        let (name, with_value) = (option_without_value(option), option.contains('='));
         let because = match (has(name), has(&format!("{name}="))) {
             (true, false) if with_value && !SUPERBLOCK_FLAGS.contains(&name) => {
                 format!("{name} takes no value.")
@@ -456,16 +472,20 @@ fn unlisted_option_support(
         .names
         .keys()
         .filter(|(of, _)| of == "vfs" || Some(of.as_str()) == family);
-    let others = of_it.map(|(_, name)| option_key(name)).filter(|name| {
-        *name != option_key(option) && !name.ends_with('*') && !NEVER_SUGGESTED.contains(name)
-    });
-    let near = nearest_word_hint(option_key(option), others);
+    let others = of_it
+        .map(|(_, name)| option_without_value(name))
+        .filter(|name| {
+            *name != option_without_value(option)
+                && !name.ends_with('*')
+                && !NEVER_SUGGESTED.contains(name)
+        });
+    let near = nearest_word_hint(option_without_value(option), others);
     let near = near
         .map(|near| format!(" {}", capitalize_first_letter(&near)))
         .unwrap_or_default();
     let is_compared = COMPARED_KERNELS.contains(&(kernel.number(0), kernel.number(1)));
     if let Some(family) = family.filter(|_| is_compared)
-        && !table.has_option_key("vfs", option)
+        && !table.has_option_of_same_name("vfs", option)
         && !is_handled_outside_driver(option)
     {
         return Support {
@@ -474,7 +494,7 @@ fn unlisted_option_support(
             source: format!("kernel: the mount options of fs/{family}"),
         };
     }
-    if !option.contains('=') && table.has_option_key(fs, option) {
+    if !option.contains('=') && table.has_option_of_same_name(fs, option) {
         return Support::unknown(format!(
             "The value of {option} was not recorded; capture the host again."
         ));
@@ -491,7 +511,7 @@ const COMPARED_KERNELS: RangeInclusive<(u64, u64)> = (5, 10)..=(7, 2);
 /// Whether mount(8), the kernel's superblock code or a security module takes the option, so that
 /// the file system driver never sees it (libmount/src/optmap.c, fs/fs_context.c).
 fn is_handled_outside_driver(option: &str) -> bool {
-    let name = option_key(option);
+    let name = option_without_value(option);
     MOUNT_COMMAND_OPTIONS.contains(&name)
         || SUPERBLOCK_FLAGS.contains(&name)
         || ["verity.", "smackfs"]
@@ -578,7 +598,7 @@ impl OptionEntry {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MountOptionExample {
+pub struct MountOptionTestCase {
     pub option: String,
     /// Another option that `option` needs on the same line.
     pub companion: Option<String>,
@@ -586,7 +606,7 @@ pub struct MountOptionExample {
 
 /// Options of `fs` for tests with real mounts, including options common to all file systems.
 /// Options that need a value are left out if the table has no example.
-pub fn mount_option_examples(fs: &str) -> Vec<MountOptionExample> {
+pub fn mount_option_test_cases(fs: &str) -> Vec<MountOptionTestCase> {
     let table = option_table();
     let mut found = Vec::new();
     for ((of, name), index) in table
@@ -609,7 +629,7 @@ pub fn mount_option_examples(fs: &str) -> Vec<MountOptionExample> {
             },
             None => name.clone(),
         };
-        found.push(MountOptionExample {
+        found.push(MountOptionTestCase {
             option,
             companion: row.needs_any.first().cloned(),
         });

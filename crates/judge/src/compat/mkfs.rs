@@ -3,7 +3,7 @@
 //! mkfs defaults are checked too, because newer tools set features that older kernels cannot mount.
 
 use super::feature::{FeatureCompatibility, FileSystemFeature, feature_table};
-use super::kernel_builder::vendor_family;
+use super::kernel_builder::vendor_without_cloud_suffix;
 use super::support_range::{has_reached_release, may_contain_backports};
 use super::{Effect, Support};
 use crate::ternary::Ternary;
@@ -14,7 +14,7 @@ impl FileSystemFeature {
     pub(super) fn is_mounted_by(&self, kernel: &Version, vendor: &str) -> Ternary {
         let by_vendor = self
             .vendors
-            .get(vendor_family(vendor))
+            .get(vendor_without_cloud_suffix(vendor))
             .is_some_and(|from| has_reached_release(from, kernel));
         if by_vendor || kernel >= &self.kernel {
             Ternary::True
@@ -182,7 +182,7 @@ pub fn mkfs_omit_arguments(
 
 /// Whether the kernel mounts a file system made with mkfs defaults, except for features omitted in
 /// `words`. The reason lists the features that prevent mounting.
-pub fn mountability_of_mkfs_defaults(
+pub fn can_mount_mkfs_defaults(
     fs: &str,
     tool: &Version,
     kernel: &Version,
@@ -196,7 +196,7 @@ pub fn mountability_of_mkfs_defaults(
         .filter(stands_against)
         .collect();
     let Some(first) = against.first() else {
-        return Support::ok("");
+        return Support::accepted_and_honoured("");
     };
     let names: Vec<&str> = against.iter().map(|known| known.name.as_str()).collect();
     let may_be_carried_over = may_contain_backports(kernel, vendor);
@@ -226,7 +226,7 @@ pub fn mountability_of_mkfs_defaults(
 }
 
 #[derive(Clone, Debug)]
-pub struct MkfsFeatureExample {
+pub struct MkfsFeatureTestCase {
     pub name: &'static str,
     pub with: [String; 2],
     pub without: [String; 2],
@@ -235,7 +235,7 @@ pub struct MkfsFeatureExample {
     pub needed: bool,
 }
 
-pub fn mkfs_feature_examples(fs: &str) -> Vec<MkfsFeatureExample> {
+pub fn mkfs_feature_test_cases(fs: &str) -> Vec<MkfsFeatureTestCase> {
     let of = feature_table().chosen.iter().filter(|known| known.of == fs);
     let example = |known: &'static FileSystemFeature| {
         let flag = mkfs_flag(fs, &known.name)?.to_owned();
@@ -244,7 +244,7 @@ pub fn mkfs_feature_examples(fs: &str) -> Vec<MkfsFeatureExample> {
         } else {
             known.name.clone()
         };
-        Some(MkfsFeatureExample {
+        Some(MkfsFeatureTestCase {
             name: &known.name,
             with: [flag.clone(), with],
             without: [flag, known.omit_argument()],

@@ -55,7 +55,7 @@ impl Product {
         }
     }
 
-    fn installed_versions(self, facts: &FactSet) -> Vec<Version> {
+    fn versions_in_use(self, facts: &FactSet) -> Vec<Version> {
         let here = |key| facts.host_value(key).into_iter().collect();
         match self {
             Self::Linux => here(&kernel::VERSION),
@@ -87,7 +87,7 @@ pub struct ProductRelease {
     pub version: String,
     /// Release day in UTC; `None` without a source.
     pub released: Option<Date>,
-    #[expect(dead_code, reason = "for those who read the table")]
+    #[expect(dead_code, reason = "for readers of the table")]
     source: String,
 }
 
@@ -116,7 +116,7 @@ struct ReleaseTable {
 }
 
 /// The list is empty if the compiled-in table does not parse; a test checks that it parses.
-pub fn releases() -> &'static [ProductRelease] {
+pub fn known_releases() -> &'static [ProductRelease] {
     static TABLE: LazyLock<ReleaseTable> =
         LazyLock::new(|| parse_without_verification_stamps(TEXT).unwrap_or_default());
     &TABLE.release
@@ -124,7 +124,7 @@ pub fn releases() -> &'static [ProductRelease] {
 
 pub fn notes_on_newer_releases(facts: &FactSet) -> Vec<RunNote> {
     let newest = |product: Product| {
-        releases()
+        known_releases()
             .iter()
             .filter(|release| release.of == product)
             .max_by_key(|release| release.version_components())
@@ -135,7 +135,7 @@ pub fn notes_on_newer_releases(facts: &FactSet) -> Vec<RunNote> {
             continue;
         };
         let mut here: Vec<String> = product
-            .installed_versions(facts)
+            .versions_in_use(facts)
             .iter()
             .filter(|version| known.is_older_than(version))
             .map(ToString::to_string)
@@ -203,7 +203,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let newest = |product| {
-            releases()
+            known_releases()
                 .iter()
                 .rfind(|one| one.of == product)
                 .unwrap()

@@ -10,7 +10,7 @@ use crate::version::Version;
 pub use crate::servers::SettingChangeAction;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ServerSetting {
+pub struct ReleaseServerSetting {
     pub name: &'static str,
     /// The default value in the syntax of configuration files; `None` if it depends on the host or
     /// on other settings.
@@ -131,7 +131,7 @@ pub fn mysql_setting_support(
             "The setting {name} is not in walwise's tables for {line}."
         ));
     }
-    let about: Vec<&MysqlSetting> = known.filter(|row| row.covers_value(value)).collect();
+    let about: Vec<&MysqlSetting> = known.filter(|row| row.is_value_in_row(value)).collect();
     // Several rows match if a setting was removed and returned in a later release. The last row
     // that begins at or before the server's release counts.
     let Some(row) = about
@@ -173,14 +173,14 @@ pub fn mysql_setting_support(
 }
 
 #[cfg(any(test, feature = "testing"))]
-pub fn server_settings(of: ServerKind, server: &Version) -> Vec<ServerSetting> {
-    use crate::servers::value_in_release;
-    let mut settings: Vec<ServerSetting> = Vec::new();
+pub fn settings_of_server_release(of: ServerKind, server: &Version) -> Vec<ReleaseServerSetting> {
+    use crate::servers::newest_value_up_to_release;
+    let mut settings: Vec<ReleaseServerSetting> = Vec::new();
     let mut add = |names: &'static [String], defaults, changed_by| {
-        let default = value_in_release(defaults, server).map(String::as_str);
+        let default = newest_value_up_to_release(defaults, server).map(String::as_str);
         for name in names {
             if !settings.iter().any(|one| one.name == name) {
-                settings.push(ServerSetting {
+                settings.push(ReleaseServerSetting {
                     name,
                     default,
                     changed_by,
@@ -350,7 +350,10 @@ mod tests {
     #[test]
     fn defaults_and_changed_by_depend_on_release() {
         let told = |of: &str, name: &str, server: &str| {
-            let all = server_settings(ServerKind::from_word(of).unwrap(), &test_version(server));
+            let all = settings_of_server_release(
+                ServerKind::from_word(of).unwrap(),
+                &test_version(server),
+            );
             let mut named = all.iter().filter(|one| one.name == name);
             let found = named.next().map(|one| (one.default, one.changed_by));
             assert!(named.next().is_none(), "{name} twice");

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::kernel_builder::vendor_family;
+use super::kernel_builder::vendor_without_cloud_suffix;
 use super::{Effect, Support};
 use crate::version::Version;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct EffectChange {
+pub struct EffectFromKernel {
     /// First kernel with the effect; may include the release number of a vendor, as in
     /// `3.10.0-1127`.
     pub from: Version,
@@ -27,9 +27,9 @@ pub struct EffectChange {
 
 #[derive(Clone, Debug, Default)]
 pub struct SupportRange {
-    pub steps: Vec<EffectChange>,
+    pub steps: Vec<EffectFromKernel>,
     /// Steps of vendors whose kernels differ from mainline.
-    pub vendors: BTreeMap<String, Vec<EffectChange>>,
+    pub vendors: BTreeMap<String, Vec<EffectFromKernel>>,
 }
 
 /// First major version of Linux that no row of `rules/tables` covers.
@@ -38,8 +38,8 @@ const FIRST_UNKNOWN_MAJOR: u64 = 8;
 impl SupportRange {
     /// Creates the range; `because` and `source` apply to every step that does not give its own.
     pub fn new(
-        mut steps: Vec<EffectChange>,
-        mut vendors: BTreeMap<String, Vec<EffectChange>>,
+        mut steps: Vec<EffectFromKernel>,
+        mut vendors: BTreeMap<String, Vec<EffectFromKernel>>,
         because: &str,
         source: &str,
     ) -> Self {
@@ -54,14 +54,14 @@ impl SupportRange {
     }
 
     pub fn support_for_kernel(&self, kernel: &Version, vendor: &str) -> Support {
-        let possible = self.possible_steps(kernel, vendor);
+        let possible = self.possible_effect_changes(kernel, vendor);
         let Some((step, later)) = possible.split_first() else {
             return Support::unknown(format!("Kernel {kernel} predates walwise's tables."));
         };
         if kernel.number(0) >= FIRST_UNKNOWN_MAJOR && !step.is.is_refused() {
             return Support::unknown(format!("Kernel {kernel} is newer than walwise's tables."));
         }
-        common_support(&possible).unwrap_or_else(|| {
+        support_common_to_changes(&possible).unwrap_or_else(|| {
             let other = later.iter().find(|other| other.is != step.is);
             Support::unknown(other.map_or_else(String::new, |later| {
                 format!(
@@ -75,12 +75,12 @@ impl SupportRange {
 
     /// Support by a kernel that has the option in force and therefore does not refuse the option.
     /// `None` if the possible effects disagree, or if the vendor has a step of its own.
-    pub fn support_if_accepted(&self, kernel: &Version, vendor: &str) -> Option<Support> {
-        if self.vendor_step(kernel, vendor).is_some() {
+    pub fn support_if_option_in_force(&self, kernel: &Version, vendor: &str) -> Option<Support> {
+        if self.vendor_effect_change(kernel, vendor).is_some() {
             return None;
         }
-        let taken: Vec<&EffectChange> = self
-            .possible_steps(kernel, vendor)
+        let taken: Vec<&EffectFromKernel> = self
+            .possible_effect_changes(kernel, vendor)
             .into_iter()
             .filter(|step| !step.is.is_refused() && !step.is.is_unknown())
             .collect();
@@ -92,7 +92,7 @@ impl SupportRange {
         if taken.is_empty() {
             Some(here())
         } else {
-            common_support(&taken)
+            support_common_to_changes(&taken)
         }
     }
 
@@ -103,17 +103,18 @@ impl SupportRange {
         if ruling.effect.is_refused() || kernel.number(0) >= FIRST_UNKNOWN_MAJOR {
             return ruling;
         }
-        self.support_if_accepted(kernel, vendor).unwrap_or(ruling)
+        self.support_if_option_in_force(kernel, vendor)
+            .unwrap_or(ruling)
     }
 
-    fn possible_steps(&self, kernel: &Version, vendor: &str) -> Vec<&EffectChange> {
-        if let Some(step) = self.vendor_step(kernel, vendor) {
+    fn possible_effect_changes(&self, kernel: &Version, vendor: &str) -> Vec<&EffectFromKernel> {
+        if let Some(step) = self.vendor_effect_change(kernel, vendor) {
             return vec![step];
         }
-        let steps = self.released_steps(kernel);
+        let steps = self.mainline_effect_changes(kernel);
         let Some(now) = steps
             .iter()
-            .rposition(|step| step.applies_to_kernel(kernel))
+            .rposition(|step| step.has_begun_in_kernel(kernel))
         else {
             return Vec::new();
         };
@@ -125,17 +126,20 @@ impl SupportRange {
         steps.get(now..last).unwrap_or_default().to_vec()
     }
 
-    fn vendor_step(&self, kernel: &Version, vendor: &str) -> Option<&EffectChange> {
-        self.vendors.get(vendor_family(vendor)).and_then(|steps| {
-            steps
-                .iter()
-                .rev()
-                .find(|step| step.applies_to_kernel(kernel))
-        })
+    fn vendor_effect_change(&self, kernel: &Version, vendor: &str) -> Option<&EffectFromKernel> {
+        self.vendors
+            .get(vendor_without_cloud_suffix(vendor))
+            .and_then(|steps| {
+                steps
+                    .iter()
+                    .rev()
+                    .find(|step| step.has_begun_in_kernel(kernel))
+            })
     }
 
-    /// Steps that came and went between two release candidates count only for a candidate.
-    fn released_steps(&self, kernel: &Version) -> Vec<&EffectChange> {
+    /// Steps that one release candidate introduced and a later one withdrew count only for a
+    /// candidate.
+    fn mainline_effect_changes(&self, kernel: &Version) -> Vec<&EffectFromKernel> {
         let release = |version: &Version| {
             Version::parse(&version.numeric_part()).filter(|release| version < release)
         };
@@ -157,12 +161,12 @@ impl SupportRange {
 
 /// The effect that holds whichever of the steps applies. `None` if the steps' effects differ and
 /// one is *refused*, *no effect* or *unknown*.
-fn common_support(steps: &[&EffectChange]) -> Option<Support> {
+fn support_common_to_changes(steps: &[&EffectFromKernel]) -> Option<Support> {
     let (first, others) = steps.split_first()?;
     if others.iter().all(|step| step.is == first.is) {
         return Some(first.to_support());
     }
-    let heeded = |step: &&&EffectChange| {
+    let heeded = |step: &&&EffectFromKernel| {
         matches!(
             step.is,
             Effect::Ok | Effect::DefaultAnyway | Effect::Deprecated
@@ -182,7 +186,7 @@ fn common_support(steps: &[&EffectChange]) -> Option<Support> {
     )
 }
 
-impl EffectChange {
+impl EffectFromKernel {
     fn to_support(&self) -> Support {
         Support {
             effect: self.is,
@@ -191,7 +195,7 @@ impl EffectChange {
         }
     }
 
-    fn applies_to_kernel(&self, kernel: &Version) -> bool {
+    fn has_begun_in_kernel(&self, kernel: &Version) -> bool {
         has_reached_release(&self.from, kernel)
     }
 }
@@ -208,7 +212,7 @@ pub fn may_contain_backports(kernel: &Version, vendor: &str) -> bool {
 
 /// 1127 for `3.10.0-1127.19.1.el7.x86_64`, and 0 if there is none.
 pub fn vendor_release_number(version: &Version) -> u64 {
-    let tail = version.vendor_tail().trim_start_matches('-');
+    let tail = version.text_after_numbers().trim_start_matches('-');
     let digits: String = tail.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or(0)
 }
@@ -222,7 +226,7 @@ mod tests {
     }
 
     fn support_range(steps: &[(&str, Effect)]) -> SupportRange {
-        let step = |(from, is): &(&str, Effect)| EffectChange {
+        let step = |(from, is): &(&str, Effect)| EffectFromKernel {
             from: test_version(from),
             is: *is,
             because: String::new(),
@@ -312,7 +316,7 @@ mod tests {
     fn acceptance_decides_if_all_steps_agree() {
         let taken = |steps: &[(&str, Effect)], kernel: &str, vendor: &str| {
             support_range(steps)
-                .support_if_accepted(&test_version(kernel), vendor)
+                .support_if_option_in_force(&test_version(kernel), vendor)
                 .map(|ruling| ruling.effect)
         };
         let gone = [("3.10", Effect::Deprecated), ("6.1", Effect::Refused)];

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::Effect;
-use super::support_range::{EffectChange, SupportRange};
+use super::support_range::{EffectFromKernel, SupportRange};
 use super::value_syntax::{NumberSyntax, OptionSyntax, SizeSyntax, UsedSizePart};
 use crate::toml_table::parse_without_verification_stamps;
 
@@ -31,7 +31,7 @@ pub struct OptionRevocation {
     but: Vec<String>,
     /// Option that remains in force after the revocation.
     leaves: Option<String>,
-    #[cfg_attr(not(test), expect(dead_code, reason = "for those who read the table"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the table"))]
     source: String,
 }
 
@@ -48,7 +48,7 @@ pub struct RemountInverse {
     /// Options that the next mount needs, once, to revert `words`.
     #[serde(default)]
     pub with: Vec<String>,
-    #[cfg_attr(not(test), expect(dead_code, reason = "for those who read the table"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the table"))]
     source: String,
 }
 
@@ -63,7 +63,7 @@ pub struct OptionConflict {
     /// Options among `beside` that only state the default, which kernels treat as not set.
     #[serde(default)]
     but: Vec<String>,
-    steps: Vec<EffectChange>,
+    steps: Vec<EffectFromKernel>,
     because: String,
     source: String,
     #[serde(skip)]
@@ -72,7 +72,7 @@ pub struct OptionConflict {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct InForceEffect {
+pub struct EffectWhileInForce {
     pub option: String,
     pub is: Effect,
     pub because: String,
@@ -97,9 +97,9 @@ pub enum MountTestException {
 pub struct OptionEntry {
     of: Vec<String>,
     names: Vec<String>,
-    steps: Vec<EffectChange>,
+    steps: Vec<EffectFromKernel>,
     #[serde(default)]
-    vendors: BTreeMap<String, Vec<EffectChange>>,
+    vendors: BTreeMap<String, Vec<EffectFromKernel>>,
     #[serde(skip)]
     pub support: SupportRange,
     #[serde(default)]
@@ -122,10 +122,10 @@ pub struct OptionEntry {
     #[serde(default)]
     pub needs_any: Vec<String>,
     /// Effect on a line without any of `needs_any`: refused, or unknown if the file system decides.
-    #[serde(default = "refused")]
+    #[serde(default = "refused_by_default")]
     pub without: Effect,
     #[serde(default)]
-    pub in_force: Vec<InForceEffect>,
+    pub in_force: Vec<EffectWhileInForce>,
     /// Words in /proc/self/mountinfo that also prove that the kernel accepts the options.
     #[serde(default)]
     pub shown_as: Vec<String>,
@@ -138,7 +138,7 @@ pub struct OptionEntry {
     pub source: String,
 }
 
-fn refused() -> Effect {
+fn refused_by_default() -> Effect {
     Effect::Refused
 }
 
@@ -229,7 +229,7 @@ fn load_table() -> Result<OptionTable, toml::de::Error> {
 }
 
 /// The option without its value: `commit` for `commit=30`.
-pub fn option_key(option: &str) -> &str {
+pub fn option_without_value(option: &str) -> &str {
     option.split('=').next().unwrap_or(option)
 }
 
@@ -341,7 +341,7 @@ impl OptionTable {
             beside
                 .iter()
                 .rev()
-                .find(|other| option_key(other) == option_key(of))
+                .find(|other| option_without_value(other) == option_without_value(of))
                 .cloned()
         };
         let is_default = |row: &OptionConflict, other: &String| {
@@ -359,10 +359,10 @@ impl OptionTable {
         found.into_iter()
     }
 
-    pub fn has_option_key(&self, of: &str, option: &str) -> bool {
-        self.names
-            .keys()
-            .any(|(owner, name)| owner == of && option_key(name) == option_key(option))
+    pub fn has_option_of_same_name(&self, of: &str, option: &str) -> bool {
+        self.names.keys().any(|(owner, name)| {
+            owner == of && option_without_value(name) == option_without_value(option)
+        })
     }
 }
 
@@ -405,8 +405,9 @@ mod tests {
         {
             for steps in life.vendors.values().chain([&life.steps]) {
                 assert!(!steps.is_empty(), "{names:?}");
-                let from =
-                    |step: &EffectChange| (step.from.clone(), vendor_release_number(&step.from));
+                let from = |step: &EffectFromKernel| {
+                    (step.from.clone(), vendor_release_number(&step.from))
+                };
                 assert!(
                     steps.is_sorted_by(|a, b| from(a) < from(b)),
                     "{names:?}: {steps:?}"

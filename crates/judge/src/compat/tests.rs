@@ -7,7 +7,7 @@ fn test_version(text: &str) -> Version {
     Version::parse(text).unwrap()
 }
 
-fn last_option_effect(fs: &str, options: &str, kernel: &str, vendor: &str) -> Effect {
+fn effect_of_last_option(fs: &str, options: &str, kernel: &str, vendor: &str) -> Effect {
     let options: Vec<String> = options.split(',').map(str::to_owned).collect();
     let backports = vendor.starts_with("el") || vendor == "sles";
     let rulings = mount_options_support(
@@ -25,7 +25,7 @@ use Effect::{DefaultAnyway, Deprecated, NoEffect, Refused, Unknown};
 #[test]
 fn mount_options_of_documented_kernels() {
     for (fs, options, kernel, vendor, expect) in [
-        // Documentation/admin-guide/xfs.rst; commits 4cf4573 and 1c02d502c208.
+        // Source: Documentation/admin-guide/xfs.rst; commits 4cf4573 and 1c02d502c208.
         ("xfs", "nobarrier", "4.9.337", "mainline", Effect::Ok),
         ("xfs", "nobarrier", "4.10", "mainline", NoEffect),
         ("xfs", "nobarrier", "4.18.20", "mainline", NoEffect),
@@ -33,8 +33,8 @@ fn mount_options_of_documented_kernels() {
         ("xfs", "barrier", "4.19", "mainline", Refused),
         ("xfs", "nobarrier", "5.15.0-91-generic", "ubuntu", Refused),
         ("xfs", "nobarrier", "7.0", "mainline", Refused),
-        // Sources of 3.10.0-514, -1127 and -1160; Red Hat's leapp removes the option on an upgrade
-        // to 8.
+        // Source: the kernel sources of 3.10.0-514, -1127 and -1160. Red Hat's leapp removes the
+        // option on an upgrade to release 8.
         (
             "xfs",
             "nobarrier",
@@ -60,7 +60,7 @@ fn mount_options_of_documented_kernels() {
         ("xfs", "nobarrier", "4.18.0-147.el8.x86_64", "el8", Refused),
         ("xfs", "barrier", "4.18.0-553.el8_10.x86_64", "el8", Refused),
         ("xfs", "nobarrier", "5.14.0-362.el9.x86_64", "el9", Refused),
-        // SUSE KB 000020240.
+        // Source: SUSE KB 000020240.
         ("xfs", "nobarrier", "4.12.14-95.3-default", "sles", NoEffect),
         ("xfs", "nobarrier", "5.3.18-22-default", "sles", Refused),
         ("xfs", "nobarrier", "4.4.21-69-default", "sles", Unknown),
@@ -119,11 +119,11 @@ fn mount_options_of_documented_kernels() {
         ("overlay", "metacopy=maybe", "6.1", "mainline", Refused),
         ("overlay", "volatile", "5.4", "mainline", Unknown),
         ("overlay", "frobnicate", "6.1", "mainline", Unknown),
-        // nfs(5).
+        // Source: nfs(5).
         ("nfs4", "hard", "6.1", "mainline", DefaultAnyway),
         ("nfs", "soft", "3.10.0-1160.el7", "el7", Effect::Ok),
         ("nfs", "softerr", "6.1", "mainline", Unknown),
-        // Documentation/admin-guide/ext4.rst, fs/ext4/super.c.
+        // Source: Documentation/admin-guide/ext4.rst, fs/ext4/super.c.
         ("ext4", "nobarrier", "3.10.0-1160.el7", "el7", Effect::Ok),
         ("ext4", "nobarrier", "6.18.44", "mainline", Effect::Ok),
         ("ext4", "barrier=0", "6.18.44", "mainline", Effect::Ok),
@@ -191,7 +191,7 @@ fn mount_options_of_documented_kernels() {
         ("ext3", "delalloc", "6.1", "mainline", Refused),
         ("ext3", "barrier=0", "4.2", "mainline", Unknown),
         ("ext3", "barrier=0", "3.10.0-1160.el7", "el7", Effect::Ok),
-        // btrfs(5), btrfs: Kernel by version.
+        // Source: btrfs(5), btrfs: Kernel by version.
         ("btrfs", "nobarrier", "6.1", "mainline", Effect::Ok),
         ("btrfs", "inode_cache", "5.10", "mainline", Effect::Ok),
         ("btrfs", "inode_cache", "6.1.176", "mainline", NoEffect),
@@ -225,7 +225,7 @@ fn mount_options_of_documented_kernels() {
         ),
         ("btrfs", "rescue=isuperflags", "6.18", "mainline", Refused),
         ("btrfs", "discard=async", "6.2", "mainline", Effect::Ok),
-        // mount(8), systemd.mount(5).
+        // Source: mount(8), systemd.mount(5).
         ("ext4", "noatime", "3.10.0-1160.el7", "el7", Effect::Ok),
         ("ext3", "defaults", "2.6.35", "mainline", Effect::Ok),
         ("ext3", "relatime", "2.6.32-754.el6", "el6", DefaultAnyway),
@@ -244,7 +244,7 @@ fn mount_options_of_documented_kernels() {
         ("ext4", "commit=30", "2.6.32", "mainline", Unknown),
     ] {
         assert_eq!(
-            last_option_effect(fs, options, kernel, vendor),
+            effect_of_last_option(fs, options, kernel, vendor),
             expect,
             "{fs} {options} on {kernel} ({vendor})"
         );
@@ -415,7 +415,7 @@ fn later_options_override_earlier_ones() {
     ] {
         let options: Vec<String> = line.split(',').map(str::to_owned).collect();
         assert_eq!(
-            options_in_effect(fs, &options).join(","),
+            options_not_overridden_later(fs, &options).join(","),
             expect,
             "{fs} {line}"
         );
@@ -446,7 +446,7 @@ fn conflicting_options_are_refused() {
         ("xfs", "lazytime=1", "6.18", Unknown),
     ] {
         assert_eq!(
-            last_option_effect(fs, line, kernel, "mainline"),
+            effect_of_last_option(fs, line, kernel, "mainline"),
             expect,
             "{fs} {line} on {kernel}"
         );
@@ -457,7 +457,7 @@ fn conflicting_options_are_refused() {
 fn effects_other_than_ok_have_a_reason() {
     for fs in ["ext4", "xfs", "btrfs"] {
         for kernel in ["3.10.1", "4.18.20", "6.1", "6.18.44", "7.1"] {
-            for example in mount_option_examples(fs) {
+            for example in mount_option_test_cases(fs) {
                 let ruling =
                     mount_option_support(fs, &example.option, &test_version(kernel), "mainline");
                 let silent = ruling.because.is_empty() && ruling.effect != Effect::Ok;
@@ -522,8 +522,7 @@ fn feature_support_by_mkfs_and_kernel_version() {
 #[test]
 fn mkfs_defaults_must_be_mountable() {
     let judge = |fs: &str, tool: &str, kernel: &str, vendor: &str| {
-        mountability_of_mkfs_defaults(fs, &test_version(tool), &test_version(kernel), vendor, &[])
-            .effect
+        can_mount_mkfs_defaults(fs, &test_version(tool), &test_version(kernel), vendor, &[]).effect
     };
     assert_eq!(judge("ext4", "1.47.0", "6.1", "debian"), Effect::Ok);
     assert_eq!(
@@ -568,7 +567,7 @@ fn unmountable_mkfs_defaults_are_omitted() {
     ] {
         let words = mkfs_omit_arguments(fs, &test_version(tool), &test_version(kernel), vendor);
         assert_eq!(words.join(","), expect, "{fs} {tool} on {kernel}");
-        let with = mountability_of_mkfs_defaults(
+        let with = can_mount_mkfs_defaults(
             fs,
             &test_version(tool),
             &test_version(kernel),
@@ -715,7 +714,7 @@ mod boot_lines_and_advice {
     fn current_mount_options_decide_boot_options() {
         let mut facts = with_boot_line(facts_with_kernel("6.1", "debian"), "btrfs", "space_cache");
         let mounted = Subject::mount("/data");
-        facts.link(&Subject::boot("/data"), &mounted);
+        facts.apply_facts_of(&Subject::boot("/data"), &mounted);
         facts.insert_known(
             &mounted,
             &mount::SUPER_OPTIONS,
@@ -743,7 +742,7 @@ mod boot_lines_and_advice {
         ] {
             let mut facts = with_boot_line(facts_with_kernel("6.18", "debian"), "ext4", options);
             let mounted = Subject::mount("/data");
-            facts.link(&line, &mounted);
+            facts.apply_facts_of(&line, &mounted);
             let source = || Source::from_file("mountinfo");
             facts.insert_known(&mounted, &mount::FSTYPE, "ext4".to_owned(), source());
             let in_force = string_list(in_force);
@@ -772,7 +771,7 @@ mod boot_lines_and_advice {
                 kernel,
             );
             let mounted = Subject::mount("/data");
-            facts.link(&Subject::boot("/data"), &mounted);
+            facts.apply_facts_of(&Subject::boot("/data"), &mounted);
             facts.insert_known(
                 &mounted,
                 &mount::SUPER_OPTIONS,
@@ -812,7 +811,7 @@ mod boot_lines_and_advice {
         mounted
     }
 
-    fn check_without_related(
+    fn check_advice_without_related(
         setting: &str,
         values: &[&str],
         facts: &FactSet,
@@ -826,7 +825,7 @@ mod boot_lines_and_advice {
         )
     }
 
-    fn check_with_related(
+    fn check_advice_with_related(
         setting: &str,
         values: &[&str],
         beside: &RelatedAdvice<'_>,
@@ -846,8 +845,8 @@ mod boot_lines_and_advice {
     fn advice_that_the_kernel_would_refuse_is_held_back() {
         let mut facts = facts_with_kernel("6.1", "debian");
         let xfs = insert_mount(&mut facts, "xfs");
-        assert!(check_without_related("mount.options", &["noatime"], &facts, &xfs).is_ok());
-        assert!(check_without_related("mount.options", &["inode64"], &facts, &xfs).is_ok());
+        assert!(check_advice_without_related("mount.options", &["noatime"], &facts, &xfs).is_ok());
+        assert!(check_advice_without_related("mount.options", &["inode64"], &facts, &xfs).is_ok());
         for refused in [
             "nobarrier",
             "data=ordered",
@@ -856,16 +855,16 @@ mod boot_lines_and_advice {
             "norecovery",
         ] {
             assert!(
-                check_without_related("mount.options", &[refused], &facts, &xfs).is_err(),
+                check_advice_without_related("mount.options", &[refused], &facts, &xfs).is_err(),
                 "{refused}"
             );
         }
         assert!(
-            check_without_related("mount.options", &["noatime", "nobarrier"], &facts, &xfs)
+            check_advice_without_related("mount.options", &["noatime", "nobarrier"], &facts, &xfs)
                 .is_err()
         );
         assert!(
-            check_without_related("mount.options", &[], &facts, &xfs).is_ok(),
+            check_advice_without_related("mount.options", &[], &facts, &xfs).is_ok(),
             "taking away is no matter for the kernel"
         );
     }
@@ -875,17 +874,18 @@ mod boot_lines_and_advice {
         let facts = FactSet::default();
         let mounted = Subject::mount("/data");
         assert!(
-            check_without_related("mount.options", &["noatime"], &facts, &mounted).is_err(),
+            check_advice_without_related("mount.options", &["noatime"], &facts, &mounted).is_err(),
             "no kernel"
         );
         let facts = facts_with_kernel("6.1", "debian");
         assert!(
-            check_without_related("mount.options", &["nobarrier"], &facts, &mounted).is_err(),
+            check_advice_without_related("mount.options", &["nobarrier"], &facts, &mounted)
+                .is_err(),
             "no file system"
         );
         let blank = Subject::target("/dev/sdb");
         assert!(
-            check_without_related("mount.options", &["noatime"], &facts, &blank).is_ok(),
+            check_advice_without_related("mount.options", &["noatime"], &facts, &blank).is_ok(),
             "every file system takes it"
         );
         let errors = ["noatime", "errors=remount-ro"];
@@ -894,7 +894,7 @@ mod boot_lines_and_advice {
                 filesystem,
                 ..RelatedAdvice::default()
             };
-            check_with_related("mount.options", &errors, &beside, &facts, &blank).is_ok()
+            check_advice_with_related("mount.options", &errors, &beside, &facts, &blank).is_ok()
         };
         assert_eq!(
             [Some("ext4"), Some("xfs"), None].map(made),
@@ -907,10 +907,10 @@ mod boot_lines_and_advice {
     fn new_file_systems_need_driver_and_mountable_defaults() {
         let blank = Subject::target("/dev/sdb");
         let el9 = facts_with_kernel("5.14.0-362.el9", "el9");
-        assert!(check_without_related("filesystem", &["ext4"], &el9, &blank).is_ok());
-        assert!(check_without_related("filesystem", &["btrfs"], &el9, &blank).is_err());
+        assert!(check_advice_without_related("filesystem", &["ext4"], &el9, &blank).is_ok());
+        assert!(check_advice_without_related("filesystem", &["btrfs"], &el9, &blank).is_err());
         let mut old = facts_with_kernel("5.10.1", "mainline");
-        assert!(check_without_related("filesystem", &["xfs"], &old, &blank).is_ok());
+        assert!(check_advice_without_related("filesystem", &["xfs"], &old, &blank).is_ok());
         old.insert_known(
             &Subject::host(),
             &host::XFSPROGS,
@@ -918,18 +918,18 @@ mod boot_lines_and_advice {
             Source::from_system_call("mkfs.xfs -V"),
         );
         assert!(
-            check_without_related("filesystem", &["xfs"], &old, &blank).is_err(),
+            check_advice_without_related("filesystem", &["xfs"], &old, &blank).is_err(),
             "nrext64"
         );
         let mut custom = facts_with_kernel("6.12", "mainline");
-        assert!(check_without_related("filesystem", &["btrfs"], &custom, &blank).is_err());
+        assert!(check_advice_without_related("filesystem", &["btrfs"], &custom, &blank).is_err());
         custom.insert_known(
             &Subject::host(),
             &kernel::FILESYSTEMS,
             string_list("ext4,btrfs"),
             Source::from_file("filesystems"),
         );
-        assert!(check_without_related("filesystem", &["btrfs"], &custom, &blank).is_ok());
+        assert!(check_advice_without_related("filesystem", &["btrfs"], &custom, &blank).is_ok());
     }
 
     #[test]
@@ -956,7 +956,7 @@ mod boot_lines_and_advice {
                 filesystem: Some("xfs"),
                 features,
             };
-            check_with_related(setting, &[word], &beside, &facts, &blank).is_ok()
+            check_advice_with_related(setting, &[word], &beside, &facts, &blank).is_ok()
         };
         assert!(!with(&[], "filesystem", "xfs"));
         assert!(with(&words, "filesystem", "xfs"));
@@ -967,7 +967,7 @@ mod boot_lines_and_advice {
         );
         assert!(with(&words, "mkfs.features", "bigtime=1"));
         assert!(
-            check_without_related("mkfs.features", &["bigtime=1"], &facts, &blank).is_err(),
+            check_advice_without_related("mkfs.features", &["bigtime=1"], &facts, &blank).is_err(),
             "of which file system?"
         );
     }
@@ -978,30 +978,41 @@ mod boot_lines_and_advice {
         let cluster = Subject::cluster("/pg");
         let none = Subject::target("/new");
         assert!(
-            check_without_related("pg.wal_sync_method", &["fdatasync"], &facts, &none).is_ok(),
+            check_advice_without_related("pg.wal_sync_method", &["fdatasync"], &facts, &none)
+                .is_ok(),
             "valid in every release"
         );
         assert!(
-            check_without_related("pg.wal_sync_method", &["fsync_writethrough"], &facts, &none)
-                .is_err()
+            check_advice_without_related(
+                "pg.wal_sync_method",
+                &["fsync_writethrough"],
+                &facts,
+                &none
+            )
+            .is_err()
         );
-        assert!(check_without_related("pg.wal_init_zero", &["on"], &facts, &none).is_err());
+        assert!(check_advice_without_related("pg.wal_init_zero", &["on"], &facts, &none).is_err());
         facts.insert_known(
             &cluster,
             &postgres::VERSION,
             test_version("11.22"),
             Source::from_file("PG_VERSION"),
         );
-        assert!(check_without_related("pg.wal_init_zero", &["on"], &facts, &cluster).is_err());
+        assert!(
+            check_advice_without_related("pg.wal_init_zero", &["on"], &facts, &cluster).is_err()
+        );
         facts.insert_known(
             &cluster,
             &postgres::VERSION,
             test_version("17.2"),
             Source::from_file("PG_VERSION"),
         );
-        assert!(check_without_related("pg.wal_init_zero", &["on"], &facts, &cluster).is_ok());
         assert!(
-            check_without_related("block.write_cache", &["write back"], &facts, &cluster).is_ok()
+            check_advice_without_related("pg.wal_init_zero", &["on"], &facts, &cluster).is_ok()
+        );
+        assert!(
+            check_advice_without_related("block.write_cache", &["write back"], &facts, &cluster)
+                .is_ok()
         );
     }
 
@@ -1010,7 +1021,7 @@ mod boot_lines_and_advice {
         let mut facts = facts_with_kernel("6.12", "mainline");
         let mounted = insert_mount(&mut facts, "ext4");
         assert!(
-            check_without_related("ext4.fast_commit", &["on"], &facts, &mounted).is_err(),
+            check_advice_without_related("ext4.fast_commit", &["on"], &facts, &mounted).is_err(),
             "no tools known"
         );
         facts.insert_known(
@@ -1019,16 +1030,24 @@ mod boot_lines_and_advice {
             test_version("1.47.0"),
             Source::from_system_call("mke2fs -V"),
         );
-        assert!(check_without_related("ext4.fast_commit", &["on"], &facts, &mounted).is_ok());
-        assert!(check_without_related("ext4.fast_commit", &["off"], &facts, &mounted).is_ok());
         assert!(
-            check_without_related("ext4.fast_commit", &["sometimes"], &facts, &mounted).is_err(),
+            check_advice_without_related("ext4.fast_commit", &["on"], &facts, &mounted).is_ok()
+        );
+        assert!(
+            check_advice_without_related("ext4.fast_commit", &["off"], &facts, &mounted).is_ok()
+        );
+        assert!(
+            check_advice_without_related("ext4.fast_commit", &["sometimes"], &facts, &mounted)
+                .is_err(),
             "no such value"
         );
         assert!(
-            check_without_related("block.scheduler", &["mq-deadline"], &facts, &mounted).is_ok()
+            check_advice_without_related("block.scheduler", &["mq-deadline"], &facts, &mounted)
+                .is_ok()
         );
-        assert!(check_without_related("block.scheduler", &["cfq"], &facts, &mounted).is_err());
+        assert!(
+            check_advice_without_related("block.scheduler", &["cfq"], &facts, &mounted).is_err()
+        );
     }
 }
 

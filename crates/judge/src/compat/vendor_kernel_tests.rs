@@ -44,7 +44,7 @@ const KERNELS: [(&str, &str, bool); 28] = [
 /// `R` refused, `?` unknown. The groups of columns are el, sles, ubuntu, debian, amazon, uek and
 /// alibaba. Each comment gives the source of the rows below.
 const EXPECTED_EFFECTS: [(&str, &str, &str); 33] = [
-    // Documentation/admin-guide/ext4.rst of each series: unchanged since 3.10.
+    // Source: Documentation/admin-guide/ext4.rst of each series, unchanged since 3.10.
     ("ext4", "noatime",                "oooo ooooo ooooo oooo ooooo ooo oo"),
     ("ext4", "nobarrier",              "oooo ooooo ooooo oooo ooooo ooo oo"),
     ("ext4", "barrier=1",              "oooo ooooo ooooo oooo ooooo ooo oo"),
@@ -54,11 +54,11 @@ const EXPECTED_EFFECTS: [(&str, &str, &str); 33] = [
     ("ext4", "discard",                "oooo ooooo ooooo oooo ooooo ooo oo"),
     ("ext4", "nodelalloc",             "oooo ooooo ooooo oooo ooooo ooo oo"),
     ("ext4", "acl",                    "dddd ddddd ddddd dddd ddddd ddd dd"),
-    // Commits 2d544ec923db and 1ff20307393e, both of 6.1.
+    // Source: commits 2d544ec923db and 1ff20307393e, both of 6.1.
     ("ext4", "noacl",                  "???R ???RR wwwRR wwRR wwwRR ??R ??"),
     ("ext4", "i_version",              "???n ???nn ooonn oonn ooonn ??n ??"),
-    // The default since 5.6, so `d` from then on. Older kernels that have the option honour it, so
-    // `o`.
+    // The option is the default from 5.6 on (`d`). Older kernels that have the option honour it
+    // (`o`).
     ("ext4", "dioread_nolock",         "oodd ooddd ooddd oddd odddd odd od"),
     ("ext4", "fast_commit",            "RRRR RRRRR RRRRR RRRR RRRRR RRR RR"),
     // All these kernels accept the options, since 5.10 with a warning (c23c393eaab5). Sources:
@@ -81,7 +81,7 @@ const EXPECTED_EFFECTS: [(&str, &str, &str); 33] = [
     ("xfs", "norecovery",              "RRRR RRRRR RRRRR RRRR RRRRR RRR RR"),
     // Added in 6.16; `?` where the vendor may have backported the option.
     ("xfs", "max_atomic_write=16k",    "???? ????? RRRRR RRRR RRRRR ??? ??"),
-    // btrfs(5); btrfs: Kernel by version.
+    // Source: btrfs(5); btrfs: Kernel by version.
     ("btrfs", "nobarrier",             "oooo ooooo ooooo oooo ooooo ooo oo"),
     ("btrfs", "autodefrag",            "oooo ooooo ooooo oooo ooooo ooo oo"),
     ("btrfs", "compress=zstd",         "?ooo ?oooo ooooo oooo ooooo ooo oo"),

@@ -18,7 +18,7 @@ const DISTRIBUTION_BUILDS: [&str; 2] = ["ubuntu", "pve"];
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ZfsTable {
+struct OpenzfsReleaseTable {
     openzfs: Vec<ReleaseSeries>,
 }
 
@@ -26,14 +26,15 @@ struct ZfsTable {
 #[serde(deny_unknown_fields)]
 struct ReleaseSeries {
     releases: BTreeMap<Version, Version>,
-    #[expect(dead_code, reason = "for those who read the table")]
+    #[expect(dead_code, reason = "for readers of the table")]
     source: String,
 }
 
 /// Each OpenZFS release with the newest kernel that it supports. The list is empty if the
 /// compiled-in table does not parse; a test checks that it parses.
-fn zfs_releases_with_kernels() -> impl Iterator<Item = (&'static Version, &'static Version)> {
-    static TABLE: LazyLock<ZfsTable> =
+fn zfs_releases_with_newest_kernels() -> impl Iterator<Item = (&'static Version, &'static Version)>
+{
+    static TABLE: LazyLock<OpenzfsReleaseTable> =
         LazyLock::new(|| parse_without_verification_stamps(TEXT).unwrap_or_default());
     TABLE.openzfs.iter().flat_map(|series| &series.releases)
 }
@@ -43,7 +44,7 @@ fn release_numbers(version: &Version) -> [u64; 3] {
 }
 
 /// Major and minor number: OpenZFS states its newest supported kernel to this precision.
-fn kernel_series(kernel: &Version) -> [u64; 2] {
+fn kernel_major_and_minor(kernel: &Version) -> [u64; 2] {
     [kernel.number(0), kernel.number(1)]
 }
 
@@ -51,7 +52,7 @@ fn kernel_series(kernel: &Version) -> [u64; 2] {
 pub fn openzfs_supports_kernel(module: &Version, kernel: &Version) -> Result<bool, String> {
     if let Some(own) = DISTRIBUTION_BUILDS
         .iter()
-        .find(|own| module.vendor_tail().contains(**own))
+        .find(|own| module.text_after_numbers().contains(**own))
     {
         return Err(format!(
             "{own} builds OpenZFS with its own patches for its own kernels"
@@ -60,7 +61,7 @@ pub fn openzfs_supports_kernel(module: &Version, kernel: &Version) -> Result<boo
     let same_series = |release: &Version| {
         release.number(0) == module.number(0) && release.number(1) == module.number(1)
     };
-    let until = zfs_releases_with_kernels().filter(|(release, _)| {
+    let until = zfs_releases_with_newest_kernels().filter(|(release, _)| {
         same_series(release) && release_numbers(release) <= release_numbers(module)
     });
     let Some((release, newest)) = until.max_by_key(|(release, _)| release_numbers(release)) else {
@@ -69,7 +70,7 @@ pub fn openzfs_supports_kernel(module: &Version, kernel: &Version) -> Result<boo
             module.numeric_part()
         ));
     };
-    if kernel_series(kernel) <= kernel_series(newest) {
+    if kernel_major_and_minor(kernel) <= kernel_major_and_minor(newest) {
         // A kernel with backports gets no answer, because its vendor can change the interfaces that
         // a module needs without a new kernel version.
         return if kernel.has_backports() {
@@ -95,7 +96,7 @@ pub fn openzfs_supports_kernel(module: &Version, kernel: &Version) -> Result<boo
 mod tests {
     use super::*;
 
-    fn supports(module: &str, kernel: &str) -> Option<bool> {
+    fn is_kernel_supported(module: &str, kernel: &str) -> Option<bool> {
         openzfs_supports_kernel(
             &Version::parse(module).unwrap(),
             &Version::parse(kernel).unwrap(),
@@ -105,8 +106,8 @@ mod tests {
 
     #[test]
     fn later_openzfs_releases_support_no_fewer_kernels() {
-        assert!(parse_without_verification_stamps::<ZfsTable>(TEXT).is_ok());
-        let mut rows: Vec<(&Version, &Version)> = zfs_releases_with_kernels().collect();
+        assert!(parse_without_verification_stamps::<OpenzfsReleaseTable>(TEXT).is_ok());
+        let mut rows: Vec<(&Version, &Version)> = zfs_releases_with_newest_kernels().collect();
         rows.sort_by_key(|(release, _)| release_numbers(release));
         assert!(rows.len() > 10);
         for pair in rows.windows(2) {
@@ -117,10 +118,10 @@ mod tests {
                 release_numbers(before) < release_numbers(after),
                 "{after} stands twice"
             );
-            let same = kernel_series(before) == kernel_series(after);
+            let same = kernel_major_and_minor(before) == kernel_major_and_minor(after);
             // Within one series of OpenZFS, a later release never supports fewer kernels.
             assert!(
-                !same || kernel_series(older) <= kernel_series(newer),
+                !same || kernel_major_and_minor(older) <= kernel_major_and_minor(newer),
                 "{after} knows less than {before}"
             );
         }
@@ -148,7 +149,11 @@ mod tests {
             ("2.2.2-0ubuntu9.2", "6.8.0-45-generic", None),
             ("2.2.6-pve1", "6.8.12-2-pve", None),
         ] {
-            assert_eq!(supports(module, kernel), expected, "{module} on {kernel}");
+            assert_eq!(
+                is_kernel_supported(module, kernel),
+                expected,
+                "{module} on {kernel}"
+            );
         }
         let el = |kernel: &str| Version::parse(kernel).unwrap().with_backports(true);
         let module = Version::parse("2.1.4").unwrap();

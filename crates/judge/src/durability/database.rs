@@ -7,9 +7,9 @@ mod mysql;
 
 use super::Evidence;
 use super::fact_reader::FactReader;
-use crate::durability::VerdictImpact::{self, AtRisk, Durable, Unproven};
+use crate::durability::EvidenceImpact::{self, AtRisk, Durable, Unproven};
 use crate::durability::page_atomicity::{self, AtomicityBasis};
-use crate::durability::{EvidenceLayer, Remedy};
+use crate::durability::{EvidenceLayer, VerdictRemedy};
 use crate::facts::catalog::postgres::{self, CommitOverride, SynchronousCommit};
 use crate::facts::catalog::target::{self, DirectoryRole};
 use crate::facts::{
@@ -76,7 +76,7 @@ fn judge_postgres_settings(
     cluster: &Subject,
     sayer: &mut EvidenceLog,
 ) -> bool {
-    let fsync = ask.require(cluster, &postgres::FSYNC);
+    let fsync = ask.read_or_record_missing(cluster, &postgres::FSYNC);
     let (bears, says) = match fsync {
         Some(true) => (Durable, "PostgreSQL flushes its WAL (fsync is on)"),
         Some(false) => (
@@ -87,7 +87,7 @@ fn judge_postgres_settings(
     };
     sayer.push_evidence(ask, cluster, &postgres::FSYNC, bears, says.to_owned());
 
-    let commit = ask.require(cluster, &postgres::SYNCHRONOUS_COMMIT);
+    let commit = ask.read_or_record_missing(cluster, &postgres::SYNCHRONOUS_COMMIT);
     let (bears, says) = match commit {
         Some(SynchronousCommit::Off) => (
             AtRisk(remedy_to_enable(cluster, "synchronous_commit")),
@@ -113,16 +113,16 @@ fn judge_postgres_settings(
     };
     sayer.push_evidence(ask, cluster, &postgres::SYNCHRONOUS_COMMIT, bears, says);
 
-    judge_session_overrides(ask, cluster, commit, sayer);
-    sayer.host_loss = host_loss_sentence(ask, cluster, commit);
+    judge_synchronous_commit_overrides(ask, cluster, commit, sayer);
+    sayer.host_loss = standby_guarantee_sentences(ask, cluster, commit);
 
     let copies = PageProtection {
         key: &postgres::FULL_PAGE_WRITES,
-        enabled: ask.get(cluster, &postgres::FULL_PAGE_WRITES),
+        enabled: ask.read_and_record_use(cluster, &postgres::FULL_PAGE_WRITES),
         setting_text: "full_page_writes is off".to_owned(),
         remedy: remedy_to_enable(cluster, "full_page_writes"),
     };
-    judge_page_copies(ask, of, cluster, &copies, sayer);
+    judge_page_protection(ask, of, cluster, &copies, sayer);
 
     judge_preloaded_library(ask, cluster, "PostgreSQL", sayer) || fsync == Some(false)
 }
@@ -136,8 +136,8 @@ fn postgres_crash_loss_text(ask: &mut FactReader, cluster: &Subject) -> String {
         ask.facts.reading(cluster, key.id()).source(),
         Some(Source::Default { .. })
     );
-    let is_guess = is_default && ask.get(cluster, &postgres::RUNNING) == Some(true);
-    match ask.get(cluster, key).filter(|_| !is_guess) {
+    let is_guess = is_default && ask.read_and_record_use(cluster, &postgres::RUNNING) == Some(true);
+    match ask.read_and_record_use(cluster, key).filter(|_| !is_guess) {
         Some(delay) => {
             format!(
                 "up to the last {} of commits (three times wal_writer_delay)",
@@ -148,8 +148,8 @@ fn postgres_crash_loss_text(ask: &mut FactReader, cluster: &Subject) -> String {
     }
 }
 
-fn remedy_to_enable(cluster: &Subject, setting: &'static str) -> Remedy {
-    Remedy::SetSetting {
+fn remedy_to_enable(cluster: &Subject, setting: &'static str) -> VerdictRemedy {
+    VerdictRemedy::SetSetting {
         setting,
         value: "on",
         server: cluster.clone(),
@@ -207,7 +207,7 @@ impl EvidenceLog {
         ask: &FactReader,
         cluster: &Subject,
         key: &Key<T>,
-        bears: VerdictImpact,
+        bears: EvidenceImpact,
         says: String,
     ) {
         let source = ask.source_text(cluster, key);
@@ -232,24 +232,24 @@ fn judge_preloaded_library(
         running,
         ..
     } = ask.facts.database_profile(cluster);
-    let running = ask.get(cluster, running);
-    match ask.get(cluster, preload).as_deref() {
+    let running = ask.read_and_record_use(cluster, running);
+    match ask.read_and_record_use(cluster, preload).as_deref() {
         Some("" | "none") => false,
         Some(library) => {
             let says = format!("{library}, preloaded into {name}, disables its flushes");
-            let mend = Remedy::RemovePreload {
+            let mend = VerdictRemedy::RemovePreload {
                 library: library.to_owned(),
                 server: cluster.clone(),
             };
-            sayer.push_evidence(ask, cluster, preload, VerdictImpact::AtRisk(mend), says);
+            sayer.push_evidence(ask, cluster, preload, EvidenceImpact::AtRisk(mend), says);
             true
         }
         None if running == Some(false) => false,
         None => {
-            ask.note_missing(cluster, preload, None);
+            ask.record_missing_fact(cluster, preload, None);
             let says =
                 format!("it is unknown whether a preloaded library disables the flushes of {name}");
-            sayer.push_evidence(ask, cluster, preload, VerdictImpact::Unproven, says);
+            sayer.push_evidence(ask, cluster, preload, EvidenceImpact::Unproven, says);
             false
         }
     }
@@ -266,7 +266,7 @@ struct PageProtection<'k, T> {
     pub key: &'k Key<T>,
     pub enabled: Option<bool>,
     pub setting_text: String,
-    pub remedy: Remedy,
+    pub remedy: VerdictRemedy,
 }
 
 /// Whether the target holds files whose pages can be torn; true if the target's contents are
@@ -278,11 +278,11 @@ pub fn holds_tearable_pages(ask: &mut FactReader, of: &Subject) -> bool {
             DirectoryRole::Data | DirectoryRole::Tablespace | DirectoryRole::Undo
         )
     };
-    ask.get(of, &target::ROLES)
+    ask.read_and_record_use(of, &target::ROLES)
         .is_none_or(|roles| roles.iter().any(holds))
 }
 
-fn judge_page_copies<T: FactValue>(
+fn judge_page_protection<T: FactValue>(
     ask: &mut FactReader,
     of: &Subject,
     cluster: &Subject,
@@ -299,7 +299,7 @@ fn judge_page_copies<T: FactValue>(
         ..
     } = copies;
     if copies.enabled.is_none() {
-        ask.note_missing(cluster, key, None);
+        ask.record_missing_fact(cluster, key, None);
         let says = format!(
             "it is unknown whether a torn page can be repaired ({})",
             key.name()
@@ -333,18 +333,18 @@ fn judge_page_copies<T: FactValue>(
 // The server's value decides the verdict. Deviating sessions are only listed, because any role may
 // change the value for its sessions.
 
-fn judge_session_overrides(
+fn judge_synchronous_commit_overrides(
     ask: &mut FactReader,
     cluster: &Subject,
     instance: Option<SynchronousCommit>,
     sayer: &mut EvidenceLog,
 ) {
     let key = &postgres::COMMIT_OVERRIDES;
-    let Some(overrides) = ask.get(cluster, key) else {
+    let Some(overrides) = ask.read_and_record_use(cluster, key) else {
         let reading = ask.facts.reading(cluster, key.id()).clone();
-        let runs = ask.get(cluster, &postgres::RUNNING) != Some(false);
+        let runs = ask.read_and_record_use(cluster, &postgres::RUNNING) != Some(false);
         if runs && instance.is_some_and(waits_for_flush) {
-            ask.note_missing(cluster, key, None);
+            ask.record_missing_fact(cluster, key, None);
             let says = "it is unknown whether a database or a role turns synchronous_commit off"
                 .to_owned();
             sayer.push_evidence(ask, cluster, key, Unproven, says);
@@ -378,20 +378,20 @@ fn waits_for_flush(value: SynchronousCommit) -> bool {
 
 /// Guarantee of a standby if this host is lost, as sentences. Empty if no standby is configured or
 /// a needed setting is unknown.
-fn host_loss_sentence(
+fn standby_guarantee_sentences(
     ask: &mut FactReader,
     cluster: &Subject,
     instance: Option<SynchronousCommit>,
 ) -> String {
     let standbys = ask
-        .get(cluster, &postgres::STANDBYS)
+        .read_and_record_use(cluster, &postgres::STANDBYS)
         .filter(|standbys| *standbys > 0);
     let (Some(standbys), Some(value)) = (standbys, instance) else {
         return String::new();
     };
     // Without WAL senders no commit waits for a standby (`SyncRepRequested` in syncrep.h), whatever
     // `synchronous_commit` is.
-    match ask.get(cluster, &postgres::MAX_WAL_SENDERS) {
+    match ask.read_and_record_use(cluster, &postgres::MAX_WAL_SENDERS) {
         Some(1..) => {}
         Some(0) => {
             return "The last commits may be lost if this host is lost: max_wal_senders = 0, so commits do not wait for a standby."
@@ -400,7 +400,7 @@ fn host_loss_sentence(
         None => return String::new(),
     }
     let overrides = ask
-        .get(cluster, &postgres::COMMIT_OVERRIDES)
+        .read_and_record_use(cluster, &postgres::COMMIT_OVERRIDES)
         .unwrap_or_default();
     let weaker: Vec<String> = overrides
         .iter()

@@ -27,13 +27,13 @@ mod sd {
     const ASK_HYPERVISOR: &str =
         "ask the hypervisor's administrator for the cache mode of this disk";
 
-    pub fn cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
+    pub fn scsi_cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
         let name = disk.name();
         let kept = ask
-            .get(disk, &device::CACHE_TYPE)
+            .read_and_record_use(disk, &device::CACHE_TYPE)
             .map(CacheType::can_hold_writes);
         let asked = ask
-            .get(disk, &device::DRIVE_CACHE)
+            .read_and_record_use(disk, &device::DRIVE_CACHE)
             .map(DriveCacheState::is_on);
         match (kept, asked) {
             (Some(false), Some(true)) => CacheReport::Conflicting(format!(
@@ -60,7 +60,7 @@ mod sd {
     /// which the facts of the controller's tool describe in full.
     pub fn raid_volume_cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
         match ask
-            .get(disk, &device::CACHE_TYPE)
+            .read_and_record_use(disk, &device::CACHE_TYPE)
             .map(CacheType::can_hold_writes)
         {
             Some(true) => CacheReport::Volatile,
@@ -69,18 +69,18 @@ mod sd {
         }
     }
 
-    pub fn note_missing_cache_facts(ask: &mut FactReader, disk: &Subject) {
+    pub fn record_missing_cache_facts(ask: &mut FactReader, disk: &Subject) {
         let is_virtual = ask
-            .get(disk, &device::TRANSPORT)
+            .read_and_record_use(disk, &device::TRANSPORT)
             .is_some_and(Transport::is_virtual);
         let remedy = if is_virtual { ASK_HYPERVISOR } else { ASK_DISK };
-        ask.note_missing(disk, &device::DRIVE_CACHE, Some(remedy));
-        ask.note_missing(disk, &device::CACHE_TYPE, None);
+        ask.record_missing_fact(disk, &device::DRIVE_CACHE, Some(remedy));
+        ask.record_missing_fact(disk, &device::CACHE_TYPE, None);
     }
 }
 
 use super::fact_reader::{FactDependencies, FactReader};
-use super::{Evidence, EvidenceLayer, Remedy, VerdictImpact, raid_controller};
+use super::{Evidence, EvidenceImpact, EvidenceLayer, VerdictRemedy, raid_controller};
 use crate::facts::catalog::device::{
     self, CacheType, CapacitorCondition, DeviceKind, QueueWriteCache, Transport, WriteGuarantor,
 };
@@ -132,15 +132,15 @@ pub struct DiskAssessment {
 pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
     let mut ask = FactReader::new(facts);
     let name = disk.name();
-    let kind = ask.require(disk, &device::KIND);
+    let kind = ask.read_or_record_missing(disk, &device::KIND);
     match kind {
-        Some(DeviceKind::Disk) => assess_attached_disk(ask, disk),
+        Some(DeviceKind::Disk) => assess_by_transport(ask, disk),
         Some(DeviceKind::Zram | DeviceKind::Ram) => {
             let claim = device_evidence(
                 &ask,
                 disk,
                 &device::KIND,
-                VerdictImpact::AtRisk(Remedy::MoveOutOfMemory(disk.clone())),
+                EvidenceImpact::AtRisk(VerdictRemedy::MoveOutOfMemory(disk.clone())),
                 format!("{name} is stored in memory"),
             );
             new_assessment(
@@ -151,12 +151,12 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
                 vec![claim],
             )
         }
-        Some(DeviceKind::Zvol) => assess_unknown_disk(
+        Some(DeviceKind::Zvol) => assess_disk_of_unknown_kind(
             ask,
             disk,
             format!("{name} is a volume of a ZFS pool; its sync property and disks are unknown"),
         ),
-        Some(DeviceKind::Other) => assess_unknown_disk(
+        Some(DeviceKind::Other) => assess_disk_of_unknown_kind(
             ask,
             disk,
             format!("{name} is of a device type that walwise cannot inspect"),
@@ -173,12 +173,12 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
             | DeviceKind::Bcache
             | DeviceKind::Drbd
             | DeviceKind::Loop,
-        ) => assess_unknown_disk(
+        ) => assess_disk_of_unknown_kind(
             ask,
             disk,
             format!("the underlying device of {name} was not found"),
         ),
-        None => assess_unknown_disk(
+        None => assess_disk_of_unknown_kind(
             ask,
             disk,
             format!("it is unknown what kind of device {name} is"),
@@ -186,8 +186,8 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
     }
 }
 
-fn assess_unknown_disk(ask: FactReader, disk: &Subject, says: String) -> DiskAssessment {
-    let claim = device_evidence(&ask, disk, &device::KIND, VerdictImpact::Unproven, says);
+fn assess_disk_of_unknown_kind(ask: FactReader, disk: &Subject, says: String) -> DiskAssessment {
+    let claim = device_evidence(&ask, disk, &device::KIND, EvidenceImpact::Unproven, says);
     new_assessment(
         ask,
         CacheVolatility::Unknown,
@@ -215,15 +215,15 @@ fn new_assessment(
     }
 }
 
-fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
-    let transport = ask.require(disk, &device::TRANSPORT);
+fn assess_by_transport(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
+    let transport = ask.read_or_record_missing(disk, &device::TRANSPORT);
     let queue = ask
-        .require(disk, &device::WRITE_CACHE)
+        .read_or_record_missing(disk, &device::WRITE_CACHE)
         .map(QueueWriteCache::is_write_back);
     let attached = raid_controller::is_behind_raid(&mut ask, disk, transport);
     let passed_on = attached && raid_controller::is_passthrough_disk(&mut ask, disk);
     let raid = attached && !passed_on;
-    let remote = ask.get(disk, &device::FABRIC).is_some();
+    let remote = ask.read_and_record_use(disk, &device::FABRIC).is_some();
     let guarantor = match (raid, remote) {
         (true, false) => None,
         // A volume of a RAID controller in another host, which appears as an array on this host.
@@ -256,7 +256,7 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
                 format!("{} itself reports a volatile cache", disk.name())
             }
         };
-        let bears = VerdictImpact::Contradictory(Remedy::WriteBackQueue(disk.clone()));
+        let bears = EvidenceImpact::Contradictory(VerdictRemedy::WriteBackQueue(disk.clone()));
         claims.push(Evidence::new(
             EvidenceLayer::Device,
             disk,
@@ -273,8 +273,9 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
         judged.push(raid_controller::controller_cache(&mut ask, disk));
     }
     if !overridden && (!raid || remote) {
-        let elsewhere =
-            unprovable::judge_unprovable_disk(&mut ask, disk, guarantor, transport, queue, &word);
+        let elsewhere = unprovable::evidence_of_unprovable_disk(
+            &mut ask, disk, guarantor, transport, queue, &word,
+        );
         judged.push(elsewhere.unwrap_or_else(|| {
             cache_evidence_with_queue(&mut ask, disk, guarantor, transport, queue, &word)
         }));
@@ -322,9 +323,9 @@ fn disk_cache_report(
     transport: Option<Transport>,
 ) -> CacheReport {
     match cache_report_source(transport) {
-        CacheReportSource::Nvme => nvme::cache_report(ask, disk),
+        CacheReportSource::Nvme => nvme::nvme_cache_report(ask, disk),
         CacheReportSource::Virtio => virtio_cache_report(ask, disk),
-        CacheReportSource::DriverOnly | CacheReportSource::Sd => sd::cache_report(ask, disk),
+        CacheReportSource::DriverOnly | CacheReportSource::Sd => sd::scsi_cache_report(ask, disk),
     }
 }
 
@@ -369,10 +370,11 @@ fn cache_evidence_with_queue(
     queue: Option<bool>,
     word: &CacheReport,
 ) -> (CacheVolatility, Evidence) {
-    use VerdictImpact::{Durable, Unproven};
+    use EvidenceImpact::{Durable, Unproven};
     let name = disk.name();
     let seen = || if queue.is_some() { Durable } else { Unproven };
-    let documented = guarantor::is_cache_guarantee_documented(ask, disk, guarantor, transport);
+    let documented =
+        guarantor::is_durability_documented_by_guarantor(ask, disk, guarantor, transport);
     let (writes_back, bridged) = (
         queue == Some(true),
         transport.is_some_and(Transport::is_usb),
@@ -405,8 +407,8 @@ fn cache_evidence_with_queue(
             format!("{how}; the worse case is assumed"),
         ),
         CacheReport::NoCache(_) | CacheReport::SwitchedOff if !documented => {
-            guarantor::note_cache_unverifiable(ask, disk, guarantor, transport);
-            let says = "reports no volatile cache, but no documentation says that its acknowledged writes are durable";
+            guarantor::record_unverifiable_cache(ask, disk, guarantor, transport);
+            let says = "reports no volatile cache, but no documentation states that its acknowledged writes are durable";
             (CacheVolatility::Unknown, Unproven, format!("{name} {says}"))
         }
         CacheReport::SwitchedOff => (
@@ -430,15 +432,17 @@ fn cache_evidence_with_queue(
             format!("{name} reports no volatile cache ({how})"),
         ),
         CacheReport::Unreported(why) if !documented => {
-            guarantor::note_cache_unverifiable(ask, disk, guarantor, transport);
+            guarantor::record_unverifiable_cache(ask, disk, guarantor, transport);
             (CacheVolatility::Unknown, Unproven, why.clone())
         }
         CacheReport::Unreported(why) => {
             match cache_report_source(transport) {
-                CacheReportSource::Nvme => nvme::note_missing_nvme_facts(ask, disk),
-                CacheReportSource::Virtio => note_missing_virtio_cache_facts(ask, disk),
-                CacheReportSource::DriverOnly => ask.note_missing(disk, &device::CACHE_TYPE, None),
-                CacheReportSource::Sd => sd::note_missing_cache_facts(ask, disk),
+                CacheReportSource::Nvme => nvme::record_missing_nvme_facts(ask, disk),
+                CacheReportSource::Virtio => record_missing_virtio_cache_facts(ask, disk),
+                CacheReportSource::DriverOnly => {
+                    ask.record_missing_fact(disk, &device::CACHE_TYPE, None);
+                }
+                CacheReportSource::Sd => sd::record_missing_cache_facts(ask, disk),
             }
             (CacheVolatility::Unknown, Unproven, why.clone())
         }
@@ -477,8 +481,8 @@ fn flush_outcome_in_queue(
     cache: CacheVolatility,
     raid: bool,
     word: &CacheReport,
-) -> (FlushOutcome, VerdictImpact, String) {
-    use VerdictImpact::{Contradictory, Durable, Unproven};
+) -> (FlushOutcome, EvidenceImpact, String) {
+    use EvidenceImpact::{Contradictory, Durable, Unproven};
     let name = disk.name();
     match queue {
         Some(true) => (
@@ -488,13 +492,13 @@ fn flush_outcome_in_queue(
         ),
         Some(false) if word.reports_volatile() => (
             FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
-            Contradictory(Remedy::WriteBackQueue(disk.clone())),
+            Contradictory(VerdictRemedy::WriteBackQueue(disk.clone())),
             format!("{name}'s queue is write through, so the kernel drops its flushes"),
         ),
         Some(false) if raid && word.is_unreported() => {
             // Records the volume's own report as missing. Only that report would show whether root
             // has changed the queue's mode by hand.
-            ask.note_missing(disk, &device::CACHE_TYPE, None);
+            ask.record_missing_fact(disk, &device::CACHE_TYPE, None);
             (
                 FlushOutcome::Unknown,
                 Unproven,
@@ -533,17 +537,17 @@ fn flush_outcome_in_queue(
 fn capacitor_evidence(ask: &mut FactReader, disk: &Subject) -> Option<(Evidence, bool)> {
     let name = disk.name();
     let left = |ask: &mut FactReader| {
-        let percent = ask.get(disk, &device::NVME_CAPACITOR_PERCENT);
+        let percent = ask.read_and_record_use(disk, &device::NVME_CAPACITOR_PERCENT);
         percent.map_or_else(String::new, |percent| format!(" ({percent:.0} %)"))
     };
-    let (bears, says, forgets) = match ask.get(disk, &device::NVME_CAPACITOR)? {
+    let (bears, says, forgets) = match ask.read_and_record_use(disk, &device::NVME_CAPACITOR)? {
         CapacitorCondition::Healthy => (
-            VerdictImpact::Durable,
+            EvidenceImpact::Durable,
             format!("{name} reports a healthy capacitor{}", left(ask)),
             false,
         ),
         CapacitorCondition::Degraded => (
-            VerdictImpact::Durable,
+            EvidenceImpact::Durable,
             format!(
                 "{name} reports a degraded but sufficient capacitor{}",
                 left(ask)
@@ -551,7 +555,7 @@ fn capacitor_evidence(ask: &mut FactReader, disk: &Subject) -> Option<(Evidence,
             false,
         ),
         CapacitorCondition::Failed => (
-            VerdictImpact::AtRisk(Remedy::ReplaceDisk(disk.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::ReplaceDisk(disk.clone())),
             format!(
                 "{name} reports that its capacitor may not last through a power failure{}",
                 left(ask)
@@ -559,7 +563,7 @@ fn capacitor_evidence(ask: &mut FactReader, disk: &Subject) -> Option<(Evidence,
             true,
         ),
         CapacitorCondition::Absent => (
-            VerdictImpact::Durable,
+            EvidenceImpact::Durable,
             format!("{name} reports no capacitor"),
             false,
         ),
@@ -599,7 +603,7 @@ fn device_evidence<T>(
     ask: &FactReader,
     disk: &Subject,
     from: &Key<T>,
-    bears: VerdictImpact,
+    bears: EvidenceImpact,
     says: String,
 ) -> Evidence {
     let source = ask.source_text(disk, from);
@@ -614,7 +618,7 @@ fn device_evidence<T>(
 
 fn virtio_cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
     match ask
-        .get(disk, &device::CACHE_TYPE)
+        .read_and_record_use(disk, &device::CACHE_TYPE)
         .map(CacheType::can_hold_writes)
     {
         Some(true) => CacheReport::Volatile,
@@ -628,6 +632,6 @@ fn virtio_cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
     }
 }
 
-fn note_missing_virtio_cache_facts(ask: &mut FactReader, disk: &Subject) {
-    ask.note_missing(disk, &device::CACHE_TYPE, None);
+fn record_missing_virtio_cache_facts(ask: &mut FactReader, disk: &Subject) {
+    ask.record_missing_fact(disk, &device::CACHE_TYPE, None);
 }

@@ -1,4 +1,4 @@
-//! Builds the flush path of a target for the report: one hop per layer, with what happens to a
+//! Builds the flush path of a target for the report: one hop per layer, with the outcome of a
 //! flush there. The report adds the wording.
 
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ pub enum InvisibleLayer {
     UnknownVantage,
 }
 
-pub struct FlushPathInput<'a> {
+pub struct TargetFlushEvidence<'a> {
     pub facts: &'a FactSet,
     /// For each server, whether it disables flushes, and the evidence about it.
     pub servers: &'a [(Subject, bool, Vec<Evidence>)],
@@ -59,8 +59,8 @@ struct PathNode<'a> {
     is_leaf: bool,
 }
 
-pub fn build_flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
-    let FlushPathInput {
+pub fn build_flush_path(judged: &TargetFlushEvidence<'_>) -> Vec<FlushHop> {
+    let TargetFlushEvidence {
         facts,
         servers,
         disks,
@@ -115,7 +115,7 @@ pub fn build_flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
             node.evidence
                 .extend(overall.iter().filter(|says| !says.standing.is_durable()));
         }
-        let hop = node_hop(facts, &subject, &node, leaf);
+        let hop = build_hop_of_node(facts, &subject, &node, leaf);
         below.push((subject, hop));
     }
     below.sort_by_key(|(_, hop)| hop.rank);
@@ -125,7 +125,7 @@ pub fn build_flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
     let members: Vec<FlushHop> = volumes
         .filter_map(|(disk, _)| raid_member_disks_hop(facts, disk, lowest + 1))
         .collect();
-    hops.extend(merge_device_hops(facts, below));
+    hops.extend(merge_similar_device_hops(facts, below));
     hops.extend(merge_hops(members));
     let rank = hops.iter().map(|hop| hop.rank).max().unwrap_or_default() + 1;
     let is_dropped = hops.iter().any(|hop| hop.arrival.is_suppressed());
@@ -146,11 +146,11 @@ pub fn build_flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
             ..empty_hop(HopKind::Beyond, name, FlushState::Unseen, 0)
         }
     }));
-    mark_hop_of_loss(&mut hops);
+    mark_first_hop_that_loses_commit(&mut hops);
     hops
 }
 
-fn path_nodes<'a>(judged: &FlushPathInput<'a>) -> BTreeMap<Subject, PathNode<'a>> {
+fn path_nodes<'a>(judged: &TargetFlushEvidence<'a>) -> BTreeMap<Subject, PathNode<'a>> {
     let mut nodes: BTreeMap<Subject, PathNode<'a>> = BTreeMap::new();
     let off = judged.servers.iter().any(|(_, off, _)| *off);
     for way in judged.routes {
@@ -161,7 +161,7 @@ fn path_nodes<'a>(judged: &FlushPathInput<'a>) -> BTreeMap<Subject, PathNode<'a>
         };
         let last = way.len().saturating_sub(1);
         let shown = |(at, hop): &(usize, &AssessedHop)| {
-            *at == last || !is_hidden_hop(judged.facts, &hop.subject)
+            *at == last || !has_no_hop_of_its_own(judged.facts, &hop.subject)
         };
         for (place, (at, hop)) in way.iter().enumerate().filter(shown).enumerate() {
             let is_end = at == last || judged.disks.contains_key(&hop.subject);
@@ -189,7 +189,7 @@ fn path_nodes<'a>(judged: &FlushPathInput<'a>) -> BTreeMap<Subject, PathNode<'a>
             } else {
                 hop.flush_fates
                     .iter()
-                    .fold(flush, |flush, at| flush_outcome_below(flush, *at))
+                    .fold(flush, |flush, at| worse_flush_outcome(flush, *at))
             };
         }
     }
@@ -198,7 +198,7 @@ fn path_nodes<'a>(judged: &FlushPathInput<'a>) -> BTreeMap<Subject, PathNode<'a>
 
 /// Whether a subject gets no hop of its own. A target is only a directory of its file system, and a
 /// partition uses its disk's queue.
-fn is_hidden_hop(facts: &FactSet, subject: &Subject) -> bool {
+fn has_no_hop_of_its_own(facts: &FactSet, subject: &Subject) -> bool {
     match subject.scope() {
         Scope::Device => match facts.value(subject, &device::KIND) {
             Some(DeviceKind::Partition) => true,
@@ -226,7 +226,7 @@ fn is_hidden_hop(facts: &FactSet, subject: &Subject) -> bool {
     }
 }
 
-fn flush_outcome_below(flush: FlushOutcome, here: FlushOutcome) -> FlushOutcome {
+fn worse_flush_outcome(flush: FlushOutcome, here: FlushOutcome) -> FlushOutcome {
     let worse = flush.min(here);
     if worse < FlushOutcome::Sent {
         worse
@@ -235,7 +235,7 @@ fn flush_outcome_below(flush: FlushOutcome, here: FlushOutcome) -> FlushOutcome 
     }
 }
 
-fn node_hop(
+fn build_hop_of_node(
     facts: &FactSet,
     subject: &Subject,
     node: &PathNode<'_>,
@@ -257,7 +257,7 @@ fn node_hop(
         let is_device = subject.scope() == Scope::Device;
         let keeps = is_below_drop
             && is_device
-            && kernel_view::is_stateless(facts, subject) == Ternary::False;
+            && kernel_view::holds_no_unflushed_data(facts, subject) == Ternary::False;
         let kind = if is_device {
             HopKind::Layer
         } else {
@@ -372,7 +372,7 @@ fn raid_member_disks_hop(facts: &FactSet, disk: &Subject, rank: usize) -> Option
     })
 }
 
-fn merge_device_hops(facts: &FactSet, hops: Vec<(Subject, FlushHop)>) -> Vec<FlushHop> {
+fn merge_similar_device_hops(facts: &FactSet, hops: Vec<(Subject, FlushHop)>) -> Vec<FlushHop> {
     let mut groups: Vec<(Option<DeviceKind>, FlushHop)> = Vec::new();
     for (subject, hop) in hops {
         let kind = facts.value(&subject, &device::KIND);
@@ -445,7 +445,7 @@ fn with_joined_name(mut hop: FlushHop) -> FlushHop {
 
 /// Marks the first hop that is at risk and drops flushes as the place where the commit is lost.
 /// Does nothing if another hop may lose the commit already.
-fn mark_hop_of_loss(hops: &mut [FlushHop]) {
+fn mark_first_hop_that_loses_commit(hops: &mut [FlushHop]) {
     if hops.iter().any(|hop| hop.state.may_lose_commit()) {
         return;
     }
@@ -455,7 +455,7 @@ fn mark_hop_of_loss(hops: &mut [FlushHop]) {
     }
 }
 
-/// *Durable* without evidence.
+/// The worst verdict that the evidence allows; *durable* if there is no evidence.
 fn worst_verdict_kind(evidence: &[&Evidence]) -> VerdictKind {
     evidence
         .iter()

@@ -27,7 +27,7 @@ pub fn evaluate_flush_removal_interlock(
 ) -> Reading<bool> {
     let mut ask = FactReader::new(facts);
     let mut conditions: Vec<(Ternary, String)> = vec![
-        is_only_ext4(&mut ask, target),
+        is_ext4_only_file_system(&mut ask, target),
         (
             match found.verdict.standing {
                 VerdictKind::Durable => Ternary::True,
@@ -106,7 +106,7 @@ pub fn evaluate_flush_removal_interlock(
 
 /// Whether ext4 is the stack's only file system, so that nobarrier endangers no other one. A second
 /// file system below a loop file keeps the interlock shut.
-fn is_only_ext4(ask: &mut FactReader, target: &Subject) -> (Ternary, String) {
+fn is_ext4_only_file_system(ask: &mut FactReader, target: &Subject) -> (Ternary, String) {
     let mounts: Vec<Subject> = ask
         .facts
         .layers_below(target)
@@ -116,8 +116,8 @@ fn is_only_ext4(ask: &mut FactReader, target: &Subject) -> (Ternary, String) {
     let holds = match mounts.as_slice() {
         [] => Ternary::Unknown,
         [one] => match (
-            ask.require(one, &mount::FSTYPE),
-            ask.require(one, &mount::CLASS),
+            ask.read_or_record_missing(one, &mount::FSTYPE),
+            ask.read_or_record_missing(one, &mount::CLASS),
         ) {
             (Some(fstype), Some(class)) => Ternary::from(fstype == "ext4" && class.is_block()),
             (Some(fstype), None) if fstype != "ext4" => Ternary::False,
@@ -131,8 +131,8 @@ fn is_only_ext4(ask: &mut FactReader, target: &Subject) -> (Ternary, String) {
 fn kernel_honours_nobarrier(ask: &mut FactReader) -> (Ternary, String) {
     let host = Subject::host();
     let kernel = ask
-        .require(&host, &kernel::VERSION)
-        .zip(ask.require(&host, &kernel::VENDOR));
+        .read_or_record_missing(&host, &kernel::VERSION)
+        .zip(ask.read_or_record_missing(&host, &kernel::VENDOR));
     let holds =
         kernel.map_or(
             Ternary::Unknown,
@@ -169,7 +169,9 @@ fn has_protected_cache(leaf: &DiskAssessment) -> Ternary {
 
 fn has_measured_gain(ask: &mut FactReader, target: &Subject, live: bool) -> (Ternary, String) {
     let mut measured = |key: &Key<f64>| {
-        let value = ask.require(target, key).filter(|value| value.is_finite());
+        let value = ask
+            .read_or_record_missing(target, key)
+            .filter(|value| value.is_finite());
         let here = matches!(
             ask.facts.reading(target, key.id()).source(),
             Some(Source::Probe { .. })
@@ -183,6 +185,6 @@ fn has_measured_gain(ask: &mut FactReader, target: &Subject, live: bool) -> (Ter
     };
     (
         holds,
-        "omitting flushes speeds up commits enough".to_owned(),
+        "omitting flushes shortens commits by more than 5 %".to_owned(),
     )
 }

@@ -6,13 +6,13 @@
 mod file_system;
 mod queue;
 
-pub use file_system::{container_evidence, directory_flags_evidence, mount_findings};
+pub use file_system::{container_evidence, directory_flags_evidence, file_system_findings};
 pub use queue::queue_findings;
 
 use super::device_view::{CacheVolatility, FlushOutcome};
 use super::fact_reader::FactReader;
-use super::{Evidence, EvidenceLayer, VerdictImpact};
-use crate::durability::Remedy;
+use super::{Evidence, EvidenceImpact, EvidenceLayer};
+use crate::durability::VerdictRemedy;
 use crate::facts::catalog::device::{
     self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, MappingState,
 };
@@ -21,7 +21,7 @@ use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Subject, UnknownReas
 use crate::ternary::Ternary;
 
 #[derive(Clone, Copy, Debug)]
-pub struct DisksBelow {
+pub struct CacheStateOfDisksBelow {
     pub cache: CacheVolatility,
     pub write_back: Ternary,
     /// Whether no hop between this hop and the disks holds data that only a flush writes out.
@@ -34,7 +34,7 @@ fn kernel_evidence<T>(
     ask: &FactReader,
     hop: &Subject,
     from: &Key<T>,
-    bears: VerdictImpact,
+    bears: EvidenceImpact,
     says: String,
 ) -> Evidence {
     let source = ask.source_text(hop, from);
@@ -49,7 +49,7 @@ fn kernel_evidence<T>(
 // raid5.c).
 
 fn array_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
-    let level = ask.require(hop, &device::MD_LEVEL);
+    let level = ask.read_or_record_missing(hop, &device::MD_LEVEL);
     let state = inoperative_array_finding(ask, hop)
         .into_iter()
         .chain(level.and_then(|level| missing_member_finding(ask, hop, level)));
@@ -67,7 +67,7 @@ fn unknown_array_level_finding(ask: &FactReader, hop: &Subject) -> HopFinding {
     );
     (
         FlushOutcome::Sent,
-        kernel_evidence(ask, hop, &device::MD_LEVEL, VerdictImpact::Unproven, says),
+        kernel_evidence(ask, hop, &device::MD_LEVEL, EvidenceImpact::Unproven, says),
     )
 }
 
@@ -75,13 +75,13 @@ fn unknown_array_level_finding(ask: &FactReader, hop: &Subject) -> HopFinding {
 /// unproven, not at risk. A failed array has lost acknowledged data.
 fn inoperative_array_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
     let name = hop.name();
-    let (bears, says) = match ask.get(hop, &device::MD_STATE)? {
+    let (bears, says) = match ask.read_and_record_use(hop, &device::MD_STATE)? {
         ArrayState::Broken => (
-            VerdictImpact::AtRisk(Remedy::RestoreArray(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::RestoreArray(hop.clone())),
             format!("{name} has failed (broken): members are missing"),
         ),
         state @ (ArrayState::Clear | ArrayState::Inactive) => (
-            VerdictImpact::Unproven,
+            EvidenceImpact::Unproven,
             format!("{name} is not running ({state}), so its data is unreachable"),
         ),
         ArrayState::Suspended
@@ -107,10 +107,12 @@ fn missing_member_finding(
         return None;
     }
     let name = hop.name();
-    let says = match ask.require(hop, &device::MD_MEMBERS) {
+    let says = match ask.read_or_record_missing(hop, &device::MD_MEMBERS) {
         None => format!("the members of {name} are unknown"),
         Some(members) => {
-            let failed = ask.get(hop, &device::MD_FAILED).unwrap_or_default();
+            let failed = ask
+                .read_and_record_use(hop, &device::MD_FAILED)
+                .unwrap_or_default();
             let below = ask.facts.directly_below(hop);
             let names = members.iter().filter_map(|member| member.split(' ').next());
             let mut unseen = names.filter(|member| {
@@ -123,7 +125,13 @@ fn missing_member_finding(
     };
     Some((
         FlushOutcome::Unknown,
-        kernel_evidence(ask, hop, &device::MD_MEMBERS, VerdictImpact::Unproven, says),
+        kernel_evidence(
+            ask,
+            hop,
+            &device::MD_MEMBERS,
+            EvidenceImpact::Unproven,
+            says,
+        ),
     ))
 }
 
@@ -146,7 +154,7 @@ fn array_level_finding(
             );
             Some((
                 FlushOutcome::Unknown,
-                kernel_evidence(ask, hop, &device::MD_LEVEL, VerdictImpact::Unproven, says),
+                kernel_evidence(ask, hop, &device::MD_LEVEL, EvidenceImpact::Unproven, says),
             ))
         }
     }
@@ -159,8 +167,8 @@ fn array_failure_finding(
     hop: &Subject,
     level: ArrayLevel,
 ) -> Option<HopFinding> {
-    let missing = ask.get(hop, &device::MD_DEGRADED)?;
-    let members = ask.get(hop, &device::MD_DISKS)?;
+    let missing = ask.read_and_record_use(hop, &device::MD_DEGRADED)?;
+    let members = ask.read_and_record_use(hop, &device::MD_DISKS)?;
     let bearable = if level.may_tolerate_more_losses() {
         members.saturating_sub(1)
     } else {
@@ -171,7 +179,7 @@ fn array_failure_finding(
         hop.name(),
         level.display_name()
     );
-    let bears = VerdictImpact::AtRisk(Remedy::RestoreArray(hop.clone()));
+    let bears = EvidenceImpact::AtRisk(VerdictRemedy::RestoreArray(hop.clone()));
     let hop = (
         FlushOutcome::Unknown,
         kernel_evidence(ask, hop, &device::MD_DEGRADED, bears, says),
@@ -185,30 +193,30 @@ fn write_hole_finding(
     level: ArrayLevel,
 ) -> Option<HopFinding> {
     let (name, level) = (hop.name(), level.display_name());
-    let policy = ask.get(hop, &device::MD_CONSISTENCY);
+    let policy = ask.read_and_record_use(hop, &device::MD_CONSISTENCY);
     let open = policy.and_then(ConsistencyPolicy::has_write_hole);
-    let missing = ask.get(hop, &device::MD_DEGRADED);
+    let missing = ask.read_and_record_use(hop, &device::MD_DEGRADED);
     let (bears, says) = match (open, missing) {
         (Some(false), _) | (_, Some(0)) => return None,
         (Some(true), Some(missing)) => (
-            VerdictImpact::AtRisk(Remedy::RebuildArray(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::RebuildArray(hop.clone())),
             format!(
                 "{name} ({level}) is degraded ({missing} missing) with an open write hole: a power failure can damage data at rest"
             ),
         ),
         (Some(true), None) => {
-            ask.note_missing(hop, &device::MD_DEGRADED, None);
+            ask.record_missing_fact(hop, &device::MD_DEGRADED, None);
             (
-                VerdictImpact::Unproven,
+                EvidenceImpact::Unproven,
                 format!(
                     "{name} ({level}) has a write hole, and it is unknown whether a member is missing"
                 ),
             )
         }
         (None, _) => {
-            ask.note_missing(hop, &device::MD_CONSISTENCY, None);
+            ask.record_missing_fact(hop, &device::MD_CONSISTENCY, None);
             (
-                VerdictImpact::Unproven,
+                EvidenceImpact::Unproven,
                 format!("{name} ({level}) may be degraded, and its consistency policy is unknown"),
             )
         }
@@ -225,11 +233,11 @@ fn write_hole_finding(
 fn zfs_pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
     let name = hop.name();
     let mut found = Vec::new();
-    match ask.get(hop, &mount::ZFS_POOL_STATE) {
+    match ask.read_and_record_use(hop, &mount::ZFS_POOL_STATE) {
         Some(VdevState::Online | VdevState::Degraded) => {}
         Some(state @ (VdevState::Faulted | VdevState::Unavailable)) => {
             let says = format!("the ZFS pool of {name} has failed ({state})");
-            let bears = VerdictImpact::AtRisk(Remedy::RestoreArray(hop.clone()));
+            let bears = EvidenceImpact::AtRisk(VerdictRemedy::RestoreArray(hop.clone()));
             found.push((
                 FlushOutcome::Unknown,
                 kernel_evidence(ask, hop, &mount::ZFS_POOL_STATE, bears, says),
@@ -243,7 +251,7 @@ fn zfs_pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
                     ask,
                     hop,
                     &mount::ZFS_POOL_STATE,
-                    VerdictImpact::Unproven,
+                    EvidenceImpact::Unproven,
                     says,
                 ),
             ));
@@ -255,11 +263,11 @@ fn zfs_pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
             "which state its pool is in",
         )),
     }
-    match ask.get(hop, &mount::ZFS_DAMAGED) {
+    match ask.read_and_record_use(hop, &mount::ZFS_DAMAGED) {
         Some(false) => {}
         Some(true) => {
             let says = format!("the ZFS pool of {name} holds permanently damaged data");
-            let bears = VerdictImpact::AtRisk(Remedy::RestorePoolFiles(hop.clone()));
+            let bears = EvidenceImpact::AtRisk(VerdictRemedy::RestorePoolFiles(hop.clone()));
             found.push((
                 FlushOutcome::Unknown,
                 kernel_evidence(ask, hop, &mount::ZFS_DAMAGED, bears, says),
@@ -275,7 +283,7 @@ fn zfs_pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
             "whether its data is damaged",
         )),
     }
-    if ask.get(hop, &mount::ZFS_DEVICES).is_none() {
+    if ask.read_and_record_use(hop, &mount::ZFS_DEVICES).is_none() {
         found.extend(unknown_pool_fact_finding(
             ask,
             hop,
@@ -306,11 +314,11 @@ fn unknown_pool_fact_finding<T: FactValue>(
     if is_unknown_because(ask, hop, key, UnknownReason::Absent) {
         return None;
     }
-    ask.note_missing(hop, key, None);
+    ask.record_missing_fact(hop, key, None);
     let says = format!("{} is ZFS, and it is unknown {what}", hop.name());
     Some((
         FlushOutcome::Unknown,
-        kernel_evidence(ask, hop, key, VerdictImpact::Unproven, says),
+        kernel_evidence(ask, hop, key, EvidenceImpact::Unproven, says),
     ))
 }
 
@@ -319,8 +327,8 @@ fn unknown_pool_fact_finding<T: FactValue>(
 // A failed target lost acknowledged data. A target that refuses writes acknowledges nothing,
 // so older data is merely unproven.
 
-/// A finding about a device with faulty targets, or whose targets are in an unknown state.
-/// `None` if the targets work or cannot fail.
+/// A finding about a device with faulty targets, or with targets in an unknown state. `None` if
+/// the targets work or cannot fail.
 fn mapping_fault_finding(
     ask: &mut FactReader,
     hop: &Subject,
@@ -330,7 +338,7 @@ fn mapping_fault_finding(
         return None;
     }
     let name = hop.name();
-    let Some(state) = ask.get(hop, &device::DM_STATE) else {
+    let Some(state) = ask.read_and_record_use(hop, &device::DM_STATE) else {
         // The fact is absent if dmsetup is not installed. That is no evidence of a fault.
         if matches!(
             ask.facts.get(hop, &device::DM_STATE),
@@ -341,11 +349,11 @@ fn mapping_fault_finding(
         ) {
             return None;
         }
-        ask.note_missing(hop, &device::DM_STATE, None);
+        ask.record_missing_fact(hop, &device::DM_STATE, None);
         let says = format!("it is unknown whether the device-mapper targets of {name} work");
         return Some((
             FlushOutcome::Unknown,
-            kernel_evidence(ask, hop, &device::KIND, VerdictImpact::Unproven, says),
+            kernel_evidence(ask, hop, &device::KIND, EvidenceImpact::Unproven, says),
         ));
     };
     let (passage, bears, says) = match state {
@@ -357,7 +365,7 @@ fn mapping_fault_finding(
         }
         MappingState::WriteHole => (
             FlushOutcome::Sent,
-            VerdictImpact::AtRisk(Remedy::RebuildArray(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::RebuildArray(hop.clone())),
             format!(
                 "{name} is degraded with an open write hole: a power failure can damage data at rest"
             ),
@@ -366,7 +374,7 @@ fn mapping_fault_finding(
             write_refused_finding(format!("{name} is full, so writes wait or fail"))
         }
         MappingState::ReadOnly => {
-            write_refused_finding(format!("{name} refuses writes (read only)"))
+            write_refused_finding(format!("{name} refuses writes (read-only)"))
         }
         MappingState::NeedsCheck => write_refused_finding(format!(
             "{name} refuses writes until its metadata is checked"
@@ -377,12 +385,12 @@ fn mapping_fault_finding(
         )),
         MappingState::Lost => (
             FlushOutcome::Unknown,
-            VerdictImpact::AtRisk(Remedy::RepairMapping(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::RepairMapping(hop.clone())),
             format!("the snapshot {name} is invalid: its data is lost"),
         ),
         MappingState::Failed => (
             FlushOutcome::Unknown,
-            VerdictImpact::AtRisk(Remedy::RepairMapping(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::RepairMapping(hop.clone())),
             format!("{name} has failed: its data cannot be read"),
         ),
     };
@@ -392,8 +400,8 @@ fn mapping_fault_finding(
     ))
 }
 
-fn write_refused_finding(says: String) -> (FlushOutcome, VerdictImpact, String) {
-    (FlushOutcome::Unknown, VerdictImpact::Unproven, says)
+fn write_refused_finding(says: String) -> (FlushOutcome, EvidenceImpact, String) {
+    (FlushOutcome::Unknown, EvidenceImpact::Unproven, says)
 }
 
 // Whether a device between file system and disks holds data or a mapping that only a flush writes
@@ -403,7 +411,7 @@ fn write_refused_finding(says: String) -> (FlushOutcome, VerdictImpact, String) 
 // mapping below is linear or striped.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum DmTargetBehaviour {
+enum DmTargetFlushBehaviour {
     PassThrough,
     /// At least one target has state of its own and requests flushes itself (`flush_supported` in
     /// drivers/md).
@@ -414,7 +422,7 @@ enum DmTargetBehaviour {
     Unknown,
 }
 
-impl DmTargetBehaviour {
+impl DmTargetFlushBehaviour {
     pub fn is_stateful(self) -> bool {
         matches!(self, Self::Stateful)
     }
@@ -444,10 +452,10 @@ const FORWARDING_TARGETS: [&str; 8] = [
 
 /// The behaviour of a mapping's targets taken together: unknown if any target is unknown, otherwise
 /// stateful if any target is stateful. `None` if the targets could not be read.
-fn dm_target_behaviour(facts: &FactSet, hop: &Subject) -> Option<DmTargetBehaviour> {
+fn dm_target_behaviour(facts: &FactSet, hop: &Subject) -> Option<DmTargetFlushBehaviour> {
     let targets = facts.value(hop, &device::DM_TARGETS)?;
     if find_unknown_dm_target(&targets).is_some() {
-        return Some(DmTargetBehaviour::Unknown);
+        return Some(DmTargetFlushBehaviour::Unknown);
     }
     let any_in = |known: &[&str]| {
         targets
@@ -455,11 +463,11 @@ fn dm_target_behaviour(facts: &FactSet, hop: &Subject) -> Option<DmTargetBehavio
             .any(|target| known.contains(&target.as_str()))
     };
     Some(if any_in(&STATEFUL_TARGETS) {
-        DmTargetBehaviour::Stateful
+        DmTargetFlushBehaviour::Stateful
     } else if any_in(&FORWARDING_TARGETS) {
-        DmTargetBehaviour::ForwardsFlush
+        DmTargetFlushBehaviour::ForwardsFlush
     } else {
-        DmTargetBehaviour::PassThrough
+        DmTargetFlushBehaviour::PassThrough
     })
 }
 
@@ -490,7 +498,7 @@ fn can_have_failing_targets(facts: &FactSet, hop: &Subject, kind: DeviceKind) ->
             let is_or_may_be = |base: &Subject| {
                 facts
                     .value(base, &device::KIND)
-                    .is_none_or(DeviceKind::is_generic_mapping)
+                    .is_none_or(DeviceKind::is_mapping_of_any_target)
             };
             let unasked = matches!(
                 facts.get(hop, &device::DM_TARGETS),
@@ -516,23 +524,25 @@ fn can_have_failing_targets(facts: &FactSet, hop: &Subject, kind: DeviceKind) ->
     }
 }
 
-pub fn is_stateless(facts: &FactSet, hop: &Subject) -> Ternary {
+pub fn holds_no_unflushed_data(facts: &FactSet, hop: &Subject) -> Ternary {
     let kind = |of: &Subject| facts.value(of, &device::KIND);
     match kind(hop) {
         Some(
             DeviceKind::Disk | DeviceKind::Partition | DeviceKind::Crypt | DeviceKind::Multipath,
         ) => Ternary::True,
-        Some(DeviceKind::Lvm) => is_stateless_by_targets(facts, hop).unwrap_or_else(|| {
-            let may_be_mapped =
-                |base: &Subject| kind(base).is_none_or(DeviceKind::is_generic_mapping);
-            if facts.directly_below(hop).iter().any(may_be_mapped) {
-                Ternary::Unknown
-            } else {
-                Ternary::True
-            }
-        }),
+        Some(DeviceKind::Lvm) => {
+            holds_no_unflushed_data_by_targets(facts, hop).unwrap_or_else(|| {
+                let may_be_mapped =
+                    |base: &Subject| kind(base).is_none_or(DeviceKind::is_mapping_of_any_target);
+                if facts.directly_below(hop).iter().any(may_be_mapped) {
+                    Ternary::Unknown
+                } else {
+                    Ternary::True
+                }
+            })
+        }
         Some(DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo) => {
-            is_stateless_by_targets(facts, hop).unwrap_or(Ternary::Unknown)
+            holds_no_unflushed_data_by_targets(facts, hop).unwrap_or(Ternary::Unknown)
         }
         Some(DeviceKind::Md) => match facts.value(hop, &device::MD_LEVEL) {
             Some(
@@ -563,10 +573,10 @@ pub fn is_stateless(facts: &FactSet, hop: &Subject) -> Ternary {
     }
 }
 
-fn is_stateless_by_targets(facts: &FactSet, hop: &Subject) -> Option<Ternary> {
+fn holds_no_unflushed_data_by_targets(facts: &FactSet, hop: &Subject) -> Option<Ternary> {
     dm_target_behaviour(facts, hop).map(|targets| match targets {
-        DmTargetBehaviour::PassThrough => Ternary::True,
-        DmTargetBehaviour::Stateful => Ternary::False,
-        DmTargetBehaviour::ForwardsFlush | DmTargetBehaviour::Unknown => Ternary::Unknown,
+        DmTargetFlushBehaviour::PassThrough => Ternary::True,
+        DmTargetFlushBehaviour::Stateful => Ternary::False,
+        DmTargetFlushBehaviour::ForwardsFlush | DmTargetFlushBehaviour::Unknown => Ternary::Unknown,
     })
 }

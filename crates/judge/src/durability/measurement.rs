@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::device_view::{DiskAssessment, FlushOutcome};
 use super::fact_reader::FactReader;
-use super::{Evidence, EvidenceLayer, Remedy, VerdictImpact};
+use super::{Evidence, EvidenceImpact, EvidenceLayer, VerdictRemedy};
 use crate::facts::catalog::device::{self, CapacitorCondition, Medium};
 use crate::facts::catalog::probe;
 use crate::facts::{FactValue, Key, Subject};
@@ -17,23 +17,23 @@ use crate::ternary::Ternary;
 /// Below this number of flushes per commit, none of the probe's flushes arrived: the few that were
 /// counted may come from other processes.
 const NO_FLUSH_COUNTED: f64 = 0.01;
-/// The most flushes per commit and disk that the probe causes: one for an overwrite, and two for a
-/// journal commit. Any more come from other processes.
+/// The most flushes per commit and disk that the probe causes: one for an overwrite, and two
+/// for a journal commit. Further flushes come from other processes.
 const MAX_FLUSHES_PER_COMMIT: f64 = 3.0;
 /// Duration of a flush, in µs, from which flash storage is assumed to write cached data out.
 const CACHE_WRITE_MICROS: f64 = 400.0;
 
 /// A note that more flushes arrived than the probe can have caused, so that their number is not
 /// evidence; `None` otherwise.
-pub fn foreign_flushes_note(
+pub fn note_of_flushes_by_others(
     ask: &mut FactReader,
     target: &Subject,
     disks: &BTreeMap<&Subject, &DiskAssessment>,
 ) -> Option<String> {
     let counted = flush_counting_disks(ask, disks.iter().map(|(disk, leaf)| (*disk, *leaf))).len();
     let arrived = ask
-        .get(target, &probe::FLUSHES_PER_COMMIT)
-        .filter(|arrived| has_foreign_flushes(*arrived, counted))?;
+        .read_and_record_use(target, &probe::FLUSHES_PER_COMMIT)
+        .filter(|arrived| are_more_than_probe_flushes(*arrived, counted))?;
     let says = format!(
         "Other programs flush these disks too ({arrived:.2} flushes per probe commit): the count does not show \
          whether the probe's flushes arrive."
@@ -42,7 +42,7 @@ pub fn foreign_flushes_note(
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number of disks")]
-fn has_foreign_flushes(arrived: f64, counted: usize) -> bool {
+fn are_more_than_probe_flushes(arrived: f64, counted: usize) -> bool {
     arrived > MAX_FLUSHES_PER_COMMIT * counted as f64
 }
 
@@ -52,15 +52,16 @@ fn flush_counting_disks<'l>(
 ) -> Vec<&'l DiskAssessment> {
     leaves
         .filter(|(disk, leaf)| {
-            leaf.write_back == Ternary::True && ask.get(disk, &device::COUNTS_FLUSHES) == Some(true)
+            leaf.write_back == Ternary::True
+                && ask.read_and_record_use(disk, &device::COUNTS_FLUSHES) == Some(true)
         })
         .map(|(_, leaf)| leaf)
         .collect()
 }
 
-/// Evidence from the probe's flushes. `flush` is the outcome that is expected for a flush on its
-/// way to the disks.
-pub fn measurement_evidence<'l>(
+/// Evidence from the probe's flushes. `flush` is the expected outcome of a flush on the path to
+/// the disks.
+pub fn evidence_from_probe_flushes<'l>(
     ask: &mut FactReader,
     target: &Subject,
     flush: FlushOutcome,
@@ -71,16 +72,19 @@ pub fn measurement_evidence<'l>(
         .collect();
     let counted = flush_counting_disks(ask, leaves);
     let expected = may_flush_reach_disks(flush) && !counted.is_empty();
-    let ours = |arrived: &f64| expected && !has_foreign_flushes(*arrived, counted.len());
-    if let Some(arrived) = ask.get(target, &probe::FLUSHES_PER_COMMIT).filter(ours) {
+    let ours = |arrived: &f64| expected && !are_more_than_probe_flushes(*arrived, counted.len());
+    if let Some(arrived) = ask
+        .read_and_record_use(target, &probe::FLUSHES_PER_COMMIT)
+        .filter(ours)
+    {
         let safe = counted.iter().all(|leaf| leaf.cache.is_safe_unflushed());
         let (bears, says) = if arrived < NO_FLUSH_COUNTED {
             let bears = {
-                let mend = Remedy::FindLostFlushes(target.clone());
+                let mend = VerdictRemedy::FindLostFlushes(target.clone());
                 if safe {
-                    VerdictImpact::Contradictory(mend)
+                    EvidenceImpact::Contradictory(mend)
                 } else {
-                    VerdictImpact::AtRisk(mend)
+                    EvidenceImpact::AtRisk(mend)
                 }
             };
             (
@@ -90,12 +94,12 @@ pub fn measurement_evidence<'l>(
             )
         } else if arrived < probe::TOO_FEW_FLUSHES {
             (
-                VerdictImpact::Unproven,
+                EvidenceImpact::Unproven,
                 format!("only {arrived:.2} flushes per commit reached the disks"),
             )
         } else {
             (
-                VerdictImpact::Durable,
+                EvidenceImpact::Durable,
                 format!("{arrived:.2} flushes per commit reached the disks' drivers"),
             )
         };
@@ -107,8 +111,8 @@ pub fn measurement_evidence<'l>(
             says,
         ));
     }
-    if ask.get(target, &probe::IMPLAUSIBLE) == Some(true) {
-        let because = ask.get(target, &probe::IMPLAUSIBLE_BECAUSE);
+    if ask.read_and_record_use(target, &probe::IMPLAUSIBLE) == Some(true) {
+        let because = ask.read_and_record_use(target, &probe::IMPLAUSIBLE_BECAUSE);
         let says = because.unwrap_or_else(|| {
             "flushes returned faster than a disk of this kind can complete them".to_owned()
         });
@@ -116,7 +120,7 @@ pub fn measurement_evidence<'l>(
             ask,
             target,
             &probe::IMPLAUSIBLE,
-            VerdictImpact::Unproven,
+            EvidenceImpact::Unproven,
             says,
         ));
     }
@@ -131,22 +135,24 @@ fn slow_flush_evidence<'l>(
     leaves: impl Iterator<Item = (&'l Subject, &'l DiskAssessment)>,
 ) -> Option<Evidence> {
     let micros = ask
-        .get(target, &probe::FLUSH_COST)
+        .read_and_record_use(target, &probe::FLUSH_COST)
         .filter(|micros| *micros >= CACHE_WRITE_MICROS)?;
     let idle = leaves
         .filter(|(_, leaf)| leaf.flush_outcome.is_sent())
         .find_map(|(disk, _)| {
-            let claim = if ask.get(disk, &device::NVME_VOLATILE) == Some(false) {
+            let claim = if ask.read_and_record_use(disk, &device::NVME_VOLATILE) == Some(false) {
                 "has no volatile cache"
             } else if ask
-                .get(disk, &device::NVME_CAPACITOR)
+                .read_and_record_use(disk, &device::NVME_CAPACITOR)
                 .is_some_and(CapacitorCondition::is_healthy)
             {
                 "has a healthy capacitor"
             } else {
                 return None;
             };
-            let flash = ask.get(disk, &device::MEDIUM).is_some_and(Medium::is_flash);
+            let flash = ask
+                .read_and_record_use(disk, &device::MEDIUM)
+                .is_some_and(Medium::is_flash);
             flash.then(|| format!("{} reports that it {claim}", disk.name()))
         })?;
     let says = format!(
@@ -157,7 +163,7 @@ fn slow_flush_evidence<'l>(
         ask,
         target,
         &probe::FLUSH_COST,
-        VerdictImpact::Durable,
+        EvidenceImpact::Durable,
         says,
     ))
 }
@@ -170,7 +176,7 @@ fn new_measurement_evidence<T>(
     ask: &FactReader,
     target: &Subject,
     from: &Key<T>,
-    bears: VerdictImpact,
+    bears: EvidenceImpact,
     says: String,
 ) -> Evidence {
     let source = ask.source_text(target, from);

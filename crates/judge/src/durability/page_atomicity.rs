@@ -21,8 +21,8 @@ const ZFS: &str = "zfs";
 
 pub enum AtomicityBasis {
     NeverOverwritten,
-    /// A clause that names the missing fact, and the unknown reading that `page_conclusion`
-    /// returns.
+    /// A clause that names the missing fact, and the unknown reading that
+    /// `worst_page_conclusion_of_servers` returns.
     Unknown(&'static str, Reading<PageAtomicity>),
     Chain(AtomicityChain),
 }
@@ -36,7 +36,7 @@ impl AtomicityChain {
         Ternary::all(self.links.iter().map(|link| link.holds))
     }
 
-    fn weakest_link(&self) -> Option<&AtomicityLink> {
+    fn first_broken_or_unknown_link(&self) -> Option<&AtomicityLink> {
         self.links
             .iter()
             .filter(|link| link.holds != Ternary::True)
@@ -56,13 +56,13 @@ pub fn page_atomicity_basis(
             Reading::absent("the directory's file system was not found"),
         );
     };
-    let Some(fstype) = ask.require(&home, &mount::FSTYPE) else {
+    let Some(fstype) = ask.read_or_record_missing(&home, &mount::FSTYPE) else {
         return AtomicityBasis::Unknown(
             unknown,
             unknown_atomicity_reading(ask.facts, &home, &mount::FSTYPE),
         );
     };
-    let (page, mut links) = server_links(ask, cluster);
+    let (page, mut links) = page_size_and_server_links(ask, cluster);
     if fstype == ZFS {
         return zfs_atomicity_basis(ask, &home, page);
     }
@@ -73,7 +73,7 @@ pub fn page_atomicity_basis(
 }
 
 fn zfs_atomicity_basis(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> AtomicityBasis {
-    let Some(record) = ask.require(home, &mount::ZFS_RECORD) else {
+    let Some(record) = ask.read_or_record_missing(home, &mount::ZFS_RECORD) else {
         let says = "the ZFS record size is unknown";
         return AtomicityBasis::Unknown(
             says,
@@ -93,7 +93,7 @@ fn zfs_atomicity_basis(ask: &mut FactReader, home: &Subject, page: Option<u64>) 
             );
             AtomicityBasis::Chain(AtomicityChain {
                 links: vec![AtomicityLink::new(
-                    LinkPlace::FileSystem,
+                    AtomicityLinkPlace::FileSystem,
                     Ternary::False,
                     says,
                 )],
@@ -112,7 +112,7 @@ fn unknown_atomicity_reading<T: FactValue>(
         .and_then_reading(|_, _| Reading::not_collected())
 }
 
-pub struct PageConclusion {
+pub struct PageAtomicityConclusion {
     pub writes: Reading<PageAtomicity>,
     /// The first broken link, or else the first unknown link; an unknown reading if every link
     /// holds.
@@ -122,7 +122,11 @@ pub struct PageConclusion {
 
 /// The conclusion about pages on the target, from the worst outcome among the servers in
 /// `clusters`.
-pub fn page_conclusion(facts: &FactSet, of: &Subject, clusters: &[Subject]) -> PageConclusion {
+pub fn worst_page_conclusion_of_servers(
+    facts: &FactSet,
+    of: &Subject,
+    clusters: &[Subject],
+) -> PageAtomicityConclusion {
     let all = clusters.iter().map(|cluster| {
         let mut ask = FactReader::new(facts);
         let page = page_atomicity_basis(&mut ask, of, cluster);
@@ -133,17 +137,22 @@ pub fn page_conclusion(facts: &FactSet, of: &Subject, clusters: &[Subject]) -> P
             of: Vec::new(),
             assumed: false,
         };
-        return PageConclusion::with_unknown_links(Reading::known(PageAtomicity::Unknown, source));
+        return PageAtomicityConclusion::with_reading_of_all_parts(Reading::known(
+            PageAtomicity::Unknown,
+            source,
+        ));
     };
     let source = ask.dependencies.source();
     let chain = match page {
         AtomicityBasis::NeverOverwritten => {
-            return PageConclusion::with_unknown_links(Reading::known(
+            return PageAtomicityConclusion::with_reading_of_all_parts(Reading::known(
                 PageAtomicity::Whole,
                 source,
             ));
         }
-        AtomicityBasis::Unknown(_, reading) => return PageConclusion::with_unknown_links(reading),
+        AtomicityBasis::Unknown(_, reading) => {
+            return PageAtomicityConclusion::with_reading_of_all_parts(reading);
+        }
         AtomicityBasis::Chain(chain) => chain,
     };
     let writes = match chain.holds() {
@@ -151,7 +160,7 @@ pub fn page_conclusion(facts: &FactSet, of: &Subject, clusters: &[Subject]) -> P
         Ternary::Unknown => PageAtomicity::Unknown,
         Ternary::False => PageAtomicity::Broken,
     };
-    let link = match chain.weakest_link() {
+    let link = match chain.first_broken_or_unknown_link() {
         Some(link) => Reading::known(link.link_text(), source.clone()),
         None => Reading::absent("no link of the chain is broken or unknown"),
     };
@@ -160,19 +169,19 @@ pub fn page_conclusion(facts: &FactSet, of: &Subject, clusters: &[Subject]) -> P
         .iter()
         .map(AtomicityLink::link_text_with_state)
         .collect();
-    PageConclusion {
+    PageAtomicityConclusion {
         writes: Reading::known(writes, source.clone()),
         link,
         links: Reading::known(links, source),
     }
 }
 
-impl PageConclusion {
-    pub fn for_target_without_pages() -> Self {
-        Self::with_unknown_links(Reading::absent("no pages are stored here"))
+impl PageAtomicityConclusion {
+    pub fn not_applicable() -> Self {
+        Self::with_reading_of_all_parts(Reading::absent("no pages are stored here"))
     }
 
-    fn with_unknown_links(writes: Reading<PageAtomicity>) -> Self {
+    fn with_reading_of_all_parts(writes: Reading<PageAtomicity>) -> Self {
         let none = "no chain of links was checked for atomic page writes";
         Self {
             writes,
@@ -208,24 +217,32 @@ const POSTGRES_PAGE: u64 = 8192;
 /// prevention*).
 const OLDEST_TESTED_KERNEL: [u64; 2] = [5, 10];
 
-fn server_links(ask: &mut FactReader, cluster: &Subject) -> (Option<u64>, Vec<AtomicityLink>) {
+fn page_size_and_server_links(
+    ask: &mut FactReader,
+    cluster: &Subject,
+) -> (Option<u64>, Vec<AtomicityLink>) {
     match ask.facts.server_area_of(cluster) {
         Some(ServerArea::Mysql) => {
-            let page = ask.get(cluster, &mysql::PAGE_SIZE);
+            let page = ask.read_and_record_use(cluster, &mysql::PAGE_SIZE);
             let of_page = match page {
                 Some(page) => AtomicityLink::new(
-                    LinkPlace::Page,
+                    AtomicityLinkPlace::Page,
                     Ternary::True,
                     format!("InnoDB pages are {}", bytes_text(page)),
                 ),
-                None => AtomicityLink::unknown(LinkPlace::Page, ask, cluster, &mysql::PAGE_SIZE),
+                None => AtomicityLink::unknown(
+                    AtomicityLinkPlace::Page,
+                    ask,
+                    cluster,
+                    &mysql::PAGE_SIZE,
+                ),
             };
-            (page, vec![of_page, innodb_link(ask, cluster)])
+            (page, vec![of_page, innodb_direct_io_link(ask, cluster)])
         }
         Some(ServerArea::Pg) | None => {
             let says = "PostgreSQL writes pages through the page cache, which does not make an 8 kB write atomic";
             let of_page = AtomicityLink::new(
-                LinkPlace::Page,
+                AtomicityLinkPlace::Page,
                 Ternary::True,
                 format!("PostgreSQL pages are {}", bytes_text(POSTGRES_PAGE)),
             );
@@ -233,7 +250,7 @@ fn server_links(ask: &mut FactReader, cluster: &Subject) -> (Option<u64>, Vec<At
                 Some(POSTGRES_PAGE),
                 vec![
                     of_page,
-                    AtomicityLink::new(LinkPlace::Server, Ternary::False, says),
+                    AtomicityLink::new(AtomicityLinkPlace::Server, Ternary::False, says),
                 ],
             )
         }
@@ -242,15 +259,18 @@ fn server_links(ask: &mut FactReader, cluster: &Subject) -> (Option<u64>, Vec<At
 
 /// The link that depends on how InnoDB opens its data files: `innodb_data_file_buffering`
 /// decides in MariaDB 11.0 and later, `innodb_flush_method` otherwise.
-fn innodb_link(ask: &mut FactReader, cluster: &Subject) -> AtomicityLink {
+fn innodb_direct_io_link(ask: &mut FactReader, cluster: &Subject) -> AtomicityLink {
     let buffered = "InnoDB writes data files through the page cache";
-    let part = LinkPlace::Server;
+    let part = AtomicityLinkPlace::Server;
     if ask
-        .get(cluster, &kind::KIND)
+        .read_and_record_use(cluster, &kind::KIND)
         .is_some_and(ServerKind::is_mariadb)
     {
         let key = &mysql::DATA_FILE_BUFFERING;
-        match (ask.get(cluster, key), ask.facts.get(cluster, key)) {
+        match (
+            ask.read_and_record_use(cluster, key),
+            ask.facts.get(cluster, key),
+        ) {
             (Some(true), _) => {
                 return AtomicityLink::new(
                     part,
@@ -277,7 +297,7 @@ fn innodb_link(ask: &mut FactReader, cluster: &Subject) -> AtomicityLink {
         }
     }
     let key = &mysql::FLUSH_METHOD;
-    match ask.get(cluster, key) {
+    match ask.read_and_record_use(cluster, key) {
         Some(method @ (InnodbFlushMethod::Direct | InnodbFlushMethod::DirectNoFsync)) => {
             let says =
                 format!("InnoDB writes data files with O_DIRECT (innodb_flush_method is {method})");
@@ -299,18 +319,18 @@ fn innodb_link(ask: &mut FactReader, cluster: &Subject) -> AtomicityLink {
 
 fn kernel_version_link(ask: &mut FactReader) -> AtomicityLink {
     let host = Subject::host();
-    let Some(version) = ask.get(&host, &kernel::VERSION) else {
-        return AtomicityLink::unknown(LinkPlace::Kernel, ask, &host, &kernel::VERSION);
+    let Some(version) = ask.read_and_record_use(&host, &kernel::VERSION) else {
+        return AtomicityLink::unknown(AtomicityLinkPlace::Kernel, ask, &host, &kernel::VERSION);
     };
     if [version.number(0), version.number(1)] >= OLDEST_TESTED_KERNEL {
         return AtomicityLink::new(
-            LinkPlace::Kernel,
+            AtomicityLinkPlace::Kernel,
             Ternary::True,
             format!("Linux {version} is 5.10 or later"),
         );
     }
     let says = format!("Linux {version} is older than 5.10, the first release that Amazon tested");
-    AtomicityLink::new(LinkPlace::Kernel, Ternary::False, says)
+    AtomicityLink::new(AtomicityLinkPlace::Kernel, Ternary::False, says)
 }
 
 // The file system link: each page must be stored contiguously at a multiple of its size, and
@@ -331,7 +351,7 @@ fn file_system_links(
             "{fstype} is not ext4 with page-sized clusters, the setup that Amazon documents"
         );
         return vec![AtomicityLink::new(
-            LinkPlace::FileSystem,
+            AtomicityLinkPlace::FileSystem,
             Ternary::False,
             says,
         )];
@@ -345,15 +365,15 @@ fn file_system_links(
 /// The link for ext4's clusters: each page lies within one cluster if the cluster size is a
 /// multiple of the page size.
 fn ext4_cluster_link(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> AtomicityLink {
-    let part = LinkPlace::FileSystem;
-    let Some(features) = ask.get(home, &mount::EXT4_FEATURES) else {
+    let part = AtomicityLinkPlace::FileSystem;
+    let Some(features) = ask.read_and_record_use(home, &mount::EXT4_FEATURES) else {
         return AtomicityLink::unknown(part, ask, home, &mount::EXT4_FEATURES);
     };
     if !features.iter().any(|feature| feature == "bigalloc") {
         let says = "ext4 has no clusters (bigalloc), so a page can be stored in separate blocks";
         return AtomicityLink::new(part, Ternary::False, says);
     }
-    let Some(cluster) = ask.get(home, &mount::EXT4_CLUSTER) else {
+    let Some(cluster) = ask.read_and_record_use(home, &mount::EXT4_CLUSTER) else {
         return AtomicityLink::unknown(part, ask, home, &mount::EXT4_CLUSTER);
     };
     let of = if cluster == 0 {
@@ -374,8 +394,8 @@ fn ext4_cluster_link(ask: &mut FactReader, home: &Subject, page: Option<u64>) ->
 }
 
 fn direct_io_link(ask: &mut FactReader, of: &Subject, home: &Subject) -> AtomicityLink {
-    let part = LinkPlace::FileSystem;
-    let data = ask.get(home, &mount::EXT4_DATA);
+    let part = AtomicityLinkPlace::FileSystem;
+    let data = ask.read_and_record_use(home, &mount::EXT4_DATA);
     match data {
         Some(JournalMode::Journal) => {
             return AtomicityLink::new(
@@ -385,11 +405,11 @@ fn direct_io_link(ask: &mut FactReader, of: &Subject, home: &Subject) -> Atomici
             );
         }
         Some(JournalMode::Ordered | JournalMode::Writeback) => {}
-        None if ask.get(home, &mount::EXT4_JOURNAL) == Some(false) => {}
+        None if ask.read_and_record_use(home, &mount::EXT4_JOURNAL) == Some(false) => {}
         None => return AtomicityLink::unknown(part, ask, home, &mount::EXT4_DATA),
     }
     let journalled = |flag: &InodeFlag| matches!(flag, InodeFlag::JournalData);
-    match ask.get(of, &target::FLAGS) {
+    match ask.read_and_record_use(of, &target::FLAGS) {
         Some(flags) if flags.iter().any(journalled) => {
             return AtomicityLink::new(
                 part,
@@ -400,7 +420,9 @@ fn direct_io_link(ask: &mut FactReader, of: &Subject, home: &Subject) -> Atomici
         Some(_) => {}
         None => return AtomicityLink::unknown(part, ask, of, &target::FLAGS),
     }
-    let features = ask.get(home, &mount::EXT4_FEATURES).unwrap_or_default();
+    let features = ask
+        .read_and_record_use(home, &mount::EXT4_FEATURES)
+        .unwrap_or_default();
     if features.iter().any(|feature| feature == "encrypt") {
         let says = "files may be encrypted, which can turn direct I/O into buffered I/O";
         return AtomicityLink::new(part, Ternary::Unknown, says);
@@ -412,11 +434,11 @@ fn direct_io_link(ask: &mut FactReader, of: &Subject, home: &Subject) -> Atomici
 /// KiB (BLCKSZ).
 const LARGEST_PAGE: u64 = 65536;
 
-/// Smallest InnoDB page in bytes.
+/// The smallest InnoDB page in bytes (innodb_page_size).
 const SMALLEST_PAGE: u64 = 4096;
 
 choice! {
-    pub enum LinkPlace {
+    pub enum AtomicityLinkPlace {
         Page = "page",
         Server = "server",
         Kernel = "kernel",
@@ -430,7 +452,7 @@ choice! {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct AtomicityLink {
-    pub place: LinkPlace,
+    pub place: AtomicityLinkPlace,
     /// Whether a page at an offset that is a multiple of its size passes this link undivided.
     pub holds: Ternary,
     text: String,
@@ -438,7 +460,7 @@ struct AtomicityLink {
 
 impl AtomicityLink {
     /// `says` is a clause without a full stop.
-    pub fn new(place: LinkPlace, holds: Ternary, says: impl Into<String>) -> Self {
+    pub fn new(place: AtomicityLinkPlace, holds: Ternary, says: impl Into<String>) -> Self {
         Self {
             place,
             holds,
@@ -447,7 +469,7 @@ impl AtomicityLink {
     }
 
     pub fn unknown<T: FactValue>(
-        place: LinkPlace,
+        place: AtomicityLinkPlace,
         ask: &FactReader,
         of: &Subject,
         key: &Key<T>,
@@ -492,7 +514,7 @@ fn page_fits(page: Option<u64>, bytes: u64) -> Ternary {
 }
 
 /// Whether an offset or a size, in bytes, is a multiple of the page size. If the page size is
-/// unknown, the result is known only if all page sizes agree.
+/// unknown, the result is known only if it is the same for every page size.
 fn is_page_multiple(page: Option<u64>, bytes: u64) -> Ternary {
     match page {
         Some(page) => bytes

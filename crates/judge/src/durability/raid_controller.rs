@@ -5,7 +5,7 @@
 
 use super::device_view::CacheVolatility;
 use super::fact_reader::FactReader;
-use super::{Evidence, EvidenceLayer, Remedy, VerdictImpact};
+use super::{Evidence, EvidenceImpact, EvidenceLayer, VerdictRemedy};
 use crate::facts::Subject;
 use crate::facts::catalog::controller::{
     self, BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
@@ -16,20 +16,20 @@ use crate::scsi_drivers::{self, RaidController};
 use crate::ternary::Ternary;
 use crate::version::Version;
 
-fn raid_controller(ask: &mut FactReader, disk: &Subject) -> Option<RaidController> {
-    let driver = ask.get(disk, &device::DRIVER)?;
+fn raid_controller_of_driver(ask: &mut FactReader, disk: &Subject) -> Option<RaidController> {
+    let driver = ask.read_and_record_use(disk, &device::DRIVER)?;
     scsi_drivers::find_driver(&driver)?.raid_controller()
 }
 
 pub fn is_behind_raid(ask: &mut FactReader, disk: &Subject, transport: Option<Transport>) -> bool {
-    let by_driver = raid_controller(ask, disk).is_some();
+    let by_driver = raid_controller_of_driver(ask, disk).is_some();
     transport.is_some_and(Transport::is_raid) || by_driver
 }
 
 /// Whether the controller only passes the disk through (JBOD, HBA mode), so that the disk's own
 /// cache matters. The fact is known only if the controller's tool and the disk's address agree.
 pub fn is_passthrough_disk(ask: &mut FactReader, disk: &Subject) -> bool {
-    ask.get(disk, &controller::VOLUME)
+    ask.read_and_record_use(disk, &controller::VOLUME)
         .is_some_and(|volume| volume == "none")
 }
 
@@ -37,17 +37,17 @@ pub fn is_passthrough_disk(ask: &mut FactReader, disk: &Subject) -> bool {
 /// 5765c5b8b3a8, *Send SYNCHRONIZE_CACHE for non-raid to firmware*), megaraid_sas acknowledged such
 /// flushes itself.
 pub fn megaraid_dropped_flushes_evidence(ask: &mut FactReader, disk: &Subject) -> Option<Evidence> {
-    if ask.get(disk, &device::DRIVER).as_deref() != Some("megaraid_sas") {
+    if ask.read_and_record_use(disk, &device::DRIVER).as_deref() != Some("megaraid_sas") {
         return None;
     }
-    let running = ask.get(&Subject::host(), &kernel::VERSION);
+    let running = ask.read_and_record_use(&Subject::host(), &kernel::VERSION);
     let passes = running
         .zip(Version::parse("4.9"))
         .map_or(Ternary::Unknown, |(running, since)| {
             running.at_least(&since)
         });
     let (bears, source) = (
-        VerdictImpact::Unproven,
+        EvidenceImpact::Unproven,
         ask.source_text(&Subject::host(), &kernel::VERSION),
     );
     let says = format!(
@@ -59,26 +59,26 @@ pub fn megaraid_dropped_flushes_evidence(ask: &mut FactReader, disk: &Subject) -
         Ternary::True => None,
         Ternary::False => Some(evidence),
         Ternary::Unknown => {
-            ask.note_missing(&Subject::host(), &kernel::VERSION, None);
+            ask.record_missing_fact(&Subject::host(), &kernel::VERSION, None);
             Some(evidence)
         }
     }
 }
 
-enum BatteryState {
+enum BatteryAvailability {
     Healthy,
     Uncertain,
     Failed,
 }
 
-fn battery_state(battery: BatteryCondition) -> BatteryState {
+fn battery_availability(battery: BatteryCondition) -> BatteryAvailability {
     match battery {
-        BatteryCondition::Healthy => BatteryState::Healthy,
+        BatteryCondition::Healthy => BatteryAvailability::Healthy,
         BatteryCondition::Charging
         | BatteryCondition::Learning
         | BatteryCondition::Degraded
-        | BatteryCondition::Unreadable => BatteryState::Uncertain,
-        BatteryCondition::Failed | BatteryCondition::Absent => BatteryState::Failed,
+        | BatteryCondition::Unreadable => BatteryAvailability::Uncertain,
+        BatteryCondition::Failed | BatteryCondition::Absent => BatteryAvailability::Failed,
     }
 }
 
@@ -99,7 +99,7 @@ fn temporary_battery_reason(battery: Option<BatteryCondition>) -> Option<&'stati
     }
 }
 
-fn allows_write_back(policy: Option<CachePolicy>) -> bool {
+fn is_write_back_policy(policy: Option<CachePolicy>) -> bool {
     match policy {
         Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack) => true,
         Some(CachePolicy::WriteThrough) | None => false,
@@ -107,13 +107,13 @@ fn allows_write_back(policy: Option<CachePolicy>) -> bool {
 }
 
 pub fn controller_cache(ask: &mut FactReader, disk: &Subject) -> (CacheVolatility, Evidence) {
-    use VerdictImpact::{AtRisk, Durable, Unproven};
+    use EvidenceImpact::{AtRisk, Durable, Unproven};
     let name = disk.name();
-    let policy = ask.get(disk, &controller::POLICY);
-    let in_force = ask.get(disk, &controller::POLICY_IN_FORCE);
-    let on_failure = ask.get(disk, &controller::ON_BATTERY_FAILURE);
-    let battery = ask.get(disk, &controller::BATTERY);
-    let members = ask.get(disk, &controller::DISK_CACHE);
+    let policy = ask.read_and_record_use(disk, &controller::POLICY);
+    let in_force = ask.read_and_record_use(disk, &controller::POLICY_IN_FORCE);
+    let on_failure = ask.read_and_record_use(disk, &controller::ON_BATTERY_FAILURE);
+    let battery = ask.read_and_record_use(disk, &controller::BATTERY);
+    let members = ask.read_and_record_use(disk, &controller::DISK_CACHE);
 
     let (guarded, unguarded) = match (policy, on_failure) {
         (Some(CachePolicy::WriteBack), Some(BatteryFailurePolicy::WriteThrough)) => (true, false),
@@ -148,21 +148,28 @@ pub fn controller_cache(ask: &mut FactReader, disk: &Subject) -> (CacheVolatilit
             ),
         )
     };
-    let (cache, bears, says) = match battery.map(|battery| (battery_state(battery), battery)) {
+    let (cache, bears, says) = match battery.map(|battery| (battery_availability(battery), battery))
+    {
         _ if members_hold => (
             CacheVolatility::Volatile,
-            AtRisk(Remedy::DisableMemberCaches(disk.clone())),
+            AtRisk(VerdictRemedy::DisableMemberCaches(disk.clone())),
             format!(
                 "the disks behind {name} have their own write caches on, which the controller's battery does not protect"
             ),
         ),
-        Some((BatteryState::Failed, battery)) if holds || (in_force.is_none() && unguarded) => (
-            CacheVolatility::Volatile,
-            AtRisk(Remedy::ReplaceBattery(disk.clone())),
-            format!("the controller of {name} caches writes even though its battery is {battery}"),
-        ),
+        Some((BatteryAvailability::Failed, battery))
+            if holds || (in_force.is_none() && unguarded) =>
+        {
+            (
+                CacheVolatility::Volatile,
+                AtRisk(VerdictRemedy::ReplaceBattery(disk.clone())),
+                format!(
+                    "the controller of {name} caches writes even though its battery is {battery}"
+                ),
+            )
+        }
         _ if members_write_through && writes_through => {
-            let until = temporary_battery_reason(battery).filter(|_| allows_write_back(policy));
+            let until = temporary_battery_reason(battery).filter(|_| is_write_back_policy(policy));
             let until = until.map(|why| format!(" while {why}")).unwrap_or_default();
             (
                 CacheVolatility::None,
@@ -170,14 +177,14 @@ pub fn controller_cache(ask: &mut FactReader, disk: &Subject) -> (CacheVolatilit
                 format!("the controller of {name} writes through{until}, and so do its disks"),
             )
         }
-        Some((BatteryState::Healthy, _)) if members_write_through && holds && guarded => (
+        Some((BatteryAvailability::Healthy, _)) if members_write_through && holds && guarded => (
             CacheVolatility::Protected,
             Durable,
             format!(
                 "the controller's cache in front of {name} is protected by a healthy battery or flash module, and the controller falls back to write-through without it"
             ),
         ),
-        Some((BatteryState::Uncertain, battery)) if !writes_through => (
+        Some((BatteryAvailability::Uncertain, battery)) if !writes_through => (
             CacheVolatility::Unknown,
             Unproven,
             match temporary_battery_reason(Some(battery)) {
@@ -189,24 +196,29 @@ pub fn controller_cache(ask: &mut FactReader, disk: &Subject) -> (CacheVolatilit
                 ),
             },
         ),
-        Some((BatteryState::Healthy, _)) if unguarded => (
+        Some((BatteryAvailability::Healthy, _)) if unguarded => (
             CacheVolatility::Unknown,
             Unproven,
             format!("the controller of {name} keeps caching writes when its battery fails"),
         ),
-        Some((BatteryState::Healthy | BatteryState::Uncertain | BatteryState::Failed, _))
+        Some((
+            BatteryAvailability::Healthy
+            | BatteryAvailability::Uncertain
+            | BatteryAvailability::Failed,
+            _,
+        ))
         | None => unsettled(),
     };
     if cache.is_unknown() {
-        let tool = raid_controller(ask, disk)
+        let tool = raid_controller_of_driver(ask, disk)
             .map_or(scsi_drivers::ANY_CONTROLLER_HINT, |controller| {
                 controller.query_hint
             });
-        ask.note_missing(disk, &controller::POLICY, Some(tool));
-        ask.note_missing(disk, &controller::POLICY_IN_FORCE, Some(tool));
-        ask.note_missing(disk, &controller::ON_BATTERY_FAILURE, Some(tool));
-        ask.note_missing(disk, &controller::BATTERY, Some(tool));
-        ask.note_missing(disk, &controller::DISK_CACHE, Some(tool));
+        ask.record_missing_fact(disk, &controller::POLICY, Some(tool));
+        ask.record_missing_fact(disk, &controller::POLICY_IN_FORCE, Some(tool));
+        ask.record_missing_fact(disk, &controller::ON_BATTERY_FAILURE, Some(tool));
+        ask.record_missing_fact(disk, &controller::BATTERY, Some(tool));
+        ask.record_missing_fact(disk, &controller::DISK_CACHE, Some(tool));
     }
     let sources = [
         ask.source_text(disk, &controller::BATTERY),

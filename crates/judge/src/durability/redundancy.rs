@@ -1,5 +1,5 @@
-//! Redundancy: what one more disk failure would cost, apart from power failures. It is reported
-//! next to the verdict and never changes the verdict.
+//! Redundancy: the loss that one more disk failure would cause, apart from power failures. It
+//! is reported next to the verdict and never changes the verdict.
 //!
 //! The worst layer decides. Redundancy that only a controller, LVM or a peer can report is
 //! *unknown*; headings do not mention *unknown*.
@@ -34,13 +34,13 @@ pub fn target_redundancy(ask: &mut FactReader, target: &Subject) -> (RedundancyS
 fn hop_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy> {
     match hop.scope() {
         Scope::Device => device_redundancy(ask, hop),
-        Scope::Mount => mount_redundancy(ask, hop).into_iter().collect(),
+        Scope::Mount => file_system_redundancy(ask, hop).into_iter().collect(),
         Scope::Host | Scope::Boot | Scope::Cluster | Scope::Target => Vec::new(),
     }
 }
 
 fn device_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy> {
-    match ask.get(hop, &device::KIND) {
+    match ask.read_and_record_use(hop, &device::KIND) {
         Some(DeviceKind::Md) => array_redundancy(ask, hop),
         Some(DeviceKind::Lvm | DeviceKind::Dm) => {
             mapping_redundancy(ask, hop, false).into_iter().collect()
@@ -66,14 +66,14 @@ fn device_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy
 /// Always *unknown*, because only the controller's own tool reports it. `None` for any other
 /// device.
 fn raid_volume_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
-    let transport = ask.get(hop, &device::TRANSPORT);
+    let transport = ask.read_and_record_use(hop, &device::TRANSPORT);
     let is_one = raid_controller::is_behind_raid(ask, hop, transport)
         && !raid_controller::is_passthrough_disk(ask, hop);
     is_one.then_some((RedundancyState::Unknown, None))
 }
 
 fn mapping_redundancy(ask: &mut FactReader, hop: &Subject, paths: bool) -> Option<LayerRedundancy> {
-    let Some(targets) = ask.get(hop, &device::DM_TARGETS) else {
+    let Some(targets) = ask.read_and_record_use(hop, &device::DM_TARGETS) else {
         return (!paths).then_some((RedundancyState::Unknown, None));
     };
     let copies = targets
@@ -83,15 +83,19 @@ fn mapping_redundancy(ask: &mut FactReader, hop: &Subject, paths: bool) -> Optio
         return None;
     }
     let name = hop.name();
-    let missing = ask.get(hop, &device::DM_FAILED).unwrap_or_default();
-    let lagging = ask.get(hop, &device::DM_LAGGING).unwrap_or_default();
+    let missing = ask
+        .read_and_record_use(hop, &device::DM_FAILED)
+        .unwrap_or_default();
+    let lagging = ask
+        .read_and_record_use(hop, &device::DM_LAGGING)
+        .unwrap_or_default();
     let list = if missing.is_empty() { lagging } else { missing };
     let lacks = if list.is_empty() {
         String::new()
     } else {
         format!(" ({})", list.join(", "))
     };
-    let (redundancy, says) = match ask.get(hop, &device::DM_STATE) {
+    let (redundancy, says) = match ask.read_and_record_use(hop, &device::DM_STATE) {
         Some(MappingState::Degraded | MappingState::WriteHole) => {
             (RedundancyState::Degraded, "is degraded")
         }
@@ -122,7 +126,7 @@ fn mapping_redundancy(ask: &mut FactReader, hop: &Subject, paths: bool) -> Optio
 
 fn array_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy> {
     let name = hop.name();
-    let Some(level) = ask.get(hop, &device::MD_LEVEL) else {
+    let Some(level) = ask.read_and_record_use(hop, &device::MD_LEVEL) else {
         return vec![(RedundancyState::Unknown, None)];
     };
     if level.is_container() {
@@ -130,7 +134,7 @@ fn array_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy>
     }
     let title = level.display_name();
     if let Some(state) = ask
-        .get(hop, &device::MD_STATE)
+        .read_and_record_use(hop, &device::MD_STATE)
         .filter(|state| is_array_stopped(*state))
     {
         return vec![(
@@ -141,12 +145,16 @@ fn array_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy>
         )];
     }
     let mut found = Vec::new();
-    if let Some(members) = ask.get(hop, &device::MD_DISKS)
+    if let Some(members) = ask.read_and_record_use(hop, &device::MD_DISKS)
         && let Some(spares) = level.tolerated_losses(members)
     {
-        found.push(member_redundancy(ask, hop, level, members, spares));
+        found.push(md_redundancy_by_missing_members(
+            ask, hop, level, members, spares,
+        ));
     }
-    let failed = ask.get(hop, &device::MD_FAILED).unwrap_or_default();
+    let failed = ask
+        .read_and_record_use(hop, &device::MD_FAILED)
+        .unwrap_or_default();
     if !failed.is_empty() {
         let says = format!(
             "{name} ({title}) has failed members: {}.",
@@ -155,7 +163,7 @@ fn array_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy>
         found.push((RedundancyState::FailedMember, Some(says)));
     }
     if level.has_parity() {
-        found.extend(match ask.get(hop, &device::MD_CONSISTENCY).and_then(ConsistencyPolicy::has_write_hole) {
+        found.extend(match ask.read_and_record_use(hop, &device::MD_CONSISTENCY).and_then(ConsistencyPolicy::has_write_hole) {
             Some(true) => {
                 let says = format!(
                     "{name} ({title}) has an open write hole: a power failure followed by a disk failure can damage data at \
@@ -163,7 +171,7 @@ fn array_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy>
                 );
                 // A degraded array gets no sentence here. The verdict reports its write hole,
                 // because a power failure alone can then do the damage.
-                let lacks = ask.get(hop, &device::MD_DEGRADED).is_some_and(|missing| missing > 0);
+                let lacks = ask.read_and_record_use(hop, &device::MD_DEGRADED).is_some_and(|missing| missing > 0);
                 Some((RedundancyState::WriteHole, (!lacks).then_some(says)))
             }
             Some(false) => None,
@@ -187,7 +195,7 @@ fn is_array_stopped(state: ArrayState) -> bool {
     )
 }
 
-fn member_redundancy(
+fn md_redundancy_by_missing_members(
     ask: &mut FactReader,
     hop: &Subject,
     level: ArrayLevel,
@@ -195,12 +203,12 @@ fn member_redundancy(
     spares: u64,
 ) -> LayerRedundancy {
     let (name, title) = (hop.name(), level.display_name());
-    match ask.get(hop, &device::MD_DEGRADED) {
+    match ask.read_and_record_use(hop, &device::MD_DEGRADED) {
         None => (RedundancyState::Unknown, None),
         Some(0) if spares == 0 => (RedundancyState::None, None),
         Some(0)
             if ask
-                .get(hop, &device::MD_SYNC_ACTION)
+                .read_and_record_use(hop, &device::MD_SYNC_ACTION)
                 .is_some_and(SyncAction::is_resync) =>
         {
             (
@@ -242,8 +250,8 @@ fn member_redundancy(
     }
 }
 
-fn mount_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
-    match ask.get(hop, &mount::CLASS)? {
+fn file_system_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
+    match ask.read_and_record_use(hop, &mount::CLASS)? {
         MountClass::Zfs => Some(zfs_pool_redundancy(ask, hop)),
         MountClass::Block => btrfs_redundancy(ask, hop),
         MountClass::Network
@@ -258,7 +266,9 @@ fn mount_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundan
 /// pool without lost devices, which may be a single disk.
 fn zfs_pool_redundancy(ask: &mut FactReader, hop: &Subject) -> LayerRedundancy {
     let name = hop.name();
-    let lost = ask.get(hop, &mount::ZFS_LOST).unwrap_or_default();
+    let lost = ask
+        .read_and_record_use(hop, &mount::ZFS_LOST)
+        .unwrap_or_default();
     let lacks = if lost.is_empty() {
         String::new()
     } else {
@@ -269,7 +279,7 @@ fn zfs_pool_redundancy(ask: &mut FactReader, hop: &Subject) -> LayerRedundancy {
             "The ZFS pool of {name} is {state}{lacks}: see `zpool status -x`."
         ))
     };
-    match ask.get(hop, &mount::ZFS_POOL_STATE) {
+    match ask.read_and_record_use(hop, &mount::ZFS_POOL_STATE) {
         Some(state @ VdevState::Degraded) => (RedundancyState::Degraded, says(state)),
         Some(
             state @ (VdevState::Faulted
@@ -287,10 +297,10 @@ fn zfs_pool_redundancy(ask: &mut FactReader, hop: &Subject) -> LayerRedundancy {
 
 fn btrfs_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
     let name = hop.name();
-    if ask.get(hop, &mount::FSTYPE)? != "btrfs" {
+    if ask.read_and_record_use(hop, &mount::FSTYPE)? != "btrfs" {
         return None;
     }
-    if let Some(missing @ 1..) = ask.get(hop, &mount::BTRFS_MISSING) {
+    if let Some(missing @ 1..) = ask.read_and_record_use(hop, &mount::BTRFS_MISSING) {
         return Some((
             RedundancyState::Degraded,
             Some(format!(
@@ -299,9 +309,9 @@ fn btrfs_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundan
         ));
     }
     let data = ask
-        .get(hop, &mount::BTRFS_DATA_PROFILES)
+        .read_and_record_use(hop, &mount::BTRFS_DATA_PROFILES)
         .unwrap_or_default();
-    let metadata = ask.get(hop, &mount::BTRFS_METADATA_PROFILES);
+    let metadata = ask.read_and_record_use(hop, &mount::BTRFS_METADATA_PROFILES);
     let in_copies = |profiles: &[String]| {
         let is_one = |profile: &String| {
             ["raid1", "raid1c3", "raid1c4", "raid10"].contains(&profile.as_str())
@@ -321,7 +331,10 @@ fn btrfs_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundan
     // Data and metadata must both be stored in copies, because whichever is stored only once is
     // lost with a device.
     let copies = in_copies(&data) && metadata.as_deref().is_none_or(in_copies);
-    let known = metadata.is_some() && ask.get(hop, &mount::BTRFS_MISSING).is_some();
+    let known = metadata.is_some()
+        && ask
+            .read_and_record_use(hop, &mount::BTRFS_MISSING)
+            .is_some();
     copies.then_some((
         if known {
             RedundancyState::Whole

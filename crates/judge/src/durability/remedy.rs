@@ -1,21 +1,21 @@
 //! Remedies for causes that endanger a commit. Evidence of such a cause always carries a remedy,
-//! because `VerdictImpact` requires one.
+//! because `EvidenceImpact` requires one.
 
 use crate::facts::Subject;
 use crate::facts::catalog::target::VerdictKind;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum VerdictImpact {
+pub enum EvidenceImpact {
     Durable,
     Unproven,
     /// A commit may be lost until the remedy is applied.
-    AtRisk(Remedy),
+    AtRisk(VerdictRemedy),
     /// The evidence contradicts another layer until the remedy is applied.
-    Contradictory(Remedy),
+    Contradictory(VerdictRemedy),
 }
 
-impl VerdictImpact {
-    pub(crate) fn into_parts(self) -> (VerdictKind, Option<Remedy>) {
+impl EvidenceImpact {
+    pub(crate) fn into_parts(self) -> (VerdictKind, Option<VerdictRemedy>) {
         match self {
             Self::Durable => (VerdictKind::Durable, None),
             Self::Unproven => (VerdictKind::Unproven, None),
@@ -30,7 +30,7 @@ impl VerdictImpact {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Remedy {
+pub enum VerdictRemedy {
     SetSetting {
         setting: &'static str,
         value: &'static str,
@@ -71,8 +71,8 @@ pub enum Remedy {
     FindLostFlushes(Subject),
 }
 
-impl Remedy {
-    pub fn is_local(&self) -> bool {
+impl VerdictRemedy {
+    pub(crate) fn can_be_applied_on_this_host(&self) -> bool {
         match self {
             Self::FindLostFlushes(_) => false,
             Self::Rule { here, .. } => *here,
@@ -101,8 +101,8 @@ impl Remedy {
 
     pub fn sentence(&self) -> String {
         match self {
-            // Needs `sync`, because writes made while fsync was off may exist only in the kernel's
-            // memory.
+            // The remedy includes `sync`, because writes made while fsync was off may exist only in
+            // the kernel's memory.
             Self::SetSetting { setting: "fsync", value, server } => {
                 format!(
                     "Set fsync = {value} for the server on {}, reload it, then run `sync`.",
@@ -130,7 +130,7 @@ impl Remedy {
                 format!("Unmount {}, run `e2fsck -f DEVICE`, then `tune2fs -O has_journal DEVICE`.", mount.name())
             }
             Self::LoadJournal(mount) if mount.name() == ROOT => {
-                "Remove norecovery from rootflags= and from the line of / in /etc/fstab, then reboot.".to_owned()
+                "Remove norecovery from rootflags= and from the line for / in /etc/fstab, then reboot.".to_owned()
             }
             Self::LoadJournal(mount) => {
                 format!("Unmount {}, then mount it without norecovery, so that its journal is loaded.", mount.name())
@@ -139,7 +139,7 @@ impl Remedy {
                 format!("Move the data from {} to a file system with a journal.", mount.name())
             }
             Self::MoveOutOfMemory(what) => {
-                format!("Move the data from {}, which is memory, to a file system on a disk.", what.name())
+                format!("Move the data from {}, which is stored in memory, to a file system on a disk.", what.name())
             }
             Self::RemountOverlay(mount) => format!(
                 "Mount the overlay {} without volatile, or keep the data on a separate volume.",
@@ -198,15 +198,15 @@ const ROOT: &str = "/";
 
 /// Whether the first remedy can be applied on this host, and the sentences of the first
 /// `MAX_REMEDIES` remedies. Remedies for this host come first.
-pub fn remedies_summary(mends: &[&Remedy]) -> Option<(bool, String)> {
-    let mut distinct: Vec<&Remedy> = Vec::new();
+pub fn remedies_summary(mends: &[&VerdictRemedy]) -> Option<(bool, String)> {
+    let mut distinct: Vec<&VerdictRemedy> = Vec::new();
     for mend in mends {
         if !distinct.contains(mend) {
             distinct.push(mend);
         }
     }
-    distinct.sort_by_key(|mend| !mend.is_local());
-    let here = distinct.first()?.is_local();
+    distinct.sort_by_key(|mend| !mend.can_be_applied_on_this_host());
+    let here = distinct.first()?.can_be_applied_on_this_host();
     let more = distinct.len().saturating_sub(MAX_REMEDIES);
     let mut says: Vec<String> = distinct
         .iter()
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn nobody_is_told_to_unmount_the_root_file_system() {
-        for remedy in [Remedy::AddJournal, Remedy::LoadJournal] {
+        for remedy in [VerdictRemedy::AddJournal, VerdictRemedy::LoadJournal] {
             let [root, data] = ["/", "/data"].map(|point| remedy(Subject::mount(point)).sentence());
             assert!(!root.contains("nmount"), "{root}");
             assert!(data.starts_with("Unmount /data, "), "{data}");

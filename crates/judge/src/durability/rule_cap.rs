@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fact_reader::FactReader;
-use super::{Evidence, EvidenceLayer, Remedy, UndecidedCap, VerdictImpact};
+use super::{Evidence, EvidenceImpact, EvidenceLayer, UndecidedCapRule, VerdictRemedy};
 use crate::facts::Subject;
 use crate::facts::catalog::target::VerdictKind;
 use crate::ternary::Ternary;
@@ -48,7 +48,11 @@ impl VerdictCaps {
 
     /// Evidence of rules that apply, or whose deciding fact could not be read. Records the facts of
     /// all caps as used, so that an assumption which lifts a cap is visible.
-    pub(crate) fn cap_evidence(&self, ask: &mut FactReader, subject: &Subject) -> Vec<Evidence> {
+    pub(crate) fn evidence_of_applying_caps(
+        &self,
+        ask: &mut FactReader,
+        subject: &Subject,
+    ) -> Vec<Evidence> {
         let mut found = Vec::new();
         for cap in self.for_subject(subject) {
             ask.dependencies.used.extend(&cap.facts);
@@ -63,7 +67,7 @@ impl VerdictCaps {
                 found.push(Evidence::new(
                     EvidenceLayer::Rule,
                     subject,
-                    VerdictImpact::Unproven,
+                    EvidenceImpact::Unproven,
                     says,
                     String::new(),
                 ));
@@ -71,7 +75,7 @@ impl VerdictCaps {
             if cap.applies == Ternary::True {
                 let bears = match (cap.standing, &cap.remedy) {
                     (VerdictKind::AtRisk, Some((here, text))) => {
-                        VerdictImpact::AtRisk(Remedy::Rule {
+                        EvidenceImpact::AtRisk(VerdictRemedy::Rule {
                             here: *here,
                             text: text.clone(),
                         })
@@ -83,7 +87,7 @@ impl VerdictCaps {
                         | VerdictKind::ProvenByDrill
                         | VerdictKind::Durable,
                         _,
-                    ) => VerdictImpact::Unproven,
+                    ) => EvidenceImpact::Unproven,
                 };
                 found.push(Evidence::new(
                     EvidenceLayer::Rule,
@@ -98,17 +102,17 @@ impl VerdictCaps {
     }
 
     /// Undecided rules about `subjects` that could make the verdict worse than `standing`.
-    pub(crate) fn undecided_caps<'a>(
+    pub(crate) fn undecided_cap_rules<'a>(
         &self,
         subjects: impl IntoIterator<Item = &'a Subject>,
         standing: VerdictKind,
-    ) -> Vec<UndecidedCap> {
+    ) -> Vec<UndecidedCapRule> {
         let open = |cap: &&VerdictCap| cap.applies == Ternary::Unknown && cap.standing < standing;
         let caps = subjects
             .into_iter()
             .flat_map(|subject| self.for_subject(subject))
             .filter(open);
-        let mut found: Vec<UndecidedCap> = Vec::new();
+        let mut found: Vec<UndecidedCapRule> = Vec::new();
         for VerdictCap {
             rule,
             standing,
@@ -117,7 +121,7 @@ impl VerdictCaps {
         } in caps
         {
             if found.iter().all(|other| other.rule != *rule) {
-                found.push(UndecidedCap {
+                found.push(UndecidedCapRule {
                     rule: rule.clone(),
                     caps: *standing,
                     question: reason.clone(),
@@ -127,7 +131,7 @@ impl VerdictCaps {
         found
     }
 
-    pub(crate) fn evaluated_rule_count<'a>(
+    pub(crate) fn number_of_capping_rules<'a>(
         &self,
         subjects: impl IntoIterator<Item = &'a Subject>,
     ) -> usize {

@@ -37,7 +37,7 @@ mod caps {
         TestHost::with_volatile_disk().with_fact("mount.barrier", "off")
     }
 
-    fn cappable_subjects(machine: &TestHost) -> Vec<Subject> {
+    fn subjects_of_stack_and_host(machine: &TestHost) -> Vec<Subject> {
         let mut all = machine.facts.layers_below(&data_target());
         all.extend([Subject::host(), data_target()]);
         all
@@ -52,7 +52,7 @@ mod caps {
             ),
             (machine_without_flushes, VerdictKind::AtRisk),
         ] {
-            for subject in cappable_subjects(&start()) {
+            for subject in subjects_of_stack_and_host(&start()) {
                 for standing in [VerdictKind::AtRisk, VerdictKind::Unproven] {
                     let verdict = verdict_with_cap(start(), &subject, standing, Ternary::True);
                     assert_eq!(
@@ -74,7 +74,7 @@ mod caps {
 
     #[test]
     fn undecided_cap_keeps_verdict_and_is_listed() {
-        for subject in cappable_subjects(&TestHost::with_volatile_disk()) {
+        for subject in subjects_of_stack_and_host(&TestHost::with_volatile_disk()) {
             let verdict = verdict_with_cap(
                 TestHost::with_volatile_disk(),
                 &subject,
@@ -137,7 +137,7 @@ mod drill_records {
     #[test]
     fn clean_drill_promotes_only_unproven_stacks() {
         let usb = || TestHost::with_volatile_disk().with_fact("device.transport", "usb");
-        let server_unread = || usb().with_cluster().with_fact("pg.fsync", "?");
+        let server_unread = || usb().with_postgres_cluster().with_fact("pg.fsync", "?");
         for (machine, without, with) in [
             (usb(), VerdictKind::Unproven, VerdictKind::ProvenByDrill),
             (
@@ -213,7 +213,7 @@ mod drill_records {
 
     #[test]
     fn a_drill_opens_no_interlock() {
-        let open = |machine: TestHost| machine.flush_removal_allowed().value().copied();
+        let open = |machine: TestHost| machine.flush_removal_allowed_reading().value().copied();
         assert_eq!(open(TestHost::with_protected_cache()), Some(true));
         assert_eq!(
             open(machine_with_drill(TestHost::with_protected_cache(), 20, 0)),
@@ -249,7 +249,7 @@ mod torn_pages {
     fn without_page_copies_only_zfs_prevents_torn_pages() {
         let machine = |setting: &str, roles: &str, fstype: &str, record: &str| {
             TestHost::with_volatile_disk()
-                .with_cluster()
+                .with_postgres_cluster()
                 .with_fact("pg.full_page_writes", setting)
                 .with_fact("target.roles", roles)
                 .with_fact("mount.fstype", fstype)

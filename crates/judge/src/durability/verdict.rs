@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use super::{FlushHop, Remedy, VerdictImpact};
+use super::{EvidenceImpact, FlushHop, VerdictRemedy};
 use crate::facts::catalog::device::WriteGuarantor;
 pub use crate::facts::catalog::target::{RedundancyState, VerdictKind};
 use crate::facts::{MissingFact, Subject, choice};
@@ -60,14 +60,14 @@ pub struct Evidence {
     pub source: String,
     /// The fix, if the evidence counts against a commit.
     #[serde(skip)]
-    pub remedy: Option<Remedy>,
+    pub remedy: Option<VerdictRemedy>,
 }
 
 impl Evidence {
     pub fn new(
         layer: EvidenceLayer,
         subject: &Subject,
-        bears: VerdictImpact,
+        bears: EvidenceImpact,
         says: String,
         source: String,
     ) -> Self {
@@ -96,7 +96,7 @@ pub struct PathVerdict {
 
 /// An undecided rule that could cap a verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct UndecidedCap {
+pub struct UndecidedCapRule {
     /// Id of the rule: `area.name`.
     pub rule: String,
     /// The best verdict that is left if the rule applies.
@@ -118,20 +118,20 @@ pub struct Verdict {
     /// Missing copies and the cost of one more disk failure, as sentences; empty if nothing is
     /// known to be missing.
     pub second_fault: String,
-    /// The fate of commits if this host is lost for good, as sentences. Empty if no standby is
-    /// configured or the fate is unknown.
+    /// Consequences for commits if this host is lost for good, as sentences. Empty if no standby is
+    /// configured or the consequences are unknown.
     pub host_loss: String,
     /// Sessions with another verdict: `database app: synchronous_commit = off`.
     pub exceptions: Vec<String>,
     /// The place where walwise ran: `host`, `guest`, `container` or `unknown`.
     pub seen_by: String,
     /// Undecided rules that would lower the verdict if they applied.
-    pub undecided: Vec<UndecidedCap>,
+    pub undecided: Vec<UndecidedCapRule>,
     /// Number of evaluated rules that could cap the verdict: known faults of releases, and settings
     /// with a reported loss.
     pub caps_checked: usize,
-    /// Parties that guarantee for disks whose caches cannot be inspected from this host, without
-    /// duplicates; empty if a controller's tool shows the disks.
+    /// Guarantors of disks with caches that cannot be inspected from this host, without duplicates;
+    /// empty if a controller's tool shows the disks.
     #[serde(serialize_with = "serialize_guarantors")]
     #[schemars(with = "Vec<String>")]
     pub guarantors: Vec<WriteGuarantor>,
@@ -163,8 +163,8 @@ impl Verdict {
         evidence.filter(|one| one.standing == self.standing)
     }
 
-    /// The hop of the flush path that decides the verdict: the first one at risk, contradictory or
-    /// unproven or, for commits that survive, the last. `None` if the cause is no hop.
+    /// The hop of the flush path that decides the verdict: the last disk if commits survive,
+    /// otherwise the first hop with the verdict's standing. `None` if no hop is the cause.
     pub fn deciding_hop(&self) -> Option<&FlushHop> {
         let mut hops = self.flush_path.iter();
         if self.standing.commit_survives() {
@@ -175,7 +175,7 @@ impl Verdict {
 
     /// The verdict with redundancy and deviating sessions: `durable, but degraded` or `durable,
     /// except database app: synchronous_commit = off`.
-    pub fn heading(&self) -> String {
+    pub fn heading_with_exceptions(&self) -> String {
         format!("{}{}", self.standing.as_str(), self.heading_suffix())
     }
 

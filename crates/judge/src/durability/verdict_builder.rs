@@ -9,12 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::database::{self, DeviatingSessions};
 use super::device_view::{CacheVolatility, DiskAssessment, FlushOutcome};
 use super::fact_reader::{FactDependencies, FactReader};
-use super::flush_path::{AssessedHop, FlushPathInput, InvisibleLayer, build_flush_path};
-use super::kernel_view::{self, DisksBelow};
+use super::flush_path::{AssessedHop, InvisibleLayer, TargetFlushEvidence, build_flush_path};
+use super::kernel_view::{self, CacheStateOfDisksBelow};
 use super::rule_cap::VerdictCaps;
 use super::{
-    DrillRecord, Evidence, EvidenceLayer, PathVerdict, Remedy, Route, UndecidedCap, Verdict,
-    VerdictImpact, VerdictKind, find_drill_record, find_routes, measurement, redundancy, remedy,
+    DrillRecord, Evidence, EvidenceImpact, EvidenceLayer, PathVerdict, Route, UndecidedCapRule,
+    Verdict, VerdictKind, VerdictRemedy, find_drill_record, find_routes, measurement, redundancy,
+    remedy,
 };
 use crate::facts::catalog::device::WriteGuarantor;
 use crate::facts::catalog::host::{self, RunEnvironment};
@@ -56,7 +57,9 @@ pub fn judge_target(
     let mut servers = Vec::new();
     for cluster in &clusters {
         let mut judged = database::judge_cluster(&mut ask, target, cluster);
-        judged.evidence.extend(caps.cap_evidence(&mut ask, cluster));
+        judged
+            .evidence
+            .extend(caps.evidence_of_applying_caps(&mut ask, cluster));
         passages.extend(
             judged
                 .disables_flush
@@ -73,13 +76,13 @@ pub fn judge_target(
     common.extend(kernel_view::container_evidence(&mut ask));
     let host = [Subject::host()];
     for of_all in host.iter().chain([target]) {
-        common.extend(caps.cap_evidence(&mut ask, of_all));
+        common.extend(caps.evidence_of_applying_caps(&mut ask, of_all));
     }
 
     let mut paths: Vec<PathVerdict> = Vec::new();
     let mut hops_of_ways = Vec::new();
     for way in &ways {
-        let judged = assess_route(&mut ask, way, disks, caps);
+        let judged = assess_path_to_disk(&mut ask, way, disks, caps);
         passages.extend(judged.iter().flat_map(|hop| &hop.flush_fates));
         let evidence = judged
             .iter()
@@ -102,8 +105,8 @@ pub fn judge_target(
         ask.dependencies.extend(&leaf.dependencies);
     }
     let at_disks: Vec<FlushOutcome> = below.values().map(|leaf| leaf.flush_outcome).collect();
-    let flush = combined_flush_outcome(&passages, &at_disks);
-    let mut measured = measurement::measurement_evidence(
+    let flush = worst_flush_outcome(&passages, &at_disks);
+    let mut measured = measurement::evidence_from_probe_flushes(
         &mut ask,
         target,
         flush,
@@ -130,7 +133,7 @@ pub fn judge_target(
     let standing = paths
         .first()
         .map_or(VerdictKind::Unproven, |path| path.standing);
-    let seen_by = ask.get(&Subject::host(), &host::SEEN_BY);
+    let seen_by = ask.read_and_record_use(&Subject::host(), &host::SEEN_BY);
     let ends_on_disks = ways
         .iter()
         .flat_map(|way| &way.ends)
@@ -144,7 +147,10 @@ pub fn judge_target(
         })
     };
     // Paths to one multipath disk are counted as one disk.
-    let units: BTreeSet<&Subject> = below.keys().map(|disk| facts.first_path(disk)).collect();
+    let units: BTreeSet<&Subject> = below
+        .keys()
+        .map(|disk| facts.first_path_to_same_disk(disk))
+        .collect();
     let names: Vec<&str> = units.iter().map(|disk| disk.name()).collect();
     let guarantors: Vec<WriteGuarantor> = below
         .values()
@@ -160,7 +166,7 @@ pub fn judge_target(
         .collect();
     let (redundancy, second_fault) = redundancy::target_redundancy(&mut ask, target);
     let unseen = invisible_layers(facts, seen_by);
-    let flush_path = build_flush_path(&FlushPathInput {
+    let flush_path = build_flush_path(&TargetFlushEvidence {
         facts,
         servers: &servers,
         routes: &hops_of_ways,
@@ -174,8 +180,8 @@ pub fn judge_target(
             .chain(&clusters)
             .chain(ways.iter().flat_map(|way| &way.hops))
     };
-    let undecided = caps.undecided_caps(subjects(), standing);
-    let caps_checked = caps.evaluated_rule_count(subjects());
+    let undecided = caps.undecided_cap_rules(subjects(), standing);
+    let caps_checked = caps.number_of_capping_rules(subjects());
     let verdict = Verdict {
         target: target.clone(),
         standing,
@@ -185,7 +191,7 @@ pub fn judge_target(
         exceptions: exceptions.texts,
         limits: verdict_limits_text(
             &unseen,
-            measurement::foreign_flushes_note(&mut ask, target, &below).as_deref(),
+            measurement::note_of_flushes_by_others(&mut ask, target, &below).as_deref(),
             &undecided,
         ),
         undecided,
@@ -211,7 +217,7 @@ pub fn judge_target(
         .iter()
         .flat_map(|way| &way.hops)
         .filter(|hop| hop.scope() == Scope::Device);
-    let plain = Ternary::all(hops.map(|hop| kernel_view::is_stateless(facts, hop)));
+    let plain = Ternary::all(hops.map(|hop| kernel_view::holds_no_unflushed_data(facts, hop)));
     let commit_off_for = exceptions.losing;
     let remedy = deciding_remedies_summary(&verdict);
     TargetJudgement {
@@ -244,7 +250,7 @@ fn flush_suppressor(passage: FlushOutcome) -> Option<FlushSuppressor> {
 }
 
 /// *Dropped* if any hop drops flushes, *not needed* only if no disk needs them.
-fn combined_flush_outcome(hops: &[FlushOutcome], disks: &[FlushOutcome]) -> FlushOutcome {
+fn worst_flush_outcome(hops: &[FlushOutcome], disks: &[FlushOutcome]) -> FlushOutcome {
     let at_disks = disks.iter().min().copied().unwrap_or(FlushOutcome::Unknown);
     let on_the_way = hops.iter().min().copied().unwrap_or(FlushOutcome::Sent);
     if on_the_way < FlushOutcome::Sent {
@@ -254,7 +260,7 @@ fn combined_flush_outcome(hops: &[FlushOutcome], disks: &[FlushOutcome]) -> Flus
     }
 }
 
-fn assess_route(
+fn assess_path_to_disk(
     ask: &mut FactReader,
     way: &Route,
     disks: &BTreeMap<Subject, DiskAssessment>,
@@ -262,7 +268,7 @@ fn assess_route(
 ) -> Vec<AssessedHop> {
     let ends: Vec<Option<&DiskAssessment>> = way.ends.iter().map(|end| disks.get(end)).collect();
     let devices = way.hops.iter().filter(|hop| hop.scope() == Scope::Device);
-    let bottom = DisksBelow {
+    let bottom = CacheStateOfDisksBelow {
         cache: ends
             .iter()
             .map(|end| end.map_or(CacheVolatility::Unknown, |leaf| leaf.cache))
@@ -272,15 +278,17 @@ fn assess_route(
             ends.iter()
                 .map(|end| end.map_or(Ternary::Unknown, |leaf| leaf.write_back)),
         ),
-        is_stateless: Ternary::all(devices.map(|hop| kernel_view::is_stateless(ask.facts, hop))),
+        is_stateless: Ternary::all(
+            devices.map(|hop| kernel_view::holds_no_unflushed_data(ask.facts, hop)),
+        ),
     };
 
     let mut judged: Vec<AssessedHop> = Vec::new();
     // The remedy at the first hop that sends no flushes because of a mount option.
-    let mut unflushed: Option<Remedy> = None;
+    let mut unflushed: Option<VerdictRemedy> = None;
     for hop in way.hops.iter().filter(|hop| !disks.contains_key(hop)) {
         let found = match hop.scope() {
-            Scope::Mount => kernel_view::mount_findings(ask, hop, bottom),
+            Scope::Mount => kernel_view::file_system_findings(ask, hop, bottom),
             Scope::Device => kernel_view::queue_findings(ask, hop, bottom),
             Scope::Host | Scope::Boot | Scope::Cluster | Scope::Target => Vec::new(),
         };
@@ -288,12 +296,13 @@ fn assess_route(
         for (passage, says) in found {
             let by_mount = flush_suppressor(passage)
                 .is_some_and(|by| matches!(by, FlushSuppressor::MountOption));
-            unflushed = unflushed.or_else(|| by_mount.then(|| Remedy::EnableBarriers(hop.clone())));
+            unflushed =
+                unflushed.or_else(|| by_mount.then(|| VerdictRemedy::EnableBarriers(hop.clone())));
             at.flush_fates.push(passage);
             at.evidence.push(says);
         }
         if hop.scope() != Scope::Target {
-            at.evidence.extend(caps.cap_evidence(ask, hop));
+            at.evidence.extend(caps.evidence_of_applying_caps(ask, hop));
         }
         judged.push(at);
     }
@@ -320,14 +329,14 @@ fn assess_route(
                     Evidence::new(
                         layer,
                         &subject,
-                        VerdictImpact::AtRisk(mend.clone()),
+                        EvidenceImpact::AtRisk(mend.clone()),
                         says,
                         source,
                     )
                 }
                 _ => says,
             }));
-        at.evidence.extend(caps.cap_evidence(ask, end));
+        at.evidence.extend(caps.evidence_of_applying_caps(ask, end));
         judged.push(at);
     }
 
@@ -349,7 +358,7 @@ fn assess_route(
         let evidence = Evidence::new(
             EvidenceLayer::Kernel,
             last,
-            VerdictImpact::Unproven,
+            EvidenceImpact::Unproven,
             says,
             String::new(),
         );
@@ -481,11 +490,11 @@ fn invisible_layers(facts: &FactSet, seen_by: Option<RunEnvironment>) -> Vec<Inv
 fn verdict_limits_text(
     unseen: &[InvisibleLayer],
     of_others: Option<&str>,
-    undecided: &[UndecidedCap],
+    undecided: &[UndecidedCapRule],
 ) -> String {
     let says = |unseen: &InvisibleLayer| match unseen {
         InvisibleLayer::Host => {
-            "walwise runs in a container: the host's mounts may differ from those shown here."
+            "Run walwise on the host: this container's mounts may differ from the host's."
         }
         InvisibleLayer::Hypervisor => {
             "This is a virtual machine, and the hypervisor may ignore flushes. Check its cache mode, or test with a power cut."
@@ -495,7 +504,7 @@ fn verdict_limits_text(
         }
     };
     let open = undecided.iter().map(
-        |UndecidedCap {
+        |UndecidedCapRule {
              rule,
              caps,
              question,

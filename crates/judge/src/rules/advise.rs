@@ -3,7 +3,9 @@
 //! Advice that can lose data is given only if every deciding fact was observed on this host. Advice
 //! whose value comes from an unknown fact is dropped.
 
-use super::bound_condition::{BoundCondition, ConditionNode, is_decided_by_observations};
+use super::bound_condition::{
+    BoundCondition, ConditionNode, is_result_decided_by_accepted_readings,
+};
 use super::model::{AdviceSpec, Author, ChangeSpec, Rule};
 use super::template::Template;
 use super::{Advice, BlockedAdvice, Change, Level, Risk, UserCommand};
@@ -33,7 +35,7 @@ impl EvaluationOptions {
     }
 }
 
-pub(super) fn rule_advice(
+pub(super) fn advice_and_blocked_advice_of_rule(
     rule: &Rule,
     condition: &BoundCondition<'_>,
     facts: &FactSet,
@@ -63,12 +65,12 @@ pub(super) fn rule_advice(
         } else {
             spec.risk
         };
-        let sure = is_decided_by_observations(condition, &seen_here)
+        let sure = is_result_decided_by_accepted_readings(condition, &seen_here)
             && when
                 .as_ref()
-                .is_none_or(|when| is_decided_by_observations(when, &seen_here))
+                .is_none_or(|when| is_result_decided_by_accepted_readings(when, &seen_here))
             && spec
-                .advised_value_fact()
+                .fact_giving_advised_value()
                 .is_none_or(|fact| seen_here(&facts.reading_via_link(subject, fact)));
         let allowed = sure && rule.level == Level::Optional && rule.author == Author::Walwise;
         if risk == Risk::DataLossIfWrong && !allowed {
@@ -80,7 +82,7 @@ pub(super) fn rule_advice(
                 ),
             };
             held_back.push(BlockedAdvice {
-                advice: format!("{}: {}", spec.setting.name, change.describe()),
+                advice: format!("{}: {}", spec.setting.name, change.describe_change()),
                 because,
             });
         } else {
@@ -134,7 +136,7 @@ fn collect_unobserved_facts(
 }
 
 impl AdviceSpec {
-    fn advised_value_fact(&self) -> Option<&'static KeyInfo> {
+    fn fact_giving_advised_value(&self) -> Option<&'static KeyInfo> {
         match &self.change {
             ChangeSpec::SetFrom(fact)
             | ChangeSpec::AddFrom(fact)

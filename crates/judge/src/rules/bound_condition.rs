@@ -8,22 +8,22 @@ use std::cell::OnceCell;
 use std::iter;
 use std::sync::Arc;
 
-use super::model::{Condition, FactTest, QuantifiedElement};
-use super::{Observation, Trace};
+use super::model::{Condition, FactTest, StackElementKind};
+use super::{ConditionTrace, Observation};
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::{Choice, FactSet, KeyInfo, Reading, Scope, Subject, SubjectFacts, Value};
 use crate::ternary::Ternary;
 
 #[derive(Debug)]
 pub(super) struct BoundCondition<'a> {
-    text: ConditionText<'a>,
+    text: ConditionLabelSource<'a>,
     /// The element, such as a disk, for which the enclosing quantifier tests this condition.
     pub element: Option<Subject>,
     pub node: ConditionNode<'a>,
 }
 
 #[derive(Debug)]
-enum ConditionText<'a> {
+enum ConditionLabelSource<'a> {
     Condition(&'a Condition),
     UnknownBelow(Subject),
 }
@@ -57,8 +57,8 @@ impl<'a> BoundCondition<'a> {
 
     pub fn label(&self) -> String {
         let says = match &self.text {
-            ConditionText::Condition(cond) => cond.condition_label(),
-            ConditionText::UnknownBelow(end) => {
+            ConditionLabelSource::Condition(cond) => cond.condition_label(),
+            ConditionLabelSource::UnknownBelow(end) => {
                 format!("the underlying device of {end} is unknown")
             }
         };
@@ -73,13 +73,13 @@ impl<'a> BoundCondition<'a> {
             ConditionNode::All(kids) => Ternary::all(kids.iter().map(Self::result)),
             ConditionNode::Any(kids) => Ternary::any(kids.iter().map(Self::result)),
             ConditionNode::Not(kid) => !kid.result(),
-            ConditionNode::Test(test, seen) => test.holds(&seen.reading),
+            ConditionNode::Test(test, seen) => test.holds_for_reading(&seen.reading),
             ConditionNode::Undecidable => Ternary::Unknown,
         }
     }
 
-    pub fn trace(&self) -> Trace {
-        let kids: Vec<Trace> = self.children().iter().map(Self::trace).collect();
+    pub fn to_trace(&self) -> ConditionTrace {
+        let kids: Vec<ConditionTrace> = self.children().iter().map(Self::to_trace).collect();
         let truths = || kids.iter().map(|kid| kid.truth);
         let truth = match &self.node {
             ConditionNode::All(_) => Ternary::all(truths()),
@@ -91,7 +91,7 @@ impl<'a> BoundCondition<'a> {
             ConditionNode::Test(_, seen) => Some(seen.clone()),
             _ => None,
         };
-        Trace {
+        ConditionTrace {
             label: self.label(),
             truth,
             seen,
@@ -99,8 +99,8 @@ impl<'a> BoundCondition<'a> {
         }
     }
 
-    /// The elements, such as disks, with the result of this condition, from the first quantifier
-    /// that has that result itself. Below `Not`, the opposite result counts.
+    /// The elements, such as disks, for which a quantifier has the result of this condition. The
+    /// first quantifier that has this result decides; below `Not`, the opposite result is needed.
     pub fn deciding_elements(&self) -> Vec<&Subject> {
         self.elements_with_truth(self.result()).unwrap_or_default()
     }
@@ -205,7 +205,7 @@ impl LookupScope<'_, '_> {
             Condition::Fact(test) => ConditionNode::Test(test, self.observe_fact(test.fact)),
         };
         BoundCondition {
-            text: ConditionText::Condition(cond),
+            text: ConditionLabelSource::Condition(cond),
             element: None,
             node,
         }
@@ -218,38 +218,44 @@ impl LookupScope<'_, '_> {
             Condition::Not(cond) => !self.evaluate(cond),
             Condition::Every(relation, cond) => {
                 let stack = self.stack();
-                Ternary::all(self.element_truths(&stack, *relation, cond))
+                Ternary::all(self.results_per_stack_element(&stack, *relation, cond))
             }
             Condition::Some(relation, cond) => {
                 let stack = self.stack();
-                Ternary::any(self.element_truths(&stack, *relation, cond))
+                Ternary::any(self.results_per_stack_element(&stack, *relation, cond))
             }
             Condition::Fact(test) => match self.lookup_subject(test.fact.scope) {
-                Some((_, known)) => test.holds(known.shared_reading(test.fact.id)),
-                None => test.holds(&self.observe_fact(test.fact).reading),
+                Some((_, known)) => {
+                    test.holds_for_reading(known.reading_or_not_collected(test.fact.id))
+                }
+                None => test.holds_for_reading(&self.observe_fact(test.fact).reading),
             },
         }
     }
 
-    fn element_truths<'s>(
+    fn results_per_stack_element<'s>(
         &'s self,
         stack: &'s StackSubjects,
-        relation: QuantifiedElement,
+        relation: StackElementKind,
         cond: &'s Condition,
     ) -> impl Iterator<Item = Ternary> + 's {
-        let on = move |element| self.with_element(element, |place| place.evaluate(cond));
+        let on = move |element| self.with_inner_element(element, |place| place.evaluate(cond));
         let unseen = move || {
             stack
                 .find_unread_stack_end(self.view.facts, relation)
                 .map(|_| Ternary::Unknown)
         };
         stack
-            .elements(relation)
+            .elements_of_quantifier(relation)
             .map(on)
             .chain(iter::once_with(unseen).flatten())
     }
 
-    fn with_element<R>(&self, element: &Subject, work: impl FnOnce(LookupScope<'_, '_>) -> R) -> R {
+    fn with_inner_element<R>(
+        &self,
+        element: &Subject,
+        work: impl FnOnce(LookupScope<'_, '_>) -> R,
+    ) -> R {
         let elements = [self.elements, std::slice::from_ref(element)].concat();
         work(LookupScope {
             elements: &elements,
@@ -280,7 +286,7 @@ impl LookupScope<'_, '_> {
             Some((of, known)) => Observation {
                 subject: of.clone(),
                 fact: fact.name,
-                reading: Arc::clone(known.shared_reading(fact.id)),
+                reading: Arc::clone(known.reading_or_not_collected(fact.id)),
             },
             None => Observation {
                 subject: (*subject).clone(),
@@ -290,16 +296,16 @@ impl LookupScope<'_, '_> {
         }
     }
 
-    /// The condition for each element of the stack that the quantifier covers. If elements may
-    /// exist that could not be read, an undecidable condition is added for them.
+    /// The condition for each element of the stack that the quantifier covers. If unread elements
+    /// may exist, an undecidable condition is added for them.
     fn bind_elements<'a>(
         &self,
-        relation: QuantifiedElement,
+        relation: StackElementKind,
         cond: &'a Condition,
     ) -> Vec<BoundCondition<'a>> {
         let stack = self.stack();
         let on = |element: &Subject| {
-            let ground = self.with_element(element, |place| place.bind_condition(cond));
+            let ground = self.with_inner_element(element, |place| place.bind_condition(cond));
             BoundCondition {
                 element: Some(element.clone()),
                 ..ground
@@ -308,11 +314,15 @@ impl LookupScope<'_, '_> {
         let unseen = stack
             .find_unread_stack_end(self.view.facts, relation)
             .map(|end| BoundCondition {
-                text: ConditionText::UnknownBelow(end.clone()),
+                text: ConditionLabelSource::UnknownBelow(end.clone()),
                 element: None,
                 node: ConditionNode::Undecidable,
             });
-        stack.elements(relation).map(on).chain(unseen).collect()
+        stack
+            .elements_of_quantifier(relation)
+            .map(on)
+            .chain(unseen)
+            .collect()
     }
 }
 
@@ -345,28 +355,27 @@ impl StackSubjects {
         }
     }
 
-    fn elements(&self, relation: QuantifiedElement) -> impl Iterator<Item = &Subject> {
+    fn elements_of_quantifier(&self, relation: StackElementKind) -> impl Iterator<Item = &Subject> {
         let (from, scope) = match relation {
-            QuantifiedElement::Leaf => (&self.leaves, None),
+            StackElementKind::Leaf => (&self.leaves, None),
             relation => (&self.all, Some(relation.scope())),
         };
         from.iter()
             .filter(move |one| scope.is_none_or(|scope| one.scope() == scope))
     }
 
-    /// An end of the stack below which elements of the kind `relation` may exist that could not be
-    /// read.
+    /// An end of the stack below which unread elements of the kind `relation` may exist.
     fn find_unread_stack_end(
         &self,
         facts: &FactSet,
-        relation: QuantifiedElement,
+        relation: StackElementKind,
     ) -> Option<&Subject> {
         let ends = self
             .all
             .iter()
             .filter(|one| facts.directly_below(one).is_empty());
         let mut open = ends.filter(|end| end.scope() != Scope::Device);
-        open.find(|end| relation == QuantifiedElement::Leaf || !is_diskless(facts, end))
+        open.find(|end| relation == StackElementKind::Leaf || !is_diskless(facts, end))
     }
 }
 
@@ -380,15 +389,15 @@ fn is_diskless(facts: &FactSet, end: &Subject) -> bool {
 
 /// Whether the readings that `seen_here` accepts suffice to decide the result. False for an unknown
 /// result.
-pub(super) fn is_decided_by_observations(
+pub(super) fn is_result_decided_by_accepted_readings(
     ground: &BoundCondition<'_>,
     seen_here: &dyn Fn(&Reading<Value>) -> bool,
 ) -> bool {
     let truth = ground.result();
     let enough = |kids: &[BoundCondition<'_>], needs_all: bool| {
-        let mut proofs = kids
-            .iter()
-            .map(|kid| kid.result() == truth && is_decided_by_observations(kid, seen_here));
+        let mut proofs = kids.iter().map(|kid| {
+            kid.result() == truth && is_result_decided_by_accepted_readings(kid, seen_here)
+        });
         !kids.is_empty()
             && if needs_all {
                 proofs.all(|one| one)
@@ -404,7 +413,7 @@ pub(super) fn is_decided_by_observations(
         (ConditionNode::All(kids), Ternary::False) | (ConditionNode::Any(kids), Ternary::True) => {
             enough(kids, false)
         }
-        (ConditionNode::Not(kid), _) => is_decided_by_observations(kid, seen_here),
+        (ConditionNode::Not(kid), _) => is_result_decided_by_accepted_readings(kid, seen_here),
         (ConditionNode::Test(_, seen), _) => seen.reading.is_known() && seen_here(&seen.reading),
     }
 }
@@ -416,7 +425,7 @@ mod tests {
     use crate::facts::catalog::device;
     use crate::rules::model::TestOperator;
 
-    fn every_cache_protected(relation: QuantifiedElement) -> Condition {
+    fn every_cache_is_protected_condition(relation: StackElementKind) -> Condition {
         let op = TestOperator::Is(Value::Text("protected".to_owned()));
         Condition::Every(
             relation,
@@ -441,7 +450,7 @@ mod tests {
             (&top, &loop0),
             (&loop0, &below),
         ] {
-            set.add_edge(top, base);
+            set.add_layer_below(top, base);
         }
         for device in [&disk, &loop0] {
             set.insert_known(
@@ -458,10 +467,11 @@ mod tests {
     fn quantifier_over_incomplete_stack_is_unknown() {
         let (mut set, target, below) = half_read_stack();
         let truth = |set: &FactSet, relation| {
-            BoundCondition::new(&every_cache_protected(relation), set, &target).result()
+            BoundCondition::new(&every_cache_is_protected_condition(relation), set, &target)
+                .result()
         };
-        assert_eq!(truth(&set, QuantifiedElement::Leaf), Ternary::Unknown);
-        assert_eq!(truth(&set, QuantifiedElement::Layer), Ternary::Unknown);
+        assert_eq!(truth(&set, StackElementKind::Leaf), Ternary::Unknown);
+        assert_eq!(truth(&set, StackElementKind::Layer), Ternary::Unknown);
         // A network file system has no layers on this host, but has disks elsewhere, which are
         // unknown.
         set.insert_known(
@@ -470,10 +480,10 @@ mod tests {
             MountClass::Network,
             Source::from_file("x"),
         );
-        assert_eq!(truth(&set, QuantifiedElement::Leaf), Ternary::Unknown);
-        assert_eq!(truth(&set, QuantifiedElement::Layer), Ternary::True);
-        set.add_edge(&below, &Subject::device("sda"));
-        assert_eq!(truth(&set, QuantifiedElement::Leaf), Ternary::True);
+        assert_eq!(truth(&set, StackElementKind::Leaf), Ternary::Unknown);
+        assert_eq!(truth(&set, StackElementKind::Layer), Ternary::True);
+        set.add_layer_below(&below, &Subject::device("sda"));
+        assert_eq!(truth(&set, StackElementKind::Leaf), Ternary::True);
     }
 
     #[test]
@@ -493,7 +503,7 @@ mod tests {
                 .map(|one| one.name().to_owned())
                 .collect::<Vec<_>>()
         };
-        let protected = every_cache_protected(QuantifiedElement::Layer);
+        let protected = every_cache_is_protected_condition(StackElementKind::Layer);
         assert_eq!(
             named(&set, &protected),
             ["loop0"],
@@ -502,11 +512,14 @@ mod tests {
         assert_eq!(
             named(
                 &set,
-                &Condition::Not(Box::new(every_cache_protected(QuantifiedElement::Layer)))
+                &Condition::Not(Box::new(every_cache_is_protected_condition(
+                    StackElementKind::Layer
+                )))
             ),
             ["loop0"]
         );
-        let Condition::Every(relation, holds) = every_cache_protected(QuantifiedElement::Layer)
+        let Condition::Every(relation, holds) =
+            every_cache_is_protected_condition(StackElementKind::Layer)
         else {
             panic!()
         };
@@ -528,12 +541,12 @@ mod tests {
     #[test]
     fn cluster_uses_stack_of_linked_target() {
         let (mut set, target, below) = half_read_stack();
-        set.add_edge(&below, &Subject::device("sda"));
+        set.add_layer_below(&below, &Subject::device("sda"));
         let cluster = Subject::cluster("/t");
-        set.link(&cluster, &target);
+        set.apply_facts_of(&cluster, &target);
         assert_eq!(
             BoundCondition::new(
-                &every_cache_protected(QuantifiedElement::Leaf),
+                &every_cache_is_protected_condition(StackElementKind::Leaf),
                 &set,
                 &cluster
             )
@@ -542,7 +555,7 @@ mod tests {
         );
         assert_eq!(
             BoundCondition::new(
-                &every_cache_protected(QuantifiedElement::Leaf),
+                &every_cache_is_protected_condition(StackElementKind::Leaf),
                 &set,
                 &Subject::cluster("/u")
             )

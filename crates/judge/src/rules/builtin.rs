@@ -5,12 +5,12 @@ use super::RuleFile;
 /// Path and contents of each file, sorted by path: `("rules/mount.toml", "[[rule]] …")`.
 const FILES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 
-pub fn builtin_sources() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub fn builtin_names_and_texts() -> impl Iterator<Item = (&'static str, &'static str)> {
     FILES.iter().copied()
 }
 
 pub fn builtin_files() -> Vec<RuleFile> {
-    builtin_sources()
+    builtin_names_and_texts()
         .map(|(name, text)| RuleFile {
             name: name.to_owned(),
             text: text.to_owned(),
@@ -28,7 +28,7 @@ mod tests {
         let (set, mistakes) = RuleSet::parse_as_builtin(&builtin_files());
         let mistakes: Vec<String> = mistakes.iter().map(|file| file.render(false)).collect();
         assert!(mistakes.is_empty(), "{}", mistakes.join("\n\n"));
-        let failures: Vec<String> = examples::run_examples(set.rules())
+        let failures: Vec<String> = examples::failures_of_rule_examples(set.rules())
             .iter()
             .map(ToString::to_string)
             .collect();

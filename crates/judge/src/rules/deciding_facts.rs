@@ -22,19 +22,22 @@ pub(super) mod test_values {
     const MAX_WORDS: usize = 8;
 
     pub(super) fn hypothetical_source() -> Source {
-        Source::from_file("what is still to be read")
+        Source::from_file("hypothetical value")
     }
 
     /// One value of a fact for each combination of results that the tests can have, at most
     /// `MAX_OPTIONS`. All tests must be of the same fact.
-    pub(in crate::rules) fn distinct_values(tests: &[&FactTest]) -> Vec<Value> {
+    pub(in crate::rules) fn values_with_distinct_test_results(tests: &[&FactTest]) -> Vec<Value> {
         let Some(first) = tests.first() else {
             return Vec::new();
         };
         let mut answers: Vec<Vec<Ternary>> = Vec::new();
         let mut values = Vec::new();
         for value in candidate_values(first.fact.kind, tests) {
-            let answer: Vec<Ternary> = tests.iter().map(|test| test.op.holds(&value)).collect();
+            let answer: Vec<Ternary> = tests
+                .iter()
+                .map(|test| test.op.holds_for_value(&value))
+                .collect();
             if !answers.contains(&answer) && values.len() < MAX_OPTIONS {
                 answers.push(answer);
                 values.push(value);
@@ -67,7 +70,7 @@ pub(super) mod test_values {
                 let written = words
                     .iter()
                     .cloned()
-                    .chain(joined_fragments(&fragments, strange));
+                    .chain(fragments_and_their_combinations(&fragments, strange));
                 written.chain([other]).map(Value::Text).collect()
             }
             ValueKind::Count | ValueKind::Bytes => {
@@ -87,7 +90,7 @@ pub(super) mod test_values {
                     Value::Number(number) => Some(number),
                     _ => None,
                 });
-                numbers_around(numbers.collect())
+                numbers_at_and_between(numbers.collect())
                     .into_iter()
                     .map(Value::Number)
                     .collect()
@@ -142,7 +145,10 @@ pub(super) mod test_values {
         tests.iter().filter_map(one).collect()
     }
 
-    fn joined_fragments(fragments: &BTreeSet<String>, strange: char) -> Vec<String> {
+    fn fragments_and_their_combinations(
+        fragments: &BTreeSet<String>,
+        strange: char,
+    ) -> Vec<String> {
         let one = fragments.iter().flat_map(|part| {
             [
                 part.clone(),
@@ -158,7 +164,7 @@ pub(super) mod test_values {
         one.chain(two).collect()
     }
 
-    fn numbers_around(mut numbers: Vec<f64>) -> Vec<f64> {
+    fn numbers_at_and_between(mut numbers: Vec<f64>) -> Vec<f64> {
         numbers.sort_by(f64::total_cmp);
         let between = numbers.windows(2).filter_map(|pair| match pair {
             [a, b] => Some(f64::midpoint(*a, *b)),
@@ -190,7 +196,7 @@ pub(super) mod test_values {
                     version.number(1)
                 )));
             }
-            if let Some((_, vendor)) = version.vendor_build() {
+            if let Some((_, vendor)) = version.build_numbers_and_vendor() {
                 versions.extend(Version::parse(&format!(
                     "{}-0-{vendor}",
                     version.numeric_part()
@@ -262,12 +268,12 @@ const MANY_CONDITIONS: usize = 64;
 
 /// The smallest sets of facts that would decide the condition. No set contains another. Sets with
 /// the fewest facts come first, then sets whose facts have a remedy.
-pub(super) fn deciding_facts(
+pub(super) fn smallest_deciding_fact_sets(
     condition: &BoundCondition<'_>,
-    domains: &TestDomains<'_>,
+    domains: &ValuesByTestResult<'_>,
 ) -> Vec<Vec<MissingFact>> {
     let unknowns = UnknownFacts::new(condition, domains);
-    let answers = [true, false].map(|wanted| unknowns.demand_sets(condition, wanted));
+    let answers = [true, false].map(|wanted| unknowns.demands_giving_result(condition, wanted));
     let mut sets: Vec<Vec<usize>> = answers
         .iter()
         .flatten()
@@ -298,7 +304,7 @@ pub(super) fn deciding_facts(
 
 /// For each test, the values that satisfy the test and those that fail it, computed once for all
 /// subjects.
-pub(super) struct TestDomains<'c>(Vec<(&'c FactTest, [ValueSet; 2])>);
+pub(super) struct ValuesByTestResult<'c>(Vec<(&'c FactTest, [ValueSet; 2])>);
 
 /// Possible readings of a fact as a bit set. Bit 0 means that the fact stays unknown; each other
 /// bit is one of its distinct values.
@@ -307,19 +313,19 @@ type ValueSet = u64;
 /// The fact stays unknown. Only the test `known = false` holds then.
 const STAYS_UNKNOWN: ValueSet = 1;
 
-impl<'c> TestDomains<'c> {
+impl<'c> ValuesByTestResult<'c> {
     pub fn new(cond: &'c Condition) -> Self {
         let mut by_fact: BTreeMap<&str, Vec<&FactTest>> = BTreeMap::new();
         cond.for_each_test(&mut |test| by_fact.entry(test.fact.name).or_default().push(test));
         let of_fact = |tests: Vec<&'c FactTest>| {
-            let values = test_values::distinct_values(&tests)
+            let values = test_values::values_with_distinct_test_results(&tests)
                 .into_iter()
                 .map(|value| Reading::known(value, test_values::hypothetical_source()));
             let values: Vec<Reading<Value>> = values.collect();
             let fitting = |test: &FactTest, answer: Ternary| {
                 let options = (1..)
                     .zip(&values)
-                    .filter(|(_, value)| test.holds(value) == answer);
+                    .filter(|(_, value)| test.holds_for_reading(value) == answer);
                 options.fold(0, |bits: ValueSet, (option, _)| bits | 1 << option)
             };
             let each = |test| {
@@ -333,7 +339,7 @@ impl<'c> TestDomains<'c> {
         Self(by_fact.into_values().flat_map(of_fact).collect())
     }
 
-    fn fitting_values(&self, test: &FactTest, wanted: bool) -> ValueSet {
+    fn values_giving_result(&self, test: &FactTest, wanted: bool) -> ValueSet {
         let is_it = |known: &FactTest| known.fact.id == test.fact.id && known.op == test.op;
         let found = self.0.iter().find(|(known, _)| is_it(known));
         found.map_or(
@@ -344,7 +350,7 @@ impl<'c> TestDomains<'c> {
 }
 
 struct UnknownFacts<'g> {
-    domains: &'g TestDomains<'g>,
+    domains: &'g ValuesByTestResult<'g>,
     slots: Vec<&'g Observation>,
 }
 
@@ -362,7 +368,7 @@ impl FactDemands {
             .collect()
     }
 
-    /// `None` if a fact has no value that meets both.
+    /// `None` if a fact has no value that meets both demands.
     fn combine_demands(mut self, other: &Self) -> Option<Self> {
         for (slot, options) in &other.0 {
             match self.0.binary_search_by_key(slot, |(slot, _)| *slot) {
@@ -390,7 +396,7 @@ impl FactDemands {
 }
 
 impl<'g> UnknownFacts<'g> {
-    fn new(condition: &'g BoundCondition<'_>, domains: &'g TestDomains<'_>) -> Self {
+    fn new(condition: &'g BoundCondition<'_>, domains: &'g ValuesByTestResult<'_>) -> Self {
         let mut slots = Vec::new();
         collect_unknown_observations(condition, &mut slots);
         slots.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
@@ -398,10 +404,14 @@ impl<'g> UnknownFacts<'g> {
         Self { domains, slots }
     }
 
-    fn demand_sets(&self, condition: &BoundCondition<'_>, wanted: bool) -> Vec<FactDemands> {
+    fn demands_giving_result(
+        &self,
+        condition: &BoundCondition<'_>,
+        wanted: bool,
+    ) -> Vec<FactDemands> {
         match (&condition.node, wanted) {
             (ConditionNode::Undecidable, _) => Vec::new(),
-            (ConditionNode::Not(kid), wanted) => self.demand_sets(kid, !wanted),
+            (ConditionNode::Not(kid), wanted) => self.demands_giving_result(kid, !wanted),
             (ConditionNode::Test(test, seen), wanted) => self.test_demands(test, seen, wanted),
             (ConditionNode::All(kids), true) | (ConditionNode::Any(kids), false) => {
                 let Some((first, rest)) = kids.split_first() else {
@@ -413,7 +423,7 @@ impl<'g> UnknownFacts<'g> {
                     MAX_DEMAND_SETS
                 };
                 let ways = |kid: &BoundCondition<'_>| {
-                    let mut ways = self.demand_sets(kid, wanted);
+                    let mut ways = self.demands_giving_result(kid, wanted);
                     ways.truncate(most);
                     ways
                 };
@@ -433,7 +443,7 @@ impl<'g> UnknownFacts<'g> {
                                 .filter_map(|other| way.clone().combine_demands(other))
                                 .collect()
                         };
-                        minimal_demands(
+                        without_superset_demands(
                             so_far
                                 .iter()
                                 .flat_map(|way| -> Vec<FactDemands> { each(way) })
@@ -444,9 +454,9 @@ impl<'g> UnknownFacts<'g> {
                 rest.iter().fold(ways(first), join)
             }
             (ConditionNode::All(kids), false) | (ConditionNode::Any(kids), true) => {
-                minimal_demands(
+                without_superset_demands(
                     kids.iter()
-                        .flat_map(|kid| self.demand_sets(kid, wanted))
+                        .flat_map(|kid| self.demands_giving_result(kid, wanted))
                         .collect(),
                 )
             }
@@ -454,7 +464,7 @@ impl<'g> UnknownFacts<'g> {
     }
 
     fn test_demands(&self, test: &FactTest, seen: &Observation, wanted: bool) -> Vec<FactDemands> {
-        let as_it_is = test.holds(&seen.reading) == Ternary::from(wanted);
+        let as_it_is = test.holds_for_reading(&seen.reading) == Ternary::from(wanted);
         if seen.reading.is_known() {
             return if as_it_is {
                 vec![FactDemands::default()]
@@ -468,8 +478,8 @@ impl<'g> UnknownFacts<'g> {
         else {
             return Vec::new();
         };
-        let fitting =
-            self.domains.fitting_values(test, wanted) | if as_it_is { STAYS_UNKNOWN } else { 0 };
+        let fitting = self.domains.values_giving_result(test, wanted)
+            | if as_it_is { STAYS_UNKNOWN } else { 0 };
         if fitting == 0 {
             Vec::new()
         } else {
@@ -480,7 +490,7 @@ impl<'g> UnknownFacts<'g> {
     fn missing_facts_of_slots(&self, set: &[usize]) -> Option<Vec<MissingFact>> {
         let need = |slot: &usize| {
             let seen = self.slots.get(*slot)?;
-            MissingFact::from_reading(&seen.subject, seen.fact, &seen.reading)
+            MissingFact::from_unknown_reading(&seen.subject, seen.fact, &seen.reading)
         };
         let mut needs = Vec::with_capacity(set.len());
         needs.extend(set.iter().filter_map(need));
@@ -507,7 +517,7 @@ fn collect_unknown_observations<'g>(
         .for_each(|kid| collect_unknown_observations(kid, unknown));
 }
 
-fn minimal_demands(mut ways: Vec<FactDemands>) -> Vec<FactDemands> {
+fn without_superset_demands(mut ways: Vec<FactDemands>) -> Vec<FactDemands> {
     if ways.len() < 2 {
         return ways;
     }

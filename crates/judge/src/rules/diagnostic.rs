@@ -64,7 +64,7 @@ pub struct SourceLocation {
 }
 
 impl Diagnostic {
-    pub fn mistake(
+    pub fn new_mistake(
         span: Span,
         message: impl Into<String>,
         help: impl Into<Option<String>>,
@@ -78,17 +78,25 @@ impl Diagnostic {
         }
     }
 
-    pub fn remark(span: Span, message: impl Into<String>, help: impl Into<Option<String>>) -> Self {
+    pub fn new_remark(
+        span: Span,
+        message: impl Into<String>,
+        help: impl Into<Option<String>>,
+    ) -> Self {
         Self {
             severity: Severity::Remark,
-            ..Self::mistake(span, message, help)
+            ..Self::new_mistake(span, message, help)
         }
     }
 
-    pub fn note(span: Span, message: impl Into<String>, help: impl Into<Option<String>>) -> Self {
+    pub fn new_note(
+        span: Span,
+        message: impl Into<String>,
+        help: impl Into<Option<String>>,
+    ) -> Self {
         Self {
             severity: Severity::Note,
-            ..Self::mistake(span, message, help)
+            ..Self::new_mistake(span, message, help)
         }
     }
 }
@@ -141,11 +149,11 @@ impl FileDiagnostics {
         let shown = self
             .diags
             .iter()
-            .map(|diag| self.render_one(&renderer, diag));
+            .map(|diag| self.render_with_snippet(&renderer, diag));
         shown.join_with("\n\n") + "\n"
     }
 
-    fn render_one(&self, renderer: &Renderer, diag: &Diagnostic) -> String {
+    fn render_with_snippet(&self, renderer: &Renderer, diag: &Diagnostic) -> String {
         let spot = AnnotationKind::Primary.span(self.clamp_span(&diag.span));
         let snippet = Snippet::source(self.text.as_str())
             .path(self.file.as_str())
@@ -183,7 +191,7 @@ pub fn limit_diagnostics(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
         .find(|diag| diag.severity == Severity::Mistake)
     {
         let message = format!("more than {MAX_LISTED} errors; the rest are not listed");
-        diags.push(Diagnostic::mistake(
+        diags.push(Diagnostic::new_mistake(
             first.span,
             message,
             "correct those above first".to_owned(),
@@ -193,14 +201,14 @@ pub fn limit_diagnostics(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
 }
 
 #[derive(Debug)]
-pub struct Diagnostics {
+pub struct DiagnosticCollector {
     lines: LineIndex,
     diags: Vec<Diagnostic>,
     notes: Vec<Diagnostic>,
     broken: BTreeMap<usize, Diagnostic>,
 }
 
-impl Diagnostics {
+impl DiagnosticCollector {
     pub fn new(source: &str) -> Self {
         let lines = LineIndex::new(source);
         Self {
@@ -221,7 +229,7 @@ impl Diagnostics {
         let help = "write strings in quotes, lists in [ ], inline tables in { }, and each key once per table";
         self.broken
             .entry(line)
-            .or_insert(Diagnostic::mistake(span, message, help.to_owned()));
+            .or_insert(Diagnostic::new_mistake(span, message, help.to_owned()));
     }
 
     pub fn report_mistake(
@@ -230,8 +238,11 @@ impl Diagnostics {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.diags
-            .push(Diagnostic::mistake(at.span(), message, Some(help.into())));
+        self.diags.push(Diagnostic::new_mistake(
+            at.span(),
+            message,
+            Some(help.into()),
+        ));
     }
 
     pub fn report_unknown_word<'w>(
@@ -241,7 +252,7 @@ impl Diagnostics {
         word: &str,
         known: impl IntoIterator<Item = &'w str>,
     ) {
-        self.diags.push(Diagnostic::mistake(
+        self.diags.push(Diagnostic::new_mistake(
             at.span(),
             message,
             nearest_word_or_list_hint(word, known),
@@ -255,7 +266,7 @@ impl Diagnostics {
         help: impl Into<String>,
     ) {
         self.notes
-            .push(Diagnostic::note(at.span(), message, Some(help.into())));
+            .push(Diagnostic::new_note(at.span(), message, Some(help.into())));
     }
 
     /// Reports a missing entry, unless a syntax error may have hidden the entry.
@@ -308,7 +319,7 @@ mod tests {
     fn diagnostics_beyond_the_limit_are_cut_off() {
         let diags = |count| {
             (0..count)
-                .map(|at| Diagnostic::mistake(at..at, "wrong", None))
+                .map(|at| Diagnostic::new_mistake(at..at, "wrong", None))
                 .collect::<Vec<_>>()
         };
         assert_eq!(limit_diagnostics(diags(MAX_LISTED)).len(), MAX_LISTED);

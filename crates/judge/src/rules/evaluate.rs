@@ -12,10 +12,10 @@ use serde::Serialize;
 
 use super::advise::{self, EvaluationOptions};
 use super::bound_condition::{self, BoundCondition, SubjectView};
-use super::deciding_facts::{self, TestDomains};
+use super::deciding_facts::{self, ValuesByTestResult};
 use super::model::Rule;
 use super::rule_set::RuleSet;
-use super::{Finding, Level, Outcome, Study};
+use super::{Finding, Level, Outcome, PublishedMeasurement};
 use crate::facts::catalog::kernel;
 use crate::facts::{Choice, FactSet, Scope, ServerArea, Subject};
 use crate::settings::Setting;
@@ -24,12 +24,12 @@ use crate::ternary::Ternary;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluation {
     pub findings: Vec<Finding>,
-    pub tallies: Vec<Tally>,
+    pub tallies: Vec<RuleOutcomeCounts>,
 }
 
 /// Number of results of one rule, by outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Tally {
+pub struct RuleOutcomeCounts {
     /// Id of the rule: `area.name`.
     pub rule: String,
     /// The number of subjects to which the rule applies.
@@ -40,10 +40,10 @@ pub struct Tally {
     /// reason.
     pub does_not_apply: Vec<Subject>,
     /// Published measurements for or against the rule.
-    pub evidence: Vec<Study>,
+    pub evidence: Vec<PublishedMeasurement>,
 }
 
-impl Tally {
+impl RuleOutcomeCounts {
     pub fn new(rule: &str) -> Self {
         Self {
             rule: rule.to_owned(),
@@ -82,7 +82,7 @@ impl Evaluation {
 }
 
 /// Subjects are ordered scope by scope.
-pub fn all_subjects(facts: &FactSet) -> Vec<Subject> {
+pub fn subjects_by_scope(facts: &FactSet) -> Vec<Subject> {
     Scope::ALL
         .iter()
         .flat_map(|scope| scope_subjects(facts, *scope))
@@ -97,12 +97,12 @@ pub fn evaluate_rules(
     circumstances: EvaluationOptions,
 ) -> Evaluation {
     let rules = rules.rules();
-    let concerns: Vec<ScopedRule<'_>> = rules.iter().map(ScopedRule::new).collect();
-    let tally = |rule: &Rule| Tally {
+    let concerns: Vec<RuleConcerns<'_>> = rules.iter().map(RuleConcerns::new).collect();
+    let tally = |rule: &Rule| RuleOutcomeCounts {
         evidence: rule.evidence.clone(),
-        ..Tally::new(&rule.id)
+        ..RuleOutcomeCounts::new(&rule.id)
     };
-    let mut tallies: Vec<Tally> = rules.iter().map(tally).collect();
+    let mut tallies: Vec<RuleOutcomeCounts> = rules.iter().map(tally).collect();
     let mut findings = Vec::new();
     // Rows of known changes describe upgrades, so they are judged only under an assumed kernel.
     let is_upgrade = is_kernel_assumed(facts);
@@ -142,7 +142,7 @@ pub fn evaluate_rules(
 }
 
 pub fn rule_subjects(rule: &Rule, facts: &FactSet) -> Vec<Subject> {
-    let concern = ScopedRule::new(rule);
+    let concern = RuleConcerns::new(rule);
     let about = |subject: &Subject| {
         concern.concerns_subject(facts, subject, facts.inapplicable_scopes(subject))
     };
@@ -166,15 +166,15 @@ fn is_kernel_assumed(facts: &FactSet) -> bool {
 
 /// A rule, with the scopes and areas that decide whether it concerns a subject. For example, a rule
 /// about mount options does not concern a disk without a file system.
-struct ScopedRule<'r> {
+struct RuleConcerns<'r> {
     rule: &'r Rule,
     scopes: Vec<Scope>,
     areas: Vec<ServerArea>,
     settings: Arc<[&'static Setting]>,
-    domains: OnceCell<TestDomains<'r>>,
+    domains: OnceCell<ValuesByTestResult<'r>>,
 }
 
-impl<'r> ScopedRule<'r> {
+impl<'r> RuleConcerns<'r> {
     fn new(rule: &'r Rule) -> Self {
         let scopes = Scope::ALL
             .iter()
@@ -210,15 +210,22 @@ impl<'r> ScopedRule<'r> {
         let (mut advice, mut held_back) = (Vec::new(), Vec::new());
         let outcome = match condition.result() {
             Ternary::True => {
-                (advice, held_back) =
-                    advise::rule_advice(rule, &condition, facts, subject, circumstances);
+                (advice, held_back) = advise::advice_and_blocked_advice_of_rule(
+                    rule,
+                    &condition,
+                    facts,
+                    subject,
+                    circumstances,
+                );
                 Outcome::Applies
             }
             Ternary::False => Outcome::DoesNotApply,
             Ternary::Unknown => {
-                let domains = self.domains.get_or_init(|| TestDomains::new(&rule.when));
+                let domains = self
+                    .domains
+                    .get_or_init(|| ValuesByTestResult::new(&rule.when));
                 Outcome::Undecided {
-                    needs: deciding_facts::deciding_facts(&condition, domains),
+                    needs: deciding_facts::smallest_deciding_fact_sets(&condition, domains),
                 }
             }
         };
@@ -239,8 +246,8 @@ impl<'r> ScopedRule<'r> {
             Outcome::DoesNotApply | Outcome::Undecided { .. } => None,
         };
         let observed = if outcome == Outcome::Applies && rule.level == Level::Critical {
-            let trace = condition.trace();
-            let all = trace.observations().into_iter();
+            let trace = condition.to_trace();
+            let all = trace.readings_of_all_tests().into_iter();
             all.map(|one| one.subject.clone()).collect()
         } else {
             BTreeSet::new()
@@ -261,7 +268,7 @@ impl<'r> ScopedRule<'r> {
             held_back,
             remedy,
             observed,
-            trace: circumstances.traced.then(|| Box::new(condition.trace())),
+            trace: circumstances.traced.then(|| Box::new(condition.to_trace())),
         }
     }
 }
@@ -274,5 +281,5 @@ pub fn evaluate_rule(
     subject: &Subject,
     circumstances: EvaluationOptions,
 ) -> Finding {
-    ScopedRule::new(rule).evaluate_on(&SubjectView::new(facts, subject), circumstances)
+    RuleConcerns::new(rule).evaluate_on(&SubjectView::new(facts, subject), circumstances)
 }

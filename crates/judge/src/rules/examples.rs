@@ -31,18 +31,18 @@ impl fmt::Display for ExampleFailure {
     }
 }
 
-pub fn run_examples(rules: &[Rule]) -> Vec<ExampleFailure> {
+pub fn failures_of_rule_examples(rules: &[Rule]) -> Vec<ExampleFailure> {
     let of_rule = |rule| {
         let rule: &Rule = rule;
         rule.examples
             .iter()
-            .filter_map(move |example| run_example(rule, example))
+            .filter_map(move |example| failure_of_example(rule, example))
     };
     rules.iter().flat_map(of_rule).collect()
 }
 
-fn run_example(rule: &Rule, example: &RuleExample) -> Option<ExampleFailure> {
-    let finding = example_finding(rule, example);
+fn failure_of_example(rule: &Rule, example: &RuleExample) -> Option<ExampleFailure> {
+    let finding = evaluate_rule_on_example(rule, example);
     outcome_mismatch(&finding, example).map(|problem| ExampleFailure {
         rule: rule.id.clone(),
         place: format!("{}:{}", rule.file, example.line),
@@ -57,10 +57,10 @@ fn trace_text(finding: &Finding) -> String {
     if let Some(trace) = &finding.trace {
         explain::write_trace(&mut page, 2, trace);
     }
-    page.finish()
+    page.into_text()
 }
 
-pub(super) fn example_finding(rule: &Rule, example: &RuleExample) -> Finding {
+pub(super) fn evaluate_rule_on_example(rule: &Rule, example: &RuleExample) -> Finding {
     let (subject, facts) = example_subject_and_facts(rule, example);
     evaluate_rule(
         rule,
@@ -74,7 +74,7 @@ pub(super) fn example_finding(rule: &Rule, example: &RuleExample) -> Finding {
 }
 
 pub(super) fn example_subject_and_facts(rule: &Rule, example: &RuleExample) -> (Subject, FactSet) {
-    let subject = example_subject(rule.scope, "example");
+    let subject = subject_of_scope(rule.scope, "example");
     let facts = example_facts(example, &subject);
     (subject, facts)
 }
@@ -114,7 +114,7 @@ fn outcome_mismatch(finding: &Finding, example: &RuleExample) -> Option<String> 
     })
 }
 
-fn example_subject(scope: Scope, name: &str) -> Subject {
+fn subject_of_scope(scope: Scope, name: &str) -> Subject {
     match scope {
         Scope::Host => Subject::host(),
         Scope::Device => Subject::device(name),
@@ -132,18 +132,18 @@ fn example_facts(example: &RuleExample, about: &Subject) -> FactSet {
         let of = if fact.scope == about.scope() {
             about.clone()
         } else {
-            example_subject(fact.scope, "linked")
+            subject_of_scope(fact.scope, "linked")
         };
-        set.link(about, &of);
+        set.apply_facts_of(about, &of);
         set.insert_value(&of, fact, reading.clone());
     }
     if let Some(stack) = &example.stack {
-        build_example_stack(&mut set, about, stack);
+        insert_example_stack(&mut set, about, stack);
     }
     set
 }
 
-fn build_example_stack(set: &mut FactSet, about: &Subject, stack: &ExampleStack) {
+fn insert_example_stack(set: &mut FactSet, about: &Subject, stack: &ExampleStack) {
     let mut bottom = about.clone();
     let above = [
         ("mount", Scope::Mount, &stack.mounts),
@@ -153,22 +153,22 @@ fn build_example_stack(set: &mut FactSet, about: &Subject, stack: &ExampleStack)
         for (index, given) in elements.iter().enumerate() {
             let next = add_stack_element(
                 set,
-                example_subject(scope, &format!("{kind} {}", index + 1)),
+                subject_of_scope(scope, &format!("{kind} {}", index + 1)),
                 given,
             );
-            set.add_edge(&bottom, &next);
+            set.add_layer_below(&bottom, &next);
             bottom = next;
         }
     }
     for (index, given) in stack.leaves.iter().enumerate() {
         let leaf = add_stack_element(set, Subject::device(format!("leaf {}", index + 1)), given);
-        set.add_edge(&bottom, &leaf);
+        set.add_layer_below(&bottom, &leaf);
     }
     // A listed stack is complete. If it lists no disk, its last file system gets a disk without
     // known facts.
     if stack.leaves.is_empty() && bottom.scope() == Scope::Mount {
         let disk = add_stack_element(set, Subject::device("disk"), &[]);
-        set.add_edge(&bottom, &disk);
+        set.add_layer_below(&bottom, &disk);
     }
 }
 

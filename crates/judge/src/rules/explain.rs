@@ -1,5 +1,5 @@
 use super::model::Condition;
-use super::{Observation, Trace};
+use super::{ConditionTrace, Observation};
 use crate::facts::catalog;
 use crate::ternary::Ternary;
 use crate::text::page_layout::PageLayout;
@@ -16,17 +16,17 @@ pub struct TraceRow {
     pub source: String,
 }
 
-pub fn trace_rows(trace: &Trace) -> Vec<TraceRow> {
+pub fn trace_rows(trace: &ConditionTrace) -> Vec<TraceRow> {
     let mut rows = Vec::new();
     collect_rows(trace, String::new(), "", &mut rows);
     rows
 }
 
-fn collect_rows(trace: &Trace, branch: String, stem: &str, rows: &mut Vec<TraceRow>) {
+fn collect_rows(trace: &ConditionTrace, branch: String, stem: &str, rows: &mut Vec<TraceRow>) {
     let (reading, source) = trace
         .seen
         .as_ref()
-        .map(reading_and_source_texts)
+        .map(reading_and_remedy_or_source_texts)
         .unwrap_or_default();
     rows.push(TraceRow {
         branch,
@@ -43,22 +43,24 @@ fn collect_rows(trace: &Trace, branch: String, stem: &str, rows: &mut Vec<TraceR
     }
 }
 
-fn reading_and_source_texts(seen: &Observation) -> (String, String) {
-    catalog::describe_reading(seen.fact, &seen.reading).unwrap_or_else(|(why, remedy)| {
-        let remedy = remedy.map(|remedy| format!("→ {remedy}"));
-        (why, remedy.unwrap_or_default())
-    })
+fn reading_and_remedy_or_source_texts(seen: &Observation) -> (String, String) {
+    catalog::value_and_source_or_unknown_reason(seen.fact, &seen.reading).unwrap_or_else(
+        |(why, remedy)| {
+            let remedy = remedy.map(|remedy| format!("→ {remedy}"));
+            (why, remedy.unwrap_or_default())
+        },
+    )
 }
 
 /// Tests that decide the result of a condition, with their readings: `device.size at least 300 MiB
 /// (128 MiB)`. For an undecided condition, these are the unknown tests.
-pub fn deciding_tests(trace: &Trace) -> Vec<String> {
+pub fn deciding_test_texts(trace: &ConditionTrace) -> Vec<String> {
     let mut all = Vec::new();
-    collect_deciding_tests(trace, trace.truth, &mut all);
+    collect_deciding_test_texts(trace, trace.truth, &mut all);
     all
 }
 
-fn collect_deciding_tests(trace: &Trace, truth: Ternary, all: &mut Vec<String>) {
+fn collect_deciding_test_texts(trace: &ConditionTrace, truth: Ternary, all: &mut Vec<String>) {
     if trace.truth != truth {
         return;
     }
@@ -66,16 +68,16 @@ fn collect_deciding_tests(trace: &Trace, truth: Ternary, all: &mut Vec<String>) 
         Some(seen) => all.push(format!(
             "{} ({})",
             trace.label,
-            reading_and_source_texts(seen).0
+            reading_and_remedy_or_source_texts(seen).0
         )),
         None => trace
             .kids
             .iter()
-            .for_each(|kid| collect_deciding_tests(kid, truth, all)),
+            .for_each(|kid| collect_deciding_test_texts(kid, truth, all)),
     }
 }
 
-pub fn write_trace(page: &mut PageLayout, indent: usize, trace: &Trace) {
+pub fn write_trace(page: &mut PageLayout, indent: usize, trace: &ConditionTrace) {
     let cells = |row: TraceRow| {
         vec![
             row.branch + &row.label,
@@ -91,15 +93,15 @@ pub fn write_trace(page: &mut PageLayout, indent: usize, trace: &Trace) {
     );
 }
 
-pub fn condition_tree(cond: &Condition) -> Vec<String> {
+pub fn condition_tree_without_readings(cond: &Condition) -> Vec<String> {
     let rows = trace_rows(&trace_without_facts(cond));
     rows.into_iter()
         .map(|row| row.branch + &row.label)
         .collect()
 }
 
-fn trace_without_facts(cond: &Condition) -> Trace {
-    let kids: Vec<Trace> = match cond {
+fn trace_without_facts(cond: &Condition) -> ConditionTrace {
+    let kids: Vec<ConditionTrace> = match cond {
         Condition::All(conds) | Condition::Any(conds) => {
             conds.iter().map(trace_without_facts).collect()
         }
@@ -108,7 +110,7 @@ fn trace_without_facts(cond: &Condition) -> Trace {
         }
         Condition::Fact(_) => Vec::new(),
     };
-    Trace {
+    ConditionTrace {
         label: cond.condition_label(),
         truth: Ternary::Unknown,
         seen: None,
@@ -129,8 +131,8 @@ mod tests {
     fn trace_prints_as_tree_with_readings() {
         let (target, top) = (Subject::target("/db"), Subject::mount("/db"));
         let mut facts = FactSet::default();
-        facts.link(&target, &top);
-        facts.add_edge(&target, &top);
+        facts.apply_facts_of(&target, &top);
+        facts.add_layer_below(&target, &top);
         facts.insert_known(
             &top,
             &mount::FSTYPE,
@@ -162,7 +164,7 @@ mod tests {
             ("sda", Some(device::CacheVolatility::Protected)),
             ("sdb", None),
         ] {
-            facts.add_edge(&top, &Subject::device(disk));
+            facts.add_layer_below(&top, &Subject::device(disk));
             let help = Remedy::Install("storcli64".to_owned());
             let unknown = Reading::absent("running storcli64").with_remedy(help);
             let known = |cache| Reading::known(cache, Source::derived_from(["controller.battery"]));
@@ -184,12 +186,12 @@ mod tests {
             },
         );
         let mut page = PageLayout::default();
-        page.append_verbatim_line(0, &condition_tree(&rule.when).join("\n"));
+        page.append_verbatim_line(0, &condition_tree_without_readings(&rule.when).join("\n"));
         page.append_blank_line();
         let trace = finding.trace.as_ref().unwrap();
         write_trace(&mut page, 0, trace);
-        insta::assert_snapshot!(page.finish());
-        let unknown = deciding_tests(trace);
+        insta::assert_snapshot!(page.into_text());
+        let unknown = deciding_test_texts(trace);
         assert_eq!(
             unknown[0],
             "device.cache is protected (not available: running storcli64)"

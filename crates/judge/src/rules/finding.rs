@@ -39,7 +39,7 @@ choice! {
         Experimental = "experimental",
         /// A credible source is cited.
         Documented = "documented",
-        /// Recovered from the states in which a power cut can leave a recorded disk.
+        /// Tested by recovery from the states in which a power cut can leave a recorded disk.
         CrashTested = "crash-tested",
         /// Measured on this host, by a probe or a trial.
         Measured = "measured",
@@ -52,7 +52,7 @@ choice! {
     /// The kind of evidence behind an advised value.
     #[derive(Serialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
-    pub enum Basis {
+    pub enum AdviceBasis {
         /// The product's documented default, and no fact against it is known.
         Default = "default",
         /// A public source that the rule cites.
@@ -79,14 +79,15 @@ choice! {
         NeedsUnmount = "needs-unmount",
         /// A new file system must be created, and data moved.
         NeedsNewFilesystem = "needs-new-filesystem",
-        /// Committed data can be lost if the facts are wrong. Such advice needs facts observed on this
-        /// host.
+        /// Committed data can be lost if the facts are wrong. Such advice needs facts observed on
+        /// this host.
         DataLossIfWrong = "data-loss-if-wrong",
     }
 }
 
 impl Risk {
-    /// The word in reports and JSON for what the advised change interrupts; `none` for a remount.
+    /// The word in reports and JSON for the interruption by the advised change; `none` for a
+    /// remount.
     pub fn interruption_word(self) -> &'static str {
         match self {
             Self::None | Self::NeedsRemount | Self::DataLossIfWrong => "none",
@@ -120,17 +121,20 @@ choice! {
 
 /// The JSON form of a `Risk`.
 #[derive(Serialize, JsonSchema)]
-struct Interruption {
+struct InterruptionJson {
     /// `none`, `reload`, `restart`, `unmount` or `downtime`.
     interrupts: &'static str,
     /// Whether committed data can be lost if the facts are wrong.
     data_loss_if_wrong: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
 fn serialize_interruption<S: Serializer>(risk: &Risk, out: S) -> Result<S::Ok, S::Error> {
     let data_loss_if_wrong = *risk == Risk::DataLossIfWrong;
-    Interruption {
+    InterruptionJson {
         interrupts: risk.interruption_word(),
         data_loss_if_wrong,
     }
@@ -139,7 +143,7 @@ fn serialize_interruption<S: Serializer>(risk: &Risk, out: S) -> Result<S::Ok, S
 
 /// The JSON form of a `Change`; all parts are empty for *keep*.
 #[derive(Serialize, JsonSchema)]
-struct ChangeParts<'c> {
+struct ChangeJson<'c> {
     set: Option<&'c str>,
     add: &'c [String],
     remove: &'c [String],
@@ -155,7 +159,7 @@ fn serialize_change<S: Serializer>(change: &Change, out: S) -> Result<S::Ok, S::
     } else {
         change.set_or_added_values()
     };
-    ChangeParts {
+    ChangeJson {
         set,
         add,
         remove: change.removed_options(),
@@ -168,7 +172,7 @@ pub enum Change {
     Set(String),
     Add(Vec<String>),
     Remove(Vec<String>),
-    /// Add and remove options at once. Only a plan that combines several rules does so.
+    /// Add some options and remove others. Only a plan that combines several rules does so.
     Edit {
         add: Vec<String>,
         remove: Vec<String>,
@@ -194,7 +198,7 @@ impl Change {
     }
 
     /// The change in words, without units: `fdatasync`, `add noatime`, `remove nobarrier`, `keep`.
-    pub fn describe(&self) -> String {
+    pub fn describe_change(&self) -> String {
         match self {
             Self::Set(value) => value.clone(),
             Self::Add(values) => format!("add {}", values.join(", ")),
@@ -215,7 +219,7 @@ pub struct Advice {
     pub setting: &'static Setting,
     /// The change: set a value, add or remove options, or keep the setting.
     #[serde(serialize_with = "serialize_change")]
-    #[schemars(with = "ChangeParts")]
+    #[schemars(with = "ChangeJson")]
     pub change: Change,
     /// The value in force now, or the reason why it is unknown.
     pub current: Reading<Value>,
@@ -223,7 +227,7 @@ pub struct Advice {
     pub reach: EffectScope,
     /// What the change interrupts, and whether data can be lost.
     #[serde(flatten, serialize_with = "serialize_interruption")]
-    #[schemars(flatten, with = "Interruption")]
+    #[schemars(flatten, with = "InterruptionJson")]
     pub risk: Risk,
     /// The rank among several choices, such as the file systems for a free disk; 1 is the first
     /// choice.
@@ -252,7 +256,7 @@ impl Advice {
         match &self.change {
             Change::Set(value) => self.setting.format_with_unit(value),
             change @ (Change::Add(_) | Change::Remove(_) | Change::Edit { .. } | Change::Keep) => {
-                change.describe()
+                change.describe_change()
             }
         }
     }
@@ -307,7 +311,7 @@ pub struct Finding {
     /// How sure the rule is.
     pub confidence: Confidence,
     /// The kind of evidence behind the advice.
-    pub basis: Basis,
+    pub basis: AdviceBasis,
     /// The settings of all advice of the rule, even of advice that does not apply here.
     #[serde(skip)]
     pub settings: Arc<[&'static Setting]>,
@@ -324,14 +328,14 @@ pub struct Finding {
     pub held_back: Vec<BlockedAdvice>,
     /// The fix, or the reason why this host has none. Every critical finding that applies has one.
     #[serde(rename = "fix", skip_serializing_if = "Option::is_none")]
-    pub remedy: Option<Fix>,
+    pub remedy: Option<FixOrReason>,
     /// The subjects whose facts were read. Empty unless a critical rule applies.
     #[serde(skip)]
     pub observed: BTreeSet<Subject>,
     /// Every part of the condition with its reading. Left out unless requested, because traces are
     /// most of the output on a large host.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub trace: Option<Box<Trace>>,
+    pub trace: Option<Box<ConditionTrace>>,
 }
 
 impl Finding {
@@ -355,7 +359,7 @@ impl Finding {
 
 /// A fix, or the reason why this host has none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Fix {
+pub struct FixOrReason {
     /// Whether the fix can be made on this host.
     pub here: bool,
     #[serde(rename = "text")]
@@ -375,7 +379,7 @@ pub struct BlockedAdvice {
 
 /// An evaluated condition with its parts, for explanations.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Trace {
+pub struct ConditionTrace {
     /// The condition in words: `all of`, `device.cache is protected`.
     pub label: String,
     /// Whether the condition holds, or `unknown`.
@@ -384,13 +388,13 @@ pub struct Trace {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen: Option<Observation>,
     /// The nested conditions, in order.
-    pub kids: Vec<Trace>,
+    pub kids: Vec<ConditionTrace>,
 }
 
-impl Trace {
+impl ConditionTrace {
     /// Readings of all parts of the condition, in the order of the rule.
-    pub fn observations(&self) -> Vec<&Observation> {
-        let nested = self.kids.iter().flat_map(Self::observations);
+    pub fn readings_of_all_tests(&self) -> Vec<&Observation> {
+        let nested = self.kids.iter().flat_map(Self::readings_of_all_tests);
         self.seen.iter().chain(nested).collect()
     }
 }

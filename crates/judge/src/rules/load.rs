@@ -1,4 +1,4 @@
-//! Reads rule files and reports all mistakes of a file at once, each at its place.
+//! Reads rule files and reports all mistakes of a file together, each at its place.
 //!
 //! After a syntax error the TOML parser skips text, so a rule could lose a condition and mean
 //! something else. Such a file is therefore read again, table by table.
@@ -19,14 +19,14 @@ use self::condition::FactVisibility;
 use self::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema};
 use self::rule_head::RuleHeader;
 use self::split_tables::TableSection;
-use super::diagnostic::{Diagnostic, Diagnostics, Severity, Span, limit_diagnostics};
+use super::diagnostic::{Diagnostic, DiagnosticCollector, Severity, Span, limit_diagnostics};
 use super::model::{Author, Condition, ExampleLoading, ExpectedOutcome, Rule, RuleExample};
 use super::template::Template;
-use super::{Basis, Confidence, DisabledRule, Level, LevelOverride};
+use super::{AdviceBasis, Confidence, DisabledRule, Level, LevelOverride};
 use crate::facts::Choice;
 use crate::rules::ADJUSTABLE_LEVELS;
-use crate::rules::evidence::Study;
 use crate::rules::model::AdviceSpec;
+use crate::rules::published_evidence::PublishedMeasurement;
 use walwise_model::text::JoinText;
 
 const FILE_SCHEMA: TableSchema = TableSchema {
@@ -171,22 +171,22 @@ pub(super) fn load_rule_file(file: &str, source: &str, terms: LoadOptions) -> Lo
         );
         let help = "split its rules across several files".to_owned();
         return LoadedFile {
-            diags: vec![Diagnostic::mistake(0..0, message, help)],
+            diags: vec![Diagnostic::new_mistake(0..0, message, help)],
             ..LoadedFile::default()
         };
     }
-    let mut loaded = load_recovering(file, source, terms);
+    let mut loaded = parse_section_by_section_if_broken(file, source, terms);
     loaded.diags = limit_diagnostics(loaded.diags);
     loaded
 }
 
-fn load_recovering(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
+fn parse_section_by_section_if_broken(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
     let whole = parse_rule_text(file, source, terms, true);
     if !whole.broken && !whole.has_unknown_tables {
         return whole.loaded;
     }
     let mut loaded = LoadedFile::default();
-    for piece in split_tables::table_sections(source) {
+    for piece in split_tables::split_at_table_headers(source) {
         let known = piece
             .name
             .is_none_or(|word| FILE_SCHEMA.optional.contains(&word));
@@ -207,7 +207,7 @@ fn load_recovering(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
 /// `known` is false for a section whose table name is not valid in rule files; then only the keys
 /// of that table are checked.
 fn parse_rule_text(file: &str, source: &str, terms: LoadOptions, known: bool) -> ParseResult {
-    let mut problems = Diagnostics::new(source);
+    let mut problems = DiagnosticCollector::new(source);
     let (document, errors) = DeTable::parse_recoverable(source);
     for error in errors {
         problems.report_syntax_error(error.span().unwrap_or(0..0), error.message());
@@ -218,7 +218,7 @@ fn parse_rule_text(file: &str, source: &str, terms: LoadOptions, known: bool) ->
     let has_unknown_tables = problems.mistake_count() > before;
     if known {
         for item in top.repeated_tables("rule", &mut problems) {
-            let rule = parse_rule(item, file, terms, &mut loaded, &mut problems);
+            let rule = parse_full_rule(item, file, terms, &mut loaded, &mut problems);
             loaded.rules.extend(rule);
         }
         for item in top.repeated_tables("release", &mut problems) {
@@ -254,7 +254,7 @@ fn parse_rule_text(file: &str, source: &str, terms: LoadOptions, known: bool) ->
 fn parse_examples(
     fields: &CheckedTable<'_>,
     sight: &FactVisibility,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Vec<RuleExample> {
     let mut examples: Vec<RuleExample> = Vec::new();
     for item in fields.parse_list_field("example", problems) {
@@ -263,7 +263,7 @@ fn parse_examples(
         };
         if let Some((repeated, message)) = examples
             .iter()
-            .find_map(|other| Some((other, example.duplicate_message(other)?)))
+            .find_map(|other| Some((other, example.message_if_same_facts_or_name(other)?)))
         {
             problems.report_mistake(
                 item,
@@ -279,12 +279,12 @@ fn parse_examples(
     examples
 }
 
-fn parse_rule(
+fn parse_full_rule(
     item: SpannedValue<'_>,
     file: &str,
     terms: LoadOptions,
     loaded: &mut LoadedFile,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<(Rule, Span)> {
     let author = terms.author;
     let before = problems.mistake_count();
@@ -294,7 +294,7 @@ fn parse_rule(
     let level = fields.parse_level(Level::ALL, problems);
     let caps = rule_head::parse_verdict_cap(&head, &fields, level, problems);
     let confidence = fields.parse_choice("confidence", Confidence::ALL, problems);
-    let basis = fields.parse_choice("basis", Basis::ALL, problems);
+    let basis = fields.parse_choice("basis", AdviceBasis::ALL, problems);
     let question = fields.parse_text_field("question", problems);
     if let Some(question) = question
         .as_ref()
@@ -318,7 +318,7 @@ fn parse_rule(
         .get("when")
         .and_then(|when| condition::parse_condition(when, sight, problems));
     let quantifies = when.as_ref().is_none_or(Condition::has_quantifier);
-    let texts = head.parse_templates(quantifies, problems);
+    let texts = head.parse_title_reason_and_remedies(quantifies, problems);
     let question = question.map(|text| parse_question(&text, problems));
     let mut advise = Vec::new();
     for item in fields.parse_list_field("advise", problems) {
@@ -326,7 +326,7 @@ fn parse_rule(
     }
     let mut evidence = Vec::new();
     for item in fields.parse_list_field("evidence", problems) {
-        evidence.extend(parse_evidence(item, problems));
+        evidence.extend(parse_study(item, problems));
     }
     let examples = match terms.examples {
         ExampleLoading::Read => parse_examples(&fields, sight, problems),
@@ -367,11 +367,11 @@ fn parse_rule(
         caps,
         confidence: confidence?,
         basis: basis.unwrap_or(match confidence? {
-            Confidence::Measured => Basis::Measured,
+            Confidence::Measured => AdviceBasis::Measured,
             Confidence::Experimental
             | Confidence::Documented
             | Confidence::CrashTested
-            | Confidence::Certain => Basis::Documented,
+            | Confidence::Certain => AdviceBasis::Documented,
         }),
         because: texts.because?,
         remedy: texts.remedy.action,
@@ -391,8 +391,8 @@ fn parse_rule(
 }
 
 /// A fact in the text is a mistake, because an undecided rule may lack the fact's value.
-fn parse_question(text: &SpannedText, problems: &mut Diagnostics) -> Template {
-    let (template, unknown) = Template::parse(&join_lines(&text.text), |_| None);
+fn parse_question(text: &SpannedText, problems: &mut DiagnosticCollector) -> Template {
+    let (template, unknown) = Template::parse(&join_lines_to_one(&text.text), |_| None);
     if let Some(name) = unknown.first() {
         problems.report_mistake(
             text,
@@ -424,7 +424,7 @@ const OVERRIDE_SCHEMA: TableSchema = TableSchema {
 fn parse_disabled_rule(
     item: SpannedValue<'_>,
     file: &str,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<(DisabledRule, Span)> {
     let before = problems.mistake_count();
     let fields = CheckedTable::from_item(item, &DISABLED_RULE_SCHEMA, problems)?;
@@ -455,7 +455,7 @@ fn parse_disabled_rule(
 fn parse_level_override(
     item: SpannedValue<'_>,
     file: &str,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<(LevelOverride, Span)> {
     let before = problems.mistake_count();
     let fields = CheckedTable::from_item(item, &OVERRIDE_SCHEMA, problems)?;
@@ -485,9 +485,9 @@ fn parse_level_override(
     ))
 }
 
-fn parse_reason(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<String> {
+fn parse_reason(fields: &CheckedTable<'_>, problems: &mut DiagnosticCollector) -> Option<String> {
     let because = fields.parse_text_field("because", problems)?;
-    let words = join_lines(&because.text);
+    let words = join_lines_to_one(&because.text);
     if words.is_empty() {
         problems.report_mistake(
             because.span,
@@ -507,13 +507,16 @@ const EVIDENCE_SCHEMA: TableSchema = TableSchema {
 
 const ACCEPTED_YEARS: std::ops::RangeInclusive<u16> = 1990..=2099;
 
-fn parse_evidence(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Study> {
+fn parse_study(
+    item: SpannedValue<'_>,
+    problems: &mut DiagnosticCollector,
+) -> Option<PublishedMeasurement> {
     let before = problems.mistake_count();
     let fields = CheckedTable::from_item(item, &EVIDENCE_SCHEMA, problems)?;
     let mut words = |key: &str| {
         fields
             .parse_text_field(key, problems)
-            .map(|SpannedText { text, .. }| join_lines(&text))
+            .map(|SpannedText { text, .. }| join_lines_to_one(&text))
     };
     let (source, says, caveat) = (words("source"), words("says"), words("caveat"));
     let (kernel, hardware, contradicted_by) =
@@ -524,7 +527,7 @@ fn parse_evidence(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<
     if problems.mistake_count() > before {
         return None;
     }
-    Some(Study {
+    Some(PublishedMeasurement {
         source: source?,
         year: year?,
         kernel,
@@ -535,7 +538,7 @@ fn parse_evidence(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<
     })
 }
 
-fn parse_year(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u16> {
+fn parse_year(item: SpannedValue<'_>, problems: &mut DiagnosticCollector) -> Option<u16> {
     let year = item
         .get_ref()
         .as_integer()
@@ -555,16 +558,20 @@ const WHICH_HELP: &str = "write `{subject}`, which is the subject's own name";
 
 /// Parses a text of a rule into one line. Reports facts in the text that do not exist or are
 /// not visible from the rule's scope.
-fn parse_prose(text: &SpannedText, sight: &FactVisibility, problems: &mut Diagnostics) -> Template {
-    parse_checked_template(&join_lines(&text.text), &text.span, sight, problems)
+fn parse_one_line_template(
+    text: &SpannedText,
+    sight: &FactVisibility,
+    problems: &mut DiagnosticCollector,
+) -> Template {
+    parse_template_with_visible_facts(&join_lines_to_one(&text.text), &text.span, sight, problems)
 }
 
-/// Like [`parse_prose`], but keeps line breaks.
-fn parse_checked_template(
+/// Like [`parse_one_line_template`], but keeps line breaks.
+fn parse_template_with_visible_facts(
     text: &str,
     span: &Span,
     sight: &FactVisibility,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Template {
     let template = Template::parse(text, |name| {
         condition::find_visible_fact(name, span, sight, problems)
@@ -580,7 +587,7 @@ fn parse_checked_template(
     template
 }
 
-fn join_lines(text: &str) -> String {
+fn join_lines_to_one(text: &str) -> String {
     text.split_whitespace().join_with(" ")
 }
 
@@ -600,7 +607,7 @@ impl RemedyTemplates {
         level: Option<Level>,
         advise: &[AdviceSpec],
         span: Span,
-        problems: &mut Diagnostics,
+        problems: &mut DiagnosticCollector,
     ) {
         let told = self.action.is_some()
             || self.no_action.is_some()

@@ -5,9 +5,11 @@
 
 use std::sync::Arc;
 
-use super::evidence::Study;
+use super::published_evidence::PublishedMeasurement;
 use super::template::Template;
-use super::{Basis, Change, Confidence, EffectScope, Fix, Level, Risk, UserCommandSpec};
+use super::{
+    AdviceBasis, Change, Confidence, EffectScope, FixOrReason, Level, Risk, UserCommandSpec,
+};
 use crate::facts::catalog::target::VerdictKind;
 use crate::facts::{
     FactSet, KeyInfo, Reading, Scope, ServerArea, Subject, Value, area_of_name, choice,
@@ -35,7 +37,7 @@ pub struct Rule {
     /// stack.
     pub caps: Option<VerdictKind>,
     pub confidence: Confidence,
-    pub basis: Basis,
+    pub basis: AdviceBasis,
     pub because: Template,
     /// The fix that an admin can make on this host.
     pub remedy: Option<Template>,
@@ -51,7 +53,7 @@ pub struct Rule {
     /// kernel, as by `walwise upgrade`, or to explain a shift of commit latency.
     pub change: Option<ChangeEffect>,
     pub advise: Vec<AdviceSpec>,
-    pub evidence: Vec<Study>,
+    pub evidence: Vec<PublishedMeasurement>,
     pub examples: Vec<RuleExample>,
     pub author: Author,
     pub file: String,
@@ -114,7 +116,7 @@ choice! {
 
 impl FaultEffect {
     /// Whether an acknowledged commit can be lost, overwritten or unrecoverable.
-    pub(crate) fn is_loss(self) -> bool {
+    pub(crate) fn is_data_loss(self) -> bool {
         matches!(
             self,
             Self::LosesFlushedData | Self::CorruptsData | Self::DoesNotMount
@@ -143,8 +145,8 @@ pub enum Condition {
     All(Vec<Condition>),
     Any(Vec<Condition>),
     Not(Box<Condition>),
-    Every(QuantifiedElement, Box<Condition>),
-    Some(QuantifiedElement, Box<Condition>),
+    Every(StackElementKind, Box<Condition>),
+    Some(StackElementKind, Box<Condition>),
     Fact(FactTest),
 }
 
@@ -181,12 +183,13 @@ impl Condition {
         }
     }
 
-    fn collect_fact_areas(&self, into: &mut Vec<ServerArea>) {
+    fn collect_server_areas_of_tests(&self, into: &mut Vec<ServerArea>) {
         match self {
             Self::All(kids) | Self::Any(kids) => {
-                kids.iter().for_each(|kid| kid.collect_fact_areas(into));
+                kids.iter()
+                    .for_each(|kid| kid.collect_server_areas_of_tests(into));
             }
-            Self::Not(kid) => kid.collect_fact_areas(into),
+            Self::Not(kid) => kid.collect_server_areas_of_tests(into),
             Self::Every(..) | Self::Some(..) => {}
             Self::Fact(test) => into.extend(area_of_name(test.fact.name)),
         }
@@ -217,21 +220,22 @@ impl Rule {
         facts: &FactSet,
         subject: &Subject,
         which: &[&Subject],
-    ) -> Option<Fix> {
+    ) -> Option<FixOrReason> {
         let known = |text: &&Template| {
             self.no_remedy.is_none() || text.has_all_required_facts(facts, subject)
         };
         let told = |here| {
-            move |text: &Template| Fix {
+            move |text: &Template| FixOrReason {
                 here,
-                text: self.with_user_file_line(&text.render_for_subject(facts, subject, which)),
+                text: self
+                    .with_location_of_user_rule(&text.render_for_subject(facts, subject, which)),
             }
         };
         let here = self.remedy.as_ref().filter(known).map(told(true));
         here.or_else(|| self.no_remedy.as_ref().map(told(false)))
     }
 
-    fn with_user_file_line(&self, says: &str) -> String {
+    fn with_location_of_user_rule(&self, says: &str) -> String {
         match self.author {
             Author::Walwise => says.to_owned(),
             Author::User => format!("{says} (from {}:{})", self.file, self.line),
@@ -255,7 +259,7 @@ impl Rule {
     /// settings.
     pub(crate) fn server_areas(&self) -> impl Iterator<Item = ServerArea> {
         let mut areas = Vec::new();
-        self.when.collect_fact_areas(&mut areas);
+        self.when.collect_server_areas_of_tests(&mut areas);
         areas.extend(
             self.advise
                 .iter()
@@ -268,14 +272,14 @@ impl Rule {
 choice! {
     /// Kind of element that a quantifier covers in the subject's stack. The stack includes the
     /// subject itself.
-    pub enum QuantifiedElement {
+    pub enum StackElementKind {
         Leaf = "leaf",
         Layer = "layer",
         Mount = "mount",
     }
 }
 
-impl QuantifiedElement {
+impl StackElementKind {
     pub fn scope(self) -> Scope {
         match self {
             Self::Leaf | Self::Layer => Scope::Device,
@@ -371,7 +375,7 @@ pub struct AdviceSpec {
 impl AdviceSpec {
     /// The change in words. *Set to* precedes only a value that is passed literally to a kernel or
     /// server: the value of `database.placement` may be `another disk`.
-    pub fn describe_change(&self) -> String {
+    pub fn advised_change_text(&self) -> String {
         let kind = self.setting.kind;
         let is_literal = kind.server_area().is_some() || kind.is_queue_attribute();
         if let ChangeSpec::Fixed(Change::Set(value)) = &self.change
@@ -379,7 +383,7 @@ impl AdviceSpec {
         {
             return format!("set to {value}");
         }
-        self.change.describe()
+        self.change.change_text()
     }
 }
 
@@ -393,9 +397,9 @@ pub enum ChangeSpec {
 
 impl ChangeSpec {
     /// The change in words: `another disk`, `add noatime`, `set to the value of probe.best_method`.
-    fn describe(&self) -> String {
+    fn change_text(&self) -> String {
         match self {
-            Self::Fixed(change) => change.describe(),
+            Self::Fixed(change) => change.describe_change(),
             Self::SetFrom(fact) => format!("set to the value of {}", fact.name),
             Self::AddFrom(fact) => format!("add the items listed in {}", fact.name),
             Self::RemoveFrom(fact) => format!("remove the items listed in {}", fact.name),
@@ -417,7 +421,7 @@ pub struct RuleExample {
 
 impl RuleExample {
     /// Message if this example repeats the facts or the name of `other`.
-    pub(crate) fn duplicate_message(&self, other: &Self) -> Option<String> {
+    pub(crate) fn message_if_same_facts_or_name(&self, other: &Self) -> Option<String> {
         let sorted = |facts: &[ExampleFact]| {
             let mut facts = facts.to_vec();
             facts.sort_by_key(|(key, _)| key.name);
@@ -436,7 +440,7 @@ impl RuleExample {
             && stack(&self.stack) == stack(&other.stack);
         match (alike, self.name == other.name) {
             (true, _) => Some(format!(
-                "the example `{}` has the facts of `{}`",
+                "the example `{}` has the same facts as `{}`",
                 self.name, other.name
             )),
             (false, true) => Some(format!("two examples are called `{}`", self.name)),

@@ -35,7 +35,7 @@ pub struct Pack {
 /// File names, each with the SHA-256 of the contents.
 pub type FileSums = Vec<(String, String)>;
 
-pub fn file_sums<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> FileSums {
+pub fn sha256_by_file_name<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> FileSums {
     files
         .into_iter()
         .map(|(name, text)| (name.to_owned(), sha256_hex(text.as_bytes())))
@@ -47,7 +47,7 @@ impl Pack {
         let users = rules
             .user_files()
             .iter()
-            .map(|file| (file.fingerprint_name(), file.sha256.clone()));
+            .map(|file| (file.name_in_pack_fingerprint(), file.sha256.clone()));
         let all: FileSums = shipped.iter().cloned().chain(users).collect();
         Self {
             version: version.to_owned(),
@@ -61,7 +61,7 @@ impl Pack {
     }
 
     /// The pack in a few words: `pack 0.1.0, 3f2a9c81d04e`.
-    pub fn describe(&self) -> String {
+    pub fn version_and_short_fingerprint(&self) -> String {
         let sum = self.sha256.get(..12).unwrap_or(&self.sha256);
         let own = match self.user_files.len() {
             0 => String::new(),
@@ -72,7 +72,7 @@ impl Pack {
     }
 
     /// The rule's level without users' files; `None` if no file changes it.
-    pub fn original_level(&self, rule: &str) -> Option<super::Level> {
+    pub fn level_before_override(&self, rule: &str) -> Option<super::Level> {
         self.overrides
             .iter()
             .find(|given| given.rule == rule)
@@ -109,15 +109,19 @@ mod tests {
 
     #[test]
     fn fingerprint_ignores_user_file_directory() {
-        let shipped = file_sums([("rules/a.toml", "a"), ("rules/b.toml", "b")]);
+        let shipped = sha256_by_file_name([("rules/a.toml", "a"), ("rules/b.toml", "b")]);
         let with = |name: &str, text: &str| {
             let file = RuleFile {
                 name: name.to_owned(),
                 text: text.to_owned(),
             };
             Pack::new(
-                &RuleSet::with_user_files(&[file], ExampleLoading::Skipped, jiff::civil::Date::MIN)
-                    .0,
+                &RuleSet::builtin_and_user_files(
+                    &[file],
+                    ExampleLoading::Skipped,
+                    jiff::civil::Date::MIN,
+                )
+                .0,
                 "1",
                 &shipped,
             )
@@ -139,7 +143,7 @@ mod tests {
             [("rules/a.toml", "a"), ("rules/b.toml", "B")],
             [("rules/a.toml", "b"), ("rules/b.toml", "a")],
         ] {
-            all.push(fingerprint(&file_sums(other)));
+            all.push(fingerprint(&sha256_by_file_name(other)));
         }
         let different: std::collections::BTreeSet<&String> = all.iter().collect();
         assert_eq!(different.len(), all.len(), "{all:?}");

@@ -57,7 +57,7 @@ impl RuleSet {
 
     /// The built-in rules and those of users' files, with the mistakes in users' files. `today`
     /// decides which statements have expired.
-    pub fn with_user_files(
+    pub fn builtin_and_user_files(
         files: &[RuleFile],
         examples: ExampleLoading,
         today: Date,
@@ -65,9 +65,9 @@ impl RuleSet {
         Self::from_files((&builtin::builtin_files(), examples), files, today)
     }
 
-    /// Like [`Self::with_user_files`], for work on walwise's own rules: files in `ours` replace
-    /// built-in files of equal name. `walwise check` must not use this: a user's file with the name
-    /// of a built-in one would remove that file's rules.
+    /// Like [`Self::builtin_and_user_files`], for work on walwise's own rules: files in `ours`
+    /// replace built-in files of equal name. `walwise check` must not use this: a user's file with
+    /// the name of a built-in one would remove that file's rules.
     pub fn with_replaced_builtin(
         ours: &[RuleFile],
         users: &[RuleFile],
@@ -101,8 +101,8 @@ impl RuleSet {
                 .map(|file| ParsedFile::parse(file, LoadOptions::USER)),
         );
         let mut found = drop_duplicate_ids(&mut parts);
-        found.extend(remark_empty_files(&parts));
-        found.extend(remark_unknown_rules(&parts));
+        found.extend(remarks_on_empty_files(&parts));
+        found.extend(remarks_on_unknown_rule_ids(&parts));
         let mut set = Self {
             user_files: users.iter().map(UserRuleFile::from_file).collect(),
             ..Self::default()
@@ -138,7 +138,7 @@ impl RuleSet {
             });
         let mistakes: Vec<FileDiagnostics> = mistakes.collect();
         for file in &mistakes {
-            set.not_in_force.extend(mistakes_sentence(file));
+            set.not_in_force.extend(ignored_mistakes_sentence(file));
             set.remarks
                 .extend(file.remarks().map(|remark| file.one_line_text(remark)));
         }
@@ -146,7 +146,7 @@ impl RuleSet {
     }
 
     #[must_use]
-    pub fn with_extra_notes(mut self, not_in_force: Vec<String>, remarks: Vec<String>) -> Self {
+    pub fn with_extra_sentences(mut self, not_in_force: Vec<String>, remarks: Vec<String>) -> Self {
         self.not_in_force.extend(not_in_force);
         self.remarks.extend(remarks);
         self
@@ -164,8 +164,16 @@ impl RuleSet {
             ..
         } in parts.iter_mut().map(|part| &mut part.loaded)
         {
-            off.retain(|(off, _)| holds(ExpiredRuleOverride::from_disabled_rule(off, today)));
-            levels.retain(|(given, _)| holds(ExpiredRuleOverride::from_override(given, today)));
+            off.retain(|(off, _)| {
+                holds(ExpiredRuleOverride::from_disabled_rule_if_expired(
+                    off, today,
+                ))
+            });
+            levels.retain(|(given, _)| {
+                holds(ExpiredRuleOverride::from_level_override_if_expired(
+                    given, today,
+                ))
+            });
         }
     }
 
@@ -173,7 +181,7 @@ impl RuleSet {
     /// because no file may improve a verdict.
     fn apply_disabled_rules(&mut self, parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
         let mut found = Vec::new();
-        for (index, off, span) in indexed_user_entries(parts, |loaded| &loaded.off) {
+        for (index, off, span) in user_entries_with_file_index(parts, |loaded| &loaded.off) {
             match self.off.iter().find(|other| other.rule == off.rule) {
                 Some(other) => {
                     let message = format!(
@@ -181,14 +189,14 @@ impl RuleSet {
                         off.rule, other.file, other.line
                     );
                     let help = "remove one of the two".to_owned();
-                    found.push((index, Diagnostic::remark(span.clone(), message, help)));
+                    found.push((index, Diagnostic::new_remark(span.clone(), message, help)));
                 }
                 None => match self.find(&off.rule).map(|rule| rule.caps) {
                     Some(Some(_)) => {
                         let message =
                             format!("`{}` caps verdicts and cannot be switched off", off.rule);
                         let help = "a rule file cannot improve a verdict".to_owned();
-                        found.push((index, Diagnostic::mistake(span.clone(), message, help)));
+                        found.push((index, Diagnostic::new_mistake(span.clone(), message, help)));
                     }
                     Some(None) => self.off.push(off.clone()),
                     None => {}
@@ -204,9 +212,10 @@ impl RuleSet {
     /// that can lose data must stay optional.
     fn apply_level_overrides(&mut self, parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
         let mut found = Vec::new();
-        for (index, given, span) in indexed_user_entries(parts, |loaded| &loaded.overrides) {
+        for (index, given, span) in user_entries_with_file_index(parts, |loaded| &loaded.overrides)
+        {
             let mut mistake = |message: String, help: Option<String>| {
-                found.push((index, Diagnostic::mistake(span.clone(), message, help)));
+                found.push((index, Diagnostic::new_mistake(span.clone(), message, help)));
             };
             if let Some(other) = self.overrides.iter().find(|other| other.rule == given.rule) {
                 let place = format!("the first is in {}:{}", other.file, other.line);
@@ -232,7 +241,7 @@ impl RuleSet {
                         off.rule, off.file, off.line
                     );
                     let help = "remove one of the two".to_owned();
-                    found.push((index, Diagnostic::remark(span.clone(), message, help)));
+                    found.push((index, Diagnostic::new_remark(span.clone(), message, help)));
                 }
                 continue;
             };
@@ -253,7 +262,7 @@ impl RuleSet {
                     rule.level.as_str()
                 );
                 let help = "remove it, or give another level".to_owned();
-                found.push((index, Diagnostic::remark(span.clone(), message, help)));
+                found.push((index, Diagnostic::new_remark(span.clone(), message, help)));
             } else {
                 self.overrides.push(LevelOverride {
                     was: rule.level,
@@ -274,7 +283,7 @@ impl RuleSet {
     }
 
     /// Suggestion `did you mean …?` for an id that no rule has; `None` if no id is similar.
-    pub fn did_you_mean(&self, id: &str) -> Option<String> {
+    pub fn suggest_rule_id(&self, id: &str) -> Option<String> {
         nearest_word_hint(id, self.rules.iter().map(|rule| rule.id.as_str()))
     }
 
@@ -307,7 +316,7 @@ impl RuleSet {
 
 const MAX_LISTED_LINES: usize = 10;
 
-fn mistakes_sentence(file: &FileDiagnostics) -> Option<String> {
+fn ignored_mistakes_sentence(file: &FileDiagnostics) -> Option<String> {
     let mut lines: Vec<usize> = file
         .mistakes()
         .map(|diag| file.line_of_diagnostic(diag))
@@ -347,12 +356,12 @@ fn mistakes_sentence(file: &FileDiagnostics) -> Option<String> {
     (count > 0).then(|| {
         format!(
             "{name} has {mistakes} ({lines} {named}{together}), and the entries that contain them are ignored; see `{}`",
-            ShellCommand::or_placeholder(command)
+            ShellCommand::text_or_placeholder(command)
         )
     })
 }
 
-fn indexed_user_entries<'p, T: 'p>(
+fn user_entries_with_file_index<'p, T: 'p>(
     parts: &'p [ParsedFile<'_>],
     of: fn(&LoadedFile) -> &Vec<(T, Span)>,
 ) -> impl Iterator<Item = (usize, &'p T, &'p Span)> {
@@ -368,7 +377,7 @@ fn base_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-fn remark_empty_files(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
+fn remarks_on_empty_files(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
     let nothing = |part: &ParsedFile<'_>| {
         let LoadedFile {
             rules,
@@ -386,7 +395,7 @@ fn remark_empty_files(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
     };
     let remark = || {
         let help = "write [[rule]], [[off]] or [[override]]; see rules/README.md of walwise";
-        Diagnostic::remark(
+        Diagnostic::new_remark(
             0..0,
             "no effect: this file contains no rule",
             help.to_owned(),
@@ -425,7 +434,8 @@ fn drop_duplicate_ids(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> 
                 "the first is in {}:{}; give one of them another id",
                 place.file, place.line
             );
-            let mistake = Diagnostic::mistake(span.clone(), format!("a second rule `{id}`"), help);
+            let mistake =
+                Diagnostic::new_mistake(span.clone(), format!("a second rule `{id}`"), help);
             let other_place = match theirs {
                 Author::User => (place.file != file.name).then_some(place),
                 Author::Walwise => None,
@@ -449,7 +459,7 @@ fn drop_duplicate_ids(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> 
 
 /// Adds remarks, not mistakes, about references to unknown rules: the rules may exist in another
 /// version of walwise.
-fn remark_unknown_rules(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
+fn remarks_on_unknown_rule_ids(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
     let known: Vec<&str> = parts
         .iter()
         .flat_map(|part| &part.loaded.ids)
@@ -471,7 +481,7 @@ fn remark_unknown_rules(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
             let message = format!("no effect: rule `{id}` does not exist");
             let help = nearest_word_hint(id, known.iter().copied());
             let help = help.unwrap_or_else(|| "`walwise rules list` lists all rules".to_owned());
-            found.push((index, Diagnostic::remark(span.clone(), message, help)));
+            found.push((index, Diagnostic::new_remark(span.clone(), message, help)));
         }
     }
     found

@@ -69,7 +69,7 @@ impl Placeholder {
                 shell_quote_or_name(SUBJECT, subject.name())
             }
             PlaceholderKind::Subject => subject.name().to_owned(),
-            PlaceholderKind::Which => subject_list_text(which),
+            PlaceholderKind::Which => list_first_subjects_and_count_rest(which),
             PlaceholderKind::Fact(fact) => {
                 match (facts.reading_via_link(subject, fact).value(), &self.prefix) {
                     (None, Some(_)) => return String::new(),
@@ -239,7 +239,7 @@ impl Template {
 }
 
 /// The subjects in words, with a limit: `sda`, `sda and sdb`, `sda, sdb, sdc, sdd and 8 more`.
-fn subject_list_text(which: &[&Subject]) -> String {
+fn list_first_subjects_and_count_rest(which: &[&Subject]) -> String {
     let names: Vec<&str> = which.iter().map(|subject| subject.name()).collect();
     match names.as_slice() {
         [] => "something".to_owned(),
@@ -296,7 +296,7 @@ impl<'s> PlaceholderMatches<'s> {
         self.rest.peek().map_or(self.source.len(), |(at, _)| *at)
     }
 
-    fn parse_braces(&mut self) -> Option<(&'s str, Option<&'s str>)> {
+    fn parse_name_and_prefix_in_braces(&mut self) -> Option<(&'s str, Option<&'s str>)> {
         let name = self
             .take_matching(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c));
         let prefix = self
@@ -320,7 +320,7 @@ impl<'s> Iterator for PlaceholderMatches<'s> {
                 continue;
             }
             let in_code = self.in_code;
-            let found = self.parse_braces();
+            let found = self.parse_name_and_prefix_in_braces();
             self.before = if found.is_some() {
                 Some('}')
             } else {

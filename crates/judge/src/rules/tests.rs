@@ -3,7 +3,7 @@ mod bounds {
     use crate::rules::diagnostic::MAX_LISTED;
     use crate::rules::load;
 
-    fn rule_with_field(field: &str, value: &str) -> String {
+    fn rule_text_with_field(field: &str, value: &str) -> String {
         let of = |name: &str, usual: &str| {
             if name == field {
                 value.to_owned()
@@ -25,7 +25,7 @@ mod bounds {
     }
 
     #[test]
-    fn long_texts_are_refused_with_the_bound() {
+    fn refusal_of_long_texts_states_the_bound() {
         for text in [
             "{", "}", "[", "]", "\"", "'", "\\\\", "#", "\n", "{a.b}", "{a?", "`{",
         ] {
@@ -38,7 +38,7 @@ mod bounds {
                     }
                     let loaded = load::load_rule_file(
                         "a.toml",
-                        &rule_with_field(field, &format!("{open}{long}{close}")),
+                        &rule_text_with_field(field, &format!("{open}{long}{close}")),
                         load::LoadOptions::USER,
                     );
                     assert!(loaded.rules.is_empty(), "{field} of {text:?}");
@@ -55,7 +55,7 @@ mod bounds {
         }
         let loaded = load::load_rule_file(
             "a.toml",
-            &rule_with_field("title", &format!("\"{}\"", "t".repeat(201))),
+            &rule_text_with_field("title", &format!("\"{}\"", "t".repeat(201))),
             load::LoadOptions::USER,
         );
         assert!(
@@ -113,7 +113,7 @@ mod bounds {
         assert_eq!(says(&many), "a list of 1001 items; the limit is 1000");
     }
 }
-mod coverage {
+mod example_coverage {
     //! Checks that the examples of the built-in rules exercise every fact of the conditions:
     //! without a fact, some example must change its outcome. A fact without such an example is
     //! without a test, or unnecessary.
@@ -152,9 +152,9 @@ mod coverage {
         all
     }
 
-    fn outcome_depends_on(rule: &Rule, example: &RuleExample, fact: &str) -> bool {
+    fn does_condition_depend_on_fact(rule: &Rule, example: &RuleExample, fact: &str) -> bool {
         let truth = |example: &RuleExample| {
-            examples::example_finding(rule, example)
+            examples::evaluate_rule_on_example(rule, example)
                 .trace
                 .map(|trace| trace.truth)
         };
@@ -175,7 +175,7 @@ mod coverage {
                 if !rule
                     .examples
                     .iter()
-                    .any(|example| outcome_depends_on(rule, example, fact))
+                    .any(|example| does_condition_depend_on_fact(rule, example, fact))
                 {
                     idle.push(format!("{}: no example hangs on {fact}", rule.id));
                 }
@@ -214,7 +214,7 @@ mod mistakes;
 mod mutants;
 mod properties;
 mod safety;
-mod scale {
+mod evaluation_scale {
     //! Checks that the work of judging grows linearly with the size of the host.
     //!
     //! The tests count results and bound conditions, which dominate the time of the rules; measured
@@ -227,7 +227,8 @@ mod scale {
     use crate::rules::bound_condition::{BoundCondition, SubjectView};
     use crate::rules::model::Condition;
     use crate::rules::{
-        EvaluationOptions, Outcome, RuleSet, all_subjects, builtin, evaluate_rules, rule_subjects,
+        EvaluationOptions, Outcome, RuleSet, builtin, evaluate_rules, rule_subjects,
+        subjects_by_scope,
     };
 
     /// Facts of `count` hosts, joined into one host. Each has a directory on a mount on two disks,
@@ -259,9 +260,9 @@ mod scale {
             let (target, mount) = (Subject::target(at("data")), Subject::mount(at("data")));
             let (boot, cluster) = (Subject::boot(at("data")), Subject::cluster(at("data")));
             let disks = [Subject::device(at("sda")), Subject::device(at("sdb"))];
-            facts.add_edge(&target, &mount);
+            facts.add_layer_below(&target, &mount);
             for disk in &disks {
-                facts.add_edge(&mount, disk);
+                facts.add_layer_below(&mount, disk);
             }
             for (from, to) in [
                 (&target, &mount),
@@ -269,7 +270,7 @@ mod scale {
                 (&cluster, &target),
                 (&boot, &mount),
             ] {
-                facts.link(from, to);
+                facts.apply_facts_of(from, to);
             }
             for subject in [&target, &mount, &boot, &cluster, &disks[0], &disks[1]] {
                 put(&mut facts, subject);
@@ -284,7 +285,7 @@ mod scale {
 
     /// Numbers of conditions, findings, undecided findings, and subjects to which rules do not
     /// apply.
-    fn count_evaluation_work(set: &RuleSet, facts: &FactSet, host: bool) -> [usize; 4] {
+    fn conditions_findings_and_subjects(set: &RuleSet, facts: &FactSet, host: bool) -> [usize; 4] {
         let about = |subject: &&Subject| host == (subject.scope() == Scope::Host);
         let mut conditions = 0;
         for rule in set.rules() {
@@ -295,7 +296,7 @@ mod scale {
                 ));
             }
         }
-        let all = all_subjects(facts);
+        let all = subjects_by_scope(facts);
         let all: Vec<Subject> = all.iter().filter(about).cloned().collect();
         let came_to = evaluate_rules(
             &all,
@@ -336,15 +337,15 @@ mod scale {
                 .collect();
             let one = facts_of_many_hosts(1, &known, &set);
             let many = facts_of_many_hosts(200, &known, &set);
-            assert!(all_subjects(&many).len() > 1000);
+            assert!(subjects_by_scope(&many).len() > 1000);
             assert_eq!(
-                count_evaluation_work(&set, &many, false),
-                count_evaluation_work(&set, &one, false).map(|count| count * 200),
+                conditions_findings_and_subjects(&set, &many, false),
+                conditions_findings_and_subjects(&set, &one, false).map(|count| count * 200),
                 "round {round}"
             );
             assert_eq!(
-                count_evaluation_work(&set, &many, true),
-                count_evaluation_work(&set, &one, true),
+                conditions_findings_and_subjects(&set, &many, true),
+                conditions_findings_and_subjects(&set, &one, true),
                 "what the host is asked does not grow"
             );
         }
@@ -358,8 +359,8 @@ use jiff::civil::{Date, date};
 use proptest::prelude::*;
 
 use super::{
-    Evaluation, EvaluationOptions, Outcome, RuleFile, RuleSet, Tally, all_subjects, evaluate_rules,
-    examples,
+    Evaluation, EvaluationOptions, Outcome, RuleFile, RuleOutcomeCounts, RuleSet, evaluate_rules,
+    examples, subjects_by_scope,
 };
 use crate::facts::{FactSet, Scope, Subject};
 
@@ -377,7 +378,7 @@ pub(super) fn good_rule_set() -> RuleSet {
 
 #[test]
 fn good_rules_do_what_their_examples_say() {
-    let failures: Vec<String> = examples::run_examples(good_rule_set().rules())
+    let failures: Vec<String> = examples::failures_of_rule_examples(good_rule_set().rules())
         .iter()
         .map(ToString::to_string)
         .collect();
@@ -445,7 +446,7 @@ example = [
     facts.add_subject(&unseen);
     facts.mark_scope_inapplicable(&diskless, Scope::Device);
     let Evaluation { findings, tallies } = evaluate_rules(
-        &all_subjects(&facts),
+        &subjects_by_scope(&facts),
         &set,
         &facts,
         EvaluationOptions {
@@ -461,9 +462,9 @@ example = [
     );
     assert_eq!(
         tallies,
-        [Tally {
+        [RuleOutcomeCounts {
             undecided: 1,
-            ..Tally::new("disk.memory")
+            ..RuleOutcomeCounts::new("disk.memory")
         }]
     );
 }
@@ -478,7 +479,7 @@ fn ten_mistakes_are_ten_diagnostics() {
     assert_eq!(mistakes[0].diags.len(), 10, "{}", mistakes[0].render(false));
 }
 
-fn load_and_render(text: String) -> (RuleSet, usize) {
+fn load_and_render_diagnostics(text: String) -> (RuleSet, usize) {
     let (set, mistakes) = RuleSet::parse_as_builtin(&[RuleFile {
         name: "any.toml".to_owned(),
         text,
@@ -496,7 +497,7 @@ proptest! {
 
     #[test]
     fn any_text_loads_without_panic(text in any::<String>()) {
-        load_and_render(text);
+        load_and_render_diagnostics(text);
     }
 
     #[test]
@@ -505,7 +506,7 @@ proptest! {
         let fit = |text: &str, at: usize| text.floor_char_boundary(at.min(text.len()));
         let (start, end) = (fit(&text, at), fit(&text, at + length));
         text.replace_range(start..end, &with);
-        let (set, mistakes) = load_and_render(text);
+        let (set, mistakes) = load_and_render_diagnostics(text);
         prop_assert!(mistakes > 0 || !set.rules().is_empty());
     }
 }
@@ -553,7 +554,7 @@ fn every_example_of_a_critical_rule_has_a_remedy() {
             .iter()
             .filter(|example| example.expect == super::model::ExpectedOutcome::Applies)
         {
-            let finding = super::examples::example_finding(rule, example);
+            let finding = super::examples::evaluate_rule_on_example(rule, example);
             let advised = finding
                 .advice
                 .iter()

@@ -3,13 +3,13 @@
 
 mod mysql {
     use super::{
-        ServerFacts, UnknownFact, derived_reading, derived_source, forecast_ends_in_micros,
+        ServerFacts, UnknownFact, derived_reading, derived_source, least_and_most_in_micros,
     };
     use crate::facts::catalog::cluster::{KIND, LogSizeFit};
     use crate::facts::catalog::mysql;
     use crate::facts::{FactSet, Reading, ServerKind, Subject, UnknownReason};
     use crate::sizing::Forecast;
-    use crate::sizing::saturating_bytes;
+    use crate::sizing::bytes_from_float;
     use crate::sizing::{MIN_COUNTED_SECONDS, RedoCounts};
     use crate::text;
 
@@ -27,22 +27,22 @@ mod mysql {
             facts,
             subject: cluster,
         };
-        let size = server.redo_size();
-        let buffer = server.wanted_log_buffer();
+        let size = server.redo_log_size_if_single_setting();
+        let buffer = server.log_buffer_size_to_set();
         let counts = server.redo_counts();
         let of = |value: fn(&RedoCounts) -> f64| match &counts {
             Ok(counts) => Reading::known(value(counts), derived_source(&SIZING_FACTS)),
             Err(why) => why.to_reading(),
         };
-        let rate = of(|counts| counts.rate).map(saturating_bytes);
+        let rate = of(|counts| counts.rate).map(bytes_from_float);
         let lasts = of(|counts| counts.seconds_until_full() * 1e6);
         let recovery = counts
             .as_ref()
             .map_or_else(UnknownFact::to_reading, |counts| {
                 server.redo_recovery_forecast(counts)
             });
-        let (least, most) = forecast_ends_in_micros(&recovery);
-        let (fit, wanted, trade) = server.redo_fit(&counts);
+        let (least, most) = least_and_most_in_micros(&recovery);
+        let (fit, wanted, trade) = server.redo_fit_size_and_tradeoff(&counts);
         facts.insert(cluster, &mysql::REDO_SIZE, size);
         facts.insert(cluster, &mysql::REDO_RATE, rate);
         facts.insert(cluster, &mysql::REDO_LASTS, lasts);
@@ -58,7 +58,7 @@ mod mysql {
         /// Size of the redo log if a single setting decides it: one file since MariaDB 10.5, the
         /// capacity since MySQL 8.0.30. In earlier releases the size is the product of two
         /// settings.
-        fn redo_size(&self) -> Reading<u64> {
+        fn redo_log_size_if_single_setting(&self) -> Reading<u64> {
             let size = || {
                 let version = self.require(&mysql::VERSION)?;
                 let (kind, key, first) = match self.require(&KIND)? {
@@ -86,7 +86,7 @@ mod mysql {
         }
 
         fn redo_counts(&self) -> Result<RedoCounts, UnknownFact> {
-            let capacity = match self.redo_size() {
+            let capacity = match self.redo_log_size_if_single_setting() {
                 Reading::Known { value, .. } => value,
                 unknown @ Reading::Unknown { .. } => {
                     return Err(UnknownFact(unknown.into_unknown_reading()));
@@ -103,7 +103,7 @@ mod mysql {
             })
         }
 
-        fn redo_fit(
+        fn redo_fit_size_and_tradeoff(
             &self,
             counts: &Result<RedoCounts, UnknownFact>,
         ) -> (Reading<LogSizeFit>, Reading<String>, Reading<String>) {
@@ -117,7 +117,7 @@ mod mysql {
                 }
                 self.enough_unless_free_space_unknown("redo log")
             };
-            let judged = counts.capacity_fit(self.log_free_bytes());
+            let judged = counts.fit_and_better_capacity(self.log_free_bytes_for_growth());
             let fit = judged.map_or_else(unsettled, |(fit, _)| {
                 Reading::known(fit, derived_source(&SIZING_FACTS))
             });
@@ -141,20 +141,23 @@ mod mysql {
                 ..*counts
             };
             let lasts = |counts: &RedoCounts| {
-                Forecast::between(counts.seconds_until_full(), counts.seconds_until_full())
-                    .seconds_text()
+                Forecast::between_unordered(
+                    counts.seconds_until_full(),
+                    counts.seconds_until_full(),
+                )
+                .seconds_text()
             };
             format!(
                 "{}: lasts {} at {}/s (average since the server started {} ago), now {}; {}",
                 text::format_bytes(size),
                 lasts(&then),
-                text::format_bytes(saturating_bytes(counts.rate)),
-                Forecast::between(counts.seconds, counts.seconds).seconds_text(),
+                text::format_bytes(bytes_from_float(counts.rate)),
+                Forecast::between_unordered(counts.seconds, counts.seconds).seconds_text(),
                 lasts(counts),
                 match (
                     self.is_on_rotating_disk(),
-                    RedoCounts::recovery_forecast(size),
-                    RedoCounts::recovery_forecast(counts.capacity)
+                    RedoCounts::redo_recovery_seconds(size),
+                    RedoCounts::redo_recovery_seconds(counts.capacity)
                 ) {
                     (true, ..) => "recovery time on hard disks is unknown".to_owned(),
                     (false, then, now) => format!(
@@ -170,7 +173,7 @@ mod mysql {
             let detail = match (counts.age, self.is_on_rotating_disk()) {
                 (Some(age), false) => {
                     return Reading::known(
-                        RedoCounts::recovery_forecast(age),
+                        RedoCounts::redo_recovery_seconds(age),
                         derived_source(&[mysql::CHECKPOINT_AGE.name()]),
                     );
                 }
@@ -182,7 +185,7 @@ mod mysql {
 
         /// Twice the current size if sessions have waited for the log buffer and the result is at
         /// most `MAX_LOG_BUFFER`; otherwise empty.
-        fn wanted_log_buffer(&self) -> Reading<String> {
+        fn log_buffer_size_to_set(&self) -> Reading<String> {
             let wanted = || {
                 let (now, waits) = (
                     self.require(&mysql::LOG_BUFFER_SIZE)?,
@@ -209,8 +212,10 @@ use crate::facts::catalog::cluster::{self, LogSizeFit};
 use crate::facts::catalog::{mount, postgres};
 use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject, UnknownReason};
 use crate::servers::{format_postgres_size, format_postgres_time};
-use crate::sizing::saturating_bytes;
-use crate::sizing::wal::{CheckpointSettings, MIN_CHECKPOINTS, WalContents, WalCounts, WalSizing};
+use crate::sizing::bytes_from_float;
+use crate::sizing::wal::{
+    CheckpointSettings, MIN_CHECKPOINTS, WalCounts, WalRecordAndImageCounts, WalSizing,
+};
 use crate::text;
 
 pub fn derive_sizing_facts(facts: &mut FactSet) {
@@ -229,7 +234,7 @@ pub fn derive_sizing_facts(facts: &mut FactSet) {
     }
 }
 
-fn forecast_ends_in_micros(span: &Reading<Forecast>) -> (Reading<f64>, Reading<f64>) {
+fn least_and_most_in_micros(span: &Reading<Forecast>) -> (Reading<f64>, Reading<f64>) {
     (
         span.clone().map(|span| span.least * 1e6),
         span.clone().map(|span| span.most * 1e6),
@@ -260,14 +265,14 @@ fn derive_wal_facts(facts: &mut FactSet, cluster: &Subject) {
     let sized = server.wal_sizing();
     let whole = |rate: &f64| {
         Reading::known(
-            saturating_bytes(*rate),
+            bytes_from_float(*rate),
             derived_source(&[postgres::WAL_MADE.name(), postgres::WAL_TIME.name()]),
         )
     };
     let rate = rate.as_ref().map_or_else(UnknownFact::to_reading, whole);
     let on_basis = |value| Reading::known(value, derived_source(&SIZING_FACTS));
     let told = match &sized {
-        Err(why) => WalConclusions {
+        Err(why) => WalSizeReadings {
             busy: why.to_reading(),
             forced: why.to_reading(),
             fit: why.to_reading(),
@@ -282,19 +287,19 @@ fn derive_wal_facts(facts: &mut FactSet, cluster: &Subject) {
     facts.insert(
         cluster,
         &postgres::WAL_BUSY_RATE,
-        told.busy.map(saturating_bytes),
+        told.busy.map(bytes_from_float),
     );
     facts.insert(cluster, &postgres::CHECKPOINTS_FORCED, told.forced);
     facts.insert(cluster, &postgres::WAL_GROWTH, told.fit);
     facts.insert(cluster, &postgres::WAL_SIZE, told.size);
     facts.insert(cluster, &postgres::WAL_TRADE, told.trade);
-    let (least, most) = forecast_ends_in_micros(&told.recovery);
+    let (least, most) = least_and_most_in_micros(&told.recovery);
     facts.insert(cluster, &postgres::RECOVERY_LEAST, least);
     facts.insert(cluster, &postgres::RECOVERY_MOST, most);
     facts.insert(cluster, &postgres::TIMEOUT_TRADE, told.longer);
 }
 
-struct WalConclusions {
+struct WalSizeReadings {
     busy: Reading<f64>,
     forced: Reading<f64>,
     fit: Reading<LogSizeFit>,
@@ -305,7 +310,6 @@ struct WalConclusions {
 }
 
 impl ServerFacts<'_> {
-    /// `Enough`, or why the free space next to the log is unknown.
     fn enough_unless_free_space_unknown(&self, log: &str) -> Reading<LogSizeFit> {
         let scope = mount::FREE.info.scope;
         match self.facts.subject_in_scope(self.subject, scope) {
@@ -356,7 +360,7 @@ impl ServerFacts<'_> {
                 self.value(&postgres::WAL_RECORDS)?,
             );
             let images = self.value(&postgres::WAL_IMAGES)?;
-            Some(WalContents {
+            Some(WalRecordAndImageCounts {
                 bytes: bytes as f64,
                 records: records as f64,
                 images: images as f64,
@@ -379,19 +383,21 @@ impl ServerFacts<'_> {
         &self,
         sizing: &WalSizing,
         on_basis: &dyn Fn(String) -> Reading<String>,
-    ) -> WalConclusions {
+    ) -> WalSizeReadings {
         let busy = sizing.busy.most;
         let most = self.value(&postgres::MAX_WAL_SIZE).unwrap_or_default();
         let timeout = self
             .value(&postgres::CHECKPOINT_TIMEOUT)
             .unwrap_or_default()
             / 1e6;
-        let fit = sizing.max_wal_size_fit(self.log_free_bytes());
+        let fit = sizing.fit_and_better_max_wal_size(self.log_free_bytes_for_growth());
         let no_free = || self.enough_unless_free_space_unknown("WAL");
         let size = fit.and_then(|(_, size)| size);
-        let needed = sizing.wal_size_for_timeout(LONGER_TIMEOUT);
-        let has_room = self.log_free_bytes().is_some_and(|free| needed <= free / 2);
-        WalConclusions {
+        let needed = sizing.max_wal_size_for_timeout(LONGER_TIMEOUT);
+        let has_room = self
+            .log_free_bytes_for_growth()
+            .is_some_and(|free| needed <= free / 2);
+        WalSizeReadings {
             busy: Reading::known(busy, derived_source(&SIZING_FACTS)),
             forced: Reading::known(
                 sizing.forced_checkpoint_share() * 100.0,
@@ -408,7 +414,7 @@ impl ServerFacts<'_> {
                 || absent_reading("the size is already sufficient, or no larger size fits"),
                 |size| on_basis(self.wal_size_tradeoff(sizing, size, (most, timeout))),
             ),
-            recovery: match sizing.recovery_forecast(most, timeout) {
+            recovery: match sizing.recovery_seconds_at_peak(most, timeout) {
                 _ if self.is_on_rotating_disk() => {
                     absent_reading("replay was not measured on hard disks")
                 }
@@ -416,7 +422,7 @@ impl ServerFacts<'_> {
                 None => absent_reading("this release does not count WAL records"),
             },
             longer: if has_room && timeout < LONGER_TIMEOUT {
-                on_basis(self.timeout_tradeoff(sizing, needed, (most, timeout)))
+                on_basis(self.checkpoint_timeout_tradeoff(sizing, needed, (most, timeout)))
             } else {
                 on_basis(String::new())
             },
@@ -432,21 +438,26 @@ impl ServerFacts<'_> {
         format!(
             "{}: a checkpoint every {} at {} of WAL (busy periods{}); {} times fewer full-page images; {}",
             format_postgres_size(size),
-            sizing.checkpoint_interval(size).seconds_text(),
-            busy_rates_text(sizing),
-            self.counted_since_text(),
+            sizing.checkpoint_interval_at_peak(size).seconds_text(),
+            peak_wal_rate_text(sizing),
+            self.statistics_since_suffix(),
             sizing.full_page_image_reduction(size, timeout).ratio_text(),
             self.recovery_comparison_text(sizing, (size, timeout), (now, timeout)),
         )
     }
 
-    fn timeout_tradeoff(&self, sizing: &WalSizing, needed: u64, now: (u64, f64)) -> String {
+    fn checkpoint_timeout_tradeoff(
+        &self,
+        sizing: &WalSizing,
+        needed: u64,
+        now: (u64, f64),
+    ) -> String {
         format!(
             "{} needs max_wal_size = {} at {} of WAL (busy periods{}); {} times fewer full-page images; {}",
             format_postgres_time(LONGER_TIMEOUT * 1e6),
             format_postgres_size(needed),
-            busy_rates_text(sizing),
-            self.counted_since_text(),
+            peak_wal_rate_text(sizing),
+            self.statistics_since_suffix(),
             sizing
                 .full_page_image_reduction(needed, LONGER_TIMEOUT)
                 .ratio_text(),
@@ -454,7 +465,7 @@ impl ServerFacts<'_> {
         )
     }
 
-    fn counted_since_text(&self) -> String {
+    fn statistics_since_suffix(&self) -> String {
         self.value(&postgres::WAL_SINCE)
             .map(|since| format!(" since {since}"))
             .unwrap_or_default()
@@ -466,7 +477,7 @@ impl ServerFacts<'_> {
         then: (u64, f64),
         now: (u64, f64),
     ) -> String {
-        let of = |(size, timeout)| sizing.recovery_forecast(size, timeout);
+        let of = |(size, timeout)| sizing.recovery_seconds_at_peak(size, timeout);
         match (of(then), of(now)) {
             _ if self.is_on_rotating_disk() => "recovery time on hard disks is unknown".to_owned(),
             (Some(then), Some(now)) => {
@@ -485,10 +496,10 @@ fn absent_reading<T>(detail: &str) -> Reading<T> {
     Reading::absent(detail)
 }
 
-fn busy_rates_text(sizing: &WalSizing) -> String {
+fn peak_wal_rate_text(sizing: &WalSizing) -> String {
     let (least, most) = (
-        text::format_bytes(saturating_bytes(sizing.busy.least)),
-        text::format_bytes(saturating_bytes(sizing.busy.most)),
+        text::format_bytes(bytes_from_float(sizing.busy.least)),
+        text::format_bytes(bytes_from_float(sizing.busy.most)),
     );
     if least == most {
         format!("{most}/s")
@@ -508,7 +519,7 @@ mod postgres_tests {
         let (server, wal) = (Subject::cluster("/pg"), Subject::mount("/pg"));
         let mut facts = FactSet::default();
         let from = || Source::from_system_call("test");
-        facts.link(&server, &wal);
+        facts.apply_facts_of(&server, &wal);
         facts.insert_known(&server, &cluster::KIND, ServerKind::Postgres, from());
         facts.insert_known(
             &server,

@@ -27,7 +27,7 @@ pub struct WalCounts {
     /// WAL generated on average, in bytes per second.
     pub rate: f64,
     /// Numbers of WAL records and full-page images; `None` if the server does not count them.
-    pub contents: Option<WalContents>,
+    pub contents: Option<WalRecordAndImageCounts>,
     pub timed: u64,
     pub requested: u64,
     /// Seconds over which checkpoints were counted.
@@ -35,7 +35,7 @@ pub struct WalCounts {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct WalContents {
+pub struct WalRecordAndImageCounts {
     pub bytes: f64,
     pub records: f64,
     pub images: f64,
@@ -67,7 +67,7 @@ const STARTUP_SECONDS: f64 = 2.0;
 
 impl CheckpointSettings {
     /// Amount of WAL, in bytes, that forces a checkpoint if `max_wal_size` is `most`.
-    pub fn checkpoint_distance(&self, most: u64) -> f64 {
+    pub fn wal_bytes_until_forced_checkpoint(&self, most: u64) -> f64 {
         let cycles = if self.keeps_two_cycles { 2.0 } else { 1.0 };
         let segments = (most / self.segment.max(1)) as f64 / (cycles + self.target);
         segments.floor().max(1.0) * self.segment as f64
@@ -80,7 +80,7 @@ impl CheckpointSettings {
     }
 
     fn checkpoint_interval(&self, most: u64, rate: f64) -> f64 {
-        (self.checkpoint_distance(most) / rate.max(1.0)).min(self.timeout)
+        (self.wal_bytes_until_forced_checkpoint(most) / rate.max(1.0)).min(self.timeout)
     }
 }
 
@@ -100,7 +100,7 @@ impl WalSizing {
             let sizing = Self {
                 settings,
                 counts,
-                busy: Forecast::between(counts.rate, counts.rate),
+                busy: Forecast::between_unordered(counts.rate, counts.rate),
             };
             Self {
                 busy: sizing.peak_rate(),
@@ -111,16 +111,17 @@ impl WalSizing {
 
     /// Upper limit of the checkpoints that `max_wal_size` forced: no more than were requested, and
     /// no more than the volume of WAL allows.
-    fn forced_checkpoints(&self) -> f64 {
+    fn upper_limit_of_forced_checkpoints(&self) -> f64 {
         let by_amount = self.counts.rate * self.counts.seconds
             / self
                 .settings
-                .checkpoint_distance(self.settings.max_wal_size);
+                .wal_bytes_until_forced_checkpoint(self.settings.max_wal_size);
         by_amount.min(self.counts.requested as f64)
     }
 
     pub fn forced_checkpoint_share(&self) -> f64 {
-        self.forced_checkpoints() / self.counts.timed.saturating_add(self.counts.requested) as f64
+        self.upper_limit_of_forced_checkpoints()
+            / self.counts.timed.saturating_add(self.counts.requested) as f64
     }
 
     /// At the lower end of the range, every forced checkpoint came just before the timeout. At the
@@ -132,23 +133,26 @@ impl WalSizing {
             ..
         } = self.settings;
         let (forced, distance) = (
-            self.forced_checkpoints(),
-            self.settings.checkpoint_distance(most),
+            self.upper_limit_of_forced_checkpoints(),
+            self.settings.wal_bytes_until_forced_checkpoint(most),
         );
         if forced < 1.0 {
-            return Forecast::between(self.counts.rate, self.counts.rate);
+            return Forecast::between_unordered(self.counts.rate, self.counts.rate);
         }
         let least = (distance / timeout).max(self.counts.rate);
         let busy = self.counts.seconds - self.counts.timed as f64 * timeout;
         let told = (busy > 0.0 && busy < forced * timeout)
             .then(|| forced * distance / busy.max(timeout / 2.0));
-        Forecast::between(least, told.unwrap_or(least).max(least))
+        Forecast::between_unordered(least, told.unwrap_or(least).max(least))
     }
 
     /// Whether `max_wal_size` suffices, and a better size if not; `None` if a larger size is needed
     /// and `free` is unknown. `free` is the free space on the file system of the WAL in bytes; the
     /// size is at most half of it.
-    pub fn max_wal_size_fit(&self, free: Option<u64>) -> Option<(LogSizeFit, Option<u64>)> {
+    pub fn fit_and_better_max_wal_size(
+        &self,
+        free: Option<u64>,
+    ) -> Option<(LogSizeFit, Option<u64>)> {
         if self.forced_checkpoint_share() < FORCED_SHARE_LIMIT {
             return Some((LogSizeFit::Enough, None));
         }
@@ -169,9 +173,9 @@ impl WalSizing {
         })
     }
 
-    pub fn checkpoint_interval(&self, size: u64) -> Forecast {
+    pub fn checkpoint_interval_at_peak(&self, size: u64) -> Forecast {
         let at = |rate| self.settings.checkpoint_interval(size, rate);
-        Forecast::between(at(self.busy.most), at(self.busy.least))
+        Forecast::between_unordered(at(self.busy.most), at(self.busy.least))
     }
 
     /// Factor by which `size` and `timeout` reduce full-page images at peak rate. The lower end, 1,
@@ -191,12 +195,12 @@ impl WalSizing {
                     .settings
                     .checkpoint_interval(self.settings.max_wal_size, rate)
         };
-        Forecast::between(1.0, longer(self.busy.most).max(longer(self.busy.least)))
+        Forecast::between_unordered(1.0, longer(self.busy.most).max(longer(self.busy.least)))
     }
 
     /// Seconds of crash recovery at peak rate, for a crash between the end of an interval and the
     /// end of the next checkpoint. `None` if the server does not count WAL contents.
-    pub fn recovery_forecast(&self, size: u64, timeout: f64) -> Option<Forecast> {
+    pub fn recovery_seconds_at_peak(&self, size: u64, timeout: f64) -> Option<Forecast> {
         let contents = self
             .counts
             .contents
@@ -216,7 +220,7 @@ impl WalSizing {
             ((contents.bytes - contents.images * PAGE) / contents.records).max(SMALLEST_RECORD);
         let per_byte = |record: f64, page: f64| {
             let now = (contents.records * record + contents.images * page) / contents.bytes;
-            Forecast::between(now, record / small)
+            Forecast::between_unordered(now, record / small)
         };
         Some(Forecast {
             least: least * per_byte(RECORD_US.least, PAGE_US.least).least / 1e6,
@@ -226,7 +230,7 @@ impl WalSizing {
 
     /// The `max_wal_size` that a longer timeout needs at peak rate, never less than the current
     /// one.
-    pub fn wal_size_for_timeout(&self, timeout: f64) -> u64 {
+    pub fn max_wal_size_for_timeout(&self, timeout: f64) -> u64 {
         ceil_power_of_two(
             self.settings
                 .max_wal_size_for_distance(self.busy.most * timeout),
@@ -240,7 +244,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sizing::saturating_bytes;
+    use crate::sizing::bytes_from_float;
 
     const GIB: f64 = 1_073_741_824.0;
 
@@ -254,7 +258,7 @@ mod tests {
     };
 
     fn wal_counts(gib: f64, timed: u64, requested: u64, seconds: f64) -> WalCounts {
-        let contents = WalContents {
+        let contents = WalRecordAndImageCounts {
             bytes: gib * GIB,
             records: gib * GIB / 300.0,
             images: gib * GIB / 16_384.0,
@@ -272,7 +276,7 @@ mod tests {
     fn checkpoint_distance_matches_postgres_formula() {
         // 64 segments divided by 1.9, 2.9 and 2.5, rounded down.
         let segments = |settings: CheckpointSettings, most| {
-            saturating_bytes(settings.checkpoint_distance(most)) >> 24
+            bytes_from_float(settings.wal_bytes_until_forced_checkpoint(most)) >> 24
         };
         assert_eq!(segments(DEFAULT, 1 << 30), 33);
         let ten = CheckpointSettings {
@@ -291,7 +295,7 @@ mod tests {
     fn timed_checkpoints_need_no_larger_max_wal_size() {
         let quiet = WalSizing::new(DEFAULT, wal_counts(10.0, 2000, 15, 600_000.0)).unwrap();
         assert_eq!(
-            quiet.max_wal_size_fit(Some(1 << 40)),
+            quiet.fit_and_better_max_wal_size(Some(1 << 40)),
             Some((LogSizeFit::Enough, None))
         );
         assert!(
@@ -302,7 +306,7 @@ mod tests {
         // `max_wal_size` did not force them.
         let asked = WalSizing::new(DEFAULT, wal_counts(0.4, 100, 500, 60_000.0)).unwrap();
         assert_eq!(
-            asked.max_wal_size_fit(Some(1 << 40)),
+            asked.fit_and_better_max_wal_size(Some(1 << 40)),
             Some((LogSizeFit::Enough, None))
         );
     }
@@ -319,19 +323,22 @@ mod tests {
         );
         // 60 MiB/s × 300 s × 1.9 is 33.4 GiB.
         assert_eq!(
-            sizing.max_wal_size_fit(Some(1 << 40)),
+            sizing.fit_and_better_max_wal_size(Some(1 << 40)),
             Some((LogSizeFit::TooSmall, Some(64 << 30)))
         );
         assert_eq!(
-            sizing.max_wal_size_fit(Some(20 << 30)),
+            sizing.fit_and_better_max_wal_size(Some(20 << 30)),
             Some((LogSizeFit::TooSmall, Some(8 << 30)))
         );
         assert_eq!(
-            sizing.max_wal_size_fit(Some(3 << 30)),
+            sizing.fit_and_better_max_wal_size(Some(3 << 30)),
             Some((LogSizeFit::NoRoom, None))
         );
-        assert_eq!(sizing.max_wal_size_fit(None), None);
-        assert_eq!(sizing.checkpoint_interval(64 << 30).seconds_text(), "5 min");
+        assert_eq!(sizing.fit_and_better_max_wal_size(None), None);
+        assert_eq!(
+            sizing.checkpoint_interval_at_peak(64 << 30).seconds_text(),
+            "5 min"
+        );
         let fewer = sizing.full_page_image_reduction(64 << 30, 300.0);
         assert!(
             fewer.least <= 1.0 && (30.0..36.0).contains(&fewer.most),
@@ -343,8 +350,8 @@ mod tests {
     fn recovery_forecast_uses_wal_contents() {
         let sizing = WalSizing::new(DEFAULT, wal_counts(1000.0, 10, 1900, 60_000.0)).unwrap();
         let (now, then) = (
-            sizing.recovery_forecast(1 << 30, 300.0).unwrap(),
-            sizing.recovery_forecast(16 << 30, 300.0).unwrap(),
+            sizing.recovery_seconds_at_peak(1 << 30, 300.0).unwrap(),
+            sizing.recovery_seconds_at_peak(16 << 30, 300.0).unwrap(),
         );
         assert!(
             now.least < now.most && now.most < then.most && now.least < then.least,
@@ -357,7 +364,7 @@ mod tests {
         assert_eq!(
             WalSizing::new(DEFAULT, mute)
                 .unwrap()
-                .recovery_forecast(1 << 30, 300.0),
+                .recovery_seconds_at_peak(1 << 30, 300.0),
             None
         );
     }
@@ -370,7 +377,7 @@ mod tests {
         ) {
             let settings = CheckpointSettings { max_wal_size: most, segment, ..DEFAULT };
             if let Some(sizing) = WalSizing::new(settings, wal_counts(gib, timed, requested, seconds))
-                && let Some((fit, size)) = sizing.max_wal_size_fit(Some(free))
+                && let Some((fit, size)) = sizing.fit_and_better_max_wal_size(Some(free))
             {
                 prop_assert_eq!(fit == LogSizeFit::TooSmall, size.is_some());
                 prop_assert!(size.is_none_or(|size| size > most && size <= free / 2));

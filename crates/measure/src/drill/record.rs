@@ -57,10 +57,10 @@ impl DrillRecord {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    pub fn stack(&self) -> StackFingerprint {
+    pub(crate) fn stack_fingerprint(&self) -> StackFingerprint {
         let mut stack = StackFingerprint::default();
         for line in &self.stack {
-            stack.try_add_line(line);
+            stack.add_line_if_fact(line);
         }
         stack
     }
@@ -81,14 +81,14 @@ impl DrillRecord {
             return Err(why.to_owned());
         }
         if acks.stack.is_empty() || survived.stack.is_empty() {
-            return Err("the logs do not name the devices below the directory".to_owned());
+            return Err("the logs do not list the underlying devices of the directory".to_owned());
         }
         if let Some(changed) = acks.stack.first_difference(&survived.stack) {
             return Err(format!(
                 "the stack at `drill read` differs from the stack at `drill write`: {changed}"
             ));
         }
-        if let Some(changed) = self.stack().first_difference(&acks.stack) {
+        if let Some(changed) = self.stack_fingerprint().first_difference(&acks.stack) {
             return Err(format!(
                 "this drill and the record belong to different stacks: {changed}; use another file"
             ));
@@ -123,7 +123,7 @@ impl DrillRecord {
         from: &str,
     ) -> Result<(), String> {
         if let Some(changed) = self
-            .stack()
+            .stack_fingerprint()
             .first_difference(&StackFingerprint::from_facts(facts, target))
         {
             return Err(changed);
@@ -165,10 +165,10 @@ mod tests {
         Subject::target("/data")
     }
 
-    fn host_with_disk(disk: &str) -> FactSet {
+    fn facts_with_disk(disk: &str) -> FactSet {
         let mut facts = FactSet::default();
         let disk = Subject::device(disk);
-        facts.add_edge(&data_target(), &disk);
+        facts.add_layer_below(&data_target(), &disk);
         let source = || Source::from_file("/sys");
         facts.insert_known(&Subject::host(), &host::NAME, "db7".to_owned(), source());
         facts.insert_known(&disk, &device::SERIAL, "S1".to_owned(), source());
@@ -182,7 +182,12 @@ mod tests {
         facts
     }
 
-    fn sample_logs(facts: &FactSet, run: u64, last: u64, found: u64) -> (AckLog, ReadBackLog) {
+    fn ack_and_read_back_logs(
+        facts: &FactSet,
+        run: u64,
+        last: u64,
+        found: u64,
+    ) -> (AckLog, ReadBackLog) {
         let [method, segments, when] =
             ["fdatasync", "recycled", "2026-11-22T03:04:05Z"].map(str::to_owned);
         let head = RunHeader {
@@ -222,40 +227,47 @@ mod tests {
 
     #[test]
     fn power_cuts_add_up_for_one_stack_only() {
-        let here = host_with_disk("sda");
+        let here = facts_with_disk("sda");
         let mut record = DrillRecord::new(&StackFingerprint::from_facts(&here, &data_target()));
         assert_eq!(
-            add_power_cut_from_logs(&mut record, &sample_logs(&here, 1, 100, 100)),
+            add_power_cut_from_logs(&mut record, &ack_and_read_back_logs(&here, 1, 100, 100)),
             Ok(())
         );
         assert_eq!(
-            add_power_cut_from_logs(&mut record, &sample_logs(&host_with_disk("sdb"), 2, 50, 47)),
+            add_power_cut_from_logs(
+                &mut record,
+                &ack_and_read_back_logs(&facts_with_disk("sdb"), 2, 50, 47)
+            ),
             Ok(()),
             "names are the kernel's"
         );
         let refused =
             |record: &mut DrillRecord, logs| add_power_cut_from_logs(record, &logs).unwrap_err();
         assert!(
-            refused(&mut record, sample_logs(&here, 2, 9, 9)).contains("already in the record")
+            refused(&mut record, ack_and_read_back_logs(&here, 2, 9, 9))
+                .contains("already in the record")
         );
         assert!(
-            refused(&mut record, sample_logs(&here, 3, 0, 1))
+            refused(&mut record, ack_and_read_back_logs(&here, 3, 0, 1))
                 .contains("no commit was acknowledged")
         );
         let newer = with_fact(
-            host_with_disk("sda"),
+            facts_with_disk("sda"),
             &device::FIRMWARE,
             Reading::known("1.3".to_owned(), Source::from_file("/sys")),
         );
         assert!(
-            refused(&mut record, sample_logs(&newer, 3, 9, 9))
-                .contains("device.firmware was 1.2 and is 1.3")
+            refused(&mut record, ack_and_read_back_logs(&newer, 3, 9, 9))
+                .contains("device.firmware was 1.2 and is now 1.3")
         );
-        let bare = sample_logs(&FactSet::default(), 3, 9, 9);
-        assert!(refused(&mut record, bare).contains("do not name the devices below the directory"));
+        let bare = ack_and_read_back_logs(&FactSet::default(), 3, 9, 9);
+        assert!(
+            refused(&mut record, bare)
+                .contains("do not list the underlying devices of the directory")
+        );
         let record = DrillRecord::parse(&record.to_json()).unwrap();
 
-        let mut told = host_with_disk("sdc");
+        let mut told = facts_with_disk("sdc");
         assert_eq!(
             record.insert_drill_facts(&mut told, &data_target(), "d.json"),
             Ok(())
@@ -275,12 +287,12 @@ mod tests {
         for other in [
             newer,
             with_fact(
-                host_with_disk("sda"),
+                facts_with_disk("sda"),
                 &device::SERIAL,
                 Reading::not_collected(),
             ),
             with_fact(
-                host_with_disk("sda"),
+                facts_with_disk("sda"),
                 &device::SERIAL,
                 Reading::known("S1".to_owned(), Source::Assumed),
             ),
@@ -297,8 +309,8 @@ mod tests {
 
     #[test]
     fn without_a_power_cut_nothing_is_recorded() {
-        let here = host_with_disk("sda");
-        let (acks, survived) = sample_logs(&here, 1, 100, 100);
+        let here = facts_with_disk("sda");
+        let (acks, survived) = ack_and_read_back_logs(&here, 1, 100, 100);
         let mut record = DrillRecord::new(&StackFingerprint::from_facts(&here, &data_target()));
         let same = ReadBackLog {
             boot: acks.boot.clone(),

@@ -3,7 +3,7 @@ use crate::text;
 
 /// Formats a table of the latency by commit size. Empty unless a server's method was measured with
 /// more than two pages, because the comparison of methods already shows one and two.
-pub fn commit_size_lines(found: &Measurement) -> Vec<String> {
+pub fn latency_by_commit_size_lines(found: &Measurement) -> Vec<String> {
     let rows = || {
         found
             .methods
@@ -18,7 +18,7 @@ pub fn commit_size_lines(found: &Measurement) -> Vec<String> {
         "", "pages", "median", "p99", "back to back"
     );
     let lines = rows().map(|row| {
-        commit_size_row_line(
+        latency_of_commit_size_line(
             row,
             rows().find(|one| one.method == row.method && one.pages == 1),
         )
@@ -26,7 +26,7 @@ pub fn commit_size_lines(found: &Measurement) -> Vec<String> {
     [String::new(), heading].into_iter().chain(lines).collect()
 }
 
-fn commit_size_row_line(row: &MethodResult, one_page: Option<&MethodResult>) -> String {
+fn latency_of_commit_size_line(row: &MethodResult, one_page: Option<&MethodResult>) -> String {
     let one = one_page
         .filter(|_| row.pages > 1)
         .and_then(MethodResult::paced_median_us);
@@ -74,6 +74,6 @@ fdatasync                    8    600 µs         –         260 µs  2.00 ×
     }
 
     fn commit_size_text(found: &Measurement) -> String {
-        commit_size_lines(found).join("\n")
+        latency_by_commit_size_lines(found).join("\n")
     }
 }

@@ -66,10 +66,10 @@ impl MaxPlausibleCommitRate {
         Self {
             per_second: 1.5 * turns,
             basis: format!(
-                "a {} rpm disk ({turns:.0} revolutions a second; each flush waits for one)",
+                "a {} rpm disk ({turns:.0} revolutions per second; each flush waits for one)",
                 text::group_digits(rpm.into())
             ),
-            alternative: ", or the disk has a cache of its own that survives a power failure",
+            alternative: ", or the disk has its own cache that survives a power failure",
         }
     }
 }
@@ -91,12 +91,12 @@ pub fn find_caveats(samples: &ProbeSamples, seen: &SampleContext) -> Vec<Caveat>
     let all = [
         early_end_caveat(seen),
         implausible_speed_caveat(samples, seen),
-        free_flush_caveat(samples),
+        flush_costs_nothing_caveat(samples),
         few_commits_caveat(samples),
         clock_overhead_caveat(samples, seen),
         two_pages_faster_caveat(samples),
         fdatasync_slower_caveat(samples),
-        missing_writes_caveat(seen),
+        writes_missing_at_disk_caveat(seen),
         suspension_caveat(seen),
         competing_io_caveat(seen),
         unread_counters_caveat(samples, seen),
@@ -131,7 +131,7 @@ pub fn exceeds_plausible_rate(
 /// The rate of one client: the inverse of the median of the round medians. `None` if the median is
 /// 0.
 pub fn commits_per_second(cell: &MethodSamples) -> Option<f64> {
-    let median = median_of(&cell.round_medians());
+    let median = median_of(&cell.median_of_each_round());
     (median > 0.0).then(|| 1e6 / median)
 }
 
@@ -156,7 +156,7 @@ fn implausible_speed_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Opt
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a rate for people"
+        reason = "a rate for display"
     )]
     let rate = text::group_digits(commits_per_second(cell)? as u64);
     let subject = if limit.alternative.is_empty() {
@@ -176,11 +176,11 @@ fn implausible_speed_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Opt
 
 /// Warns if a flushed commit takes less than 1.5 times as long as an unflushed one. Flushing a
 /// physical disk takes many times longer than copying a page in memory.
-fn free_flush_caveat(samples: &ProbeSamples) -> Option<Caveat> {
+fn flush_costs_nothing_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     let typical = |method| {
         samples
             .back_to_back_samples_of(method, 1)
-            .map(|c| median_of(&c.round_medians()))
+            .map(|c| median_of(&c.median_of_each_round()))
             .filter(|us| *us > 0.0)
     };
     let flushed = typical(Method::Fdatasync).or_else(|| typical(samples.reference_method()))?;
@@ -195,7 +195,7 @@ fn few_commits_caveat(samples: &ProbeSamples) -> Option<Caveat> {
         .paced_samples_of(samples.reference_method(), 1)
         .map_or(0, MethodSamples::commit_count);
     let says = format!(
-        "Only {commits} paced commits completed; a comparison needs {MIN_RUNS}. Probe longer."
+        "Only {commits} paced commits completed; a comparison needs {MIN_RUNS}. Run a longer probe."
     );
     (commits < MIN_RUNS && !samples.cells.is_empty())
         .then(|| new_caveat(CaveatId::FewSamples, says, true))
@@ -207,7 +207,7 @@ fn clock_overhead_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Option
         .iter()
         .filter(|c| c.method.is_durable() && c.commit_count() > 0);
     let fastest = durable
-        .map(|c| median_of(&c.round_medians()))
+        .map(|c| median_of(&c.median_of_each_round()))
         .min_by(f64::total_cmp)?;
     let says = format!(
         "Reading the clock takes {}, a large share of a {} commit; real differences are larger than shown.",
@@ -223,7 +223,10 @@ fn two_pages_faster_caveat(samples: &ProbeSamples) -> Option<Caveat> {
         samples.back_to_back_samples_of(default, 1)?,
         samples.back_to_back_samples_of(default, 2)?,
     );
-    let pairs = two.round_medians().into_iter().zip(one.round_medians());
+    let pairs = two
+        .median_of_each_round()
+        .into_iter()
+        .zip(one.median_of_each_round());
     let ratios: Vec<f64> = pairs
         .filter(|(_, one)| *one > 0.0)
         .map(|(two, one)| two / one)
@@ -243,7 +246,7 @@ fn fdatasync_slower_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     let medians = |method| {
         samples
             .back_to_back_samples_of(method, 1)
-            .map(MethodSamples::round_medians)
+            .map(MethodSamples::median_of_each_round)
     };
     let pairs = medians(Method::Fdatasync)?
         .into_iter()
@@ -260,7 +263,7 @@ fn fdatasync_slower_caveat(samples: &ProbeSamples) -> Option<Caveat> {
 
 /// Warns if less than half of the flushed bytes reached the disks below. No compressing layer
 /// explains this, because the data is random.
-fn missing_writes_caveat(seen: &SampleContext) -> Option<Caveat> {
+fn writes_missing_at_disk_caveat(seen: &SampleContext) -> Option<Caveat> {
     let sum = |of: fn(&DiskTraffic) -> u64| seen.traffic.iter().map(of).sum::<u64>();
     let (written, flushed) = (sum(|t| t.written), sum(|t| t.flushed));
     let says = format!(
@@ -324,7 +327,7 @@ fn competing_io_caveat(seen: &SampleContext) -> Option<Caveat> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a rate for people"
+        reason = "a rate for display"
     )]
     let rate = |bytes_per_second: f64| format!("{}/s", text::format_bytes(bytes_per_second as u64));
     let says = if before > 1e6 {
@@ -453,14 +456,14 @@ mod tests {
         let found = find_caveats(&samples_of_two_sizes(5_000.0, 5_100.0), &seen);
         assert_eq!(found.len(), 1);
         let disk = format!(
-            "a {} rpm disk (120 revolutions a second; each flush waits for one)",
+            "a {} rpm disk (120 revolutions per second; each flush waits for one)",
             text::group_digits(7_200)
         );
         assert_eq!(
             found[0].text,
             format!(
                 "200 commits/s with fdatasync exceed the speed of {disk}. Either flushes are acknowledged but not \
-                 performed, or the disk has a cache of its own that survives a power failure."
+                 performed, or the disk has its own cache that survives a power failure."
             )
         );
     }

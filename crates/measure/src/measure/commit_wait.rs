@@ -25,8 +25,8 @@ const UNCOVERED_SHARE: f64 = 0.1;
 /// 97.5 % quantile of the normal distribution, for two-sided intervals of 95 %.
 const NORMAL_QUANTILE: f64 = 1.96;
 
-/// Share of commits; with more writes of full WAL buffers, as in bulk loads, sessions also wait
-/// outside commits.
+/// Writes of full WAL buffers, as a share of commits. Above this share, as in bulk loads,
+/// sessions also wait outside commits.
 const BUFFERS_FULL_SHARE: f64 = 0.05;
 
 /// Minimum number of flushes for a rate, and for a contradiction by the disks' counters.
@@ -113,7 +113,7 @@ pub enum UnknownLatencyReason {
     Asynchronous {
         because: String,
     },
-    /// Transaction ids do not tell how many commits there were.
+    /// Transaction ids do not show the number of commits.
     CommitCount {
         low_per_second: f64,
         high_per_second: f64,
@@ -130,7 +130,7 @@ pub enum UnknownLatencyReason {
 impl UnknownLatencyReason {
     pub fn sentence(&self) -> String {
         match self {
-            Self::NoCommits => "no write transaction ended".to_owned(),
+            Self::NoCommits => "no write transaction completed".to_owned(),
             Self::TooFewSamples { waiting, samples } => format!(
                 "too few samples: {waiting} waiting sessions in {samples} samples; measure longer with --seconds"
             ),
@@ -152,13 +152,13 @@ impl UnknownLatencyReason {
     }
 }
 
-/// Mean waits of a commit in µs, by what it waits for.
+/// Mean waits of a commit in µs, by the cause of the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-#[expect(clippy::struct_field_names, reason = "names in JSON carry the unit")]
+#[expect(clippy::struct_field_names, reason = "names in JSON include the unit")]
 pub struct CommitWaitBreakdown {
-    /// Until another session's write or flush of the WAL ends.
+    /// The wait until another session's write or flush of the WAL ends.
     pub turn_us: f64,
-    /// For the session's own write and flush.
+    /// The wait for the session's own write and flush.
     pub flush_us: f64,
     pub standby_us: f64,
 }
@@ -170,13 +170,14 @@ pub struct FlushRate {
     pub mean_us: f64,
 }
 
-/// The result of a passive measurement.
+/// Commit waits and flushes of a running server, observed without any write by walwise.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PassiveMeasurement {
     pub directory: String,
     pub seconds: f64,
     pub samples: u64,
-    /// Transactions per second that took an id; the interval covers what may not be a commit.
+    /// Transactions per second that took an id; the interval covers transactions that may not be
+    /// commits.
     pub commits_per_second: Estimate,
     /// Mean time in µs that a commit waits. `None` if `limits` holds a reason.
     pub commit_us: Option<Estimate>,
@@ -205,7 +206,7 @@ impl PassiveMeasurement {
             return None;
         }
         let totals = WaitTotals::from_waits(&samples.waits);
-        let growth = CommitCounters::growth(&samples.counters);
+        let growth = CommitCounters::counter_growth(&samples.counters);
         let ids = last.next_xid.saturating_sub(first.next_xid);
         let (commits, cause) = commit_count_bounds(ids, &samples.waits, growth.as_ref());
         let mean = commits.value.max(f64::MIN_POSITIVE);
@@ -320,14 +321,14 @@ impl PassiveMeasurement {
         }
         if let Some(flushes) = self.server_flushes {
             lines.push(format!(
-                "server's flush   {} (mean of {:.0}/s)",
+                "server's flush   {} (mean; {:.0} flushes/s)",
                 format_micros(flushes.mean_us),
                 flushes.per_second
             ));
         }
         lines.push(match self.disk_flushes {
             Some(flushes) => format!(
-                "disk's flush     {} (mean of {:.0}/s, other programs included)",
+                "disk's flush     {} (mean; {:.0} flushes/s, other programs included)",
                 format_micros(flushes.mean_us),
                 flushes.per_second
             ),
@@ -404,8 +405,8 @@ fn micros_between(from: u64, to: u64) -> f64 {
     to.saturating_sub(from) as f64
 }
 
-/// Bounds of the number of durable commits among the transaction ids taken, and what makes them
-/// differ.
+/// Bounds of the number of durable commits among the transaction ids taken, and the cause of
+/// their difference.
 fn commit_count_bounds(
     ids: u64,
     waits: &[CommitWaits],
@@ -418,7 +419,7 @@ fn commit_count_bounds(
             low: 0.0,
             high: ids,
         };
-        return (any, Some("statistics that were reset"));
+        return (any, Some("a statistics reset"));
     };
     let subtransactions = growth.subtransactions as f64;
     let rollbacks = growth.rollbacks as f64;
@@ -441,8 +442,8 @@ fn commit_count_bounds(
     } else {
         (None, ids, ids)
     };
-    // No more commits than the server counts, which includes those that wrote nothing. Sessions
-    // report their counts up to a second late.
+    // The upper bound is the number of commits that the server counts, including those that wrote
+    // nothing. Sessions report their counts up to a second late, so 10 % are added.
     let counted = growth
         .commits
         .map_or(f64::INFINITY, |count| 1.1 * count as f64);
@@ -467,7 +468,8 @@ fn widen_by_uncovered_share(waits: Estimate) -> Estimate {
     }
 }
 
-/// The server's flushes: all processes that flush, divided by the flushes per second.
+/// The server's flushes. Their mean duration is the mean number of flushing processes, divided
+/// by the flushes per second.
 fn server_flush_rate(
     growth: &CommitCounters,
     settings: &CommitSettings,
@@ -492,8 +494,8 @@ fn server_flush_rate(
     })
 }
 
-/// Flushes that a server must have made, of which hardly any reached a disk that must have counted
-/// each of them.
+/// The contradiction that a disk counted fewer than half of the flushes that the server must
+/// have made. `None` if the disks need not count every flush.
 fn missing_flushes_contradiction(
     growth: &CommitCounters,
     samples: &CommitSamples,

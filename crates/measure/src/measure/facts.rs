@@ -88,7 +88,10 @@ pub fn insert_probe_facts(
     let counted = measured_one_page_row(found, Method::Fdatasync)
         .or_else(|| measured_one_page_row(found, default));
     let flushes = counted.and_then(|r| r.flushes_per_commit);
-    let others = found.caveats.iter().any(|caveat| caveat.id.is_foreign_io());
+    let others = found
+        .caveats
+        .iter()
+        .any(|caveat| caveat.id.is_competing_io());
     let flushes = match flushes {
         None => missing("these disks do not count flushes"),
         // A count below the probe's own flushes proves that flushes are missing, whatever other
@@ -122,9 +125,9 @@ pub fn insert_probe_facts(
     );
     facts.insert(target, &probe::FLUSH_COST, cost);
 
-    let too_fast = found.caveats.iter().find(|c| c.id.is_excessive_speed());
+    let too_fast = found.caveats.iter().find(|c| c.id.is_implausible_speed());
     let implausible = if has_durable_commit_rate(found) {
-        known_probe_reading(too_fast.is_some())
+        known_reading_from_probe(too_fast.is_some())
     } else {
         absent_reading("the probe did not measure any commits")
     };
@@ -173,7 +176,7 @@ fn method_in_force(
     }
 }
 
-fn known_probe_reading(value: bool) -> Reading<bool> {
+fn known_reading_from_probe(value: bool) -> Reading<bool> {
     Reading::known(
         value,
         Source::Probe {
@@ -230,7 +233,7 @@ mod tests {
         }
     }
 
-    fn paced_samples(cells: Vec<MethodSamples>) -> ProbeSamples {
+    fn samples_with_paced_copies(cells: Vec<MethodSamples>) -> ProbeSamples {
         let paced = cells
             .iter()
             .filter(|cell| cell.as_server && cell.pages == 1)
@@ -246,7 +249,7 @@ mod tests {
             commits: 20,
         });
         let facts = probe_facts(
-            &paced_samples(vec![
+            &samples_with_paced_copies(vec![
                 MethodSamples {
                     flushes: counted,
                     ..server_method_samples(Method::Fdatasync, 1, 200.0)
@@ -290,7 +293,7 @@ mod tests {
     #[test]
     fn unmeasured_figures_are_unknown_facts() {
         let facts = probe_facts(
-            &paced_samples(vec![MethodSamples::new(Method::Fdatasync, 1, true)]),
+            &samples_with_paced_copies(vec![MethodSamples::new(Method::Fdatasync, 1, true)]),
             WalFlushMethod::Default,
         );
         let target = Subject::target("/t");
@@ -327,7 +330,10 @@ mod tests {
                     .collect(),
                 ..MethodSamples::new(Method::Fdatasync, 1, true)
             };
-            let facts = probe_facts(&paced_samples(vec![cell]), WalFlushMethod::Default);
+            let facts = probe_facts(
+                &samples_with_paced_copies(vec![cell]),
+                WalFlushMethod::Default,
+            );
             [&probe::P95, &probe::P99].map(|key| facts.value(&Subject::target("/t"), key))
         };
         assert_eq!(tails(60), [None, None]);
@@ -344,7 +350,10 @@ mod tests {
                 server_method_samples(*method, 2, *us),
             ]
         });
-        let facts = probe_facts(&paced_samples(cells.collect()), WalFlushMethod::Default);
+        let facts = probe_facts(
+            &samples_with_paced_copies(cells.collect()),
+            WalFlushMethod::Default,
+        );
         let target = Subject::target("/t");
         // open_datasync wins the comparison, but implausible speed excludes a method from being the
         // best.
@@ -377,7 +386,7 @@ mod tests {
         ]
         .concat();
         let facts = probe_facts(
-            &self::paced_samples(cells),
+            &self::samples_with_paced_copies(cells),
             WalFlushMethod::Is(method.wal_sync_method().unwrap()),
         );
         let target = Subject::target("/t");
@@ -419,7 +428,7 @@ mod tests {
         ] {
             let cells = [Method::Fdatasync, Method::OpenDatasync]
                 .map(|method| server_method_samples(method, 1, 200.0));
-            let facts = probe_facts(&paced_samples(cells.to_vec()), in_force);
+            let facts = probe_facts(&samples_with_paced_copies(cells.to_vec()), in_force);
             let target = Subject::target("/t");
             assert_eq!(facts.value(&target, &probe::COMMIT), None);
             assert_eq!(facts.value(&target, &probe::GAIN_PERCENT), None);

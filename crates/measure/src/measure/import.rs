@@ -36,7 +36,7 @@ pub fn imported_run_lines(run: &ImportedRun) -> Vec<String> {
             last = Some(row.group);
         }
         lines.push(
-            format!("    {:<32} {}", row.name, figures_text(row))
+            format!("    {:<32} {}", row.name, rate_and_percentiles_text(row))
                 .trim_end()
                 .to_owned(),
         );
@@ -46,7 +46,7 @@ pub fn imported_run_lines(run: &ImportedRun) -> Vec<String> {
     lines
 }
 
-fn figures_text(row: &ImportedRow) -> String {
+fn rate_and_percentiles_text(row: &ImportedRow) -> String {
     let Some(rate) = row.per_second else {
         return row.missing.clone().unwrap_or_default();
     };
@@ -141,7 +141,7 @@ impl ImportedRow {
 
     /// Flushes per second with one flush in flight: the inverse of the median latency, or else
     /// the rate divided by the number in flight.
-    pub fn single_flush_rate(&self) -> Option<f64> {
+    pub fn flush_rate_with_one_in_flight(&self) -> Option<f64> {
         let by_latency = self
             .percentile_us(50.0)
             .filter(|us| *us > 0.0)
@@ -156,7 +156,7 @@ fn implausible_rate_remark(
 ) -> Option<String> {
     let flushed = rows.iter().filter(|row| is_flushed(row));
     let (row, rate) = flushed
-        .filter_map(|row| Some((row, row.single_flush_rate()?)))
+        .filter_map(|row| Some((row, row.flush_rate_with_one_in_flight()?)))
         .filter(|(_, rate)| *rate > MAX_FLUSHES_PER_SECOND)
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(format!(
@@ -168,8 +168,8 @@ fn implausible_rate_remark(
 
 #[cfg(test)]
 mod tests {
-    // Files in tests/imports: `pg-9.5-*` and `pg-2011-*` are from digoal's articles of 2015 (a virtual
-    // machine, CentOS 7) and 2011 (a SAS disk of 10,000 rpm, and memory); `pg-15.txt` is
+    // Files in tests/imports: `pg-9.5-*` and `pg-2011-*` are from digoal's articles of 2015 (a
+    // virtual machine, CentOS 7) and 2011 (a SAS disk of 10,000 rpm, and memory); `pg-15.txt` is
     // `pg_test_fsync -s 1` of PostgreSQL 15 on a busy virtual machine; the others are fio 3.33,
     // shortened to what walwise reads.
 
@@ -182,7 +182,7 @@ mod tests {
         import_benchmark_output(&std::fs::read(path).unwrap()).unwrap()
     }
 
-    fn single_run(name: &str) -> ImportedRun {
+    fn import_file_with_one_run(name: &str) -> ImportedRun {
         let mut runs = import_file(name);
         assert_eq!(runs.len(), 1, "{name}");
         runs.remove(0)
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn published_pg_9_5_runs_keep_their_ratios() {
         let [ext4, default, tuned] = ["ext4", "btrfs-default", "btrfs-tuned"]
-            .map(|name| single_run(&format!("pg-9.5-{name}.txt")));
+            .map(|name| import_file_with_one_run(&format!("pg-9.5-{name}.txt")));
         let fdatasync = |run| rate_of_row(run, BenchmarkSection::OneWrite, "fdatasync");
         assert!(
             (fdatasync(&ext4) / fdatasync(&tuned) - 2.86).abs() < 0.01,
@@ -243,7 +243,8 @@ mod tests {
 
     #[test]
     fn pg_2011_format_has_operations_per_test() {
-        let [disk, memory] = ["pg-2011-sas-ext3.txt", "pg-2011-tmpfs.txt"].map(single_run);
+        let [disk, memory] =
+            ["pg-2011-sas-ext3.txt", "pg-2011-tmpfs.txt"].map(import_file_with_one_run);
         assert_eq!(disk.budget, "2000 operations per test");
         assert!(
             (rate_of_row(&disk, BenchmarkSection::OneWrite, "fdatasync") - 159.689).abs() < 1e-9
@@ -278,7 +279,7 @@ mod tests {
 
     #[test]
     fn current_format_and_several_runs_are_parsed() {
-        let run = single_run("pg-15.txt");
+        let run = import_file_with_one_run("pg-15.txt");
         assert_eq!(
             (run.budget.as_str(), run.rows.len()),
             ("1 second per test", 18)
@@ -365,7 +366,7 @@ mod tests {
             ("too-few-writes", &[(128_000.0, Some(1))], false),
         ];
         for (name, rows, is_of_one_session) in expected {
-            let run = single_run(&format!("fio/{name}.json"));
+            let run = import_file_with_one_run(&format!("fio/{name}.json"));
             let found: Vec<(f64, Option<u64>)> = run
                 .rows
                 .iter()
@@ -391,21 +392,25 @@ mod tests {
         }
         assert_eq!(
             remarks_containing(
-                &single_run("fio/four-jobs-apart.json"),
+                &import_file_with_one_run("fio/four-jobs-apart.json"),
                 "4 jobs ran at the same time as others"
             )
             .len(),
             1
         );
         assert_eq!(
-            remarks_containing(&single_run("fio/too-few-writes.json"), "flushed nothing").len(),
+            remarks_containing(
+                &import_file_with_one_run("fio/too-few-writes.json"),
+                "flushed nothing"
+            )
+            .len(),
             1
         );
     }
 
     #[test]
     fn only_flushing_fio_jobs_count() {
-        let run = single_run("fio-fdatasync.json");
+        let run = import_file_with_one_run("fio-fdatasync.json");
         let job = &run.rows[0];
         assert_eq!((run.tool.as_str(), job.name.as_str()), ("fio-3.33", "wal"));
         assert!((job.per_second.unwrap() - 283.009_467).abs() < 1e-6);
@@ -415,7 +420,7 @@ mod tests {
                 .any(|(percent, us)| (*percent - 99.0).abs() < 0.1 && *us > 1_000.0),
             "{job:?}"
         );
-        let run = single_run("fio-dsync-and-dry.json");
+        let run = import_file_with_one_run("fio-dsync-and-dry.json");
         assert_eq!(
             remarks_containing(&run, "dry flushed nothing").len(),
             1,

@@ -49,11 +49,11 @@ pub struct LatencyShift {
 /// The change is the median of all ratios of a later to an earlier median (Hodges and Lehmann,
 /// *Annals of Mathematical Statistics* 34, 1963). The interval is that of the Mann-Whitney test
 /// (Conover, *Practical Nonparametric Statistics*, ch. 5).
-pub fn shift_between(before: &[f64], now: &[f64]) -> Option<LatencyShift> {
-    let (before, now) = (run_medians(before)?, run_medians(now)?);
+pub fn estimate_latency_shift(before: &[f64], now: &[f64]) -> Option<LatencyShift> {
+    let (before, now) = (positive_run_medians(before)?, positive_run_medians(now)?);
     let ratios = now.iter().flat_map(|b| before.iter().map(move |a| b / a));
     let ratios = sorted(&ratios.collect::<Vec<f64>>());
-    let cut = ranks_outside_interval(before.len(), now.len());
+    let cut = ratios_outside_interval(before.len(), now.len());
     let last = ratios.len().checked_sub(cut + 1)?;
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
     let percent = Estimate {
@@ -79,8 +79,8 @@ pub fn shift_between(before: &[f64], now: &[f64]) -> Option<LatencyShift> {
     })
 }
 
-fn run_medians(rounds: &[f64]) -> Option<Vec<f64>> {
-    let runs = order_statistics::run_medians(rounds, MAX_RUNS);
+fn positive_run_medians(rounds: &[f64]) -> Option<Vec<f64>> {
+    let runs = order_statistics::medians_of_consecutive_runs(rounds, MAX_RUNS);
     (runs.len() >= MIN_RUNS && runs.iter().all(|us| us.is_finite() && *us > 0.0)).then_some(runs)
 }
 
@@ -92,7 +92,7 @@ fn drift_percent(runs: &[f64]) -> f64 {
 
 /// Number of ratios outside the interval at each end, for `n` and `m` medians (normal approximation
 /// of the Mann-Whitney test).
-fn ranks_outside_interval(n: usize, m: usize) -> usize {
+fn ratios_outside_interval(n: usize, m: usize) -> usize {
     let (n, m) = (n as f64, m as f64);
     let rank = n * m / 2.0 - Z_99_PERCENT * (n * m * (n + m + 1.0) / 12.0).sqrt();
     #[expect(
@@ -115,9 +115,9 @@ mod tests {
         // Conover, table A7: quantiles of the Mann-Whitney statistic, p = 0.005.
         for (n, m, rank) in [(8, 8, 7), (10, 10, 16), (20, 20, 105)] {
             assert!(
-                ranks_outside_interval(n, m).abs_diff(rank) <= 1,
+                ratios_outside_interval(n, m).abs_diff(rank) <= 1,
                 "{n} {m}: {}",
-                ranks_outside_interval(n, m)
+                ratios_outside_interval(n, m)
             );
         }
     }
@@ -125,10 +125,10 @@ mod tests {
     #[test]
     fn too_few_rounds_give_no_shift() {
         let rounds = [100.0; 20];
-        assert_eq!(shift_between(&rounds[..7], &rounds), None);
-        assert_eq!(shift_between(&rounds, &rounds[..7]), None);
-        assert_eq!(shift_between(&rounds, &[0.0; 20]), None);
-        assert_eq!(shift_between(&[], &[]), None);
+        assert_eq!(estimate_latency_shift(&rounds[..7], &rounds), None);
+        assert_eq!(estimate_latency_shift(&rounds, &rounds[..7]), None);
+        assert_eq!(estimate_latency_shift(&rounds, &[0.0; 20]), None);
+        assert_eq!(estimate_latency_shift(&[], &[]), None);
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
             (3.0, ShiftDirection::Slower),
         ] {
             let other: Vec<f64> = quiet.iter().map(|us| us * factor).collect();
-            let shift = shift_between(&quiet, &other).unwrap();
+            let shift = estimate_latency_shift(&quiet, &other).unwrap();
             assert_eq!(shift.moved, moved, "{factor} {shift:?}");
             assert!(
                 (shift.percent.value - 100.0 * (factor - 1.0)).abs() < 2.0,
@@ -158,7 +158,7 @@ mod tests {
         let drifting: Vec<f64> = (0..60).map(|i| 100.0 + 2.0 * f64::from(i)).collect();
         let late: Vec<f64> = drifting.iter().map(|us| us * 1.3).collect();
         assert_eq!(
-            shift_between(&drifting, &late).unwrap().moved,
+            estimate_latency_shift(&drifting, &late).unwrap().moved,
             ShiftDirection::Not
         );
     }
@@ -169,7 +169,7 @@ mod tests {
             before in prop::collection::vec(50.0..500.0f64, 8..90),
             now in prop::collection::vec(50.0..500.0f64, 8..90),
         ) {
-            let (there, back) = (shift_between(&before, &now).unwrap(), shift_between(&now, &before).unwrap());
+            let (there, back) = (estimate_latency_shift(&before, &now).unwrap(), estimate_latency_shift(&now, &before).unwrap());
             let mirror = |percent: f64| 100.0 * (100.0 / (100.0 + percent) - 1.0);
             let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * (1.0 + a.abs());
             prop_assert!(near(there.percent.low, mirror(back.percent.high)), "{there:?} {back:?}");
@@ -185,7 +185,7 @@ mod tests {
 
         #[test]
         fn identical_measurements_show_no_shift(rounds in prop::collection::vec(50.0..500.0f64, 8..200)) {
-            prop_assert_eq!(shift_between(&rounds, &rounds).unwrap().moved, ShiftDirection::Not);
+            prop_assert_eq!(estimate_latency_shift(&rounds, &rounds).unwrap().moved, ShiftDirection::Not);
         }
     }
 }

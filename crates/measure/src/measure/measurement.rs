@@ -123,7 +123,7 @@ pub struct Measurement {
 }
 
 impl Caveat {
-    pub fn full_text(&self) -> String {
+    pub fn text_with_effect_on_advice(&self) -> String {
         if self.refuses_advice {
             let says = self.text.trim_end_matches('.');
             return format!("{says}; these figures are not used for advice");
@@ -131,8 +131,8 @@ impl Caveat {
         self.text.clone()
     }
 
-    pub fn prevents_comparison(&self) -> bool {
-        self.refuses_advice || self.id.affects_all_methods()
+    pub fn prevents_comparison_with_other_probes(&self) -> bool {
+        self.refuses_advice || self.id.affects_all_methods_alike()
     }
 }
 
@@ -158,25 +158,25 @@ choice! {
 impl CaveatId {
     /// True if the caveat is about foreign load, which slows all methods of a probe alike. The
     /// figures are then not comparable with those of other probes.
-    pub fn affects_all_methods(self) -> bool {
+    pub fn affects_all_methods_alike(self) -> bool {
         matches!(self, Self::CompetingIo | Self::Steal)
     }
 
-    pub(crate) fn is_excessive_speed(self) -> bool {
+    pub(crate) fn is_implausible_speed(self) -> bool {
         matches!(self, Self::ImplausibleSpeed | Self::FreeFlush)
     }
 
-    pub(crate) fn is_unread_counters(self) -> bool {
+    pub(crate) fn is_unseen_io(self) -> bool {
         matches!(self, Self::UnseenIo)
     }
 
-    pub(crate) fn is_foreign_io(self) -> bool {
+    pub(crate) fn is_competing_io(self) -> bool {
         matches!(self, Self::CompetingIo)
     }
 
     /// True if further commits may still remove the caveat, so that only the end of the probe
     /// decides.
-    pub(crate) fn is_decided_at_end(self) -> bool {
+    pub(crate) fn may_be_removed_by_further_commits(self) -> bool {
         matches!(self, Self::FewSamples)
     }
 }
@@ -251,7 +251,11 @@ impl Measurement {
     }
 
     /// `wal` is the server's `wal_sync_method`, and is ignored for a redo log.
-    pub fn is_in_force(&self, row: &MethodResult, wal: Option<WalSyncMethod>) -> bool {
+    pub fn is_row_of_method_in_force(
+        &self,
+        row: &MethodResult,
+        wal: Option<WalSyncMethod>,
+    ) -> bool {
         let is_it = match self.log.kind {
             LogKind::Wal => wal.is_some() && row.method.wal_sync_method() == wal,
             LogKind::Redo => self.log.in_force == Some(row.method),
@@ -265,12 +269,12 @@ impl Measurement {
         let rows = || self.one_page_server_rows();
         let best = || rows().find(|row| row.method == self.best);
         rows()
-            .find(|row| self.is_in_force(row, wal))
+            .find(|row| self.is_row_of_method_in_force(row, wal))
             .or_else(best)
             .or_else(|| rows().next())
     }
 
-    pub fn has_rounds(&self) -> bool {
+    pub fn has_complete_rounds(&self) -> bool {
         self.rounds > 0 || self.workloads.iter().any(|found| found.rounds > 0)
     }
 }

@@ -74,7 +74,7 @@ methods! {
         call: SyncCall::Fdatasync,
         when_measured: ProbeInclusion::ServerOnly,
     }
-    /// pwrite to a file opened O_DSYNC.
+    /// Calls pwrite on a file opened with O_DSYNC.
     OpenDatasync {
         name: "open_datasync",
         server: Some(WalSyncMethod::OpenDatasync),
@@ -92,7 +92,7 @@ methods! {
         call: SyncCall::Fsync,
         when_measured: ProbeInclusion::ServerOnly,
     }
-    /// pwrite to a file opened O_SYNC.
+    /// Calls pwrite on a file opened with O_SYNC.
     OpenSync {
         name: "open_sync",
         server: Some(WalSyncMethod::OpenSync),
@@ -101,8 +101,8 @@ methods! {
         call: SyncCall::NoCall,
         when_measured: ProbeInclusion::ServerOnly,
     }
-    /// pwrite to a file opened O_DSYNC and O_DIRECT: open_datasync of `pg_test_fsync`; no current
-    /// server writes like this by default.
+    /// Calls pwrite on a file opened with O_DSYNC and O_DIRECT, as open_datasync of `pg_test_fsync`
+    /// does; no current server writes like this by default.
     OpenDatasyncDirect {
         name: "open_datasync (O_DIRECT)",
         server: Some(WalSyncMethod::OpenDatasync),
@@ -111,7 +111,8 @@ methods! {
         call: SyncCall::NoCall,
         when_measured: ProbeInclusion::AllRows,
     }
-    /// pwrite to a file opened O_SYNC and O_DIRECT: open_sync of `pg_test_fsync`.
+    /// Calls pwrite on a file opened with O_SYNC and O_DIRECT, as open_sync of `pg_test_fsync`
+    /// does.
     OpenSyncDirect {
         name: "open_sync (O_DIRECT)",
         server: Some(WalSyncMethod::OpenSync),
@@ -120,8 +121,8 @@ methods! {
         call: SyncCall::NoCall,
         when_measured: ProbeInclusion::AllRows,
     }
-    /// pwrite to a file opened O_DIRECT, then fdatasync. The difference from the same write without
-    /// a flush is the cost of the flush.
+    /// Calls pwrite on a file opened with O_DIRECT, then fdatasync. The difference from the same
+    /// write without a flush is the cost of the flush.
     FdatasyncDirect {
         name: "fdatasync (O_DIRECT)",
         server: Some(WalSyncMethod::Fdatasync),
@@ -130,7 +131,7 @@ methods! {
         call: SyncCall::Fdatasync,
         when_measured: ProbeInclusion::FlushCost,
     }
-    /// pwrite to a file opened O_DIRECT, without a flush; not durable.
+    /// Calls pwrite on a file opened with O_DIRECT, without a flush; not durable.
     FloorDirect {
         name: "unflushed (O_DIRECT)",
         server: None,
@@ -139,7 +140,7 @@ methods! {
         call: SyncCall::NoCall,
         when_measured: ProbeInclusion::FlushCost,
     }
-    /// pwrite into the page cache, without a flush; not durable.
+    /// Calls pwrite into the page cache, without a flush; not durable.
     Floor {
         name: "unflushed",
         server: None,
@@ -151,7 +152,9 @@ methods! {
 }
 
 impl Method {
-    pub fn extra_methods(occasion: ProbeInclusion) -> impl Iterator<Item = Self> {
+    pub fn methods_included_besides_servers(
+        occasion: ProbeInclusion,
+    ) -> impl Iterator<Item = Self> {
         Self::ALL
             .into_iter()
             .filter(move |method| method.properties().when_measured == occasion)
@@ -178,19 +181,19 @@ impl Method {
         self.properties().direct
     }
 
-    fn has_durable_writes(self) -> bool {
+    fn is_write_durable_by_open_mode(self) -> bool {
         matches!(self.open_mode(), OpenMode::DataSync | OpenMode::Sync)
     }
 
     pub fn is_durable(self) -> bool {
-        self.has_durable_writes()
+        self.is_write_durable_by_open_mode()
             || matches!(self.sync_call(), SyncCall::Fdatasync | SyncCall::Fsync)
     }
 
     /// True if a disk's flush counter includes the flushes of this method. Writes with O_DIRECT and
     /// a sync flag may use FUA instead, which is not counted.
     pub(crate) fn has_counted_flushes(self) -> bool {
-        self.is_durable() && !(self.is_direct() && self.has_durable_writes())
+        self.is_durable() && !(self.is_direct() && self.is_write_durable_by_open_mode())
     }
 
     pub(crate) fn only_writes_page_cache(self) -> bool {

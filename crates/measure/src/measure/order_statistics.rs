@@ -28,7 +28,7 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// 0 without values.
+/// The median, in the unit of the values; 0 without values.
 pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
     let at = |i: usize| sorted.get(i).copied().unwrap_or(0.0);
@@ -45,7 +45,7 @@ pub fn median_of(values: &[f64]) -> f64 {
 
 /// Divides the values in order into at most `count` runs of about equal length, and returns the
 /// median of each run.
-pub fn run_medians(values: &[f64], count: usize) -> Vec<f64> {
+pub fn medians_of_consecutive_runs(values: &[f64], count: usize) -> Vec<f64> {
     let count = values.len().min(count);
     let at = |run: usize| run * values.len() / count.max(1);
     (0..count)
@@ -67,7 +67,7 @@ pub fn median_and_p99(values: &[f64]) -> (f64, f64) {
 /// "confidence interval for a quantile"). Its ends are order statistics whose ranks follow the
 /// binomial distribution with p = 1/2.
 pub fn median_interval(values: &[f64], alpha: f64) -> Option<Estimate> {
-    let cut = ranks_outside_interval(values.len(), 0.5, alpha)?;
+    let cut = values_outside_quantile_interval(values.len(), 0.5, alpha)?;
     let sorted = sorted(values);
     let low = *sorted.get(cut)?;
     let high = *sorted.get(sorted.len().checked_sub(cut + 1)?)?;
@@ -119,7 +119,7 @@ pub fn histogram(values: &[f64]) -> Vec<(f64, u64)> {
 
 /// A function that gives the quantile of a share, such as 0.95, over all rounds with equal weight.
 /// Without weights a slow round, which has fewer operations, would count less.
-pub fn round_weighted_quantiles(rounds: &[&[f64]]) -> impl Fn(f64) -> f64 {
+pub fn quantile_with_equal_round_weight(rounds: &[&[f64]]) -> impl Fn(f64) -> f64 {
     let weigh = |round: &&[f64]| {
         let weight = 1.0 / round.len().max(1) as f64;
         round
@@ -144,11 +144,12 @@ pub fn round_weighted_quantiles(rounds: &[&[f64]]) -> impl Fn(f64) -> f64 {
 }
 
 /// Ends of the interval of a quantile over all rounds with equal weight, which errs with
-/// probability at most `alpha`. `None` with too few values. The interval inverts that of a share
-/// (Woodruff, JASA 1952). Values of a round depend on each other, so as many values count as
-/// independent ones of the same variance (Korn and Graubard, *Survey Methodology* 1998).
+/// probability at most `alpha`. `None` with too few values. The interval follows from that of a
+/// share (Woodruff, JASA 1952). Values of a round depend on each other, so their number is
+/// reduced to that of independent values with the same variance (Korn and Graubard, *Survey
+/// Methodology* 1998).
 pub fn quantile_interval(rounds: &[&[f64]], share: f64, alpha: f64) -> Option<[f64; 2]> {
-    let quantile = round_weighted_quantiles(rounds);
+    let quantile = quantile_with_equal_round_weight(rounds);
     let value = quantile(share);
     let above = |round: &&[f64]| {
         round.iter().filter(|v| **v > value).count() as f64 / round.len().max(1) as f64
@@ -173,7 +174,7 @@ pub fn quantile_interval(rounds: &[&[f64]], share: f64, alpha: f64) -> Option<[f
     } else {
         values
     };
-    let outside = |share| Some(ranks_outside_interval(effective, share, alpha)? as f64);
+    let outside = |share| Some(values_outside_quantile_interval(effective, share, alpha)? as f64);
     let (below, above) = (outside(share)?, outside(1.0 - share)?);
     let rank = effective as f64;
     Some([quantile((below + 1.0) / rank), quantile(1.0 - above / rank)])
@@ -182,7 +183,7 @@ pub fn quantile_interval(rounds: &[&[f64]], share: f64, alpha: f64) -> Option<[f
 /// Number of values below the interval of the quantile `share`: the largest k with P(Binomial(n,
 /// share) < k + 1) ≤ alpha / 2. With `1 - share`, the number of values above the interval. `None`
 /// if even the span of all values errs more often than `alpha`.
-fn ranks_outside_interval(n: usize, share: f64, alpha: f64) -> Option<usize> {
+fn values_outside_quantile_interval(n: usize, share: f64, alpha: f64) -> Option<usize> {
     let limit = (alpha / 2.0).ln();
     // The sum uses logarithms because 2^-n underflows from about a thousand rounds on.
     let mut term = n as f64 * (1.0 - share).ln();
@@ -217,22 +218,26 @@ mod tests {
             (50, Some(17)),
         ];
         for (n, cut) in at_5_percent {
-            assert_eq!(ranks_outside_interval(n, 0.5, 0.05), cut, "n = {n}");
+            assert_eq!(
+                values_outside_quantile_interval(n, 0.5, 0.05),
+                cut,
+                "n = {n}"
+            );
         }
-        assert_eq!(ranks_outside_interval(7, 0.5, 0.01), None);
-        assert_eq!(ranks_outside_interval(8, 0.5, 0.01), Some(0));
+        assert_eq!(values_outside_quantile_interval(7, 0.5, 0.01), None);
+        assert_eq!(values_outside_quantile_interval(8, 0.5, 0.01), Some(0));
         assert!(
-            ranks_outside_interval(5_000, 0.5, 0.05)
+            values_outside_quantile_interval(5_000, 0.5, 0.05)
                 .is_some_and(|cut| (2_420..2_440).contains(&cut))
         );
     }
 
-    /// The smallest samples whose largest value is above the 99th percentile in 97.5 %: 0.99^n ≤
-    /// 0.025.
+    /// The smallest sample whose largest value exceeds the 99th percentile with a probability of
+    /// 97.5 %: 0.99^n ≤ 0.025.
     #[test]
     fn p99_interval_needs_368_values() {
-        assert_eq!(ranks_outside_interval(367, 0.01, 0.05), None);
-        assert_eq!(ranks_outside_interval(368, 0.01, 0.05), Some(0));
+        assert_eq!(values_outside_quantile_interval(367, 0.01, 0.05), None);
+        assert_eq!(values_outside_quantile_interval(368, 0.01, 0.05), Some(0));
         let row: Vec<f64> = (1..=10_000).map(f64::from).collect();
         let [low, high] = quantile_interval(&[&row], 0.99, 0.05).unwrap();
         assert!((9_875.0..=9_885.0).contains(&low), "{low}");

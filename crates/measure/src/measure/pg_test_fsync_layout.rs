@@ -33,7 +33,7 @@ fn heading_lines(group: BenchmarkSection) -> &'static [&'static str] {
 
 /// Formats the figures like the output of `pg_test_fsync`. `rows` are in the order of
 /// [`PG_TEST_FSYNC_CASES`]; `seconds` is the time per test.
-pub fn pg_test_fsync_text(rows: &[WorkloadRow], seconds: f64) -> String {
+pub fn format_like_pg_test_fsync(rows: &[WorkloadRow], seconds: f64) -> String {
     let unit = if (seconds - 1.0).abs() < 1e-9 {
         "second"
     } else {
@@ -45,9 +45,9 @@ pub fn pg_test_fsync_text(rows: &[WorkloadRow], seconds: f64) -> String {
     ];
     let (mut last, mut refused) = (None, false);
     for (test, row) in PG_TEST_FSYNC_CASES.iter().zip(rows) {
-        let group = test.section();
+        let group = test.output_section();
         if last != Some(group) {
-            lines.extend(footnote_lines(refused, last));
+            lines.extend(o_direct_footnote_lines(refused, last));
             lines.push(String::new());
             lines.extend(heading_lines(group).iter().map(|line| (*line).to_owned()));
             (last, refused) = (Some(group), false);
@@ -56,7 +56,7 @@ pub fn pg_test_fsync_text(rows: &[WorkloadRow], seconds: f64) -> String {
             lines.push(format!("        {:<30}{:>21}", "fsync_writethrough", "n/a"));
         }
         refused |= row.error.is_some();
-        let label = test.label();
+        let label = test.label_in_section();
         lines.push(if row.samples > 0 && row.mean_us > 0.0 {
             format!(
                 "        {label:<30}{:>13.3} ops/sec  {:>6.0} usecs/op",
@@ -72,7 +72,7 @@ pub fn pg_test_fsync_text(rows: &[WorkloadRow], seconds: f64) -> String {
 
 /// The footnote about refused O_DIRECT, which `pg_test_fsync` prints only below the two sections
 /// that compare methods.
-fn footnote_lines(refused: bool, group: Option<BenchmarkSection>) -> Vec<String> {
+fn o_direct_footnote_lines(refused: bool, group: Option<BenchmarkSection>) -> Vec<String> {
     let says = refused
         && matches!(
             group,
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn layout_matches_pg_test_fsync_output() {
         let theirs = include_str!("../../../../tests/imports/pg-15.txt");
-        let ours = pg_test_fsync_text(&workload_rows(&[100.0; 16], &[false; 16]), 1.0);
+        let ours = format_like_pg_test_fsync(&workload_rows(&[100.0; 16], &[false; 16]), 1.0);
         let shape = |text: &str| -> Vec<String> {
             let without = |line: &str| match line.split_once(" ops/sec") {
                 Some((before, after)) => {
@@ -148,12 +148,12 @@ mod tests {
             refused in proptest::collection::vec(any::<bool>(), 16),
         ) {
             let rows = workload_rows(&times, &refused);
-            let runs = import_benchmark_output(pg_test_fsync_text(&rows, 2.0).as_bytes()).unwrap();
+            let runs = import_benchmark_output(format_like_pg_test_fsync(&rows, 2.0).as_bytes()).unwrap();
             prop_assert_eq!(runs.len(), 1);
             prop_assert_eq!(&runs[0].budget, "2 seconds per test");
             for (test, row) in PG_TEST_FSYNC_CASES.iter().zip(&rows) {
-                let name: Vec<String> = test.label().split_whitespace().map(str::to_owned).collect();
-                let read = runs[0].find_row(test.section(), &name.join(" ")).unwrap();
+                let name: Vec<String> = test.label_in_section().split_whitespace().map(str::to_owned).collect();
+                let read = runs[0].find_row(test.output_section(), &name.join(" ")).unwrap();
                 match read.per_second {
                     Some(rate) => prop_assert!((rate - 1e6 / row.mean_us).abs() < 1e-3),
                     None => prop_assert!(row.error.is_some()),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Method, Requirement, Statistic, ThresholdRelation, TimeUnit};
+use super::{LatencyQuantile, Method, Requirement, ThresholdRelation, TimeUnit};
 use crate::text;
 
 /// A program whose commits a probe repeats.
@@ -18,11 +18,11 @@ pub enum CommitProfile {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFileAllocation {
-    /// A file of fixed size, written over and over.
+    /// A file of fixed size, overwritten repeatedly.
     Overwritten,
     /// Allocated by fallocate(2) and not filled, so that a flush also commits the journal.
     Preallocated,
-    /// Grows from nothing up to this number of commits, then is written over from its beginning.
+    /// Grows from zero up to this number of commits, then is overwritten from its beginning.
     Growing(u64),
 }
 
@@ -41,7 +41,7 @@ impl CommitProfile {
     /// Bytes per commit of one small transaction.
     fn commit_bytes(self) -> u32 {
         match self {
-            // XLOG_BLCKSZ.
+            // PostgreSQL's default for XLOG_BLCKSZ.
             Self::Postgres => 8_192,
             // OS_FILE_LOG_BLOCK_SIZE (storage/innobase/include/os0file.h).
             Self::Innodb => 512,
@@ -71,7 +71,7 @@ impl CommitProfile {
             // "p99 duration should be less than 10ms" of wal_fsync_duration_seconds:
             // https://etcd.io/docs/v3.5/faq/
             Self::Etcd => Some(Requirement {
-                statistic: Statistic::P99,
+                statistic: LatencyQuantile::P99,
                 relation: ThresholdRelation::Below,
                 threshold: 10.0,
                 unit: TimeUnit::Ms,

@@ -89,10 +89,11 @@ impl ProbeProgress {
 }
 
 impl Measurement {
-    /// For display before the end of a probe, which alone decides some caveats.
+    /// Removes the caveats that only the end of a probe can decide, for display before that end.
     #[must_use]
-    pub(crate) fn without_final_caveats(mut self) -> Self {
-        self.caveats.retain(|caveat| !caveat.id.is_decided_at_end());
+    pub(crate) fn without_caveats_decided_at_end(mut self) -> Self {
+        self.caveats
+            .retain(|caveat| !caveat.id.may_be_removed_by_further_commits());
         self
     }
 }
@@ -104,7 +105,7 @@ mod tests {
         Caveat, CaveatId, Method, MethodSamples, ProbeSamples, SampleContext, summarise_samples,
     };
 
-    fn progress_after(commits: u32, us: f64) -> ProbeProgress {
+    fn progress_of_methods(commits: u32, us: f64) -> ProbeProgress {
         let cell = |method, us: f64| {
             let times = (0..commits)
                 .map(|i| vec![us * (1.0 + 0.2 * f64::from(i % 3))])
@@ -135,7 +136,7 @@ mod tests {
 
     #[test]
     fn interim_result_omits_final_caveats() {
-        let mut samples = progress_after(3, 100.0).interim.unwrap();
+        let mut samples = progress_of_methods(3, 100.0).interim.unwrap();
         assert!(
             samples
                 .caveats
@@ -147,8 +148,13 @@ mod tests {
             ..samples.caveats[0].clone()
         };
         samples.caveats.push(other.clone());
-        let left = samples.without_final_caveats().caveats;
-        assert!(left.contains(&other) && left.iter().all(|caveat| !caveat.id.is_decided_at_end()));
+        let left = samples.without_caveats_decided_at_end().caveats;
+        assert!(
+            left.contains(&other)
+                && left
+                    .iter()
+                    .all(|caveat| !caveat.id.may_be_removed_by_further_commits())
+        );
     }
 
     #[test]
@@ -161,7 +167,7 @@ mod tests {
         ] {
             let says = format!("so far, against fdatasync: {word}: open_datasync");
             assert_eq!(
-                progress_after(commits, us)
+                progress_of_methods(commits, us)
                     .interim_comparison_text()
                     .as_deref(),
                 Some(&*says)
@@ -170,7 +176,7 @@ mod tests {
         assert_eq!(
             ProbeProgress {
                 interim: None,
-                ..progress_after(12, 200.0)
+                ..progress_of_methods(12, 200.0)
             }
             .interim_comparison_text(),
             None

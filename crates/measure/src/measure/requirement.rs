@@ -1,16 +1,16 @@
-//! Decides whether a quantile of the latency of back-to-back commits is below a threshold: *pass*,
-//! *fail*, or *cannot tell*. A wrong *pass* has a probability of at most 1 %, and so has a wrong
-//! *fail*.
+//! Decides whether a quantile of the latency of back-to-back commits is below a threshold:
+//! *pass*, *fail*, or *cannot tell*. A wrong *pass* has a probability of at most 1 %, and so
+//! has a wrong *fail*.
 //!
-//! A commit is *slow* if it does not meet the threshold. A quantile of 99 % is below the threshold
-//! if less than 1 % of the commits are slow. Neighbouring commits depend on each other, so a round
-//! is one observation: the share of slow commits among consecutive commits.
+//! A commit is *slow* if it does not meet the threshold. A quantile of 99 % is below the
+//! threshold if less than 1 % of the commits are slow. Neighbouring commits depend on each
+//! other, so a round is one observation: the share of slow commits among consecutive commits.
 //!
-//! Two wealths bet on these shares, one against each answer. The wealth that bets on a wrong answer
-//! is a supermartingale. It ever grows to 100 with a probability of at most 1 % (Ville's
-//! inequality). The bound is exact for every distribution within rounds and at every round, so a
-//! test may stop at any time (Waudby-Smith and Ramdas, "Estimating means of bounded random
-//! variables by betting", JRSS-B 2024). For single commits it is Wald's binomial test.
+//! Two wealths bet on these shares, one against each answer. The wealth that bets on a wrong
+//! answer is a supermartingale. The probability that it ever reaches 100 is at most 1 %
+//! (Ville's inequality). The bound is exact for every distribution within rounds and at every
+//! round, so a test may stop at any time (Waudby-Smith and Ramdas, "Estimating means of bounded
+//! random variables by betting", JRSS-B 2024). For single commits it is Wald's binomial test.
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +20,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::order_statistics::{ALPHA, quantile_interval, round_weighted_quantiles};
+use super::order_statistics::{ALPHA, quantile_interval, quantile_with_equal_round_weight};
 use crate::facts::{Choice, choice};
 use crate::text;
 
@@ -28,7 +28,7 @@ choice! {
     /// The quantile that a requirement limits.
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "kebab-case")]
-    pub enum Statistic {
+    pub enum LatencyQuantile {
         Median = "median",
         P95 = "p95",
         P99 = "p99",
@@ -59,7 +59,7 @@ choice! {
 /// A limit on the latency of a commit, such as `p99 < 10ms`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Requirement {
-    pub statistic: Statistic,
+    pub statistic: LatencyQuantile,
     pub relation: ThresholdRelation,
     /// Threshold in `unit`.
     pub threshold: f64,
@@ -77,7 +77,7 @@ choice! {
     }
 }
 
-/// A requirement with its answer.
+/// A requirement with its answer, the error probability, and the figures behind the answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RequirementResult {
     #[serde(flatten)]
@@ -100,7 +100,7 @@ pub struct RequirementResult {
 const ACCEPTED: &str = "expected median, p95 or p99, then < or <=, then a time in us, ms or s, \
                         such as 'p99 < 10ms'";
 
-impl Statistic {
+impl LatencyQuantile {
     pub fn share(self) -> f64 {
         match self {
             Self::Median => 0.5,
@@ -136,13 +136,13 @@ impl Requirement {
     /// A message with the accepted forms.
     pub fn parse(text: &str) -> Result<Self, String> {
         let compact: String = text.split_whitespace().collect();
-        let parsed = Statistic::ALL.iter().find_map(|&statistic| {
+        let parsed = LatencyQuantile::ALL.iter().find_map(|&statistic| {
             let rest = compact.strip_prefix(statistic.as_str())?;
             let (relation, time) = match rest.strip_prefix("<=") {
                 Some(time) => (ThresholdRelation::AtMost, time),
                 None => (ThresholdRelation::Below, rest.strip_prefix('<')?),
             };
-            // `ms` and `us` end with `s`, which comes last.
+            // `ms` and `us` also end in `s`, so `s` is tried last.
             let (unit, number) = TimeUnit::ALL
                 .iter()
                 .find_map(|&unit| Some((unit, time.strip_suffix(unit.as_str())?)))?;
@@ -173,7 +173,7 @@ impl Requirement {
     }
 
     /// Largest share of slow commits that meets the requirement.
-    fn allowed_share(&self) -> f64 {
+    fn allowed_share_of_slow_commits(&self) -> f64 {
         1.0 - self.statistic.share()
     }
 }
@@ -185,7 +185,7 @@ const ERROR: f64 = 0.01;
 /// each gets at the start. The largest stake decides fastest if no commit is slow.
 const STAKES: [(f64, f64); 4] = [(1.0, 0.7), (0.5, 0.1), (0.25, 0.1), (0.125, 0.1)];
 
-/// Bound on each part of the wealth: infinity times zero is no number.
+/// Bound on each part of the wealth: infinity times zero is not a number.
 const MAX_WEALTH: f64 = 1e200;
 
 /// Wealth of bets on the shares of slow commits; starts at 1.
@@ -199,7 +199,7 @@ impl BettingWealth {
 
     /// Multiplies each part of the wealth. `gain` is at least −1, with a mean of at most 0 if the
     /// answer that the wealth bets on is wrong.
-    fn bet(&mut self, gain: f64) {
+    fn update_wealth(&mut self, gain: f64) {
         for (part, (stake, _)) in self.0.iter_mut().zip(STAKES) {
             *part = (*part * (1.0 + stake * gain).max(0.0)).min(MAX_WEALTH);
         }
@@ -240,14 +240,14 @@ impl RequirementTest {
             .filter(|us| self.requirement.is_slow(**us))
             .count();
         let share = slow as f64 / times_us.len().max(1) as f64;
-        let allowed = self.requirement.allowed_share();
-        self.pass.bet((allowed - share) / (1.0 - allowed));
-        self.fail.bet((share - allowed) / allowed);
+        let allowed = self.requirement.allowed_share_of_slow_commits();
+        self.pass.update_wealth((allowed - share) / (1.0 - allowed));
+        self.fail.update_wealth((share - allowed) / allowed);
         self.shares.push((share, seconds));
     }
 
     pub fn answer(&self) -> RequirementAnswer {
-        let allowed = self.requirement.allowed_share();
+        let allowed = self.requirement.allowed_share_of_slow_commits();
         let mean = self.mean_slow_share();
         if self.pass.is_decisive()
             && mean < allowed
@@ -282,7 +282,7 @@ impl RequirementTest {
             |window: &[(f64, f64)]| window.iter().map(|(share, _)| share - mean).sum::<f64>();
         let length = BURST_ROUNDS.min(rounds).max(1);
         let burst = self.shares.windows(length).map(excess).fold(0.0, f64::max);
-        let allowed = self.requirement.allowed_share();
+        let allowed = self.requirement.allowed_share_of_slow_commits();
         let ratio = mean / allowed;
         let divergence = 1.0 - ratio + ratio * ratio.max(f64::MIN_POSITIVE).ln();
         burst <= 1.0 || rounds as f64 * allowed / burst * divergence >= (1.0 / ERROR).ln()
@@ -310,7 +310,7 @@ impl RequirementResult {
             requirement,
             answer,
             error_percent: 100.0 * ERROR,
-            estimate_us: (samples > 0).then(|| round_weighted_quantiles(&times)(share)),
+            estimate_us: (samples > 0).then(|| quantile_with_equal_round_weight(&times)(share)),
             interval_us: quantile_interval(&times, share, ALPHA),
             samples: samples as u64,
             rounds: u32::try_from(rounds.len()).unwrap_or(u32::MAX),

@@ -26,10 +26,10 @@ pub fn measurement_sentence(found: &Measurement, in_force: Option<WalSyncMethod>
                 .push("Nothing was measured: the probe ended before its first commit.".to_owned());
         }
         Some(row) => {
-            sentences.push(comparison_sentence(found, row.method));
+            sentences.push(method_recommendation_sentence(found, row.method));
             let is_refused = found.caveats.iter().any(|caveat| caveat.refuses_advice);
             sentences.extend(
-                disk_load_note(found)
+                note_of_other_io(found)
                     .into_iter()
                     .filter(|_| !is_refused)
                     .map(str::to_owned),
@@ -45,7 +45,7 @@ pub fn measurement_sentence(found: &Measurement, in_force: Option<WalSyncMethod>
     sentences.join(" ")
 }
 
-fn comparison_sentence(found: &Measurement, in_force: Method) -> String {
+fn method_recommendation_sentence(found: &Measurement, in_force: Method) -> String {
     if let Some(caveat) = found.caveats.iter().find(|c| c.refuses_advice) {
         return format!("No method is recommended: {}", lower_first(&caveat.text));
     }
@@ -81,11 +81,11 @@ fn comparison_sentence(found: &Measurement, in_force: Method) -> String {
 
 /// Notes whether other I/O ran on the disks during the probe. `None` if their counters were
 /// unreadable, because a caveat reports that.
-fn disk_load_note(found: &Measurement) -> Option<&'static str> {
+fn note_of_other_io(found: &Measurement) -> Option<&'static str> {
     let has = |of: fn(CaveatId) -> bool| found.caveats.iter().any(|caveat| of(caveat.id));
-    if has(CaveatId::is_foreign_io) {
+    if has(CaveatId::is_competing_io) {
         Some("Other I/O was running; on idle disks commits are faster.")
-    } else if has(CaveatId::is_unread_counters) {
+    } else if has(CaveatId::is_unseen_io) {
         None
     } else {
         Some("Measured on idle disks; expect a higher latency under load.")
@@ -179,12 +179,7 @@ mod tests {
             measurement_sentence(&unseen, None),
             "fdatasync is the fastest method here."
         );
-        assert!(
-            unseen
-                .caveats
-                .iter()
-                .any(|caveat| caveat.id.is_unread_counters())
-        );
+        assert!(unseen.caveats.iter().any(|caveat| caveat.id.is_unseen_io()));
         let asleep = measurement_sentence(
             &sample_measurement(&SampleContext {
                 suspended_seconds: 9.0,

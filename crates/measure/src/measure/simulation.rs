@@ -165,7 +165,7 @@ fn hard_disk_is_never_settled_wrongly() {
     assert!(said.same <= 20, "{said:?} of 1000");
     assert_eq!(
         said.better, said.different,
-        "never the wrong way round: {said:?}"
+        "no result is reversed: {said:?}"
     );
 }
 
@@ -177,7 +177,7 @@ fn sample_context() -> SampleContext {
     }
 }
 
-fn with_unflushed_floor(mut samples: ProbeSamples) -> ProbeSamples {
+fn with_fast_unflushed_method(mut samples: ProbeSamples) -> ProbeSamples {
     let rounds = samples.complete_round_count();
     samples.cells.push(MethodSamples {
         rounds: vec![vec![2.0]; rounds],
@@ -194,7 +194,10 @@ fn default_method_wins_unless_another_is_clearly_faster() {
             (Method::OpenDatasync, cost),
             (Method::Fsync, 1.9),
         ];
-        summarise_samples(&with_unflushed_floor(SSD.simulate_probe(7, &methods)), seen)
+        summarise_samples(
+            &with_fast_unflushed_method(SSD.simulate_probe(7, &methods)),
+            seen,
+        )
     };
     assert_eq!(best(1.0, &sample_context()).best, Method::Fdatasync);
     assert_eq!(best(0.97, &sample_context()).best, Method::Fdatasync);
@@ -231,7 +234,7 @@ fn paced_commits_decide_unless_two_page_commits_disagree() {
     assert_eq!(
         best(140.0, 400.0, 150.0),
         Method::Fdatasync,
-        "a loop decides nothing"
+        "back-to-back figures decide nothing"
     );
     assert_eq!(best(260.0, 150.0, 150.0), Method::OpenSync);
     assert_eq!(
@@ -296,12 +299,12 @@ fn ineffective_flush_gives_caveat() {
         ..SSD
     };
     let found = summarise_samples(
-        &with_unflushed_floor(disk.simulate_probe(1, &[(Method::Fdatasync, 1.0)])),
+        &with_fast_unflushed_method(disk.simulate_probe(1, &[(Method::Fdatasync, 1.0)])),
         &SampleContext::default(),
     );
     assert!(
         !found.caveats.iter().any(|c| c.id == CaveatId::FreeFlush),
-        "3.2 µs beside 2 µs is above the floor"
+        "3.2 µs, compared with 2 µs, is above the floor"
     );
     let disk = SimulatedDisk {
         base_us: 2.1,
@@ -309,7 +312,7 @@ fn ineffective_flush_gives_caveat() {
         ..SSD
     };
     let found = summarise_samples(
-        &with_unflushed_floor(disk.simulate_probe(1, &[(Method::Fdatasync, 1.0)])),
+        &with_fast_unflushed_method(disk.simulate_probe(1, &[(Method::Fdatasync, 1.0)])),
         &SampleContext::default(),
     );
     assert!(

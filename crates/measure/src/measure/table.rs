@@ -35,7 +35,7 @@ pub fn latency_table_lines(found: &Measurement, current: Option<WalSyncMethod>) 
             },
         );
         let setting = found.log.setting_for_method(row.method).unwrap_or_default();
-        let mark = if found.is_in_force(row, current) {
+        let mark = if found.is_row_of_method_in_force(row, current) {
             "← in force"
         } else {
             ""

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::order_statistics::{
-    ALPHA, median_interval, median_interval_or_span, median_of, round_weighted_quantiles,
+    ALPHA, median_interval, median_interval_or_span, median_of, quantile_with_equal_round_weight,
 };
 use super::{
     CommitLoad, CommitProfile, ComparisonConclusion, MEANINGFUL_PERCENT, MIN_SAMPLES_FOR_P99,
@@ -46,7 +46,7 @@ impl RowSamples {
     }
 
     #[must_use]
-    pub(crate) fn with_reference_row(self, row: usize) -> Self {
+    pub(crate) fn with_ratio_to_row(self, row: usize) -> Self {
         Self {
             against: Some(row),
             ..self
@@ -83,7 +83,7 @@ impl WorkloadResult {
         let rounds = measured.map(|s| s.rounds.len()).min().unwrap_or(0);
         let rows: Vec<_> = series
             .iter()
-            .map(|one| workload_row(one, series, keep_samples))
+            .map(|one| summarise_row(one, series, keep_samples))
             .collect();
         let sentence = sentences::workload_sentence(workload, &rows);
         let rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
@@ -100,7 +100,7 @@ impl WorkloadResult {
 
     /// Makes the result of a [`Workload::Commit`]. `is_complete` is false for a run that was
     /// cancelled or failed.
-    pub(crate) fn for_commits(
+    pub(crate) fn from_commit_load(
         load: &CommitLoad,
         series: &[RowSamples],
         is_complete: bool,
@@ -127,7 +127,7 @@ impl WorkloadResult {
     }
 }
 
-fn workload_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) -> WorkloadRow {
+fn summarise_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) -> WorkloadRow {
     let each = || series.rounds.iter().map(|pass| pass.times_us.clone());
     let times: Vec<f64> = each().flatten().collect();
     let rounds: Vec<&[f64]> = series
@@ -135,7 +135,7 @@ fn workload_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) -> 
         .iter()
         .map(|pass| &pass.times_us[..])
         .collect();
-    let quantile = round_weighted_quantiles(&rounds);
+    let quantile = quantile_with_equal_round_weight(&rounds);
     let medians: Vec<f64> = each().map(|times| median_of(&times)).collect();
     let rate = |pass: &RoundSamples| pass.times_us.len() as f64 / pass.seconds.max(1e-9);
     let rates: Vec<f64> = series.rounds.iter().map(rate).collect();
@@ -186,8 +186,8 @@ fn workload_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) -> 
     }
 }
 
-/// Decides whether the ratios show a difference. The decision falls once, at the end of the probe,
-/// so the error probability is not divided.
+/// Decides whether the ratios show a difference. The decision is made once, at the end of the
+/// probe, so the error probability is not divided.
 fn conclusion_from_ratios(ratios: &[f64]) -> ComparisonConclusion {
     let near = 1.0 - MEANINGFUL_PERCENT / 100.0..=1.0 + MEANINGFUL_PERCENT / 100.0;
     match median_interval(ratios, ALPHA) {
@@ -415,7 +415,7 @@ pub struct WorkloadResult {
     pub rounds: u32,
     /// One row per operation, in a fixed order.
     pub rows: Vec<WorkloadRow>,
-    /// Summary of the rows; states if nothing was measured.
+    /// Summary of the rows, or a statement that nothing was measured.
     pub sentence: String,
     /// The program whose commits were made; absent for other workloads, and without a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -444,7 +444,7 @@ mod facts_tests {
         };
         let rows = [
             series("fdatasync, alone"),
-            series("fdatasync, next to a writer").with_reference_row(0),
+            series("fdatasync, next to a writer").with_ratio_to_row(0),
         ];
         let found = [WorkloadResult::new(Workload::Entangle, &rows, false)];
         let (target, mut facts) = (Subject::target("/t"), FactSet::default());
@@ -523,7 +523,7 @@ mod tests {
         fn no_percentile_lies_below_the_median(rounds in prop::collection::vec(prop::collection::vec(1.0..1e6f64, 1..40), 1..12)) {
             let passes = rounds.iter().map(|times| RoundSamples { times_us: times.clone(), ..RoundSamples::default() });
             let series = RowSamples { rounds: passes.collect(), ..RowSamples::new("any", 1) };
-            let row = workload_row(&series, &[], false);
+            let row = summarise_row(&series, &[], false);
             prop_assert!(row.median_us.value <= row.p95_us && row.p95_us <= row.max_us, "{row:?}");
         }
 
@@ -532,7 +532,7 @@ mod tests {
             let passes: Vec<&[f64]> = times.chunks(1).collect();
             let sorted = crate::measure::order_statistics::sorted(&times);
             for share in [0.5, 0.95, 0.99, 1.0] {
-                prop_assert_eq!(round_weighted_quantiles(&passes)(share).to_bits(), quantile(&sorted, share).to_bits());
+                prop_assert_eq!(quantile_with_equal_round_weight(&passes)(share).to_bits(), quantile(&sorted, share).to_bits());
             }
         }
     }

@@ -17,13 +17,13 @@ pub(crate) const PAGE_BYTES: usize = 8192;
 const ALIGNMENT: usize = 4096;
 
 /// Random bytes to write: incompressible, and aligned for O_DIRECT.
-pub struct WriteBuffer {
+pub struct AlignedRandomBuffer {
     memory: Vec<u8>,
     start: usize,
     length: usize,
 }
 
-impl WriteBuffer {
+impl AlignedRandomBuffer {
     pub(crate) fn random(length: usize, rng: &mut super::Rng) -> Self {
         let mut memory = vec![0; length + ALIGNMENT];
         for chunk in memory.chunks_mut(8) {
@@ -51,13 +51,13 @@ impl WriteBuffer {
 /// Offset of the next commit in one part of a file. At the end of the part, the offset returns to
 /// the beginning.
 #[derive(Clone, Copy, Debug)]
-pub struct WriteCursor {
+pub struct CyclicWriteCursor {
     start: u64,
     end: u64,
     offset: u64,
 }
 
-impl WriteCursor {
+impl CyclicWriteCursor {
     /// `start` and `end` are offsets in bytes, and multiples of the page size.
     pub fn new(start: u64, end: u64) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl WriteCursor {
         }
     }
 
-    pub fn advance(&mut self, bytes: usize) -> u64 {
+    pub fn advance_or_wrap(&mut self, bytes: usize) -> u64 {
         let bytes = bytes as u64;
         if self.offset + bytes > self.end {
             self.offset = self.start;
@@ -98,7 +98,7 @@ impl CommitWriter {
     /// True if the kernel serves O_DIRECT from the page cache, as on btrfs with checksums or ext4
     /// with data=journal. The test writes 100 bytes at `offset`: real O_DIRECT refuses such an
     /// unaligned length.
-    pub(crate) fn probe_buffered_direct_io(&self, pages: &WriteBuffer, offset: u64) -> bool {
+    pub(crate) fn is_direct_io_buffered(&self, pages: &AlignedRandomBuffer, offset: u64) -> bool {
         self.method.is_direct()
             && rustix::io::pwrite(&self.file, pages.first_bytes(100), offset).is_ok()
     }
@@ -111,7 +111,11 @@ impl CommitWriter {
         }
     }
 
-    pub fn commit(&self, pages: &[u8], offset: u64) -> Result<CommitTiming, Errno> {
+    pub(crate) fn write_and_flush_timed(
+        &self,
+        pages: &[u8],
+        offset: u64,
+    ) -> Result<CommitTiming, Errno> {
         let mut interrupted = false;
         let begun = Instant::now();
         let written = retry_interrupted(&mut interrupted, || {
@@ -169,7 +173,7 @@ mod tests {
 
     #[test]
     fn write_buffer_is_aligned_and_incompressible() {
-        let pages = WriteBuffer::random(4 * PAGE_BYTES, &mut Rng::new(1));
+        let pages = AlignedRandomBuffer::random(4 * PAGE_BYTES, &mut Rng::new(1));
         assert_eq!(pages.first_bytes(2 * PAGE_BYTES).len(), 2 * PAGE_BYTES);
         assert_eq!(
             pages.first_bytes(usize::MAX - PAGE_BYTES).len(),
@@ -189,9 +193,9 @@ mod tests {
 
     #[test]
     fn write_cursor_wraps_within_its_part() {
-        let mut cursor = WriteCursor::new(5 * PAGE_BYTES as u64, 10 * PAGE_BYTES as u64);
+        let mut cursor = CyclicWriteCursor::new(5 * PAGE_BYTES as u64, 10 * PAGE_BYTES as u64);
         let places: Vec<u64> = (0..4)
-            .map(|_| cursor.advance(2 * PAGE_BYTES) / PAGE_BYTES as u64)
+            .map(|_| cursor.advance_or_wrap(2 * PAGE_BYTES) / PAGE_BYTES as u64)
             .collect();
         assert_eq!(places, [5, 7, 5, 7]);
     }

@@ -72,7 +72,7 @@ pub struct DrillParentDirectory {
 impl DrillParentDirectory {
     /// Opens the drill's parent directory for the writer. Fails if another user could redirect
     /// root's writes, or if the directory belongs to a database. The error is a complete sentence.
-    pub fn open_for_write(path: &Path) -> Result<Self, String> {
+    pub fn open_to_write_drill(path: &Path) -> Result<Self, String> {
         let walker = TrustedUser::current_user();
         let end = walker
             .open_directory(path, MissingDirectoryPolicy::Refused)
@@ -98,7 +98,7 @@ impl DrillParentDirectory {
     }
 
     /// Opens the drill's parent directory for the reader. The error is a complete sentence.
-    pub fn open_for_read(path: &Path) -> Result<Self, String> {
+    pub fn open_to_read_drill(path: &Path) -> Result<Self, String> {
         let end = TrustedUser::current_user().open_directory(path, MissingDirectoryPolicy::Refused);
         Self::new(&end.map_err(|obstacle| obstacle.to_string())?, path)
     }
@@ -106,7 +106,7 @@ impl DrillParentDirectory {
     fn new(end: &OpenedDirectory, path: &Path) -> Result<Self, String> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::openat(&end.directory, ".", flags, Mode::empty());
-        let directory = directory.map_err(|errno| read_error_message(path, &errno.into()))?;
+        let directory = directory.map_err(|errno| cannot_read_message(path, &errno.into()))?;
         Ok(Self {
             directory,
             path: path.to_owned(),
@@ -118,7 +118,7 @@ impl DrillParentDirectory {
 /// number of each commit that the kernel reported durable.
 ///
 /// A commit starts only after `tell` has returned for the previous one.
-pub fn write_drill(
+pub fn write_commits_until_stopped(
     parent: &DrillParentDirectory,
     method: Method,
     segments: SegmentMode,
@@ -148,7 +148,7 @@ pub fn write_drill(
     let told = |answer: io::Result<bool>| {
         answer.map_err(|error| {
             let says = format!(
-                "the program that receives the output has ended: {}",
+                "the program that receives the output has exited: {}",
                 crate::text::io_error_message(&error)
             );
             ProbeError::new(ProbeErrorKind::Other, says)
@@ -172,7 +172,7 @@ pub fn write_drill(
         fill_page(page, head.run, number);
         segment
             .writer
-            .commit(page, at * PAGE_BYTES as u64)
+            .write_and_flush_timed(page, at * PAGE_BYTES as u64)
             .map_err(|errno| failed(errno, "a commit"))?;
         go_on = told(tell(Some(number)))?;
     }
@@ -236,7 +236,7 @@ fn sync_directory(directory: &OwnedFd) -> Result<(), Errno> {
     retry_interrupted(&mut false, || rustix::fs::fsync(directory))
 }
 
-fn read_error_message(path: &Path, error: &io::Error) -> String {
+fn cannot_read_message(path: &Path, error: &io::Error) -> String {
     format!(
         "cannot read {}: {}",
         display_path(path),
@@ -251,7 +251,7 @@ pub fn read_drill(
     tell: &mut dyn FnMut(),
 ) -> Result<(RunHeader, CommitNumberRanges), String> {
     let path = drill_directory_path(&parent.path);
-    let failed = |name: &str, error: io::Error| read_error_message(&path.join(name), &error);
+    let failed = |name: &str, error: io::Error| cannot_read_message(&path.join(name), &error);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let own = rustix::fs::openat(
         &parent.directory,
@@ -259,7 +259,7 @@ pub fn read_drill(
         flags,
         Mode::empty(),
     );
-    let own = own.map_err(|errno| read_error_message(&path, &errno.into()))?;
+    let own = own.map_err(|errno| cannot_read_message(&path, &errno.into()))?;
     let mut text = String::new();
     let mut head = open_regular_file(&own, HEADER_FILE)
         .map_err(|error| failed(HEADER_FILE, error))?
@@ -273,8 +273,8 @@ pub fn read_drill(
         )
     })?;
     let mut numbers = BTreeSet::new();
-    for entry in Dir::read_from(&own).map_err(|errno| read_error_message(&path, &errno.into()))? {
-        let entry = entry.map_err(|errno| read_error_message(&path, &errno.into()))?;
+    for entry in Dir::read_from(&own).map_err(|errno| cannot_read_message(&path, &errno.into()))? {
+        let entry = entry.map_err(|errno| cannot_read_message(&path, &errno.into()))?;
         let name = entry.file_name().to_string_lossy();
         if name.starts_with(SEGMENT_PREFIX) {
             let file = open_regular_file(&own, &name).map_err(|error| failed(&name, error))?;
@@ -358,8 +358,8 @@ mod tests {
         segments: SegmentMode,
         tell: &mut dyn FnMut(Option<u64>) -> io::Result<bool>,
     ) -> Result<(), ProbeError> {
-        write_drill(
-            &DrillParentDirectory::open_for_write(directory).unwrap(),
+        write_commits_until_stopped(
+            &DrillParentDirectory::open_to_write_drill(directory).unwrap(),
             Method::Floor,
             segments,
             &sample_header(),
@@ -368,7 +368,10 @@ mod tests {
     }
 
     fn read_drill_in(directory: &Path) -> Result<(RunHeader, CommitNumberRanges), String> {
-        super::read_drill(&DrillParentDirectory::open_for_read(directory)?, &mut || {})
+        super::read_drill(
+            &DrillParentDirectory::open_to_read_drill(directory)?,
+            &mut || {},
+        )
     }
 
     #[test]
@@ -435,7 +438,7 @@ mod tests {
             _ => Ok(true),
         };
         let ended = write_drill_in(directory.path(), SegmentMode::Fresh, &mut tell);
-        assert!(ended.unwrap_err().message.contains("has ended"));
+        assert!(ended.unwrap_err().message.contains("has exited"));
     }
 
     #[test]
@@ -483,7 +486,7 @@ mod tests {
     fn root_refuses_foreign_owned_directory() {
         let directory = tempfile::tempdir().unwrap();
         chown(directory.path(), Some(4242), None).unwrap();
-        let refused = DrillParentDirectory::open_for_write(directory.path())
+        let refused = DrillParentDirectory::open_to_write_drill(directory.path())
             .err()
             .unwrap();
         assert!(refused.contains("belongs to uid 4242"), "{refused}");

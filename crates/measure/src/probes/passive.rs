@@ -14,7 +14,7 @@ use crate::host::{Host as _, HostError, LiveHost, path_from_bytes};
 use crate::measure::{CommitSamples, CommitSettings, DiskFlushes, LogSyncMode, PassiveMeasurement};
 use crate::text::decode_display_safe;
 
-/// A server to observe, and its settings that decide about commits.
+/// A server to observe, and its settings that affect commits.
 #[derive(Clone, Debug)]
 pub struct PassivePlan {
     directory: String,
@@ -102,13 +102,13 @@ fn commit_settings(
         let method = facts.value(cluster, &postgres::WAL_SYNC_METHOD);
         (
             method.and_then(wal_log_sync_mode),
-            asynchronous_wal_commit_reason(cluster, facts),
+            reason_wal_commit_may_not_wait(cluster, facts),
         )
     } else {
         let method = facts.value(cluster, &mysql::FLUSH_METHOD);
         (
             method.and_then(redo_log_sync_mode),
-            asynchronous_redo_commit_reason(cluster, facts),
+            reason_redo_commit_may_not_wait(cluster, facts),
         )
     };
     CommitSettings {
@@ -141,7 +141,7 @@ fn redo_log_sync_mode(method: InnodbFlushMethod) -> Option<LogSyncMode> {
 }
 
 /// Why a commit of PostgreSQL may return before its flush. An unknown setting is a reason as well.
-fn asynchronous_wal_commit_reason(cluster: &Subject, facts: &FactSet) -> Option<String> {
+fn reason_wal_commit_may_not_wait(cluster: &Subject, facts: &FactSet) -> Option<String> {
     let is_off = |value: SynchronousCommit| value == SynchronousCommit::Off;
     match facts.value(cluster, &postgres::FSYNC) {
         Some(true) => {}
@@ -165,7 +165,7 @@ fn asynchronous_wal_commit_reason(cluster: &Subject, facts: &FactSet) -> Option<
 }
 
 /// Why a commit of InnoDB may return before its flush. An unknown setting is a reason as well.
-fn asynchronous_redo_commit_reason(cluster: &Subject, facts: &FactSet) -> Option<String> {
+fn reason_redo_commit_may_not_wait(cluster: &Subject, facts: &FactSet) -> Option<String> {
     match facts.value(cluster, &mysql::FLUSH_LOG) {
         Some(1) => None,
         Some(value) => Some(format!("innodb_flush_log_at_trx_commit is {value}")),
@@ -173,9 +173,9 @@ fn asynchronous_redo_commit_reason(cluster: &Subject, facts: &FactSet) -> Option
     }
 }
 
-/// Observes the server until its time is over, the samples contradict each other, or `cancel` is
-/// set. `progress` gets the seconds since the start. The result covers the time until the last
-/// reading of the counters; an error of the server ends the observation.
+/// Observes the server until the time limit, until the samples contradict each other, or until
+/// `cancel` is set. `progress` gets the seconds since the start. The result covers the time
+/// until the last reading of the counters; an error of the server ends the observation.
 pub fn observe_commits(
     plan: &PassivePlan,
     cancel: &CancelHandle,
@@ -189,13 +189,14 @@ pub fn observe_commits(
     let disks = DiskCounterReader::new_per_disk(&plan.settings.disks);
     let read = || -> Vec<_> { disks.iter().map(|disk| disk.read()?.flushes).collect() };
     let before = read();
-    let mut connection = CommitSampler::start(plan.protocol, uid, &plan.socket, plan.seconds)
-        .map_err(|error| failed(crate::text::io_error_message(&error)))?;
+    let mut connection =
+        CommitSampler::start_sampling_server(plan.protocol, uid, &plan.socket, plan.seconds)
+            .map_err(|error| failed(crate::text::io_error_message(&error)))?;
     let mut samples = CommitSamples::default();
     let mut error: Option<HostError> = None;
     let mut result = None;
     while !cancel.is_cancelled()
-        && let Some(sample) = connection.recv()
+        && let Some(sample) = connection.recv_sample()
     {
         match sample {
             Ok(CommitSample::Waits(waits)) => {
@@ -208,7 +209,7 @@ pub fn observe_commits(
                 continue;
             }
             Ok(CommitSample::Counters(counters)) => samples.counters.push(counters),
-            // The counters do not cover the waits since they were read.
+            // The counters do not cover waits after their last reading.
             Err(found) => {
                 error = Some(found);
                 break;

@@ -13,7 +13,7 @@ use crate::text;
 use crate::text::display_path;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BenchmarkCase {
+pub struct MethodAndWriteSize {
     pub method: Method,
     /// Log pages per commit.
     pub pages: u32,
@@ -37,7 +37,7 @@ pub struct ProbePlan {
     pub seconds: f64,
     pub total_seconds: f64,
     /// Cases of the comparison of methods; empty if only workloads are measured.
-    pub rows: Vec<BenchmarkCase>,
+    pub rows: Vec<MethodAndWriteSize>,
     pub workloads: Vec<Workload>,
     pub(super) commits: CommitLoad,
     /// Announcement for the user before the probe: a clause that begins with a verb.
@@ -86,7 +86,7 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, ProbeRefusal> {
     } else if request.options.force {
         check_directory_responds(&request.target, &request.program)?;
     }
-    let rows = benchmark_cases(request);
+    let rows = methods_and_write_sizes_to_measure(request);
     let (log, redo) = match &request.server {
         ServerLogConfig::Wal(_) => (
             MeasuredLog::default(),
@@ -197,12 +197,12 @@ fn check_directory_responds(directory: &Path, program: &Path) -> Result<(), Prob
     }
 }
 
-fn benchmark_cases(request: &ProbeRequest) -> Vec<BenchmarkCase> {
+fn methods_and_write_sizes_to_measure(request: &ProbeRequest) -> Vec<MethodAndWriteSize> {
     let methods = match &request.server {
         ServerLogConfig::Wal(settings) => postgres_sync_methods(settings),
         ServerLogConfig::Redo(redo) => redo.methods.iter().map(|(method, _)| *method).collect(),
     };
-    let row = |method, pages| BenchmarkCase {
+    let row = |method, pages| MethodAndWriteSize {
         method,
         pages,
         as_server: true,
@@ -210,7 +210,7 @@ fn benchmark_cases(request: &ProbeRequest) -> Vec<BenchmarkCase> {
     let of_server = methods
         .iter()
         .flat_map(|m| request.pages.iter().map(|pages| row(*m, *pages)));
-    let mut rows: Vec<BenchmarkCase> = of_server.collect();
+    let mut rows: Vec<MethodAndWriteSize> = of_server.collect();
     if let ServerLogConfig::Redo(RedoLogConfig {
         write_ahead_blocks: Some(blocks),
         ..
@@ -226,7 +226,7 @@ fn benchmark_cases(request: &ProbeRequest) -> Vec<BenchmarkCase> {
     }
     for method in &request.extra {
         if !rows.iter().any(|r| r.method == *method) {
-            rows.push(BenchmarkCase {
+            rows.push(MethodAndWriteSize {
                 method: *method,
                 pages: 1,
                 as_server: false,
@@ -242,7 +242,7 @@ mod tests {
     use crate::measure::ProbeInclusion;
 
     #[test]
-    fn network_and_fuse_are_refused_without_access() {
+    fn network_and_fuse_are_refused_before_path_is_opened() {
         for (class, word) in [(MountClass::Network, "network"), (MountClass::Fuse, "FUSE")] {
             let mut request = ProbeRequest::new("/nonexistent/that/would/hang");
             request.mount_class = Some(class);
@@ -305,8 +305,10 @@ mod tests {
         let mut request = ProbeRequest::new("/");
         request
             .extra
-            .extend(Method::extra_methods(ProbeInclusion::FlushCost));
+            .extend(Method::methods_included_besides_servers(
+                ProbeInclusion::FlushCost,
+            ));
         request.extra.extend([Method::Fdatasync, Method::Floor]);
-        assert_eq!(benchmark_cases(&request).len(), 11);
+        assert_eq!(methods_and_write_sizes_to_measure(&request).len(), 11);
     }
 }

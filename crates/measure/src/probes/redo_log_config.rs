@@ -52,12 +52,12 @@ impl RedoLogConfig {
         let told = RedoSettings::from_facts(facts, server);
         let mut log = match kind {
             ServerKind::Postgres => return None,
-            ServerKind::Mysql => told.mysql_config(&version),
+            ServerKind::Mysql => told.mysql_redo_log_config(&version),
             ServerKind::Mariadb => {
-                told.mariadb_config(&version, largest_sector_bytes(facts, target))
+                told.mariadb_redo_log_config(&version, largest_sector_bytes(facts, target))
             }
         };
-        log.binlog = has_flushed_binlog(facts, target, server);
+        log.binlog = is_binlog_flushed_on_target(facts, target, server);
         // The method in force comes first, because the first method is the reference of
         // comparisons.
         let first = log
@@ -68,7 +68,8 @@ impl RedoLogConfig {
         Some(log)
     }
 
-    /// The first of `methods`, or fdatasync if there is none.
+    /// The method in force, if known, because it is the first of `methods`; fdatasync for an empty
+    /// list.
     pub fn first_method_or_fdatasync(&self) -> Method {
         self.methods
             .first()
@@ -112,7 +113,7 @@ impl RedoSettings {
 
     /// True if `innodb_flush_method` opens files for synchronous writes; `None` if the method is
     /// unknown or flushes nothing.
-    fn has_synchronous_writes(self) -> Option<bool> {
+    fn are_log_writes_synchronous(self) -> Option<bool> {
         match self.flush_method? {
             InnodbFlushMethod::Dsync => Some(true),
             InnodbFlushMethod::Fsync
@@ -126,7 +127,7 @@ impl RedoSettings {
     /// whatever `innodb_flush_method` is for data files. For `O_DSYNC`, it opens the log with
     /// O_SYNC (os_file_create_func of storage/innobase/os/os0file.cc, log_flush_low of
     /// log/log0write.cc).
-    fn mysql_config(self, version: &Version) -> RedoLogConfig {
+    fn mysql_redo_log_config(self, version: &Version) -> RedoLogConfig {
         let through = (Method::OpenSync, "innodb_flush_method = O_DSYNC");
         let use_fdatasync =
             server_table().mysql_default("innodb_use_fdatasync", ServerKind::Mysql, version);
@@ -145,7 +146,7 @@ impl RedoSettings {
             Method::Fsync
         };
         let in_force = self
-            .has_synchronous_writes()
+            .are_log_writes_synchronous()
             .map(|through| if through { Method::OpenSync } else { flushed });
         let ahead = self
             .write_ahead
@@ -163,7 +164,7 @@ impl RedoSettings {
     /// the page cache. Later releases use O_DIRECT unless `innodb_log_file_buffering` is on, and
     /// O_DSYNC if the log is written through (strace of 10.11.19). MariaDB flushes with
     /// fdatasync(2) (os_file_sync_posix).
-    fn mariadb_config(self, version: &Version, sector: u32) -> RedoLogConfig {
+    fn mariadb_redo_log_config(self, version: &Version, sector: u32) -> RedoLogConfig {
         let has = |name| {
             !server_table()
                 .mysql_default(name, ServerKind::Mariadb, version)
@@ -173,7 +174,7 @@ impl RedoSettings {
             let buffered = (Method::Fdatasync, "innodb_flush_method = O_DIRECT or fsync");
             let through = (Method::OpenDatasync, "innodb_flush_method = O_DSYNC");
             let in_force = self
-                .has_synchronous_writes()
+                .are_log_writes_synchronous()
                 .map(|is| if is { through.0 } else { buffered.0 });
             let methods = vec![buffered, through];
             return RedoLogConfig {
@@ -188,7 +189,7 @@ impl RedoSettings {
         let through = if by_setting {
             self.log_write_through
         } else {
-            self.has_synchronous_writes()
+            self.are_log_writes_synchronous()
         };
         let is_buffered = self.log_buffering == Some(true);
         let in_force = through.map(|through| match (is_buffered, through) {
@@ -236,7 +237,7 @@ fn largest_sector_bytes(facts: &FactSet, target: &Subject) -> u32 {
         .unwrap_or(MAX_BLOCK_BYTES)
 }
 
-fn has_flushed_binlog(facts: &FactSet, target: &Subject, server: &Subject) -> bool {
+fn is_binlog_flushed_on_target(facts: &FactSet, target: &Subject, server: &Subject) -> bool {
     let is_on = facts.value(server, &mysql::LOG_BIN) != Some(false);
     let is_file = facts
         .value(server, &mysql::BINLOG_ENGINE)
@@ -283,7 +284,7 @@ mod tests {
                 use_fdatasync,
                 ..settings_with_flush_method(flush_method)
             };
-            let log = told.mysql_config(&version(release));
+            let log = told.mysql_redo_log_config(&version(release));
             assert_eq!(log.in_force, expected, "{release} {flush_method}");
             assert!(
                 log.methods.iter().all(|(method, _)| !method.is_direct()),
@@ -300,7 +301,9 @@ mod tests {
             ..settings_with_flush_method("O_DIRECT")
         };
         assert_eq!(
-            ahead.mysql_config(&version("8.0.36")).write_ahead_blocks,
+            ahead
+                .mysql_redo_log_config(&version("8.0.36"))
+                .write_ahead_blocks,
             Some(16)
         );
     }
@@ -360,7 +363,7 @@ mod tests {
                 log_write_through: through,
                 ..settings_with_flush_method(flush_method)
             };
-            let log = told.mariadb_config(&version(release), 4096);
+            let log = told.mariadb_redo_log_config(&version(release), 4096);
             assert_eq!(
                 log.in_force, expected,
                 "{release} {flush_method} {buffering:?} {through:?}"
@@ -376,18 +379,19 @@ mod tests {
             ..settings_with_flush_method("O_DIRECT")
         };
         assert_eq!(
-            told.mariadb_config(&version("10.11.19"), 4096).block_bytes,
+            told.mariadb_redo_log_config(&version("10.11.19"), 4096)
+                .block_bytes,
             512
         );
         assert_eq!(
             settings_with_flush_method("O_DIRECT")
-                .mariadb_config(&version("10.11.19"), 4096)
+                .mariadb_redo_log_config(&version("10.11.19"), 4096)
                 .block_bytes,
             4096
         );
         assert_eq!(
             settings_with_flush_method("O_DIRECT")
-                .mariadb_config(&version("10.6.18"), 4096)
+                .mariadb_redo_log_config(&version("10.6.18"), 4096)
                 .block_bytes,
             512
         );

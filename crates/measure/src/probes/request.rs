@@ -100,7 +100,7 @@ impl ProbeRequest {
             server: ServerLogConfig::Wal(WalSettings::default()),
             pages: vec![1, 2],
             all_paced: false,
-            extra: Method::extra_methods(ProbeInclusion::Always).collect(),
+            extra: Method::methods_included_besides_servers(ProbeInclusion::Always).collect(),
             workloads: Vec::new(),
             commits: CommitLoad::new(None, None),
             options: ProbeOptions::default(),
@@ -115,7 +115,7 @@ impl ProbeRequest {
 
     /// Requests only the commits of one program: of `profile`, or else of the target's server.
     /// `in_force` is the `wal_sync_method` of a PostgreSQL server.
-    pub fn set_commit_load(
+    pub fn request_only_commit_load(
         &mut self,
         profile: Option<CommitProfile>,
         requirement: Option<Requirement>,
@@ -156,7 +156,7 @@ impl ProbeRequest {
             leaves_count_flushes: all_leaves(&|leaf| {
                 facts.value(leaf, &device::COUNTS_FLUSHES) == Some(true)
             }),
-            smallest_disk_bytes: wear::smallest_flash_disk_bytes(&leaves, facts),
+            smallest_disk_bytes: wear::smallest_wearing_disk_bytes(&leaves, facts),
             leaves: leaves.iter().map(|leaf| leaf.name().to_owned()).collect(),
             speed_limit: max_plausible_commit_rate(target, facts, mount_class),
             mount_class,
@@ -200,7 +200,10 @@ fn max_plausible_commit_rate(
         return None;
     }
     let hands_on = |hop: &Subject| {
-        hop.scope() != Scope::Device || facts.value(hop, &device::KIND).is_some_and(passes_flushes)
+        hop.scope() != Scope::Device
+            || facts
+                .value(hop, &device::KIND)
+                .is_some_and(does_device_pass_flushes_only)
     };
     let turning = |leaf: &Subject| {
         let attached = facts
@@ -235,7 +238,7 @@ fn max_plausible_commit_rate(
     ))
 }
 
-fn passes_flushes(kind: DeviceKind) -> bool {
+fn does_device_pass_flushes_only(kind: DeviceKind) -> bool {
     matches!(
         kind,
         DeviceKind::Disk
@@ -289,10 +292,10 @@ mod tests {
         );
         let cluster = Subject::cluster("/t");
         let mut facts = FactSet::default();
-        facts.add_edge(&target, &fs);
-        facts.add_edge(&fs, &disk);
-        facts.link(&target, &fs);
-        facts.link(&target, &cluster);
+        facts.add_layer_below(&target, &fs);
+        facts.add_layer_below(&fs, &disk);
+        facts.apply_facts_of(&target, &fs);
+        facts.apply_facts_of(&target, &cluster);
         let bare = ProbeRequest::from_facts(&target, &facts);
         assert_eq!((bare.target.to_str(), bare.leaves.len()), (Some("/t\n"), 1));
         assert!(
@@ -327,7 +330,7 @@ mod tests {
         assert!(super::super::postgres_sync_methods(server).contains(&Method::OpenDatasyncDirect));
     }
 
-    fn plausible_rate_with(
+    fn plausible_commit_rate_on(
         host: &[(RunEnvironment, &str)],
         disk: &[(KeyInfo, &str)],
         rpm: Option<u64>,
@@ -337,9 +340,9 @@ mod tests {
         let source = || Source::from_system_call("test");
         let mut facts = FactSet::default();
         for (top, base) in [(&target, &fs), (&fs, &part), (&part, &sda)] {
-            facts.add_edge(top, base);
+            facts.add_layer_below(top, base);
         }
-        facts.link(&target, &fs);
+        facts.apply_facts_of(&target, &fs);
         facts.insert_known(&fs, &mount::CLASS, MountClass::Block, source());
         facts.insert_known(&part, &device::KIND, DeviceKind::Partition, source());
         facts.insert_known(&sda, &device::KIND, DeviceKind::Disk, source());
@@ -368,7 +371,8 @@ mod tests {
             .map(|limit| limit.per_second)
     }
 
-    /// Commits of a method that the server does not use answer no requirement of it.
+    /// Commits with a method that the server does not use cannot answer a requirement of the
+    /// server.
     #[test]
     fn an_unknown_flush_method_needs_a_profile() {
         let requirement = Requirement::parse("p99 < 10ms").ok();
@@ -381,7 +385,7 @@ mod tests {
                 (Some(WalFlushMethod::Unknown), false),
             ] {
                 let mut request = ProbeRequest::new("/t");
-                let result = request.set_commit_load(profile, requirement, server);
+                let result = request.request_only_commit_load(profile, requirement, server);
                 let is_refused = matches!(result, Err(ProbeRefusal::UnknownFlushMethod));
                 assert_eq!(is_refused, profile.is_none() && !is_known, "{profile:?}");
                 assert_eq!(request.workloads.is_empty(), is_refused, "{profile:?}");
@@ -400,41 +404,50 @@ mod tests {
                 (device::MEDIUM.info, "platters"),
             ]
         };
-        assert_eq!(plausible_rate_with(&bare, &on("sata"), Some(7_200)), turns);
         assert_eq!(
-            plausible_rate_with(&bare, &on("sas"), Some(15_000)),
+            plausible_commit_rate_on(&bare, &on("sata"), Some(7_200)),
+            turns
+        );
+        assert_eq!(
+            plausible_commit_rate_on(&bare, &on("sas"), Some(15_000)),
             Some(375.0)
         );
-        // `plausible_rate_with` sets the kernel's rotational flag, which alone proves no rotational
-        // speed.
-        assert_eq!(plausible_rate_with(&guest, &on("sata"), Some(7_200)), any);
+        // `plausible_commit_rate_on` sets the kernel's rotational flag, which alone proves no
+        // rotational speed.
         assert_eq!(
-            plausible_rate_with(&guest, &[(device::TRANSPORT.info, "virtio")], None),
+            plausible_commit_rate_on(&guest, &on("sata"), Some(7_200)),
             any
         );
         assert_eq!(
-            plausible_rate_with(&bare, &[(device::TRANSPORT.info, "megaraid")], None),
+            plausible_commit_rate_on(&guest, &[(device::TRANSPORT.info, "virtio")], None),
             any
         );
         assert_eq!(
-            plausible_rate_with(&bare, &on("megaraid"), Some(7_200)),
+            plausible_commit_rate_on(&bare, &[(device::TRANSPORT.info, "megaraid")], None),
             any
         );
-        assert_eq!(plausible_rate_with(&bare, &on("sata"), None), any);
-        assert_eq!(plausible_rate_with(&[], &on("sata"), Some(7_200)), any);
+        assert_eq!(
+            plausible_commit_rate_on(&bare, &on("megaraid"), Some(7_200)),
+            any
+        );
+        assert_eq!(plausible_commit_rate_on(&bare, &on("sata"), None), any);
+        assert_eq!(plausible_commit_rate_on(&[], &on("sata"), Some(7_200)), any);
         let protected = [
             (device::TRANSPORT.info, "sata"),
             (device::CACHE.info, "protected"),
         ];
-        assert_eq!(plausible_rate_with(&bare, &protected, Some(7_200)), any);
+        assert_eq!(
+            plausible_commit_rate_on(&bare, &protected, Some(7_200)),
+            any
+        );
         for memory in ["persistent memory", "memory"] {
             assert_eq!(
-                plausible_rate_with(&bare, &[(device::MEDIUM.info, memory)], None),
+                plausible_commit_rate_on(&bare, &[(device::MEDIUM.info, memory)], None),
                 None
             );
         }
         assert_eq!(
-            plausible_rate_with(&bare, &[(device::TRANSPORT.info, "pmem")], None),
+            plausible_commit_rate_on(&bare, &[(device::TRANSPORT.info, "pmem")], None),
             None
         );
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::commit_writer::{CommitTiming, CommitWriter, WriteBuffer, WriteCursor};
+use super::commit_writer::{AlignedRandomBuffer, CommitTiming, CommitWriter, CyclicWriteCursor};
 use super::plan::ProbePlan;
 use super::scratch::ScratchDirectory;
 use super::workload::{self, WorkloadContext};
@@ -43,7 +43,7 @@ pub fn run_probe(
     }
     let mut run = ProbeRun::new(plan, control, tell);
     let (processors, clocks) = (CpuTime::read(), SuspendClocks::read());
-    let outcome = run.measure();
+    let outcome = run.measure_all();
     let stolen = processors.zip(CpuTime::read());
     run.context.steal_percent =
         stolen.and_then(|(before, after)| CpuTime::steal_percent(before, after));
@@ -77,9 +77,9 @@ struct ProbeRun<'a> {
     context: SampleContext,
     disks: DiskCounterReader,
     rng: Rng,
-    pages: WriteBuffer,
-    buffered: WriteCursor,
-    direct: WriteCursor,
+    pages: AlignedRandomBuffer,
+    buffered: CyclicWriteCursor,
+    direct: CyclicWriteCursor,
     /// One writer per method and write size, in the order of `samples.cells`; `None` if the
     /// combination cannot be measured.
     writers: Vec<Option<CommitWriter>>,
@@ -117,7 +117,7 @@ impl<'a> ProbeRun<'a> {
         } else {
             MAX_WORKLOAD_WRITE
         };
-        let pages = WriteBuffer::random(noise.max(most_pages * page), &mut rng);
+        let pages = AlignedRandomBuffer::random(noise.max(most_pages * page), &mut rng);
         // Direct and buffered commits use separate halves of the scratch file, so that no direct
         // write has to evict cached pages.
         let half = if plan.rows.iter().any(|row| row.method.is_direct()) {
@@ -145,15 +145,15 @@ impl<'a> ProbeRun<'a> {
                     .to_string(),
                 speed_limit: plan.speed_limit.clone(),
                 disks: plan.leaves.clone(),
-                clock_us: clock_cost_us(),
+                clock_us: median_clock_reading_us(),
                 log: plan.log.clone(),
                 ..SampleContext::default()
             },
             disks: DiskCounterReader::new(&plan.leaves),
             rng,
             pages,
-            buffered: WriteCursor::new(0, half),
-            direct: WriteCursor::new(plan.file_bytes - half, plan.file_bytes),
+            buffered: CyclicWriteCursor::new(0, half),
+            direct: CyclicWriteCursor::new(plan.file_bytes - half, plan.file_bytes),
             writers: Vec::new(),
             costs: Vec::new(),
             paced: Vec::new(),
@@ -165,15 +165,15 @@ impl<'a> ProbeRun<'a> {
         plan_page_bytes(self.plan) as u64
     }
 
-    fn measure(&mut self) -> Result<(), StopReason> {
+    fn measure_all(&mut self) -> Result<(), StopReason> {
         self.report_progress(ProbePhase::Preparing);
-        self.measure_idle_traffic()?;
+        self.measure_traffic_before_probe()?;
         let scratch = ScratchDirectory::create(self.plan)?;
         self.context.leftover = scratch.leftover_note();
         let room = if self.plan.options.force {
             Ok(())
         } else {
-            scratch.reserve_and_release_space(4 * self.plan.peak_bytes)
+            scratch.check_space_by_reservation(4 * self.plan.peak_bytes)
         };
         let outcome = room
             .map_err(StopReason::Failed)
@@ -253,7 +253,7 @@ impl<'a> ProbeRun<'a> {
         let keep_samples = self.plan.options.keep_samples;
         let is_complete = matches!(outcome, Ok(()) | Err(StopReason::BudgetExhausted));
         self.workload_results.push(if workload == Workload::Commit {
-            WorkloadResult::for_commits(&self.plan.commits, &series, is_complete, keep_samples)
+            WorkloadResult::from_commit_load(&self.plan.commits, &series, is_complete, keep_samples)
         } else {
             WorkloadResult::new(workload, &series, keep_samples)
         });
@@ -273,13 +273,13 @@ impl<'a> ProbeRun<'a> {
         {
             return Err(StopReason::Cancelled);
         }
-        self.open_writers(scratch)?;
+        self.open_writer_per_method_and_size(scratch)?;
         self.estimate_commit_costs()?;
         self.select_paced_methods();
-        self.run_rounds(scratch, &file)
+        self.run_back_to_back_rounds(scratch, &file)
     }
 
-    fn measure_idle_traffic(&mut self) -> Result<(), StopReason> {
+    fn measure_traffic_before_probe(&mut self) -> Result<(), StopReason> {
         let Some(before) = self.disks.read() else {
             return Ok(());
         };
@@ -302,7 +302,10 @@ impl<'a> ProbeRun<'a> {
 
     /// Opens one writer per method and write size. If the file system refuses or buffers O_DIRECT,
     /// only the cells with O_DIRECT get an error.
-    fn open_writers(&mut self, scratch: &ScratchDirectory) -> Result<(), StopReason> {
+    fn open_writer_per_method_and_size(
+        &mut self,
+        scratch: &ScratchDirectory,
+    ) -> Result<(), StopReason> {
         for cell in &mut self.samples.cells {
             let opened = scratch.open_file(WAL_FILE, open_flags(cell.method));
             let writer = match opened {
@@ -321,7 +324,7 @@ impl<'a> ProbeRun<'a> {
                 Ok(file) => Some(CommitWriter::new(cell.method, file)),
             };
             let is_buffered = |writer: &CommitWriter| {
-                writer.probe_buffered_direct_io(&self.pages, self.plan.file_bytes / 2)
+                writer.is_direct_io_buffered(&self.pages, self.plan.file_bytes / 2)
             };
             if writer.as_ref().is_some_and(is_buffered) {
                 cell.error = Some("O_DIRECT is buffered here".to_owned());
@@ -345,11 +348,11 @@ impl<'a> ProbeRun<'a> {
                 match self.time_method_commit(i) {
                     None => break,
                     Some(Ok(done)) => times.push(done.micros),
-                    Some(Err(Errno::INVAL)) if self.disable_direct_method(i) => break,
+                    Some(Err(Errno::INVAL)) if self.give_up_method_if_direct(i) => break,
                     Some(Err(errno)) => return Err(self.commit_error(i, errno)),
                 }
             }
-            self.flush_leftover_pages(i)?;
+            self.flush_pages_of_unflushed_method(i)?;
             self.costs.push(median_of(&times));
         }
         Ok(())
@@ -357,7 +360,7 @@ impl<'a> ProbeRun<'a> {
 
     /// Gives up cell `i` after its first write failed, if the cell uses O_DIRECT; otherwise returns
     /// false. A disk with blocks larger than a page refuses such writes.
-    fn disable_direct_method(&mut self, i: usize) -> bool {
+    fn give_up_method_if_direct(&mut self, i: usize) -> bool {
         match (self.samples.cells.get_mut(i), self.writers.get_mut(i)) {
             (Some(cell), Some(writer)) if cell.method.is_direct() => {
                 cell.error = Some(format!(
@@ -371,13 +374,17 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    fn run_rounds(&mut self, scratch: &ScratchDirectory, file: &OwnedFd) -> Result<(), StopReason> {
+    fn run_back_to_back_rounds(
+        &mut self,
+        scratch: &ScratchDirectory,
+        file: &OwnedFd,
+    ) -> Result<(), StopReason> {
         loop {
             let before = self.disks.read();
             let (begun, ours) = (Instant::now(), self.context.bytes_written);
-            let round = self.run_round()?;
+            let round = self.run_back_to_back_round()?;
             let paced = self.run_paced_turns(3 * begun.elapsed());
-            scratch.check_linked(file)?;
+            scratch.check_file_not_removed(file)?;
             let traffic = before
                 .zip(self.disks.read())
                 .map(|(before, after)| DiskTraffic {
@@ -385,7 +392,7 @@ impl<'a> ProbeRun<'a> {
                     read: after.read.saturating_sub(before.read),
                     written: after.written.saturating_sub(before.written),
                     own_written: self.context.bytes_written - ours,
-                    flushed: self.flushed_bytes(&round),
+                    flushed: self.bytes_of_durable_commits(&round),
                 });
             self.context.traffic.extend(traffic);
             for ((cell, cost), times) in self
@@ -405,7 +412,7 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    fn flushed_bytes(&self, round: &[Vec<f64>]) -> u64 {
+    fn bytes_of_durable_commits(&self, round: &[Vec<f64>]) -> u64 {
         let durable = self
             .samples
             .cells
@@ -419,7 +426,7 @@ impl<'a> ProbeRun<'a> {
 
     /// Runs one round of back-to-back commits. Returns the latencies of each method and write size,
     /// in the order of `samples.cells`; a cell with an error has none.
-    fn run_round(&mut self) -> Result<Vec<Vec<f64>>, StopReason> {
+    fn run_back_to_back_round(&mut self) -> Result<Vec<Vec<f64>>, StopReason> {
         let cells = self.samples.cells.len();
         let share_us = (1e6 * self.plan.seconds / 64.0).clamp(5e3, 150e3) / cells as f64;
         let generator_byte_limit =
@@ -440,7 +447,7 @@ impl<'a> ProbeRun<'a> {
             let first = usize::from(count >= 8);
             let mut times = Vec::with_capacity(count);
             for nth in 0..count + first {
-                self.check_budget()?;
+                self.check_time_and_byte_limits()?;
                 let done = self.commit_unless_cancelled(i)?;
                 if nth >= first && !done.interrupted {
                     times.push(done.micros);
@@ -449,7 +456,7 @@ impl<'a> ProbeRun<'a> {
             if let (Some(before), Some(after)) = (before, self.read_flush_count(method)) {
                 self.add_flush_count(i, after.saturating_sub(before), count + first);
             }
-            self.flush_leftover_pages(i)?;
+            self.flush_pages_of_unflushed_method(i)?;
             if times.is_empty() {
                 return Err(StopReason::BudgetExhausted);
             }
@@ -503,7 +510,7 @@ impl<'a> ProbeRun<'a> {
         while !self.paced.is_empty()
             && (turns == 0 || begun.elapsed() + begun.elapsed() / turns <= time)
         {
-            match self.run_paced_turn() {
+            match self.commit_once_with_each_paced_method() {
                 Ok(turn) if turn.iter().any(|done| done.interrupted) => {}
                 Ok(turn) => round
                     .iter_mut()
@@ -528,10 +535,10 @@ impl<'a> ProbeRun<'a> {
 
     /// Makes one paced commit with each method, in random order, because a commit can include
     /// deferred work of the previous one. The result is in the order of `paced`.
-    fn run_paced_turn(&mut self) -> Result<Vec<CommitTiming>, StopReason> {
+    fn commit_once_with_each_paced_method(&mut self) -> Result<Vec<CommitTiming>, StopReason> {
         let mut turn = Vec::with_capacity(self.paced.len());
         for nth in self.rng.permutation(self.paced.len()) {
-            self.check_budget()?;
+            self.check_time_and_byte_limits()?;
             std::thread::sleep(PAUSE_BEFORE_COMMIT);
             let Some(i) = self.paced.get(nth).copied() else {
                 continue;
@@ -553,7 +560,7 @@ impl<'a> ProbeRun<'a> {
             &mut self.buffered
         };
         self.context.bytes_written += pages.len() as u64;
-        Some(writer.commit(pages, cursor.advance(pages.len())))
+        Some(writer.write_and_flush_timed(pages, cursor.advance_or_wrap(pages.len())))
     }
 
     fn commit_unless_cancelled(&mut self, i: usize) -> Result<CommitTiming, StopReason> {
@@ -579,7 +586,7 @@ impl<'a> ProbeRun<'a> {
         .into()
     }
 
-    fn flush_leftover_pages(&self, i: usize) -> Result<(), StopReason> {
+    fn flush_pages_of_unflushed_method(&self, i: usize) -> Result<(), StopReason> {
         let floor = self.samples.cells.get(i).filter(|c| !c.method.is_durable());
         let writer = floor.and(self.writers.get(i).and_then(Option::as_ref));
         let failed = |errno| {
@@ -598,7 +605,7 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    fn check_budget(&self) -> Result<(), StopReason> {
+    fn check_time_and_byte_limits(&self) -> Result<(), StopReason> {
         let over = self.elapsed_seconds() > self.plan.seconds - 0.02;
         let pages: u64 = self.plan.rows.iter().map(|row| u64::from(row.pages)).sum();
         let most = self.plan.max_bytes - pages * self.page_bytes();
@@ -630,7 +637,8 @@ impl<'a> ProbeRun<'a> {
     fn report_progress(&mut self, phase: ProbePhase) {
         let rounds = self.samples.complete_round_count();
         let pause = (20 * self.report_duration).max(Duration::from_millis(100));
-        // The first round and the end are reported with figures at once, without the usual pause.
+        // The first round and the end are reported with figures immediately, without the usual
+        // pause.
         let first_or_last = rounds == 1 || phase == ProbePhase::CleaningUp;
         let due = rounds > 0 && (self.reported_at.elapsed() > pause || first_or_last);
         let (interim, histogram) = if due {
@@ -641,7 +649,7 @@ impl<'a> ProbeRun<'a> {
             let histogram = default
                 .map(|cell| histogram(&cell.rounds.concat()))
                 .unwrap_or_default();
-            let interim = self.summarise_so_far().without_final_caveats();
+            let interim = self.summarise_so_far().without_caveats_decided_at_end();
             self.reported_at = Instant::now();
             self.report_duration = begun.elapsed();
             (Some(interim), histogram)
@@ -679,7 +687,7 @@ fn lower_priority() -> Result<(), ProbeError> {
 }
 
 /// The median cost of two clock readings, in microseconds.
-fn clock_cost_us() -> f64 {
+fn median_clock_reading_us() -> f64 {
     let pair = |_| Instant::now().elapsed().as_nanos() as f64 / 1e3;
     median_of(&(0..201).map(pair).collect::<Vec<_>>())
 }

@@ -15,7 +15,7 @@ use super::plan::ProbePlan;
 use super::scratch_cleaner::ScratchCleaner;
 use super::scratch_directory::{
     current_directory_path, find_leftover_directories, lock_as_in_use, make_private_directory,
-    new_scratch_name, remove_open_directory, remove_scratch_files, scratch_file_name,
+    new_scratch_name, remove_directory_even_if_renamed, remove_scratch_files, scratch_file_name,
 };
 use super::scratch_place::INHERITED_FLAGS;
 use super::{ProbeError, ProbeErrorKind};
@@ -67,9 +67,9 @@ impl ScratchDirectory {
         let mut cleaner = ScratchCleaner::start(&plan.program, &place)?;
         // The cleaner starts before the directory exists. If an error below drops the cleaner
         // without the message `Done`, the cleaner removes the directory.
-        cleaner.announce_name(&name)?;
+        cleaner.send_directory_name(&name)?;
         let directory = make_private_directory(&place, &name).map_err(failed)?;
-        cleaner.report_inode(rustix::fs::fstat(&directory).map_err(failed)?.st_ino);
+        cleaner.send_directory_inode(rustix::fs::fstat(&directory).map_err(failed)?.st_ino);
         // A failed lock is no error: without a lock, the next probe checks the process id in the
         // name.
         let _ = lock_as_in_use(&directory);
@@ -157,14 +157,14 @@ impl ScratchDirectory {
         retry_interrupted(&mut false, || rustix::fs::fsync(&self.directory))
     }
 
-    /// Reserves `bytes` bytes and releases them at once, to check that they can be written. The
+    /// Reserves `bytes` bytes and immediately releases them, to check that they can be written. The
     /// figure for free space does not include quotas.
     ///
     /// The check passes on a file system without fallocate(2). On tmpfs and ramfs it is skipped,
     /// because the reservation would use up memory.
-    pub fn reserve_and_release_space(&self, bytes: u64) -> Result<(), ProbeError> {
+    pub fn check_space_by_reservation(&self, bytes: u64) -> Result<(), ProbeError> {
         const SPACE_CHECK_FILE: &str = "room";
-        if self.is_in_memory() {
+        if self.is_on_tmpfs_or_ramfs() {
             return Ok(());
         }
         let file = self.create_file(SPACE_CHECK_FILE, OFlags::empty());
@@ -189,7 +189,7 @@ impl ScratchDirectory {
     }
 
     /// True on tmpfs and ramfs, by magic number (linux/magic.h).
-    fn is_in_memory(&self) -> bool {
+    fn is_on_tmpfs_or_ramfs(&self) -> bool {
         let magic = rustix::fs::fstatfs(&self.directory).map(|found| u64::try_from(found.f_type));
         matches!(magic, Ok(Ok(0x0102_1994 | 0x8584_58f6)))
     }
@@ -208,7 +208,7 @@ impl ScratchDirectory {
     }
 
     /// Fails if `file`, which can be a scratch file or the scratch directory, was removed.
-    pub fn check_linked(&self, file: &OwnedFd) -> Result<(), ProbeError> {
+    pub fn check_file_not_removed(&self, file: &OwnedFd) -> Result<(), ProbeError> {
         let gone = |errno| self.probe_error(errno, "measuring");
         match rustix::fs::fstat(file).map_err(gone)?.st_nlink {
             0 => Err(gone(Errno::NOENT)),
@@ -217,8 +217,8 @@ impl ScratchDirectory {
     }
 
     /// Fails if the scratch directory was removed. Its files may be missing.
-    pub fn check_exists(&self) -> Result<(), ProbeError> {
-        self.check_linked(&self.directory)
+    pub fn check_directory_not_removed(&self) -> Result<(), ProbeError> {
+        self.check_file_not_removed(&self.directory)
     }
 
     pub fn remove_files(&self) -> Result<(), ProbeError> {
@@ -238,8 +238,8 @@ impl ScratchDirectory {
         let Some(cleaner) = self.cleaner.take() else {
             return Ok(());
         };
-        let removed = remove_open_directory(&self.place, &self.name, &self.directory);
-        cleaner.dismiss();
+        let removed = remove_directory_even_if_renamed(&self.place, &self.name, &self.directory);
+        cleaner.finish_without_cleaning();
         removed.map_err(|errno| {
             let mut error = self.probe_error(errno, "removing the scratch directory");
             let left = display_path(
@@ -289,7 +289,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     use super::*;
-    use crate::probes::scratch_directory::open_if_own;
+    use crate::probes::scratch_directory::open_if_created_by_this_probe;
 
     #[test]
     fn only_own_unused_directories_are_leftovers() {
@@ -347,8 +347,8 @@ mod tests {
                 fs::write(ours.join(scratch_file_name(&i.to_string())), "x").unwrap();
             });
         };
-        let remove = |name: &str, inode| match open_if_own(&place, name, inode)? {
-            Some(directory) => remove_open_directory(&place, name, &directory),
+        let remove = |name: &str, inode| match open_if_created_by_this_probe(&place, name, inode)? {
+            Some(directory) => remove_directory_even_if_renamed(&place, name, &directory),
             None => Ok(()),
         };
         make();
@@ -408,7 +408,7 @@ mod tests {
                 "x",
             )
             .unwrap();
-            remove_open_directory(&place, "ours", &directory).unwrap();
+            remove_directory_even_if_renamed(&place, "ours", &directory).unwrap();
             assert!(!outside.path().join(now).exists(), "{now}");
             assert!(
                 outside
@@ -426,6 +426,6 @@ mod tests {
             Errno::EXIST
         );
         fs::remove_dir(outside.path().join("ours")).unwrap();
-        remove_open_directory(&place, "ours", &directory).unwrap();
+        remove_directory_even_if_renamed(&place, "ours", &directory).unwrap();
     }
 }

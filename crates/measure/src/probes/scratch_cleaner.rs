@@ -47,23 +47,23 @@ impl ScratchCleaner {
         start().map_err(|error| start_error(&error))
     }
 
-    pub(crate) fn announce_name(&mut self, name: &str) -> Result<(), ProbeError> {
+    pub(crate) fn send_directory_name(&mut self, name: &str) -> Result<(), ProbeError> {
         self.0
             .channel
             .send(&CleanerMessage::Name(name.to_owned()))
             .map_err(|error| start_error(&error))
     }
 
-    pub(crate) fn report_inode(&mut self, inode: u64) {
+    pub(crate) fn send_directory_inode(&mut self, inode: u64) {
         // A cleaner that has exited does not receive the message; the probe still removes the
         // directory.
         let _ = self.0.channel.send(&CleanerMessage::Created(inode));
     }
 
     /// Must be called after the removal of the directory.
-    pub(crate) fn dismiss(mut self) {
+    pub(crate) fn finish_without_cleaning(mut self) {
         let _ = self.0.channel.send(&CleanerMessage::Done);
-        self.0.wait();
+        self.0.wait_for_exit();
     }
 }
 
@@ -85,11 +85,11 @@ pub fn run_scratch_cleaner(mut channel: Channel) -> io::Result<()> {
     };
     // A directory that is already open is removed even if it was renamed.
     let held = held.map_or_else(
-        || scratch_directory::open_if_own(&place, &name, None),
+        || scratch_directory::open_if_created_by_this_probe(&place, &name, None),
         |held| Ok(Some(held)),
     )?;
     held.map_or(Ok(()), |held| {
-        Ok(scratch_directory::remove_open_directory(
+        Ok(scratch_directory::remove_directory_even_if_renamed(
             &place, &name, &held,
         )?)
     })
@@ -112,7 +112,11 @@ fn receive_pending_removal(
             }
             CleanerMessage::Created(inode) => {
                 if let Some((name, directory)) = &mut left {
-                    *directory = scratch_directory::open_if_own(&place, name, Some(inode))?;
+                    *directory = scratch_directory::open_if_created_by_this_probe(
+                        &place,
+                        name,
+                        Some(inode),
+                    )?;
                 }
             }
             CleanerMessage::Done => return Ok(None),

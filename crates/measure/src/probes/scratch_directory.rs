@@ -36,7 +36,7 @@ pub(super) fn make_private_directory(place: &OwnedFd, name: &str) -> Result<Owne
         entry.is_ok_and(|entry| [&b"."[..], b".."].contains(&entry.file_name().to_bytes()))
     });
     let is_ours = found.st_uid == nix::unistd::geteuid().as_raw()
-        || probe_new_file_owner(&directory) == Ok(found.st_uid);
+        || uid_of_new_files(&directory) == Ok(found.st_uid);
     if is_new && is_ours {
         Ok(directory)
     } else {
@@ -109,7 +109,7 @@ pub(super) fn find_leftover_directories(place: &OwnedFd) -> Vec<String> {
 
 /// Creates and removes a file to find the user id that new files in a directory get. Some file
 /// systems have no owners, or map root to another user.
-fn probe_new_file_owner(directory: &OwnedFd) -> Result<u32, Errno> {
+fn uid_of_new_files(directory: &OwnedFd) -> Result<u32, Errno> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let name = scratch_file_name("owner");
     let file = rustix::fs::openat(directory, &name, flags, Mode::RUSR | Mode::WUSR)?;
@@ -122,7 +122,7 @@ fn probe_new_file_owner(directory: &OwnedFd) -> Result<u32, Errno> {
 /// died before it reported the number, the owner must be this user.
 ///
 /// `None` if the directory is missing or was replaced.
-pub(super) fn open_if_own(
+pub(super) fn open_if_created_by_this_probe(
     place: impl AsFd,
     name: &str,
     inode: Option<u64>,
@@ -142,7 +142,7 @@ pub(super) fn open_if_own(
 /// The greatest number of attempts to find a directory while other processes rename it.
 const MAX_LOOKUPS: usize = 10;
 
-pub(super) fn remove_open_directory(
+pub(super) fn remove_directory_even_if_renamed(
     place: impl AsFd,
     name: &str,
     directory: &OwnedFd,

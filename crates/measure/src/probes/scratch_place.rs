@@ -44,8 +44,8 @@ pub fn find_scratch_parent(
     room: &SpaceNeeded,
 ) -> Result<ScratchParent, ProbeRefusal> {
     let (place, flags) = match scratch {
-        Some(scratch) => requested_parent(scratch, target)?,
-        None => default_parent(target)?,
+        Some(scratch) => requested_scratch_parent(scratch, target)?,
+        None => default_scratch_parent(target)?,
     };
     let path = place.path;
     let directory =
@@ -121,12 +121,12 @@ fn to_errno(error: &std::io::Error) -> rustix::io::Errno {
     rustix::io::Errno::from_io_error(error).unwrap_or(rustix::io::Errno::IO)
 }
 
-fn requested_parent(
+fn requested_scratch_parent(
     scratch: &Path,
     target: &Path,
 ) -> Result<(OpenDirectory, Option<IFlags>), ProbeRefusal> {
     let upward = OpenDirectory::open(scratch)?.ancestors();
-    if let Some(database) = database_ancestor_index(&upward).and_then(|at| upward.get(at)) {
+    if let Some(database) = index_of_topmost_database(&upward).and_then(|at| upward.get(at)) {
         let why = "--scratch names a directory inside the database's directory".to_owned();
         return Err(ProbeRefusal::NoSiblingPlace {
             database: display_path(&database.path),
@@ -149,9 +149,9 @@ fn requested_parent(
 }
 
 /// The target itself, or the parent directory of the database that the target belongs to.
-fn default_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), ProbeRefusal> {
+fn default_scratch_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), ProbeRefusal> {
     let mut upward = OpenDirectory::open(target)?.ancestors();
-    let Some(at) = database_ancestor_index(&upward) else {
+    let Some(at) = index_of_topmost_database(&upward) else {
         return Ok((upward.swap_remove(0), None));
     };
     let database = upward
@@ -193,7 +193,7 @@ fn top_of_mount_index(upward: &[OpenDirectory]) -> Option<usize> {
         .checked_sub(1)
 }
 
-fn database_ancestor_index(upward: &[OpenDirectory]) -> Option<usize> {
+fn index_of_topmost_database(upward: &[OpenDirectory]) -> Option<usize> {
     upward
         .iter()
         .rposition(|held| has_database_files(&held.directory))
@@ -202,7 +202,7 @@ fn database_ancestor_index(upward: &[OpenDirectory]) -> Option<usize> {
 /// The path of the database that contains a directory, for display; `None` if there is none.
 pub fn enclosing_database_path(directory: OwnedFd, path: PathBuf) -> Option<String> {
     let upward = OpenDirectory { directory, path }.ancestors();
-    database_ancestor_index(&upward)
+    index_of_topmost_database(&upward)
         .and_then(|at| upward.get(at))
         .map(|database| display_path(&database.path))
 }
@@ -249,7 +249,10 @@ fn inode_flags_to_set(
         (Some(_), Some(_)) => return Err("it is on another file system or subvolume".to_owned()),
         _ => return Err("its file system is unknown".to_owned()),
     }
-    let (here, there) = (relevant_inode_flags(place), relevant_inode_flags(target));
+    let (here, there) = (
+        inheritable_inode_flags(place),
+        inheritable_inode_flags(target),
+    );
     match (here, there) {
         (here, there) if here == there => Ok(None),
         (Some(here), Some(there)) if INHERITED_FLAGS.contains(here ^ there) => Ok(Some(there)),
@@ -260,7 +263,7 @@ fn inode_flags_to_set(
                 Some(flags) => flags.iter_names().map(|(name, _)| name).join_with(" "),
             };
             Err(format!(
-                "its inode flags differ ({} instead of {}), see chattr(1)",
+                "its inode flags differ ({} instead of {}); see chattr(1)",
                 words(here),
                 words(there)
             ))
@@ -280,7 +283,7 @@ pub const INHERITED_FLAGS: IFlags = IFlags::NOCOW
 
 /// The flags of [`INHERITED_FLAGS`] and the project-inherit flag that are set on a directory. Empty
 /// if the file system has no flags; `None` if the flags cannot be read.
-fn relevant_inode_flags(held: &OpenDirectory) -> Option<IFlags> {
+fn inheritable_inode_flags(held: &OpenDirectory) -> Option<IFlags> {
     let matter = INHERITED_FLAGS | IFlags::PROJECT_INHERIT;
     let directory = open_for_reading(&held.directory).ok()?;
     match rustix::fs::ioctl_getflags(&directory) {

@@ -18,7 +18,7 @@ mod small_files {
     use rustix::fs::OFlags;
     use rustix::io::Errno;
 
-    use super::context::{LoadGenerator, OperationResult, WorkloadContext};
+    use super::context::{LoadGenerator, OperationFlushes, WorkloadContext};
     use crate::measure::{RoundSamples, RowSamples};
     use crate::probes::StopReason;
     use crate::probes::commit_writer::retry_interrupted;
@@ -54,7 +54,7 @@ mod small_files {
             vec![if self.threads == 1 {
                 row
             } else {
-                row.with_reference_row(0)
+                row.with_ratio_to_row(0)
             }]
         }
 
@@ -67,7 +67,7 @@ mod small_files {
                 create_durable_file(stage, thread, turn)
                     .map_err(|errno| stage.stop_reason_from_errno(errno, "creating a small file"))
             };
-            let pass = stage.run_threads(
+            let pass = stage.run_operation_in_threads(
                 "creating small files",
                 self.threads,
                 FILE_BYTES as u64,
@@ -84,7 +84,7 @@ mod small_files {
         fn remove_files(&self, stage: &WorkloadContext<'_>, limit: u64) -> Result<(), Errno> {
             for thread in 0..self.threads {
                 for turn in 0..limit {
-                    match stage.scratch.unlink(&file_name(thread, turn)) {
+                    match stage.scratch.unlink(&numbered_file_name(thread, turn)) {
                         Err(Errno::NOENT) => break,
                         answer => answer?,
                     }
@@ -94,7 +94,7 @@ mod small_files {
         }
     }
 
-    fn file_name(thread: u32, turn: u64) -> String {
+    fn numbered_file_name(thread: u32, turn: u64) -> String {
         format!("file-{thread}-{turn}")
     }
 
@@ -102,8 +102,8 @@ mod small_files {
         stage: &WorkloadContext<'_>,
         thread: u32,
         turn: u64,
-    ) -> Result<OperationResult, Errno> {
-        let (mut interrupted, name) = (false, file_name(thread, turn));
+    ) -> Result<OperationFlushes, Errno> {
+        let (mut interrupted, name) = (false, numbered_file_name(thread, turn));
         let temporary = format!("{name}.new");
         let file = stage.scratch.create_file(&temporary, OFlags::empty())?;
         let written = retry_interrupted(&mut interrupted, || {
@@ -116,7 +116,7 @@ mod small_files {
         drop(file);
         stage.scratch.rename(&temporary, &name)?;
         stage.scratch.sync_directory()?;
-        Ok(OperationResult {
+        Ok(OperationFlushes {
             flush_calls: 2,
             interrupted,
         })
@@ -173,7 +173,7 @@ pub(super) fn run_workload(
     let (rounds, most) = match workload {
         Workload::PgTestFsync => (
             stage
-                .remaining_rounds(MAX_PASS, generators.len())
+                .rounds_that_fit_remaining_time(MAX_PASS, generators.len())
                 .max(MIN_ROUNDS),
             usize::MAX,
         ),
@@ -181,7 +181,7 @@ pub(super) fn run_workload(
     };
     let fixed = generators
         .iter()
-        .map(|generator| generator.extra_round_bytes(stage))
+        .map(|generator| generator.bytes_outside_operations(stage))
         .sum();
     stage.divide_budget(rounds, generators.len(), fixed);
     let rows: Vec<Vec<RowSamples>> = generators
@@ -214,7 +214,7 @@ fn run_generators_once(
     for i in rng.permutation(generators.len()) {
         if let (Some(generator), Some(slot)) = (generators.get_mut(i), passes.get_mut(i)) {
             *slot = generator.run_round(stage)?;
-            stage.scratch.check_exists()?;
+            stage.scratch.check_directory_not_removed()?;
         }
     }
     Ok(passes)

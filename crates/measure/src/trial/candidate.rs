@@ -56,7 +56,7 @@ impl Candidate {
         }
     }
 
-    /// mkfs options beyond the advised ones.
+    /// mkfs options in addition to the advised ones; none except for [`Self::Ext4FastCommit`].
     pub fn extra_mkfs_options(self) -> &'static [&'static str] {
         match self {
             Self::Ext4FastCommit => &["-O", "fast_commit"],
@@ -64,7 +64,7 @@ impl Candidate {
         }
     }
 
-    /// A mount option beyond the advised ones.
+    /// Mount option in addition to the advised ones; `None` except for [`Self::Ext4Nobarrier`].
     pub fn extra_mount_option(self) -> Option<&'static str> {
         match self {
             Self::Ext4Nobarrier => Some("barrier=0"),
@@ -100,7 +100,8 @@ pub fn trial_mkfs_options(filesystem: NewFilesystem) -> &'static [&'static str] 
     }
 }
 
-/// Leaves out `discard`, which would punch holes into a loop file.
+/// The advised options without `defaults` and `discard`, then `more`. A discard would punch
+/// holes into a loop file.
 pub fn trial_mount_options(advised: &str, more: Option<&str>) -> String {
     let left_out = ["defaults", "discard", "discard=async", "discard=sync"];
     let kept = advised

@@ -34,7 +34,7 @@ pub enum NoRankingReason {
 }
 
 impl NoRankingReason {
-    /// The reason, as the end of a sentence about the trial.
+    /// The reason, as a phrase that completes a sentence about the trial.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Unfinished => "the trial did not finish",
@@ -49,7 +49,7 @@ impl NoRankingReason {
 }
 
 impl TrialRecord {
-    pub fn candidate_ranking(&self) -> Result<CandidateRanking, NoRankingReason> {
+    pub fn rank_candidates(&self) -> Result<CandidateRanking, NoRankingReason> {
         match self.ending {
             TrialEnding::Running => return Err(NoRankingReason::Unfinished),
             TrialEnding::Settled | TrialEnding::Budget | TrialEnding::Stopped => {}
@@ -61,9 +61,9 @@ impl TrialRecord {
         let mut sets = Vec::new();
         for result in results
             .iter()
-            .filter(|result| result.load.is_deciding_for_database())
+            .filter(|result| result.load.counts_for_database_ranking())
         {
-            sets.push(best_candidates(result)?);
+            sets.push(indices_of_best_candidates(result)?);
         }
         let Some(ranked) = results
             .first()
@@ -90,7 +90,7 @@ impl TrialRecord {
 
     /// The interval of the log-ratio of open_datasync to fdatasync, for one client on `candidate`.
     /// `None` for an unranked candidate, without loads of both methods, or with too few blocks.
-    pub fn open_datasync_gain(&self, candidate: Candidate) -> Option<(f64, f64)> {
+    pub fn open_datasync_log_ratio_interval(&self, candidate: Candidate) -> Option<(f64, f64)> {
         let of = |found: &MethodComparison| {
             self.candidates
                 .get(found.candidate)
@@ -112,10 +112,10 @@ impl TrialRecord {
     }
 }
 
-fn best_candidates(result: &LoadResult) -> Result<Vec<usize>, NoRankingReason> {
+fn indices_of_best_candidates(result: &LoadResult) -> Result<Vec<usize>, NoRankingReason> {
     match result.comparison.outcome() {
-        TrialOutcome::Best(place) => Ok(result.candidate_indices(&[place])),
-        TrialOutcome::Equivalent(set) => Ok(result.candidate_indices(&set)),
+        TrialOutcome::Best(place) => Ok(result.record_indices_of_places(&[place])),
+        TrialOutcome::Equivalent(set) => Ok(result.record_indices_of_places(&set)),
         TrialOutcome::Inconclusive => Err(NoRankingReason::Inconclusive),
         TrialOutcome::TooFewBlocks | TrialOutcome::Undecided(_) => Err(NoRankingReason::Undecided),
     }
@@ -124,9 +124,9 @@ fn best_candidates(result: &LoadResult) -> Result<Vec<usize>, NoRankingReason> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::fixtures::sample_record;
+    use crate::trial::fixtures::record_with_commit_rates;
     use crate::trial::load::{LoadPreset, TrialLoad};
-    use crate::trial::record::CellTarget;
+    use crate::trial::record::CellSubject;
 
     const ALL: [(Candidate, f64, Option<u64>); 3] = [
         (Candidate::Ext4, 4_000.0, Some(1_000)),
@@ -136,15 +136,15 @@ mod tests {
 
     #[test]
     fn only_settled_trial_has_a_ranking() {
-        let settled = sample_record(&ALL, 15);
-        let answer = settled.candidate_ranking().unwrap();
+        let settled = record_with_commit_rates(&ALL, 15);
+        let answer = settled.rank_candidates().unwrap();
         assert_eq!(
             (answer.best, answer.slower),
             (vec![Candidate::Xfs], vec![Candidate::Ext4]),
             "who makes no promise is neither"
         );
         assert_eq!(
-            sample_record(&ALL, 9).candidate_ranking(),
+            record_with_commit_rates(&ALL, 9).rank_candidates(),
             Err(NoRankingReason::Undecided)
         );
         assert_eq!(
@@ -152,11 +152,11 @@ mod tests {
                 ending: TrialEnding::Running,
                 ..settled.clone()
             }
-            .candidate_ranking(),
+            .rank_candidates(),
             Err(NoRankingReason::Unfinished)
         );
         assert_eq!(
-            sample_record(&ALL[..1], 15).candidate_ranking(),
+            record_with_commit_rates(&ALL[..1], 15).rank_candidates(),
             Err(NoRankingReason::NoResult)
         );
         let files = TrialLoad::preset_loads(LoadPreset::FsMark, &[1]);
@@ -165,43 +165,46 @@ mod tests {
                 loads: files,
                 ..settled.clone()
             }
-            .candidate_ranking(),
+            .rank_candidates(),
             Err(NoRankingReason::OtherLoads)
         );
         let mut twin = settled;
         for cell in twin.blocks.iter_mut().flat_map(|block| &mut block.cells) {
-            if cell.runner == CellTarget::Twin {
+            if cell.runner == CellSubject::Twin {
                 cell.samples
                     .iter_mut()
                     .for_each(|sample| sample.seconds *= 2.0);
             }
         }
-        assert_eq!(twin.candidate_ranking(), Err(NoRankingReason::Inconclusive));
+        assert_eq!(twin.rank_candidates(), Err(NoRankingReason::Inconclusive));
     }
 
     #[test]
     fn open_datasync_gain_is_estimated_per_candidate() {
-        let mut both = sample_record(&ALL[..2], 15);
+        let mut both = record_with_commit_rates(&ALL[..2], 15);
         both.loads.push(TrialLoad {
             clients: 1,
             shape: LoadShape::OpenDatasync,
         });
         for cell in both.blocks.iter_mut().flat_map(|block| &mut block.cells) {
             let mut more = cell.samples[0];
-            more.seconds /= if cell.runner == CellTarget::Candidate(1) {
+            more.seconds /= if cell.runner == CellSubject::Candidate(1) {
                 1.3
             } else {
                 1.0
             };
             cell.samples.push(more);
         }
-        let gain = |of| both.open_datasync_gain(of).unwrap();
+        let gain = |of| both.open_datasync_log_ratio_interval(of).unwrap();
         assert!(gain(Candidate::Xfs).0 > 0.25 && gain(Candidate::Ext4).1 < 0.01);
-        assert_eq!(both.open_datasync_gain(Candidate::Btrfs), None);
+        assert_eq!(
+            both.open_datasync_log_ratio_interval(Candidate::Btrfs),
+            None
+        );
         both.ending = TrialEnding::Stopped;
         both.blocks.truncate(9);
         assert_eq!(
-            both.open_datasync_gain(Candidate::Xfs),
+            both.open_datasync_log_ratio_interval(Candidate::Xfs),
             None,
             "before the first look"
         );

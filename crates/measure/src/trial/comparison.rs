@@ -63,7 +63,7 @@ impl PairedLogThroughput {
             .unwrap_or(0)
     }
 
-    fn candidate_row(&self, candidate: usize) -> &[f64] {
+    fn log_throughput_of_candidate(&self, candidate: usize) -> &[f64] {
         self.candidates
             .get(candidate)
             .map(Vec::as_slice)
@@ -106,42 +106,50 @@ impl PairwiseComparison {
         let candidates = figures.candidates.len();
         let mut contest = Self::new(candidates);
         for blocks in analysed_block_counts(figures.block_count(), ending) {
-            contest.analyse(figures, blocks, ExcludedRankCounts::new(blocks, candidates));
+            contest.analyse_first_blocks(
+                figures,
+                blocks,
+                ExcludedRankCounts::new(blocks, candidates),
+            );
         }
         contest
     }
 
-    pub fn analyse(
+    pub fn analyse_first_blocks(
         &mut self,
         figures: &PairedLogThroughput,
         blocks: usize,
         cuts: ExcludedRankCounts,
     ) {
         self.blocks = blocks;
-        let reference = figures.candidate_row(0);
+        let reference = figures.log_throughput_of_candidate(0);
         for of in 0..self.candidates {
             for to in of + 1..self.candidates {
-                self.update_pair_bounds(
+                self.narrow_pair_bounds(
                     (of, to),
-                    &log_ratios(figures.candidate_row(of), figures.candidate_row(to), blocks),
+                    &log_ratios(
+                        figures.log_throughput_of_candidate(of),
+                        figures.log_throughput_of_candidate(to),
+                        blocks,
+                    ),
                     cuts,
                 );
             }
             if of > 0 {
-                let found = standalone_interval(
-                    &log_ratios(figures.candidate_row(of), reference, blocks),
+                let found = interval_from_signed_ranks(
+                    &log_ratios(figures.log_throughput_of_candidate(of), reference, blocks),
                     cuts,
                 );
-                narrow_interval(self.to_reference.get_mut(of), found);
+                intersect_with_interval(self.to_reference.get_mut(of), found);
             }
         }
-        narrow_interval(
+        intersect_with_interval(
             Some(&mut self.twin),
-            standalone_interval(&log_ratios(&figures.twin, reference, blocks), cuts),
+            interval_from_signed_ranks(&log_ratios(&figures.twin, reference, blocks), cuts),
         );
     }
 
-    fn update_pair_bounds(
+    fn narrow_pair_bounds(
         &mut self,
         (of, to): (usize, usize),
         ratios: &[f64],
@@ -219,15 +227,16 @@ impl PairwiseComparison {
     }
 
     /// Candidates that are not shown to be slower than another one, in ascending order.
-    pub fn possible_best(&self) -> Vec<usize> {
+    pub fn candidates_not_shown_slower(&self) -> Vec<usize> {
         let beaten =
             |one: usize| (0..self.candidates).any(|other| self.lower_bound(other, one) > 0.0);
         (0..self.candidates).filter(|one| !beaten(*one)).collect()
     }
 
-    /// Candidates of [`Self::possible_best`] that are shown to be within 5 % of the best.
+    /// Candidates of [`Self::candidates_not_shown_slower`] that are shown to be within 5 % of the
+    /// best.
     pub fn equivalent_to_best(&self) -> Vec<usize> {
-        let set = self.possible_best();
+        let set = self.candidates_not_shown_slower();
         let near = |one: &usize| {
             set.iter()
                 .all(|other| other == one || self.lower_bound(*one, *other) > -EQUIVALENCE_MARGIN)
@@ -236,7 +245,7 @@ impl PairwiseComparison {
     }
 
     pub fn outcome(&self) -> TrialOutcome {
-        let set = self.possible_best();
+        let set = self.candidates_not_shown_slower();
         if self.is_inconclusive() {
             TrialOutcome::Inconclusive
         } else if self.blocks == 0 || self.twin.is_none() || self.candidates == 0 {
@@ -307,7 +316,10 @@ impl TrialOutcome {
     }
 }
 
-fn standalone_interval(ratios: &[f64], cuts: ExcludedRankCounts) -> Option<LogRatioInterval> {
+fn interval_from_signed_ranks(
+    ratios: &[f64],
+    cuts: ExcludedRankCounts,
+) -> Option<LogRatioInterval> {
     let mut walsh = WalshAverages::new(ratios);
     let cut = cuts.standalone?;
     Some(LogRatioInterval {
@@ -320,10 +332,13 @@ fn standalone_interval(ratios: &[f64], cuts: ExcludedRankCounts) -> Option<LogRa
 /// The interval of a log-ratio from paired figures, with the error probability of one analysis;
 /// `None` with too few pairs.
 pub fn log_ratio_interval(ratios: &[f64]) -> Option<LogRatioInterval> {
-    standalone_interval(ratios, ExcludedRankCounts::new(ratios.len(), 2))
+    interval_from_signed_ranks(ratios, ExcludedRankCounts::new(ratios.len(), 2))
 }
 
-fn narrow_interval(place: Option<&mut Option<LogRatioInterval>>, found: Option<LogRatioInterval>) {
+fn intersect_with_interval(
+    place: Option<&mut Option<LogRatioInterval>>,
+    found: Option<LogRatioInterval>,
+) {
     let (Some(place), Some(found)) = (place, found) else {
         return;
     };
@@ -334,7 +349,7 @@ fn narrow_interval(place: Option<&mut Option<LogRatioInterval>>, found: Option<L
 mod tests {
     use super::*;
 
-    fn sample_figures(effects: &[f64], blocks: usize, noise: f64) -> PairedLogThroughput {
+    fn simulated_log_throughput(effects: &[f64], blocks: usize, noise: f64) -> PairedLogThroughput {
         let mut state = 1u64;
         let mut next = || {
             state = state
@@ -355,7 +370,8 @@ mod tests {
         noise: f64,
         ending: TrialEnding,
     ) -> TrialOutcome {
-        PairwiseComparison::from_figures(&sample_figures(effects, blocks, noise), ending).outcome()
+        PairwiseComparison::from_figures(&simulated_log_throughput(effects, blocks, noise), ending)
+            .outcome()
     }
 
     #[test]
@@ -377,7 +393,7 @@ mod tests {
     #[test]
     fn pair_outcomes_agree_with_trial_outcome() {
         let found = PairwiseComparison::from_figures(
-            &sample_figures(&[0.0, 0.0, -0.3], 12, 0.01),
+            &simulated_log_throughput(&[0.0, 0.0, -0.3], 12, 0.01),
             TrialEnding::Running,
         );
         assert_eq!(found.pair_outcome(0, 1), PairOutcome::Equivalent);
@@ -391,7 +407,7 @@ mod tests {
                 .is_some_and(|(low, high)| low > 0.0 && low <= 0.3 && high >= 0.3)
         );
         let open = PairwiseComparison::from_figures(
-            &sample_figures(&[0.0, 0.0], 15, 0.5),
+            &simulated_log_throughput(&[0.0, 0.0], 15, 0.5),
             TrialEnding::Running,
         );
         assert_eq!(open.pair_outcome(0, 1), PairOutcome::Undecided);
@@ -415,8 +431,11 @@ mod tests {
         // The 11th block, after the interim analysis of 10 blocks, counts only if the trial ended
         // at the declared time limit.
         let between = |ending| {
-            PairwiseComparison::from_figures(&sample_figures(&[0.0, 1.0], 11, 0.01), ending)
-                .analysed_block_count()
+            PairwiseComparison::from_figures(
+                &simulated_log_throughput(&[0.0, 1.0], 11, 0.01),
+                ending,
+            )
+            .analysed_block_count()
         };
         assert_eq!(
             (between(TrialEnding::Stopped), between(TrialEnding::Budget)),
@@ -426,7 +445,7 @@ mod tests {
 
     #[test]
     fn differing_reference_runs_are_inconclusive() {
-        let mut found = sample_figures(&[0.0, 0.5], 20, 0.01);
+        let mut found = simulated_log_throughput(&[0.0, 0.5], 20, 0.01);
         found.twin.iter_mut().for_each(|v| *v += 0.1);
         assert_eq!(
             PairwiseComparison::from_figures(&found, TrialEnding::Budget).outcome(),
@@ -437,7 +456,7 @@ mod tests {
     #[test]
     fn blocks_needed_only_while_undecided() {
         let open = PairwiseComparison::from_figures(
-            &sample_figures(&[0.0, 0.0, -0.9], 15, 0.5),
+            &simulated_log_throughput(&[0.0, 0.0, -0.9], 15, 0.5),
             TrialEnding::Running,
         );
         assert!(
@@ -445,7 +464,7 @@ mod tests {
                 .is_some_and(|needed| (16..10_000).contains(&needed))
         );
         let settled = PairwiseComparison::from_figures(
-            &sample_figures(&[0.0, 0.3], 12, 0.1),
+            &simulated_log_throughput(&[0.0, 0.3], 12, 0.1),
             TrialEnding::Running,
         );
         assert_eq!(settled.blocks_needed(), None);
@@ -453,7 +472,7 @@ mod tests {
 
     #[test]
     fn shared_drift_does_not_change_intervals() {
-        let still = sample_figures(&[0.0, 0.1, -0.1], 30, 0.1);
+        let still = simulated_log_throughput(&[0.0, 0.1, -0.1], 30, 0.1);
         let mut drifting = still.clone();
         for row in drifting.candidates.iter_mut().chain([&mut drifting.twin]) {
             row.iter_mut()

@@ -1,11 +1,11 @@
 //! Checks that a candidate flushed the commits that were reported as durable; otherwise the
 //! candidate is never ranked.
 //!
-//! For a loop file, the counter is that of the loop device, without flushes of other programs. For
-//! a partition, it is that of the disk. FUA writes are not counted
-//! (Documentation/ABI/stable/sysfs-block, `stat`), but loop devices have no FUA.
+//! For a loop file, the flushes are counted by the loop device, so those of other programs are
+//! not included. For a partition, they are counted by the entire disk. FUA writes are not
+//! counted (Documentation/ABI/stable/sysfs-block, `stat`), but loop devices have no FUA.
 
-use super::record::{CellTarget, TrialRecord, TrialSample};
+use super::record::{CellSubject, TrialRecord, TrialSample};
 
 /// Share of the required flushes that suffices: the counter misses a few at the start and end of a
 /// load.
@@ -39,7 +39,7 @@ impl FlushAudit {
 }
 
 impl TrialRecord {
-    pub(crate) fn flush_audit(&self, candidate: usize) -> FlushAudit {
+    pub(crate) fn audit_candidate_flushes(&self, candidate: usize) -> FlushAudit {
         if self
             .candidates
             .get(candidate)
@@ -54,7 +54,7 @@ impl TrialRecord {
             .filter_map(|(at, load)| Some((at, load.min_flushes_per_call()?)));
         let samples: Vec<(TrialSample, f64)> = loads
             .flat_map(|(at, least)| {
-                let samples = self.samples_by_block(CellTarget::Candidate(candidate), at);
+                let samples = self.sample_of_each_block(CellSubject::Candidate(candidate), at);
                 samples
                     .into_iter()
                     .flatten()
@@ -87,7 +87,7 @@ impl TrialRecord {
     /// the device does not count flushes.
     pub(crate) fn flushes_per_call(&self, candidate: usize, load: usize) -> Option<f64> {
         let samples: Vec<TrialSample> = self
-            .samples_by_block(CellTarget::Candidate(candidate), load)
+            .sample_of_each_block(CellSubject::Candidate(candidate), load)
             .into_iter()
             .flatten()
             .collect();
@@ -105,7 +105,7 @@ impl TrialRecord {
         let loads = 0..self.loads.len();
         let samples: Vec<TrialSample> = loads
             .flat_map(|at| {
-                self.samples_by_block(CellTarget::Candidate(candidate), at)
+                self.sample_of_each_block(CellSubject::Candidate(candidate), at)
                     .into_iter()
                     .flatten()
             })
@@ -123,19 +123,20 @@ impl TrialRecord {
 mod tests {
     use super::*;
     use crate::trial::Candidate;
-    use crate::trial::fixtures::sample_record;
+    use crate::trial::fixtures::record_with_commit_rates;
     use crate::trial::load::{LoadShape, TrialLoad};
 
     /// One flush serves at most one commit per client.
     #[test]
     fn clients_may_share_flushes_within_bounds() {
         let of = |clients: u32, flushes: u64| {
-            let mut record = sample_record(&[(Candidate::Ext4, 4_000.0, Some(flushes))], 3);
+            let mut record =
+                record_with_commit_rates(&[(Candidate::Ext4, 4_000.0, Some(flushes))], 3);
             record.loads = vec![TrialLoad {
                 clients,
                 shape: LoadShape::WriteOnly,
             }];
-            record.flush_audit(0)
+            record.audit_candidate_flushes(0)
         };
         assert_eq!(
             (of(1, 1_000), of(1, 100)),

@@ -1,6 +1,6 @@
 use super::LoadResult;
 use super::candidate::Candidate;
-use super::record::{CellTarget, TrialRecord};
+use super::record::{CellSubject, TrialRecord};
 use super::signed_ranks::LogRatioInterval;
 use crate::measure::median_of;
 
@@ -51,7 +51,7 @@ impl TrialRecord {
     /// The rows of the plot: ranked candidates, the second run of the reference, unranked
     /// candidates.
     pub fn forest_plot_rows(&self, result: &LoadResult) -> Vec<ForestPlotRow> {
-        let best = result.comparison.possible_best();
+        let best = result.comparison.candidates_not_shown_slower();
         let ranked = result.ranked.iter().enumerate().map(|(place, candidate)| {
             let (may_be_best, interval) = (
                 best.contains(&place),
@@ -65,17 +65,17 @@ impl TrialRecord {
                     interval,
                 }
             };
-            self.forest_plot_row(CellTarget::Candidate(*candidate), result.index, place)
+            self.forest_plot_row(CellSubject::Candidate(*candidate), result.index, place)
         });
         let twin = CandidateStanding::Twin {
             interval: result.comparison.twin_interval(),
         };
-        let twin = self.forest_plot_row(CellTarget::Twin, result.index, twin);
+        let twin = self.forest_plot_row(CellSubject::Twin, result.index, twin);
         let others =
             (0..self.candidates.len()).filter(|candidate| !result.ranked.contains(candidate));
         let below = others.map(|candidate| {
             self.forest_plot_row(
-                CellTarget::Candidate(candidate),
+                CellSubject::Candidate(candidate),
                 result.index,
                 CandidateStanding::Unranked,
             )
@@ -85,7 +85,7 @@ impl TrialRecord {
 
     fn forest_plot_row(
         &self,
-        runner: CellTarget,
+        runner: CellSubject,
         load: usize,
         place: CandidateStanding,
     ) -> ForestPlotRow {
@@ -95,13 +95,13 @@ impl TrialRecord {
                 .map_or("?", |made| Candidate::name(made.candidate))
         };
         let name = match runner {
-            CellTarget::Candidate(at) => word(at).to_owned(),
-            CellTarget::Twin => format!("{} again", word(0)),
-            CellTarget::Floor => "raw extent".to_owned(),
-            CellTarget::Host => "loop file".to_owned(),
+            CellSubject::Candidate(at) => word(at).to_owned(),
+            CellSubject::Twin => format!("{} again", word(0)),
+            CellSubject::Floor => "raw extent".to_owned(),
+            CellSubject::Host => "loop file".to_owned(),
         };
         let rates: Vec<f64> = self
-            .samples_by_block(runner, load)
+            .sample_of_each_block(runner, load)
             .into_iter()
             .flatten()
             .map(|sample| sample.commits_per_second())
@@ -115,8 +115,8 @@ impl TrialRecord {
 
     /// The rates of commits directly to the extent, without a file system, in commits per second,
     /// block by block. `None` for a block without a sample.
-    pub fn raw_extent_rates(&self) -> Vec<Option<f64>> {
-        let of = self.samples_by_block(CellTarget::Floor, 0);
+    pub fn raw_extent_commit_rates(&self) -> Vec<Option<f64>> {
+        let of = self.sample_of_each_block(CellSubject::Floor, 0);
         of.into_iter()
             .map(|sample| {
                 sample
@@ -130,7 +130,7 @@ impl TrialRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::fixtures::sample_record;
+    use crate::trial::fixtures::record_with_commit_rates;
 
     #[test]
     fn forest_plot_rows_are_ranked_then_twin_then_unranked() {
@@ -139,7 +139,7 @@ mod tests {
             (Candidate::Ext4Nobarrier, 90_000.0, Some(0)),
             (Candidate::Xfs, 5_000.0, Some(1_000)),
         ];
-        let record = sample_record(&candidates, 15);
+        let record = record_with_commit_rates(&candidates, 15);
         let rows = record.forest_plot_rows(&record.load_results()[0]);
         let names: Vec<&str> = rows.iter().map(|row| &*row.name).collect();
         assert_eq!(names, ["ext4", "xfs", "ext4 again", "ext4-nobarrier"]);
@@ -151,6 +151,6 @@ mod tests {
                 .interval()
                 .is_some_and(|found| found.low > 0.15)
         );
-        assert_eq!(record.raw_extent_rates().len(), 15);
+        assert_eq!(record.raw_extent_commit_rates().len(), 15);
     }
 }

@@ -54,7 +54,8 @@ pub enum LoadPreset {
 }
 
 impl TrialLoad {
-    /// [`LoadPreset::Methods`] ignores `clients`.
+    /// Makes the loads of a preset. `clients` lists numbers of clients; [`LoadPreset::Methods`]
+    /// ignores it.
     pub fn preset_loads(preset: LoadPreset, clients: &[u32]) -> Vec<Self> {
         let by_clients = |shape| {
             clients.iter().map(move |clients| Self {
@@ -100,7 +101,7 @@ impl TrialLoad {
     }
 
     /// True if the trial runs until this load is settled.
-    pub fn is_deciding(self) -> bool {
+    pub fn must_be_settled(self) -> bool {
         matches!(
             self.shape,
             LoadShape::Usual | LoadShape::Files | LoadShape::WriteOnly
@@ -109,7 +110,7 @@ impl TrialLoad {
 
     /// True if the load counts in the choice of a file system for a database's log; loads of new
     /// files do not.
-    pub(crate) fn is_deciding_for_database(self) -> bool {
+    pub(crate) fn counts_for_database_ranking(self) -> bool {
         matches!(self.shape, LoadShape::Usual | LoadShape::WriteOnly)
     }
 

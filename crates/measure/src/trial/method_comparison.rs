@@ -7,7 +7,7 @@
 
 use super::comparison::{PairedLogThroughput, PairwiseComparison};
 use super::load::LoadShape;
-use super::record::{CellTarget, TrialRecord, TrialSample};
+use super::record::{CellSubject, TrialRecord, TrialSample};
 
 #[derive(Clone, Debug)]
 pub struct MethodComparison {
@@ -33,7 +33,7 @@ impl MethodComparison {
 impl TrialRecord {
     /// The loads that differ by the sync method alone, the default first. Empty without the
     /// default, or with a single method.
-    fn method_loads(&self) -> Vec<(usize, &'static str)> {
+    fn loads_differing_by_method_alone(&self) -> Vec<(usize, &'static str)> {
         let load = |shape| {
             self.loads
                 .iter()
@@ -53,16 +53,17 @@ impl TrialRecord {
         if has_default { found } else { Vec::new() }
     }
 
-    /// True if all loads differ by the sync method alone.
+    /// True for a trial of sync methods instead of file systems: its loads differ by the method
+    /// alone.
     pub(crate) fn compares_only_sync_methods(&self) -> bool {
-        let methods = self.method_loads();
+        let methods = self.loads_differing_by_method_alone();
         !methods.is_empty() && methods.len() == self.loads.len()
     }
 
     /// Empty without loads of several methods, without blocks, or if the reference is unranked.
     pub fn method_comparisons(&self) -> Vec<MethodComparison> {
-        let methods = self.method_loads();
-        let ranked = self.ranked_candidates();
+        let methods = self.loads_differing_by_method_alone();
+        let ranked = self.indices_of_ranked_candidates();
         if methods.is_empty() || self.blocks.is_empty() || ranked.first() != Some(&0) {
             return Vec::new();
         }
@@ -70,21 +71,25 @@ impl TrialRecord {
             candidate,
             methods: methods.clone(),
             comparison: PairwiseComparison::from_figures(
-                &self.method_figures(candidate, &methods),
+                &self.log_throughput_by_method(candidate, &methods),
                 self.ending,
             ),
         };
         ranked.into_iter().map(of).collect()
     }
 
-    fn method_figures(&self, candidate: usize, methods: &[(usize, &str)]) -> PairedLogThroughput {
+    fn log_throughput_by_method(
+        &self,
+        candidate: usize,
+        methods: &[(usize, &str)],
+    ) -> PairedLogThroughput {
         let default = methods.first().map_or(0, |(load, _)| *load);
-        let runner = CellTarget::Candidate(candidate);
+        let runner = CellSubject::Candidate(candidate);
         let rows = methods
             .iter()
-            .map(|(load, _)| self.samples_by_block(runner, *load));
-        let sentinels = [CellTarget::Twin, CellTarget::Candidate(0)]
-            .map(|runner| self.samples_by_block(runner, default));
+            .map(|(load, _)| self.sample_of_each_block(runner, *load));
+        let sentinels = [CellSubject::Twin, CellSubject::Candidate(0)]
+            .map(|runner| self.sample_of_each_block(runner, default));
         let rows: Vec<Vec<Option<TrialSample>>> = rows.chain(sentinels).collect();
         let log = |row: &Vec<Option<TrialSample>>, block: usize| {
             row.get(block)
@@ -120,16 +125,16 @@ mod tests {
     use super::*;
     use crate::trial::candidate::Candidate;
     use crate::trial::comparison::TrialOutcome;
-    use crate::trial::fixtures::sample_record;
+    use crate::trial::fixtures::record_with_commit_rates;
     use crate::trial::load::{LoadPreset, TrialLoad};
     use crate::trial::view::trial_view;
 
-    fn record_by_methods(times: [f64; 4]) -> TrialRecord {
+    fn record_with_latency_by_method(times: [f64; 4]) -> TrialRecord {
         let candidates = [
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Btrfs, 1_000.0, Some(2_000)),
         ];
-        let mut record = sample_record(&candidates, 15);
+        let mut record = record_with_commit_rates(&candidates, 15);
         record.loads = TrialLoad::preset_loads(LoadPreset::Methods, &[8]);
         for (nth, block) in record.blocks.iter_mut().enumerate() {
             for cell in &mut block.cells {
@@ -149,8 +154,8 @@ mod tests {
 
     #[test]
     fn a_faster_method_is_named_for_each_file_system() {
-        let record = record_by_methods([1.0, 1.4, 0.5, 0.6]);
-        assert!(record.compares_only_sync_methods() && record.is_settled());
+        let record = record_with_latency_by_method([1.0, 1.4, 0.5, 0.6]);
+        assert!(record.compares_only_sync_methods() && record.needs_no_more_blocks());
         let found: Vec<_> = record
             .method_comparisons()
             .iter()
@@ -169,19 +174,19 @@ mod tests {
 
     #[test]
     fn equal_methods_tie_and_differing_twin_is_inconclusive() {
-        let equal = record_by_methods([1.0; 4]);
+        let equal = record_with_latency_by_method([1.0; 4]);
         for result in equal.method_comparisons() {
             assert_eq!(
                 result.comparison.outcome(),
                 TrialOutcome::Equivalent(vec![0, 1, 2, 3])
             );
         }
-        let mut drifting = record_by_methods([1.0, 1.4, 0.5, 0.6]);
+        let mut drifting = record_with_latency_by_method([1.0, 1.4, 0.5, 0.6]);
         let cells = drifting
             .blocks
             .iter_mut()
             .flat_map(|block| &mut block.cells);
-        for twin in cells.filter(|cell| cell.runner == CellTarget::Twin) {
+        for twin in cells.filter(|cell| cell.runner == CellSubject::Twin) {
             twin.samples
                 .iter_mut()
                 .for_each(|sample| sample.seconds *= 1.5);
@@ -193,11 +198,11 @@ mod tests {
 
     #[test]
     fn single_method_gives_no_comparison() {
-        let mut record = record_by_methods([1.0; 4]);
+        let mut record = record_with_latency_by_method([1.0; 4]);
         record.loads = TrialLoad::preset_loads(LoadPreset::FsMark, &[1]);
         assert!(record.method_comparisons().is_empty() && !record.compares_only_sync_methods());
         record.loads = TrialLoad::preset_loads(LoadPreset::Commits, &[1, 8]);
-        assert_eq!(record.method_loads().len(), 2);
+        assert_eq!(record.loads_differing_by_method_alone().len(), 2);
         assert!(!record.compares_only_sync_methods());
     }
 }

@@ -88,7 +88,7 @@ pub struct TrialBlock {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum CellTarget {
+pub enum CellSubject {
     /// Index into the record's `candidates`.
     Candidate(usize),
     Twin,
@@ -99,9 +99,10 @@ pub enum CellTarget {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialCell {
-    pub runner: CellTarget,
+    pub runner: CellSubject,
     /// One sample per load, in the order of the record's `loads`. The controls
-    /// [`CellTarget::Floor`] and [`CellTarget::Host`] have a single sample; a failed cell has none.
+    /// [`CellSubject::Floor`] and [`CellSubject::Host`] have a single sample; a failed cell has
+    /// none.
     pub samples: Vec<TrialSample>,
     pub error: Option<String>,
 }
@@ -121,7 +122,7 @@ pub struct TrialSample {
 }
 
 impl TrialCell {
-    fn is_valid(&self, loads: usize) -> bool {
+    fn has_valid_samples(&self, loads: usize) -> bool {
         self.samples.len() <= loads.max(1) && self.samples.iter().all(|sample| sample.seconds > 0.0)
     }
 }
@@ -134,16 +135,16 @@ impl TrialSample {
 }
 
 impl TrialRecord {
-    /// The error is a clause.
+    /// The error is a clause: it begins in lower case and has no full stop.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut record: Self = serde_json::from_str(text)
             .map_err(|e| format!("the file is not a record of a trial: {e}"))?;
-        record.validate()?;
+        record.check_format_and_indices()?;
         record.make_display_safe();
         Ok(record)
     }
 
-    fn validate(&self) -> Result<(), String> {
+    fn check_format_and_indices(&self) -> Result<(), String> {
         if self.trial != FORMAT_VERSION {
             return Err(format!(
                 "the record has format {}; this version of walwise reads format {FORMAT_VERSION}",
@@ -161,7 +162,7 @@ impl TrialRecord {
             .map(|made| made.candidate.name())
             .collect();
         if made.len() != self.candidates.len() {
-            return Err("the record names a candidate twice".to_owned());
+            return Err("the record lists a candidate twice".to_owned());
         }
         let cells = self.candidates.len() + self.extent.control_cell_count();
         let is_whole = |block: &TrialBlock| {
@@ -169,7 +170,7 @@ impl TrialRecord {
                 && block
                     .cells
                     .iter()
-                    .all(|cell| cell.is_valid(self.loads.len()))
+                    .all(|cell| cell.has_valid_samples(self.loads.len()))
         };
         if self.blocks.len() > MAX_BLOCKS || !self.blocks.iter().all(is_whole) {
             return Err("the record contains invalid blocks".to_owned());
@@ -177,7 +178,7 @@ impl TrialRecord {
         Ok(())
     }
 
-    /// Any user can have written the file.
+    /// Escapes the texts of the record, because any user can have written the file.
     fn make_display_safe(&mut self) {
         let made = self.candidates.iter_mut();
         let of_candidates = made.flat_map(|made| {
@@ -206,27 +207,28 @@ impl TrialRecord {
 
     /// Indices of the ranked candidates, which have barriers, enough flushes and no failed cell. If
     /// the reference is ranked, it comes first.
-    pub fn ranked_candidates(&self) -> Vec<usize> {
+    pub fn indices_of_ranked_candidates(&self) -> Vec<usize> {
         let numbered = self.candidates.iter().enumerate();
         let promising = numbered.filter(|(at, made)| {
-            made.candidate.has_barriers() && self.first_failure(*at).is_none()
+            made.candidate.has_barriers() && self.first_error_of_candidate(*at).is_none()
         });
         promising
             .map(|(at, _)| at)
-            .filter(|at| !self.flush_audit(*at).is_unranked())
+            .filter(|at| !self.audit_candidate_flushes(*at).is_unranked())
             .collect()
     }
 
-    pub(crate) fn first_failure(&self, candidate: usize) -> Option<&str> {
+    pub(crate) fn first_error_of_candidate(&self, candidate: usize) -> Option<&str> {
         let cells = self.blocks.iter().flat_map(|block| &block.cells);
-        let mut own = cells.filter(|cell| cell.runner == CellTarget::Candidate(candidate));
+        let mut own = cells.filter(|cell| cell.runner == CellSubject::Candidate(candidate));
         own.find_map(|cell| cell.error.as_deref())
     }
 
-    /// One entry per block; `None` for a block without a sample of the load, as after a failure.
-    pub(crate) fn samples_by_block(
+    /// One entry per block; `None` for a block without a sample of the load, for example after a
+    /// failure.
+    pub(crate) fn sample_of_each_block(
         &self,
-        runner: CellTarget,
+        runner: CellSubject,
         load: usize,
     ) -> Vec<Option<TrialSample>> {
         let of = |block: &TrialBlock| {
@@ -244,9 +246,9 @@ impl TrialRecord {
     pub fn paired_log_throughput(&self, candidates: &[usize], load: usize) -> PairedLogThroughput {
         let rows: Vec<Vec<Option<TrialSample>>> = candidates
             .iter()
-            .map(|at| CellTarget::Candidate(*at))
-            .chain([CellTarget::Twin])
-            .map(|runner| self.samples_by_block(runner, load))
+            .map(|at| CellSubject::Candidate(*at))
+            .chain([CellSubject::Twin])
+            .map(|runner| self.sample_of_each_block(runner, load))
             .collect();
         let rate = |row: &[Option<TrialSample>], block: usize| {
             row.get(block)

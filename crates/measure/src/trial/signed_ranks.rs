@@ -55,13 +55,13 @@ impl WalshAverages {
         (nth < self.0.len()).then(|| *self.0.select_nth_unstable_by(nth, f64::total_cmp).1)
     }
 
-    /// The average of rank `cut` as the low end of a confidence interval. It errs with at most the
-    /// probability for which [`excluded_average_count`] returned `cut`.
+    /// The average of rank `cut`, as the low end of a confidence interval. Its error probability is
+    /// at most the `alpha` for which [`excluded_average_count`] returned `cut`.
     pub fn lower_bound(&mut self, cut: usize) -> Option<f64> {
         self.nth_smallest(cut)
     }
 
-    /// The high end of the interval whose low end is [`Self::lower_bound`].
+    /// The high end of the interval; [`Self::lower_bound`] returns the low end.
     pub fn upper_bound(&mut self, cut: usize) -> Option<f64> {
         self.nth_smallest(self.0.len().checked_sub(cut + 1)?)
     }

@@ -4,7 +4,7 @@ use super::candidate::Candidate;
 use super::comparison::{EQUIVALENCE_MARGIN, PairwiseComparison, TrialOutcome};
 use super::forest_plot::CandidateStanding;
 use super::method_comparison::MethodComparison;
-use super::record::{CellTarget, ExtentKind, TrialRecord, TrialSample};
+use super::record::{CellSubject, ExtentKind, TrialRecord, TrialSample};
 use super::signed_ranks::LogRatioInterval;
 use super::{INTERIM_BLOCKS, LoadResult, LoopFidelity, TrialEnding};
 use crate::measure::{ALPHA, median_interval, median_of};
@@ -24,12 +24,12 @@ pub struct TrialView {
 pub struct LoadTable {
     pub title: String,
     pub sentence: String,
-    /// For any other load, a terminal shows the sentence without the table.
+    /// The terminal shows the tables of deciding loads only; of other loads it shows the sentence.
     pub is_deciding: bool,
     pub columns: Vec<&'static str>,
     /// One row per ranked candidate, or per sync method.
     pub rows: Vec<Vec<TableCell>>,
-    /// Rows of the unranked candidates; shown below a line.
+    /// Rows of the unranked candidates, shown below the others.
     pub unranked: Vec<Vec<TableCell>>,
 }
 
@@ -128,12 +128,12 @@ fn load_tables(record: &TrialRecord) -> Vec<LoadTable> {
     let results = record.load_results();
     let ended = record.ending != TrialEnding::Running;
     if record.blocks.is_empty() && ended || results.is_empty() && !record.blocks.is_empty() {
-        let sentence = match record.first_failure(0) {
+        let sentence = match record.first_error_of_candidate(0) {
             None if record.blocks.is_empty() => {
                 "The trial ended before its first block was complete.".to_owned()
             }
             Some(why) => format!("Nothing can be compared: the first candidate failed: {why}."),
-            None if record.ranked_candidates().first() == Some(&0) => {
+            None if record.indices_of_ranked_candidates().first() == Some(&0) => {
                 format!(
                     "Nothing can be compared: only {} can be ranked.",
                     candidate_name(record, 0)
@@ -166,7 +166,7 @@ fn load_table(record: &TrialRecord, result: &LoadResult) -> LoadTable {
             None => "—".to_owned(),
         };
         let own = record
-            .flush_audit(candidate)
+            .audit_candidate_flushes(candidate)
             .flush_cell_text(record.flushes_per_call(candidate, result.index));
         table_row(
             record,
@@ -180,7 +180,7 @@ fn load_table(record: &TrialRecord, result: &LoadResult) -> LoadTable {
     LoadTable {
         title: result.load.name(),
         sentence: load_outcome_sentence(record, result),
-        is_deciding: result.load.is_deciding(),
+        is_deciding: result.load.must_be_settled(),
         columns: column_headings("candidate"),
         rows: result.ranked.iter().copied().map(row).collect(),
         unranked: below.map(row).collect(),
@@ -233,7 +233,7 @@ fn table_row(
     flushes: String,
 ) -> Vec<TableCell> {
     let samples: Vec<TrialSample> = record
-        .samples_by_block(CellTarget::Candidate(candidate), load)
+        .sample_of_each_block(CellSubject::Candidate(candidate), load)
         .into_iter()
         .flatten()
         .collect();
@@ -327,7 +327,7 @@ pub fn percent_interval(found: LogRatioInterval) -> String {
 
 fn load_outcome_sentence(record: &TrialRecord, result: &LoadResult) -> String {
     outcome_sentence(record, &result.comparison, result.ranked.len(), &|places| {
-        candidate_names(record, &result.candidate_indices(places))
+        candidate_names(record, &result.record_indices_of_places(places))
     })
 }
 
@@ -389,7 +389,9 @@ fn outcome_sentence(
 
 pub fn trial_summary_text(record: &TrialRecord) -> String {
     let results = record.load_results();
-    let deciding = results.iter().filter(|result| result.load.is_deciding());
+    let deciding = results
+        .iter()
+        .filter(|result| result.load.must_be_settled());
     let told = deciding.map(|result| {
         format!(
             "{}: {}",
@@ -406,7 +408,7 @@ pub fn trial_summary_text(record: &TrialRecord) -> String {
 }
 
 fn inconclusive_reason(record: &TrialRecord) -> String {
-    match record.raw_extent_spread() {
+    match record.raw_extent_p90_to_p10() {
         Some(times) if times > 1.5 => {
             format!(
                 "The speed of the raw extent varied {times:.1}-fold: other I/O, burst credits, \
@@ -414,7 +416,7 @@ fn inconclusive_reason(record: &TrialRecord) -> String {
             )
         }
         Some(_) | None => {
-            "The speed of the raw extent was steady; by chance, at most one trial in twenty ends like this."
+            "The speed of the raw extent was steady; at most one trial in twenty ends like this by chance."
                 .to_owned()
         }
     }
@@ -440,7 +442,7 @@ fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
             percent_interval(twin)
         ));
     }
-    if let Some(times) = record.raw_extent_spread() {
+    if let Some(times) = record.raw_extent_p90_to_p10() {
         notes.push(format!(
             "The speed of the raw extent varied {times:.1}-fold between its slowest and its \
              fastest tenth of blocks."
@@ -450,10 +452,10 @@ fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
     notes.extend(disk_flush_note(record));
     for (at, made) in record.candidates.iter().enumerate() {
         let word = made.candidate.name();
-        if let Some(why) = record.first_failure(at) {
+        if let Some(why) = record.first_error_of_candidate(at) {
             notes.push(format!("{word} failed and is not ranked: {why}."));
         }
-        match record.flush_audit(at) {
+        match record.audit_candidate_flushes(at) {
             FlushAudit::Insufficient(each) => notes.push(format!(
                 "{word} sent {each:.2} flushes per commit, so it is not ranked: its commits may be lost."
             )),
@@ -547,7 +549,7 @@ fn mount_options_or_defaults(options: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::fixtures::sample_record;
+    use crate::trial::fixtures::record_with_commit_rates;
 
     #[test]
     fn zero_percentage_has_no_sign() {
@@ -570,12 +572,12 @@ mod tests {
             // btrfs has barriers but sends only 400 flushes, too few for its commits.
             (Candidate::Btrfs, 8_000.0, Some(400)),
         ];
-        let record = sample_record(&candidates, 15);
+        let record = record_with_commit_rates(&candidates, 15);
         assert_eq!(
             (
-                record.ranked_candidates(),
+                record.indices_of_ranked_candidates(),
                 record.winner_index(),
-                record.is_settled()
+                record.needs_no_more_blocks()
             ),
             (vec![0, 2], Some(2), true)
         );
@@ -613,9 +615,9 @@ mod tests {
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Xfs, 5_000.0, Some(1_000)),
         ];
-        let mut record = sample_record(&candidates, 15);
+        let mut record = record_with_commit_rates(&candidates, 15);
         for block in &mut record.blocks {
-            block.cells.retain(|cell| cell.runner != CellTarget::Host);
+            block.cells.retain(|cell| cell.runner != CellSubject::Host);
         }
         for (node, of_disk) in [("/dev/sda", false), ("/dev/sda1", true)] {
             (record.extent, record.directory) = (ExtentKind::Disk, node.to_owned());
@@ -645,7 +647,7 @@ mod tests {
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Xfs, 4_010.0, Some(1_000)),
         ];
-        let text = trial_view(&sample_record(&candidates, 0)).to_text();
+        let text = trial_view(&record_with_commit_rates(&candidates, 0)).to_text();
         assert!(
             text.contains("No result\n  The trial ended before its first block was complete."),
             "{text}"
@@ -662,7 +664,7 @@ mod tests {
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Xfs, 4_010.0, Some(1_000)),
         ];
-        let record = sample_record(&candidates, 22);
+        let record = record_with_commit_rates(&candidates, 22);
         let text = trial_view(&record).to_text();
         assert!(
             text.contains("No meaningful difference: ext4, xfs"),
@@ -678,10 +680,10 @@ mod tests {
             (Candidate::Xfs, 5_000.0, Some(1_000)),
         ];
         let failed = |candidate| {
-            let mut record = sample_record(&candidates, 12);
+            let mut record = record_with_commit_rates(&candidates, 12);
             let cells = record.blocks.iter_mut().flat_map(|block| &mut block.cells);
             for cell in cells
-                .filter(|cell| cell.runner == CellTarget::Candidate(candidate))
+                .filter(|cell| cell.runner == CellSubject::Candidate(candidate))
                 .take(1)
             {
                 (cell.error, cell.samples) = (Some("cannot mount".to_owned()), Vec::new());
@@ -698,7 +700,7 @@ mod tests {
 
     #[test]
     fn trial_record_round_trips_and_is_display_safe() {
-        let mut written = sample_record(
+        let mut written = record_with_commit_rates(
             &[
                 (Candidate::Ext4, 4_000.0, None),
                 (Candidate::Xfs, 5_000.0, None),

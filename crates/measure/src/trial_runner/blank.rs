@@ -80,7 +80,7 @@ pub fn first_nonblank_offset(
 
 /// Zeroes `part` durably: with FALLOC_FL_ZERO_RANGE (fallocate(2)) if the device supports it,
 /// otherwise by writing zeros. `tell` gets the bytes cleared so far.
-pub fn clear_range(
+pub fn zero_range_durably(
     device: &OwnedFd,
     part: Range<u64>,
     tell: &mut dyn FnMut(u64),
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn clear_range_zeroes_only_its_range() {
         let file = file_with(&[7; 4 * ALIGNMENT]);
-        clear_range(&file, ALIGNMENT as u64..3 * ALIGNMENT as u64, &mut |_| ()).unwrap();
+        zero_range_durably(&file, ALIGNMENT as u64..3 * ALIGNMENT as u64, &mut |_| ()).unwrap();
         let mut left = vec![0; 4 * ALIGNMENT];
         rustix::io::pread(&file, &mut left[..], 0).unwrap();
         let expect = [

@@ -22,15 +22,15 @@ use super::{
     LoadContext, MeasureRequest, Shutdown, TrialCounterReaders, TrialEvent, TrialJob, TrialPlace,
     TrialRequest, load, wait_until_device_idle,
 };
-use crate::probes::{DiskCounterReader, PAGE_BYTES, Rng, WriteBuffer};
+use crate::probes::{AlignedRandomBuffer, DiskCounterReader, PAGE_BYTES, Rng};
 use crate::subprocess::Channel;
-use crate::trial::{CellTarget, SEGMENT_BYTES, TrialBlock, TrialCell, TrialSample};
+use crate::trial::{CellSubject, SEGMENT_BYTES, TrialBlock, TrialCell, TrialSample};
 
 /// Mount point of candidates, in a private namespace. The directory exists everywhere and only root
 /// can replace it, so no user can redirect the mount.
 const MOUNT_POINT: &str = "/tmp";
 
-/// Time between the time limit and the end of a child that its parents did not end.
+/// Time after the time limit at which a child exits if its parents have not ended it.
 const GRACE_AFTER_BUDGET: Duration = Duration::from_secs(20);
 const MAX_BUDGET_SECONDS: f64 = 86_400.0;
 
@@ -48,7 +48,7 @@ const MAX_HOLE_BYTES: u64 = 1 << 20;
 /// Runs the second child of a trial, from the first request until the parents are gone.
 pub fn run_trial_child(mut channel: Channel) -> io::Result<()> {
     let end = Shutdown::default();
-    let orders = spawn_request_receiver(&end)?;
+    let orders = spawn_request_forwarder(&end)?;
     let done = match orders.recv() {
         Ok(TrialRequest::Prepare(job)) => run_job(&job, &orders, &end, &mut channel),
         Ok(TrialRequest::Clear(disk)) => clear_leftover_disk(&disk, &end, &mut channel),
@@ -63,7 +63,7 @@ pub fn run_trial_child(mut channel: Channel) -> io::Result<()> {
 }
 
 /// Starts a thread that forwards requests, and that ends the process when the channel closes.
-fn spawn_request_receiver(end: &Shutdown) -> io::Result<Receiver<TrialRequest>> {
+fn spawn_request_forwarder(end: &Shutdown) -> io::Result<Receiver<TrialRequest>> {
     let mut channel = Channel::from_stdout()?;
     let (give, take) = mpsc::channel();
     let end = end.clone();
@@ -74,7 +74,7 @@ fn spawn_request_receiver(end: &Shutdown) -> io::Result<Receiver<TrialRequest>> 
         {}
         // Dropping the sender wakes the main thread if it waits for a request.
         drop(give);
-        end.exit_process();
+        end.wait_for_clear_and_exit();
     };
     std::thread::Builder::new().spawn(listens)?;
     Ok(take)
@@ -83,13 +83,13 @@ fn spawn_request_receiver(end: &Shutdown) -> io::Result<Receiver<TrialRequest>> 
 /// Starts a thread that ends this process, and everything in its namespaces, [`GRACE_AFTER_BUDGET`]
 /// after the time limit. Stopped parents do not close the channel, so the channel alone does not
 /// suffice.
-fn start_watchdog(budget: f64, end: &Shutdown) -> Result<(), String> {
+fn start_time_limit_watchdog(budget: f64, end: &Shutdown) -> Result<(), String> {
     let longest =
         Duration::from_secs_f64(budget.clamp(0.0, MAX_BUDGET_SECONDS)) + GRACE_AFTER_BUDGET;
     let end = end.clone();
     let wait = move || {
         std::thread::sleep(longest);
-        end.exit_process();
+        end.wait_for_clear_and_exit();
     };
     std::thread::Builder::new()
         .spawn(wait)
@@ -103,7 +103,7 @@ fn run_job(
     end: &Shutdown,
     channel: &mut Channel,
 ) -> Result<(), String> {
-    start_watchdog(job.budget, end)?;
+    start_time_limit_watchdog(job.budget, end)?;
     let place = rustix::fs::lstat(MOUNT_POINT).map(|found| FileType::from_raw_mode(found.st_mode));
     if place != Ok(FileType::Directory) {
         return Err(format!(
@@ -151,7 +151,7 @@ fn acquire_disk(
             Ok(())
         }
     };
-    LockedDisk::acquire(order, job.bytes, &mut tell)
+    LockedDisk::lock_free_disk(order, job.bytes, &mut tell)
 }
 
 /// Longest time in seconds for one candidate in one block: all loads, doubled for the warm-up.
@@ -160,7 +160,7 @@ fn max_cell_seconds(order: &MeasureRequest) -> f64 {
 }
 
 fn clear_disk(disk: &LockedDisk, channel: &mut Channel) -> Result<(), String> {
-    disk.clear(&mut |bytes| drop(channel.send(&TrialEvent::Clearing(bytes))))?;
+    disk.clear_extent_and_mark(&mut |bytes| drop(channel.send(&TrialEvent::Clearing(bytes))))?;
     let _ = channel.send(&TrialEvent::Cleared);
     Ok(())
 }
@@ -170,7 +170,7 @@ fn clear_leftover_disk(
     end: &Shutdown,
     channel: &mut Channel,
 ) -> Result<(), String> {
-    let disk = LockedDisk::acquire_leftover(order)?;
+    let disk = LockedDisk::lock_disk_with_leftovers(order)?;
     if !end.require_clear_at_end(disk.bytes(), 0.0) {
         return Err("the trial is over; nothing was written".to_owned());
     }
@@ -228,7 +228,7 @@ struct CellRunner<'a> {
     extent: &'a TrialExtent,
     shutdown: &'a Shutdown,
     counters: &'a TrialCounterReaders,
-    pages: &'a WriteBuffer,
+    pages: &'a AlignedRandomBuffer,
     /// Bytes written directly to the loop file, not through the loop device.
     file_bytes_written: Cell<u64>,
     /// Written bytes that the device had counted before the trial: the counters of a loop device
@@ -244,13 +244,13 @@ impl CellRunner<'_> {
         rng: &mut Rng,
         channel: &mut Channel,
     ) -> Result<Option<TrialBlock>, String> {
-        let candidates = (0..self.request.candidates.len()).map(CellTarget::Candidate);
-        let runners = candidates.chain([CellTarget::Twin, CellTarget::Floor]);
+        let candidates = (0..self.request.candidates.len()).map(CellSubject::Candidate);
+        let runners = candidates.chain([CellSubject::Twin, CellSubject::Floor]);
         let runners = runners
             .chain(
                 self.extent
                     .open_backing_file_direct()
-                    .map(|_| CellTarget::Host),
+                    .map(|_| CellSubject::Host),
             )
             .collect::<Vec<_>>();
         let order = rng.permutation(runners.len());
@@ -275,7 +275,7 @@ impl CellRunner<'_> {
                 return Err("the trial reached the limit set by --writes".to_owned());
             }
             self.extent.check_unchanged()?;
-            cells.push(self.run_cell(*runner, &loads));
+            cells.push(self.measure_candidate_or_control(*runner, &loads));
         }
         Ok(Some(TrialBlock {
             cells,
@@ -292,20 +292,20 @@ impl CellRunner<'_> {
         own + self.extent.bytes_written_to_holes() + self.file_bytes_written.get()
     }
 
-    fn run_cell(&self, runner: CellTarget, loads: &[usize]) -> TrialCell {
+    fn measure_candidate_or_control(&self, runner: CellSubject, loads: &[usize]) -> TrialCell {
         let samples = match runner {
-            CellTarget::Candidate(at) => self.run_candidate(at, loads),
-            CellTarget::Twin => self.run_candidate(0, loads),
-            CellTarget::Floor => self.measure_bare_commits(
+            CellSubject::Candidate(at) => self.make_mount_and_measure_candidate(at, loads),
+            CellSubject::Twin => self.make_mount_and_measure_candidate(0, loads),
+            CellSubject::Floor => self.measure_commits_without_filesystem(
                 self.extent.open_device_direct(),
                 self.extent.bytes().saturating_sub(SEGMENT_BYTES),
             ),
-            CellTarget::Host => {
+            CellSubject::Host => {
                 let file = self
                     .extent
                     .open_backing_file_direct()
                     .unwrap_or(Err(Errno::NODEV));
-                let samples = self.measure_bare_commits(file, self.extent.bytes());
+                let samples = self.measure_commits_without_filesystem(file, self.extent.bytes());
                 let commits: u64 = samples.iter().flatten().map(|sample| sample.commits).sum();
                 self.file_bytes_written
                     .set(self.file_bytes_written.get() + commits * PAGE_BYTES as u64);
@@ -337,21 +337,25 @@ impl CellRunner<'_> {
         }
     }
 
-    fn measure_bare_commits(
+    fn measure_commits_without_filesystem(
         &self,
         file: Result<OwnedFd, Errno>,
         at: u64,
     ) -> Result<Vec<TrialSample>, String> {
         let file = file.map_err(|e| format!("cannot open the extent: {e}"))?;
         self.extent.fill_holes()?;
-        Ok(vec![load::run_bare_commits(
+        Ok(vec![load::run_commits_without_filesystem(
             file,
             at,
             &self.load_context(self.request.load_seconds.min(BARE_COMMIT_SECONDS)),
         )?])
     }
 
-    fn run_candidate(&self, at: usize, loads: &[usize]) -> Result<Vec<TrialSample>, String> {
+    fn make_mount_and_measure_candidate(
+        &self,
+        at: usize,
+        loads: &[usize],
+    ) -> Result<Vec<TrialSample>, String> {
         let candidate = self
             .request
             .candidates
@@ -378,7 +382,7 @@ impl CellRunner<'_> {
     ) -> Result<Vec<TrialSample>, String> {
         let means = self.load_context(self.request.load_seconds);
         let run = |load| {
-            self.check_running()
+            self.check_trial_not_over()
                 .and_then(|()| load::run_load(load, &mounted.log, &means))
         };
         let loads = order
@@ -392,7 +396,7 @@ impl CellRunner<'_> {
     }
 
     /// Fails once the trial is over, because no process waits for the remaining loads.
-    fn check_running(&self) -> Result<(), String> {
+    fn check_trial_not_over(&self) -> Result<(), String> {
         if self.shutdown.is_over() {
             Err("the trial is over".to_owned())
         } else {

@@ -1,5 +1,5 @@
-//! A spare disk or partition as the place of a trial: named by its serial number, proven free,
-//! cleared at the end. A device that is not proven free is refused.
+//! Trials on a spare disk or partition: the user names it by serial number, the trial proves
+//! that it is free, and clears it at the end. A device that is not proven free is refused.
 
 mod config_references;
 mod device_findings;

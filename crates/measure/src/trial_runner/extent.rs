@@ -41,10 +41,10 @@ impl TrialExtent {
             }
             Self::Disk(disk) => {
                 let path = disk.descriptor_path()?;
-                let uuid = disk.begin_mkfs()?;
+                let uuid = disk.check_and_mark_before_mkfs()?;
                 let (more, end) = disk_mkfs_args(filesystem, &uuid, disk.bytes(), path);
                 run(&more, &end)?;
-                disk.finish_mkfs()
+                disk.check_and_mark_after_mkfs()
             }
         }
     }
@@ -129,8 +129,9 @@ impl TrialExtent {
     }
 }
 
-/// The additional mkfs arguments for a disk: those before the device, and the device with those
-/// after it. They set the size of the extent, and a UUID to recognise the file system.
+/// The additional mkfs arguments for a disk, as two lists: the options before the device, then
+/// the device and the options after it. They set the size of the extent, and a UUID to
+/// recognise the file system.
 fn disk_mkfs_args(
     filesystem: NewFilesystem,
     uuid: &str,

@@ -10,9 +10,11 @@ use std::time::Duration;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{LoadContext, run_clients, run_file_load, run_serial_commits};
+use super::{
+    LoadContext, run_file_creation_load, run_operation_in_client_threads, run_serial_commits,
+};
 use crate::measure::Method;
-use crate::probes::{CommitWriter, PAGE_BYTES, Rng, WriteBuffer, open_flags};
+use crate::probes::{AlignedRandomBuffer, CommitWriter, PAGE_BYTES, Rng, open_flags};
 use crate::trial::{LoadShape, SEGMENT_BYTES, TrialLoad, TrialSample};
 use walwise_model::parallel::lock;
 
@@ -20,9 +22,9 @@ const MAX_PAGES_PER_WRITE: u64 = 16;
 
 const NEIGHBOUR_BYTES: u64 = 32 << 20;
 
-pub fn random_write_buffer(seed: u64) -> WriteBuffer {
+pub fn random_write_buffer(seed: u64) -> AlignedRandomBuffer {
     #[expect(clippy::cast_possible_truncation, reason = "a few pages")]
-    WriteBuffer::random(
+    AlignedRandomBuffer::random(
         PAGE_BYTES * MAX_PAGES_PER_WRITE as usize,
         &mut Rng::new(seed),
     )
@@ -66,7 +68,7 @@ pub fn run_load(
         ),
         LoadShape::Appends => {
             let file = create_file(&log.join("growing"), OFlags::empty()).map_err(said)?;
-            // With this limit the offset never wraps, because the load ends long before.
+            // The limit is so large that the load ends before the offset wraps.
             let sample = run_single_client(
                 &CommitWriter::new(Method::Fdatasync, file),
                 1,
@@ -77,8 +79,8 @@ pub fn run_load(
                 .map_err(said)
                 .and(sample)
         }
-        LoadShape::Files => run_file_load(load.clients, log, means),
-        LoadShape::Neighbour => run_with_neighbour(
+        LoadShape::Files => run_file_creation_load(load.clients, log, means),
+        LoadShape::Neighbour => run_commits_beside_file_writer(
             &open_segment(log, Method::Fdatasync).map_err(said)?,
             log,
             means,
@@ -89,7 +91,7 @@ pub fn run_load(
 
 /// Makes one-page commits one after the other, from offset `at` of the raw extent or of the loop
 /// file.
-pub fn run_bare_commits(
+pub fn run_commits_without_filesystem(
     file: rustix::fd::OwnedFd,
     at: u64,
     means: &LoadContext<'_>,
@@ -100,7 +102,7 @@ pub fn run_bare_commits(
         let place = at + offset;
         offset = (offset + PAGE_BYTES as u64) % SEGMENT_BYTES;
         writer
-            .commit(means.pages.first_bytes(PAGE_BYTES), place)
+            .write_and_flush_timed(means.pages.first_bytes(PAGE_BYTES), place)
             .map(|timing| timing.micros)
     })
 }
@@ -144,14 +146,16 @@ fn run_single_client(
         }
         let here = at;
         at += bytes.len() as u64;
-        writer.commit(bytes, here).map(|timing| timing.micros)
+        writer
+            .write_and_flush_timed(bytes, here)
+            .map(|timing| timing.micros)
     })
 }
 
 /// `inserted` and `flushed` are positions in pages from the beginning of the log, and never
 /// decrease.
 #[derive(Default)]
-struct LogPosition {
+struct InsertedAndFlushedPages {
     inserted: u64,
     flushed: u64,
     is_flushing: bool,
@@ -167,10 +171,13 @@ fn run_clients_that_share_flushes(
     if clients <= 1 {
         return run_single_client(writer, 1, SEGMENT_BYTES, means);
     }
-    let (position, changed) = (Mutex::new(LogPosition::default()), Condvar::new());
+    let (position, changed) = (
+        Mutex::new(InsertedAndFlushedPages::default()),
+        Condvar::new(),
+    );
     let calls = || Some(lock(&position).calls);
-    let found = run_clients(clients, means, &calls, &|_, _| {
-        commit_in_group(&position, &changed, writer, means).is_ok()
+    let found = run_operation_in_client_threads(clients, means, &calls, &|_, _| {
+        insert_page_and_await_flush(&position, &changed, writer, means).is_ok()
     })?;
     let position = position
         .into_inner()
@@ -181,8 +188,8 @@ fn run_clients_that_share_flushes(
     }
 }
 
-fn commit_in_group(
-    position: &Mutex<LogPosition>,
+fn insert_page_and_await_flush(
+    position: &Mutex<InsertedAndFlushedPages>,
     changed: &Condvar,
     writer: &CommitWriter,
     means: &LoadContext<'_>,
@@ -218,7 +225,7 @@ fn commit_in_group(
 
 fn write_and_flush_pages(
     writer: &CommitWriter,
-    pages: &WriteBuffer,
+    pages: &AlignedRandomBuffer,
     from: u64,
     to: u64,
 ) -> Result<(), Errno> {
@@ -230,13 +237,15 @@ fn write_and_flush_pages(
         let bytes = pages.first_bytes(usize::try_from(count).unwrap_or(1) * PAGE_BYTES);
         at += count;
         if at >= to {
-            return writer.commit(bytes, place * PAGE_BYTES as u64).map(|_| ());
+            return writer
+                .write_and_flush_timed(bytes, place * PAGE_BYTES as u64)
+                .map(|_| ());
         }
         writer.write_unflushed(bytes, place * PAGE_BYTES as u64)?;
     }
 }
 
-fn run_with_neighbour(
+fn run_commits_beside_file_writer(
     writer: &CommitWriter,
     log: &Path,
     means: &LoadContext<'_>,

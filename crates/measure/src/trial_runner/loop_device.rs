@@ -1,8 +1,10 @@
-//! The loop device over a trial's file. mount(8) attaches the device, because it requests autoclear
-//! in the attaching call itself (LOOP_CONFIGURE with LO_FLAGS_AUTOCLEAR, since Linux 5.8). So no
-//! kill leaves a device behind; losetup(8) has no such option.
+//! The loop device over a trial's file. mount(8) attaches the device, because it requests
+//! autoclear in the attaching call itself (LOOP_CONFIGURE with LO_FLAGS_AUTOCLEAR, since Linux
+//! 5.8). A killed trial therefore leaves no device behind. losetup(8) has no option for
+//! autoclear.
 //!
-//! mount(8) needs a file system to mount: a dummy of 4 MiB, which is zeroed at once.
+//! mount(8) needs a file system to mount: a dummy of 4 MiB, which is zeroed right after the
+//! mount.
 
 use std::fs;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -65,7 +67,7 @@ impl LoopDevice {
             TrialTool::Mount,
             &["-n", "-i", "-t", "ext4", "-o", &options, &named, place_word],
         )?;
-        let device = Self::from_mount(place);
+        let device = Self::from_temporary_mount(place);
         umount2(place, MntFlags::UMOUNT_NOFOLLOW).map_err(|e| format!("cannot unmount: {e}"))?;
         let device = device?;
         lock_device(&device.descriptor, &device.path)?;
@@ -74,11 +76,11 @@ impl LoopDevice {
         let cleared = write_zeros(&device.descriptor, 0..DUMMY_FILESYSTEM_BLOCKS << 12)
             .and_then(|()| rustix::fs::fsync(&device.descriptor));
         cleared.map_err(|e| format!("cannot clear {}: {e}", device.path))?;
-        device.check_unchanged(bytes)?;
+        device.check_is_own_device(bytes)?;
         Ok(device)
     }
 
-    fn from_mount(place: &Path) -> Result<Self, String> {
+    fn from_temporary_mount(place: &Path) -> Result<Self, String> {
         let cannot = |e: Errno| format!("cannot open the loop device: {e}");
         let number = rustix::fs::stat(place).map_err(cannot)?.st_dev;
         let name = fs::read_link(sysfs_directory(number))
@@ -139,10 +141,10 @@ impl LoopDevice {
         direct()
     }
 
-    /// Checks that path and descriptor still lead to this trial's device of `bytes` bytes. The
-    /// device must detach by itself, use direct I/O and have a write-back cache. The error is a
+    /// Checks that path and descriptor still refer to this trial's device of `bytes` bytes. The
+    /// device must detach automatically, use direct I/O and have a write-back cache. The error is a
     /// complete sentence.
-    pub fn check_unchanged(&self, bytes: u64) -> Result<(), String> {
+    pub fn check_is_own_device(&self, bytes: u64) -> Result<(), String> {
         let path = &self.path;
         let is_it = |found: rustix::fs::Stat| {
             FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice
@@ -201,8 +203,8 @@ fn sysfs_attribute(number: u64, name: &str) -> String {
     crate::text::display_safe(text.trim().as_bytes())
 }
 
-/// Loop devices over a deleted file that do not detach by themselves. Before Linux 5.8 a trial
-/// leaves one if it is killed between the two calls that attach a device.
+/// Loop devices over a deleted file that do not detach automatically. Before Linux 5.8 a trial
+/// leaves such a device if it is killed between the two calls that attach a device.
 pub fn leftover_loop_devices() -> Vec<String> {
     let left = |entry: fs::DirEntry| {
         let shown = |name: &str| {
@@ -312,10 +314,10 @@ mod tests {
         };
         assert!(
             device
-                .check_unchanged(1 << 20)
+                .check_is_own_device(1 << 20)
                 .unwrap_err()
                 .contains("is no longer the device of this trial")
         );
-        assert!(LoopDevice::from_mount(Path::new("/proc")).is_err());
+        assert!(LoopDevice::from_temporary_mount(Path::new("/proc")).is_err());
     }
 }

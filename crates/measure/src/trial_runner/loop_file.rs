@@ -42,7 +42,7 @@ impl LoopFile {
     }
 
     pub fn check_device_and_space(&self) -> Result<(), String> {
-        self.device.check_unchanged(self.bytes)?;
+        self.device.check_is_own_device(self.bytes)?;
         check_free_space(&self.file)
     }
 
@@ -129,7 +129,7 @@ fn check_free_space(file: &OwnedFd) -> Result<(), String> {
     let found =
         rustix::fs::fstatvfs(file).map_err(|e| format!("cannot stat the loop file: {e}"))?;
     if FreeSpace::from_statvfs(&found).is_below_reserve() {
-        let says = "free space ran low because other programs write there too; the trial ended and deleted its file";
+        let says = "free space ran low because other programs wrote there too; the trial ended and deleted its file";
         return Err(says.to_owned());
     }
     Ok(())

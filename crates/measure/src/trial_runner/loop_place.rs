@@ -28,8 +28,8 @@ pub struct LoopFileDirectory {
 }
 
 impl LoopFileDirectory {
-    /// Opens and checks a directory. The error is a complete sentence with the reason that no loop
-    /// file is made there.
+    /// Opens and checks a directory. The error is a complete sentence with the reason why the
+    /// directory cannot hold a loop file.
     pub fn open(path: &Path) -> Result<Self, String> {
         let shown = text::display_safe(path.as_os_str().as_encoded_bytes());
         let kind = rustix::fs::lstat(path).map(|found| FileType::from_raw_mode(found.st_mode));
@@ -97,8 +97,8 @@ impl LoopFileDirectory {
     }
 }
 
-/// Reason that a file system is unsuitable for a loop file, as words that follow the directory;
-/// `None` if it is suitable.
+/// Reason why a file system is unsuitable for a loop file, as a phrase to put after the
+/// directory; `None` if it is suitable.
 fn unfit_filesystem_reason(magic: u64) -> Option<&'static str> {
     match magic {
         EXT_MAGIC | XFS_MAGIC => None,

@@ -26,7 +26,7 @@ pub fn mkfs_program(filesystem: NewFilesystem) -> Option<TrialTool> {
     }
 }
 
-/// First line of the version that the program prints; empty for losetup and mount.
+/// First line of the program's version output; empty for losetup and mount.
 pub fn program_version(maker: TrialTool) -> Result<String, String> {
     let word = match maker {
         TrialTool::Mke2fs | TrialTool::MkfsXfs => "-V",

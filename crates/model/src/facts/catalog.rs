@@ -36,20 +36,20 @@ pub mod boot {
     pub const OPTIONS_WITHOUT_VALUE: [&str; 2] = ["user=", "comment="];
 
     facts! {
-        /// Mount point at the next boot.
+        /// Directory on which the next boot mounts the file system.
         POINT: String = Boot "boot.point";
-        /// Device or other source to be mounted.
+        /// Device or other source that the next boot mounts.
         SOURCE: String = Boot "boot.source";
-        /// File system type of the mount at the next boot.
+        /// File system type of the line; for `auto` or several types, the type now mounted at the
+        /// mount point.
         FSTYPE: String = Boot "boot.fstype";
-        /// File system type as written; for `auto` or several types, the type that is mounted
-        /// there.
+        /// File system type exactly as the line states it, for example `auto` or several types.
         WRITTEN_TYPE: String = Boot "boot.written_type";
         /// Fifth and sixth field of an fstab line, if written: dump(8), and the order of checks
         /// (fstab(5)).
         DUMP_AND_PASS: String = Boot "boot.dump_and_pass";
-        /// Whether every option was kept when the line was read. Options that may hold passwords
-        /// are not kept; `user=` and `comment=` are kept without their values.
+        /// Whether every option was recorded when the line was read. Options that may hold
+        /// passwords are not recorded; `user=` and `comment=` are recorded without their values.
         WHOLE: bool = Boot "boot.whole";
         /// Options as written; options that walwise does not list are dropped on reading, because
         /// they can hold passwords.
@@ -64,31 +64,31 @@ pub mod boot {
         DEVICE: BootDeviceState = Boot "boot.device";
         /// Type of the file system that is mounted from the line's device now, if it differs from
         /// the written type.
-        TYPE_THERE: String = Boot "boot.type_there", concluded;
+        TYPE_THERE: String = Boot "boot.type_there", mark_concluded;
         /// The line that certainly mounts the same file system earlier, at another mount point.
-        FIRST: String = Boot "boot.first", concluded;
+        FIRST: String = Boot "boot.first", mark_concluded;
         /// File system options of the line that have no effect, because an earlier line mounts the
         /// same file system with its own options.
-        OVERRULED: Vec<String> = Boot "boot.overruled_options", concluded;
+        OVERRULED: Vec<String> = Boot "boot.overruled_options", mark_concluded;
         /// File system options that apply although the line lacks them, because an earlier line
         /// mounts the same file system with them.
-        SET_BY_FIRST: Vec<String> = Boot "boot.options_of_first", concluded;
-        /// Lines that mount the same file system with other options, in an unknown order.
-        UNORDERED: Vec<String> = Boot "boot.unordered_with", concluded;
+        SET_BY_FIRST: Vec<String> = Boot "boot.options_of_first", mark_concluded;
+        /// Lines that mount the same file system with other options, if the mount order is unknown.
+        UNORDERED: Vec<String> = Boot "boot.unordered_with", mark_concluded;
         /// Options of the line, without options that a later option reverses or an earlier mount of
         /// the same file system overrides.
-        IN_EFFECT: Vec<String> = Boot "boot.options_in_effect", judged;
+        IN_EFFECT: Vec<String> = Boot "boot.options_in_effect", mark_judged;
         /// File system type of the line, if this kernel is known not to support that type;
         /// otherwise empty.
-        REFUSED_TYPE: Vec<String> = Boot "boot.refused_type", judged;
+        REFUSED_TYPE: Vec<String> = Boot "boot.refused_type", mark_judged;
         /// Options that this kernel refuses, so that the mount fails.
-        REFUSED: Vec<String> = Boot "boot.refused_options", judged;
+        REFUSED: Vec<String> = Boot "boot.refused_options", mark_judged;
         /// Options that this kernel accepts and ignores.
-        NO_EFFECT: Vec<String> = Boot "boot.ineffective_options", judged;
+        NO_EFFECT: Vec<String> = Boot "boot.ineffective_options", mark_judged;
         /// Options that this kernel accepts with a warning.
-        DEPRECATED: Vec<String> = Boot "boot.deprecated_options", judged;
+        DEPRECATED: Vec<String> = Boot "boot.deprecated_options", mark_judged;
         /// Options that only repeat the default.
-        DEFAULT_ANYWAY: Vec<String> = Boot "boot.default_options", judged;
+        DEFAULT_ANYWAY: Vec<String> = Boot "boot.default_options", mark_judged;
         /// Whether every file that defines the mounts of the next boot was read.
         READ: bool = Host "boot.read";
         /// Swap at the next boot: devices and files from fstab, and swap units by name.
@@ -115,11 +115,10 @@ pub mod boot {
         /// cipher or hash, so that cryptsetup's defaults apply.
         UNLOCKED_BY_DEFAULTS: Vec<String> = Host "boot.unlocked_by_defaults";
         /// Kernel parameters for mounts, encrypted devices or swap that walwise does not evaluate,
-        /// or that wait for something that is missing now (kernel-command-line(7),
-        /// dracut.cmdline(7)).
+        /// or that name something that is missing now (kernel-command-line(7), dracut.cmdline(7)).
         PARAMETERS_UNREAD: Vec<String> = Host "boot.parameters_unread";
         /// Options whose effect on this kernel is unknown.
-        UNDECIDED: Vec<String> = Boot "boot.undecided_options", judged;
+        UNDECIDED: Vec<String> = Boot "boot.undecided_options", mark_judged;
     }
 
     choice! {
@@ -153,15 +152,15 @@ pub mod controller {
     facts! {
         /// The controller's own tool that answered: `storcli`, `perccli`, `storcli2`, `perccli2`,
         /// `MegaCli`, `ssacli`, `hpssacli`, `hpacucli`, `arcconf`.
-        TOOL: String = Device "controller.tool", identifies;
+        TOOL: String = Device "controller.tool", in_identity_group;
         /// Name of the controller's volume that appears as the disk; `none` if the controller
         /// passes the disk through, so that no battery protects writes.
-        VOLUME: String = Device "controller.volume", identifies;
+        VOLUME: String = Device "controller.volume", in_identity_group;
         /// Controller model, from its tool.
-        MODEL: String = Device "controller.model", identifies;
+        MODEL: String = Device "controller.model", in_identity_group;
         /// State of the battery or flash module that protects the controller's cache.
         BATTERY: BatteryCondition = Device "controller.battery", affects_latency, affects_flushes;
-        /// Configured cache policy.
+        /// Cache policy that is configured for the volume, as reported by the controller's tool.
         POLICY: CachePolicy = Device "controller.policy", affects_latency, affects_flushes;
         /// Cache policy that the controller follows now, which may differ from the configured one.
         POLICY_IN_FORCE: CachePolicyInForce = Device "controller.policy_in_force", affects_latency, affects_flushes;
@@ -170,7 +169,7 @@ pub mod controller {
         ON_BATTERY_FAILURE: BatteryFailurePolicy = Device "controller.on_battery_failure", affects_latency, affects_flushes;
         /// Reason why the cache does not work as configured, as reported by ssacli or arcconf
         /// (`Cache Status Details`).
-        CACHE_DETAIL: String = Device "controller.cache_detail", drifting;
+        CACHE_DETAIL: String = Device "controller.cache_detail", mark_drifting;
         /// Write caches of the member disks: `off`, `on`, or `disk default` (the state is unknown).
         DISK_CACHE: MemberDiskCache = Device "controller.disk_cache", affects_latency, affects_flushes;
     }
@@ -180,7 +179,7 @@ pub mod controller {
             Healthy = "healthy",
             Charging = "charging",
             /// A learn cycle runs: the battery is discharged and recharged, and most controllers
-            /// write through meanwhile.
+            /// write through during the cycle.
             Learning = "learning",
             Degraded = "degraded",
             Failed = "failed",
@@ -243,12 +242,12 @@ pub mod host {
         /// Container technology that walwise runs in, or `none`.
         CONTAINER: String = Host "host.container";
         /// Where walwise runs: `host`, `guest` of a hypervisor, or `container`.
-        SEEN_BY: RunEnvironment = Host "host.seen_by", concluded;
+        SEEN_BY: RunEnvironment = Host "host.seen_by", mark_concluded;
         /// Whether walwise runs with root's privileges.
         PRIVILEGED: bool = Host "host.privileged";
-        /// Memory of the host, or of the container if that has less.
+        /// Memory of the host, or the container's memory limit if that is lower.
         MEMORY: u64 = Host "host.memory" Bytes;
-        /// Usable processors.
+        /// Number of processors that walwise can use, limited by CPU affinity and control group.
         CPUS: u64 = Host "host.cpus", affects_latency;
         /// Version of e2fsprogs, from the standard error of `mke2fs -V`.
         E2FSPROGS: Version = Host "e2fsprogs.version";
@@ -262,13 +261,13 @@ pub mod host {
         OS_MARIADB: Version = Host "os.mariadb_version";
         /// PostgreSQL series packaged by the release of `upgrade --os`; never read from the host.
         OS_POSTGRESQL: Version = Host "os.postgresql_version";
-        /// Features that `mkfs.ext4` here enables by default but this kernel may be unable to
-        /// mount, as words for `-O` that disable them; from walwise's table of features.
-        EXT4_LEAVE_OUT: Vec<String> = Host "mkfs.ext4_leave_out", judged;
+        /// Features that the installed `mkfs.ext4` enables by default but this kernel may be unable
+        /// to mount, as words for `-O` that disable them; from walwise's table of features.
+        EXT4_LEAVE_OUT: Vec<String> = Host "mkfs.ext4_leave_out", mark_judged;
         /// Features to disable for `mkfs.xfs` on this kernel, as words for its `-m`, `-i` and `-n`.
-        XFS_LEAVE_OUT: Vec<String> = Host "mkfs.xfs_leave_out", judged;
+        XFS_LEAVE_OUT: Vec<String> = Host "mkfs.xfs_leave_out", mark_judged;
         /// Features to disable for `mkfs.btrfs` on this kernel, as words for its `-O`.
-        BTRFS_LEAVE_OUT: Vec<String> = Host "mkfs.btrfs_leave_out", judged;
+        BTRFS_LEAVE_OUT: Vec<String> = Host "mkfs.btrfs_leave_out", mark_judged;
         /// Version of mdadm, from `mdadm --version`.
         MDADM: Version = Host "mdadm.version";
         /// Version of util-linux, from `mount --version`.
@@ -298,19 +297,20 @@ pub mod kernel {
         RELEASE: String = Host "kernel.release", affects_latency;
         /// Kernel version; if the vendor backports, an older number does not prove that a feature
         /// is missing.
-        VERSION: Version = Host "kernel.version", concluded;
+        VERSION: Version = Host "kernel.version", mark_concluded;
         /// Memory page size of the running kernel: 4 KiB on x86; on aarch64, 64 KiB up to Red Hat
         /// Enterprise Linux 8 and in kernels with `64k` in their release. Unknown elsewhere.
         PAGE_SIZE: u64 = Host "kernel.page_size" Bytes;
         /// Kernel vendor, from the end of the release: `mainline`, `debian`, `ubuntu`, `el7`,
         /// `el8`, `el9`, `el10`, `sles`, `amazon`, `uek` …; `debian-cloud` and `ubuntu-cloud` for
         /// cloud and special-purpose builds.
-        VENDOR: String = Host "kernel.vendor", concluded;
+        VENDOR: String = Host "kernel.vendor", mark_concluded;
         /// Build string of the kernel, from /proc/version; on Debian and Ubuntu it contains the
         /// upstream stable version.
         BUILD: String = Host "kernel.build";
-        /// Disk file systems loaded by the running kernel, from /proc/filesystems.
-        FILESYSTEMS: Vec<String> = Host "kernel.filesystems", drifting;
+        /// Disk file systems available in the running kernel (built in or loaded), from
+        /// /proc/filesystems.
+        FILESYSTEMS: Vec<String> = Host "kernel.filesystems", mark_drifting;
         /// Whether this kernel's ext4 lists fast_commit in /sys/fs/ext4/features (on Linux 5.10 a
         /// missing entry is not conclusive).
         FAST_COMMIT: bool = Host "kernel.ext4_fast_commit";
@@ -326,12 +326,12 @@ pub mod kernel {
         /// Value of `elevator=` on the kernel command line, from /proc/cmdline; empty if absent.
         /// Linux 5.0 and later ignore this parameter.
         ELEVATOR: Vec<String> = Host "kernel.elevator";
-        /// Amount of dirty data at which background writeback starts at the latest:
-        /// vm.dirty_background_bytes, or vm.dirty_background_ratio of all memory
+        /// Maximum amount of dirty data before background writeback starts:
+        /// vm.dirty_background_bytes, or vm.dirty_background_ratio percent of all memory
         /// (Documentation/admin-guide/sysctl/vm.rst).
         DIRTY_BACKGROUND: u64 = Host "vm.dirty_background" Bytes;
-        /// Amount of dirty data at which writers are throttled at the latest: vm.dirty_bytes, or
-        /// vm.dirty_ratio of all memory.
+        /// Maximum amount of dirty data before writers are throttled: vm.dirty_bytes, or
+        /// vm.dirty_ratio percent of all memory.
         DIRTY: u64 = Host "vm.dirty" Bytes;
         /// Whether ZFS is configured to send no flushes (module parameter zfs_nocacheflush or
         /// zil_nocacheflush).
@@ -339,8 +339,8 @@ pub mod kernel {
         /// Release of the loaded OpenZFS module, from /sys/module/zfs/version.
         ZFS_VERSION: Version = Host "zfs.version";
         /// Whether the loaded OpenZFS release supports this kernel, from walwise's table of
-        /// releases; `not used` if nothing here is on ZFS.
-        ZFS_SUPPORT: ZfsSupport = Host "zfs.kernel_support", judged;
+        /// releases; `not used` if no file system of this host is on ZFS.
+        ZFS_SUPPORT: ZfsSupport = Host "zfs.kernel_support", mark_judged;
     }
 
     choice! {
@@ -368,8 +368,8 @@ pub mod probe {
         /// 95th percentile of the latency of a paced commit with the method in force, if the probe
         /// has enough commits for an interval.
         P95: f64 = Target "probe.p95" Micros, measured;
-        /// 99th percentile of the latency of a paced commit with the method in force. Needs at least
-        /// 1,000 commits, and enough of them for an interval.
+        /// 99th percentile of the latency of a paced commit with the method in force. Known only
+        /// with 1,000 commits or more, and if they suffice for an interval.
         P99: f64 = Target "probe.p99" Micros, measured;
         /// Fastest valid method, if it beats the default by more than the noise; otherwise the
         /// default.
@@ -382,7 +382,8 @@ pub mod probe {
         GAIN_PERCENT: f64 = Target "probe.gain_percent", measured;
         /// Outcome of the comparison: `settled`, `no meaningful difference`, or `not settled`.
         OUTCOME: ProbeOutcome = Target "probe.outcome", measured;
-        /// Whether advice may rely on the measurement: false if one of its caveats rules that out.
+        /// Whether advice may rely on the measurement: false if a caveat of the measurement forbids
+        /// it.
         TRUSTED: bool = Target "probe.trusted", measured;
         /// Flushes that reached the disks per fdatasync.
         FLUSHES_PER_COMMIT: f64 = Target "probe.flushes_per_commit", measured;
@@ -438,7 +439,8 @@ pub mod trial {
     //! advice that can lose data must not depend on such facts.
 
     facts! {
-        /// Whether every load that counts was settled, from the record of a trial on this disk.
+        /// Whether every load that counts for a database's log was settled, from the record of a
+        /// trial on this disk.
         SETTLED: bool = Target "trial.settled", measured;
         /// Reliability of the trial's figures: `disk` if measured on the disk itself; otherwise
         /// `faithful`, `order only`, `indicative` or `not certified`, from a comparison of the loop
@@ -448,7 +450,7 @@ pub mod trial {
         /// load, at 95 % confidence; empty if a trial was not settled.
         BEST: Vec<TrialFilesystem> = Target "trial.best", measured;
         /// File systems that are slower than another file system under at least one load that
-        /// counts.
+        /// counts for a database's log.
         SLOWER: Vec<TrialFilesystem> = Target "trial.slower", measured;
         /// The faster of fdatasync and open_datasync in the trial: fdatasync unless open_datasync
         /// gains at least 5 %. The comparison is on the target's file system or, for a free disk,
@@ -487,7 +489,7 @@ pub mod trial {
 
     impl TrialBasis {
         /// Whether the candidates rank in the same order on the disk itself.
-        pub fn preserves_order(self) -> bool {
+        pub fn is_order_valid_for_disk(self) -> bool {
             matches!(self, Self::Disk | Self::Faithful | Self::OrderOnly)
         }
     }
@@ -552,8 +554,8 @@ pub fn format_value(name: &str, value: &Value) -> String {
     find_by_name(name).map_or_else(|| value.to_string(), |info| info.format_value(value))
 }
 
-/// The value with its source, or why it is unknown with its remedy.
-pub fn describe_reading(
+/// The value with its source; for an unknown fact, the reason and the remedy.
+pub fn value_and_source_or_unknown_reason(
     name: &str,
     reading: &Reading<Value>,
 ) -> Result<(String, String), (String, Option<String>)> {

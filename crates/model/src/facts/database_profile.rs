@@ -10,7 +10,7 @@ use crate::version::Version;
 pub struct DatabaseProfile {
     pub config_files: &'static str,
     pub name: &'static Key<String>,
-    pub syntax: SettingSyntax,
+    pub syntax: ConfigFileSyntax,
     pub version: &'static Key<Version>,
     pub running: &'static Key<bool>,
     pub fsync_disabled_by: &'static Key<String>,
@@ -25,7 +25,7 @@ pub struct DatabaseProfile {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SettingSyntax {
+pub enum ConfigFileSyntax {
     /// `name = 'value'`, as in postgresql.conf.
     PostgresConf,
     /// `name = value` in the group `[mysqld]`.
@@ -59,7 +59,7 @@ const fn optional_directory(role: DirectoryRole, key: &'static KeyInfo) -> Direc
 static POSTGRES: DatabaseProfile = DatabaseProfile {
     config_files: "postgresql.conf",
     name: &postgres::NAME,
-    syntax: SettingSyntax::PostgresConf,
+    syntax: ConfigFileSyntax::PostgresConf,
     version: &postgres::VERSION,
     running: &postgres::RUNNING,
     fsync_disabled_by: &postgres::FSYNC_DISABLED_BY,
@@ -78,7 +78,7 @@ static POSTGRES: DatabaseProfile = DatabaseProfile {
 static MYSQL: DatabaseProfile = DatabaseProfile {
     config_files: "option files",
     name: &mysql::NAME,
-    syntax: SettingSyntax::OptionFile,
+    syntax: ConfigFileSyntax::OptionFile,
     version: &mysql::VERSION,
     running: &mysql::RUNNING,
     fsync_disabled_by: &mysql::FSYNC_DISABLED_BY,
@@ -114,7 +114,8 @@ impl ServerArea {
 }
 
 impl FactSet {
-    /// The PostgreSQL profile if the server area is unknown.
+    /// The profile of the server to which `cluster` belongs; PostgreSQL's if the server area is
+    /// unknown.
     pub fn database_profile(&self, cluster: &Subject) -> &'static DatabaseProfile {
         self.server_area_of(cluster)
             .unwrap_or(ServerArea::Pg)

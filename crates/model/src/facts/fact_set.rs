@@ -14,7 +14,7 @@ use foldhash::fast::FixedState;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use super::choice::validate_choice;
+use super::choice::malformed_if_word_is_unlisted;
 use super::note::Note;
 use super::{
     FactId, FactList, FactValue, Key, KeyInfo, Reading, Scope, ServerArea, Source, Subject,
@@ -83,7 +83,11 @@ impl FactSet {
     /// Like [`Self::insert`], for an untyped value. If the fact's kind is a choice and lacks the
     /// word, the reading becomes malformed.
     pub fn insert_value(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
-        self.insert_unless_assumed(subject, key, validate_choice(key.kind, reading));
+        self.insert_unless_assumed(
+            subject,
+            key,
+            malformed_if_word_is_unlisted(key.kind, reading),
+        );
     }
 
     fn insert_unless_assumed(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
@@ -94,7 +98,8 @@ impl FactSet {
         }
     }
 
-    /// Does nothing if `of` has no reading, or if that of `subject` is assumed.
+    /// Copies the reading of `of` to `subject`. Does nothing if there is no such reading, or if the
+    /// reading of `subject` is assumed.
     pub fn copy_reading(&mut self, subject: &Subject, key: &KeyInfo, of: &Subject) {
         let Some(reading) = self
             .facts
@@ -112,7 +117,8 @@ impl FactSet {
     /// Sets a reading that no later insertion replaces. The reading becomes visible once its
     /// subject is in the set.
     pub fn assume(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
-        let reading = Arc::new(validate_choice(key.kind, reading).into_display_safe());
+        let reading =
+            Arc::new(malformed_if_word_is_unlisted(key.kind, reading).into_display_safe());
         self.assumed
             .entry(subject.clone())
             .or_default()
@@ -143,18 +149,18 @@ impl FactSet {
         self.facts_mut(subject);
     }
 
-    /// The subject's edges, links and assumptions stay.
+    /// Removes the subject's facts; its edges, links and assumptions stay.
     pub fn remove_facts(&mut self, subject: &Subject) {
         self.facts.remove(subject);
         self.order.remove(subject);
     }
 
-    /// An assumption does not add its subject.
+    /// False for a subject that has only assumed facts.
     pub fn contains(&self, subject: &Subject) -> bool {
         self.facts.contains_key(subject)
     }
 
-    /// *Not collected* without a reading, malformed if the value is not a `T`.
+    /// The reading is *not collected* if the set has none, and malformed if the value is not a `T`.
     pub fn get<T: FactValue>(&self, subject: &Subject, key: &Key<T>) -> Reading<T> {
         self.reading(subject, key.id()).as_ref().and_then(|value| {
             T::from_value(value)
@@ -177,8 +183,8 @@ impl FactSet {
     }
 
     /// The reading as an `Arc`, which callers can clone more cheaply than the reading itself.
-    pub fn shared_reading(&self, subject: &Subject, fact: FactId) -> &Arc<Reading<Value>> {
-        self.subject_facts(subject).shared_reading(fact)
+    pub(crate) fn shared_reading(&self, subject: &Subject, fact: FactId) -> &Arc<Reading<Value>> {
+        self.subject_facts(subject).reading_or_not_collected(fact)
     }
 
     /// Like [`Self::reading`], by the name of the fact; *not collected* if no fact has this name.
@@ -221,7 +227,7 @@ impl FactSet {
 
     /// Makes the facts of `to` apply to `from`; replaces an earlier link to a subject of the same
     /// scope.
-    pub fn link(&mut self, from: &Subject, to: &Subject) {
+    pub fn apply_facts_of(&mut self, from: &Subject, to: &Subject) {
         let links = self.links.entry(from.clone()).or_default();
         links.retain(|other| other.scope() != to.scope());
         links.push(to.clone());
@@ -249,7 +255,7 @@ impl FactSet {
         self.areas.insert(subject.clone(), area);
     }
 
-    /// A subject without an area has that of its linked cluster.
+    /// The area of the subject or, without one, of its linked cluster.
     pub fn server_area_of(&self, subject: &Subject) -> Option<ServerArea> {
         if self.areas.is_empty() {
             return None;
@@ -274,7 +280,7 @@ impl FactSet {
     }
 
     /// Adds an edge of the stack: target on mount, mount on device, array on disk, loop on mount.
-    pub fn add_edge(&mut self, top: &Subject, base: &Subject) {
+    pub fn add_layer_below(&mut self, top: &Subject, base: &Subject) {
         let below = self.below.entry(top.clone()).or_default();
         if !below.contains(base) {
             below.push(base.clone());
@@ -282,8 +288,8 @@ impl FactSet {
     }
 
     /// Removes an edge, but records that `top` still holds `base`, so that nothing else may use
-    /// `base`. An array holds a failed member like this.
-    pub fn detach_but_hold(&mut self, top: &Subject, base: &Subject) {
+    /// `base`. An example is an array that still holds a failed member.
+    pub fn detach_layer_still_held(&mut self, top: &Subject, base: &Subject) {
         if let Some(below) = self.below.get_mut(top) {
             below.retain(|other| other != base);
         }
@@ -316,8 +322,8 @@ impl FactSet {
         order
     }
 
-    /// The block devices that a flush of `top` must reach: those with nothing below them. May be
-    /// `top` itself.
+    /// The block devices that a flush of `top` must reach: those with nothing below them. The
+    /// result can be `top` itself.
     pub fn bottom_devices(&self, top: &Subject) -> Vec<Subject> {
         let ends = |s: &Subject| s.scope() == Scope::Device && self.directly_below(s).is_empty();
         let below = self.layers_below(top).into_iter().filter(|s| ends(s));
@@ -326,16 +332,16 @@ impl FactSet {
     }
 
     /// Records `path` as another path to the disk behind `first`, as in a multipath setup.
-    pub fn set_first_path(&mut self, path: &Subject, first: &Subject) {
-        let first = self.first_path(first).clone();
+    pub fn record_path_to_same_disk(&mut self, path: &Subject, first: &Subject) {
+        let first = self.first_path_to_same_disk(first).clone();
         if *path != first {
             self.units.insert(path.clone(), first);
         }
     }
 
-    /// The representative of all paths to the device's disk; a device that [`Self::set_first_path`]
-    /// did not record represents itself.
-    pub fn first_path<'s>(&'s self, device: &'s Subject) -> &'s Subject {
+    /// The representative of all paths to the device's disk; a device that
+    /// [`Self::record_path_to_same_disk`] did not record represents itself.
+    pub fn first_path_to_same_disk<'s>(&'s self, device: &'s Subject) -> &'s Subject {
         self.units.get(device).unwrap_or(device)
     }
 
@@ -346,7 +352,7 @@ impl FactSet {
         let units = self
             .bottom_devices(top)
             .into_iter()
-            .map(|leaf| self.first_path(&leaf).clone());
+            .map(|leaf| self.first_path_to_same_disk(&leaf).clone());
         units.filter(|unit| seen.insert(unit.clone())).collect()
     }
 
@@ -358,7 +364,7 @@ impl FactSet {
 
     pub fn known_values<T: FactValue + Send>(&self, key: &Key<T>) -> Vec<(&Subject, T)> {
         let subjects: Vec<&Subject> = self.subjects_of_scope(key.info.scope).collect();
-        let values = parallel::map(&subjects, |subject| self.value(subject, key));
+        let values = parallel::map_in_chunks(&subjects, |subject| self.value(subject, key));
         subjects
             .into_iter()
             .zip(values)
@@ -399,7 +405,8 @@ impl FactSet {
         self.order.iter()
     }
 
-    /// Every edge, including edges to devices that are only held (see [`Self::detach_but_hold`]).
+    /// Every edge, including edges to devices that are only held (see
+    /// [`Self::detach_layer_still_held`]).
     pub fn edges(&self) -> impl Iterator<Item = (&Subject, &Subject)> {
         let mut below: Vec<_> = self.below.iter().chain(&self.detached).collect();
         below.sort_unstable_by_key(|(top, _)| *top);
@@ -427,24 +434,24 @@ impl FactSet {
         }
         for (top, below) in other.below {
             for base in below {
-                self.add_edge(&top, &base);
+                self.add_layer_below(&top, &base);
             }
         }
         for (top, left) in other.detached {
             for base in left {
-                self.detach_but_hold(&top, &base);
+                self.detach_layer_still_held(&top, &base);
             }
         }
         for (from, links) in other.links {
             for to in &links {
-                self.link(&from, to);
+                self.apply_facts_of(&from, to);
             }
         }
         for (subject, scopes) in other.inapplicable {
             self.inapplicable.entry(subject).or_default().extend(scopes);
         }
         for (path, first) in other.units {
-            self.set_first_path(&path, &first);
+            self.record_path_to_same_disk(&path, &first);
         }
         self.areas.extend(other.areas);
         self.notes.extend(other.notes);
@@ -494,7 +501,7 @@ impl FactSet {
         self.merge(part);
     }
 
-    /// An equal note is added only once.
+    /// Does nothing if the set has an equal note.
     pub fn add_note(&mut self, note: impl Into<Note>) {
         let note = note.into();
         if !self.notes.contains(&note) {

@@ -13,13 +13,13 @@ use crate::text;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactStability {
-    /// Stays until someone or something changes it.
+    /// Stays the same until a person or a program changes it.
     Lasting,
     /// Belongs to the device itself, so that a device is recognised even under another name.
     Identity,
     /// Holds names that the kernel assigns in the order of discovery.
     Assigned,
-    /// Changes by itself, such as free space.
+    /// Changes constantly, such as free space.
     Drifting,
     /// Follows from other facts.
     Concluded,
@@ -65,7 +65,7 @@ pub struct KeyInfo {
 
 impl KeyInfo {
     /// The fact's name in plain words, without the area: `write cache`.
-    pub fn label(&self) -> String {
+    pub fn name_without_area(&self) -> String {
         self.name
             .split_once('.')
             .map_or(self.name, |(_, rest)| rest)
@@ -117,20 +117,20 @@ impl<T> Key<T> {
     /// Marks the fact as an identity: its value belongs to the device itself, even if the device's
     /// name changes.
     #[must_use]
-    pub const fn identity(mut self) -> Self {
+    pub(crate) const fn mark_device_identity(mut self) -> Self {
         self.info.nature = FactStability::Identity;
         self.info.group = FactGroup::Identity;
         self
     }
 
     #[must_use]
-    pub(crate) const fn assigned(mut self) -> Self {
+    pub(crate) const fn mark_kernel_assigned(mut self) -> Self {
         self.info.nature = FactStability::Assigned;
         self
     }
 
     #[must_use]
-    pub(crate) const fn identifies(mut self) -> Self {
+    pub(crate) const fn in_identity_group(mut self) -> Self {
         self.info.group = FactGroup::Identity;
         self
     }
@@ -142,25 +142,25 @@ impl<T> Key<T> {
     }
 
     #[must_use]
-    pub(crate) const fn speed(mut self) -> Self {
+    pub(crate) const fn in_speed_group(mut self) -> Self {
         self.info.group = FactGroup::Speed;
         self
     }
 
     #[must_use]
-    pub const fn health(mut self) -> Self {
+    pub(crate) const fn in_health_group(mut self) -> Self {
         self.info.group = FactGroup::Health;
         self
     }
 
     #[must_use]
-    pub const fn drifting(mut self) -> Self {
+    pub(crate) const fn mark_drifting(mut self) -> Self {
         self.info.nature = FactStability::Drifting;
         self
     }
 
     #[must_use]
-    pub const fn concluded(mut self) -> Self {
+    pub(crate) const fn mark_concluded(mut self) -> Self {
         self.info.nature = FactStability::Concluded;
         self
     }
@@ -179,9 +179,9 @@ impl<T> Key<T> {
 
     /// Marks the fact as a result of judgement, and thereby also as concluded.
     #[must_use]
-    pub const fn judged(mut self) -> Self {
+    pub(crate) const fn mark_judged(mut self) -> Self {
         self.info.is_judged = true;
-        self.concluded()
+        self.mark_concluded()
     }
 
     pub const fn id(&self) -> FactId {

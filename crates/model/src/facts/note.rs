@@ -77,7 +77,7 @@ mod postgres {
         pub enum PostgresNote {
             NoArguments { pid: u32, reason: String } = "the arguments of PostgreSQL process {pid} cannot be read: {reason}";
             UnknownDataDirectory { pid: u32, or_as_root: bool }
-                = "PostgreSQL process {pid}: data directory not found; give the directory as the target{help}",
+                = "PostgreSQL process {pid}: data directory not found; specify the directory as the target{help}",
                 help = if *or_as_root { ", or run walwise as root" } else { "" };
             OtherMounts { detail: String }
                 = "a PostgreSQL server is in another mount namespace (container?): {detail}; run walwise there to check it";
@@ -87,14 +87,14 @@ mod postgres {
                 = "process {pid} of user {uid} claims to be PostgreSQL and names {data}, which that user cannot read ({reason}): \
                 ignored";
             OtherCluster { pid: u32, data: String }
-                = "PostgreSQL process {pid} uses {data}, but {data} as seen here is not its cluster (container?); run walwise where the server runs";
+                = "PostgreSQL process {pid} uses {data}, but {data} as seen from here is not its cluster (container?); run walwise where the server runs";
             ConfigTimeout { file: String } = "configuration file {file} could not be read in time; its cluster is unknown";
             DataTimeout { data: String } = "data directory {data} could not be read in time; its cluster is unknown";
             NoData { file: String, data: String } = "{file}: its data directory {data} does not exist";
             HiddenConfig { file: String }
                 = "{file}: the setting data_directory cannot be read; run walwise as root";
             /// The user named a configuration file, but it sets no data directory.
-            NoDataDirectory = "the file does not set data_directory; give the directory as the target";
+            NoDataDirectory = "the file does not set data_directory; specify the directory as the target";
             HiddenClusters { detail: String, why: UnknownReason }
                 = "{detail} ({why}): clusters in it are unknown{help}",
                 help = if *why == UnknownReason::Denied { "; run walwise as root" } else { "" };
@@ -121,7 +121,7 @@ mod server {
             RootProcess { pid: u32 }
                 = "database process {pid} runs as root, and walwise reads no files of such a server; run the server as its own user";
             UnknownUserProcess { pid: u32, name: String }
-                = "process {pid} is named {name} but does not run as one known user, so walwise does not read its files";
+                = "process {pid} is named {name} but does not run as a single known user, so walwise does not read its files";
             UnusedFile { option: &'static str, file: String, why: Box<Note> } = "{option} {file} is not used: {why}";
             OtherDataDirectory { option: &'static str, file: String, data: String, target: String }
                 = "{option} {file} names {data} as the data directory, so it does not apply to {target}";
@@ -161,7 +161,7 @@ mod target {
 
     notes! {
         pub enum TargetNote {
-            TargetIsFile { path: String } = "{path} is a file; give its directory as the target";
+            TargetIsFile { path: String } = "{path} is a file; specify its directory as the target";
             UnsupportedFileType { path: String } = "{path} is neither a block device nor a directory; specify the data directory or its disk";
             /// `meant` is a similar path that exists; `new` is true if the directory could be
             /// created.
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn note_sentences_are_distinct() {
-        // Some variants have no sentence of their own: they print one field, the sample string.
+        // Some variants print nothing but one field, which holds the sample string here.
         let own = |sentence: &String| *sentence != <String as samples::Sample>::sample();
         let all: Vec<String> = Note::samples()
             .iter()

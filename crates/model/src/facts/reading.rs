@@ -21,9 +21,9 @@ pub enum Reading<T> {
     Unknown {
         /// The kind of reason why the value is unknown.
         why: UnknownReason,
-        /// What was tried, or what went wrong, such as `reading /dev/sda`; can be empty.
+        /// The failed attempt or the error, such as `reading /dev/sda`; can be empty.
         detail: String,
-        /// A step that would make the value known; left out if no step would.
+        /// A step that would make the value known; absent if there is none.
         #[serde(rename = "fix", skip_serializing_if = "Option::is_none")]
         remedy: Option<Remedy>,
     },
@@ -157,8 +157,8 @@ impl<T> Reading<T> {
         }
     }
 
-    /// An unknown reading as one of another type. A known value has no place there and becomes *not
-    /// collected*.
+    /// Converts an unknown reading to another value type. A known reading becomes *not collected*,
+    /// because its value does not have that type.
     pub fn into_unknown_reading<U>(self) -> Reading<U> {
         self.and_then_reading(|_, _| Reading::not_collected())
     }
@@ -255,7 +255,7 @@ pub enum Source {
         #[serde(skip_serializing_if = "Option::is_none")]
         line: Option<u32>,
     },
-    /// A system call.
+    /// The result of a system call.
     Call {
         /// Name and argument, such as `uname` or `statfs /srv`.
         name: String,
@@ -288,19 +288,20 @@ pub enum Source {
         /// lose data.
         assumed: bool,
     },
-    /// The record of a drill, a file that anybody could have written. Never enough for a setting
+    /// The record of a drill, a file that anybody could have written. It never justifies a setting
     /// that can lose data.
     Drill {
         /// Path of the drill's record, display-safe.
         file: String,
     },
-    /// The record of a trial, a file that anybody could have written. Never enough for a setting
+    /// The record of a trial, a file that anybody could have written. It never justifies a setting
     /// that can lose data.
     Trial {
         /// Path of the trial's record, display-safe.
         file: String,
     },
-    /// Stated by the user with `--assume`. Never enough for a setting that can lose data.
+    /// A value that the user stated with `--assume`. It never justifies a setting that can lose
+    /// data.
     Assumed,
 }
 
@@ -382,7 +383,7 @@ impl fmt::Display for Source {
             }
             Self::Drill { file } => write!(f, "drills recorded in {file}"),
             Self::Trial { file } => {
-                write!(f, "the trial recorded in {file}, measured on this disk")
+                write!(f, "the trial run on this disk and recorded in {file}")
             }
             Self::Assumed => f.write_str("assumed"),
         }

@@ -13,11 +13,11 @@ choice! {
     #[derive(Serialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum Scope {
-        /// The machine and its operating system.
+        /// The examined computer, with its kernel and distribution.
         Host = "host",
         /// A block device: disk, partition, array, mapping, loop.
         Device = "device",
-        /// A mounted file system, as it is in force now.
+        /// A file system that is mounted now.
         Mount = "mount",
         /// A mount of the next boot: a line of fstab or a mount unit.
         Boot = "boot",
@@ -29,7 +29,8 @@ choice! {
 }
 
 impl Scope {
-    /// The scope in a sentence. A cluster is one server: for MySQL, a cluster is several.
+    /// The noun for the scope in a sentence. A cluster is called `database server`, because a MySQL
+    /// cluster consists of several servers.
     pub fn noun(self) -> &'static str {
         match self {
             Self::Cluster => "database server",
@@ -100,7 +101,7 @@ impl Subject {
         (!name.is_empty()).then(|| Self::new(scope, name))
     }
 
-    /// A subject of this scope with another name.
+    /// The subject of the same scope with this name, which must be display-safe.
     #[must_use]
     pub fn with_name(&self, name: &str) -> Self {
         Self::new(self.scope, name)

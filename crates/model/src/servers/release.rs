@@ -1,9 +1,9 @@
 //! Whether a release of a server has a setting, and which default that release has.
 //!
-//! The table begins with the oldest supported release of each server. A setting of that release is
-//! taken to exist in all earlier releases, too.
+//! The table begins with the oldest supported release of each server. A setting of that release
+//! is assumed to exist in all earlier releases, too.
 
-use super::table::{MysqlSetting, PostgresSetting, ServerTable, value_in_release};
+use super::table::{MysqlSetting, PostgresSetting, ServerTable, newest_value_up_to_release};
 use crate::facts::ServerKind;
 use crate::ternary::Ternary;
 use crate::version::Version;
@@ -38,7 +38,7 @@ impl PostgresSetting {
 
     /// Whether the setting is as old as the oldest release in the table, so that all earlier
     /// releases are assumed to have it too.
-    pub fn predates_table(&self) -> bool {
+    pub fn is_as_old_as_table(&self) -> bool {
         self.since.iter().any(|since| {
             major_and_minor(since) == (ServerKind::Postgres.oldest_listed_release(), None)
         })
@@ -47,7 +47,7 @@ impl PostgresSetting {
     /// Like [`Self::exists_in`], but true for a release older than the table if the setting
     /// predates the table.
     pub fn is_readable_in(&self, server: &Version) -> Ternary {
-        if self.predates_table()
+        if self.is_as_old_as_table()
             && major_and_minor(server).0 < ServerKind::Postgres.oldest_listed_release()
         {
             Ternary::True
@@ -60,15 +60,15 @@ impl PostgresSetting {
     /// listed.
     pub fn default_in(&self, server: &Version) -> Option<&str> {
         let oldest = self.default.values().next()?;
-        Some(value_in_release(&self.default, server).unwrap_or(oldest))
+        Some(newest_value_up_to_release(&self.default, server).unwrap_or(oldest))
     }
 
     /// The unit, in bytes, of a size that is written without a unit. `None` if no unit is listed,
     /// or if the unit depends on a release that is unknown or not listed.
-    pub fn size_unit(&self, server: Option<&Version>) -> Option<u64> {
+    pub fn bytes_of_implied_unit(&self, server: Option<&Version>) -> Option<u64> {
         match server {
             _ if self.unit.len() == 1 => self.unit.values().next().copied(),
-            Some(server) => value_in_release(&self.unit, server).copied(),
+            Some(server) => newest_value_up_to_release(&self.unit, server).copied(),
             None => None,
         }
     }
@@ -102,7 +102,7 @@ impl ServerTable {
         }
         let oldest = || rows().find_map(|row| row.default.values().next());
         let fixed = rows()
-            .find_map(|row| value_in_release(&row.default, server))
+            .find_map(|row| newest_value_up_to_release(&row.default, server))
             .or_else(oldest);
         fixed.map_or(MysqlDefault::Computed, |value| MysqlDefault::Fixed(value))
     }
@@ -117,7 +117,8 @@ impl ServerTable {
             (None, _) => false,
             (Some(_), None) => true,
             (Some(from), Some((of, version))) => {
-                row.of == of && (version >= from || (row.predates_table() && *from == row.since))
+                row.of == of
+                    && (version >= from || (row.is_as_old_as_table() && *from == row.since))
             }
         };
         self.mysql
@@ -138,7 +139,7 @@ pub enum SettingChangeStatement {
 impl ServerTable {
     /// The statement that changes the setting of a running server; `None` if the release accepts
     /// the value only at a restart.
-    pub fn change_statement(
+    pub fn statement_to_change_setting(
         &self,
         name: &str,
         value: &str,
@@ -147,7 +148,7 @@ impl ServerTable {
     ) -> Option<SettingChangeStatement> {
         let rows = self
             .mysql_settings_named(name, of)
-            .filter(|row| row.covers_value(value));
+            .filter(|row| row.is_value_in_row(value));
         let is_dynamic = rows
             .filter(|row| row.exists_in(server))
             .any(|row| row.is_dynamic(server));
@@ -170,8 +171,8 @@ pub fn has_set_persist(of: ServerKind, server: &Version) -> bool {
     }
 }
 
-/// MariaDB's client was called `mysql` before 10.5 (MariaDB 10.5 release notes); an unknown version
-/// is taken for a later one.
+/// MariaDB's client was called `mysql` before 10.5 (MariaDB 10.5 release notes); an unknown
+/// version is assumed to be 10.5 or later.
 pub fn client_program(of: ServerKind, server: Option<&Version>) -> &'static str {
     match of {
         ServerKind::Postgres => "psql",
@@ -203,7 +204,7 @@ fn parse_number_with_unit(value: &str) -> Option<f64> {
 }
 
 impl MysqlSetting {
-    pub fn covers_value(&self, value: &str) -> bool {
+    pub fn is_value_in_row(&self, value: &str) -> bool {
         match self.range {
             Some([low, high]) => {
                 parse_number_with_unit(value).is_some_and(|number| (low..=high).contains(&number))
@@ -215,17 +216,19 @@ impl MysqlSetting {
     /// Whether SET GLOBAL can change the setting in a release that has the setting.
     pub fn is_dynamic(&self, server: &Version) -> bool {
         let dynamic = self.dynamic.as_ref();
-        dynamic.is_some_and(|from| server >= from || (self.predates_table() && *from == self.since))
+        dynamic.is_some_and(|from| {
+            server >= from || (self.is_as_old_as_table() && *from == self.since)
+        })
     }
 
     fn exists_in(&self, server: &Version) -> bool {
-        (self.predates_table() || *server >= self.since)
+        (self.is_as_old_as_table() || *server >= self.since)
             && self.removed.as_ref().is_none_or(|from| server < from)
     }
 
     /// Whether the setting is as old as the oldest release in the table, so that all earlier
     /// releases are assumed to have it too.
-    fn predates_table(&self) -> bool {
+    fn is_as_old_as_table(&self) -> bool {
         self.since.number_count() <= 2
             && (self.since.number(0), self.since.number(1)) <= self.of.oldest_listed_release()
     }

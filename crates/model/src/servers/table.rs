@@ -13,7 +13,7 @@ pub const SERVERS_TOML: &str = include_str!("../../tables/servers.toml");
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SettingChangeAction {
-    /// An SQL statement changes the value at once, for all sessions.
+    /// An SQL statement changes the value immediately, for all sessions.
     Statement,
     /// An SQL statement changes the value for one session, a reload for all sessions.
     Session,
@@ -97,7 +97,7 @@ pub enum LinuxAcceptance {
 pub struct UnsafeValues {
     pub names: Vec<String>,
     pub values: Vec<String>,
-    /// The only values that keep durability, for settings where most values give it up.
+    /// The only values that keep durability; listed for settings of which most values lose it.
     pub keeps: Option<Vec<String>>,
 }
 
@@ -146,7 +146,7 @@ impl ServerTable {
             .find(|row| row.names.iter().any(|own| own == name))
     }
 
-    /// The rows about a setting: several if some of its values have rows of their own.
+    /// The rows about a setting: several if some of its values have separate rows.
     pub fn mysql_settings_named(
         &self,
         name: &str,
@@ -160,7 +160,10 @@ impl ServerTable {
 
 /// The value of the newest entry that is not later than the release. `None` for a release before
 /// the first entry.
-pub fn value_in_release<'t, T>(values: &'t ByRelease<T>, server: &Version) -> Option<&'t T> {
+pub fn newest_value_up_to_release<'t, T>(
+    values: &'t ByRelease<T>,
+    server: &Version,
+) -> Option<&'t T> {
     values.range(..=server).next_back().map(|(_, value)| value)
 }
 

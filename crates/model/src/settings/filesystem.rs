@@ -1,5 +1,5 @@
-//! The closed list of file systems that walwise has commands for, to create one on a free disk.
-//! Existing file systems may have any type.
+//! The closed list of file systems that walwise has commands to create on a free disk. Existing
+//! file systems may have any type.
 
 use serde::Serialize;
 

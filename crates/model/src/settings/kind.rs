@@ -76,7 +76,7 @@ impl SettingKind {
         }
     }
 
-    /// `None` outside database servers.
+    /// The area of a server setting; `None` for any other setting.
     pub fn server_area(self) -> Option<ServerArea> {
         match self {
             Self::Postgres | Self::InitDb => Some(ServerArea::Pg),

@@ -3,7 +3,7 @@
 //! Commands are never wrapped, so that they can be copied. The width does not depend on the
 //! terminal, so that saved and printed pages can be compared line by line.
 
-use super::wrap::{OverlongWord, display_width, wrap_text};
+use super::wrap::{OverlongWordTreatment, display_width, wrap_text};
 
 /// Width of a page in columns: that of the smallest common terminal.
 pub const WIDTH: usize = 80;
@@ -33,7 +33,7 @@ impl PageLayout {
         }
     }
 
-    pub fn finish(self) -> String {
+    pub fn into_text(self) -> String {
         self.out
     }
 
@@ -68,9 +68,13 @@ impl PageLayout {
         let margin = indent + display_width(label);
         self.push_spaces(indent);
         self.out.push_str(label);
-        for (line, at) in wrap_text(text, self.width.saturating_sub(margin), OverlongWord::Keep)
-            .iter()
-            .zip(0..)
+        for (line, at) in wrap_text(
+            text,
+            self.width.saturating_sub(margin),
+            OverlongWordTreatment::Keep,
+        )
+        .iter()
+        .zip(0..)
         {
             self.push_spaces(if at == 0 { 0 } else { margin });
             self.out.push_str(line);
@@ -135,7 +139,7 @@ fn wrap_cell(cell: &str, width: usize) -> Vec<String> {
     if display_width(cell) <= width {
         vec![cell.to_owned()]
     } else {
-        wrap_text(cell, width, OverlongWord::Keep)
+        wrap_text(cell, width, OverlongWordTreatment::Keep)
     }
 }
 
@@ -149,7 +153,7 @@ mod tests {
     fn long_sentences_wrap_under_their_label() {
         let mut page = PageLayout::default();
         page.append_hanging_paragraph(2, "why  ", &"word ".repeat(40));
-        let text = page.finish();
+        let text = page.into_text();
         assert!(text.lines().count() == 3, "{text}");
         assert!(text.lines().all(|line| line.width() <= WIDTH));
         assert!(
@@ -169,7 +173,7 @@ mod tests {
         ];
         let mut page = PageLayout::default();
         page.append_table(4, &rows, &[]);
-        let text = page.finish();
+        let text = page.into_text();
         assert!(text.lines().all(|line| line.width() <= WIDTH), "{text}");
         assert!(
             text.lines().count() > 2 && text.contains("\n        sda  disk  "),
@@ -190,6 +194,6 @@ mod tests {
     fn one_word_longer_than_the_page_stays_whole() {
         let mut page = PageLayout::default();
         page.append_paragraph(2, &format!("a {} b", "x".repeat(150)));
-        assert!(page.finish().contains(&"x".repeat(150)));
+        assert!(page.into_text().contains(&"x".repeat(150)));
     }
 }

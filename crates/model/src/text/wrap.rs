@@ -4,17 +4,17 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// The treatment of a word that is longer than a line, even after breaks at commas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OverlongWord {
+pub enum OverlongWordTreatment {
     /// Keep the word whole, because people may copy it.
     Keep,
-    /// Cut the word, because text must not leave the screen.
+    /// Cut the word, because text must not exceed the width of the screen.
     Cut,
 }
 
 /// Wraps text into lines of at most `room` columns: at spaces, and after commas in a longer word,
-/// such as a list of mount options. Returns at least one line. With [`OverlongWord::Cut`], a `room`
-/// of 0 counts as 1.
-pub fn wrap_text(text: &str, room: usize, overlong: OverlongWord) -> Vec<String> {
+/// such as a list of mount options. Returns at least one line. With [`OverlongWordTreatment::Cut`],
+/// a `room` of 0 counts as 1.
+pub fn wrap_text(text: &str, room: usize, overlong: OverlongWordTreatment) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     let mut put = |glue: &str, piece: &str, wide: usize| match lines.last_mut() {
@@ -41,8 +41,8 @@ pub fn wrap_text(text: &str, room: usize, overlong: OverlongWord) -> Vec<String>
         let mut glue = " ";
         for piece in word.split_inclusive(',') {
             let cuts = match overlong {
-                OverlongWord::Keep => vec![piece],
-                OverlongWord::Cut => split_to_width(piece, room),
+                OverlongWordTreatment::Keep => vec![piece],
+                OverlongWordTreatment::Cut => split_to_width(piece, room),
             };
             for piece in cuts {
                 put(std::mem::take(&mut glue), piece, display_width(piece));
@@ -115,7 +115,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_line_is_wider_than_given_where_words_are_cut(text: String, room in 0_usize..40) {
-            for line in wrap_text(&text, room, OverlongWord::Cut) {
+            for line in wrap_text(&text, room, OverlongWordTreatment::Cut) {
                 prop_assert!(line.width() <= room.max(1));
             }
         }
@@ -124,27 +124,27 @@ mod tests {
         fn no_word_is_lost(words in proptest::collection::vec("[a-z,]{1,12}", 0..20), room in 0_usize..40) {
             let all = words.join(" ");
             let flat = |lines: Vec<String>| lines.concat().replace(' ', "");
-            prop_assert_eq!(flat(wrap_text(&all, room, OverlongWord::Cut)), all.replace(' ', ""));
-            prop_assert_eq!(flat(wrap_text(&all, room, OverlongWord::Keep)), all.replace(' ', ""));
+            prop_assert_eq!(flat(wrap_text(&all, room, OverlongWordTreatment::Cut)), all.replace(' ', ""));
+            prop_assert_eq!(flat(wrap_text(&all, room, OverlongWordTreatment::Keep)), all.replace(' ', ""));
         }
     }
 
     #[test]
     fn a_long_word_is_broken_after_its_commas_before_it_is_cut() {
         assert_eq!(
-            wrap_text("/srv/data is full", 6, OverlongWord::Cut),
+            wrap_text("/srv/data is full", 6, OverlongWordTreatment::Cut),
             ["/srv/d", "ata is", "full"]
         );
         assert_eq!(
-            wrap_text("/srv/data is full", 6, OverlongWord::Keep),
+            wrap_text("/srv/data is full", 6, OverlongWordTreatment::Keep),
             ["/srv/data", "is", "full"]
         );
-        for overlong in [OverlongWord::Cut, OverlongWord::Keep] {
+        for overlong in [OverlongWordTreatment::Cut, OverlongWordTreatment::Keep] {
             assert_eq!(
                 wrap_text("ext4 rw,noatime,discard", 12, overlong),
                 ["ext4 rw,", "noatime,", "discard"]
             );
         }
-        assert_eq!(wrap_text("", 6, OverlongWord::Cut), [""]);
+        assert_eq!(wrap_text("", 6, OverlongWordTreatment::Cut), [""]);
     }
 }

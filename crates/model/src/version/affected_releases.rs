@@ -56,9 +56,11 @@ impl AffectedReleases {
         }
         let one = |from: &Version| match from.number_count() {
             0..=2 => (version >= from).into(),
-            _ if !version.shares_line_with(from, from.number_count() - 1) => Ternary::False,
+            _ if !version.shares_first_numbers_with(from, from.number_count() - 1) => {
+                Ternary::False
+            }
             _ if version >= from => Ternary::True,
-            _ if version.hides_stable_level() => Ternary::Unknown,
+            _ if version.may_hide_later_stable_level() => Ternary::Unknown,
             _ => Ternary::False,
         };
         Ternary::any(self.from.iter().map(one))
@@ -70,7 +72,7 @@ impl AffectedReleases {
         let builds = self
             .builds
             .iter()
-            .filter(|_| !version.vendor_tail().starts_with('('));
+            .filter(|_| !version.text_after_numbers().starts_with('('));
         let mut by_build = builds.map(|build| version.build_at_least(build));
         if let Some(decided) = by_build.find(|truth| *truth != Ternary::Unknown) {
             return decided;
@@ -87,13 +89,13 @@ impl AffectedReleases {
         if self.fixed.iter().max().is_some_and(|last| version >= last) {
             return Ternary::True;
         }
-        let tail = version.vendor_tail();
-        let hidden = version.hides_stable_level()
+        let tail = version.text_after_numbers();
+        let hidden = version.may_hide_later_stable_level()
             || self.packaged && !tail.is_empty() && !tail.starts_with('(');
         let of = |lines: &[Version]| {
             lines
                 .iter()
-                .any(|line| version.shares_line_with(line, line.number_count()))
+                .any(|line| version.shares_first_numbers_with(line, line.number_count()))
         };
         // Only a fix with as many numbers as the longest in the list names a line: `6.12` next to
         // `6.6.55` is the mainline release, not a whole line.
@@ -104,7 +106,7 @@ impl AffectedReleases {
             .max()
             .unwrap_or_default();
         let names_line = |fix: &&Version| {
-            fix.number_count() == depth && version.shares_line_with(fix, depth - 1)
+            fix.number_count() == depth && version.shares_first_numbers_with(fix, depth - 1)
         };
         match self.fixed.iter().find(names_line) {
             Some(fix) if version >= fix => Ternary::True,
@@ -122,7 +124,7 @@ impl AffectedReleases {
 }
 
 impl Version {
-    fn shares_line_with(&self, other: &Self, depth: usize) -> bool {
+    fn shares_first_numbers_with(&self, other: &Self, depth: usize) -> bool {
         depth > 0 && (0..depth).all(|at| self.number(at) == other.number(at))
     }
 }

@@ -102,7 +102,7 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
                     // If the document has several `schema` members, the last one wins, even if its
                     // value is malformed.
                     *format = None;
-                    deserialize_and_insert(kept, map.next_value()?, |_, schema| {
+                    deserialize_row_or_count_malformed(kept, map.next_value()?, |_, schema| {
                         *format = Some(schema);
                     });
                 }
@@ -110,30 +110,42 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
                     *is_recommendation = true;
                     map.next_value::<IgnoredAny>()?;
                 }
-                "when" => deserialize_and_insert(kept, map.next_value()?, |kept, when| {
-                    kept.origin.when = when;
-                }),
-                "asked" => deserialize_and_insert(kept, map.next_value()?, |kept, asked| {
-                    kept.origin.asked = Some(asked);
-                }),
-                "tool" => {
-                    deserialize_and_insert(kept, map.next_value()?, |kept, tool: ToolEntry| {
-                        kept.origin.walwise = tool.version;
+                "when" => {
+                    deserialize_row_or_count_malformed(kept, map.next_value()?, |kept, when| {
+                        kept.origin.when = when;
                     });
+                }
+                "asked" => {
+                    deserialize_row_or_count_malformed(kept, map.next_value()?, |kept, asked| {
+                        kept.origin.asked = Some(asked);
+                    });
+                }
+                "tool" => {
+                    deserialize_row_or_count_malformed(
+                        kept,
+                        map.next_value()?,
+                        |kept, tool: ToolEntry| {
+                            kept.origin.walwise = tool.version;
+                        },
+                    );
                 }
                 "pack" => {
-                    deserialize_and_insert(kept, map.next_value()?, |kept, pack: PackEntry| {
-                        kept.origin.pack = pack.sha256;
-                    });
+                    deserialize_row_or_count_malformed(
+                        kept,
+                        map.next_value()?,
+                        |kept, pack: PackEntry| {
+                            kept.origin.pack = pack.sha256;
+                        },
+                    );
                 }
-                "host" => deserialize_and_insert(kept, map.next_value()?, set_host),
-                "targets" => map.next_value_seed(ListVisitor(kept, add_target))?,
-                "stacks" => map.next_value_seed(ListVisitor(kept, add_stack))?,
-                "verdicts" => map.next_value_seed(ListVisitor(kept, add_verdict))?,
-                "probes" => map.next_value_seed(ListVisitor(kept, add_probe))?,
-                "findings" | "undecided" => map.next_value_seed(ListVisitor(kept, add_finding))?,
-                "rules" => map.next_value_seed(ListVisitor(kept, add_rule))?,
-                "facts" => map.next_value_seed(ListVisitor(kept, add_fact))?,
+                "host" => deserialize_row_or_count_malformed(kept, map.next_value()?, set_host),
+                "targets" => map.next_value_seed(ListInserter(kept, add_target))?,
+                "stacks" => map.next_value_seed(ListInserter(kept, add_stack_of_target))?,
+                "verdicts" => map.next_value_seed(ListInserter(kept, add_verdict))?,
+                "probes" => map.next_value_seed(ListInserter(kept, add_probe))?,
+                "findings" | "undecided" => map.next_value_seed(ListInserter(kept, add_finding))?,
+                "rules" => map.next_value_seed(ListInserter(kept, add_rule))?,
+                "facts" => map.next_value_seed(ListInserter(kept, add_fact))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -141,9 +153,9 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
     }
 }
 
-struct ListVisitor<'k, T>(&'k mut ReportSnapshot, fn(&mut ReportSnapshot, T));
+struct ListInserter<'k, T>(&'k mut ReportSnapshot, fn(&mut ReportSnapshot, T));
 
-impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for ListVisitor<'_, T> {
+impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for ListInserter<'_, T> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
@@ -160,7 +172,7 @@ macro_rules! count_as_unreadable {
     };
 }
 
-impl<'de, T: DeserializeOwned> Visitor<'de> for ListVisitor<'_, T> {
+impl<'de, T: DeserializeOwned> Visitor<'de> for ListInserter<'_, T> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -169,7 +181,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for ListVisitor<'_, T> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
         while let Some(row) = rows.next_element()? {
-            deserialize_and_insert(self.0, row, self.1);
+            deserialize_row_or_count_malformed(self.0, row, self.1);
         }
         Ok(())
     }
@@ -189,7 +201,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for ListVisitor<'_, T> {
     );
 }
 
-fn deserialize_and_insert<T: DeserializeOwned>(
+fn deserialize_row_or_count_malformed<T: DeserializeOwned>(
     kept: &mut ReportSnapshot,
     mut json: Json,
     keep: impl FnOnce(&mut ReportSnapshot, T),
@@ -212,7 +224,7 @@ fn make_display_safe(json: &mut Json) {
     }
 }
 
-/// True for text that needs no escaping; nearly all text of a report is like this.
+/// True for text that needs no escaping, which applies to nearly all text of a report.
 fn is_printable_ascii(text: &str) -> bool {
     text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
@@ -298,7 +310,7 @@ struct LayerEntry {
     subject: Subject,
 }
 
-fn add_stack(kept: &mut ReportSnapshot, StackRow { target, layers }: StackRow) {
+fn add_stack_of_target(kept: &mut ReportSnapshot, StackRow { target, layers }: StackRow) {
     kept.set_mount_and_device(&target.0, layers.iter().map(|layer| &layer.subject));
 }
 
@@ -442,7 +454,7 @@ impl CaveatEntry {
         let is_known = id.is_some() || self.id == SCHEMA_3_CAVEAT;
         self.refuses_advice.as_bool().unwrap_or(true)
             || !is_known
-            || id.is_some_and(CaveatId::affects_all_methods)
+            || id.is_some_and(CaveatId::affects_all_methods_alike)
     }
 }
 
@@ -509,7 +521,7 @@ fn add_probe(
         ..ProbeSnapshot::default()
     };
     for json in methods {
-        deserialize_and_insert(kept, json, |kept, row: MethodRow| {
+        deserialize_row_or_count_malformed(kept, json, |kept, row: MethodRow| {
             // Rows without paced commits are skipped: servers do not commit back to back.
             let Some((median, rounds)) = row.paced_median_and_round_times() else {
                 return;
@@ -534,7 +546,7 @@ mod tests {
     #[test]
     fn parsed_snapshot_equals_original() {
         for report in sample_reports::all_samples() {
-            let kept = ReportSnapshot::parse(json::render(&report).as_bytes()).unwrap();
+            let kept = ReportSnapshot::parse(json::render_report(&report).as_bytes()).unwrap();
             assert_eq!(kept, ReportSnapshot::from_report(&report));
             assert!(!kept.facts.is_empty() && kept.unreadable == 0);
         }
@@ -547,7 +559,7 @@ mod tests {
 
     #[test]
     fn unknown_caveat_prevents_comparison() {
-        let document = json::render(&sample_reports::at_risk());
+        let document = json::render_report(&sample_reports::at_risk());
         for (id, doubts) in [("competing-io", 1), ("o-direct", 0), ("made-up", 1)] {
             let document = document.replace("\"competing-io\"", &format!("\"{id}\""));
             let kept = ReportSnapshot::parse(document.as_bytes()).unwrap();

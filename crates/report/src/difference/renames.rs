@@ -18,7 +18,7 @@ pub struct Renames(BTreeMap<Subject, Subject>);
 impl Renames {
     pub fn detect(before: &ReportSnapshot, now: &ReportSnapshot) -> Self {
         let mut matching = DeviceMatcher::new(before, now);
-        matching.match_identities();
+        matching.pair_by_identity();
         matching.match_partitions();
         let mut names = Self(matching.into_renames());
         names.mark_former_names(before);
@@ -55,7 +55,12 @@ impl Renames {
         kept.facts = before
             .facts
             .iter()
-            .map(|(subject, row)| (self.current_name(subject), self.rename_in_fact_values(row)))
+            .map(|(subject, row)| {
+                (
+                    self.current_name(subject),
+                    self.rename_subjects_in_values(row),
+                )
+            })
             .collect();
         kept.verdicts = before
             .verdicts
@@ -84,20 +89,23 @@ impl Renames {
         kept
     }
 
-    fn rename_in_fact_values(
+    fn rename_subjects_in_values(
         &self,
         row: &BTreeMap<&'static str, FactState>,
     ) -> BTreeMap<&'static str, FactState> {
         let named = |(name, fact): (&&'static str, &FactState)| {
             let holds_names = catalog::find_by_name(name)
                 .is_some_and(|info| info.nature == FactStability::Assigned);
-            let fact = match fact.value() {
+            let fact = match fact.known_value() {
                 Some(DisplayedValue::Text(text)) if holds_names => {
-                    DisplayedValue::Text(self.rename_text(text))
+                    DisplayedValue::Text(self.rename_subjects_in_text(text))
                 }
-                Some(DisplayedValue::Words(words)) if holds_names => {
-                    DisplayedValue::Words(words.iter().map(|word| self.rename_text(word)).collect())
-                }
+                Some(DisplayedValue::Words(words)) if holds_names => DisplayedValue::Words(
+                    words
+                        .iter()
+                        .map(|word| self.rename_subjects_in_text(word))
+                        .collect(),
+                ),
                 _ => return (*name, fact.clone()),
             };
             (*name, FactState::Known { value: fact })
@@ -105,7 +113,7 @@ impl Renames {
         row.iter().map(named).collect()
     }
 
-    fn rename_text(&self, text: &str) -> String {
+    fn rename_subjects_in_text(&self, text: &str) -> String {
         let is_name = |c: char| c.is_alphanumeric() || "_-".contains(c);
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
@@ -148,9 +156,8 @@ impl Renames {
         }
     }
 
-    /// Renames the targets of a file system that is now mounted elsewhere. If no run was given a
-    /// TARGET, a directory is also taken as moved if its file system lost one target and gained
-    /// one.
+    /// Renames the targets of a file system that is now mounted elsewhere. If neither run had a
+    /// TARGET, a directory also counts as moved if its file system lost one target and gained one.
     fn rename_moved_targets(&mut self, before: &ReportSnapshot, now: &ReportSnapshot) {
         let (then, there) = (before.all_subjects(), now.all_subjects());
         let is_gone = |subject: &Subject| !there.contains(subject);
@@ -267,7 +274,7 @@ impl<'k> DeviceMatcher<'k> {
         }
     }
 
-    fn match_pair(&mut self, old: &'k Subject, new: &'k Subject) {
+    fn record_pair(&mut self, old: &'k Subject, new: &'k Subject) {
         self.old.remove(old);
         self.new.remove(new);
         self.matched.insert(old.clone(), new.clone());
@@ -276,14 +283,14 @@ impl<'k> DeviceMatcher<'k> {
     /// Pairs devices with equal identity. Several devices have one identity if they are paths to
     /// one disk, or share a serial number. Devices with an unchanged name then keep it, and the
     /// others are paired in the order of their names.
-    fn match_identities(&mut self) {
+    fn pair_by_identity(&mut self) {
         for info in catalog::all_keys().filter(|info| info.nature == FactStability::Identity) {
             let by_value = |kept: &'k ReportSnapshot, devices: &BTreeSet<&'k Subject>| {
                 let mut groups: BTreeMap<&'k DisplayedValue, Vec<&'k Subject>> = BTreeMap::new();
                 for device in devices {
                     let value = kept
                         .value(device, info.name)
-                        .filter(|value| !value.text().is_empty());
+                        .filter(|value| !value.displayed_text().is_empty());
                     if let Some(value) = value {
                         groups.entry(value).or_default().push(device);
                     }
@@ -301,7 +308,7 @@ impl<'k> DeviceMatcher<'k> {
                     .collect();
                 let stay = stay.into_iter().map(|device| (device, device));
                 for (old, new) in stay.chain(go.into_iter().zip(free)) {
-                    self.match_pair(old, new);
+                    self.record_pair(old, new);
                 }
             }
         }
@@ -311,7 +318,7 @@ impl<'k> DeviceMatcher<'k> {
         let is_partition = |kept: &ReportSnapshot, device: &Subject| {
             let kind = kept
                 .value(device, device::KIND.name())
-                .and_then(|kind| DeviceKind::from_word(&kind.text()));
+                .and_then(|kind| DeviceKind::from_word(&kind.displayed_text()));
             kind.is_some_and(DeviceKind::is_partition)
         };
         let old: Vec<&Subject> = self
@@ -335,7 +342,7 @@ impl<'k> DeviceMatcher<'k> {
             };
             let wanted = Subject::device(format!("{}{p}{number}", disk.name()));
             if let Some(new) = self.new.get(&wanted).copied() {
-                self.match_pair(device, new);
+                self.record_pair(device, new);
             }
         }
     }

@@ -130,21 +130,21 @@ fn reversed_change_kind(class: FindingChangeKind) -> FindingChangeKind {
 proptest! {
     #[test]
     fn snapshot_equals_itself(kept in any_snapshot(true)) {
-        let difference = difference(&kept, &kept);
+        let difference = compare_snapshots(&kept, &kept);
         prop_assert!(difference.is_empty(), "{difference:?}");
         prop_assert!(difference.remarks.is_empty() && difference.same_host);
     }
 
     #[test]
     fn swapped_snapshots_give_mirrored_difference(before in any_snapshot(false), now in any_snapshot(false)) {
-        let (there, back) = (difference(&before, &now), difference(&now, &before));
+        let (there, back) = (compare_snapshots(&before, &now), compare_snapshots(&now, &before));
         prop_assert_eq!(&there.gone, &back.appeared);
         prop_assert_eq!(&there.appeared, &back.gone);
         prop_assert_eq!(there.findings.len(), back.findings.len());
         for (a, b) in there.findings.iter().zip(&back.findings) {
             prop_assert_eq!((&a.rule, &a.subject, &a.before, &a.now), (&b.rule, &b.subject, &b.now, &b.before));
             prop_assert_eq!(a.class, reversed_change_kind(b.class));
-            prop_assert!(!(a.is_worse() && a.is_fixed()));
+            prop_assert!(!(a.is_finding_worse() && a.is_finding_fixed()));
         }
         prop_assert_eq!(there.facts.len(), back.facts.len());
         for (a, b) in there.facts.iter().zip(&back.facts) {
@@ -158,7 +158,7 @@ proptest! {
         let old = names.rename_snapshot(&before);
         prop_assert_eq!(old.findings.len(), before.findings.len());
         prop_assert_eq!((old.facts.len(), old.targets.len()), (before.facts.len(), before.targets.len()));
-        let difference = difference(&before, &now);
+        let difference = compare_snapshots(&before, &now);
         let keys: Vec<_> = difference.findings.iter().map(|f| (f.rule.clone(), f.subject.clone())).collect();
         let all: BTreeSet<_> = old.findings.keys().chain(now.findings.keys()).cloned().collect();
         prop_assert_eq!(keys, all.into_iter().collect::<Vec<_>>());
@@ -175,7 +175,7 @@ proptest! {
 fn sample_report_has_no_difference_to_itself() {
     for report in sample_reports::all_samples() {
         let kept = ReportSnapshot::from_report(&report);
-        let difference = difference(&kept, &kept);
+        let difference = compare_snapshots(&kept, &kept);
         assert!(difference.is_empty(), "{difference:?}");
         assert_eq!(difference.probes.len(), report.probes.len());
     }
@@ -204,8 +204,9 @@ fn finding_change_kind_of_each_state_pair() {
         (&None, &open, FindingChangeKind::Undecided),
     ];
     for (before, now, expected) in table {
-        let came_to =
-            |lacked, lacks| finding_change_kind(before.as_ref(), now.as_ref(), || lacked, || lacks);
+        let came_to = |lacked, lacks| {
+            classify_finding_change(before.as_ref(), now.as_ref(), || lacked, || lacks)
+        };
         assert_eq!(came_to(false, false), expected);
         let there = if before.is_none() {
             FindingChangeKind::Appeared
@@ -273,7 +274,7 @@ fn swapped_disk_names_are_matched_by_serial() {
             text_fact("/dev/sda1"),
         );
     }
-    let found = difference(&before, &now);
+    let found = compare_snapshots(&before, &now);
     let renamed: Vec<String> = found
         .renamed
         .iter()
@@ -295,7 +296,7 @@ fn reused_disk_name_becomes_former_name() {
     insert_disk_with_partition(&mut before, "sda", "1", "none");
     insert_disk_with_partition(&mut before, "sdb", "2", "none");
     insert_disk_with_partition(&mut now, "sda", "2", "none");
-    let found = difference(&before, &now);
+    let found = compare_snapshots(&before, &now);
     assert_eq!(
         found.gone,
         [
@@ -334,7 +335,7 @@ fn moved_target_is_renamed_and_lost_target_is_gone() {
         kept
     };
     let before = report("/srv/pg", "/srv");
-    let mounted_elsewhere = difference(&before, &report("/data/pg", "/data"));
+    let mounted_elsewhere = compare_snapshots(&before, &report("/data/pg", "/data"));
     let pairs: Vec<String> = mounted_elsewhere
         .renamed
         .iter()
@@ -342,14 +343,14 @@ fn moved_target_is_renamed_and_lost_target_is_gone() {
         .collect();
     assert_eq!(pairs, ["mount /data", "target /data/pg"]);
     assert!(mounted_elsewhere.gone.is_empty());
-    let other_directory = difference(&before, &report("/srv/pg16", "/srv"));
+    let other_directory = compare_snapshots(&before, &report("/srv/pg16", "/srv"));
     assert_eq!(other_directory.renamed.len(), 1, "{other_directory:?}");
     let mut elsewhere = report("/data/pg", "/data");
     elsewhere
         .targets
         .values_mut()
         .for_each(|target| target.device = Some(Subject::device("sdb1")));
-    let gone = difference(&before, &elsewhere);
+    let gone = compare_snapshots(&before, &elsewhere);
     assert_eq!(
         gone.gone,
         [Subject::mount("/srv"), Subject::target("/srv/pg")]
@@ -362,7 +363,7 @@ fn moved_target_is_renamed_and_lost_target_is_gone() {
     let (mut one, mut other) = (before, report("/srv/pg16", "/srv"));
     one.origin.asked = Some("/srv/pg".to_owned());
     other.origin.asked = Some("/srv/pg16".to_owned());
-    let asked = difference(&one, &other);
+    let asked = compare_snapshots(&one, &other);
     assert!(
         asked.gone.is_empty() && asked.renamed.is_empty(),
         "{asked:?}"
@@ -371,7 +372,7 @@ fn moved_target_is_renamed_and_lost_target_is_gone() {
     // The runs were given different TARGETs, which name the same directory.
     let mut again = one.clone();
     again.origin.asked = Some("./pg".to_owned());
-    assert!(difference(&one, &again).remarks.is_empty());
+    assert!(compare_snapshots(&one, &again).remarks.is_empty());
 }
 
 fn add_measurement(kept: &mut ReportSnapshot, target: &Subject, median: f64) {
@@ -431,7 +432,7 @@ fn latency_shift_lists_likely_causes() {
         (200.0, ShiftDirection::Slower, 2),
         (50.0, ShiftDirection::Faster, 2),
     ] {
-        let found = difference(&before, &report(median, "bfq", "6.12"));
+        let found = compare_snapshots(&before, &report(median, "bfq", "6.12"));
         let probe = &found.probes[0];
         assert_eq!(
             (probe.main_shift_direction(), probe.likely_causes.len()),
@@ -445,7 +446,7 @@ fn latency_shift_lists_likely_causes() {
                 .all(|cause| cause.subject != beside)
         );
     }
-    let unexplained = difference(&before, &report(200.0, "none", "6.1"));
+    let unexplained = compare_snapshots(&before, &report(200.0, "none", "6.1"));
     assert!(unexplained.probes[0].likely_causes.is_empty() && unexplained.has_lasting_changes());
     let mut doubted = report(200.0, "bfq", "6.1");
     doubted
@@ -453,7 +454,7 @@ fn latency_shift_lists_likely_causes() {
         .values_mut()
         .for_each(|probe| probe.doubts = vec!["somebody else wrote".to_owned()]);
     assert_eq!(
-        difference(&before, &doubted).probes[0].main_shift_direction(),
+        compare_snapshots(&before, &doubted).probes[0].main_shift_direction(),
         None
     );
 }
@@ -465,18 +466,18 @@ fn facts_new_in_other_version_are_no_change() {
     insert_fact(&mut before, &disk, "device.model", text_fact("a"));
     insert_fact(&mut now, &disk, "device.model", text_fact("a"));
     insert_fact(&mut now, &disk, "device.scheduler", text_fact("none"));
-    assert_eq!(difference(&before, &now).facts.len(), 1);
+    assert_eq!(compare_snapshots(&before, &now).facts.len(), 1);
     now.origin.walwise = "later".to_owned();
-    let later = difference(&before, &now);
+    let later = compare_snapshots(&before, &now);
     assert!(
         later.facts.is_empty() && later.remarks.len() == 1,
         "{later:?}"
     );
     now.origin.walwise = before.origin.walwise.clone();
-    assert!(difference(&before, &now).remarks.is_empty());
+    assert!(compare_snapshots(&before, &now).remarks.is_empty());
     now.origin.pack = "other".to_owned();
     assert_eq!(
-        difference(&before, &now).remarks.len(),
+        compare_snapshots(&before, &now).remarks.len(),
         1,
         "rules of the same names that judge otherwise"
     );
@@ -489,7 +490,7 @@ fn different_host_names_clear_same_host() {
         kept.origin.host = name.to_owned();
         kept
     };
-    assert!(!difference(&host("db7"), &host("db8")).same_host);
-    assert!(difference(&host("db7"), &host("db7")).same_host);
-    assert!(difference(&host("unknown"), &host("db7")).same_host);
+    assert!(!compare_snapshots(&host("db7"), &host("db8")).same_host);
+    assert!(compare_snapshots(&host("db7"), &host("db7")).same_host);
+    assert!(compare_snapshots(&host("unknown"), &host("db7")).same_host);
 }

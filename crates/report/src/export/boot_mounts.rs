@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::{Report, Step, TargetSummary, mount_and_mkfs_options, remount_commands, stack};
-use walwise_judge::compat::remount_inverse;
+use walwise_judge::compat::find_remount_inverse;
 use walwise_model::escape::fstab;
 use walwise_model::facts::catalog::{boot, mount};
 use walwise_model::facts::note::BootNote;
@@ -22,7 +22,7 @@ pub enum DeclarationSite {
     Other,
 }
 
-pub struct BootMountEdit<'a> {
+pub struct BootMountOptionsEdit<'a> {
     pub subject: &'a Subject,
     pub place: DeclarationSite,
     /// The place for display, such as `/etc/fstab:9`.
@@ -36,17 +36,21 @@ pub struct BootMountEdit<'a> {
     pub notes: Vec<String>,
 }
 
-impl BootMountEdit<'_> {
+impl BootMountOptionsEdit<'_> {
     /// The options as fstab writes them; `None` if nothing changes.
     pub fn changed_options(&self) -> Option<String> {
-        let becomes =
-            mount_and_mkfs_options::rewrite_written_options(&self.options, &self.add, &self.remove);
-        (becomes != mount_and_mkfs_options::rewrite_written_options(&self.options, &[], &[]))
-            .then_some(becomes)
+        let becomes = mount_and_mkfs_options::apply_change_to_written_options(
+            &self.options,
+            &self.add,
+            &self.remove,
+        );
+        (becomes
+            != mount_and_mkfs_options::apply_change_to_written_options(&self.options, &[], &[]))
+        .then_some(becomes)
     }
 
     pub fn written_options(&self) -> String {
-        mount_and_mkfs_options::rewrite_written_options(&self.options, &[], &[])
+        mount_and_mkfs_options::apply_change_to_written_options(&self.options, &[], &[])
     }
 
     pub fn describe_edits(&self) -> String {
@@ -64,9 +68,9 @@ impl BootMountEdit<'_> {
         out.chain(into).join_with("; ")
     }
 
-    /// True if every field of the line is known. A line that hides a value, such as a password or
-    /// a comment, cannot be rewritten.
-    pub fn is_completely_known(&self, report: &Report) -> bool {
+    /// True if every field of the line is known. A line with an unrecorded value, such as a
+    /// password or a comment, cannot be rewritten.
+    pub fn are_all_fields_known(&self, report: &Report) -> bool {
         let options = report.facts.value(self.subject, &boot::OPTIONS);
         report.facts.value(self.subject, &boot::WHOLE) == Some(true)
             && options.is_some_and(|options| {
@@ -77,7 +81,7 @@ impl BootMountEdit<'_> {
     }
 }
 
-pub fn boot_mount_edits(report: &Report) -> Vec<BootMountEdit<'_>> {
+pub fn boot_mount_edits(report: &Report) -> Vec<BootMountOptionsEdit<'_>> {
     let mut wanted: BTreeMap<&Subject, Vec<&Step>> = BTreeMap::new();
     for target in &report.targets {
         let steps = report
@@ -114,7 +118,7 @@ fn boot_mount_edit<'a>(
     report: &'a Report,
     subject: &'a Subject,
     mut steps: Vec<&'a Step>,
-) -> BootMountEdit<'a> {
+) -> BootMountOptionsEdit<'a> {
     let place = match report.facts.reading(subject, boot::OPTIONS.id()).source() {
         Some(Source::File { path, .. }) if path == "/etc/fstab" => DeclarationSite::Fstab,
         Some(Source::File { path, .. }) if path.starts_with("/etc/systemd/") => {
@@ -123,7 +127,7 @@ fn boot_mount_edit<'a>(
         _ => DeclarationSite::Other,
     };
     let known = report.facts.value(subject, &boot::WHERE);
-    let mut line = BootMountEdit {
+    let mut line = BootMountOptionsEdit {
         subject,
         place,
         display: known.unwrap_or_else(|| subject.name().to_owned()),
@@ -150,12 +154,12 @@ fn changes_present_mount(step: &Step) -> bool {
     }
 }
 
-fn merge_step_into_edit<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step) {
+fn merge_step_into_edit<'a>(report: &Report, line: &mut BootMountOptionsEdit<'a>, step: &'a Step) {
     let (add, remove) = (
         step.advice.change.set_or_added_values(),
         step.advice.change.removed_options(),
     );
-    let words = step.advice.change.describe();
+    let words = step.advice.change.describe_change();
     if changes_present_mount(step) && !has_same_fstype(report, line.subject, &step.subject) {
         let note =
             format!("not changed here, because this line mounts a different file system: {words}");
@@ -191,7 +195,7 @@ fn merge_step_into_edit<'a>(report: &Report, line: &mut BootMountEdit<'a>, step:
         .unwrap_or_default();
     let is_default = |word: &String| {
         let takes_back = |old: &String| {
-            remount_inverse(&fstype, old).is_some_and(|row| row.by.as_ref() == Some(word))
+            find_remount_inverse(&fstype, old).is_some_and(|row| row.by.as_ref() == Some(word))
         };
         in_force.iter().any(takes_back) && !line.options.iter().any(takes_back)
     };
@@ -228,7 +232,7 @@ fn has_same_fstype(report: &Report, line: &Subject, mounted: &Subject) -> bool {
     now.is_some() && now == report.facts.value(line, &boot::FSTYPE)
 }
 
-pub struct MissingBootMount<'a> {
+pub struct TargetNotMountedAtBoot<'a> {
     pub title: &'a str,
     /// The fstab line that mounts the target, or the reason why no line can be given.
     pub line: Result<String, String>,
@@ -236,16 +240,16 @@ pub struct MissingBootMount<'a> {
 
 /// Lists the targets that are mounted now but not at boot. Targets whose mount at boot is unknown
 /// are left out.
-pub fn missing_boot_mounts(report: &Report) -> Vec<MissingBootMount<'_>> {
+pub fn targets_not_mounted_at_boot(report: &Report) -> Vec<TargetNotMountedAtBoot<'_>> {
     let is_missing = |target: &&TargetSummary| {
         let mounted = report.facts.subject_in_scope(&target.target, Scope::Mount);
         mounted.and_then(|mounted| report.facts.value(&mounted, &mount::AT_BOOT)) == Some(false)
     };
     let missing = report.targets.iter().filter(is_missing);
     missing
-        .map(|target| MissingBootMount {
+        .map(|target| TargetNotMountedAtBoot {
             title: &target.title,
-            line: fstab_line(report, target),
+            line: fstab_line_for_mounted_target(report, target),
         })
         .collect()
 }
@@ -287,9 +291,12 @@ fn is_on_root_filesystem(report: &Report, target: &TargetSummary) -> bool {
         == Some("/")
 }
 
-/// Makes the fstab line that mounts the target's file system as now, with the recommended options.
-/// The error is the reason why no line can be given.
-fn fstab_line(report: &Report, target: &TargetSummary) -> Result<String, String> {
+/// Makes the fstab line that mounts the target's file system with its present options and the
+/// recommended ones. The error is the reason why no line can be given.
+fn fstab_line_for_mounted_target(
+    report: &Report,
+    target: &TargetSummary,
+) -> Result<String, String> {
     let mounted = report
         .facts
         .subject_in_scope(&target.target, Scope::Mount)
@@ -343,7 +350,7 @@ fn fstab_line(report: &Report, target: &TargetSummary) -> Result<String, String>
     Ok(format!("UUID={uuid} {point} {fstype} {list} 0 {pass}"))
 }
 
-pub fn no_change_reasons(report: &Report, lines: &[BootMountEdit<'_>]) -> Vec<String> {
+pub fn no_change_reasons(report: &Report, lines: &[BootMountOptionsEdit<'_>]) -> Vec<String> {
     if report.targets.is_empty() {
         return vec!["No database, data mount or free disk was found.".to_owned()];
     }

@@ -3,10 +3,10 @@
 //!
 //! A free disk gets a commented line whose placeholders cannot match a device at boot.
 
-use super::boot_mounts::{self, BootMountEdit, DeclarationSite, MissingBootMount};
+use super::boot_mounts::{self, BootMountOptionsEdit, DeclarationSite, TargetNotMountedAtBoot};
 use super::{
-    comment_lines, file_header, nothing_to_change_text, part_heading, pasteable_or_commented_lines,
-    reason_comments,
+    comment_lines, file_header, nothing_to_change_text, pasteable_or_commented_lines,
+    section_heading_comment, step_reason_comments,
 };
 use crate::{Plan, Report, TargetSummary, mkfs};
 use walwise_model::escape::ShellCommand;
@@ -15,7 +15,7 @@ use walwise_model::facts::Key;
 use walwise_model::facts::catalog::boot::{DUMP_AND_PASS, POINT, SOURCE, WRITTEN_TYPE};
 use walwise_model::text::decode_display_safe;
 
-pub fn render(report: &Report) -> String {
+pub fn render_fstab_export(report: &Report) -> String {
     let how = [
         "In a copy of /etc/fstab, replace each line shown as a comment with the line below it, then run",
         "  findmnt --verify --tab-file COPY",
@@ -31,7 +31,7 @@ pub fn render(report: &Report) -> String {
         if alone {
             new_filesystem_line(report, disk)
         } else {
-            part_heading(&disk.title) + &free_disk_fstab_instructions(report, disk)
+            section_heading_comment(&disk.title) + &free_disk_fstab_instructions(report, disk)
         }
     };
     parts.extend(
@@ -41,20 +41,20 @@ pub fn render(report: &Report) -> String {
             .filter(|target| target.kind.is_device())
             .map(disk),
     );
-    let bare = boot_mounts::missing_boot_mounts(report);
+    let bare = boot_mounts::targets_not_mounted_at_boot(report);
     if parts.is_empty() && (bare.is_empty() || !lines.is_empty()) {
         parts.push(
             "\n".to_owned()
                 + &nothing_to_change_text(&boot_mounts::no_change_reasons(report, &lines)),
         );
     }
-    for MissingBootMount { title, line } in bare {
+    for TargetNotMountedAtBoot { title, line } in bare {
         let says = "Neither /etc/fstab nor a unit in /etc/systemd/system mounts this file system at boot. Line for /etc/fstab:";
         let line = match line {
             Ok(line) => pasteable_or_commented_lines(report, &[], &[line]),
             Err(why) => comment_lines(&[format!("No fstab line: {why}.")]),
         };
-        parts.push(part_heading(title) + &comment_lines(&[says]) + &line);
+        parts.push(section_heading_comment(title) + &comment_lines(&[says]) + &line);
     }
     file_header(report, "lines for /etc/fstab", &how) + &parts.concat()
 }
@@ -64,7 +64,7 @@ fn free_disk_fstab_instructions(report: &Report, target: &TargetSummary) -> Stri
         "Free disk. To get the fstab line for its new file system, run:".to_owned(),
         format!(
             "  {}",
-            ShellCommand::or_placeholder(mkfs::free_disk_check_command(
+            ShellCommand::text_or_placeholder(mkfs::free_disk_check_command(
                 report,
                 &target.target,
                 " --format fstab"
@@ -77,12 +77,12 @@ fn mkfs_instructions(report: &Report, target: &TargetSummary) -> String {
     let wanted = report
         .plan(&target.target)
         .and_then(Plan::requested_filesystem_sentence);
-    let script = ShellCommand::or_placeholder(mkfs::free_disk_check_command(
+    let script = ShellCommand::text_or_placeholder(mkfs::free_disk_check_command(
         report,
         &target.target,
         " --format script",
     ));
-    let uuid = ShellCommand::or_placeholder(
+    let uuid = ShellCommand::text_or_placeholder(
         ShellCommand::new("blkid -p -s UUID -o value ").append_value(target.target.name()),
     );
     let steps = [
@@ -95,18 +95,19 @@ fn mkfs_instructions(report: &Report, target: &TargetSummary) -> String {
 }
 
 /// `None` if the line neither changes nor has a note.
-fn boot_mount_edit_text(report: &Report, line: &BootMountEdit<'_>) -> Option<String> {
+fn boot_mount_edit_text(report: &Report, line: &BootMountOptionsEdit<'_>) -> Option<String> {
     let becomes = line.changed_options();
     if becomes.is_none() && line.notes.is_empty() {
         return None;
     }
-    let mut out =
-        part_heading(&line.display) + &reason_comments(&line.steps) + &comment_lines(&line.notes);
+    let mut out = section_heading_comment(&line.display)
+        + &step_reason_comments(&line.steps)
+        + &comment_lines(&line.notes);
     let Some(becomes) = becomes else {
         return Some(out);
     };
     let now = line.written_options();
-    let whole = line.is_completely_known(report);
+    let whole = line.are_all_fields_known(report);
     match &line.place {
         DeclarationSite::Fstab => match (
             whole,
@@ -146,7 +147,7 @@ fn boot_mount_edit_text(report: &Report, line: &BootMountEdit<'_>) -> Option<Str
 /// `None` if a field is unknown or cannot be represented in fstab.
 fn rewritten_fstab_line(
     report: &Report,
-    line: &BootMountEdit<'_>,
+    line: &BootMountOptionsEdit<'_>,
     options: &str,
 ) -> Option<String> {
     let text = |key: &Key<String>| report.facts.value(line.subject, key);
@@ -172,7 +173,7 @@ fn new_filesystem_line(report: &Report, target: &TargetSummary) -> String {
     let chosen = match mkfs::planned_filesystem(steps) {
         Ok(chosen) => chosen,
         Err(why) => {
-            return part_heading(&target.title)
+            return section_heading_comment(&target.title)
                 + &comment_lines(&[format!("No fstab line: {why}.")]);
         }
     };
@@ -181,7 +182,7 @@ fn new_filesystem_line(report: &Report, target: &TargetSummary) -> String {
         pass,
         mount,
     } = chosen;
-    part_heading(&target.title)
+    section_heading_comment(&target.title)
         + &mkfs_instructions(report, target)
         + &comment_lines(&[
             "and /EDIT/THE/MOUNT/POINT with the mount point, then uncomment the line.".to_owned(),
@@ -195,7 +196,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::export::testing::{
+    use crate::export::fstab_fixtures::{
         BootLineFields, any_name, boot_line_report, change_to_add, change_to_remove, to_bytes,
         uncommented_lines,
     };
@@ -257,7 +258,7 @@ mod tests {
                 numbers,
                 ..BootLineFields::default()
             };
-            let text = render(&boot_line_report(
+            let text = render_fstab_export(&boot_line_report(
                 &written,
                 Some(change_to_remove(&["nobarrier"])),
                 Some(change_to_add(&["noatime"])),
@@ -286,7 +287,7 @@ mod tests {
                 in_force,
                 Source::Assumed,
             );
-            let text = render(&report);
+            let text = render_fstab_export(&report);
             let options = uncommented_lines(&text)
                 .first()
                 .and_then(|line| line.split(' ').nth(3));
@@ -308,7 +309,7 @@ mod tests {
                 Some(change_to_add(&["noatime"])),
             ),
         ] {
-            let text = render(&boot_line_report(&written, of_line, of_mount));
+            let text = render_fstab_export(&boot_line_report(&written, of_line, of_mount));
             assert!(
                 uncommented_lines(&text).is_empty() && !text.contains("===="),
                 "{text}"
@@ -326,7 +327,7 @@ mod tests {
             options: to_bytes(&["noatime"]),
             ..BootLineFields::default()
         };
-        let text = render(&boot_line_report(
+        let text = render_fstab_export(&boot_line_report(
             &written,
             None,
             Some(change_to_remove(&["discard"])),
@@ -345,7 +346,7 @@ mod tests {
             options: to_bytes(&["nobarrier", "relatime"]),
             ..BootLineFields::default()
         };
-        let text = render(&boot_line_report(
+        let text = render_fstab_export(&boot_line_report(
             &written,
             Some(change_to_remove(&["nobarrier"])),
             Some(change_to_add(&["noatime"])),
@@ -363,7 +364,7 @@ mod tests {
             fstype: "xfs",
             ..BootLineFields::default()
         };
-        let text = render(&boot_line_report(
+        let text = render_fstab_export(&boot_line_report(
             &written,
             None,
             Some(change_to_remove(&["nobarrier"])),
@@ -389,10 +390,10 @@ mod tests {
         );
         dangerous.plans[0].steps[0].advice.risk = Risk::DataLossIfWrong;
         for (report, says) in [
-            (captured, "Made from a capture"),
+            (captured, "Generated from a capture"),
             (dangerous, "COMMITTED DATA MAY BE LOST"),
         ] {
-            let text = render(&report);
+            let text = render_fstab_export(&report);
             assert!(
                 uncommented_lines(&text).is_empty() && text.contains(says),
                 "{text}"
@@ -417,7 +418,7 @@ mod tests {
                 path,
                 ..BootLineFields::default()
             };
-            let text = render(&boot_line_report(
+            let text = render_fstab_export(&boot_line_report(
                 &written,
                 Some(change_to_remove(&["nobarrier"])),
                 None,
@@ -431,13 +432,13 @@ mod tests {
 
     #[test]
     fn free_disk_line_is_commented_with_placeholders() {
-        let text = render(&sample_reports::free_disk());
+        let text = render_fstab_export(&sample_reports::free_disk());
         assert!(uncommented_lines(&text).is_empty(), "{text}");
         assert!(
             text.contains("\n# UUID=EDIT-THE-UUID /EDIT/THE/MOUNT/POINT xfs noatime 0 0\n"),
             "{text}"
         );
-        let many = render(&sample_reports::free_disks(3));
+        let many = render_fstab_export(&sample_reports::free_disks(3));
         assert!(
             uncommented_lines(&many).is_empty() && !many.contains("EDIT-THE-UUID"),
             "{many}"
@@ -450,7 +451,7 @@ mod tests {
 
     #[test]
     fn empty_report_has_nothing_to_change() {
-        let text = render(&sample_reports::build_report(
+        let text = render_fstab_export(&sample_reports::build_sample_report(
             &walwise_model::facts::FactSet::default(),
             Vec::new(),
             Vec::new(),
@@ -478,7 +479,7 @@ mod tests {
             let written = BootLineFields { source: source.clone(), point: point.clone(), options: options.clone(), numbers, ..BootLineFields::default() };
             let mut report = boot_line_report(&written, Some(change_to_add(&["noatime"])), None);
             report.plans[0].steps[0].title = title;
-            let text = render(&report);
+            let text = render_fstab_export(&report);
             let lines = uncommented_lines(&text);
             prop_assert_eq!(lines.len(), 1, "{}", text);
             let fields: Vec<&str> = lines[0].split(' ').collect();
@@ -518,7 +519,7 @@ mod tests {
                 .subjects
                 .retain(|subject| subject.scope() != Scope::Boot);
         }
-        render(&report)
+        render_fstab_export(&report)
     }
 
     #[test]

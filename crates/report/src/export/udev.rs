@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use walwise_model::settings::Setting;
 
 use super::{
-    comment_lines, file_header, nothing_to_change_text, part_heading, pasteable_or_commented_lines,
-    reason_comments,
+    comment_lines, file_header, nothing_to_change_text, pasteable_or_commented_lines,
+    section_heading_comment, step_reason_comments,
 };
 use crate::disk_id::{self, DiskIdentity};
 use crate::{Report, Step, setting_source};
@@ -16,7 +16,7 @@ use walwise_judge::rules::Change;
 use walwise_model::escape::udev;
 use walwise_model::facts::{Scope, Subject};
 
-pub fn render(report: &Report) -> String {
+pub fn render_udev_rules(report: &Report) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut done: BTreeSet<(&Subject, &Setting)> = BTreeSet::new();
     for step in report.plans.iter().flat_map(|plan| &plan.steps) {
@@ -24,7 +24,7 @@ pub fn render(report: &Report) -> String {
         let of_device =
             step.subject.scope() == Scope::Device && step.advice.setting.kind.is_queue_attribute();
         if of_device && !step.keeps_setting() && done.insert(key) {
-            parts.push(rule_part(report, step));
+            parts.push(rule_with_comments(report, step));
         }
     }
     if parts.is_empty() {
@@ -37,10 +37,10 @@ pub fn render(report: &Report) -> String {
     file_header(report, "udev rules", &how) + &parts.concat()
 }
 
-fn rule_part(report: &Report, step: &Step) -> String {
+fn rule_with_comments(report: &Report, step: &Step) -> String {
     let setting = step.advice.setting;
-    let told = part_heading(&format!("{setting} of {}", step.subject.name()))
-        + &reason_comments(&[step])
+    let told = section_heading_comment(&format!("{setting} of {}", step.subject.name()))
+        + &step_reason_comments(&[step])
         + &comment_lines(&[format!(
             "now: {}",
             setting_source::current_value_with_source(&step.advice)
@@ -110,7 +110,7 @@ mod tests {
         }
         let step = report.plans[0].steps.first_mut().unwrap();
         (step.subject, step.level) = (disk, Level::Advice);
-        step.advice = sample_reports::advice(setting, change);
+        step.advice = sample_reports::advice_without_current_value(setting, change);
         report
     }
 
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn rule_matches_disk_by_wwid() {
         let wwid = Some(("device/wwid", "t10.ATA     Samsung SSD 870 EVO"));
-        let text = render(&report_with_disk_step(
+        let text = render_udev_rules(&report_with_disk_step(
             "block.write_cache",
             change_to_set("write back"),
             wwid,
@@ -155,7 +155,7 @@ mod tests {
             ]
         );
         assert!(text.contains("# advice: Title of "), "{text}");
-        let without = render(&report_with_disk_step(
+        let without = render_udev_rules(&report_with_disk_step(
             "block.scheduler",
             change_to_set("none"),
             None,
@@ -176,14 +176,14 @@ mod tests {
             report_with_disk_step("block.write_cache", change_to_set("write through"), wwid);
         dangerous.plans[0].steps[0].advice.risk = Risk::DataLossIfWrong;
         for report in [captured, dangerous] {
-            let text = render(&report);
+            let text = render_udev_rules(&report);
             assert_eq!(uncommented_lines(&text), Vec::<&str>::new(), "{text}");
         }
     }
 
     #[test]
     fn file_without_rules_states_reason() {
-        let text = render(&sample_reports::free_disk());
+        let text = render_udev_rules(&sample_reports::free_disk());
         assert!(
             text.contains("# Nothing to change:\n# No plan changes a setting of a block device.\n"),
             "{text}"
@@ -200,7 +200,7 @@ mod tests {
         ) {
             let mut report = report_with_disk_step(&format!("block.{name}"), change_to_set(&value), Some(("device/wwid", &shown)));
             report.plans[0].steps[0].title = title;
-            let text = render(&report);
+            let text = render_udev_rules(&report);
             for line in uncommented_lines(&text) {
                 let tokens = parse_rule(line).ok_or_else(|| TestCaseError::fail(line.to_owned()))?;
                 let token = |key: &str, operator: &str, value: &str| (key.to_owned(), operator.to_owned(), value.to_owned());

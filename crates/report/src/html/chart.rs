@@ -10,7 +10,7 @@ use super::findings_and_facts::FactAppendix;
 use super::markup::{Markup, Tag, tag};
 use super::section;
 use crate::html::tone_class;
-use crate::latency::has_no_flushes;
+use crate::latency::are_flushes_suppressed;
 use crate::time_axis::LogTimeAxis;
 use crate::view::flush_path;
 use crate::view::latency::WITHOUT_FLUSHES_WARNING;
@@ -159,7 +159,7 @@ fn polyline(class: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Tag {
         .attr("points", &points.join(" "))
 }
 
-fn line_class(at: usize) -> String {
+fn dashed_line_class(at: usize) -> String {
     format!("line l{}", at % DASH_STYLES)
 }
 
@@ -245,7 +245,7 @@ fn interval_shapes(shares: [f64; 3], field: [f64; 2], y: f64) -> [Tag; 4] {
 }
 
 /// The position of the point with index `at` among `of` points, from 0 to 1.
-fn index_fraction(at: f64, of: usize) -> f64 {
+fn share_of_index(at: f64, of: usize) -> f64 {
     at / of.saturating_sub(1).max(1) as f64
 }
 
@@ -257,7 +257,7 @@ fn legend_shapes<'n>(names: impl Iterator<Item = &'n str>) -> (Vec<Tag>, f64) {
             (x, y) = (10.0, y + LINE_HEIGHT);
         }
         drawn.push(polyline(
-            &line_class(at),
+            &dashed_line_class(at),
             [(x, y - 4.0), (x + 30.0, y - 4.0)],
         ));
         drawn.push(svg_text(x + 36.0, y, name));
@@ -272,7 +272,7 @@ fn is_method_in_force(
     measured: &Measurement,
     row: &MethodResult,
 ) -> bool {
-    measured.is_in_force(
+    measured.is_row_of_method_in_force(
         row,
         crate::latency::sync_method_in_force(report, target.cluster.as_ref()),
     )
@@ -332,7 +332,7 @@ fn flush_path_chart(path: &[FlushHop], facts: &FactAppendix<'_>) -> Option<Chart
         let says: Vec<&str> = says.into_iter().filter(|says| !says.is_empty()).collect();
         vec![
             Markup::from_text(mark),
-            hop_cell(hop, facts),
+            hop_names_with_fact_links(hop, facts),
             Markup::from_text(&says.join("; ")),
             Markup::from_text(word),
             Markup::from_text(&hop.source),
@@ -355,7 +355,7 @@ fn flush_path_chart(path: &[FlushHop], facts: &FactAppendix<'_>) -> Option<Chart
     })
 }
 
-fn hop_cell(hop: &FlushHop, facts: &FactAppendix<'_>) -> Markup {
+fn hop_names_with_fact_links(hop: &FlushHop, facts: &FactAppendix<'_>) -> Markup {
     let name = |words: &str, link: Option<Tag>| match link {
         Some(link) => link.add_text(words).into(),
         None => Markup::from_text(words),
@@ -398,13 +398,17 @@ fn cumulative_latency_chart(measurement: &Measurement) -> Option<Chart> {
         [top, bottom],
     ));
     for (at, (_, paced)) in rows.iter().enumerate() {
-        let way = step_curve_path(&axis, &paced.quantiles_us, top, bottom);
-        drawn.push(tag("path").attr("class", &line_class(at)).attr("d", &way));
+        let way = svg_path_of_step_curve(&axis, &paced.quantiles_us, top, bottom);
+        drawn.push(
+            tag("path")
+                .attr("class", &dashed_line_class(at))
+                .attr("d", &way),
+        );
     }
     let head = std::iter::once("share of commits".to_owned());
     Some(Chart {
         name: "shares",
-        title: "Commits completed within a time",
+        title: "Commits completed within a given time",
         description:
             "The share of commits completed within each time. A steep curve means consistent \
                latency; a long tail to the right means slow commits. The chart shows paced \
@@ -420,7 +424,7 @@ fn cumulative_latency_chart(measurement: &Measurement) -> Option<Chart> {
     })
 }
 
-fn step_curve_path(axis: &LogTimeAxis, quantiles: &[f64], top: f64, bottom: f64) -> String {
+fn svg_path_of_step_curve(axis: &LogTimeAxis, quantiles: &[f64], top: f64, bottom: f64) -> String {
     let count = quantiles.len().max(1) as f64;
     let mut way = format!(
         "M{} {}",
@@ -484,7 +488,7 @@ fn latency_interval_chart(
         rows.iter()
             .map(|(_, of)| (of.median_us.low, of.median_us.high)),
     )?;
-    let is_no_price = has_no_flushes(report, &target.target)
+    let is_no_price = are_flushes_suppressed(report, &target.target)
         || !rows.iter().any(|(row, _)| row.method.is_durable());
     let top = if is_no_price { LINE_HEIGHT } else { 0.0 };
     let bottom = LINE_HEIGHT.mul_add(rows.len() as f64, top + 10.0);
@@ -599,7 +603,7 @@ fn commit_rate_chart(measurement: &Measurement) -> Option<Chart> {
     let marks = [0.0, 0.5, 1.0].map(|share| (share, format_rate(Some(share * most))));
     let mut drawn = left_axis(marks, RATE_PLOT_X, [RATE_PLOT_TOP, bottom]);
     drawn.push(polyline(
-        &line_class(0),
+        &dashed_line_class(0),
         rows.iter().map(|row| (x(row), y(row.per_second.value))),
     ));
     for row in &rows {

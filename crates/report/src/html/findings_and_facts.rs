@@ -13,7 +13,7 @@ const MAX_FACTS: usize = 400;
 /// Maximum number of conditions shown for one finding.
 const MAX_CONDITIONS: usize = 12;
 
-pub fn finding_sections(report: &Report) -> Markup {
+pub fn sections_by_rule(report: &Report) -> Markup {
     let mut order: Vec<&str> = Vec::new();
     let mut by_rule: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
     for finding in &report.findings {
@@ -161,7 +161,7 @@ impl<'a> FactAppendix<'a> {
 }
 
 fn fact_row(row: &FactRow<'_>) -> Tag {
-    let (value, from) = catalog::describe_reading(row.fact, row.reading)
+    let (value, from) = catalog::value_and_source_or_unknown_reason(row.fact, row.reading)
         .unwrap_or_else(|(why, remedy)| (format!("unknown: {why}"), remedy.unwrap_or_default()));
     tag("tr").add_all([row.fact, &value, &from].map(|cell| tag("td").add_text(cell)))
 }

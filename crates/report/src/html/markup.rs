@@ -22,7 +22,7 @@ const INLINE_ELEMENTS: [&str; 13] = [
     "a", "b", "bdi", "code", "h2", "h3", "span", "strong", "td", "th", "text", "title", "dt",
 ];
 
-/// Elements whose end tag HTML allows to omit (HTML Standard, "Optional tags").
+/// Elements without an end tag, which HTML makes optional (HTML Standard, "Optional tags").
 const OPTIONAL_END_TAGS: [&str; 3] = ["td", "th", "tr"];
 
 pub fn tag(name: &'static str) -> Tag {
@@ -36,7 +36,7 @@ pub fn tag(name: &'static str) -> Tag {
 impl Markup {
     pub fn from_text(words: &str) -> Self {
         let mut out = String::with_capacity(words.len());
-        escape(&mut out, words);
+        push_html_escaped(&mut out, words);
         Self(out)
     }
 
@@ -98,7 +98,7 @@ impl Tag {
         self.attributes.push(' ');
         self.attributes.push_str(attribute);
         self.attributes.push_str("=\"");
-        escape(&mut self.attributes, value);
+        push_html_escaped(&mut self.attributes, value);
         self.attributes.push('"');
         self
     }
@@ -118,7 +118,7 @@ impl Tag {
             '&' => '＆',
             c => c,
         };
-        let words = comment::escape_comment_line(words)
+        let words = comment::replace_unsafe_in_comment_line(words)
             .chars()
             .map(like)
             .collect();
@@ -168,12 +168,12 @@ impl From<Tag> for Markup {
     }
 }
 
-fn escape(out: &mut String, words: &str) {
+fn push_html_escaped(out: &mut String, words: &str) {
     for (at, piece) in words.split(NO_BREAK_SPACE).enumerate() {
         if at > 0 {
             out.push_str("&#160;");
         }
-        comment::escape_comment_line(piece)
+        comment::replace_unsafe_in_comment_line(piece)
             .chars()
             .for_each(|c| push_xml_escaped(out, c));
     }

@@ -3,8 +3,8 @@ use super::{anchors, tone_class};
 use crate::LayerRow;
 use crate::text::layer_cells;
 use crate::view::{
-    Badge, Bullet, Bullets, CellRenderer, Detail, Element, Grid, HeadingLevel, RichText, Section,
-    StepInstruction,
+    Badge, Bullet, BulletList, CellRenderer, Detail, Element, Grid, HeadingLevel, RichText,
+    Section, StepInstruction,
 };
 use walwise_model::escape::ShellCommand;
 use walwise_model::text::page_layout::PageLayout;
@@ -50,7 +50,7 @@ fn section_markup(section: &Section, open: bool) -> Markup {
 fn element_markup(element: &Element) -> Markup {
     match element {
         Element::Sentence(says) => tag("p").add(Markup::from_rich_text(says)).into(),
-        Element::Bullets(Bullets { head: [], bullets }) => {
+        Element::Bullets(BulletList { head: [], bullets }) => {
             list_markup(bullets.iter().map(bullet_item))
         }
         Element::Bullets(bullets) => bullet_table(bullets),
@@ -141,7 +141,7 @@ fn table_name(head: &[&str]) -> String {
 fn stack_markup(layers: &[LayerRow]) -> Markup {
     let mut page = PageLayout::unbounded();
     page.append_table(0, &layers.iter().map(layer_cells).collect::<Vec<_>>(), &[]);
-    scrollable_frame("Table: stack", tag("pre").add_lines(&page.finish())).into()
+    scrollable_frame("Table: stack", tag("pre").add_lines(&page.into_text())).into()
 }
 
 pub fn badge_markup(mark: &Badge) -> Markup {
@@ -150,7 +150,7 @@ pub fn badge_markup(mark: &Badge) -> Markup {
     }
     tag("span")
         .attr("class", tone_class(mark.tone()))
-        .add_text(&mark.text())
+        .add_text(&mark.badge_text())
         .into()
 }
 
@@ -192,13 +192,13 @@ const CELL_RENDERERS: CellRenderer<Markup> = CellRenderer {
     bullet: |bullet| Markup::from_rich_text(&bullet.text).append(details_markup(&bullet.details)),
 };
 
-fn bullet_table(bullets: &Bullets) -> Markup {
-    let (head, rows) = bullets.table(&CELL_RENDERERS);
+fn bullet_table(bullets: &BulletList) -> Markup {
+    let (head, rows) = bullets.headings_and_rows(&CELL_RENDERERS);
     table_markup(&table_name(&head), &head, &[], rows)
 }
 
 fn instructions_markup(steps: &[StepInstruction]) -> Markup {
-    let numbered = StepInstruction::table(steps, &CELL_RENDERERS);
+    let numbered = StepInstruction::step_rows(steps, &CELL_RENDERERS);
     let mut out = Markup::default();
     if !numbered.is_empty() {
         out = table_markup("steps", &StepInstruction::HEAD, &[true], numbered);
@@ -243,8 +243,8 @@ pub fn details_markup(all: &[Detail]) -> Markup {
                 label.append(tag("pre").add_lines(&lines.join("\n")))
             }
             Detail::UserCommand(one) => {
-                let says =
-                    RichText::code(&one.command).append(format!(" — {}", one.origin_sentence()));
+                let says = RichText::code(&one.command)
+                    .append(format!(" — {}", one.unchecked_origin_sentence()));
                 labelled_paragraph(one.purpose.as_str(), &says)
             }
         }

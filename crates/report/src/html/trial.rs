@@ -4,7 +4,7 @@ use super::{render_page, section};
 use crate::json;
 use walwise_measure::trial::{LoadResult, LoadTable, TableCell, TrialRecord, trial_view};
 
-pub fn render(record: &TrialRecord) -> String {
+pub fn render_trial_page(record: &TrialRecord) -> String {
     let told = trial_view(record);
     let results = record.load_results();
     let answers = told
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::report_reader::ReportJsonReader;
     use walwise_measure::trial::Candidate;
-    use walwise_measure::trial::fixtures::sample_record;
+    use walwise_measure::trial::fixtures::record_with_commit_rates;
 
     fn example_record() -> TrialRecord {
         let candidates = [
@@ -114,13 +114,13 @@ mod tests {
             (Candidate::Ext4Nobarrier, 90_000.0, Some(0)),
             (Candidate::Xfs, 5_000.0, Some(1_000)),
         ];
-        sample_record(&candidates, 15)
+        record_with_commit_rates(&candidates, 15)
     }
 
     #[test]
     fn page_has_charts_and_parsable_record() {
-        let page = render(&example_record());
-        assert_eq!(page, render(&example_record()), "the same bytes");
+        let page = render_trial_page(&example_record());
+        assert_eq!(page, render_trial_page(&example_record()), "the same bytes");
         for says in [
             "xfs is the fastest, with 95 % confidence.",
             "Throughput relative to the first candidate",
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn hostile_record_is_escaped_and_empty_record_renders() {
         let tags = |page: &str| page.matches('<').count();
-        let clean = tags(&render(&example_record()));
+        let clean = tags(&render_trial_page(&example_record()));
         for evil in [
             "</script><svg onload=alert(1)>",
             "<!--",
@@ -169,14 +169,17 @@ mod tests {
             for made in &mut record.candidates {
                 (made.version, made.mount) = (evil.to_owned(), evil.to_owned());
             }
-            let page = render(&record);
+            let page = render_trial_page(&record);
             assert_eq!(tags(&page), clean, "{evil}");
             assert!(!page.contains('\u{202e}'));
         }
         for blocks in [0, 1] {
             assert!(
-                render(&sample_record(&[(Candidate::Ext4, 1.0, None)], blocks))
-                    .ends_with("</html>\n")
+                render_trial_page(&record_with_commit_rates(
+                    &[(Candidate::Ext4, 1.0, None)],
+                    blocks
+                ))
+                .ends_with("</html>\n")
             );
         }
     }

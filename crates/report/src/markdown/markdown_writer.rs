@@ -60,7 +60,7 @@ impl MarkdownWriter {
     pub fn push_code_block<S: AsRef<str>>(&mut self, language: &str, lines: &[S]) {
         let lines: Vec<String> = lines
             .iter()
-            .map(|line| comment::escape_comment_line(line.as_ref()))
+            .map(|line| comment::replace_unsafe_in_comment_line(line.as_ref()))
             .collect();
         let longest = lines
             .iter()
@@ -99,7 +99,10 @@ const AUTOLINKED: [&str; 4] = ["@", "#", "$", "://"];
 
 pub fn escaped_text(sentence: &str) -> String {
     let mut out = String::with_capacity(sentence.len());
-    push_escaped(&mut out, comment::escape_comment_line(sentence).trim());
+    push_escaped_text(
+        &mut out,
+        comment::replace_unsafe_in_comment_line(sentence).trim(),
+    );
     out
 }
 
@@ -110,7 +113,7 @@ pub fn markdown_from_rich_text(phrase: &RichText) -> String {
 }
 
 /// A cell cannot begin a list, so leading `-` and digits stay unescaped.
-pub fn escaped_cell(phrase: &RichText) -> String {
+pub fn escaped_table_cell(phrase: &RichText) -> String {
     let mut out = "|".to_owned();
     push_rich_text(&mut out, phrase);
     out.strip_prefix('|').unwrap_or(&out).trim().to_owned()
@@ -120,12 +123,12 @@ fn push_rich_text(out: &mut String, phrase: &RichText) {
     for fragment in phrase.spans() {
         match fragment {
             TextSpan::Plain(words) | TextSpan::Verdict(words) => {
-                push_escaped(out, &comment::escape_comment_line(words));
+                push_escaped_text(out, &comment::replace_unsafe_in_comment_line(words));
             }
             TextSpan::Code(name) => push_markup(out, &code_span(name)),
             TextSpan::Command(command) => push_markup(out, &code_span(command)),
             TextSpan::Strong(words) => push_markup(out, &bold_text(words)),
-            TextSpan::SeeSection(heading) => push_escaped(out, &format!("see “{heading}”")),
+            TextSpan::SeeSection(heading) => push_escaped_text(out, &format!("see “{heading}”")),
         }
     }
 }
@@ -138,7 +141,7 @@ fn push_markup(out: &mut String, markup: &str) {
     out.push_str(markup);
 }
 
-fn push_escaped(out: &mut String, words: &str) {
+fn push_escaped_text(out: &mut String, words: &str) {
     let mut rest = words;
     while let Some(c) = rest.chars().next() {
         let linked = autolinked_len(out, rest);
@@ -209,7 +212,7 @@ pub fn bold_text(sentence: &str) -> String {
 
 /// Formats a name as a code span, or as escaped text if a code span cannot hold the name.
 pub fn code_span(name: &str) -> String {
-    let name = comment::escape_comment_line(name);
+    let name = comment::replace_unsafe_in_comment_line(name);
     if name.is_empty() || name.trim() != name || name.contains(['`', '|', '\\']) {
         return escaped_text(&name);
     }
@@ -311,7 +314,7 @@ mod tests {
     proptest! {
         #[test]
         fn escaped_text_renders_unchanged(given in prop_oneof!["[ -~]{0,24}", "[-+=#>@$:/.w`*_|\\\\ 0-9a]{0,16}", any::<String>()]) {
-            let plain = comment::escape_comment_line(&given);
+            let plain = comment::replace_unsafe_in_comment_line(&given);
             for markup in [escaped_text(&given), code_span(&given)] {
                 let shown = rendered_text(&markup);
                 let expect = plain.trim().to_owned();

@@ -74,7 +74,7 @@ fn degraded_redundancy_is_in_heading_and_text() {
         "{page}"
     );
     assert!(page.contains("one more failure loses it"), "{page}");
-    let json = crate::json::render(&report);
+    let json = crate::json::render_report(&report);
     assert!(
         json.contains(r#""redundancy": "degraded""#) && json.contains(r#""second_fault": "md0"#)
     );

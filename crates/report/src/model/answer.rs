@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use walwise_judge::rules::{Basis, Confidence, Risk};
+use walwise_judge::rules::{AdviceBasis, Confidence, Risk};
 use walwise_model::escape::ShellCommand;
 
 /// The settings that every target has an answer for, in display order.
@@ -92,7 +92,7 @@ pub struct CommitLatencyValue {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ProductionLatency {
     pub flush_mean_us: f64,
-    /// Time from which the server counts.
+    /// Time of the last reset of the server's counters.
     pub since: Option<String>,
 }
 
@@ -103,7 +103,7 @@ pub struct Answer {
     /// The recommended value; equals `current` if the action is `keep`.
     pub value: Option<AnswerValue>,
     pub current: Option<AnswerValue>,
-    pub basis: Option<Basis>,
+    pub basis: Option<AdviceBasis>,
     pub confidence: Option<Confidence>,
     /// The reason for the action, or the missing fact or measurement, in one line.
     pub reason: String,
@@ -113,7 +113,7 @@ pub struct Answer {
     /// The name of the setting on this server, if different from the topic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setting: Option<&'static str>,
-    /// Space that the log takes on disk, and what keeps it beyond its limit.
+    /// Space that the log takes on disk, and the cause if the log exceeds its limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<String>,
     /// The latency that the server measures in production.

@@ -11,12 +11,12 @@ use walwise_model::facts::{FactStability, KeyInfo, Subject, UnknownReason, Value
 pub struct Difference {
     /// Time, host and versions of the earlier report.
     pub before: ReportOrigin,
-    /// True if both reports have one host name, or if either name is unknown.
+    /// True if both reports have the same host name, or if either name is unknown.
     pub same_host: bool,
     /// Limits of the comparison: different rules, privileges or targets, or parts that could not be
     /// read.
     pub remarks: Vec<String>,
-    /// Subjects with a different name now.
+    /// Subjects that both reports contain under different names.
     pub renamed: Vec<RenamedSubject>,
     /// Subjects that no longer exist.
     pub gone: Vec<Subject>,
@@ -35,7 +35,7 @@ pub struct Difference {
     pub known_changes: Vec<KernelUpgradeChange>,
 }
 
-/// A known change after an upgrade of the kernel.
+/// A known kernel change that can explain slower commits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KernelUpgradeChange {
     /// The id of the rule, for example `change.jbd2-debug`.
@@ -49,7 +49,7 @@ impl Difference {
         self.facts.is_empty() && !self.has_lasting_changes()
     }
 
-    /// True if the commits of a target are slower beyond noise.
+    /// True if the commits of a target are slower by more than the noise.
     pub fn has_slower_commits(&self) -> bool {
         self.probes
             .iter()
@@ -64,8 +64,7 @@ impl Difference {
         self.findings.retain(|change| is_kept(&change.subject));
     }
 
-    /// True if something changed that stays changed. Facts that drift constantly, such as free
-    /// space, do not count.
+    /// True if a change is lasting. Facts that drift constantly, such as free space, do not count.
     pub fn has_lasting_changes(&self) -> bool {
         let things = [&self.gone, &self.appeared]
             .into_iter()
@@ -110,7 +109,7 @@ pub struct ReportOrigin {
     pub asked: Option<String>,
 }
 
-/// A subject whose name changed.
+/// A subject with different names in the two reports, for example a disk after a reboot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RenamedSubject {
     /// The name in the earlier report.
@@ -160,8 +159,8 @@ impl FactChange {
     pub fn known_values(&self) -> Option<(&DisplayedValue, &DisplayedValue)> {
         self.before
             .as_ref()?
-            .value()
-            .zip(self.now.as_ref()?.value())
+            .known_value()
+            .zip(self.now.as_ref()?.known_value())
     }
 }
 
@@ -182,7 +181,7 @@ pub enum FactState {
 }
 
 impl FactState {
-    pub fn value(&self) -> Option<&DisplayedValue> {
+    pub fn known_value(&self) -> Option<&DisplayedValue> {
         match self {
             Self::Known { value } => Some(value),
             Self::Unknown { .. } => None,
@@ -194,9 +193,9 @@ impl FactState {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum DisplayedValue {
-    /// A single value.
+    /// The value of a fact that is not a list.
     Text(String),
-    /// The items of a list.
+    /// The items of a list, in the order of the source.
     Words(Vec<String>),
 }
 
@@ -208,7 +207,7 @@ impl DisplayedValue {
         }
     }
 
-    pub fn text(&self) -> String {
+    pub fn displayed_text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
             Self::Words(words) if words.is_empty() => "none".to_owned(),
@@ -216,7 +215,8 @@ impl DisplayedValue {
         }
     }
 
-    /// Lists in different order are equal, because the order comes from the source.
+    /// Lists with the same items in another order are equal, because the order depends on the
+    /// source.
     pub fn equals_ignoring_order(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Words(a), Self::Words(b)) if a != b => {
@@ -237,7 +237,7 @@ impl DisplayedValue {
 pub struct FindingChange {
     /// The id of the rule, for example `barrier.ext4-off`.
     pub rule: String,
-    /// The subject of the finding.
+    /// The host, device, mount, boot line or server that the finding is about.
     pub subject: Subject,
     /// Result of the comparison, such as `new`, `fixed` or `same`.
     pub class: FindingChangeKind,
@@ -250,12 +250,12 @@ pub struct FindingChange {
 }
 
 impl FindingChange {
-    pub fn latest_state(&self) -> Option<&FindingState> {
+    pub fn latest_finding_state(&self) -> Option<&FindingState> {
         self.now.as_ref().or(self.before.as_ref())
     }
 
     /// True if the finding applies now and did not apply before, or applied at a lower level.
-    pub fn is_worse(&self) -> bool {
+    pub fn is_finding_worse(&self) -> bool {
         let applied = |finding: &Option<FindingState>| {
             finding.as_ref().filter(|f| f.applies).map(|f| f.level)
         };
@@ -264,15 +264,15 @@ impl FindingChange {
 
     /// True if the finding applied before and does not now; false if its rule or subject no longer
     /// exists.
-    pub fn is_fixed(&self) -> bool {
+    pub fn is_finding_fixed(&self) -> bool {
         let applied = |finding: &Option<FindingState>| finding.as_ref().is_some_and(|f| f.applies);
         matches!(self.class, FindingChangeKind::Fixed)
             && applied(&self.before)
             && !applied(&self.now)
     }
 
-    pub fn level(&self) -> Level {
-        self.latest_state()
+    pub fn latest_finding_level(&self) -> Level {
+        self.latest_finding_state()
             .map_or(Level::Keep, |finding| finding.level)
     }
 }
@@ -309,7 +309,7 @@ pub struct FindingState {
     pub title: String,
 }
 
-/// The change of commit latency on one target.
+/// The commit latencies of one target in both reports, with likely causes of a difference.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ProbeLatencyShift {
     /// The directory whose commit latency was measured.
@@ -326,7 +326,7 @@ pub struct ProbeLatencyShift {
     pub method: Option<Method>,
     /// The methods that both reports measured.
     pub rows: Vec<MethodLatencyShift>,
-    /// Reasons not to compare the measurements; with any, no shift is reported.
+    /// Reasons not to compare the measurements; if there are any, no shift is reported.
     pub doubts: Vec<String>,
     /// Changed facts of the host or of the target's stack that can affect latency; only for a
     /// significant shift.
@@ -335,7 +335,7 @@ pub struct ProbeLatencyShift {
 
 impl ProbeLatencyShift {
     /// The row of one-page commits with `self.method`.
-    pub fn main_row(&self) -> Option<&MethodLatencyShift> {
+    pub fn main_method_shift(&self) -> Option<&MethodLatencyShift> {
         self.rows
             .iter()
             .find(|row| Some(row.method) == self.method && row.pages == 1)
@@ -343,7 +343,7 @@ impl ProbeLatencyShift {
 
     /// `None` if no shift is known, or if the measurements are not comparable.
     pub fn main_shift_direction(&self) -> Option<ShiftDirection> {
-        let shift = self.main_row()?.shift.as_ref()?;
+        let shift = self.main_method_shift()?.shift.as_ref()?;
         self.doubts.is_empty().then_some(shift.moved)
     }
 
@@ -358,7 +358,7 @@ impl ProbeLatencyShift {
 pub struct MethodLatencyShift {
     /// The calls and open flags that made the commits durable.
     pub method: Method,
-    /// The number of 8 kB pages written at once per commit.
+    /// The number of 8 kB pages in the single write of a commit.
     pub pages: u32,
     /// True if a server commits with this method.
     pub as_server: bool,

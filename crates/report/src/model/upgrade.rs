@@ -42,7 +42,7 @@ pub struct UpgradeItem {
     pub what: String,
     /// The reason and the consequence; can be empty.
     pub because: String,
-    /// What to do about it; absent if the reason says it, or nothing helps.
+    /// The remedy; absent if `because` contains it, or if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
     /// Public sources, such as kernel commits and manuals.
@@ -76,7 +76,7 @@ pub enum UpgradeSection {
     LosesEffect,
     /// A setting is accepted but will be removed.
     Deprecated,
-    /// Undecided: only the boot itself will show.
+    /// Undecided: the outcome is known only after the boot.
     NotKnown,
     /// A change that fits no other section.
     Changes,
@@ -138,7 +138,7 @@ pub struct BootNeed {
 pub enum BootNeedKind {
     /// A line of fstab, a mount unit, or the root file system.
     Mount,
-    /// A swap device or a swap file.
+    /// A swap device or swap file; the boot continues without it.
     Swap,
     /// A software RAID array of the Linux md driver.
     Array,
@@ -146,7 +146,7 @@ pub enum BootNeedKind {
     Volume,
     /// A dm-crypt device that is open now, or a name in crypttab.
     Crypt,
-    /// Several paths to one disk.
+    /// A device-mapper device over several paths to one disk.
     Multipath,
     /// All ZFS pools together, because all need one kernel module.
     Pool,
@@ -170,7 +170,7 @@ pub enum BootOutcome {
     Works,
     /// The need is met, but an option no longer has any effect.
     WorksAndLoses,
-    /// Undecided: only the boot itself will show.
+    /// Undecided: the outcome is known only after the boot.
     CannotBeTold,
     /// A file system will not mount, or the host will not boot.
     Fails,

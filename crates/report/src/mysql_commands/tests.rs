@@ -14,7 +14,7 @@ struct ServerCase {
 }
 
 impl ServerCase {
-    fn server(kind: &'static str, version: &'static str) -> Self {
+    fn running_server(kind: &'static str, version: &'static str) -> Self {
         let source = Source::Default {
             of: format!("{kind} {version}"),
         };
@@ -59,23 +59,23 @@ impl ServerCase {
         let advice = Advice {
             current: Reading::known(now, self.source.clone()),
             risk: Risk::None,
-            ..sample_reports::advice(setting, Change::Set(value.to_owned()))
+            ..sample_reports::advice_without_current_value(setting, Change::Set(value.to_owned()))
         };
-        let mut findings = [sample_reports::finding(
+        let mut findings = [sample_reports::applying_finding(
             "any",
             &cluster,
             Level::Warning,
             vec![advice],
         )];
-        add_commands(&mut findings, &facts);
+        add_mysql_commands_to_findings(&mut findings, &facts);
         findings[0].advice[0].clone()
     }
 
-    fn sync_binlog_output(&self) -> String {
+    fn sync_binlog_commands_text(&self) -> String {
         format_advice_commands(&self.advice("mysql.sync_binlog", Value::Whole(0), "1"))
     }
 
-    fn flush_method_output(&self) -> String {
+    fn flush_method_commands_text(&self) -> String {
         format_advice_commands(&self.advice(
             "mysql.innodb_flush_method",
             Value::Text("fsync".to_owned()),
@@ -102,7 +102,7 @@ fn assert_same_output(
 ) -> String {
     let printed: Vec<String> = releases
         .iter()
-        .map(|(kind, version)| print(ServerCase::server(kind, version)))
+        .map(|(kind, version)| print(ServerCase::running_server(kind, version)))
         .collect();
     let first = printed.first().unwrap().clone();
     let client = |text: &str| text.replace(": mariadb ", ": mysql ");
@@ -133,15 +133,15 @@ fn commands_by_server_release_and_source() {
     ]
     .concat();
     let said = [
-        assert_same_output(&with_persist, |case| case.sync_binlog_output()),
+        assert_same_output(&with_persist, |case| case.sync_binlog_commands_text()),
         "persisted before".to_owned(),
         assert_same_output(&with_persist, |case| {
             case.with_source(Source::from_file(PERSISTED))
-                .sync_binlog_output()
+                .sync_binlog_commands_text()
         }),
         "only the server says it".to_owned(),
         assert_same_output(&with_persist, |case| {
-            case.with_source(told()).sync_binlog_output()
+            case.with_source(told()).sync_binlog_commands_text()
         }),
         "stopped".to_owned(),
         assert_same_output(&fixed, |case| {
@@ -149,26 +149,26 @@ fn commands_by_server_release_and_source() {
                 running: false,
                 ..case
             }
-            .sync_binlog_output()
+            .sync_binlog_commands_text()
         }),
         "without SET PERSIST".to_owned(),
-        assert_same_output(&without, |case| case.sync_binlog_output()),
+        assert_same_output(&without, |case| case.sync_binlog_commands_text()),
         "in an option file before".to_owned(),
         assert_same_output(&without, |case| {
             case.with_source(Source::from_file_line(LINE, 7))
-                .sync_binlog_output()
+                .sync_binlog_commands_text()
         }),
         "on the command line before".to_owned(),
         assert_same_output(&[("mariadb", "10.3.39")], |case| {
             case.with_source(Source::from_file("/proc/10/cmdline"))
-                .sync_binlog_output()
+                .sync_binlog_commands_text()
         }),
         "not dynamic".to_owned(),
-        assert_same_output(&fixed, |case| case.flush_method_output()),
+        assert_same_output(&fixed, |case| case.flush_method_commands_text()),
         "not dynamic, and persisted before".to_owned(),
         assert_same_output(&with_persist, |case| {
             case.with_source(Source::from_file(PERSISTED))
-                .flush_method_output()
+                .flush_method_commands_text()
         }),
     ];
     insta::assert_snapshot!(said.join("\n"));
@@ -178,7 +178,7 @@ fn commands_by_server_release_and_source() {
 fn restart_risk_follows_server_table() {
     let doublewrite = |kind, version, now: &str| {
         let now = Value::Text(now.to_owned());
-        ServerCase::server(kind, version)
+        ServerCase::running_server(kind, version)
             .advice("mysql.innodb_doublewrite", now, "on")
             .risk
     };
@@ -197,7 +197,7 @@ fn restart_risk_follows_server_table() {
         );
     }
     for (version, risk) in [("8.0.26", Risk::None), ("8.0.25", Risk::NeedsRestart)] {
-        let advice = ServerCase::server("mysql", version).advice(
+        let advice = ServerCase::running_server("mysql", version).advice(
             "mysql.innodb_use_fdatasync",
             Value::Bool(false),
             "on",
@@ -208,17 +208,20 @@ fn restart_risk_follows_server_table() {
 
 #[test]
 fn unknown_old_value_has_no_undo_command() {
-    let mut findings = [sample_reports::finding(
+    let mut findings = [sample_reports::applying_finding(
         "any",
         &Subject::cluster("/var/lib/mysql"),
         Level::Warning,
         vec![Advice {
             risk: Risk::None,
-            ..sample_reports::advice("mysql.sync_binlog", Change::Set("1".to_owned()))
+            ..sample_reports::advice_without_current_value(
+                "mysql.sync_binlog",
+                Change::Set("1".to_owned()),
+            )
         }],
     )];
     let mut facts = FactSet::default();
-    add_commands(&mut findings, &facts);
+    add_mysql_commands_to_findings(&mut findings, &facts);
     assert!(
         findings[0].advice[0].apply.is_empty(),
         "neither is the kind of server"
@@ -230,7 +233,7 @@ fn unknown_old_value_has_no_undo_command() {
         ServerKind::Mariadb,
         Source::from_system_call("test"),
     );
-    add_commands(&mut findings, &facts);
+    add_mysql_commands_to_findings(&mut findings, &facts);
     let undo: Vec<&str> = findings[0].advice[0]
         .undo
         .iter()

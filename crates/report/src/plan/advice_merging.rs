@@ -37,7 +37,7 @@ pub fn merge_advice(
     overrides: &RuleOverrides,
     conflicts: &mut Vec<Conflict>,
 ) -> Option<Step> {
-    let ranked = sort_by_precedence(pieces, overrides);
+    let ranked = sort_advice_by_precedence(pieces, overrides);
     let leader = *ranked.first()?;
     let is_list = ranked
         .iter()
@@ -48,7 +48,7 @@ pub fn merge_advice(
         let rank = |p: &AdviceItem<'_>| p.advice.rank.unwrap_or(1);
         let against = accepted
             .iter()
-            .find(|other| are_incompatible(other, piece, is_list));
+            .find(|other| are_advice_items_incompatible(other, piece, is_list));
         match against {
             None => accepted.push(*piece),
             Some(_) if piece.keeps_setting() && piece.finding.level == Level::Keep => {}
@@ -85,9 +85,9 @@ pub fn merge_advice(
     let mut advice = if is_list {
         merged_list_advice(facts, subject, &used)?
     } else {
-        single_value_advice(&used)?
+        first_advice_or_keep(&used)?
     };
-    remount_commands::add_commands_to_advice(&mut advice, facts, subject);
+    remount_commands::add_remount_commands_to_advice(&mut advice, facts, subject);
     Some(Step {
         subject: subject.clone(),
         level: used
@@ -116,7 +116,7 @@ fn are_both_ranked(a: &AdviceItem<'_>, b: &AdviceItem<'_>) -> bool {
     a.advice.rank.is_some() && b.advice.rank.is_some()
 }
 
-fn sort_by_precedence<'a>(
+fn sort_advice_by_precedence<'a>(
     pieces: &[AdviceItem<'a>],
     overrides: &RuleOverrides,
 ) -> Vec<AdviceItem<'a>> {
@@ -155,7 +155,7 @@ fn overrides_rule(
         .is_some_and(|over| over.contains(&loser.finding.rule))
 }
 
-fn are_incompatible(a: &AdviceItem<'_>, b: &AdviceItem<'_>, is_list: bool) -> bool {
+fn are_advice_items_incompatible(a: &AdviceItem<'_>, b: &AdviceItem<'_>, is_list: bool) -> bool {
     let (one, other) = (&a.advice.change, &b.advice.change);
     if a.keeps_setting() || b.keeps_setting() {
         return a.keeps_setting() != b.keeps_setting();
@@ -179,7 +179,7 @@ fn are_incompatible(a: &AdviceItem<'_>, b: &AdviceItem<'_>, is_list: bool) -> bo
 fn to_alternative(piece: &AdviceItem<'_>) -> Alternative {
     Alternative {
         rank: piece.advice.rank.unwrap_or(1),
-        value: piece.advice.change.describe(),
+        value: piece.advice.change.describe_change(),
         rule: piece.finding.rule.clone(),
         title: piece.finding.title.clone(),
         tradeoff: piece.advice.tradeoff.clone(),
@@ -216,7 +216,8 @@ fn conflict_between(
     } else {
         "level and confidence are equal, so the first rule in alphabetical order applies".to_owned()
     };
-    let wants = |p: &AdviceItem<'_>| format!("{}: {}", p.finding.rule, p.advice.change.describe());
+    let wants =
+        |p: &AdviceItem<'_>| format!("{}: {}", p.finding.rule, p.advice.change.describe_change());
     Conflict {
         subject: subject.clone(),
         setting: winner.advice.setting,
@@ -236,8 +237,8 @@ fn deduplicate<T: PartialEq>(words: impl IntoIterator<Item = T>) -> Vec<T> {
     out
 }
 
-/// The first piece of advice, as *keep* if its value is already in force.
-fn single_value_advice(pieces: &[AdviceItem<'_>]) -> Option<Advice> {
+/// The first piece of advice, changed to *keep* if its value is already in force.
+fn first_advice_or_keep(pieces: &[AdviceItem<'_>]) -> Option<Advice> {
     let mut advice = pieces.first()?.advice.clone();
     if let Change::Set(value) = &advice.change
         && advice
@@ -317,7 +318,7 @@ fn resulting_option_list(facts: &FactSet, subject: &Subject, advice: &Advice) ->
     );
     match advice.setting.kind.present_or_boot_mount() {
         Some(PresentOrBootMount::Now) if subject.scope() == Scope::Mount => {
-            let written = boot_options(facts, subject);
+            let written = boot_line_options_of_mount(facts, subject);
             let add = [
                 add.to_vec(),
                 remount_commands::hidden_default_overrides(facts, subject, &advice.change),
@@ -328,12 +329,12 @@ fn resulting_option_list(facts: &FactSet, subject: &Subject, advice: &Advice) ->
             });
         }
         Some(PresentOrBootMount::AtBoot) if subject.scope() == Scope::Boot => {
-            return facts
-                .value(subject, &boot::OPTIONS)
-                .map(|line| mount_and_mkfs_options::rewrite_written_options(&line, add, remove));
+            return facts.value(subject, &boot::OPTIONS).map(|line| {
+                mount_and_mkfs_options::apply_change_to_written_options(&line, add, remove)
+            });
         }
         Some(PresentOrBootMount::Now | PresentOrBootMount::AtBoot) => {
-            return Some(mount_and_mkfs_options::rewrite_written_options(
+            return Some(mount_and_mkfs_options::apply_change_to_written_options(
                 &[],
                 add,
                 remove,
@@ -349,7 +350,7 @@ fn resulting_option_list(facts: &FactSet, subject: &Subject, advice: &Advice) ->
     is_list.then(|| add.join(","))
 }
 
-fn boot_options(facts: &FactSet, mount: &Subject) -> Vec<String> {
+fn boot_line_options_of_mount(facts: &FactSet, mount: &Subject) -> Vec<String> {
     let mounts_it =
         |boot: &&Subject| facts.subject_in_scope(boot, Scope::Mount).as_ref() == Some(mount);
     let lines = facts.subjects_of_scope(Scope::Boot).filter(mounts_it);

@@ -5,7 +5,9 @@ use walwise_model::settings::SettingKind;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Report, ReportInput, RunContext, build, mount_and_mkfs_options, sample_reports};
+use crate::{
+    Report, ReportInput, RunContext, build_report, mount_and_mkfs_options, sample_reports,
+};
 use walwise_judge::rules::{Advice, Confidence, EffectScope, Evaluation, Risk};
 use walwise_model::facts::catalog::mount;
 use walwise_model::facts::{Reading, ServerArea, Source, Value};
@@ -34,13 +36,13 @@ fn mount_facts() -> FactSet {
         words("rw,nobarrier,data=ordered"),
         Source::from_system_call("test"),
     );
-    facts.add_edge(&target_subject(), &mount_subject());
-    facts.link(&target_subject(), &mount_subject());
+    facts.add_layer_below(&target_subject(), &mount_subject());
+    facts.apply_facts_of(&target_subject(), &mount_subject());
     facts
 }
 
-fn build_report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
-    build(ReportInput {
+fn report_with_overrides(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
+    build_report(ReportInput {
         facts: &mount_facts(),
         verdicts: Vec::new(),
         evaluation: Evaluation {
@@ -77,29 +79,32 @@ fn build_report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
 }
 
 fn sync_method_advice(value: &str) -> Advice {
-    sample_reports::advice("pg.wal_sync_method", Change::Set(value.to_owned()))
+    sample_reports::advice_without_current_value(
+        "pg.wal_sync_method",
+        Change::Set(value.to_owned()),
+    )
 }
 
 fn keep_sync_method_advice() -> Advice {
-    sample_reports::advice("pg.wal_sync_method", Change::Keep)
+    sample_reports::advice_without_current_value("pg.wal_sync_method", Change::Keep)
 }
 
 fn added_options_advice(words: &str) -> Advice {
-    sample_reports::advice(
+    sample_reports::advice_without_current_value(
         "mount.options",
         Change::Add(sample_reports::split_at_commas(words)),
     )
 }
 
 fn removed_options_advice(words: &str) -> Advice {
-    sample_reports::advice(
+    sample_reports::advice_without_current_value(
         "mount.options",
         Change::Remove(sample_reports::split_at_commas(words)),
     )
 }
 
 fn rule_finding(id: &str, level: Level, advice: Advice) -> Finding {
-    sample_reports::finding(id, &target_subject(), level, vec![advice])
+    sample_reports::applying_finding(id, &target_subject(), level, vec![advice])
 }
 
 fn only_step(report: &Report) -> &Step {
@@ -109,10 +114,10 @@ fn only_step(report: &Report) -> &Step {
 
 #[test]
 fn list_changes_are_merged_into_one_step() {
-    let report = build_report(
+    let report = report_with_overrides(
         vec![
             rule_finding("a.noatime", Level::Advice, added_options_advice("noatime")),
-            sample_reports::finding(
+            sample_reports::applying_finding(
                 "b.barrier",
                 &mount_subject(),
                 Level::Critical,
@@ -135,7 +140,7 @@ fn list_changes_are_merged_into_one_step() {
 
 #[test]
 fn contradicting_changes_become_a_conflict() {
-    let report = build_report(
+    let report = report_with_overrides(
         vec![
             rule_finding("a.add", Level::Advice, added_options_advice("discard")),
             rule_finding(
@@ -200,7 +205,7 @@ fn precedence_is_level_then_confidence_then_override_then_name() {
         ),
     ];
     for (findings, overrides, expected) in cases {
-        let report = build_report(findings, &overrides);
+        let report = report_with_overrides(findings, &overrides);
         assert_eq!(
             only_step(&report).advice.change,
             Change::Set(expected.to_owned())
@@ -211,7 +216,7 @@ fn precedence_is_level_then_confidence_then_override_then_name() {
 
 #[test]
 fn change_overrides_keep_and_equal_value_keeps() {
-    let changed = build_report(
+    let changed = report_with_overrides(
         vec![
             rule_finding("a.keep", Level::Keep, keep_sync_method_advice()),
             rule_finding("b.set", Level::Advice, sync_method_advice("fdatasync")),
@@ -229,7 +234,7 @@ fn change_overrides_keep_and_equal_value_keeps() {
         current: now,
         ..sync_method_advice("fdatasync")
     };
-    let kept = build_report(vec![rule_finding("b.set", Level::Advice, same)], &[]);
+    let kept = report_with_overrides(vec![rule_finding("b.set", Level::Advice, same)], &[]);
     assert_eq!(
         only_step(&kept).advice.change,
         Change::Keep,
@@ -242,12 +247,18 @@ fn lower_ranks_become_alternatives() {
     let choice = |id: &str, level, value: &str, rank, companion: &str| {
         let filesystem = Advice {
             rank: Some(rank),
-            ..sample_reports::advice("filesystem", Change::Set(value.to_owned()))
+            ..sample_reports::advice_without_current_value(
+                "filesystem",
+                Change::Set(value.to_owned()),
+            )
         };
-        let mkfs = sample_reports::advice("mkfs.options", Change::Add(vec![companion.to_owned()]));
-        sample_reports::finding(id, &target_subject(), level, vec![filesystem, mkfs])
+        let mkfs = sample_reports::advice_without_current_value(
+            "mkfs.options",
+            Change::Add(vec![companion.to_owned()]),
+        );
+        sample_reports::applying_finding(id, &target_subject(), level, vec![filesystem, mkfs])
     };
-    let report = build_report(
+    let report = report_with_overrides(
         vec![
             choice("fs.btrfs", Level::Optional, "btrfs", 3, "-m dup"),
             choice("fs.xfs", Level::Optional, "xfs", 2, "-m reflink=0"),
@@ -271,7 +282,7 @@ fn lower_ranks_become_alternatives() {
 
 #[test]
 fn refused_advice_is_only_withheld() {
-    let report = build_report(
+    let report = report_with_overrides(
         vec![
             rule_finding(
                 "a.refused",
@@ -294,26 +305,32 @@ fn refused_advice_is_only_withheld() {
     );
     let mut rest = report.clone();
     rest.withheld.clear();
-    assert!(!crate::json::render(&rest).contains("\"refused\""));
+    assert!(!crate::json::render_report(&rest).contains("\"refused\""));
 }
 
 #[test]
 fn steps_come_in_order_of_application() {
     let of = |setting: &str, level| {
-        sample_reports::finding(
+        sample_reports::applying_finding(
             &format!("rule.{setting}"),
             &target_subject(),
             level,
-            vec![sample_reports::advice(setting, Change::Set("x".to_owned()))],
+            vec![sample_reports::advice_without_current_value(
+                setting,
+                Change::Set("x".to_owned()),
+            )],
         )
     };
-    let kept = sample_reports::finding(
+    let kept = sample_reports::applying_finding(
         "rule.keep",
         &target_subject(),
         Level::Keep,
-        vec![sample_reports::advice("block.scheduler", Change::Keep)],
+        vec![sample_reports::advice_without_current_value(
+            "block.scheduler",
+            Change::Keep,
+        )],
     );
-    let report = build_report(
+    let report = report_with_overrides(
         vec![
             kept,
             of("pg.fsync", Level::Critical),
@@ -363,7 +380,7 @@ fn any_finding() -> impl Strategy<Value = Finding> {
         let mut seen = BTreeSet::new();
         words
             .into_iter()
-            .filter(|word| seen.insert(mount_and_mkfs_options::mount_option_family(word)))
+            .filter(|word| seen.insert(mount_and_mkfs_options::exclusive_mount_option_family(word)))
             .map(str::to_owned)
             .collect()
     });
@@ -384,11 +401,11 @@ fn any_finding() -> impl Strategy<Value = Finding> {
             let advice = Advice {
                 reach: EffectScope::ThisMount,
                 risk: Risk::None,
-                ..sample_reports::advice("mount.options", change)
+                ..sample_reports::advice_without_current_value("mount.options", change)
             };
             Finding {
                 confidence,
-                ..sample_reports::finding(&id, &subject, level, vec![advice])
+                ..sample_reports::applying_finding(&id, &subject, level, vec![advice])
             }
         },
     )
@@ -397,7 +414,7 @@ fn any_finding() -> impl Strategy<Value = Finding> {
 proptest! {
     #[test]
     fn plan_steps_are_unique_and_compatible(findings in prop::collection::vec(any_finding(), 0..8)) {
-        let report = build_report(findings, &[("d", "a"), ("a", "d"), ("b", "c")]);
+        let report = report_with_overrides(findings, &[("d", "a"), ("a", "d"), ("b", "c")]);
         let plan = &report.plans[0];
         let mut seen = BTreeSet::new();
         for step in &plan.steps {

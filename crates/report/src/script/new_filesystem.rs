@@ -1,13 +1,13 @@
 //! The part of a script that creates a file system on a free disk.
 //!
-//! After the report, the disk may get another name or come into use. Right before mkfs, the script
-//! therefore checks the disk's size, identity and use; mkfs never gets an option to force it. The
-//! report read only samples of the disk. The script reads every byte, unless a person disables that
-//! check.
+//! After the report, the disk may get another name or come into use. Right before mkfs, the
+//! script therefore checks the disk's size, identity and use; mkfs never gets a force option.
+//! The report read only samples of the disk. The script reads every byte, unless a person
+//! disables that check.
 
 use super::{comment_out, no_changes_comment, step_comment};
 use crate::disk_id::{self, DiskIdentity};
-use crate::mkfs::{self, find_changing_step, is_shell_literal_word};
+use crate::mkfs::{self, find_step_changing_setting, is_shell_literal_word};
 use crate::{Plan, Report, Step, TargetSummary};
 use walwise_model::escape::{ShellCommand, comment, shell};
 use walwise_model::facts::catalog::device;
@@ -35,13 +35,13 @@ pub fn free_disk_part(report: &Report, target: &TargetSummary) -> String {
         return no_changes_comment(target);
     };
     match mkfs::planned_filesystem_kind(&plan.steps) {
-        Some(NewFilesystem::Zfs) => zfs_comments(plan),
+        Some(NewFilesystem::Zfs) => zfs_plan_comments(plan),
         Some(NewFilesystem::Ext4 | NewFilesystem::Xfs | NewFilesystem::Btrfs) | None => {
             match template_values(report, target, plan) {
-                Ok(recipe) => recipe.render(),
+                Ok(recipe) => recipe.render_script_part(),
                 Err(why) => format!(
                     "# No file system is created: {}.\n",
-                    comment::escape_comment_line(&why)
+                    comment::replace_unsafe_in_comment_line(&why)
                 ),
             }
         }
@@ -49,7 +49,7 @@ pub fn free_disk_part(report: &Report, target: &TargetSummary) -> String {
 }
 
 /// The plan's ZFS commands as comments, because walwise cannot verify them.
-fn zfs_comments(plan: &Plan) -> String {
+fn zfs_plan_comments(plan: &Plan) -> String {
     let head = "These commands are comments, because walwise cannot verify ZFS commands. Compare each with \
                 zpool-create(8) and zfs-create(8), and the disk with the report, before you run it.";
     let numbered = (1..).zip(&plan.steps);
@@ -66,7 +66,7 @@ fn filesystem_request_comment(plan: &Plan) -> String {
         .unwrap_or_default()
 }
 
-fn step_note(step: &Step) -> String {
+fn step_title_and_tradeoff_comment(step: &Step) -> String {
     let price = step
         .advice
         .tradeoff
@@ -78,7 +78,9 @@ fn step_note(step: &Step) -> String {
 
 /// The owner of the data directory, a name for the directory such as `16/main`, and shell lines
 /// that print how to create the database.
-const fn database_setup(engine: ServerArea) -> (&'static str, &'static str, &'static str) {
+const fn database_owner_name_and_setup_lines(
+    engine: ServerArea,
+) -> (&'static str, &'static str, &'static str) {
     match engine {
         ServerArea::Pg => (
             "postgres",
@@ -100,7 +102,7 @@ const fn database_setup(engine: ServerArea) -> (&'static str, &'static str, &'st
     }
 }
 
-fn nocow_note(step: &Step) -> String {
+fn nocow_comment(step: &Step) -> String {
     let price = step.advice.tradeoff.as_deref().unwrap_or_default();
     comment_out(&format!(
         "New files are overwritten in place; subvolumes created inside do not inherit this attribute. Trade-off: {price}\n\
@@ -136,11 +138,11 @@ fn template_values(
         .iter()
         .find(|subject| subject.scope() == Scope::Device);
     let disk = disk.ok_or("the disk is unknown")?;
-    let text = |fact: &str| report.value(disk, fact).map(ToString::to_string);
+    let text = |fact: &str| report.fact_value(disk, fact).map(ToString::to_string);
     let content = target
         .content
         .as_ref()
-        .filter(|content| content.is_available());
+        .filter(|content| content.may_get_new_file_system());
     let content = content.ok_or("it is unknown whether the disk is free")?;
     let node = text(device::PATH.name()).unwrap_or_else(|| format!("/dev/{}", disk.name()));
     let name = node
@@ -148,7 +150,7 @@ fn template_values(
         .filter(|name| is_shell_literal_word(name, "_-."))
         .map(str::to_owned);
     let name = name.ok_or_else(|| format!("{node} is not a plain device name"))?;
-    let size = match report.value(disk, device::SIZE.name()) {
+    let size = match report.fact_value(disk, device::SIZE.name()) {
         Some(Value::Whole(size)) if *size > 0 => *size,
         _ => {
             return Err(
@@ -162,20 +164,26 @@ fn template_values(
         pass,
         mount,
     } = mkfs::planned_filesystem(&plan.steps)?;
-    let nocow = find_changing_step(&plan.steps, SettingKind::DirectoryFlags);
+    let nocow = find_step_changing_setting(&plan.steps, SettingKind::DirectoryFlags);
     let identity = disk_id::stable_disk_id(report, disk);
-    // lsblk gets serial numbers from udev, which does not run everywhere. If the serial number is
+    // lsblk gets serial numbers from udev, which some systems do not run. If the serial number is
     // the identity, the script compares it through sysfs instead.
     let by_lsblk = |serial: &String| identity.as_ref().is_none_or(|known| known.value != *serial);
     Ok(TemplateValues {
         serial: plain_serial_number(report, disk).filter(by_lsblk),
         identity: identity.map(quoted_disk_identity).transpose()?,
-        nocow: nocow.filter(|step| mkfs::sets_nocow(step)).map(nocow_note),
+        nocow: nocow
+            .filter(|step| mkfs::sets_nocow(step))
+            .map(nocow_comment),
         engine: report.engine,
         mkfs: mkfs::mkfs_command(&plan.steps, fstype)?,
-        content: comment::escape_comment_line(&content.evidence_text()),
+        content: comment::replace_unsafe_in_comment_line(&content.evidence_text()),
         notes: filesystem_request_comment(plan)
-            + &plan.steps.iter().map(step_note).collect::<String>(),
+            + &plan
+                .steps
+                .iter()
+                .map(step_title_and_tradeoff_comment)
+                .collect::<String>(),
         name,
         node,
         size,
@@ -197,14 +205,14 @@ fn quoted_disk_identity(identity: DiskIdentity) -> Result<(String, String), Stri
 /// for serial numbers that need quoting.
 fn plain_serial_number(report: &Report, disk: &Subject) -> Option<String> {
     let serial = report
-        .value(disk, "device.serial")
+        .fact_value(disk, "device.serial")
         .filter(|_| report.host.live)?
         .to_string();
     is_shell_literal_word(&serial, "_-.:").then_some(serial)
 }
 
 impl TemplateValues {
-    fn render(&self) -> String {
+    fn render_script_part(&self) -> String {
         let Self {
             name,
             node,
@@ -228,7 +236,7 @@ impl TemplateValues {
         } else {
             ""
         };
-        let (owner, example, database) = database_setup(self.engine);
+        let (owner, example, database) = database_owner_name_and_setup_lines(self.engine);
         let nocow = self
             .nocow
             .as_ref()

@@ -1,7 +1,7 @@
 //! Renders the short report. Colour only repeats what words express, symbols have ASCII forms, and
 //! commands never wrap.
 
-use super::{LineStyle, write_grid};
+use super::{TextOutputStyle, write_grid};
 use crate::Report;
 use crate::model::answer::AnswerAction;
 use crate::view::answers::AnswerRow;
@@ -9,7 +9,7 @@ use crate::view::flush_path::NO_BREAK_SPACE;
 use crate::view::short_report::{FixDetailLimit, ShortPart, VisibleFixes, short_parts};
 use crate::view::{Badge, Bullet, Detail, Tone};
 use walwise_model::text::page_layout::{PageLayout, WIDTH};
-use walwise_model::text::wrap::{OverlongWord, display_width, wrap_text};
+use walwise_model::text::wrap::{OverlongWordTreatment, display_width, wrap_text};
 
 /// Width of the labels at the start of lines, in columns.
 const LABEL_WIDTH: usize = 11;
@@ -22,16 +22,16 @@ const MIN_SETTING_WIDTH: usize = 17;
 /// fixes, the first to all others.
 const MAX_LINES: (usize, usize) = (24, 40);
 
-pub fn render(report: &Report, style: LineStyle) -> String {
+pub fn render(report: &Report, style: TextOutputStyle) -> String {
     let is_one = report.targets.len() == 1 && report.baseline.is_none() && report.what_if.is_none();
     let pieces = short_parts(report);
     let is_urgent = pieces
         .iter()
-        .any(|piece| matches!(piece, ShortPart::Fixes(list) if list.is_urgent()));
+        .any(|piece| matches!(piece, ShortPart::Fixes(list) if list.has_urgent_fix()));
     let most = if is_urgent { MAX_LINES.1 } else { MAX_LINES.0 };
     let mut text = String::new();
     for detail in FixDetailLimit::ALL {
-        text = render_parts(&pieces, detail, style);
+        text = render_short_parts(&pieces, detail, style);
         if !is_one || text.lines().count() <= most {
             break;
         }
@@ -39,8 +39,12 @@ pub fn render(report: &Report, style: LineStyle) -> String {
     text
 }
 
-fn render_parts(pieces: &[ShortPart], detail: FixDetailLimit, style: LineStyle) -> String {
-    let mut page = ShortPage {
+fn render_short_parts(
+    pieces: &[ShortPart],
+    detail: FixDetailLimit,
+    style: TextOutputStyle,
+) -> String {
+    let mut page = ShortReportText {
         out: String::new(),
         style,
     };
@@ -50,13 +54,13 @@ fn render_parts(pieces: &[ShortPart], detail: FixDetailLimit, style: LineStyle) 
             ShortPart::Grid(one) => {
                 let mut table = PageLayout::default();
                 write_grid(&mut table, 0, one);
-                page.out.push_str(&table.finish());
+                page.out.push_str(&table.into_text());
             }
             ShortPart::Answers(rows) => page.push_answers(rows),
-            ShortPart::Fixes(list) => page.push_fixes(&list.cut_to(detail)),
+            ShortPart::Fixes(list) => page.push_fixes(&list.visible_fixes(detail)),
             ShortPart::Section(section) => {
                 page.out
-                    .push_str(&super::render_sections(std::slice::from_ref(section)).finish());
+                    .push_str(&super::render_sections(std::slice::from_ref(section)).into_text());
             }
         }
     }
@@ -72,12 +76,12 @@ fn render_parts(pieces: &[ShortPart], detail: FixDetailLimit, style: LineStyle) 
     }
 }
 
-struct ShortPage {
+struct ShortReportText {
     out: String,
-    style: LineStyle,
+    style: TextOutputStyle,
 }
 
-impl ShortPage {
+impl ShortReportText {
     fn push_line(&mut self, text: &str) {
         self.out.push_str(text);
         self.out.push('\n');
@@ -96,7 +100,11 @@ impl ShortPage {
     }
 
     fn push_bullet(&mut self, bullet: &Bullet) {
-        let label = bullet.badges.first().map(Badge::text).unwrap_or_default();
+        let label = bullet
+            .badges
+            .first()
+            .map(Badge::badge_text)
+            .unwrap_or_default();
         let label = match display_width(&label) {
             0 => String::new(),
             wide if wide < LABEL_WIDTH => format!("{label:<LABEL_WIDTH$}"),
@@ -111,10 +119,10 @@ impl ShortPage {
         let mut lines = wrap_text(
             &bullet.text.to_string(),
             WIDTH - display_width(&label).min(WIDTH / 2),
-            OverlongWord::Keep,
+            OverlongWordTreatment::Keep,
         );
         let last = lines.pop().unwrap_or_default();
-        let mut before = self.paint(&label, colour);
+        let mut before = self.colour_text(&label, colour);
         for line in lines {
             self.push_line(&format!("{before}{line}"));
             before = " ".repeat(margin);
@@ -150,16 +158,16 @@ impl ShortPage {
         self.out.push('\n');
         self.push_line(&format!("{:label$}{:now$}  recommended", "", "now"));
         for row in rows {
-            let left = wrap_text(&row.now, now - 1, OverlongWord::Cut);
-            let right = wrap_text(&row.recommended, rest, OverlongWord::Cut);
+            let left = wrap_text(&row.now, now - 1, OverlongWordTreatment::Cut);
+            let right = wrap_text(&row.recommended, rest, OverlongWordTreatment::Cut);
             for at in 0..left.len().max(right.len()) {
                 let cell = |cells: &[String]| cells.get(at).cloned().unwrap_or_default();
                 let (name, mark) = if at == 0 {
-                    (row.label, row.action.symbol())
+                    (row.label, row.action.action_symbol())
                 } else {
                     ("", " ")
                 };
-                let recommended = self.paint(
+                let recommended = self.colour_text(
                     &format!("{mark} {}", cell(&right)),
                     action_colour(row.action),
                 );
@@ -182,14 +190,14 @@ impl ShortPage {
             self.push_fix(*number, fix);
         }
         if let Some(more) = &list.more {
-            for line in wrap_text(more, WIDTH, OverlongWord::Keep) {
+            for line in wrap_text(more, WIDTH, OverlongWordTreatment::Keep) {
                 self.push_line(&line);
             }
         }
         if let Some(command) = &list.persist {
             let text = "To keep mount options across reboots:";
             let fits = display_width(text) + 1 + display_width(command.as_str()) <= WIDTH;
-            let command = self.paint(command.as_str(), Some(CYAN));
+            let command = self.colour_text(command.as_str(), Some(CYAN));
             self.push_line(&format!(
                 "{text}{}{command}",
                 if fits { " " } else { "\n  " }
@@ -201,12 +209,20 @@ impl ShortPage {
         let number = number
             .map(|number| format!("{number:<2}"))
             .unwrap_or_default();
-        let level = fix.badges.first().map(Badge::text).unwrap_or_default();
+        let level = fix
+            .badges
+            .first()
+            .map(Badge::badge_text)
+            .unwrap_or_default();
         let margin = LEVEL_WIDTH;
         let front = format!("{number}{level:<width$}", width = margin - number.len());
         let aside = fix.note.to_string();
-        let lines = wrap_text(&fix.text.to_string(), WIDTH - margin, OverlongWord::Keep);
-        let painted = self.paint(&front, fix.badges.first().and_then(badge_colour));
+        let lines = wrap_text(
+            &fix.text.to_string(),
+            WIDTH - margin,
+            OverlongWordTreatment::Keep,
+        );
+        let painted = self.colour_text(&front, fix.badges.first().and_then(badge_colour));
         let escapes = display_width(&painted) - display_width(&front);
         let mut front = painted;
         for (at, line) in lines.iter().enumerate() {
@@ -238,7 +254,7 @@ impl ShortPage {
                 | Detail::UserCommand(_) => self.push_detail(detail),
             }
         }
-        let rules = wrap_text(&fix.rule, WIDTH - 2, OverlongWord::Keep);
+        let rules = wrap_text(&fix.rule, WIDTH - 2, OverlongWordTreatment::Keep);
         match rules.as_slice() {
             [one] if one.is_empty() && seen.is_empty() => {}
             [one] => self.push_with_right_aligned(&seen, one),
@@ -257,12 +273,12 @@ impl ShortPage {
         match detail {
             Detail::Commands(_, commands) => {
                 for command in commands {
-                    let painted = self.paint(command.as_str(), Some(CYAN));
+                    let painted = self.colour_text(command.as_str(), Some(CYAN));
                     self.push_line(&format!("  {painted}"));
                 }
             }
             Detail::Sentence(says) | Detail::Field(_, says) | Detail::Continuation(says) => {
-                for line in wrap_text(&says.to_string(), WIDTH - 2, OverlongWord::Keep) {
+                for line in wrap_text(&says.to_string(), WIDTH - 2, OverlongWordTreatment::Keep) {
                     self.push_line(&format!("  {line}"));
                 }
             }
@@ -270,7 +286,7 @@ impl ShortPage {
         }
     }
 
-    fn paint(&self, text: &str, colour: Option<&str>) -> String {
+    fn colour_text(&self, text: &str, colour: Option<&str>) -> String {
         match colour {
             Some(colour) if self.style.colour && !text.is_empty() => {
                 format!("\x1b[{colour}m{text}\x1b[0m")
@@ -335,7 +351,7 @@ mod tests {
     fn render_plain(report: &Report) -> String {
         render(
             report,
-            LineStyle {
+            TextOutputStyle {
                 colour: false,
                 ascii: false,
             },
@@ -388,13 +404,13 @@ mod tests {
         let target = report.targets[0].target.clone();
         for number in 0..40 {
             let rule = format!("critical.number-{number}");
-            report.findings.push(sample_reports::finding(
+            report.findings.push(sample_reports::applying_finding(
                 &rule,
                 &target,
                 Level::Critical,
                 Vec::new(),
             ));
-            let mut open = sample_reports::finding(
+            let mut open = sample_reports::applying_finding(
                 &format!("open.number-{number}"),
                 &target,
                 Level::Critical,
@@ -402,7 +418,7 @@ mod tests {
             );
             open.outcome = Outcome::Undecided { needs: Vec::new() };
             report.findings.push(open);
-            report.findings.push(sample_reports::finding(
+            report.findings.push(sample_reports::applying_finding(
                 &format!("warning.number-{number}"),
                 &target,
                 Level::Warning,
@@ -457,7 +473,7 @@ mod tests {
         let report = sample_reports::at_risk();
         let coloured = render(
             &report,
-            LineStyle {
+            TextOutputStyle {
                 colour: true,
                 ascii: false,
             },
@@ -475,7 +491,7 @@ mod tests {
         for report in sample_reports::all_samples() {
             let text = render(
                 &report,
-                LineStyle {
+                TextOutputStyle {
                     colour: false,
                     ascii: true,
                 },

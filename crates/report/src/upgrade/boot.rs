@@ -1,6 +1,6 @@
 use super::{
-    FindingIndex, find_counterpart, finding_applies, finding_tests_fact, index_findings,
-    is_about_boot, item_from_finding,
+    FindingIndex, find_finding_of_same_rule_and_subject, finding_applies, finding_tests_fact,
+    index_findings, is_about_boot_line, upgrade_item_from_finding,
 };
 use crate::model::Report;
 use crate::model::upgrade::{BootOutcome, UpgradeItem, UpgradeSection};
@@ -37,14 +37,14 @@ pub fn boot_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
     for finding in supposed
         .findings
         .iter()
-        .filter(|finding| is_about_boot(finding) && finding_applies(finding))
+        .filter(|finding| is_about_boot_line(finding) && finding_applies(finding))
     {
         match OPTION_FACTS
             .iter()
             .find(|(key, ..)| finding_tests_fact(finding, key.name()))
         {
-            // `unknown_property_items` reports every option with an unknown effect, so an item here
-            // would be a duplicate.
+            // `unknown_boot_line_property_items` reports every option with an unknown effect, so an
+            // item here would be a duplicate.
             Some((_, effect, _)) if effect.is_unknown() => {}
             Some((key, effect, part)) => {
                 items.extend(boot_option_items(
@@ -86,7 +86,7 @@ fn boot_option_items(
             .map(|(_, ruling)| (ruling.because.clone(), ruling.source.clone()))
             .unwrap_or_default();
         let then = if part == UpgradeSection::Blocker {
-            failure_consequence(&supposed.facts, line)
+            mount_failure_consequence(&supposed.facts, line)
         } else {
             ""
         };
@@ -98,9 +98,9 @@ fn boot_option_items(
             } else {
                 vec![source]
             },
-            place: declaration_place(&supposed.facts, line),
+            place: boot_line_place(&supposed.facts, line),
             answer: section_boot_outcome(part),
-            ..item_from_finding(part, finding, already)
+            ..upgrade_item_from_finding(part, finding, already)
         });
     }
     items
@@ -135,7 +135,8 @@ fn boot_line_item<'r>(
     supposed: &Report,
     finding: &'r Finding,
 ) -> Option<UpgradeItem> {
-    let already = find_counterpart(before, finding).is_some_and(finding_applies);
+    let already =
+        find_finding_of_same_rule_and_subject(before, finding).is_some_and(finding_applies);
     let fails = FAILURE_FACTS
         .iter()
         .any(|fact| finding_tests_fact(finding, fact));
@@ -149,11 +150,11 @@ fn boot_line_item<'r>(
     if part == UpgradeSection::Already && finding.level < Level::Warning {
         return None;
     }
-    let place = declaration_place(&supposed.facts, &finding.subject);
+    let place = boot_line_place(&supposed.facts, &finding.subject);
     Some(UpgradeItem {
         place,
         answer: section_boot_outcome(part),
-        ..item_from_finding(part, finding, already)
+        ..upgrade_item_from_finding(part, finding, already)
     })
 }
 
@@ -166,18 +167,18 @@ fn improved_option_items<'r>(
     for finding in real
         .findings
         .iter()
-        .filter(|finding| is_about_boot(finding) && finding_applies(finding))
+        .filter(|finding| is_about_boot_line(finding) && finding_applies(finding))
     {
         let line = &finding.subject;
         let sorted = OPTION_FACTS
             .iter()
             .find(|(key, ..)| finding_tests_fact(finding, key.name()));
         let Some((key, _, part)) = sorted else {
-            if find_counterpart(now, finding).is_none() {
+            if find_finding_of_same_rule_and_subject(now, finding).is_none() {
                 items.push(UpgradeItem {
-                    place: declaration_place(&real.facts, line),
+                    place: boot_line_place(&real.facts, line),
                     what: format!("no longer applies: {}", finding.title),
-                    ..item_from_finding(UpgradeSection::Better, finding, true)
+                    ..upgrade_item_from_finding(UpgradeSection::Better, finding, true)
                 });
             }
             continue;
@@ -203,8 +204,8 @@ fn improved_option_items<'r>(
                     ),
                     because: ruling.because,
                     sources: vec![ruling.source],
-                    place: declaration_place(&real.facts, line),
-                    ..item_from_finding(UpgradeSection::Better, finding, false)
+                    place: boot_line_place(&real.facts, line),
+                    ..upgrade_item_from_finding(UpgradeSection::Better, finding, false)
                 }),
         );
     }
@@ -218,7 +219,7 @@ fn boot_option_support(facts: &FactSet, line: &Subject) -> Vec<(String, Support)
         .unwrap_or_default()
 }
 
-fn declaration_place(facts: &FactSet, line: &Subject) -> Option<String> {
+fn boot_line_place(facts: &FactSet, line: &Subject) -> Option<String> {
     facts.value(line, &boot::WHERE)
 }
 
@@ -231,7 +232,7 @@ fn boot_line_fstype(facts: &FactSet, line: &Subject) -> String {
 /// Effect on the boot if the file system of this line cannot be mounted. Empty if an option such as
 /// `_netdev` makes the outcome uncertain, or if automatic mounting is unknown (systemd.mount(5),
 /// fstab(5)).
-fn failure_consequence(facts: &FactSet, line: &Subject) -> &'static str {
+fn mount_failure_consequence(facts: &FactSet, line: &Subject) -> &'static str {
     let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
     let has = |word: &str| options.iter().any(|option| option == word);
     match facts.value(line, &boot::AUTO) {

@@ -83,7 +83,7 @@ impl<'f> DependencyGraph<'f> {
     /// The items that affect a boot need, each with the dependency that the item is about. Items
     /// about the need itself count from the outcome `WorksAndLoses` on, items about nodes below it
     /// only if failing or undecided.
-    pub(super) fn relevant_items<'i>(
+    pub(super) fn items_affecting_boot_need<'i>(
         &self,
         of: &DependencyNode,
         items: &'i [UpgradeItem],
@@ -149,18 +149,18 @@ impl<'f> DependencyGraph<'f> {
     fn dependencies(&self, node: &DependencyNode) -> Vec<DependencyNode> {
         match node {
             DependencyNode::Subject(subject) => match subject.scope() {
-                Scope::Boot => self.line_dependencies(subject),
+                Scope::Boot => self.boot_line_dependencies(subject),
                 Scope::Mount | Scope::Device => self.device_dependencies(subject),
                 Scope::Host | Scope::Cluster | Scope::Target => Vec::new(),
             },
             DependencyNode::Named(name) if self.swaps.contains(name) => {
-                self.source_dependencies(name)
+                self.boot_source_dependencies(name)
             }
             DependencyNode::Named(_) | DependencyNode::Unresolved => Vec::new(),
         }
     }
 
-    fn line_dependencies(&self, line: &Subject) -> Vec<DependencyNode> {
+    fn boot_line_dependencies(&self, line: &Subject) -> Vec<DependencyNode> {
         let options = self.facts.value(line, &boot::OPTIONS).unwrap_or_default();
         let source = self.facts.value(line, &boot::SOURCE).unwrap_or_default();
         let point = self.facts.value(line, &boot::POINT).unwrap_or_default();
@@ -171,14 +171,14 @@ impl<'f> DependencyGraph<'f> {
                 vec![DependencyNode::Subject(mounted)]
             }
             Some(mounted) => self
-                .source_dependencies(&source)
+                .boot_source_dependencies(&source)
                 .into_iter()
                 .chain([DependencyNode::Subject(mounted)])
                 .collect(),
-            None => self.source_dependencies(&source),
+            None => self.boot_source_dependencies(&source),
         };
         found.extend(
-            self.parent_lines(&point)
+            self.boot_lines_containing_path(&point)
                 .filter(|(over, _)| over != line)
                 .map(|(over, _)| DependencyNode::Subject(over.clone())),
         );
@@ -192,7 +192,7 @@ impl<'f> DependencyGraph<'f> {
                 .filter(|path| path.starts_with('/'))
             {
                 found.extend(
-                    self.parent_lines(path)
+                    self.boot_lines_containing_path(path)
                         .map(|(over, _)| DependencyNode::Subject(over.clone())),
                 );
             }
@@ -201,7 +201,10 @@ impl<'f> DependencyGraph<'f> {
     }
 
     /// The boot lines whose mount points contain the path, without the root file system.
-    fn parent_lines<'s>(&'s self, path: &'s str) -> impl Iterator<Item = &'s (Subject, String)> {
+    fn boot_lines_containing_path<'s>(
+        &'s self,
+        path: &'s str,
+    ) -> impl Iterator<Item = &'s (Subject, String)> {
         self.lines.iter().filter(move |(_, point)| {
             let rest = path.strip_prefix(point.as_str());
             point != "/" && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -211,7 +214,7 @@ impl<'f> DependencyGraph<'f> {
     /// Dependencies of a boot line's source. For a path outside /dev, these are the boot lines
     /// whose mount points contain the path. For an identifier that is not resolved, such as a UUID,
     /// the result is `Unresolved`.
-    fn source_dependencies(&self, source: &str) -> Vec<DependencyNode> {
+    fn boot_source_dependencies(&self, source: &str) -> Vec<DependencyNode> {
         if source.starts_with("/dev/zvol/") {
             return vec![DependencyNode::Named(ZFS_POOLS.to_owned())];
         }
@@ -224,7 +227,7 @@ impl<'f> DependencyGraph<'f> {
         }
         if source.starts_with('/') && !source.starts_with("/dev/") {
             return self
-                .parent_lines(source)
+                .boot_lines_containing_path(source)
                 .map(|(over, _)| DependencyNode::Subject(over.clone()))
                 .collect();
         }
@@ -341,13 +344,13 @@ mod tests {
         let volume = device(&mut facts, "dm-0", DeviceKind::Lvm, Some("vg--a-lv"));
         let vault = device(&mut facts, "dm-1", DeviceKind::Crypt, Some("vault"));
         let disk = device(&mut facts, "sda", DeviceKind::Disk, None);
-        facts.add_edge(&volume, &md);
-        facts.add_edge(&vault, &disk);
+        facts.add_layer_below(&volume, &md);
+        facts.add_layer_below(&vault, &disk);
         let mounted = Subject::mount("/data");
         facts.insert_known(&mounted, &mount::FSTYPE, "ext4".to_owned(), HERE);
-        facts.add_edge(&mounted, &vault);
+        facts.add_layer_below(&mounted, &vault);
         let data = insert_boot_line(&mut facts, "/data", "/dev/mapper/vault", "defaults");
-        facts.link(&data, &mounted);
+        facts.apply_facts_of(&data, &mounted);
         insert_boot_line(&mut facts, "/data/wal", "/dev/sda", "defaults");
         insert_boot_line(&mut facts, "/bound", "/data/directory", "bind");
         insert_boot_line(
@@ -375,7 +378,7 @@ mod tests {
         facts
     }
 
-    fn failing_needs(item: UpgradeItem) -> String {
+    fn failing_boot_need_names(item: UpgradeItem) -> String {
         let facts = facts_with_boot_lines();
         let mut items = vec![item];
         items.extend(severity_raising_items(&facts, &items));
@@ -384,7 +387,7 @@ mod tests {
         broken.map(|need| need.name.as_str()).join_with(" ")
     }
 
-    fn failing_item(of: &Subject, name: Option<&str>) -> UpgradeItem {
+    fn failing_upgrade_item(of: &Subject, name: Option<&str>) -> UpgradeItem {
         let item =
             UpgradeItem::new_undecided(of, Level::Warning, "gone".to_owned(), Support::unknown(""));
         UpgradeItem {
@@ -398,33 +401,36 @@ mod tests {
     fn failure_propagates_to_dependents() {
         for (item, expected) in [
             (
-                failing_item(&Subject::device("md0"), None),
+                failing_upgrade_item(&Subject::device("md0"), None),
                 "/tagged /volume /dev/mapper/vg--a-lv md0 vg--a-lv",
             ),
             (
-                failing_item(&Subject::host(), Some("vault")),
+                failing_upgrade_item(&Subject::host(), Some("vault")),
                 "/after /bound /data /data/wal /layers /tagged /data/swap vault",
             ),
             (
-                failing_item(&Subject::boot("/data"), None),
+                failing_upgrade_item(&Subject::boot("/data"), None),
                 "/after /bound /data /data/wal /layers /data/swap",
             ),
-            (failing_item(&Subject::boot("/data/wal"), None), "/data/wal"),
-            (failing_item(&Subject::boot("/"), None), ""),
             (
-                failing_item(&Subject::host(), Some(ZFS_POOLS)),
+                failing_upgrade_item(&Subject::boot("/data/wal"), None),
+                "/data/wal",
+            ),
+            (failing_upgrade_item(&Subject::boot("/"), None), ""),
+            (
+                failing_upgrade_item(&Subject::host(), Some(ZFS_POOLS)),
                 "/pool the ZFS pools",
             ),
         ] {
             let what = format!("{:?} {:?}", item.subject, item.name);
-            assert_eq!(failing_needs(item), expected, "{what}");
+            assert_eq!(failing_boot_need_names(item), expected, "{what}");
         }
     }
 
     #[test]
     fn unresolved_tag_is_undecided() {
         let facts = facts_with_boot_lines();
-        let items = [failing_item(&Subject::device("md0"), None)];
+        let items = [failing_upgrade_item(&Subject::device("md0"), None)];
         let needs = list_boot_needs(&facts, &items);
         let tagged = needs.iter().find(|need| need.name == "/tagged").unwrap();
         assert_eq!(
@@ -442,14 +448,14 @@ mod tests {
     fn lost_effect_does_not_propagate() {
         let loses = UpgradeItem {
             answer: Some(BootOutcome::WorksAndLoses),
-            ..failing_item(&Subject::boot("/data"), None)
+            ..failing_upgrade_item(&Subject::boot("/data"), None)
         };
-        assert_eq!(failing_needs(loses), "/data");
+        assert_eq!(failing_boot_need_names(loses), "/data");
     }
 
     #[test]
     fn required_lines_raise_severity() {
-        let items = [failing_item(&Subject::host(), Some("vault"))];
+        let items = [failing_upgrade_item(&Subject::host(), Some("vault"))];
         let raised = severity_raising_items(&facts_with_boot_lines(), &items);
         let critical: Vec<&str> = raised.iter().map(|item| item.subject.name()).collect();
         assert_eq!(

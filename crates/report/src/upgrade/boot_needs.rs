@@ -15,9 +15,9 @@ use walwise_model::facts::{FactSet, Scope, Subject};
 
 pub fn list_boot_needs(facts: &FactSet, items: &[UpgradeItem]) -> Vec<BootNeed> {
     let ground = DependencyGraph::new(facts);
-    let mut all: Vec<BootNeed> = need_candidates(facts)
+    let mut all: Vec<BootNeed> = boot_need_candidates(facts)
         .into_iter()
-        .map(|thing| thing.into_need(&ground, items))
+        .map(|thing| thing.into_boot_need(&ground, items))
         .collect();
     all.sort_by(|a, b| (a.kind, &a.subject, &a.name).cmp(&(b.kind, &b.subject, &b.name)));
     all
@@ -30,7 +30,8 @@ pub fn severity_raising_items(facts: &FactSet, items: &[UpgradeItem]) -> Vec<Upg
     let mut raised = Vec::new();
     for line in facts.subjects_of_scope(Scope::Boot) {
         let level = boot_line_severity(facts, line);
-        let reached = ground.relevant_items(&DependencyNode::Subject(line.clone()), items);
+        let reached =
+            ground.items_affecting_boot_need(&DependencyNode::Subject(line.clone()), items);
         let worst = reached
             .iter()
             .filter_map(|(at, item)| at.effective_boot_outcome(item))
@@ -60,7 +61,7 @@ pub fn severity_raising_items(facts: &FactSet, items: &[UpgradeItem]) -> Vec<Upg
     raised
 }
 
-struct NeedCandidate {
+struct BootNeedCandidate {
     kind: BootNeedKind,
     subject: Subject,
     name: String,
@@ -68,8 +69,8 @@ struct NeedCandidate {
     node: DependencyNode,
 }
 
-impl NeedCandidate {
-    fn into_need(self, ground: &DependencyGraph, items: &[UpgradeItem]) -> BootNeed {
+impl BootNeedCandidate {
+    fn into_boot_need(self, ground: &DependencyGraph, items: &[UpgradeItem]) -> BootNeed {
         let Self {
             kind,
             subject,
@@ -77,7 +78,7 @@ impl NeedCandidate {
             place,
             node,
         } = self;
-        let reached = ground.relevant_items(&node, items);
+        let reached = ground.items_affecting_boot_need(&node, items);
         let answer = reached
             .iter()
             .filter_map(|(at, item)| at.effective_boot_outcome(item))
@@ -87,7 +88,7 @@ impl NeedCandidate {
         for (at, item) in reached {
             let over = at
                 .other_boot_line(&node)
-                .and_then(|line| mount_point(ground.facts, line));
+                .and_then(|line| boot_line_mount_point(ground.facts, line));
             let what = match (&at, over) {
                 (DependencyNode::Unresolved, _) => {
                     "it is unknown whether the underlying device comes up".to_owned()
@@ -112,14 +113,14 @@ impl NeedCandidate {
     }
 }
 
-fn mount_point(facts: &FactSet, line: &Subject) -> Option<String> {
+fn boot_line_mount_point(facts: &FactSet, line: &Subject) -> Option<String> {
     facts.value(line, &boot::POINT)
 }
 
-fn need_candidates(facts: &FactSet) -> Vec<NeedCandidate> {
+fn boot_need_candidates(facts: &FactSet) -> Vec<BootNeedCandidate> {
     let of = |kind, subject: &Subject, name, place| {
         let node = DependencyNode::Subject(subject.clone());
-        NeedCandidate {
+        BootNeedCandidate {
             kind,
             subject: subject.clone(),
             name,
@@ -129,7 +130,7 @@ fn need_candidates(facts: &FactSet) -> Vec<NeedCandidate> {
     };
     let named = |kind, name: String| {
         let node = DependencyNode::Named(name.clone());
-        NeedCandidate {
+        BootNeedCandidate {
             kind,
             subject: Subject::host(),
             name,
@@ -139,7 +140,7 @@ fn need_candidates(facts: &FactSet) -> Vec<NeedCandidate> {
     };
     let mut all = Vec::new();
     for line in facts.subjects_of_scope(Scope::Boot) {
-        let point = mount_point(facts, line).unwrap_or_else(|| line.name().to_owned());
+        let point = boot_line_mount_point(facts, line).unwrap_or_else(|| line.name().to_owned());
         all.push(of(
             BootNeedKind::Mount,
             line,
@@ -147,10 +148,10 @@ fn need_candidates(facts: &FactSet) -> Vec<NeedCandidate> {
             facts.value(line, &boot::WHERE),
         ));
     }
-    if let Some(root) = undeclared_root(facts) {
+    if let Some(root) = undeclared_root_mount(facts) {
         all.push(of(BootNeedKind::Mount, &root, root.name().to_owned(), None));
     }
-    for (subject, kind) in assembled_devices(facts) {
+    for (subject, kind) in devices_assembled_at_boot(facts) {
         let name = facts
             .value(&subject, &device::DM_NAME)
             .unwrap_or_else(|| subject.name().to_owned());
@@ -179,7 +180,7 @@ fn need_candidates(facts: &FactSet) -> Vec<NeedCandidate> {
 
 /// The mount of the root file system if no boot line declares it. `None` if a line declares it, or
 /// if the root is not known to be on a device.
-pub(super) fn undeclared_root(facts: &FactSet) -> Option<Subject> {
+pub(super) fn undeclared_root_mount(facts: &FactSet) -> Option<Subject> {
     let is_root = |line: &Subject| facts.value(line, &boot::POINT).as_deref() == Some("/");
     if facts.subjects_of_scope(Scope::Boot).any(is_root) {
         return None;
@@ -202,7 +203,7 @@ pub(super) fn uses_zfs(facts: &FactSet) -> bool {
             .is_empty()
 }
 
-pub(super) fn assembled_devices(facts: &FactSet) -> BTreeMap<Subject, BootNeedKind> {
+pub(super) fn devices_assembled_at_boot(facts: &FactSet) -> BTreeMap<Subject, BootNeedKind> {
     let all = facts.known_values(&device::KIND).into_iter();
     let size = |of: &Subject| facts.value(of, &device::SIZE);
     all.filter_map(|(subject, kind)| Some((subject.clone(), boot_need_kind(kind, size(subject))?)))
@@ -243,7 +244,7 @@ mod tests {
             let (mut facts, of) = (FactSet::default(), Subject::device("zram0"));
             facts.insert_known(&of, &device::KIND, kind, Source::from_system_call("x"));
             facts.insert_known(&of, &device::SIZE, size, Source::from_system_call("x"));
-            !assembled_devices(&facts).is_empty()
+            !devices_assembled_at_boot(&facts).is_empty()
         };
         assert!(!needed(DeviceKind::Zram, 0) && needed(DeviceKind::Zram, 4096));
         assert!(

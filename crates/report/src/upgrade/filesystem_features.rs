@@ -6,7 +6,7 @@
 //! because support for its version 4 was removed.
 
 use super::layers::{is_other_distribution_release, is_same_kernel};
-use super::{is_same_custom_builder, kernel_and_vendor};
+use super::{is_same_custom_kernel_builder, kernel_version_and_vendor};
 use crate::model::upgrade::UpgradeItem;
 use walwise_judge::compat::{self, DiskFormat, Support};
 use walwise_judge::rules::Level;
@@ -17,7 +17,7 @@ use walwise_model::version::Version;
 /// File systems whose features walwise does not read.
 const UNREADABLE_FEATURES: [&str; 3] = ["btrfs", "f2fs", "bcachefs"];
 
-pub fn feature_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
+pub fn filesystem_feature_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
     let next = NextKernelAndE2fsck::new(real, supposed);
     let mut items = Vec::new();
     for mounted in supposed.subjects_of_scope(Scope::Mount) {
@@ -60,12 +60,15 @@ struct NextKernelAndE2fsck<'f> {
 
 impl<'f> NextKernelAndE2fsck<'f> {
     fn new(real: &FactSet, supposed: &'f FactSet) -> Self {
-        let (now, then) = (kernel_and_vendor(real), kernel_and_vendor(supposed));
+        let (now, then) = (
+            kernel_version_and_vendor(real),
+            kernel_version_and_vendor(supposed),
+        );
         let may_be_older = match (&now, &then) {
             (Some((now, _)), Some((then, _))) => then < now,
             (None, _) | (_, None) => true,
         };
-        let same_builder = is_same_custom_builder(now.as_ref(), then.as_ref());
+        let same_builder = is_same_custom_kernel_builder(now.as_ref(), then.as_ref());
         let kernel = then.filter(|_| !is_same_kernel(real, supposed));
         Self {
             facts: supposed,
@@ -143,7 +146,9 @@ impl<'f> NextKernelAndE2fsck<'f> {
     /// If the present version is unknown, the feature counts as supported.
     fn e2fsck_feature_support(&self, feature: &str) -> Support {
         match &self.checker {
-            NextE2fsck::Known(None) | NextE2fsck::AtLeast(None) => Support::ok(""),
+            NextE2fsck::Known(None) | NextE2fsck::AtLeast(None) => {
+                Support::accepted_and_honoured("")
+            }
             NextE2fsck::Known(Some(tool)) => compat::e2fsck_support_of_feature(feature, Some(tool)),
             NextE2fsck::AtLeast(Some(tool)) => {
                 let now = compat::e2fsck_support_of_feature(feature, Some(tool));
@@ -167,7 +172,12 @@ impl<'f> NextKernelAndE2fsck<'f> {
             return None;
         }
         let open = |what: String, ruling| {
-            UpgradeItem::new_undecided(subject, failure_level(self.facts, subject), what, ruling)
+            UpgradeItem::new_undecided(
+                subject,
+                boot_failure_level(self.facts, subject),
+                what,
+                ruling,
+            )
         };
         let judge = if self.same_builder {
             compat::disk_format_support_same_builder
@@ -196,7 +206,7 @@ impl<'f> NextKernelAndE2fsck<'f> {
     }
 }
 
-fn failure_level(facts: &FactSet, subject: &Subject) -> Level {
+fn boot_failure_level(facts: &FactSet, subject: &Subject) -> Level {
     match subject.scope() {
         Scope::Boot => super::severity::boot_line_severity(facts, subject),
         Scope::Host | Scope::Mount | Scope::Device | Scope::Cluster | Scope::Target => {
@@ -306,7 +316,7 @@ mod tests {
         fstype: &str,
         features: Option<&str>,
     ) -> (BootOutcome, String) {
-        let found = feature_items(
+        let found = filesystem_feature_items(
             &host_facts(from, fstype, features),
             &host_facts(to, fstype, features),
         );

@@ -10,12 +10,12 @@ use walwise_judge::rules::Level;
 use walwise_model::facts::catalog::boot::{self, BootDeviceState};
 use walwise_model::facts::{FactSet, Scope, Subject};
 
-pub fn parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
-    let mut items = unread_parameter_items(facts);
+pub fn kernel_parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
+    let mut items = unchecked_kernel_parameter_items(facts);
     items.extend(
         facts
             .subjects_of_scope(Scope::Boot)
-            .filter_map(|line| non_block_source_item(facts, line)),
+            .filter_map(|line| non_block_boot_source_item(facts, line)),
     );
     items.extend(
         facts
@@ -25,7 +25,7 @@ pub fn parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
     items
 }
 
-fn unread_parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
+fn unchecked_kernel_parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
     let host = Subject::host();
     let Some(names) = facts.value(&host, &boot::PARAMETERS_UNREAD) else {
         let what = "it is unknown which other devices the kernel command line mounts or unlocks"
@@ -38,7 +38,7 @@ fn unread_parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
         )];
     };
     let item = |name: &String| {
-        let (level, what, because) = parameter_risk(name);
+        let (level, what, because) = kernel_parameter_level_and_texts(name);
         UpgradeItem::new_undecided(&host, level, what, Support::unknown(because))
     };
     names.iter().map(item).collect()
@@ -46,7 +46,7 @@ fn unread_parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
 
 /// The level of the parameter's item, a sentence on what is unknown, and the consequence of a
 /// failure.
-fn parameter_risk(name: &str) -> (Level, String, &'static str) {
+fn kernel_parameter_level_and_texts(name: &str) -> (Level, String, &'static str) {
     match name {
         "resume" => (
             Level::Warning,
@@ -76,17 +76,17 @@ fn parameter_risk(name: &str) -> (Level, String, &'static str) {
             "The root file system is currently mounted with a different type.",
         ),
         "systemd.swap" | "systemd.swap-extra" | "rd.systemd.swap-extra" => {
-            (Level::Warning, not_checked_text(name), "")
+            (Level::Warning, parameter_not_checked_text(name), "")
         }
-        _ => (Level::Critical, not_checked_text(name), ""),
+        _ => (Level::Critical, parameter_not_checked_text(name), ""),
     }
 }
 
-fn not_checked_text(name: &str) -> String {
+fn parameter_not_checked_text(name: &str) -> String {
     format!("the effect of {name} on the kernel command line was not checked")
 }
 
-fn non_block_source_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> {
+fn non_block_boot_source_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> {
     match facts.value(line, &boot::DEVICE)? {
         BootDeviceState::Other => {}
         BootDeviceState::There | BootDeviceState::Missing | BootDeviceState::None => {
@@ -158,7 +158,11 @@ mod tests {
     #[test]
     fn unchecked_parameters_are_undecided() {
         let mut facts = FactSet::default();
-        assert_eq!(parameter_items(&facts).len(), 1, "names that were not kept");
+        assert_eq!(
+            kernel_parameter_items(&facts).len(),
+            1,
+            "names that were not kept"
+        );
         let names = ["mount.usr", "rd.lvm.lv", "resume", "rootfstype"]
             .map(str::to_owned)
             .to_vec();
@@ -168,7 +172,7 @@ mod tests {
             names,
             test_source(),
         );
-        let items = parameter_items(&facts);
+        let items = kernel_parameter_items(&facts);
         assert!(
             items
                 .iter()
@@ -222,7 +226,7 @@ mod tests {
             (BootDeviceState::None, false),
         ] {
             facts.insert_known(&line, &boot::DEVICE, found, test_source());
-            let answer = non_block_source_item(&facts, &line).and_then(|item| item.answer);
+            let answer = non_block_boot_source_item(&facts, &line).and_then(|item| item.answer);
             assert_eq!(answer, fails.then_some(BootOutcome::Fails), "{found:?}");
         }
     }

@@ -5,32 +5,35 @@
 //! refused if their disks differ in size.
 
 use super::boot_dependencies::ZFS_POOLS;
-use super::boot_needs::{assembled_devices, uses_zfs};
-use super::{is_same_custom_builder, kernel_and_vendor};
+use super::boot_needs::{devices_assembled_at_boot, uses_zfs};
+use super::{is_same_custom_kernel_builder, kernel_version_and_vendor};
 use crate::model::upgrade::{BootNeedKind, UpgradeItem};
-use walwise_judge::compat::{self, BlockDriver, Support};
+use walwise_judge::compat::{self, BlockDriverLayer, Support};
 use walwise_judge::rules::Level;
 use walwise_model::facts::catalog::device::{
     ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind,
 };
-use walwise_model::facts::catalog::{boot, device, host as machine, kernel};
+use walwise_model::facts::catalog::{boot, device, host, kernel};
 use walwise_model::facts::{FactSet, Subject};
 use walwise_model::version::Version;
 
-pub fn layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
-    let (now, then) = (kernel_and_vendor(real), kernel_and_vendor(supposed));
+pub fn storage_layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
+    let (now, then) = (
+        kernel_version_and_vendor(real),
+        kernel_version_and_vendor(supposed),
+    );
     let mut items = swap_problem_items(supposed);
     items.extend(crypttab_problem_items(real, supposed));
     items.extend(unchecked_dm_device_items(supposed));
-    let devices = assembled_devices(supposed);
+    let devices = devices_assembled_at_boot(supposed);
     let arrays = devices.iter().filter(|(_, kind)| kind.is_array());
     items.extend(arrays.filter_map(|(subject, _)| stopped_array_item(supposed, subject)));
     // An unchanged kernel assembles the devices as before.
     if is_same_kernel(real, supposed) {
         return items;
     }
-    let again = is_same_custom_builder(now.as_ref(), then.as_ref());
-    let judge = |layer: BlockDriver, name: &str| match &then {
+    let again = is_same_custom_kernel_builder(now.as_ref(), then.as_ref());
+    let judge = |layer: BlockDriverLayer, name: &str| match &then {
         Some((version, vendor)) if again => {
             compat::block_driver_support_same_builder(layer, name, version, vendor)
         }
@@ -49,7 +52,7 @@ pub fn layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
                 ));
             }
             BootNeedKind::Array => {
-                items.extend(array_items(supposed, subject, &judge));
+                items.extend(md_array_items(supposed, subject, &judge));
                 let settles = |kernel: &Option<(Version, String)>| {
                     kernel
                         .as_ref()
@@ -111,7 +114,11 @@ fn stopped_array_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem>
             | ArrayState::WritePending
             | ArrayState::ActiveIdle,
         ) => {}
-        None => return Some(open("it is unknown whether the array runs".to_owned())),
+        None => {
+            return Some(open(
+                "it is unknown whether the array is running".to_owned(),
+            ));
+        }
     }
     let spare = match facts.value(subject, &device::MD_LEVEL)? {
         ArrayLevel::Raid0 | ArrayLevel::Linear | ArrayLevel::Faulty => 0,
@@ -190,10 +197,10 @@ fn requires_raid0_layout(kernel: &Version) -> bool {
     (kernel.number(0), kernel.number(1)) >= (5, 4)
 }
 
-fn array_items(
+fn md_array_items(
     facts: &FactSet,
     subject: &Subject,
-    judge: &impl Fn(BlockDriver, &str) -> Support,
+    judge: &impl Fn(BlockDriverLayer, &str) -> Support,
 ) -> Vec<UpgradeItem> {
     let mut items = Vec::new();
     match facts.value(subject, &device::MD_LEVEL) {
@@ -203,7 +210,7 @@ fn array_items(
         Some(level) => items.extend(unsupported_driver_item(
             subject,
             level.as_str(),
-            judge(BlockDriver::Md, level.as_str()),
+            judge(BlockDriverLayer::Md, level.as_str()),
         )),
         None => {
             let what = "the level of the array is unknown".to_owned();
@@ -224,7 +231,7 @@ fn array_items(
             items.extend(unsupported_driver_item(
                 subject,
                 &what,
-                judge(BlockDriver::MdMetadata, &metadata),
+                judge(BlockDriverLayer::MdMetadata, &metadata),
             ));
         }
         None => {
@@ -283,7 +290,7 @@ fn raid0_layout_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem> 
 fn device_mapper_items(
     facts: &FactSet,
     subject: &Subject,
-    judge: &impl Fn(BlockDriver, &str) -> Support,
+    judge: &impl Fn(BlockDriverLayer, &str) -> Support,
 ) -> Vec<UpgradeItem> {
     let targets = facts
         .value(subject, &device::DM_TARGETS)
@@ -309,7 +316,11 @@ fn device_mapper_items(
     targets
         .iter()
         .filter_map(|target| {
-            unsupported_driver_item(subject, target, judge(BlockDriver::DeviceMapper, target))
+            unsupported_driver_item(
+                subject,
+                target,
+                judge(BlockDriverLayer::DeviceMapper, target),
+            )
         })
         .collect()
 }
@@ -336,7 +347,7 @@ fn crypttab_problem_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem
     let host = Subject::host();
     let Some(all) = supposed.value(&host, &boot::UNLOCKED) else {
         let what = "it is unknown whether the device is unlocked at boot";
-        let crypts = assembled_devices(supposed)
+        let crypts = devices_assembled_at_boot(supposed)
             .into_iter()
             .filter(|(_, kind)| kind.is_crypt());
         let open = |(at, _): (Subject, BootNeedKind)| {
@@ -356,7 +367,7 @@ fn crypttab_problem_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem
             .value(subject, &device::DM_NAME)
             .is_none_or(|name| !all.contains(&name))
     };
-    let crypts = assembled_devices(supposed)
+    let crypts = devices_assembled_at_boot(supposed)
         .into_iter()
         .filter(|(subject, kind)| kind.is_crypt() && unlisted(subject));
     let mut items: Vec<UpgradeItem> = crypts.map(|(subject, _)| {
@@ -417,8 +428,8 @@ pub(super) fn is_other_distribution_release(real: &FactSet, supposed: &FactSet) 
     let of = |facts: &FactSet| {
         let host = Subject::host();
         (
-            facts.value(&host, &machine::OS_ID),
-            facts.value(&host, &machine::OS_VERSION),
+            facts.value(&host, &host::OS_ID),
+            facts.value(&host, &host::OS_VERSION),
         )
     };
     let ((now, release), (then, next)) = (of(real), of(supposed));

@@ -1,8 +1,9 @@
 use super::boot_dependencies::ZFS_POOLS;
 use super::layers::{is_other_distribution_release, is_same_kernel};
 use super::{
-    finding_applies, finding_tests_fact, index_findings, is_about_boot, is_same_custom_builder,
-    is_undecided, item_from_finding, kernel_and_vendor,
+    finding_applies, finding_tests_fact, index_findings, is_about_boot_line,
+    is_same_custom_kernel_builder, is_undecided, kernel_version_and_vendor,
+    upgrade_item_from_finding,
 };
 use crate::model::Report;
 use crate::model::upgrade::{BootOutcome, UpgradeItem, UpgradeSection};
@@ -27,16 +28,16 @@ fn changed_finding_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
         let was = before.get(name).copied();
         let same = was.is_some_and(|was| {
             is_undecided(was) == is_undecided(finding)
-                && comparable_parts(was) == comparable_parts(finding)
+                && compared_finding_parts(was) == compared_finding_parts(finding)
         });
-        if is_about_boot(finding) && finding_applies(finding) {
+        if is_about_boot_line(finding) && finding_applies(finding) {
             continue;
         }
         if same {
             // A critical kernel fault is reported even if the running kernel has it, too.
             items.extend(
-                is_critical_kernel_fault(finding)
-                    .then(|| item_from_finding(UpgradeSection::Already, finding, true)),
+                is_critical_kernel_version_finding(finding)
+                    .then(|| upgrade_item_from_finding(UpgradeSection::Already, finding, true)),
             );
             continue;
         }
@@ -70,11 +71,11 @@ fn changed_finding_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
         items.push(UpgradeItem {
             answer,
             name,
-            ..item_from_finding(part, finding, false)
+            ..upgrade_item_from_finding(part, finding, false)
         });
     }
     for (name, finding) in before {
-        if now.contains_key(&name) || is_undecided(finding) || is_about_boot(finding) {
+        if now.contains_key(&name) || is_undecided(finding) || is_about_boot_line(finding) {
             continue;
         }
         // The end of a fault is an improvement. The end of advice may mean that the new kernel
@@ -89,25 +90,26 @@ fn changed_finding_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
             what,
             because: String::new(),
             fix: None,
-            ..item_from_finding(part, finding, false)
+            ..upgrade_item_from_finding(part, finding, false)
         });
     }
     items
 }
 
-fn is_critical_kernel_fault(finding: &Finding) -> bool {
+fn is_critical_kernel_version_finding(finding: &Finding) -> bool {
     finding_applies(finding)
         && finding.level == Level::Critical
         && finding_tests_fact(finding, kernel::VERSION.name())
 }
 
-/// The parts of a finding that are compared between two reports. The outcome is one, because an
-/// undecided finding has one title on every kernel, but different missing facts.
-fn comparable_parts(finding: &Finding) -> impl PartialEq + use<> {
+/// The parts of a finding that are compared between two reports. They include the outcome,
+/// because an undecided finding has the same title on every kernel, but different missing
+/// facts.
+fn compared_finding_parts(finding: &Finding) -> impl PartialEq + use<> {
     let advice: Vec<(&str, String)> = finding
         .advice
         .iter()
-        .map(|advice| (advice.setting.name, advice.change.describe()))
+        .map(|advice| (advice.setting.name, advice.change.describe_change()))
         .collect();
     (
         finding.level,
@@ -163,8 +165,8 @@ fn unmountable_mkfs_default_items(real: &FactSet, supposed: &FactSet) -> Vec<Upg
             "xfs" => &host::XFSPROGS,
             _ => &host::BTRFSPROGS,
         };
-        let (version, vendor) = kernel_and_vendor(facts)?;
-        Some(compat::mountability_of_mkfs_defaults(
+        let (version, vendor) = kernel_version_and_vendor(facts)?;
+        Some(compat::can_mount_mkfs_defaults(
             fs,
             &facts.host_value(key)?,
             &version,
@@ -211,8 +213,11 @@ fn on_disk_format_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> 
     // An unchanged kernel supports every format in use, whatever the compatibility tables contain.
     let same = is_same_kernel(real, supposed);
     let mut items = Vec::new();
-    let (now, then) = (kernel_and_vendor(real), kernel_and_vendor(supposed));
-    let judge = if is_same_custom_builder(now.as_ref(), then.as_ref()) {
+    let (now, then) = (
+        kernel_version_and_vendor(real),
+        kernel_version_and_vendor(supposed),
+    );
+    let judge = if is_same_custom_kernel_builder(now.as_ref(), then.as_ref()) {
         compat::disk_format_support_same_builder
     } else {
         compat::disk_format_support

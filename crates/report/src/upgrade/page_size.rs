@@ -3,7 +3,7 @@
 //! The signature of a swap area depends on the page size (mkswap(8)). A kernel can mount a file
 //! system with blocks larger than a page only if it supports large folios for that file system.
 
-use super::kernel_and_vendor;
+use super::kernel_version_and_vendor;
 use super::layers::is_same_kernel;
 use crate::model::upgrade::{UpgradeItem, UpgradeSection};
 use walwise_judge::compat::Support;
@@ -61,8 +61,9 @@ pub fn page_size_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
 /// Every kernel has memory pages of at least this size.
 const SMALLEST_PAGE: u64 = 4 << 10;
 
-/// Reports a file system whose blocks are larger than a memory page of `page` bytes, or whose block
-/// size is unknown. Without `page`, a file system whose blocks can be larger than a page.
+/// Reports a file system whose blocks are larger than a memory page of `page` bytes, or whose
+/// block size is unknown. Without `page`, reports a file system whose blocks can be larger than
+/// a page.
 fn large_block_item(facts: &FactSet, subject: &Subject, page: Option<u64>) -> Option<UpgradeItem> {
     let fstype = facts.value(subject, &mount::FSTYPE)?;
     let folios_since = match fstype.as_str() {
@@ -91,8 +92,9 @@ fn large_block_item(facts: &FactSet, subject: &Subject, page: Option<u64>) -> Op
     let because = "A kernel can mount such a file system only with large folio support for its type. Back the file system up and recreate it with 4 KiB blocks.";
     let item =
         UpgradeItem::new_undecided(subject, Level::Critical, what, Support::unknown(because));
-    let too_old = folios_since
-        .is_none_or(|since| kernel_and_vendor(facts).is_some_and(|(version, _)| version < since));
+    let too_old = folios_since.is_none_or(|since| {
+        kernel_version_and_vendor(facts).is_some_and(|(version, _)| version < since)
+    });
     Some(if size.is_some() && page.is_some() && too_old {
         item.into_blocker()
     } else {

@@ -5,9 +5,11 @@
 //! Options are looked up in the compatibility tables and not taken from findings, so that disabling
 //! a rule hides nothing.
 
-use super::boot_needs::undeclared_root;
+use super::boot_needs::undeclared_root_mount;
 use super::severity::boot_line_severity;
-use super::{finding_applies, finding_tests_fact, is_same_custom_builder, kernel_and_vendor};
+use super::{
+    finding_applies, finding_tests_fact, is_same_custom_kernel_builder, kernel_version_and_vendor,
+};
 use crate::model::Report;
 use crate::model::upgrade::UpgradeItem;
 use walwise_judge::compat::{self, Support};
@@ -16,11 +18,11 @@ use walwise_model::facts::catalog::{boot, device, kernel, mount};
 use walwise_model::facts::{FactSet, Scope, Subject};
 use walwise_model::version::Version;
 
-pub fn unknown_property_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
+pub fn unknown_boot_line_property_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
     let mut items = Vec::new();
     let (now, then) = (
-        kernel_and_vendor(&real.facts),
-        kernel_and_vendor(&supposed.facts),
+        kernel_version_and_vendor(&real.facts),
+        kernel_version_and_vendor(&supposed.facts),
     );
     let facts = &supposed.facts;
     for line in facts.subjects_of_scope(Scope::Boot) {
@@ -56,10 +58,10 @@ pub fn unknown_property_items(real: &Report, supposed: &Report) -> Vec<UpgradeIt
                 }),
         );
     }
-    if let (Some(root), Some((version, vendor))) = (undeclared_root(facts), &then)
+    if let (Some(root), Some((version, vendor))) = (undeclared_root_mount(facts), &then)
         && let Some(fstype) = facts.value(&root, &mount::FSTYPE)
     {
-        let again = is_same_custom_builder(now.as_ref(), then.as_ref());
+        let again = is_same_custom_kernel_builder(now.as_ref(), then.as_ref());
         let judge = if again {
             compat::file_system_support_same_builder
         } else {
@@ -158,8 +160,8 @@ fn unknown_filesystem_support(
     let fstype = facts
         .value(line, &boot::FSTYPE)
         .filter(|fstype| fstype != "auto")?;
-    let again =
-        is_same_custom_builder(now, then) && running_kernel_supports_fstype(&real.facts, &fstype);
+    let again = is_same_custom_kernel_builder(now, then)
+        && running_kernel_supports_fstype(&real.facts, &fstype);
     let judge = if again {
         compat::file_system_support_same_builder
     } else {

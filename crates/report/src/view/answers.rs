@@ -76,7 +76,8 @@ fn answer_row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRo
     }
 }
 
-/// The row below an idle latency, with the latency in production.
+/// The row with the latency that the server measures in production, shown below the measured
+/// latency.
 fn production_latency_row(topic: Topic, answer: &Answer) -> Option<AnswerRow> {
     let production = answer.production.as_ref()?;
     let since = production.since.as_deref();
@@ -119,7 +120,7 @@ fn value_text(value: &AnswerValue) -> String {
 }
 
 impl AnswerAction {
-    pub fn symbol(self) -> &'static str {
+    pub fn action_symbol(self) -> &'static str {
         match self {
             Self::Keep => "=",
             Self::Change => "→",
@@ -133,7 +134,7 @@ impl AnswerAction {
 
 pub(crate) fn answers_grid(rows: Vec<AnswerRow>) -> Grid {
     let cells = |row: AnswerRow| {
-        let recommended = format!("{} {}", row.action.symbol(), row.recommended);
+        let recommended = format!("{} {}", row.action.action_symbol(), row.recommended);
         vec![
             RichText::code(row.label),
             row.now.into(),
@@ -217,7 +218,7 @@ pub(crate) fn fix_bullet(
                 .append_value(target.target.name())?,
             None => command,
         };
-        report.host.with_run_options(command)
+        report.host.append_run_options_to_command(command)
     };
     let mut beneath = Vec::new();
     match (&fix.commands[..], &fix.remedy) {

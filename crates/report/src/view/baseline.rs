@@ -39,7 +39,7 @@ mod changed_facts {
         let (both, one): (Vec<&FactChange>, Vec<&FactChange>) =
             lasting.partition(|change| change.known_values().is_some());
         let mut changed = Section::new_part("Changed");
-        for ((fact, change), subjects) in group_equal_changes(&both) {
+        for ((fact, change), subjects) in group_subjects_by_fact_change(&both) {
             let subjects =
                 join_names_with_limit(subjects.into_iter().map(wording::describe_subject));
             changed.push_sentence(RichText::code(fact).append(format!(" of {subjects}: {change}")));
@@ -57,8 +57,12 @@ mod changed_facts {
             };
             rest.push_sentence(format!("{because}: {}", names(&follow)));
         }
-        let known =
-            |change: &&FactChange| change.now.as_ref().is_some_and(|now| now.value().is_some());
+        let known = |change: &&FactChange| {
+            change
+                .now
+                .as_ref()
+                .is_some_and(|now| now.known_value().is_some())
+        };
         let (learnt, lost): (Vec<&FactChange>, Vec<&FactChange>) = one.into_iter().partition(known);
         for (what, changes) in [("Now unknown", lost), ("Newly readable", learnt)] {
             if !changes.is_empty() {
@@ -80,7 +84,7 @@ mod changed_facts {
 
     /// Groups the subjects for which the same fact changed in the same manner. Groups are in order
     /// of first occurrence. A change with an unknown value is left out.
-    pub fn group_equal_changes<'c>(
+    pub fn group_subjects_by_fact_change<'c>(
         changes: &[&'c FactChange],
     ) -> Vec<((&'static str, String), Vec<&'c Subject>)> {
         let mut groups: Vec<((&'static str, String), Vec<&Subject>)> = Vec::new();
@@ -101,7 +105,7 @@ mod changed_facts {
 
     fn fact_change_text(before: &DisplayedValue, now: &DisplayedValue) -> String {
         let (DisplayedValue::Words(before), DisplayedValue::Words(now)) = (before, now) else {
-            return format!("{} → {}", before.text(), now.text());
+            return format!("{} → {}", before.displayed_text(), now.displayed_text());
         };
         let without = |of: &[String], other: &[String]| {
             let more = of.iter().filter(|word| !other.contains(word));
@@ -123,7 +127,7 @@ mod changed_facts {
 }
 mod latency_shift {
 
-    use super::changed_facts::group_equal_changes;
+    use super::changed_facts::group_subjects_by_fact_change;
     use super::limited_name_list::join_names_with_limit;
     use crate::model::difference::{Difference, FactChange, MethodLatencyShift, ProbeLatencyShift};
     use crate::view::section::Grid;
@@ -146,7 +150,7 @@ mod latency_shift {
             .rows
             .iter()
             .filter(|row| row.pages == 1)
-            .map(|one| shift_row(one, is_judged));
+            .map(|one| latency_shift_row(one, is_judged));
         section.push_grid(Grid {
             head: vec!["method", "then", "now", "shift", "99 % interval", ""],
             right_aligned: vec![false, true, true, true, true, false],
@@ -165,9 +169,9 @@ mod latency_shift {
                     .append(" now."),
             );
         }
-        section.push_sentence(shift_sentence(probe));
+        section.push_sentence(latency_shift_sentence(probe));
         if probe.is_significant() {
-            section.push_sentence(cause_sentence(difference, probe));
+            section.push_sentence(latency_cause_sentence(difference, probe));
         }
         if probe.main_shift_direction() == Some(ShiftDirection::Slower) {
             for known in &difference.known_changes {
@@ -181,7 +185,7 @@ mod latency_shift {
         section
     }
 
-    fn shift_row(row: &MethodLatencyShift, is_judged: bool) -> Vec<String> {
+    fn latency_shift_row(row: &MethodLatencyShift, is_judged: bool) -> Vec<String> {
         let mut cells = vec![
             row.method.name().to_owned(),
             format_micros(row.before_us.value),
@@ -210,7 +214,7 @@ mod latency_shift {
             moved => {
                 let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
                 [
-                    format!("{:.0} % {}", value.abs(), direction_word(moved)),
+                    format!("{:.0} % {}", value.abs(), shift_direction_word(moved)),
                     format!("{least:.0} % – {most:.0} %"),
                     String::new(),
                 ]
@@ -224,7 +228,7 @@ mod latency_shift {
         format!("{:+.0} %", value.round() + 0.0)
     }
 
-    fn direction_word(moved: ShiftDirection) -> &'static str {
+    fn shift_direction_word(moved: ShiftDirection) -> &'static str {
         match moved {
             ShiftDirection::Slower => "slower",
             ShiftDirection::Faster => "faster",
@@ -232,8 +236,8 @@ mod latency_shift {
         }
     }
 
-    fn shift_sentence(probe: &ProbeLatencyShift) -> String {
-        let Some(main) = probe.main_row() else {
+    fn latency_shift_sentence(probe: &ProbeLatencyShift) -> String {
+        let Some(main) = probe.main_method_shift() else {
             return "No method has paced commits in both reports; measure again.".to_owned();
         };
         if !probe.doubts.is_empty() {
@@ -255,13 +259,13 @@ mod latency_shift {
             moved => format!(
                 "A commit with {method} is {:.0} % {} (at least {:.0} %), more than the noise.",
                 shift.percent.value.abs(),
-                direction_word(moved),
+                shift_direction_word(moved),
                 shift.percent.low.abs().min(shift.percent.high.abs())
             ),
         }
     }
 
-    fn cause_sentence(difference: &Difference, probe: &ProbeLatencyShift) -> String {
+    fn latency_cause_sentence(difference: &Difference, probe: &ProbeLatencyShift) -> String {
         if !difference.same_host {
             return "The hosts differ, which explains the shift.".to_owned();
         }
@@ -281,7 +285,7 @@ mod latency_shift {
                 join_names_with_limit(subjects.into_iter().map(wording::describe_subject))
             )
         };
-        let causes: Vec<String> = group_equal_changes(&changes)
+        let causes: Vec<String> = group_subjects_by_fact_change(&changes)
             .into_iter()
             .map(words)
             .collect();
@@ -370,9 +374,9 @@ fn regressions_section(difference: &Difference) -> Option<Section> {
     let mut worse: Vec<&FindingChange> = difference
         .findings
         .iter()
-        .filter(|f| f.is_worse() && f.level() >= Level::Warning)
+        .filter(|f| f.is_finding_worse() && f.latest_finding_level() >= Level::Warning)
         .collect();
-    worse.sort_by_key(|finding| std::cmp::Reverse(finding.level()));
+    worse.sort_by_key(|finding| std::cmp::Reverse(finding.latest_finding_level()));
     let open = |f: &&FindingChange| {
         let undecided = f.now.as_ref().is_some_and(|now| !now.applies);
         undecided
@@ -380,13 +384,13 @@ fn regressions_section(difference: &Difference) -> Option<Section> {
                 f.class,
                 FindingChangeKind::Undecided | FindingChangeKind::Appeared
             )
-            && f.level() >= Level::Warning
+            && f.latest_finding_level() >= Level::Warning
     };
     let open: Vec<&FindingChange> = difference.findings.iter().filter(open).collect();
     let mut section = Section::new_part("Worse now");
-    let findings = worse
-        .into_iter()
-        .filter_map(|finding| finding_change_bullet(finding, &previous_state_suffix(finding)));
+    let findings = worse.into_iter().filter_map(|finding| {
+        finding_change_bullet(finding, &previous_finding_state_suffix(finding))
+    });
     section.push_bullets(
         &COLUMNS,
         verdicts
@@ -412,7 +416,7 @@ fn verdict_change_bullet(change: &VerdictChange) -> Bullet {
     Bullet::with_badge(Badge::Standing(change.now), says)
 }
 
-fn previous_state_suffix(finding: &FindingChange) -> String {
+fn previous_finding_state_suffix(finding: &FindingChange) -> String {
     match (finding.class, &finding.before) {
         (FindingChangeKind::Level, Some(before)) => format!(", was {}", before.level.as_str()),
         (FindingChangeKind::Decided, _) => ", was undecided".to_owned(),
@@ -429,7 +433,7 @@ fn improvements_section(difference: &Difference) -> Option<Section> {
     let fixed = difference
         .findings
         .iter()
-        .filter(|f| f.is_fixed() && f.level() >= Level::Warning);
+        .filter(|f| f.is_finding_fixed() && f.latest_finding_level() >= Level::Warning);
     let mut section = Section::new_part("Better now");
     let fixed = fixed.filter_map(|finding| {
         let mut bullet = finding_change_bullet(finding, ", fixed")?;
@@ -452,7 +456,7 @@ fn no_longer_checked_section(difference: &Difference) -> Option<Section> {
         .findings
         .iter()
         .filter(gone)
-        .filter(|f| f.level() >= Level::Warning);
+        .filter(|f| f.latest_finding_level() >= Level::Warning);
     let mut section = Section::new_part("No longer checked");
     section.push_bullets(
         &COLUMNS,
@@ -464,7 +468,7 @@ fn no_longer_checked_section(difference: &Difference) -> Option<Section> {
 }
 
 fn finding_change_bullet(finding: &FindingChange, how: &str) -> Option<Bullet> {
-    let latest = finding.latest_state()?;
+    let latest = finding.latest_finding_state()?;
     let of = wording::describe_subject(&finding.subject);
     let aside = RichText::code(&finding.rule).append(how);
     Some(Bullet {
@@ -485,16 +489,16 @@ fn lower_level_changes_section(difference: &Difference) -> Option<Section> {
         difference
             .findings
             .iter()
-            .filter(|finding| finding.level() < Level::Warning)
+            .filter(|finding| finding.latest_finding_level() < Level::Warning)
     };
     let lines = [
         (
             "New, lower level",
-            light().filter(|f| f.is_worse()).collect::<Vec<_>>(),
+            light().filter(|f| f.is_finding_worse()).collect::<Vec<_>>(),
         ),
         (
             "Gone, lower level",
-            light().filter(|f| f.is_fixed()).collect(),
+            light().filter(|f| f.is_finding_fixed()).collect(),
         ),
     ];
     let mut section = Section::new_part("");
@@ -555,7 +559,7 @@ fn unchanged_section(difference: &Difference) -> Option<Section> {
         .iter()
         .filter(|finding| finding.class == FindingChangeKind::Same)
         .filter(applies)
-        .map(FindingChange::level)
+        .map(FindingChange::latest_finding_level)
         .collect();
     let count = |level| still.iter().filter(|found| **found == level).count();
     let counts: Vec<String> = [Level::Critical, Level::Warning, Level::Advice]
@@ -580,7 +584,7 @@ fn unchanged_section(difference: &Difference) -> Option<Section> {
 
 #[cfg(test)]
 mod tests {
-    use crate::difference::{ReportSnapshot, difference};
+    use crate::difference::{ReportSnapshot, compare_snapshots};
     use crate::{Report, sample_reports, text};
     use walwise_model::facts::Source;
     use walwise_model::facts::Subject;
@@ -645,7 +649,7 @@ mod tests {
             .map(|finding| finding.rule.clone())
             .collect();
         before.rules = after.rules.clone();
-        now.baseline = Some(difference(&before, &after));
+        now.baseline = Some(compare_snapshots(&before, &after));
         insta::assert_snapshot!(baseline_text(&now));
     }
 
@@ -655,7 +659,7 @@ mod tests {
             report_with_scheduler_and_kernel("none", "6.1.0-28-amd64", 4.0),
             report_with_scheduler_and_kernel("none", "6.1.0-28-amd64", 1.0),
         );
-        now.baseline = Some(difference(
+        now.baseline = Some(compare_snapshots(
             &ReportSnapshot::from_report(&before),
             &ReportSnapshot::from_report(&now),
         ));
@@ -678,7 +682,7 @@ mod tests {
     #[test]
     fn equal_reports_have_no_lasting_differences() {
         let mut now = report_with_scheduler_and_kernel("none", "6.1.0-28-amd64", 1.0);
-        now.baseline = Some(difference(
+        now.baseline = Some(compare_snapshots(
             &ReportSnapshot::from_report(&now),
             &ReportSnapshot::from_report(&now),
         ));

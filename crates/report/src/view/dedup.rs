@@ -1,7 +1,8 @@
-//! Assigns each finding and step to the first target that shows it, so that nothing appears twice.
+//! Assigns each finding and step to the first target that shows it, so that nothing appears
+//! twice.
 //!
-//! All assignments precede the first section, so that parallel threads make the sections with a
-//! reproducible result.
+//! All assignments are made before the first section, so that sections made in parallel are
+//! reproducible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +23,7 @@ pub(crate) struct FindingsByTarget<'a> {
 impl<'a> FindingsByTarget<'a> {
     pub fn new(report: &'a Report) -> Self {
         let index = FindingsBySubject::new(&report.findings);
-        let about = parallel::map(&report.targets, |target| {
+        let about = parallel::map_in_chunks(&report.targets, |target| {
             index.findings_about(&target.subjects)
         });
         let about = report
@@ -53,7 +54,7 @@ impl<'a> FindingsByTarget<'a> {
         &'t self,
         order: &[&'a TargetSummary],
     ) -> FirstMentions<'t, 'a> {
-        let said = parallel::map(order, |target| self.disk_signature(target));
+        let said = parallel::map_in_chunks(order, |target| self.disk_signature(target));
         let mut disks: BTreeMap<Vec<String>, &'a str> = BTreeMap::new();
         let mut places = FirstMentions {
             by_target: self,

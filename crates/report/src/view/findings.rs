@@ -89,13 +89,13 @@ pub(crate) fn other_targets_note(
     let says = format!("{findings} on other targets ({critical} critical): ");
     let check = report
         .host
-        .with_run_options(ShellCommand::new("walwise check"))?;
+        .append_run_options_to_command(ShellCommand::new("walwise check"))?;
     Some(RichText::plain(says).append_command(check.as_str()))
 }
 
 /// Shows the findings that belong to no target, and whose advice is in no plan. If the user named a
 /// target, findings about subjects other than the host are only counted.
-pub(crate) fn untargeted_sections(chapter: &mut ShownItemsTracker<'_, '_>) -> Vec<Section> {
+pub(crate) fn untargeted_finding_sections(chapter: &mut ShownItemsTracker<'_, '_>) -> Vec<Section> {
     let report = chapter.report;
     let (host, beside_it) = untargeted_findings(report);
     let mut sections = Vec::new();
@@ -172,8 +172,8 @@ fn remedy_detail(finding: &Finding) -> Option<Detail> {
         .map(|remedy| Detail::Field("fix", (&*remedy.text).into()))
 }
 
-/// Adds to each finding the commands of today's plan that fix it, or its fix in words.
-pub fn add_fixes(report: &Report, sections: &mut [Section]) {
+/// Adds to each finding the commands of the present plan that fix it, or its fix in words.
+pub fn add_fixes_to_bullets(report: &Report, sections: &mut [Section]) {
     for bullet in sections.iter_mut().flat_map(Section::bullets_mut) {
         let mut fix = fix_details(report, &bullet.item);
         if !bullet.details.is_empty() {

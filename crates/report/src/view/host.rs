@@ -73,7 +73,10 @@ pub(crate) fn header_sections(report: &Report) -> Vec<Section> {
             .append(format!(", {place}{eyes}")),
     );
     let origin = if host.live { "" } else { ", from a capture" };
-    let (rules, pack) = (report.tool.rules, report.pack.describe());
+    let (rules, pack) = (
+        report.tool.rules,
+        report.pack.version_and_short_fingerprint(),
+    );
     section.push_sentence(
         RichText::code(&report.when).append(format!(", {rules} rules ({pack}){origin}")),
     );
@@ -85,7 +88,7 @@ pub(crate) fn header_sections(report: &Report) -> Vec<Section> {
 }
 
 /// Lists the targets with their verdicts; `None` with fewer than two targets.
-pub(crate) fn targets_summary(
+pub(crate) fn targets_summary_section(
     findings: &FindingsByTarget<'_>,
     targets: &[&TargetSummary],
 ) -> Option<Section> {
@@ -121,10 +124,10 @@ pub(crate) fn host_sections<'a>(
     report: &'a Report,
     chapter: &mut ShownItemsTracker<'_, 'a>,
 ) -> Vec<Section> {
-    let mut sections = findings::untargeted_sections(chapter);
+    let mut sections = findings::untargeted_finding_sections(chapter);
     sections.extend(conflicts_section(report, |_| true));
     sections.extend(withheld_section(report, |_| true));
-    sections.extend(unknown_facts::host_unknowns_section(report));
+    sections.extend(unknown_facts::unknown_fact_count_section(report));
     sections.extend(notes_section(report));
     sections.extend(report.what_if.iter().flat_map(what_if::what_if_sections));
     sections.extend(sources_section(report));

@@ -1,6 +1,6 @@
 use super::section::{Badge, Bullet, Grid};
 use super::{RichText, Section, wording};
-use crate::latency::{has_no_flushes, measurement_row_in_force, sync_method_in_force};
+use crate::latency::{are_flushes_suppressed, row_in_force_or_best, sync_method_in_force};
 use crate::{Report, TargetSummary};
 use walwise_measure::measure::{Latencies, Measurement, MethodResult, measurement_sentence};
 use walwise_model::facts::catalog::postgres::WalSyncMethod;
@@ -33,7 +33,7 @@ pub(crate) fn latency_section(
     measurement: &Measurement,
 ) -> Section {
     let mut section = Section {
-        lead: measurement_lead(measurement).into(),
+        lead: measurement_conditions_text(measurement).into(),
         ..Section::new_part(HEADING)
     };
     let cells = |row: Vec<String>| {
@@ -50,7 +50,7 @@ pub(crate) fn latency_section(
         head: COLUMNS.to_vec(),
         right_aligned: RIGHT_ALIGNED.to_vec(),
         narrow_splits: &NARROW_SPLITS,
-        rows: method_rows(report, target, measurement)
+        rows: method_latency_rows(report, target, measurement)
             .into_iter()
             .map(cells)
             .collect(),
@@ -67,7 +67,7 @@ pub(crate) fn latency_section(
 
 pub const HEADING: &str = "Commit latency";
 
-pub fn measurement_lead(measurement: &Measurement) -> String {
+pub fn measurement_conditions_text(measurement: &Measurement) -> String {
     format!(
         "{}; measured in {}: {:.1} s, {} rounds, {} written",
         measurement.paced_conditions_text(),
@@ -79,7 +79,7 @@ pub fn measurement_lead(measurement: &Measurement) -> String {
 }
 
 /// Makes one row per method and write size, without methods that failed.
-pub(crate) fn method_rows(
+pub(crate) fn method_latency_rows(
     report: &Report,
     target: &TargetSummary,
     measurement: &Measurement,
@@ -120,7 +120,7 @@ pub(crate) fn latency_remarks(
                     uses the methods marked “compare”.";
         all.push(says.to_owned());
     }
-    if has_no_flushes(report, &target.target) {
+    if are_flushes_suppressed(report, &target.target) {
         all.push(WITHOUT_FLUSHES_WARNING.to_owned());
     }
     all.push(measurement_sentence(
@@ -138,16 +138,16 @@ pub fn caveat_texts(measurement: &Measurement) -> Vec<String> {
             measurement
                 .caveats
                 .iter()
-                .map(walwise_measure::measure::Caveat::full_text),
+                .map(walwise_measure::measure::Caveat::text_with_effect_on_advice),
         )
         .collect()
 }
 
 /// Formats the median latency of durable commits; `None` if no durable commit was measured.
 pub fn durable_median_text(report: &Report, target: &TargetSummary) -> Option<String> {
-    let (_, row) = measurement_row_in_force(report, target)?;
+    let (_, row) = row_in_force_or_best(report, target)?;
     row.paced_median_us()
-        .filter(|_| !has_no_flushes(report, &target.target))
+        .filter(|_| !are_flushes_suppressed(report, &target.target))
         .map(format_micros)
 }
 
@@ -161,7 +161,10 @@ pub fn method_row(
         .log
         .setting_for_method(result.method)
         .unwrap_or_default();
-    let mark = match (measurement.is_in_force(result, in_force), setting) {
+    let mark = match (
+        measurement.is_row_of_method_in_force(result, in_force),
+        setting,
+    ) {
         _ if !result.as_server => "compare".to_owned(),
         (true, "") => "in force".to_owned(),
         (true, setting) => format!("in force: {setting}"),

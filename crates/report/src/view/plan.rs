@@ -57,7 +57,8 @@ pub(super) fn fixes_section(
                 .details
                 .into_iter()
                 .filter_map(|detail| match detail {
-                    // Without commands of a fix, this is the command that explains it.
+                    // If the fix has no commands, the only command here is `walwise explain`, which
+                    // is left out.
                     Detail::Commands(..) if fix.commands.is_empty() => None,
                     Detail::Commands(_, commands) => Some(Detail::Commands("apply", commands)),
                     Detail::Sentence(remedy) => Some(Detail::Field("fix", remedy)),
@@ -273,7 +274,8 @@ pub(crate) fn step_details(
     }
     details.extend(command_details(advice));
     details.extend(
-        persistence_text(report, target, step).map(|lasts| Detail::Field("lasts", lasts.into())),
+        boot_persistence_text(report, target, step)
+            .map(|lasts| Detail::Field("lasts", lasts.into())),
     );
     details
 }
@@ -333,7 +335,7 @@ fn result_diff_detail(step: &Step) -> Option<Detail> {
     })
 }
 
-fn persistence_text(report: &Report, target: &TargetSummary, step: &Step) -> Option<String> {
+fn boot_persistence_text(report: &Report, target: &TargetSummary, step: &Step) -> Option<String> {
     match step.advice.setting.kind.present_or_boot_mount()? {
         PresentOrBootMount::Now if step.subject.scope() == Scope::Mount => {}
         PresentOrBootMount::Now | PresentOrBootMount::AtBoot => return None,
@@ -342,7 +344,7 @@ fn persistence_text(report: &Report, target: &TargetSummary, step: &Step) -> Opt
         .subjects
         .iter()
         .find(|subject| subject.scope() == Scope::Boot);
-    let line = boot.and_then(|boot| report.value(boot, boot::WHERE.name()));
+    let line = boot.and_then(|boot| report.fact_value(boot, boot::WHERE.name()));
     let place = line.map_or_else(|| "the boot configuration".to_owned(), ToString::to_string);
     Some(format!(
         "until the next mount; to keep the change, edit {place}"

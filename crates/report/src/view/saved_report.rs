@@ -98,7 +98,11 @@ fn saved_target_heading(
         .verdicts
         .get(target)
         .map_or("no verdict", |standing| standing.as_str());
-    Section::new_top(RichText::verdict(standing).append(": ").append_code(name))
+    Section::new_top(
+        RichText::verdict_word(standing)
+            .append(": ")
+            .append_code(name),
+    )
 }
 
 type FindingEntry<'k> = (&'k (String, Subject), &'k FindingState);
@@ -159,7 +163,7 @@ fn facts_section(kept: &ReportSnapshot) -> Option<Section> {
     let rows = kept.facts.iter().flat_map(|(subject, facts)| {
         facts.iter().map(move |(name, fact)| {
             let value = match fact {
-                FactState::Known { value } => value.text(),
+                FactState::Known { value } => value.displayed_text(),
                 FactState::Unknown { why } => format!("unknown: {why}"),
             };
             vec![

@@ -29,14 +29,14 @@ pub enum HeadingLevel {
 #[derive(Clone, Debug)]
 pub enum Element {
     Sentence(RichText),
-    Bullets(Bullets),
+    Bullets(BulletList),
     Grid(Grid),
     Stack(Vec<LayerRow>),
     Instructions(Vec<StepInstruction>),
 }
 
 #[derive(Clone, Debug)]
-pub struct Bullets {
+pub struct BulletList {
     /// Column names in the order of the bullets' fields; empty if each bullet is a sentence.
     pub head: &'static [&'static str],
     pub bullets: Vec<Bullet>,
@@ -210,7 +210,7 @@ impl Section {
     pub(crate) fn push_bullets(&mut self, head: &'static [&'static str], bullets: Vec<Bullet>) {
         if !bullets.is_empty() {
             self.elements
-                .push(Element::Bullets(Bullets { head, bullets }));
+                .push(Element::Bullets(BulletList { head, bullets }));
         }
     }
 
@@ -244,10 +244,10 @@ pub struct CellRenderer<C> {
     pub bullet: fn(&Bullet) -> C,
 }
 
-impl Bullets {
+impl BulletList {
     /// Arranges the bullets as a table with column headings. Columns that no bullet fills are left
     /// out.
-    pub fn table<C: Clone + Default>(
+    pub(crate) fn headings_and_rows<C: Clone + Default>(
         &self,
         form: &CellRenderer<C>,
     ) -> (Vec<&'static str>, Vec<Vec<C>>) {
@@ -290,7 +290,7 @@ impl StepInstruction {
     pub(crate) const HEAD: [&str; 6] = ["", "level", "setting", "of", "change", "affects"];
 
     /// Arranges steps as rows of a table, without steps that have no number.
-    pub fn table<C>(steps: &[Self], form: &CellRenderer<C>) -> Vec<Vec<C>> {
+    pub(crate) fn step_rows<C>(steps: &[Self], form: &CellRenderer<C>) -> Vec<Vec<C>> {
         let row = |step: &Self| {
             let number = (form.text)(&step.number?.to_string());
             let [of, change, affects] =
@@ -343,7 +343,7 @@ impl Bullet {
 }
 
 impl Badge {
-    pub fn text(&self) -> String {
+    pub fn badge_text(&self) -> String {
         match self {
             Self::Level(level, open) => {
                 format!("{}{}", level.as_str(), if *open { "?" } else { "" })

@@ -1,5 +1,5 @@
-//! The short report. Less important parts are cut and counted. Never cut are critical findings,
-//! limits of a verdict, withheld advice, notes, and the number of undecided critical rules.
+//! The short report. Less important parts are cut and counted. Critical findings, limits of a
+//! verdict, withheld advice, notes, and the number of undecided critical rules are never cut.
 
 use std::collections::BTreeSet;
 
@@ -55,13 +55,13 @@ pub(crate) struct VisibleFixes {
 }
 
 impl FixList {
-    pub fn is_urgent(&self) -> bool {
+    pub fn has_urgent_fix(&self) -> bool {
         self.entries
             .iter()
             .any(|entry| entry.level >= Level::Warning)
     }
 
-    pub(crate) fn cut_to(&self, detail: FixDetailLimit) -> VisibleFixes {
+    pub(crate) fn visible_fixes(&self, detail: FixDetailLimit) -> VisibleFixes {
         let (shown, cut): (Vec<_>, Vec<_>) = self
             .entries
             .iter()
@@ -243,7 +243,7 @@ pub(crate) fn short_parts(report: &Report) -> Vec<ShortPart> {
 fn remove_repeated_parts(mut pieces: Vec<ShortPart>) -> Vec<ShortPart> {
     let mut told = BTreeSet::new();
     let mut is_new = |line: &Bullet| {
-        let label = line.badges.first().map(Badge::text);
+        let label = line.badges.first().map(Badge::badge_text);
         told.insert((label, line.rule.clone(), line.text.to_string()))
     };
     pieces.retain_mut(|piece| match piece {
@@ -316,7 +316,7 @@ fn main_target_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) ->
     }
     pieces.extend(answers::filesystem_candidates_grid(report, of).map(ShortPart::Grid));
     pieces.push(ShortPart::Answers(answers::answer_rows(of)));
-    pieces.push(ShortPart::Fixes(fix_list(chapter, of)));
+    pieces.push(ShortPart::Fixes(target_fix_list(chapter, of)));
     pieces.extend(undecided_critical_line(chapter.findings_about(of), "").map(ShortPart::Line));
     pieces.extend(withheld_lines(report, of).into_iter().map(ShortPart::Line));
     pieces.push(ShortPart::Line(unknown_facts::unknown_facts_line(
@@ -336,7 +336,7 @@ fn target_findings<'a>(
         .collect()
 }
 
-fn fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> FixList {
+fn target_fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> FixList {
     let report = chapter.report;
     let fixes = fixes::target_fixes(report, of, &target_findings(chapter, of));
     let persist = fixes::fstab_export_command(report, of);
@@ -363,7 +363,8 @@ fn never_cut_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> V
 /// States how many entries are omitted here but listed in the section `heading`. `what` follows the
 /// number and begins with a blank. `None` if nothing is omitted.
 fn omitted_count_line(count: usize, what: &str, heading: &'static str) -> Option<Bullet> {
-    let says = || RichText::plain(format!("+ {count} more{what}")).append_reference(heading);
+    let says =
+        || RichText::plain(format!("+ {count} more{what}")).append_section_reference(heading);
     (count > 0).then(|| Bullet::from_sentence(says()))
 }
 

@@ -11,20 +11,20 @@ use walwise_model::facts::Subject;
 
 pub fn verdict_heading(report: &Report, target: &TargetSummary) -> RichText {
     if let Some(verdict) = report.verdict(&target.target) {
-        return heading_with_reservations(verdict);
+        return verdict_text_with_reservations(verdict);
     }
     let Some(content) = &target.content else {
-        return RichText::verdict("no verdict");
+        return RichText::verdict_word("no verdict");
     };
     let words = content.heading();
     let (word, rest) = words.split_at(words.find(' ').unwrap_or(words.len()));
-    RichText::verdict(word).append(rest)
+    RichText::verdict_word(word).append(rest)
 }
 
 /// Formats the verdict with its reservations: missing redundancy, and sessions whose verdict
 /// differs.
-pub fn heading_with_reservations(verdict: &Verdict) -> RichText {
-    RichText::verdict(verdict.standing.as_str()).append(verdict.heading_suffix())
+pub fn verdict_text_with_reservations(verdict: &Verdict) -> RichText {
+    RichText::verdict_word(verdict.standing.as_str()).append(verdict.heading_suffix())
 }
 
 pub fn device_content_sentences(target: &TargetSummary) -> Vec<String> {
@@ -33,7 +33,9 @@ pub fn device_content_sentences(target: &TargetSummary) -> Vec<String> {
     };
     let undecided = "Durability cannot be checked until the device is formatted and mounted.";
     let choice = |rank| format!("Rank {rank} among the free disks: {}.", target.rank_because);
-    let free = content.is_available().then(|| undecided.to_owned());
+    let free = content
+        .may_get_new_file_system()
+        .then(|| undecided.to_owned());
     [content.evidence_text()]
         .into_iter()
         .chain(free)
@@ -49,7 +51,7 @@ pub(crate) fn target_heading(report: &Report, target: &TargetSummary) -> Section
     )
 }
 
-pub(crate) fn report_part_sections<'a>(
+pub(crate) fn target_report_part_sections<'a>(
     chapter: &mut ShownItemsTracker<'_, 'a>,
     target: &'a TargetSummary,
     part: ReportPart,
@@ -119,7 +121,7 @@ pub(crate) fn target_sections<'a>(
     let mut sections = vec![top];
     sections.extend(directories_section(target));
     let mut shared = Section::new_part("");
-    shared.push_sentences(wording::sharing_sentences(report, &target.target));
+    shared.push_sentences(wording::shared_storage_sentences(report, &target.target));
     match (sections.as_mut_slice(), shared.none_if_empty()) {
         ([top], Some(shared)) => top.elements.extend(shared.elements),
         (_, shared) => sections.extend(shared),

@@ -62,9 +62,8 @@ pub(crate) fn unknown_facts_line(
         0 => NONE_MISSING_TEXT.into(),
         count => match missing_facts_summary(chapter.report, &needs) {
             Some(says) => says.into(),
-            None => {
-                RichText::plain(wording::count_with_noun(count, "fact")).append_reference(HEADING)
-            }
+            None => RichText::plain(wording::count_with_noun(count, "fact"))
+                .append_section_reference(HEADING),
         },
     };
     Bullet::with_badge(Badge::Remark("Unknown"), says)
@@ -92,7 +91,7 @@ pub(crate) fn missing_facts_summary(report: &Report, needs: &[MissingFact]) -> O
 }
 
 /// States how many readable facts of the host are unknown, including facts that no target needs.
-pub(crate) fn host_unknowns_section(report: &Report) -> Option<Section> {
+pub(crate) fn unknown_fact_count_section(report: &Report) -> Option<Section> {
     unknown_fact_count_sentence(report).map(|says| Section::new_top("").with_sentence(says))
 }
 
@@ -115,7 +114,7 @@ fn unknown_fact_count_sentence(report: &Report) -> Option<RichText> {
     };
     let facts = report
         .host
-        .with_run_options(ShellCommand::new("walwise facts"))?;
+        .append_run_options_to_command(ShellCommand::new("walwise facts"))?;
     Some(
         RichText::plain(says)
             .append_command(facts.as_str())

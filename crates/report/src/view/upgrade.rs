@@ -29,7 +29,7 @@ pub fn upgrade_change_sections(assumed: &WhatIf, upgrade: &Upgrade) -> Vec<Secti
             .filter(|item| item.part == part)
             .collect();
         if !items.is_empty() {
-            sections.push(part_section(part, &items));
+            sections.push(upgrade_part_section(part, &items));
         }
     }
     let told = sections.len() > before;
@@ -53,7 +53,7 @@ fn downgrade_note(one: &FactAssumption) -> Option<String> {
     })
 }
 
-fn part_section(part: UpgradeSection, items: &[&UpgradeItem]) -> Section {
+fn upgrade_part_section(part: UpgradeSection, items: &[&UpgradeItem]) -> Section {
     let mut section = Section::new_top(part.heading());
     let is_minor = |item: &&&UpgradeItem| item.undecided && item.level < Level::Warning;
     let bullet = |item: &&UpgradeItem| {
@@ -77,7 +77,10 @@ fn part_section(part: UpgradeSection, items: &[&UpgradeItem]) -> Section {
                 subject: Some(item.subject.clone()),
                 fact: None,
             },
-            ..Bullet::with_badge(Badge::Level(item.level, item.undecided), item_line(item))
+            ..Bullet::with_badge(
+                Badge::Level(item.level, item.undecided),
+                upgrade_item_line(item),
+            )
         }
     };
     section.push_bullets(
@@ -102,7 +105,7 @@ fn part_section(part: UpgradeSection, items: &[&UpgradeItem]) -> Section {
     section
 }
 
-fn item_line(item: &UpgradeItem) -> String {
+fn upgrade_item_line(item: &UpgradeItem) -> String {
     let what = &item.what;
     let already = if item.already
         && matches!(

@@ -20,8 +20,8 @@ pub fn assumption_bullet(one: &FactAssumption) -> Bullet {
     let says = format!(
         "{}{} = {}",
         one.fact,
-        subject_suffix(one),
-        display_value(one, &one.value)
+        assumption_subject_suffix(one),
+        display_assumed_value(one, &one.value)
     );
     if one.really.value() == Some(&one.value) {
         return Bullet {
@@ -30,7 +30,7 @@ pub fn assumption_bullet(one: &FactAssumption) -> Bullet {
         };
     }
     let really = match &one.really {
-        Reading::Known { value, .. } => display_value(one, value),
+        Reading::Known { value, .. } => display_assumed_value(one, value),
         Reading::Unknown { why, .. } => format!("unknown: {why}"),
     };
     let never = if one.really.is_known() {
@@ -40,27 +40,27 @@ pub fn assumption_bullet(one: &FactAssumption) -> Bullet {
     };
     let says = format!(
         "{says} ({}{never}; actual: {really})",
-        one.assumed_or_stated()
+        one.assumed_or_stated_word()
     );
     Bullet {
         item: about,
-        ..labelled_bullet(one.assumed_or_stated(), says)
+        ..labelled_bullet(one.assumed_or_stated_word(), says)
     }
 }
 
 /// Formats an assumption in two short forms; the second one omits the subject.
 pub fn assumption_short_forms(one: &FactAssumption) -> [String; 2] {
-    [&*subject_suffix(one), ""].map(|of| {
+    [&*assumption_subject_suffix(one), ""].map(|of| {
         format!(
             "{}{of} = {} ({})",
             one.fact,
-            display_value(one, &one.value),
-            one.assumed_or_stated()
+            display_assumed_value(one, &one.value),
+            one.assumed_or_stated_word()
         )
     })
 }
 
-fn subject_suffix(one: &FactAssumption) -> String {
+fn assumption_subject_suffix(one: &FactAssumption) -> String {
     if one.subject == Subject::host() {
         String::new()
     } else {
@@ -68,7 +68,7 @@ fn subject_suffix(one: &FactAssumption) -> String {
     }
 }
 
-fn display_value(one: &FactAssumption, value: &Value) -> String {
+fn display_assumed_value(one: &FactAssumption, value: &Value) -> String {
     catalog::find_by_name(&one.fact).map_or(value.to_string(), |info| info.format_value(value))
 }
 
@@ -97,8 +97,11 @@ pub fn what_if_sections(what_if: &WhatIf) -> Vec<Section> {
             .chain(rule_decision_bullets(what_if))
             .collect(),
     )];
-    parts.extend(finding_groups(what_if).map(|(title, bullets)| part(title, bullets)));
-    parts.push(part("The plan would change", step_bullets(what_if)));
+    parts.extend(changed_finding_groups(what_if).map(|(title, bullets)| part(title, bullets)));
+    parts.push(part(
+        "The plan would change",
+        plan_step_change_bullets(what_if),
+    ));
     parts.push(part(
         "Would be offered if observed and measured on this host; can lose data",
         withheld_advice_bullets(what_if),
@@ -138,7 +141,7 @@ fn rule_decision_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
     let rules = |class: FindingChangeKind| {
         let mut found: Vec<&FindingChange> = what_if.difference.findings.iter().collect();
         found.retain(|finding| finding.class == class);
-        found.sort_by_key(|finding| std::cmp::Reverse(finding.level()));
+        found.sort_by_key(|finding| std::cmp::Reverse(finding.latest_finding_level()));
         let mut said: Vec<String> = Vec::new();
         for finding in found {
             let comes_to = match &finding.now {
@@ -163,7 +166,7 @@ fn rule_decision_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
 
 /// Groups the changed findings under titles. Findings that only become decided or undecided are
 /// listed from the level warning on.
-fn finding_groups(what_if: &WhatIf) -> impl Iterator<Item = (&'static str, Vec<Bullet>)> {
+fn changed_finding_groups(what_if: &WhatIf) -> impl Iterator<Item = (&'static str, Vec<Bullet>)> {
     const PARTS: [(&str, &[FindingChangeKind]); 4] = [
         (
             "New",
@@ -183,10 +186,10 @@ fn finding_groups(what_if: &WhatIf) -> impl Iterator<Item = (&'static str, Vec<B
         let among = |finding: &&FindingChange| classes.contains(&finding.class);
         let mut found: Vec<&FindingChange> =
             what_if.difference.findings.iter().filter(among).collect();
-        found.sort_by_key(|finding| std::cmp::Reverse(finding.level()));
+        found.sort_by_key(|finding| std::cmp::Reverse(finding.latest_finding_level()));
         let mut rows = Vec::new();
         for finding in found {
-            let Some(latest) = finding.latest_state() else {
+            let Some(latest) = finding.latest_finding_state() else {
                 continue;
             };
             let decided = matches!(
@@ -223,7 +226,7 @@ fn finding_groups(what_if: &WhatIf) -> impl Iterator<Item = (&'static str, Vec<B
     })
 }
 
-fn step_bullets(what_if: &WhatIf) -> Vec<Bullet> {
+fn plan_step_change_bullets(what_if: &WhatIf) -> Vec<Bullet> {
     let row = |step: &StepChange| {
         let label = if step.comes { "with" } else { "without" };
         let of = wording::describe_subject(&step.subject);
@@ -260,8 +263,8 @@ fn derived_fact_bullets(what_if: &WhatIf) -> Vec<Bullet> {
     };
     let shown = |fact: &Option<FactState>| {
         fact.as_ref()
-            .and_then(FactState::value)
-            .map_or("unknown".to_owned(), DisplayedValue::text)
+            .and_then(FactState::known_value)
+            .map_or("unknown".to_owned(), DisplayedValue::displayed_text)
     };
     let row = |change: &FactChange| {
         let FactChange {

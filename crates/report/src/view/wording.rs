@@ -41,8 +41,8 @@ fn step_list_change_text(step: &Step) -> String {
         now.iter().find(|old| {
             mounts
                 && *old != word
-                && mount_and_mkfs_options::mount_option_family(old)
-                    == mount_and_mkfs_options::mount_option_family(word)
+                && mount_and_mkfs_options::exclusive_mount_option_family(old)
+                    == mount_and_mkfs_options::exclusive_mount_option_family(word)
         })
     };
     let added = advice
@@ -72,7 +72,7 @@ fn step_list_change_text(step: &Step) -> String {
 /// The level of a rule before the user changed it, such as ` (critical as written)`; empty for
 /// rules that the user did not change.
 pub fn original_level_suffix(report: &Report, rule: &str) -> String {
-    let was = report.pack.original_level(rule);
+    let was = report.pack.level_before_override(rule);
     was.map(|was| format!(" ({} as written)", was.as_str()))
         .unwrap_or_default()
 }
@@ -86,8 +86,9 @@ pub fn describe_subject(subject: &Subject) -> String {
     }
 }
 
-pub fn sharing_sentences(report: &Report, of: &Subject) -> Vec<String> {
-    let shares = |(what, fact): (&str, &Key<Vec<String>>)| match report.value(of, fact.name()) {
+pub fn shared_storage_sentences(report: &Report, of: &Subject) -> Vec<String> {
+    let shares = |(what, fact): (&str, &Key<Vec<String>>)| match report.fact_value(of, fact.name())
+    {
         Some(Value::List(others)) if !others.is_empty() => Some(format!(
             "This target shares {what} with {}.",
             others.join(", ")

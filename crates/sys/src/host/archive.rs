@@ -41,12 +41,12 @@ pub enum CaptureParseError {
     Header,
     #[error("the capture has format {0:?}; this version of walwise reads format 1")]
     Version(String),
-    /// The text is larger than [`CAPTURE`].
+    /// Captures come from strangers, so walwise reads at most [`CAPTURE`] bytes.
     #[error("the capture is larger than 64 MiB")]
     TooLarge,
 }
 
-pub fn render(answers: &Answers, comment: &str) -> String {
+pub fn render_capture(answers: &Answers, comment: &str) -> String {
     let mut out = format!("{HEADER}\n");
     for line in comment.lines() {
         out.push_str(&format_line("# ", line.as_bytes()));
@@ -104,9 +104,9 @@ fn display_safe_detail(detail: &str) -> String {
 }
 
 /// The second value describes the entries that could not be read.
-pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), CaptureParseError> {
+pub fn parse_capture(bytes: &[u8]) -> Result<(Answers, Vec<String>), CaptureParseError> {
     let mut answers = Answers::new();
-    let problems = read_entries(bytes, |_, question, answer| {
+    let problems = parse_capture_entries(bytes, |_, question, answer| {
         let is_new = !answers.contains_key(&question);
         if is_new {
             answers.insert(question, answer);
@@ -119,7 +119,7 @@ pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), CaptureParseError> 
 /// Calls `put` with the byte range, question and answer of each entry that can be parsed. `put`
 /// returns false for a repeated question. The result describes the unreadable and the repeated
 /// entries.
-fn read_entries(
+fn parse_capture_entries(
     bytes: &[u8],
     put: impl FnMut(Range<usize>, Question, HostAnswer) -> bool,
 ) -> Result<Vec<String>, CaptureParseError> {
@@ -166,8 +166,8 @@ impl IndexedCapture {
     pub fn new(text: Vec<u8>) -> Result<(Self, Vec<String>), CaptureParseError> {
         let mut known: HashMap<u64, Range<u32>, FixedState> = HashMap::default();
         let mut alike = Vec::new();
-        let problems = read_entries(&text, |place, question, _| {
-            let (hash, place) = (question_hash(&question), to_u32_range(place));
+        let problems = parse_capture_entries(&text, |place, question, _| {
+            let (hash, place) = (question_hash(&question), saturating_u32_range(place));
             let is_same = |place: &Range<u32>| {
                 parse_entry(&text, place).is_some_and(|(other, _)| other == question)
             };
@@ -225,7 +225,7 @@ fn question_hash(question: &Question) -> u64 {
 }
 
 /// Stores byte offsets in `u32`, which suffices because a capture has at most [`CAPTURE`] bytes.
-fn to_u32_range(place: Range<usize>) -> Range<u32> {
+fn saturating_u32_range(place: Range<usize>) -> Range<u32> {
     let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
     narrow(place.start)..narrow(place.end)
 }
@@ -255,7 +255,7 @@ struct ParseErrors {
 }
 
 impl ParseErrors {
-    fn add(&mut self, line: usize, what: &str) {
+    fn add_problem(&mut self, line: usize, what: &str) {
         if self.first.len() < MAX_PROBLEMS {
             self.first
                 .push(format!("capture, line {line}: {what}; entry ignored"));
@@ -309,7 +309,7 @@ impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureReader<F> {
                         let place = entry.place.start..place.end;
                         self.entry = Some(CaptureEntry { place, ..entry });
                     }
-                    Err(what) => self.problems.add(number, what),
+                    Err(what) => self.problems.add_problem(number, what),
                 }
             }
             Some(_) => {
@@ -324,7 +324,7 @@ impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureReader<F> {
                             body: AnswerBody::Empty,
                         });
                     }
-                    None => self.problems.add(number, "unknown question"),
+                    None => self.problems.add_problem(number, "unknown question"),
                 }
             }
         }
@@ -341,12 +341,16 @@ impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureReader<F> {
             return;
         };
         let answer = match body {
-            AnswerBody::Empty => return self.problems.add(line, "the question has no answer"),
+            AnswerBody::Empty => {
+                return self
+                    .problems
+                    .add_problem(line, "the question has no answer");
+            }
             AnswerBody::Lines(bytes) | AnswerBody::Unterminated(bytes) => Ok(bytes),
             AnswerBody::Error(miss) => Err(miss),
         };
         if !(self.on_entry)(place, question, answer) {
-            self.problems.add(line, "duplicate question");
+            self.problems.add_problem(line, "duplicate question");
         }
     }
 }
@@ -408,9 +412,9 @@ mod tests {
     proptest! {
         #[test]
         fn rendered_captures_parse_to_the_same_answers(answers in prop::collection::btree_map(any_question(), any_answer(), 0..8)) {
-            let text = render(&answers, "made by a test\non two lines");
+            let text = render_capture(&answers, "made by a test\non two lines");
             prop_assert!(!text.chars().any(|c| text::is_display_unsafe(c) && !matches!(c, '\n' | '\t')));
-            let (read, problems) = parse(text.as_bytes()).unwrap();
+            let (read, problems) = parse_capture(text.as_bytes()).unwrap();
             prop_assert_eq!(read, answers);
             prop_assert_eq!(problems, Vec::<String>::new());
         }
@@ -418,7 +422,7 @@ mod tests {
         #[test]
         fn hostile_captures_yield_display_safe_text(lines in prop::collection::vec("(read /|link |[|:!#]|run |config )?.{0,20}", 0..20)) {
             let text = format!("{HEADER}\n{}", lines.join("\n"));
-            let (answers, problems) = parse(text.as_bytes()).unwrap();
+            let (answers, problems) = parse_capture(text.as_bytes()).unwrap();
             for miss in answers.values().filter_map(|a| a.as_ref().err()) {
                 prop_assert!(!miss.detail.chars().any(text::is_display_unsafe));
             }
@@ -427,8 +431,8 @@ mod tests {
 
         #[test]
         fn capture_parser_never_panics(bytes: Vec<u8>) {
-            let _ = parse(&bytes);
-            let _ = parse(&[HEADER.as_bytes(), b"\n", &bytes].concat());
+            let _ = parse_capture(&bytes);
+            let _ = parse_capture(&[HEADER.as_bytes(), b"\n", &bytes].concat());
         }
     }
 
@@ -444,7 +448,7 @@ mod tests {
         ];
         for bad in bad {
             let text = format!("{HEADER}\nread /z\n|first\n{bad}\n# comment\n\nread /b\n|2\n");
-            let (answers, problems) = parse(text.as_bytes()).unwrap();
+            let (answers, problems) = parse_capture(text.as_bytes()).unwrap();
             let read = |path: &str| answers.get(&Question::Read(PathBuf::from(path)));
             assert_eq!(read("/a"), None, "{bad}");
             assert_eq!(read("/z"), Some(&Ok(b"first\n".to_vec())), "{bad}");
@@ -457,21 +461,21 @@ mod tests {
     fn trailing_blanks_of_error_lines_are_trimmed() {
         let text =
             format!("{HEADER}\nread /a\n!denied Permission denied \u{a0} \t\nread /b\n!absent  \n");
-        let (answers, _) = parse(text.as_bytes()).unwrap();
-        let (again, problems) = parse(render(&answers, "").as_bytes()).unwrap();
+        let (answers, _) = parse_capture(text.as_bytes()).unwrap();
+        let (again, problems) = parse_capture(render_capture(&answers, "").as_bytes()).unwrap();
         assert_eq!((again, problems.len()), (answers, 0));
     }
 
     #[test]
     fn wrong_header_version_or_size_is_rejected() {
-        assert_eq!(parse(b""), Err(CaptureParseError::Header));
-        assert_eq!(parse(b"\x7fELF"), Err(CaptureParseError::Header));
+        assert_eq!(parse_capture(b""), Err(CaptureParseError::Header));
+        assert_eq!(parse_capture(b"\x7fELF"), Err(CaptureParseError::Header));
         assert_eq!(
-            parse(b"walwise host 2\n"),
+            parse_capture(b"walwise host 2\n"),
             Err(CaptureParseError::Version("2".to_owned()))
         );
         assert_eq!(
-            parse(&vec![b'\n'; CAPTURE + 1]),
+            parse_capture(&vec![b'\n'; CAPTURE + 1]),
             Err(CaptureParseError::TooLarge)
         );
     }
@@ -479,7 +483,7 @@ mod tests {
     #[test]
     fn number_of_parse_problems_is_bounded() {
         let text = format!("{HEADER}\n{}", "what\n".repeat(1000));
-        let (_, problems) = parse(text.as_bytes()).unwrap();
+        let (_, problems) = parse_capture(text.as_bytes()).unwrap();
         assert_eq!(problems.len(), MAX_PROBLEMS + 1);
     }
 }

@@ -42,7 +42,7 @@ impl<H: Deref<Target: Host>> CachingHost<H> {
 
     /// Asks the answered questions for which `of` is true again. Returns true if an answer has
     /// changed; later callers get the new answers.
-    pub fn refresh(&self, of: impl Fn(&Question) -> bool) -> bool {
+    pub fn refresh_matching_answers(&self, of: impl Fn(&Question) -> bool) -> bool {
         let locked = || lock(&self.answers);
         let asked: Vec<Question> = locked()
             .keys()
@@ -98,7 +98,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
-    use crate::deadline::{ThreadInTime, wait_for};
+    use crate::deadline::{ThreadInTime, wait_for_condition};
 
     /// A host whose answers are numbered, so that no two are equal.
     struct NumberedAnswerHost(AtomicU32);
@@ -109,7 +109,7 @@ mod tests {
     impl TwoCallerHost {
         fn wait_for_two_callers(&self) {
             self.1.fetch_add(1, Ordering::SeqCst);
-            wait_for("both have come", || self.1.load(Ordering::SeqCst) >= 2);
+            wait_for_condition("both have come", || self.1.load(Ordering::SeqCst) >= 2);
         }
     }
 

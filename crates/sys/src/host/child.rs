@@ -37,7 +37,7 @@ struct ChildState {
 
 impl ChildHost {
     /// `program` runs as the child; with an `owner`, the child first becomes that user. No child
-    /// starts before [`Self::prestart`] or the first question.
+    /// starts before [`Self::prestart_child`] or the first question.
     pub fn new(program: PathBuf, owner: Option<ServerOwner>) -> Self {
         Self {
             program,
@@ -52,7 +52,7 @@ impl ChildHost {
 
     /// Starts the child in the background before it is needed: starting takes longer than most
     /// answers.
-    pub fn prestart(&self) {
+    pub fn prestart_child(&self) {
         let mut state = self.lock_state();
         if state.child.is_none() && state.starting.is_none() {
             let (program, owner) = (self.program.clone(), self.owner.clone());
@@ -73,7 +73,7 @@ impl ChildHost {
 
     /// Stops the child without waiting for its exit, so that several children can exit at the same
     /// time.
-    pub fn stop(&self) {
+    pub fn kill_child_without_waiting_for_exit(&self) {
         self.lock_state().kill_idle_child();
     }
 
@@ -146,7 +146,7 @@ impl ChildState {
 
 impl Drop for ChildHost {
     fn drop(&mut self) {
-        self.stop();
+        self.kill_child_without_waiting_for_exit();
     }
 }
 

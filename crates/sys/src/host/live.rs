@@ -1,8 +1,8 @@
 //! The running host, as opposed to a capture.
 //!
-//! Every question is answered by [`answer_in_this_process`]: here, or in the expendable child if the
-//! answer may never arrive. Reads are bounded, and nothing is opened for writing. A `LiveHost` reads
-//! the mount table only once, so each scan creates a new `LiveHost`.
+//! Every question is answered by [`answer_in_this_process`]: here, or in the expendable child if
+//! the answer may never arrive. Reads are bounded, and nothing is opened for writing. A `LiveHost`
+//! reads the mount table only once, so each scan creates a new `LiveHost`.
 
 pub mod commit_sampler;
 mod device_scan;
@@ -26,13 +26,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use files::host_error;
+use files::host_error_from_io;
 use hang_risk::MountHangRisks;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::PeerCredentials;
-use owners::OwnerChildren;
+use owners::OwnerChildHosts;
 
 pub use machine::enter_host_mounts;
 
@@ -64,7 +64,7 @@ const PROGRAM_DEADLINE: Duration = Duration::from_secs(6);
 
 pub struct LiveHost {
     child: ChildHost,
-    owners: OwnerChildren,
+    owners: OwnerChildHosts,
     mounts: OnceLock<MountHangRisks>,
     brief_scan_time: Mutex<Duration>,
     descriptor_failures: AtomicUsize,
@@ -95,8 +95,8 @@ impl LiveHost {
         regions.detect_signatures()
     }
 
-    /// Creates a host whose questions that may hang are sent to a child: this program again, whose
-    /// `main` must call [`super::reader::serve`].
+    /// Creates a host that sends questions that may hang to a child. The child is this program
+    /// again; its `main` must call [`super::reader::serve`].
     pub fn new() -> Self {
         Self::with_child_program(PathBuf::from(OWN_PROGRAM))
     }
@@ -104,7 +104,7 @@ impl LiveHost {
     /// Like [`LiveHost::new`], but the child runs `program`, which must call
     /// [`super::reader::serve`]. Test programs do not call it, so tests name another program.
     pub fn with_child_program(program: PathBuf) -> Self {
-        let owners = OwnerChildren::new(program.clone());
+        let owners = OwnerChildHosts::new(program.clone());
         let brief_scan_time = Mutex::new(Duration::ZERO);
         Self {
             child: ChildHost::new(program, None),
@@ -115,17 +115,17 @@ impl LiveHost {
         }
     }
 
-    /// Like [`LiveHost::new`], but starts the child in the background at once. A full scan always
-    /// needs the child.
+    /// Like [`LiveHost::new`], but starts the child in the background immediately. A full scan
+    /// always needs the child.
     pub fn with_started_child() -> Self {
         let host = Self::new();
-        host.child.prestart();
+        host.child.prestart_child();
         host
     }
 
     /// The deadline for a question that may hang and is therefore sent to a child. `None` if the
     /// question cannot hang.
-    fn child_deadline(&self, question: &Question) -> Option<Duration> {
+    fn deadline_if_question_may_hang(&self, question: &Question) -> Option<Duration> {
         match question.strip_as_user() {
             // Connecting blocks indefinitely while the connection queue of a stopped server is
             // full.
@@ -135,10 +135,9 @@ impl LiveHost {
             Question::Content(_, ScanDepth::Thorough) => {
                 Some(device_scan::THOROUGH_TIME + READ_GRACE)
             }
-            // The kernel reads command line and environment from the process's memory, whose
-            // mappings may never respond. Open files may be on any file system. The key files that
-            // crypttab names may be there as well. Another user may have filled a directory of log
-            // files.
+            // Each of these may block: command line and environment come from the process's memory,
+            // whose mappings may never respond. Open files, and the key files that crypttab names,
+            // may be on any file system. A user may have filled a directory of log files.
             Question::CommandLine(_)
             | Question::Environment(_)
             | Question::Tablespaces(_)
@@ -146,7 +145,7 @@ impl LiveHost {
             | Question::LogFiles(..) => Some(READ_DEADLINE),
             other => other
                 .path()
-                .is_some_and(|path| self.mount_hang_risks().may_hang(path))
+                .is_some_and(|path| self.mount_hang_risks().path_may_hang(path))
                 .then_some(READ_DEADLINE),
         }
     }
@@ -159,13 +158,15 @@ impl LiveHost {
         }
         let deadline = match inner {
             Question::Run(..) => PROGRAM_DEADLINE,
-            other => self.child_deadline(other).unwrap_or(READ_DEADLINE),
+            other => self
+                .deadline_if_question_may_hang(other)
+                .unwrap_or(READ_DEADLINE),
         };
-        self.owners.ask(uid, inner, deadline)
+        self.owners.ask_as_owner(uid, inner, deadline)
     }
 
     fn ask_directly_or_child(&self, question: &Question) -> HostResult {
-        match self.child_deadline(question) {
+        match self.deadline_if_question_may_hang(question) {
             Some(deadline) => self.child.ask(question, deadline),
             None => answer_in_this_process(question),
         }
@@ -178,7 +179,7 @@ impl LiveHost {
         if *spent + device_scan::BRIEF_TIME > BRIEF_SCANS_TOTAL {
             return Err(HostError::new(
                 HostErrorKind::TimedOut,
-                "the time limit for disks not named on the command line is used up",
+                "the time limit for disks not named on the command line was reached",
             ));
         }
         let begun = Instant::now();
@@ -191,12 +192,13 @@ impl LiveHost {
         let Some(uid) = self.owners.server_process_user(pid) else {
             return self.ask_directly_or_child(question);
         };
-        self.owners.run_within_budget(uid, READ_DEADLINE, |left| {
-            match self.child_deadline(question) {
-                Some(deadline) => self.child.ask(question, deadline.min(left)),
-                None => answer_in_this_process(question),
-            }
-        })
+        self.owners
+            .run_within_owner_budget(uid, READ_DEADLINE, |left| {
+                match self.deadline_if_question_may_hang(question) {
+                    Some(deadline) => self.child.ask(question, deadline.min(left)),
+                    None => answer_in_this_process(question),
+                }
+            })
     }
 
     fn mount_hang_risks(&self) -> &MountHangRisks {
@@ -211,7 +213,7 @@ impl LiveHost {
 
 impl Drop for LiveHost {
     fn drop(&mut self) {
-        self.child.stop();
+        self.child.kill_child_without_waiting_for_exit();
         self.owners.stop_children();
     }
 }
@@ -224,7 +226,7 @@ impl Host for LiveHost {
                 .ask_directly_or_child(question)
                 .inspect(|answer| self.owners.record_server_processes(answer)),
             Question::Content(_, ScanDepth::Brief) => self.ask_brief_scan(question),
-            _ => match process_to_charge(question) {
+            _ => match process_whose_budget_is_charged(question) {
                 Some(pid) => self.ask_within_owner_budget(pid, question),
                 None => self.ask_directly_or_child(question),
             },
@@ -238,7 +240,7 @@ impl Host for LiveHost {
     fn run_notes(&self) -> Vec<String> {
         let without = self.descriptor_failures.load(Ordering::Relaxed);
         let says = format!(
-            "no file descriptor was left for {without} answers, so facts may be missing; raise `ulimit -n` and run \
+            "no file descriptor was left for {without} queries, so facts may be missing; raise `ulimit -n` and run \
              walwise again"
         );
         let descriptors = (without > 0).then_some(says);
@@ -254,9 +256,9 @@ impl Host for LiveHost {
     }
 }
 
-/// The process whose user's budget is charged. The answer may be large, because it comes from the
-/// process's memory or open files.
-fn process_to_charge(question: &Question) -> Option<u32> {
+/// The process to whose user the answer is charged, because an answer from the memory or open
+/// files of a process may be large. `None` for other questions.
+fn process_whose_budget_is_charged(question: &Question) -> Option<u32> {
     match question {
         Question::CommandLine(pid) | Question::Environment(pid) | Question::Tablespaces(pid) => {
             Some(*pid)
@@ -288,7 +290,7 @@ pub(super) fn answer_in_this_process(question: &Question) -> HostResult {
         Question::Uname => Ok(machine::uname()),
         Question::Identity => Ok(machine::euid_and_namespaces()),
         Question::Resources => machine::memory_and_cpus(),
-        Question::Servers => processes::list_servers(),
+        Question::Servers => processes::list_server_processes(),
         Question::ProcessStart(pid) => processes::process_start_time(*pid),
         Question::Tablespaces(pid) => processes::list_open_innodb_tablespaces(*pid),
         Question::CommandLine(pid) => processes::redacted_command_line(*pid),
@@ -313,10 +315,10 @@ pub(super) fn answer_in_this_process(question: &Question) -> HostResult {
 // The path is first opened with O_PATH, since opening a tape or a watchdog device already has an
 // effect.
 
-/// The device opened is the one that was examined, even if another one takes over its name
-/// meanwhile.
+/// The opened device is the one that was examined, even if its name then refers to another
+/// device.
 fn open_block_device(path: &Path, also: OFlag) -> Result<File, HostError> {
-    try_open_block_device(path, also).map_err(|e| host_error(&e))
+    try_open_block_device(path, also).map_err(|e| host_error_from_io(&e))
 }
 
 /// Whether a process holds the device exclusively (`O_EXCL`, open(2)). The check itself holds the
@@ -325,7 +327,7 @@ fn is_held_exclusively(path: &Path) -> Result<bool, HostError> {
     match try_open_block_device(path, OFlag::O_EXCL) {
         Ok(_) => Ok(false),
         Err(e) if e.raw_os_error() == Some(Errno::EBUSY as i32) => Ok(true),
-        Err(e) => Err(host_error(&e)),
+        Err(e) => Err(host_error_from_io(&e)),
     }
 }
 
@@ -349,7 +351,7 @@ fn try_open_block_device(path: &Path, also: OFlag) -> io::Result<File> {
 
 /// Reason why a path without symbolic links cannot be trusted, such as `/x is not owned by root`.
 /// `None` if root owns the file and every directory above it, and nobody else can write them.
-pub fn untrusted_reason(path: &Path) -> io::Result<Option<String>> {
+pub fn untrusted_path_reason(path: &Path) -> io::Result<Option<String>> {
     for path in path.ancestors() {
         let metadata = fs::symlink_metadata(path)?;
         let what = if metadata.uid() != 0 {
@@ -385,8 +387,8 @@ const MAX_ANSWER_BYTES: usize = 128 << 10;
 enum ProtocolAction {
     Recv,
     Send(Vec<u8>),
-    /// The answer is complete. The client sends `farewell` before it disconnects, or the server
-    /// would log a lost connection.
+    /// The answer is complete. The client sends `farewell` before it disconnects; otherwise the
+    /// server would log a lost connection.
     Done {
         answer: Vec<u8>,
         farewell: Vec<u8>,
@@ -394,7 +396,7 @@ enum ProtocolAction {
 }
 
 trait ProtocolClient {
-    /// Empty if the server sends first.
+    /// The client's first message; empty if the server sends first.
     fn first_message(&self) -> Vec<u8>;
 
     /// The buffer of received bytes that do not form a complete message yet.
@@ -415,7 +417,7 @@ trait ProtocolClient {
         None
     }
 
-    fn handle_bytes(&mut self, bytes: &[u8]) -> Result<ProtocolAction, HostError> {
+    fn handle_received_bytes(&mut self, bytes: &[u8]) -> Result<ProtocolAction, HostError> {
         self.recv_buffer().extend_from_slice(bytes);
         let heard = std::mem::take(self.recv_buffer());
         let mut rest = heard.as_slice();
@@ -444,7 +446,7 @@ fn connect_and_run_protocol(
         io::ErrorKind::ConnectionRefused => {
             HostError::new(HostErrorKind::Absent, "no server is listening there")
         }
-        _ => files::host_error(&e),
+        _ => files::host_error_from_io(&e),
     })?;
     run_protocol(stream, ours, server)
 }
@@ -457,8 +459,8 @@ fn run_protocol(
     server: Option<u32>,
 ) -> HostResult {
     if let Some(uid) = server {
-        let peer =
-            getsockopt(&stream, PeerCredentials).map_err(|e| files::host_error(&e.into()))?;
+        let peer = getsockopt(&stream, PeerCredentials)
+            .map_err(|e| files::host_error_from_io(&e.into()))?;
         if peer.uid() != uid {
             let says = format!(
                 "a process of user {} listens there, but the server runs as user {uid}",
@@ -482,7 +484,7 @@ fn exchange_messages(
     let late = || HostError::new(HostErrorKind::TimedOut, "the server did not answer in time");
     let failed = |e: io::Error| match e.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => late(),
-        _ => files::host_error(&e),
+        _ => files::host_error_from_io(&e),
     };
     stream.set_write_timeout(Some(DEADLINE)).map_err(failed)?;
     stream.write_all(&ours.first_message()).map_err(failed)?;
@@ -501,7 +503,7 @@ fn exchange_messages(
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(e) => return Err(failed(e)),
         };
-        match ours.handle_bytes(piece.get(..count).unwrap_or_default())? {
+        match ours.handle_received_bytes(piece.get(..count).unwrap_or_default())? {
             ProtocolAction::Recv => {}
             ProtocolAction::Send(words) => stream.write_all(&words).map_err(failed)?,
             ProtocolAction::Done { answer, farewell } => {

@@ -25,7 +25,7 @@ impl LogFileKind {
     pub const ALL: [Self; 3] = [Self::WalSegment, Self::ArchiveReady, Self::BinaryLog];
 
     /// `prefix` is the file name at the end of a binary log's path prefix.
-    pub fn matches(self, name: &[u8], prefix: &[u8]) -> bool {
+    pub(crate) fn matches_file_name(self, name: &[u8], prefix: &[u8]) -> bool {
         match self {
             Self::WalSegment => {
                 name.len() == 24 && name.iter().all(|b| matches!(b, b'0'..=b'9' | b'A'..=b'F'))
@@ -99,7 +99,7 @@ mod tests {
             (LogFileKind::BinaryLog, b"db1-bin.00001", false),
         ] {
             assert_eq!(
-                kind.matches(name, b"db1-bin"),
+                kind.matches_file_name(name, b"db1-bin"),
                 expected,
                 "{kind:?} {name:?}"
             );

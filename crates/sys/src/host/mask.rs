@@ -111,9 +111,9 @@ struct MaskRanges {
 impl MaskRanges {
     fn from_path(path: &[u8]) -> Self {
         Self {
-            identities: identity_places::ranges_in_path(path),
+            identities: identity_places::identity_ranges_in_path(path),
             labels: name_places::label_serials_in_path(path),
-            names: name_places::ranges_in_path(path),
+            names: name_places::name_ranges_in_path(path),
             sources: Vec::new(),
             is_question_path: true,
         }
@@ -123,9 +123,9 @@ impl MaskRanges {
         // The position of an identity does not depend on the user who read the answer.
         let question = question.strip_as_user();
         Self {
-            identities: identity_places::ranges_in_answer(question, answer),
-            labels: name_places::serials_in_labels(question, answer),
-            names: name_places::ranges_in_answer(question, answer),
+            identities: identity_places::identity_ranges_in_answer(question, answer),
+            labels: name_places::serial_ranges_in_labels(question, answer),
+            names: name_places::name_ranges_in_answer(question, answer),
             sources: name_places::free_text_mount_sources(question, answer),
             is_question_path: false,
         }
@@ -140,7 +140,7 @@ pub fn mask_answers(answers: &Answers) -> Answers {
             let masked = match answer {
                 Ok(bytes) => Ok(masks.mask_text(bytes, &MaskRanges::from_answer(question, bytes))),
                 Err(miss) => {
-                    let names = name_places::ranges_in_path(miss.detail.as_bytes());
+                    let names = name_places::name_ranges_in_path(miss.detail.as_bytes());
                     let detail = masks.mask_text(
                         miss.detail.as_bytes(),
                         &MaskRanges {
@@ -256,7 +256,7 @@ impl IdentityMasker {
             let Some(reach) = replacement_scope(kind, &written, &vocabulary) else {
                 continue;
             };
-            let Some(key) = token_key(&written) else {
+            let Some(key) = spelling_group_key(&written) else {
                 continue;
             };
             tokens.entry(key).or_default().push(IdentitySpelling {
@@ -299,7 +299,7 @@ impl IdentityMasker {
         let mut out = Vec::with_capacity(text.len());
         let mut at = 0;
         for span in find_identities(text, places) {
-            self.mask_tokens(text, at..span.range.start, places, &mut out);
+            self.mask_known_spellings(text, at..span.range.start, places, &mut out);
             let written = text.get(span.range.clone()).unwrap_or_default();
             out.extend_from_slice(&self.format_mask_like_original(
                 span.kind,
@@ -308,11 +308,11 @@ impl IdentityMasker {
             ));
             at = span.range.end;
         }
-        self.mask_tokens(text, at..text.len(), places, &mut out);
+        self.mask_known_spellings(text, at..text.len(), places, &mut out);
         out
     }
 
-    fn mask_tokens(
+    fn mask_known_spellings(
         &self,
         text: &[u8],
         range: Range<usize>,
@@ -364,7 +364,9 @@ impl IdentityMasker {
         range: Range<usize>,
         in_names: bool,
     ) -> Option<&IdentitySpelling> {
-        let list = self.tokens.get(&token_key(text.get(range.clone())?)?)?;
+        let list = self
+            .tokens
+            .get(&spelling_group_key(text.get(range.clone())?)?)?;
         let free_before = !identity_shapes::preceding_byte(text, range.start)
             .is_some_and(|b| b.is_ascii_alphanumeric())
             || follows_escape(text, range.start);
@@ -452,7 +454,7 @@ impl IdentityMasker {
 /// Finds the identities in a text, sorted and without overlaps. If two overlap, the one found by
 /// its shape is kept, not the one found by its position.
 fn find_identities(text: &[u8], places: &MaskRanges) -> Vec<IdentityMatch> {
-    let mut spans = identity_shapes::find_by_shape(text);
+    let mut spans = identity_shapes::find_identities_by_shape(text);
     spans.retain(|span| {
         !(places.is_question_path
             && span.kind == IdentityKind::User
@@ -501,7 +503,7 @@ fn alternative_spellings(kind: IdentityKind, canonical: &[u8]) -> Vec<Vec<u8>> {
     }
 }
 
-fn token_key(text: &[u8]) -> Option<[u8; TOKEN_KEY]> {
+fn spelling_group_key(text: &[u8]) -> Option<[u8; TOKEN_KEY]> {
     let mut key = *text.first_chunk::<TOKEN_KEY>()?;
     for byte in &mut key {
         *byte = if *byte == b' ' {

@@ -15,23 +15,23 @@ use crate::subprocess::credentials::Credentials;
 use crate::subprocess::{Channel, MessageBytes};
 
 pub fn serve(channel: Channel) -> io::Result<()> {
-    answer_until_closed(channel, live::answer_in_this_process)
+    answer_questions_until_closed(channel, live::answer_in_this_process)
 }
 
-/// Becomes the owner in the first message, then answers questions. If that change of user fails,
-/// every answer is its error.
+/// Changes to the user in the first message, then answers questions. If the change fails, every
+/// answer is the error of the change.
 pub fn serve_as_owner(mut channel: Channel) -> io::Result<()> {
     let owner: ServerOwner = channel.recv(None)?;
     match owner.drop_root() {
         Ok(stream) => {
             let mut delegate = OwnerReader::new(owner, stream);
-            answer_until_closed(channel, |question| delegate.answer_as_owner(question))
+            answer_questions_until_closed(channel, |question| delegate.answer_as_owner(question))
         }
-        Err(miss) => answer_until_closed(channel, |_| Err(miss.clone())),
+        Err(miss) => answer_questions_until_closed(channel, |_| Err(miss.clone())),
     }
 }
 
-fn answer_until_closed(
+fn answer_questions_until_closed(
     mut channel: Channel,
     mut ask: impl FnMut(&Question) -> HostResult,
 ) -> io::Result<()> {
@@ -83,7 +83,7 @@ impl OwnerReader {
         };
         let inner = match question {
             Question::AsUser(uid, inner) if *uid == self.owner.uid => {
-                self.relative_to_owner_root(inner)?
+                self.question_relative_to_owner_root(inner)?
             }
             _ => return refuse(),
         };
@@ -100,7 +100,7 @@ impl OwnerReader {
                 dialect @ (ConfigDialect::Postgres
                 | ConfigDialect::Mysql
                 | ConfigDialect::MysqlPersisted),
-            ) => self.read_configuration(path, *dialect),
+            ) => self.read_configuration_cached(path, *dialect),
             Question::PgSettings(socket) => postgres::query_settings(socket, Some(self.owner.uid)),
             Question::MysqlSettings(_) => match self.stream.take() {
                 Some(stream) => mysql::query_settings_on_stream(stream, b"root", self.owner.uid),
@@ -133,7 +133,7 @@ impl OwnerReader {
         }
     }
 
-    fn relative_to_owner_root(&self, question: &Question) -> Result<Question, HostError> {
+    fn question_relative_to_owner_root(&self, question: &Question) -> Result<Question, HostError> {
         let mut question = question.clone();
         if let (true, Some(pid), Some(path)) =
             (self.owner.inside, self.owner.process, question.path_mut())
@@ -147,7 +147,7 @@ impl OwnerReader {
         Ok(question)
     }
 
-    fn read_configuration(&mut self, path: &Path, dialect: ConfigDialect) -> HostResult {
+    fn read_configuration_cached(&mut self, path: &Path, dialect: ConfigDialect) -> HostResult {
         let known = |identity| self.configurations.contains_key(&(identity, dialect));
         match files::read_configuration(path, known)? {
             ConfigurationRead::AlreadyRead(identity) => {
@@ -173,13 +173,13 @@ impl OwnerReader {
     }
 }
 
-// The step by which the reading child becomes the owner of a server.
+// Changes the user of the reading child to the owner of a server.
 //
 // Root starts the child, which gives up root before it reads anything. User and root directory
 // arrive in the first message, so that other users cannot read them among the arguments. MySQL
 // and MariaDB accept root as a client, but not the owner of their files. The child therefore
-// connects to the socket as root, with the owner's rights on the path, and gives up root
-// before it reads a byte.
+// connects to the socket as root, with the owner's rights on the path, and gives up root before
+// it reads a byte.
 
 impl ServerOwner {
     /// Gives up root for good. Returns the connected socket, if one was requested. After an
@@ -231,7 +231,7 @@ mod owner_reader_tests {
     use crate::host::HostErrorKind;
     use crate::host::ScanDepth;
 
-    fn own_reader() -> OwnerReader {
+    fn current_user_reader() -> OwnerReader {
         let uid = nix::unistd::geteuid().as_raw();
         OwnerReader::new(
             ServerOwner {
@@ -257,7 +257,7 @@ mod owner_reader_tests {
         let [one, other] = ["a.conf", "b.conf"].map(|name| dir.path().join(name));
         fs::write(&one, "fsync = off\n").unwrap();
         fs::hard_link(&one, &other).unwrap();
-        let mut delegate = own_reader();
+        let mut delegate = current_user_reader();
         for path in [&one, &other] {
             let told = ask(
                 &mut delegate,
@@ -271,7 +271,7 @@ mod owner_reader_tests {
 
     #[test]
     fn questions_not_about_owner_files_are_refused() {
-        let mut delegate = own_reader();
+        let mut delegate = current_user_reader();
         for question in [
             Question::Read("/etc/hostname".into()),
             Question::Config("/etc/fstab".into(), ConfigDialect::Fstab),
@@ -303,8 +303,9 @@ mod tests {
     #[test]
     fn the_child_answers_question_after_question() {
         let (mut ours, theirs) = Channel::pair();
-        let child =
-            std::thread::spawn(|| answer_until_closed(theirs, live::answer_in_this_process));
+        let child = std::thread::spawn(|| {
+            answer_questions_until_closed(theirs, live::answer_in_this_process)
+        });
         let mut ask = |words: &str| -> Result<MessageBytes, HostError> {
             ours.send(&words).unwrap();
             ours.recv(Some(RECV_TIMEOUT)).unwrap()

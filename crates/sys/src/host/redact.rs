@@ -44,12 +44,14 @@ pub(crate) fn redact_config_with_key_check(
     is_there: &dyn Fn(&Path) -> bool,
 ) -> HostResult {
     let settings = match dialect {
-        ConfigDialect::Postgres => {
-            keep_last_values(postgres::redact_settings(text), postgres::is_include)?
-        }
-        ConfigDialect::Mysql => {
-            keep_last_values(mysql::redact_option_file(text), mysql::is_include)?
-        }
+        ConfigDialect::Postgres => keep_last_value_of_each_setting(
+            postgres::redact_postgresql_conf(text),
+            postgres::is_include_directive,
+        )?,
+        ConfigDialect::Mysql => keep_last_value_of_each_setting(
+            mysql::redact_option_file(text),
+            mysql::is_include_directive,
+        )?,
         ConfigDialect::MysqlPersisted => mysql::redact_persisted_settings(text),
         ConfigDialect::Service => service_unit::redact_service_unit(text),
         ConfigDialect::Fstab => mounts::redact_fstab(text),
@@ -68,7 +70,7 @@ pub fn redact_program_output(tool: Tool, arguments: &[String], text: Vec<u8>) ->
         (Tool::Dmsetup, Some("table")) => device_mapper::reduce_table(&text),
         (Tool::Dmsetup, _) => device_mapper::reduce_status(&text),
         (Tool::Drbdsetup, _) => drbd::reduce_show_output(&text),
-        (Tool::Zpool, _) => reduce_pool_status(&text),
+        (Tool::Zpool, _) => reduce_zpool_status(&text),
         (Tool::Zfs, _) => keep_known_zfs_properties(&text),
         (Tool::PgControldata(_), _) => postgres::redact_control_data(&text),
         _ => text,
@@ -92,7 +94,7 @@ pub fn mapper_targets_with_retention() -> impl Iterator<Item = (&'static str, bo
 /// Limit on the settings kept per file; no real configuration has that many.
 const MAX_SETTINGS: usize = 2048;
 
-fn keep_last_values(
+fn keep_last_value_of_each_setting(
     settings: Vec<ConfigDirective>,
     is_include: impl Fn(&[u8]) -> bool,
 ) -> Result<Vec<ConfigDirective>, HostError> {
@@ -130,7 +132,7 @@ const PROPERTIES: [&str; 3] = ["sync", "logbias", "recordsize"];
 
 /// Reduces `zpool status -P` to pool, state and damage, and to the tree under `config:` with its
 /// indentation, names, states and error counts.
-fn reduce_pool_status(text: &[u8]) -> Vec<u8> {
+fn reduce_zpool_status(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut in_tree = false;
     for line in text.split(|b| *b == b'\n') {
@@ -158,7 +160,7 @@ fn reduce_pool_status(text: &[u8]) -> Vec<u8> {
             }
             [b"errors:", rest @ ..] => {
                 in_tree = false;
-                out.extend([b"errors: ", damage_state(rest), b"\n"].concat());
+                out.extend([b"errors: ", zpool_damage_state(rest), b"\n"].concat());
             }
             [] => {}
             _ => in_tree = false,
@@ -180,7 +182,7 @@ fn is_error_count_or_heading(word: &[u8]) -> bool {
 
 /// Reduces the sentence about damaged data to one word (`print_error_log` and `print_status_config`
 /// in cmd/zpool of OpenZFS).
-fn damage_state(words: &[&[u8]]) -> &'static [u8] {
+fn zpool_damage_state(words: &[&[u8]]) -> &'static [u8] {
     match words {
         [b"none"] | [b"No", b"known", b"data", b"errors"] => b"none",
         [b"permanent"] | [b"Permanent", b"errors", ..] => b"permanent",
@@ -379,7 +381,7 @@ mod zfs_tests {
         let expect = "pool: tank\nstate: DEGRADED\n\tNAME STATE READ WRITE CKSUM\n\ttank DEGRADED 0 0 0\n\
             \t  mirror-0 DEGRADED 0 0 0\n\t    /dev/sda1 ONLINE 0 0 0\n\t    12345678901 UNAVAIL 0 1.21K 0\nerrors: permanent\n";
         assert_eq!(
-            String::from_utf8(reduce_pool_status(status.as_bytes())).unwrap(),
+            String::from_utf8(reduce_zpool_status(status.as_bytes())).unwrap(),
             expect
         );
         let get = "tank\tsync\tstandard\ntank\tkeylocation\tfile:///root/key\ntank/pg\trecordsize\t131072\nx\n";
@@ -402,9 +404,9 @@ mod zfs_tests {
             ("List of errors unavailable: permission denied", "?"),
             ("", "?"),
         ] {
-            let left = reduce_pool_status(format!("errors: {sentence}\n").as_bytes());
+            let left = reduce_zpool_status(format!("errors: {sentence}\n").as_bytes());
             assert_eq!(left, format!("errors: {word}\n").as_bytes(), "{sentence}");
-            assert_eq!(reduce_pool_status(&left), left);
+            assert_eq!(reduce_zpool_status(&left), left);
         }
     }
 
@@ -416,7 +418,7 @@ mod zfs_tests {
             let lines = format!("a\tsync\talways\n{bad}\nb\tsync\tdisabled\n");
             let left = keep_known_zfs_properties(lines.as_bytes());
             prop_assert!(left.starts_with(b"a\tsync\talways\n") && left.ends_with(b"b\tsync\tdisabled\n"));
-            let most = reduce_pool_status(text.as_bytes());
+            let most = reduce_zpool_status(text.as_bytes());
             let words = |line: &[u8]| line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
             prop_assert!(most.split(|b| *b == b'\n').all(|line| words(line) <= 5));
         }
@@ -434,7 +436,7 @@ mod last_values_tests {
             .zip(keys)
             .map(|(line, key)| ConfigDirective::new(line, *key, "x"))
             .collect();
-        let kept = keep_last_values(settings, |key| key == b"include")?;
+        let kept = keep_last_value_of_each_setting(settings, |key| key == b"include")?;
         Ok(kept
             .into_iter()
             .map(|s| (s.line, String::from_utf8(s.key).unwrap(), s.occurrences))
@@ -478,7 +480,7 @@ mod last_values_tests {
                 }
                 (now, at_include)
             };
-            let kept = keep_last_values(all.clone(), |key| key == b"include").unwrap();
+            let kept = keep_last_value_of_each_setting(all.clone(), |key| key == b"include").unwrap();
             prop_assert_eq!(values(&kept), values(&all));
             let times: u32 = kept.iter().map(|setting| setting.occurrences).sum();
             prop_assert_eq!(times as usize, keys.len());

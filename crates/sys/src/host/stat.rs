@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::{HostError, HostTimestamp};
 
-fn parse_field<T: FromStr>(text: &[u8], name: &str) -> Result<T, HostError> {
+fn parse_named_field<T: FromStr>(text: &[u8], name: &str) -> Result<T, HostError> {
     let text = std::str::from_utf8(text).unwrap_or_default();
     let words = text
         .split_ascii_whitespace()
@@ -23,9 +23,9 @@ pub struct Stat {
     pub gid: u64,
     pub major: u64,
     pub minor: u64,
-    /// For a device node: the major number of its device.
+    /// Major number of `st_rdev` (stat(2)), for device nodes.
     pub node_major: u64,
-    /// For a device node: the minor number of its device.
+    /// Minor number of `st_rdev` (stat(2)), for device nodes.
     pub node_minor: u64,
     pub inode: u64,
     pub size: u64,
@@ -73,16 +73,16 @@ impl Stat {
 
     pub(super) fn decode(text: &[u8]) -> Result<Self, HostError> {
         Ok(Self {
-            mode: parse_field(text, "mode")?,
-            uid: parse_field(text, "uid")?,
-            gid: parse_field(text, "gid")?,
-            major: parse_field(text, "major")?,
-            minor: parse_field(text, "minor")?,
-            node_major: parse_field(text, "node_major")?,
-            node_minor: parse_field(text, "node_minor")?,
-            inode: parse_field(text, "inode")?,
-            size: parse_field(text, "size")?,
-            ctime: parse_field(text, "changed").ok(),
+            mode: parse_named_field(text, "mode")?,
+            uid: parse_named_field(text, "uid")?,
+            gid: parse_named_field(text, "gid")?,
+            major: parse_named_field(text, "major")?,
+            minor: parse_named_field(text, "minor")?,
+            node_major: parse_named_field(text, "node_major")?,
+            node_minor: parse_named_field(text, "node_minor")?,
+            inode: parse_named_field(text, "inode")?,
+            size: parse_named_field(text, "size")?,
+            ctime: parse_named_field(text, "changed").ok(),
         })
     }
 }
@@ -122,12 +122,12 @@ impl StatFs {
 
     pub(super) fn decode(text: &[u8]) -> Result<Self, HostError> {
         Ok(Self {
-            magic: parse_field(text, "magic")?,
-            size: parse_field(text, "size")?,
-            available: parse_field(text, "available")?,
-            inodes: parse_field(text, "inodes")?,
-            inodes_free: parse_field(text, "inodes_free")?,
-            block: parse_field(text, "block").ok(),
+            magic: parse_named_field(text, "magic")?,
+            size: parse_named_field(text, "size")?,
+            available: parse_named_field(text, "available")?,
+            inodes: parse_named_field(text, "inodes")?,
+            inodes_free: parse_named_field(text, "inodes_free")?,
+            block: parse_named_field(text, "block").ok(),
         })
     }
 }

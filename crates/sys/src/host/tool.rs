@@ -9,7 +9,7 @@ pub struct ToolSpec {
     /// Package that provides the program in most distributions.
     pub package: &'static str,
     pub home: InstallLocation,
-    pub answer: OutputPolicy,
+    pub answer: OutputAcceptancePolicy,
     pub identities: IdentityKeys,
     /// True if the program only reads when run with these arguments.
     reads: fn(&[&str]) -> bool,
@@ -30,7 +30,7 @@ pub enum InstallLocation {
 
 /// Whether the output of a failed program counts as an answer, and how long the program may run.
 #[derive(Clone, Copy, Debug)]
-pub enum OutputPolicy {
+pub enum OutputAcceptancePolicy {
     Success,
     /// Output counts with any exit status, because the exit status reports the state of the disk.
     Printed,
@@ -80,7 +80,7 @@ macro_rules! tools {
                             name: $name,
                             package: $package,
                             home: $home,
-                            answer: OutputPolicy::$answer,
+                            answer: OutputAcceptancePolicy::$answer,
                             identities: $identities,
                             reads: |words| $(matches!(words, $words $(if $guard)?))||+,
                         };
@@ -91,7 +91,7 @@ macro_rules! tools {
                             name: $major_name,
                             package: $major_package,
                             home: $major_home,
-                            answer: OutputPolicy::$major_answer,
+                            answer: OutputAcceptancePolicy::$major_answer,
                             identities: $major_identities,
                             reads: |words| $(matches!(words, $major_words $(if $major_guard)?))||+,
                         };
@@ -242,8 +242,8 @@ tools! {
 // One program for each major release of PostgreSQL.
 @major:
     Postgres = "postgres" of "postgresql", Major, Success, NO_KEYS => { ["--version"] };
-    /// pg_ctl prints its version in a tenth of the server's time. Both have the same version,
-    /// because pg_ctl refuses to start a server of another release (pg_ctl.c,
+    /// pg_ctl prints its version in a tenth of the time that the server needs. Both have the same
+    /// version, because pg_ctl refuses to start a server of another release (pg_ctl.c,
     /// `find_other_exec`).
     PgCtl = "pg_ctl" of "postgresql", Major, Success, NO_KEYS => { ["--version"] };
     /// Output is reduced to whether pages carry checksums. pg_controldata opens the control

@@ -79,7 +79,7 @@ pub(super) struct OutputLocation {
 }
 
 impl OutputLocation {
-    pub fn open_and_check(
+    pub fn open_directory_and_check_file(
         walker: TrustedUser,
         path: &std::path::Path,
         options: WriteOptions,
@@ -104,7 +104,7 @@ impl OutputLocation {
         };
         if let (true, Some(notice)) = (relied_on, &notice) {
             return Err(WriteError::For(format!(
-                "{notice}; for a file that will be run or read later, specify a directory that you or root own"
+                "{notice}; for a file that will be run or read later, specify a directory owned by you or root"
             )));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -118,7 +118,7 @@ impl OutputLocation {
             existing_identity,
             notice,
         };
-        location.check_replaceable(there.as_ref())?;
+        location.check_existing_file_replaceable(there.as_ref())?;
         drop(Draft::create(&location)?);
         Ok(location)
     }
@@ -130,13 +130,13 @@ impl OutputLocation {
         Ok(draft)
     }
 
-    fn check_replaceable(&self, there: Option<&Stat>) -> Result<(), WriteError> {
+    fn check_existing_file_replaceable(&self, there: Option<&Stat>) -> Result<(), WriteError> {
         let Some(there) = there else { return Ok(()) };
         let what = match FileType::from_raw_mode(there.st_mode) {
             FileType::RegularFile => {
                 return match self.options.existing {
                     ExistingFilePolicy::Kept => Err(WriteError::Exists),
-                    ExistingFilePolicy::Replaced => self.check_sticky_owner(there),
+                    ExistingFilePolicy::Replaced => self.check_sticky_directory_owner(there),
                     ExistingFilePolicy::Continued if there.st_uid == self.walker.uid => Ok(()),
                     ExistingFilePolicy::Continued => Err(WriteError::For(format!(
                         "it belongs to uid {}, and walwise appends only to your own files; specify another file",
@@ -155,7 +155,7 @@ impl OutputLocation {
 
     /// Refuses to replace another user's file in a sticky directory. Only root, the owner of the
     /// file and the owner of the directory may do so.
-    fn check_sticky_owner(&self, there: &Stat) -> Result<(), WriteError> {
+    fn check_sticky_directory_owner(&self, there: &Stat) -> Result<(), WriteError> {
         let around = rustix::fs::fstat(&self.directory)?;
         let ours = [0, there.st_uid, around.st_uid].contains(&self.walker.uid);
         if around.st_mode & 0o1000 == 0 || ours {
@@ -231,7 +231,8 @@ impl<'a> Draft<'a> {
             Err(Errno::NOENT) => None,
             Err(errno) => return Err(errno.into()),
         };
-        self.location.check_replaceable(there.as_ref())?;
+        self.location
+            .check_existing_file_replaceable(there.as_ref())?;
         match options.existing {
             ExistingFilePolicy::Continued
                 if there.as_ref().map(FileIdentity::from) != self.location.existing_identity =>
@@ -273,7 +274,7 @@ impl<'a> Draft<'a> {
             };
             number.checked_add(1).ok_or_else(says)
         };
-        let mut number = after(series::newest_number(directory)?)?;
+        let mut number = after(series::newest_document_number(directory)?)?;
         for _ in 0..MAX_TRIES {
             let draft = series::draft_name(number);
             match rename_noreplace(directory, &self.name, draft.as_ref()) {
@@ -281,7 +282,7 @@ impl<'a> Draft<'a> {
                 taken => {
                     taken?;
                     self.name = draft;
-                    let newest = series::newest_number(directory)?;
+                    let newest = series::newest_document_number(directory)?;
                     if newest < number {
                         let name = series::document_name(number, &date);
                         rename_noreplace(directory, &self.name, name.as_ref())?;

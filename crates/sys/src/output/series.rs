@@ -38,7 +38,7 @@ pub(super) fn draft_name(number: u32) -> String {
 }
 
 /// The names of a series, the newest first, each with its date: `2026-11-25 07:41`.
-pub fn dated_documents(names: Vec<String>) -> Vec<(String, String)> {
+pub fn series_documents_with_dates(names: Vec<String>) -> Vec<(String, String)> {
     let mut ours: Vec<String> = names
         .into_iter()
         .filter(|name| document_number(name).is_some())
@@ -76,7 +76,7 @@ fn document_number(name: &str) -> Option<u32> {
 }
 
 /// 0 without documents.
-pub(super) fn newest_number(directory: impl AsFd) -> Result<u32, Errno> {
+pub(super) fn newest_document_number(directory: impl AsFd) -> Result<u32, Errno> {
     Ok(document_names(directory)?
         .iter()
         .filter_map(|name| document_number(name))
@@ -163,11 +163,14 @@ mod tests {
             "000001-a/b.json",
             &draft,
         ];
-        assert_eq!(dated_documents(others.map(str::to_owned).to_vec()), []);
+        assert_eq!(
+            series_documents_with_dates(others.map(str::to_owned).to_vec()),
+            []
+        );
         let older = "000011-20270101T000000Z.json";
         let all = [&others[..], &[older, &ours]].concat();
         assert_eq!(
-            dated_documents(all.into_iter().map(str::to_owned).collect()),
+            series_documents_with_dates(all.into_iter().map(str::to_owned).collect()),
             [(&*ours, "2026-11-25 07:41"), (older, "2027-01-01 00:00")]
                 .map(|(name, date)| (name.to_owned(), date.to_owned()))
         );

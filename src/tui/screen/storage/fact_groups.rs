@@ -72,10 +72,10 @@ pub fn deciding_facts<'a>(
         .rules
         .iter()
         .filter(|rule| rule.result == RuleResult::Applies);
-    for finding in applying.flat_map(|rule| rule.findings_in(report)) {
+    for finding in applying.flat_map(|rule| rule.rule_findings_in_report(report)) {
         let counts = finding.outcome == Outcome::Applies && finding.level > Level::Keep;
         if let Some(trace) = finding.trace.as_deref().filter(|_| counts) {
-            let seen = trace.observations().into_iter();
+            let seen = trace.readings_of_all_tests().into_iter();
             facts.extend(
                 seen.filter(|one| one.subject == *subject)
                     .map(|one| one.fact),
@@ -145,8 +145,10 @@ fn shorten_source(source: &str) -> String {
 }
 
 pub fn short_fact_cells(fact: &FactLine<'_>, theme: Theme) -> Vec<StyledText> {
-    let label = catalog::find_by_name(fact.name)
-        .map_or_else(|| fact.name.to_owned(), crate::facts::KeyInfo::label);
+    let label = catalog::find_by_name(fact.name).map_or_else(
+        || fact.name.to_owned(),
+        crate::facts::KeyInfo::name_without_area,
+    );
     let mut cells = full_fact_cells(fact, theme);
     if let [_, name, says, source] = cells.as_mut_slice() {
         *name = (label, theme.role_style(TextRole::Dim));

@@ -86,7 +86,7 @@ impl<'a> StackNode<'a> {
     }
 
     pub fn key(&self) -> String {
-        super::layer_key(self.subject)
+        super::layer_block_key(self.subject)
     }
 
     pub fn search_text(&self) -> String {
@@ -128,7 +128,7 @@ impl<'a> StackNode<'a> {
         }
     }
 
-    fn name(&self) -> &str {
+    fn layer_name(&self) -> &str {
         if self.subject.scope() == Scope::Host {
             "host"
         } else {
@@ -186,7 +186,7 @@ pub fn layer_lines(
 fn layer_cells(layer: &StackNode<'_>, gaps: &str, theme: Theme) -> Vec<StyledText> {
     vec![
         (
-            format!("{}{}", layer.branch.first, layer.name()),
+            format!("{}{}", layer.branch.first, layer.layer_name()),
             theme.role_style(TextRole::Plain),
         ),
         (layer.description.clone(), theme.role_style(TextRole::Plain)),
@@ -236,8 +236,11 @@ fn wrapped_layer_lines(
     }
     let branch = [&layer.branch.first, &layer.branch.under];
     let [first, under] = branch.map(|branch| names.saturating_sub(text::width(branch)));
-    let fits = text::width(layer.name()) <= first;
-    let name = text::wrap(layer.name(), if fits { first } else { first.min(under) });
+    let fits = text::width(layer.layer_name()) <= first;
+    let name = text::wrap(
+        layer.layer_name(),
+        if fits { first } else { first.min(under) },
+    );
     let left = |i: usize| {
         let [first, under] = branch;
         let name = name.get(i).map_or("", String::as_str);

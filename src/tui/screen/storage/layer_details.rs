@@ -6,7 +6,7 @@ use super::layer::StackNode;
 use crate::durability::Evidence;
 use crate::facts::{MissingFact, Reading, Scope, Subject, catalog};
 use crate::report::Report;
-use crate::report::view::target::heading_with_reservations;
+use crate::report::view::target::verdict_text_with_reservations;
 use crate::report::view::wording;
 use crate::tui::data::ScreenData;
 use crate::tui::page::{Block, Cursor, PageState, RowDetails};
@@ -74,7 +74,7 @@ impl<'a> LayerDetails<'a> {
                 .filter(|says| !says.is_empty());
             format!(
                 "{}: {}",
-                heading_with_reservations(verdict),
+                verdict_text_with_reservations(verdict),
                 says.collect::<Vec<_>>().join(" ")
             )
         });
@@ -176,7 +176,6 @@ impl<'a> LayerDetails<'a> {
         blocks
     }
 
-    /// Lists the facts that pass the filter, as rows of the page.
     pub fn matching_fact_blocks(
         &self,
         layer: &StackNode<'_>,

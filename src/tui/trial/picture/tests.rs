@@ -2,7 +2,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::*;
-use crate::trial::fixtures::sample_record;
+use crate::trial::fixtures::record_with_commit_rates;
 use crate::trial::{Candidate, LoadShape, TrialEnding, TrialLoad, TrialRecord};
 use crate::tui::test_sessions::{RICH, buffer_text as shown, styled_text};
 
@@ -23,7 +23,7 @@ fn running_trial_record(blocks: usize, xfs: f64) -> TrialRecord {
         (Candidate::Btrfs, 1_900.0, Some(2_000)),
         (Candidate::BtrfsNocow, 3_950.0, Some(2_000)),
     ];
-    let mut record = sample_record(&candidates, blocks);
+    let mut record = record_with_commit_rates(&candidates, blocks);
     let usual = |clients| TrialLoad {
         clients,
         shape: LoadShape::Usual,
@@ -33,7 +33,7 @@ fn running_trial_record(blocks: usize, xfs: f64) -> TrialRecord {
         for cell in &mut block.cells {
             // XFS is ahead with 8 clients, and varies between blocks with 32.
             let unsteady = 1.0 + 0.05 * ((nth * 5) % 3) as f64;
-            let of_xfs = if cell.runner == crate::trial::CellTarget::Candidate(2) {
+            let of_xfs = if cell.runner == crate::trial::CellSubject::Candidate(2) {
                 [1.2, unsteady]
             } else {
                 [1.0, 1.0]
@@ -121,7 +121,7 @@ fn load_answers_follow_blocks_and_intervals_shrink() {
 fn trial_without_result_states_reason() {
     let mut record = running_trial_record(12, CLOSE);
     for cell in record.blocks.iter_mut().flat_map(|block| &mut block.cells) {
-        if cell.runner == crate::trial::CellTarget::Candidate(0) {
+        if cell.runner == crate::trial::CellSubject::Candidate(0) {
             (cell.error, cell.samples) = (Some("cannot mount".to_owned()), Vec::new());
         }
     }

@@ -66,7 +66,7 @@ impl WorkloadCall {
     }
 }
 
-fn trace_workload(workload: Workload) -> Vec<Vec<WorkloadCall>> {
+fn trace_workload_in_temporary_directory(workload: Workload) -> Vec<Vec<WorkloadCall>> {
     trace_workload_in(tempfile::tempdir().unwrap().path(), workload)
 }
 
@@ -117,7 +117,7 @@ fn call_texts(calls: &[WorkloadCall]) -> Vec<String> {
     calls.iter().map(WorkloadCall::call_text).collect()
 }
 
-fn thread_starting_with<'c>(threads: &'c [Vec<WorkloadCall>], first: &str) -> &'c [WorkloadCall] {
+fn thread_containing_call<'c>(threads: &'c [Vec<WorkloadCall>], first: &str) -> &'c [WorkloadCall] {
     threads
         .iter()
         .find(|calls| calls.iter().any(|call| call.call_text() == first))
@@ -128,7 +128,7 @@ fn thread_starting_with<'c>(threads: &'c [Vec<WorkloadCall>], first: &str) -> &'
 /// must not be in memory.
 pub fn free_space_calls(directory: &Path) -> Vec<String> {
     let threads = trace_workload_in(directory, Workload::Group);
-    call_texts(thread_starting_with(&threads, "openat room"))
+    call_texts(thread_containing_call(&threads, "openat room"))
         .into_iter()
         .filter(|said| said.ends_with(" room"))
         .collect()
@@ -145,7 +145,7 @@ fn count_calls(calls: &[WorkloadCall]) -> BTreeMap<String, usize> {
 #[test]
 #[ignore = "needs strace"]
 fn a_small_file_is_made_durable_in_five_calls() {
-    let threads = trace_workload(Workload::Files);
+    let threads = trace_workload_in_temporary_directory(Workload::Files);
     let mut files = 0;
     // Worker threads make no other calls; the main thread removes the files.
     for calls in threads
@@ -176,7 +176,7 @@ fn a_small_file_is_made_durable_in_five_calls() {
 #[test]
 #[ignore = "needs strace"]
 fn sessions_share_flushes() {
-    let threads = trace_workload(Workload::Group);
+    let threads = trace_workload_in_temporary_directory(Workload::Group);
     let mut leaders = 0;
     for calls in threads
         .iter()
@@ -208,8 +208,8 @@ fn sessions_share_flushes() {
 #[test]
 #[ignore = "needs strace"]
 fn a_transaction_flushes_each_log_after_its_record() {
-    let threads = trace_workload(Workload::Innodb);
-    let calls = thread_starting_with(&threads, "openat redo");
+    let threads = trace_workload_in_temporary_directory(Workload::Innodb);
+    let calls = thread_containing_call(&threads, "openat redo");
     let all = call_texts(calls);
     let position = |what: &str| all.iter().position(|said| said == what);
     let mut both = 0;
@@ -246,8 +246,8 @@ fn a_transaction_flushes_each_log_after_its_record() {
 #[test]
 #[ignore = "needs strace"]
 fn a_segment_is_made_as_the_server_makes_it() {
-    let threads = trace_workload(Workload::Segment);
-    let calls = thread_starting_with(&threads, "openat segment-new");
+    let threads = trace_workload_in_temporary_directory(Workload::Segment);
+    let calls = thread_containing_call(&threads, "openat segment-new");
     let all = call_texts(calls);
     let rename = |calls: &[String], from: &str| {
         calls
@@ -317,8 +317,8 @@ fn a_segment_is_made_as_the_server_makes_it() {
 #[test]
 #[ignore = "needs strace"]
 fn entangle_neighbour_never_flushes() {
-    let threads = trace_workload(Workload::Entangle);
-    let commits = thread_starting_with(&threads, "openat wal");
+    let threads = trace_workload_in_temporary_directory(Workload::Entangle);
+    let commits = thread_containing_call(&threads, "openat wal");
     for (i, call) in commits
         .iter()
         .enumerate()

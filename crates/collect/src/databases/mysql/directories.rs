@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use super::options::resolve_path;
+use super::options::join_base_and_path_value;
 use super::product_version::{ProductLine, ProductVersion};
 use super::{VariablesReply, settings};
 use crate::databases::mount_namespace::NamespaceHost;
@@ -20,7 +20,7 @@ use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{Host, LogFileKind};
 use crate::text::{display_path, display_safe};
 
-/// Settings whose values in the files and in the server's answer can be compared.
+/// Settings with comparable values in the files and in the server's answer.
 /// `innodb_doublewrite_dir` is not listed, because the server may report it with a leading `#`.
 const DIRECTORY_SETTINGS: [&str; 4] = [
     "innodb_log_group_home_dir",
@@ -29,7 +29,7 @@ const DIRECTORY_SETTINGS: [&str; 4] = [
     "binlog_directory",
 ];
 
-pub struct DirectoryReader<'a> {
+pub struct ServerDirectoryResolver<'a> {
     /// The host in the server's mount namespace.
     pub host: &'a dyn Host,
     /// Maps the server's paths to those of walwise; `None` if both share a mount namespace.
@@ -45,7 +45,7 @@ pub struct DirectoryReader<'a> {
     pub data_source: &'a Source,
 }
 
-impl DirectoryReader<'_> {
+impl ServerDirectoryResolver<'_> {
     pub fn insert_directory_facts(&self, cluster: &Subject, facts: &mut FactSet) {
         DIRECTORY_SETTINGS
             .iter()
@@ -55,7 +55,7 @@ impl DirectoryReader<'_> {
         facts.insert(
             cluster,
             &mysql::REDO,
-            self.configured_directory("innodb_log_group_home_dir"),
+            self.directory_from_setting("innodb_log_group_home_dir"),
         );
         facts.insert(cluster, &mysql::UNDO, self.undo_directory());
         let binlog = self.binlog_directory();
@@ -74,12 +74,13 @@ impl DirectoryReader<'_> {
         Reading::known(display_path(self.data_path), self.data_source.clone())
     }
 
-    fn configured_directory(&self, name: &str) -> Reading<String> {
+    fn directory_from_setting(&self, name: &str) -> Reading<String> {
         match self.setting_in_force(name) {
             None => self.data_directory(),
-            Some(Reading::Known { value, source }) => {
-                self.resolve_host_directory(&resolve_path(self.server_data_path, &value), source)
-            }
+            Some(Reading::Known { value, source }) => self.resolve_host_directory(
+                &join_base_and_path_value(self.server_data_path, &value),
+                source,
+            ),
             Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
         }
     }
@@ -88,13 +89,13 @@ impl DirectoryReader<'_> {
         let Some(Reading::Known {
             value: written,
             source,
-        }) = self.conf.get(name)
+        }) = self.conf.setting_reading(name)
         else {
             return None;
         };
-        let told = self.answer?.get(name)?.value()?.clone();
-        (resolve_path(self.server_data_path, &written)
-            != resolve_path(self.server_data_path, &told))
+        let told = self.answer?.variable_reading(name)?.value()?.clone();
+        (join_base_and_path_value(self.server_data_path, &written)
+            != join_base_and_path_value(self.server_data_path, &told))
         .then(|| MysqlNote::OtherDirectory {
             server: self.name.to_owned(),
             setting: name,
@@ -107,14 +108,14 @@ impl DirectoryReader<'_> {
     /// The value that the running server reports, or else that of the files; `None` if the setting
     /// is unset. If the two values agree, the source is the line in the file.
     fn setting_in_force(&self, name: &str) -> Option<Reading<Vec<u8>>> {
-        let written = self.conf.get(name);
-        let Some(told) = self.answer.and_then(|answer| answer.get(name)) else {
+        let written = self.conf.setting_reading(name);
+        let Some(told) = self.answer.and_then(|answer| answer.variable_reading(name)) else {
             return written;
         };
         let place = |reading: &Reading<Vec<u8>>| {
             reading
                 .value()
-                .map(|value| resolve_path(self.server_data_path, value))
+                .map(|value| join_base_and_path_value(self.server_data_path, value))
         };
         match written {
             // For an unset directory the server may report `.` or the data directory, which then is
@@ -137,7 +138,7 @@ impl DirectoryReader<'_> {
     }
 
     fn tablespace_directory(&self) -> Reading<String> {
-        self.configured_directory("innodb_data_home_dir")
+        self.directory_from_setting("innodb_data_home_dir")
     }
 
     fn undo_directory(&self) -> Reading<String> {
@@ -158,7 +159,7 @@ impl DirectoryReader<'_> {
                 Reading::known(
                     count,
                     Source::Default {
-                        of: settings::release_series(line, version),
+                        of: settings::release_series_name(line, version),
                     },
                 )
             }
@@ -169,7 +170,7 @@ impl DirectoryReader<'_> {
         };
         count.and_then_reading(|count, _| match count {
             0 => in_system("undo logs are in the system tablespace"),
-            _ => self.configured_directory("innodb_undo_directory"),
+            _ => self.directory_from_setting("innodb_undo_directory"),
         })
     }
 
@@ -177,8 +178,10 @@ impl DirectoryReader<'_> {
         let Some(setting) = settings::find_variable("log_bin") else {
             return Reading::not_collected();
         };
-        let written = self.conf.get("log_bin");
-        let told = self.answer.and_then(|answer| answer.get("log_bin"));
+        let written = self.conf.setting_reading("log_bin");
+        let told = self
+            .answer
+            .and_then(|answer| answer.variable_reading("log_bin"));
         let value = setting.value_in_force(told.or_else(|| written.clone()), self.edition);
         match value.and_then(|text| settings::parse_flag("log_bin", &text)) {
             Reading::Known { value: false, .. } => {
@@ -188,11 +191,11 @@ impl DirectoryReader<'_> {
             Reading::Known { value: true, .. } => {}
         }
         let two = written.as_ref().is_some_and(prefix_has_directory);
-        let named = self.binlog_prefix(written);
+        let named = self.binlog_path_prefix(written);
         match self.binlog_directory_setting() {
             None => match named {
                 Some(Reading::Known { value, source }) => {
-                    let base = resolve_path(self.server_data_path, &value);
+                    let base = join_base_and_path_value(self.server_data_path, &value);
                     self.resolve_host_directory(
                         base.parent().unwrap_or(self.server_data_path),
                         source,
@@ -210,9 +213,10 @@ impl DirectoryReader<'_> {
                     "{source}: the server refuses binlog_directory if log_bin contains a directory"
                 ))
             }
-            Some(Reading::Known { value, source }) => {
-                self.resolve_host_directory(&resolve_path(self.server_data_path, &value), source)
-            }
+            Some(Reading::Known { value, source }) => self.resolve_host_directory(
+                &join_base_and_path_value(self.server_data_path, &value),
+                source,
+            ),
             Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
         }
     }
@@ -225,25 +229,28 @@ impl DirectoryReader<'_> {
         }
         let reported = self
             .answer
-            .and_then(|answer| answer.get("log_bin_basename"));
-        let (base, source) = match reported.clone().or_else(|| self.conf.get("log_bin")) {
+            .and_then(|answer| answer.variable_reading("log_bin_basename"));
+        let (base, source) = match reported
+            .clone()
+            .or_else(|| self.conf.setting_reading("log_bin"))
+        {
             // A bare `log_bin` has the value 1.
-            Some(Reading::Known { value, source }) if value.len() > 1 => {
-                (resolve_path(self.server_data_path, &value), source)
-            }
+            Some(Reading::Known { value, source }) if value.len() > 1 => (
+                join_base_and_path_value(self.server_data_path, &value),
+                source,
+            ),
             Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),
             Some(Reading::Known { .. }) | None => {
                 return Reading::unknown(
                     UnknownReason::NotCollected,
-                    "no setting names the files of the binary log, and the server did not answer",
+                    "no setting names the binary log files, and the server did not answer",
                 );
             }
         };
         let own = self.binlog_directory_setting();
         let base = match own.as_ref().and_then(Reading::value) {
-            Some(own) => {
-                resolve_path(self.server_data_path, own).join(base.file_name().unwrap_or_default())
-            }
+            Some(own) => join_base_and_path_value(self.server_data_path, own)
+                .join(base.file_name().unwrap_or_default()),
             None => base,
         };
         // The server removes an extension from the name.
@@ -265,17 +272,17 @@ impl DirectoryReader<'_> {
 
     /// The path prefix of the binary log's files: the configured prefix, unless the server reports
     /// one in another directory. `None` means a prefix in the data directory.
-    fn binlog_prefix(&self, written: Option<Reading<Vec<u8>>>) -> Option<Reading<Vec<u8>>> {
+    fn binlog_path_prefix(&self, written: Option<Reading<Vec<u8>>>) -> Option<Reading<Vec<u8>>> {
         let Some(told) = self
             .answer
-            .and_then(|answer| answer.get("log_bin_basename"))
+            .and_then(|answer| answer.variable_reading("log_bin_basename"))
         else {
             return written;
         };
         let directory = |reading: &Reading<Vec<u8>>| {
             reading.value().and_then(|value| {
                 Some(
-                    resolve_path(self.server_data_path, value)
+                    join_base_and_path_value(self.server_data_path, value)
                         .parent()?
                         .to_owned(),
                 )
@@ -332,15 +339,17 @@ impl DirectoryReader<'_> {
         match self.setting_in_force("innodb_doublewrite_dir") {
             None => tablespace.clone(),
             Some(Reading::Known { value, source }) => {
-                // MySQL adds `#` to a plain directory name, to keep it from being taken for a
-                // schema.
+                // MySQL adds `#` to a plain directory name, so that it does not count as a schema.
                 let own = matches!(value.first(), Some(b'.' | b'#' | b'/'));
                 let value = if own {
                     value
                 } else {
                     [b"#".as_slice(), &value].concat()
                 };
-                self.resolve_host_directory(&resolve_path(self.server_data_path, &value), source)
+                self.resolve_host_directory(
+                    &join_base_and_path_value(self.server_data_path, &value),
+                    source,
+                )
             }
             Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
         }

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::directories::DirectoryReader;
+use super::directories::ServerDirectoryResolver;
 use super::process::{self, MysqldProcess};
 use super::product_version::ProductVersion;
 use super::settings::{self, ServerVariable};
@@ -38,7 +38,7 @@ pub struct HostViews<'a> {
 }
 
 impl<'a> HostViews<'a> {
-    fn process_host(&self) -> &'a dyn Host {
+    fn process_namespace_host(&self) -> &'a dyn Host {
         match self.namespace {
             Some(inside) => inside,
             None => self.host,
@@ -68,7 +68,7 @@ impl InstanceCandidate<'_> {
     /// Finds the lead's data directory and reads the option files; `None` if no program or data
     /// directory is found. An error is the note that explains why a server is left out of the
     /// report.
-    pub fn resolve_data_directory(
+    pub fn resolve_instance(
         self,
         view: &HostViews<'_>,
         request: &Request,
@@ -76,7 +76,7 @@ impl InstanceCandidate<'_> {
     ) -> Result<Option<MysqlInstance>, Note> {
         let (host, inside) = (view.host, view.namespace);
         let edition = match &self.server {
-            Some(server) => Some(ProductVersion::for_process(
+            Some(server) => Some(ProductVersion::from_server_process(
                 view.invoker_host,
                 request,
                 server.pid,
@@ -86,11 +86,11 @@ impl InstanceCandidate<'_> {
         };
         let Some(edition) = edition.or_else(|| {
             self.has_directory_or_config()
-                .then(ProductVersion::no_program_installed)
+                .then(ProductVersion::unknown_without_program)
         }) else {
             return Ok(None);
         };
-        let view = view.process_host();
+        let view = view.process_namespace_host();
         let file = self.config_argument.map(|named| named.file);
         let mut conf = options::read_options(view, &edition, self.server.as_ref(), file, facts);
         let Some((data, data_source)) = self.candidate_data_directory(&conf)? else {
@@ -121,8 +121,8 @@ impl InstanceCandidate<'_> {
         options::read_persisted_options(&mut conf, view, &edition, &seen, file, facts);
         if let (None, Some(directory)) = (&self.server, &self.directory) {
             let configured = conf
-                .last_value("datadir")
-                .map(|value| options::resolve_path(directory, value));
+                .last_value_ignoring_gaps("datadir")
+                .map(|value| options::join_base_and_path_value(directory, value));
             let configured = configured.unwrap_or_else(|| match self.config_argument {
                 Some(_) => directory.clone(),
                 None => PathBuf::from(DEFAULT_DATA_DIRECTORY),
@@ -130,10 +130,12 @@ impl InstanceCandidate<'_> {
             let configured = host.real_path(&configured).unwrap_or(configured);
             if configured != data {
                 let shown = display_path(&data);
-                conf.add_gap(
+                conf.add_config_gap(
                     UnknownReason::NotCollected,
                     match self.config_argument {
-                        Some(named) => named.other_directory_note(&configured, &data).to_string(),
+                        Some(named) => named
+                            .other_data_directory_note(&configured, &data)
+                            .to_string(),
                         None => {
                             format!(
                                 "this host's option files set a data directory other than {shown}"
@@ -161,7 +163,7 @@ impl InstanceCandidate<'_> {
     }
 
     /// Records a server whose data directory was not read in time. Every setting stays unknown;
-    /// without the record, the directory would pass for one without a server.
+    /// without the record, the directory would appear to have no server.
     fn insert_timed_out_server(
         &self,
         host: &dyn Host,
@@ -207,9 +209,12 @@ impl InstanceCandidate<'_> {
                 },
             )
         };
-        match conf.get("datadir") {
+        match conf.setting_reading("datadir") {
             Some(Reading::Known { value, source }) => {
-                let path = options::resolve_path(&PathBuf::from(DEFAULT_DATA_DIRECTORY), &value);
+                let path = options::join_base_and_path_value(
+                    &PathBuf::from(DEFAULT_DATA_DIRECTORY),
+                    &value,
+                );
                 Ok(Some((path, source)))
             }
             Some(Reading::Unknown { detail, .. }) => match &self.server {
@@ -220,7 +225,7 @@ impl InstanceCandidate<'_> {
                 .into()),
                 None => match self.config_argument {
                     Some(named) => Err(named
-                        .unused_note(MysqlNote::NoDataDirectory { detail })
+                        .unused_file_note(MysqlNote::NoDataDirectory { detail })
                         .into()),
                     None => Ok(Some(usual())),
                 },
@@ -232,7 +237,7 @@ impl InstanceCandidate<'_> {
 
 impl MysqlInstance {
     pub fn has_datadir_setting(&self) -> bool {
-        self.conf.last_value("datadir").is_some()
+        self.conf.last_value_ignoring_gaps("datadir").is_some()
     }
 
     /// The error is the reason to suspect that a server is running on the directory.
@@ -241,7 +246,7 @@ impl MysqlInstance {
         view: &HostViews<'_>,
         unproven: &[UnprovenProcess],
     ) -> Result<(), ServerNote> {
-        match self.is_running(view.process_host(), unproven) {
+        match self.is_running(view.process_namespace_host(), unproven) {
             Reading::Known { value: false, .. } => Ok(()),
             Reading::Known { value: true, .. } => Err(ServerNote::ServerRunning),
             Reading::Unknown { detail, .. } => Err(ServerNote::ServerMayRun { detail }),
@@ -254,7 +259,7 @@ impl MysqlInstance {
         let Some(server) = &self.server else {
             return ServingProof::NoServer;
         };
-        let host = view.process_host();
+        let host = view.process_namespace_host();
         let shown = display_path(&self.path);
         let (pid, uid) = (server.pid, server.uid);
         let unreadable = |what: &str| {
@@ -265,7 +270,7 @@ impl MysqlInstance {
                 detail,
             })
         };
-        match mount_namespace::directory_owner(
+        match mount_namespace::directory_owner_uid(
             host,
             view.namespace,
             &self.server_path,
@@ -287,8 +292,8 @@ impl MysqlInstance {
         // InnoDB keeps the system tablespace in `innodb_data_home_dir` if that is set.
         let home = self
             .conf
-            .last_value("innodb_data_home_dir")
-            .map(|value| options::resolve_path(&self.server_path, value));
+            .last_value_ignoring_gaps("innodb_data_home_dir")
+            .map(|value| options::join_base_and_path_value(&self.server_path, value));
         let tablespace = home
             .unwrap_or_else(|| self.server_path.clone())
             .join("ibdata1");
@@ -330,7 +335,7 @@ impl MysqlInstance {
         facts: &mut FactSet,
     ) {
         let namespace = view.namespace;
-        let view = view.process_host();
+        let view = view.process_namespace_host();
         let shown = display_path(&self.path);
         let subject = Subject::cluster(&*shown);
         facts.set_server_area(&subject, ServerArea::Mysql);
@@ -341,7 +346,7 @@ impl MysqlInstance {
             self.conf.clone()
         } else {
             self.conf.with_changed_file_gaps(
-                |path| start_time::path_change_since_start(view, started, path),
+                |path| start_time::possible_path_change_reason(view, started, path),
                 Some(&remedy),
             )
         };
@@ -361,7 +366,7 @@ impl MysqlInstance {
             self.display_name(&shown),
             self.data_source.clone(),
         );
-        facts.insert(&subject, &mysql::USER, self.owner(view));
+        facts.insert(&subject, &mysql::USER, self.owner_user_name(view));
         let preloaded = match &self.server {
             Some(server) => server.preloaded_library.clone(),
             None => servers::preload_reading_without_process(running.value()),
@@ -371,7 +376,7 @@ impl MysqlInstance {
             .server
             .as_ref()
             .map(|server| query_variables(view, &self.edition, server, &conf, &self.server_path));
-        DirectoryReader {
+        ServerDirectoryResolver {
             host: view,
             namespace,
             server_data_path: &self.server_path,
@@ -394,7 +399,7 @@ impl MysqlInstance {
         let unsaid = |name: &str| {
             answer
                 .as_ref()
-                .is_none_or(|answer| answer.get(name).is_none())
+                .is_none_or(|answer| answer.variable_reading(name).is_none())
         };
         if unsaid("innodb_flush_method") {
             self.record_dedicated_flush_method(&conf, &subject, facts);
@@ -430,12 +435,12 @@ impl MysqlInstance {
         facts: &mut FactSet,
     ) -> Option<Reading<Vec<u8>>> {
         let name = setting.name;
-        let written = self.conf.get(name);
+        let written = self.conf.setting_reading(name);
         let text = setting.value_in_force(written.clone(), &self.edition);
         let written_word = text
             .value()
             .map(|text| setting.canonical_value(text.as_bytes()));
-        if let Some(told) = answer.and_then(|answer| answer.get(name)) {
+        if let Some(told) = answer.and_then(|answer| answer.variable_reading(name)) {
             let told_word = told
                 .value()
                 .map(|value| setting.canonical_value(value))
@@ -456,7 +461,7 @@ impl MysqlInstance {
             }
             return Some(told);
         }
-        let certain = certain.get(name);
+        let certain = certain.setting_reading(name);
         match answer {
             Some(VariablesReply::NoReply(why, detail, remedy))
                 if setting.is_dynamic(&self.edition)
@@ -490,7 +495,7 @@ impl MysqlInstance {
                 line == super::product_version::ProductLine::Mysql
                     && (version.number(0), version.number(1)) == (8, 0)
             });
-        if !is_80 || conf.get("innodb_flush_method").is_some() {
+        if !is_80 || conf.setting_reading("innodb_flush_method").is_some() {
             return;
         }
         match facts.get(subject, &mysql::DEDICATED) {
@@ -544,7 +549,7 @@ impl MysqlInstance {
         }
     }
 
-    fn owner(&self, host: &dyn Host) -> Reading<String> {
+    fn owner_user_name(&self, host: &dyn Host) -> Reading<String> {
         let shown = display_path(&self.path);
         let uid = match host.stat(&self.server_path) {
             Ok(stat) => u32::try_from(stat.uid).ok(),
@@ -563,14 +568,15 @@ impl MysqlInstance {
     }
 }
 
-/// The settings with a value in `conf`; unknown if one of them may have one.
+/// The names of the settings that `conf` sets; unknown if the last value of any setting is
+/// uncertain.
 fn configured_option_names(conf: &ServerConfig) -> Reading<Vec<String>> {
     let mut names = Vec::new();
     let mut last = Source::Default {
         of: "MySQL and MariaDB".to_owned(),
     };
     for setting in settings::ALL.iter() {
-        match conf.get(setting.name) {
+        match conf.setting_reading(setting.name) {
             None => {}
             Some(Reading::Known { source, .. }) => {
                 names.push(setting.name.to_owned());
@@ -600,7 +606,7 @@ fn invalidate_if_flush_method_set(
     subject: &Subject,
     facts: &mut FactSet,
 ) {
-    if conf.get("innodb_flush_method").is_some() && facts.get(subject, key).is_known() {
+    if conf.setting_reading("innodb_flush_method").is_some() && facts.get(subject, key).is_known() {
         let detail = "innodb_flush_method is set and also affects this setting; only the running server reports the effective value";
         facts.insert(subject, key, Reading::ambiguous(detail));
     }

@@ -11,10 +11,9 @@ use super::process::{self, MysqldProcess};
 use super::product_version::{ProductLine, ProductVersion};
 use super::settings;
 use crate::databases::ServerConfig;
-use crate::error_readings::error_reading;
 use crate::facts::note::{MysqlNote, ServerNote};
-use crate::facts::{FactSet, Note, Reading, Remedy, Source, UnknownReason};
-use crate::host::{ConfigDialect, Host, HostError, path_bytes, path_from_bytes};
+use crate::facts::{FactSet, Note, Remedy, Source, UnknownReason};
+use crate::host::{ConfigDialect, Host, path_bytes, path_from_bytes};
 use crate::ternary::Ternary;
 use crate::text::{display_path, display_safe};
 
@@ -37,7 +36,7 @@ pub fn read_options(
     let mut conf = ServerConfig::default();
     let mut groups = OptionGroupFilter::new(edition);
     if let Some(suffix) = server.and_then(|s| {
-        s.option_value("defaults_group_suffix")
+        s.first_option_value("defaults_group_suffix")
             .map(<[u8]>::to_vec)
             .or_else(|| s.environment_variable("MYSQL_GROUP_SUFFIX"))
     }) {
@@ -78,7 +77,7 @@ pub fn read_persisted_options(
     // Loading persisted settings is the default, so an unclear value of `persisted_globals_load`
     // counts as on.
     let load = conf
-        .get("persisted_globals_load")
+        .setting_reading("persisted_globals_load")
         .and_then(|load| load.value().map(|word| display_safe(word)));
     let ignored =
         load.is_some_and(|word| settings::parse_flag("persisted_globals_load", &word) == Ok(false));
@@ -97,7 +96,7 @@ pub fn read_persisted_options(
     // directory. With `--defaults-file` the server reads no other file, so `.my.cnf` is not a gap
     // then.
     if named.is_none() {
-        reader.add_gap_if_exists(&data.join(".my.cnf"));
+        reader.add_gap_if_file_exists(&data.join(".my.cnf"));
     }
 }
 
@@ -174,10 +173,10 @@ impl OptionFileReader<'_> {
     fn read_standard_files(&mut self, server: Option<&MysqldProcess>) {
         let option = |name| {
             server
-                .and_then(|server| server.option_value(name))
-                .map(process::option_path)
+                .and_then(|server| server.first_option_value(name))
+                .map(process::path_from_option_value)
         };
-        if server.is_some_and(|server| server.option_value("no_defaults").is_some()) {
+        if server.is_some_and(|server| server.first_option_value("no_defaults").is_some()) {
             return;
         }
         if let Some(path) = option("defaults_file") {
@@ -186,7 +185,7 @@ impl OptionFileReader<'_> {
         for path in STANDARD_FILES {
             self.read_optional_file(Path::new(path), ConfigDialect::Mysql);
         }
-        self.add_gap_if_exists(Path::new(SYSCONFDIR_FILE));
+        self.add_gap_if_file_exists(Path::new(SYSCONFDIR_FILE));
         if let Some(server) = server {
             let home = ["MARIADB_HOME", "MYSQL_HOME"]
                 .iter()
@@ -199,7 +198,8 @@ impl OptionFileReader<'_> {
                     );
                 }
                 (None, Err(miss)) => {
-                    self.add_error_gap(miss, &format!("/proc/{}/environ", server.pid));
+                    self.conf
+                        .add_error_gap(miss, &format!("/proc/{}/environ", server.pid));
                 }
                 (None, Ok(_)) => {}
             }
@@ -220,7 +220,9 @@ impl OptionFileReader<'_> {
                     );
                 }
             }
-            Err(miss) => self.add_error_gap(miss, &format!("/proc/{}/cmdline", server.pid)),
+            Err(miss) => self
+                .conf
+                .add_error_gap(miss, &format!("/proc/{}/cmdline", server.pid)),
         }
     }
 
@@ -238,7 +240,7 @@ impl OptionFileReader<'_> {
             .config_directives(path, ConfigDialect::Mysql)
             .is_err_and(|miss| miss.is_absent())
         {
-            return self.add_rejected_file(ServerNote::MissingInclude { path: shown });
+            return self.add_rejected_file_gap(ServerNote::MissingInclude { path: shown });
         }
         self.read_file(path, ConfigDialect::Mysql);
     }
@@ -262,7 +264,7 @@ impl OptionFileReader<'_> {
         }
     }
 
-    fn add_gap_if_exists(&mut self, path: &Path) {
+    fn add_gap_if_file_exists(&mut self, path: &Path) {
         if self.host.stat(path).is_ok() {
             self.add_ambiguous_gap(format!(
                 "{} exists, but it is unknown whether the server reads it",
@@ -276,9 +278,9 @@ impl OptionFileReader<'_> {
         if self.is_limit_reached {
             return self.add_file_limit_gap();
         }
-        if self.conf.count_file() > MAX_FILES {
+        if self.conf.increment_file_count() > MAX_FILES {
             self.is_limit_reached = true;
-            return self.add_rejected_file(ServerNote::FilesBeyondBound { file: shown });
+            return self.add_rejected_file_gap(ServerNote::FilesBeyondBound { file: shown });
         }
         let settings = match self.host.config_directives(path, dialect) {
             // A file without relevant settings is not examined further, because each query is a
@@ -296,7 +298,7 @@ impl OptionFileReader<'_> {
         }
         let settings = match settings {
             Ok(settings) => settings,
-            Err(miss) => return self.add_error_gap(&miss, &shown),
+            Err(miss) => return self.conf.add_error_gap(&miss, &shown),
         };
         for setting in settings {
             let key = String::from_utf8_lossy(&setting.key).into_owned();
@@ -314,11 +316,13 @@ impl OptionFileReader<'_> {
                             "{source}: it is unknown whether the server reads group [{}]",
                             display_safe(group.as_bytes())
                         );
-                        self.conf
-                            .mark_prefix_unknown(strip_option_prefixes(name).0, detail);
+                        self.conf.add_unknown_settings_with_prefix(
+                            strip_option_prefixes(name).0,
+                            detail,
+                        );
                     }
                 },
-                _ => self.add_rejected_file(MysqlNote::NoOptions {
+                _ => self.add_rejected_file_gap(MysqlNote::NoOptions {
                     file: shown.clone(),
                 }),
             }
@@ -355,9 +359,9 @@ impl OptionFileReader<'_> {
         let mut names = match self.host.list_directory(path) {
             Ok(names) => names,
             Err(miss) if miss.is_absent() => {
-                return self.add_rejected_file(ServerNote::MissingInclude { path: shown });
+                return self.add_rejected_file_gap(ServerNote::MissingInclude { path: shown });
             }
-            Err(miss) => return self.add_error_gap(&miss, &shown),
+            Err(miss) => return self.conf.add_error_gap(&miss, &shown),
         };
         names.retain(|name| path_bytes(Path::new(name)).ends_with(b".cnf"));
         names.sort();
@@ -395,43 +399,33 @@ impl OptionFileReader<'_> {
         };
         if value.is_empty() && name != "log_bin" && name != "binlog_storage_engine" {
             let name = display_safe(name.as_bytes());
-            return self
-                .conf
-                .mark_prefix_unknown(&*name, format!("{source}: {name} has no value"));
+            return self.conf.add_unknown_settings_with_prefix(
+                &*name,
+                format!("{source}: {name} has no value"),
+            );
         }
         self.conf.set(name, value, source.clone());
     }
 
     fn add_file_limit_gap(&mut self) {
-        self.conf.add_gap(
+        self.conf.add_config_gap(
             UnknownReason::NotCollected,
             "the option files include more files than walwise reads",
             None,
         );
     }
 
-    fn add_error_gap(&mut self, miss: &HostError, what: &str) {
-        if let Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        } = error_reading::<()>(miss, what)
-        {
-            self.conf.add_gap(why, detail, remedy);
-        }
-    }
-
     fn add_ambiguous_gap(&mut self, detail: String) {
         self.conf
-            .add_gap(UnknownReason::Ambiguous, detail, None::<Remedy>);
+            .add_config_gap(UnknownReason::Ambiguous, detail, None::<Remedy>);
     }
 
     /// Adds a note and a gap in the configuration for a file with which the server would refuse to
     /// start. A running server must have started with other contents of the file.
-    fn add_rejected_file(&mut self, note: impl Into<Note>) {
+    fn add_rejected_file_gap(&mut self, note: impl Into<Note>) {
         let note = note.into();
         self.conf
-            .add_gap(UnknownReason::Malformed, note.to_string(), None);
+            .add_config_gap(UnknownReason::Malformed, note.to_string(), None);
         self.facts.add_note(note);
     }
 }
@@ -455,6 +449,6 @@ fn strip_option_prefixes(name: &str) -> (&str, Option<bool>) {
     }
 }
 
-pub fn resolve_path(base: &Path, value: &[u8]) -> PathBuf {
+pub fn join_base_and_path_value(base: &Path, value: &[u8]) -> PathBuf {
     base.join(path_from_bytes(value.to_vec()))
 }

@@ -1,9 +1,9 @@
 //! Running servers: options, environment, working directory and start time.
 //!
-//! The host passes on only allow-listed options and variables. At its start a server changes into
-//! its data directory (my_setwd(mysql_real_data_home) in mysqld.cc of MySQL and of MariaDB). The
-//! working directory therefore shows the data directory, even if the option files have changed
-//! since.
+//! [`Host`] returns only allow-listed command-line options and environment variables of a process.
+//! At its start a server changes into its data directory (my_setwd(mysql_real_data_home) in
+//! mysqld.cc of MySQL and of MariaDB). The working directory therefore shows the data directory,
+//! even if the option files have changed since.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ impl MysqldProcess {
 
     /// The value of the option's first occurrence, which is the one that counts for options that
     /// name files.
-    pub fn option_value(&self, name: &str) -> Option<&[u8]> {
+    pub fn first_option_value(&self, name: &str) -> Option<&[u8]> {
         let options = self.options.as_ref().ok()?;
         options
             .iter()
@@ -115,9 +115,9 @@ fn read_mysqld_process(
         options,
         preloaded_library: servers::preloaded_eatmydata(host, pid, &environment),
         environment,
-        program: product_version::process_program(host, pid),
+        program: product_version::process_executable_path(host, pid),
         working_directory,
-        start_time: start_time::process_start(host, pid),
+        start_time: start_time::process_start_time(host, pid),
     })
 }
 
@@ -150,7 +150,7 @@ pub fn has_tablespace_open(
         .any(|line| line == wanted))
 }
 
-pub fn option_path(value: &[u8]) -> PathBuf {
+pub fn path_from_option_value(value: &[u8]) -> PathBuf {
     path_from_bytes(value.to_vec())
 }
 

@@ -27,7 +27,7 @@ impl ProductLine {
         }
     }
 
-    pub fn name(self) -> &'static str {
+    pub fn product_name(self) -> &'static str {
         self.server_kind().server_product_name()
     }
 }
@@ -48,7 +48,7 @@ impl ProductVersion {
     /// Product and version of a running process, if it runs the installed program. Device and inode
     /// must match too, because the program's path in a container may lead to another program in
     /// walwise's mount namespace.
-    pub fn for_process(
+    pub fn from_server_process(
         host: &dyn Host,
         request: &Request,
         pid: u32,
@@ -68,7 +68,7 @@ impl ProductVersion {
         };
         let runs = file(Path::new(&format!("/proc/{pid}/exe")));
         let is_it = |tool: &Tool| {
-            program_path(host, *tool).is_some_and(|one| one == *path && runs == file(&one))
+            server_program_path(host, *tool).is_some_and(|one| one == *path && runs == file(&one))
         };
         let tool = TOOLS.into_iter().find(is_it).filter(|_| runs.is_some());
         if let Some(tool) = tool {
@@ -88,11 +88,11 @@ impl ProductVersion {
     pub fn of_installed_program(host: &dyn Host, request: &Request) -> Option<Self> {
         let tool = TOOLS
             .into_iter()
-            .find(|tool| program_path(host, *tool).is_some())?;
+            .find(|tool| server_program_path(host, *tool).is_some())?;
         Some(Self::query_version(host, request, tool))
     }
 
-    pub fn no_program_installed() -> Self {
+    pub fn unknown_without_program() -> Self {
         Self::from_unknown_reading::<()>(&Reading::absent(
             "no MySQL or MariaDB server is installed",
         ))
@@ -176,21 +176,21 @@ pub fn needs_program_run(host: &dyn Host, request: &Request) -> bool {
         && !request.without_programs
         && TOOLS
             .into_iter()
-            .any(|tool| program_path(host, tool).is_some())
+            .any(|tool| server_program_path(host, tool).is_some())
 }
 
 pub fn cache_program_version(host: &dyn Host, request: &Request) {
     let _ = ProductVersion::of_installed_program(host, request);
 }
 
-fn program_path(host: &dyn Host, tool: Tool) -> Option<PathBuf> {
+fn server_program_path(host: &dyn Host, tool: Tool) -> Option<PathBuf> {
     SERVER_DIRECTORIES.iter().find_map(|directory| {
         host.real_path(&Path::new(directory).join(&*tool.name()))
             .ok()
     })
 }
 
-pub fn process_program(host: &dyn Host, pid: u32) -> Reading<PathBuf> {
+pub fn process_executable_path(host: &dyn Host, pid: u32) -> Reading<PathBuf> {
     let link = format!("/proc/{pid}/exe");
     match host.link_target(Path::new(&link)) {
         Ok(path) if path_bytes(&path).ends_with(b" (deleted)") => {

@@ -108,18 +108,18 @@ impl ServerVariable {
             Some((line, version, MysqlDefault::Absent)) => {
                 return Reading::absent(format!(
                     "{} {} has no {name}",
-                    line.name(),
+                    line.product_name(),
                     version.numeric_part()
                 ));
             }
             Some((line, _, MysqlDefault::Computed)) => Reading::absent(format!(
                 "{name} is not set, so {} computes the value",
-                line.name()
+                line.product_name()
             )),
             Some((line, version, MysqlDefault::Fixed(value))) => Reading::known(
                 value.to_owned(),
                 Source::Default {
-                    of: release_series(line, version),
+                    of: release_series_name(line, version),
                 },
             ),
             None => Reading::unknown(
@@ -135,10 +135,10 @@ impl ServerVariable {
     }
 }
 
-pub fn release_series(line: ProductLine, version: &Version) -> String {
+pub fn release_series_name(line: ProductLine, version: &Version) -> String {
     format!(
         "{} {}.{}",
-        line.name(),
+        line.product_name(),
         version.number(0),
         version.number(1)
     )
@@ -287,7 +287,7 @@ mod tests {
         }
         for setting in ALL.iter() {
             assert!(
-                servers::exposed_settings(ServerArea::Mysql).contains_key(setting.name),
+                servers::settings_safe_to_read(ServerArea::Mysql).contains_key(setting.name),
                 "{}",
                 setting.name
             );
@@ -317,7 +317,7 @@ mod tests {
                 "{name} {version}"
             );
         }
-        let unknown = ProductVersion::no_program_installed();
+        let unknown = ProductVersion::unknown_without_program();
         assert!(
             find_variable("innodb_doublewrite")
                 .unwrap()

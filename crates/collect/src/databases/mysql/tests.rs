@@ -9,7 +9,7 @@ use crate::facts::{Reading, Scope, ServerArea, ServerKind, Subject, UnknownReaso
 use crate::host::{
     ConfigDialect, ConfigDirective, HostErrorKind, HostTimestamp, Question, Stat, Tool,
 };
-use crate::testing::{FakeHost, displayed_text, note_sentences};
+use crate::testing::{FakeHost, displayed_notes_and_readings, note_sentences};
 
 const MARIADB: &str =
     "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n";
@@ -38,10 +38,11 @@ fn stat_answer_with_owner(uid: u64, mode: u64, inode: u64, changed: u64) -> Vec<
 }
 
 fn with_directory(fake: FakeHost, path: &str, inode: u64) -> FakeHost {
-    fake.answer(Question::RealPath(path.into()), path).answer(
-        Question::Stat(path.into()),
-        stat_answer(0o040_755, inode, 5),
-    )
+    fake.with_answer(Question::RealPath(path.into()), path)
+        .with_answer(
+            Question::Stat(path.into()),
+            stat_answer(0o040_755, inode, 5),
+        )
 }
 
 fn with_option_file(fake: FakeHost, path: &str, lines: &[(&str, &str)]) -> FakeHost {
@@ -49,64 +50,64 @@ fn with_option_file(fake: FakeHost, path: &str, lines: &[(&str, &str)]) -> FakeH
         ConfigDirective::new(line, *key, *value).encode()
     };
     let answer: Vec<u8> = (1..).zip(lines).flat_map(setting).collect();
-    fake.answer(Question::Config(path.into(), ConfigDialect::Mysql), answer)
-        .answer(Question::Stat(path.into()), stat_answer(0o100_644, 9, 50))
+    fake.with_answer(Question::Config(path.into(), ConfigDialect::Mysql), answer)
+        .with_answer(Question::Stat(path.into()), stat_answer(0o100_644, 9, 50))
 }
 
 const SOCKET: &str = "/run/mysqld/mysqld.sock";
 
-fn with_reply(fake: FakeHost, lines: &str) -> FakeHost {
-    fake.answer(Question::Identity, "euid=0\n")
-        .answer(
+fn with_server_reply(fake: FakeHost, lines: &str) -> FakeHost {
+    fake.with_answer(Question::Identity, "euid=0\n")
+        .with_answer(
             Question::Stat(SOCKET.into()),
             stat_answer(0o140_777, 12, 1200),
         )
-        .answer(
+        .with_answer(
             Question::MysqlSettings(SOCKET.into()),
             format!("datadir\t/srv/db/\n{lines}"),
         )
 }
 
-fn running_host(program: &str, version: &str) -> FakeHost {
+fn host_with_running_server(program: &str, version: &str) -> FakeHost {
     let tool = if program.ends_with("mariadbd") {
         Tool::Mariadbd
     } else {
         Tool::Mysqld
     };
     let fake = FakeHost::default()
-        .answer(
+        .with_answer(
             Question::Servers,
             format!("10 1 27 {}\n", program.rsplit('/').next().unwrap()),
         )
-        .answer(Question::CommandLine(10), "")
-        .answer(Question::Environment(10), "")
-        .answer(Question::UserName(27), "mysql")
-        .symlink("/proc/10/cwd", "/srv/db")
-        .symlink("/proc/10/exe", program)
-        .answer(Question::RealPath(program.into()), program)
-        .answer(
+        .with_answer(Question::CommandLine(10), "")
+        .with_answer(Question::Environment(10), "")
+        .with_answer(Question::UserName(27), "mysql")
+        .with_symlink("/proc/10/cwd", "/srv/db")
+        .with_symlink("/proc/10/exe", program)
+        .with_answer(Question::RealPath(program.into()), program)
+        .with_answer(
             Question::Stat("/srv/db/ibdata1".into()),
             stat_answer(0o100_660, 33, 5),
         )
-        .answer(Question::Tablespaces(10), "8 1 33\n")
-        .answer(
+        .with_answer(Question::Tablespaces(10), "8 1 33\n")
+        .with_answer(
             Question::Stat("/proc/10/exe".into()),
             stat_answer(0o100_755, 77, 5),
         )
-        .answer(
+        .with_answer(
             Question::Stat(program.into()),
             stat_answer(0o100_755, 77, 5),
         )
-        .answer(Question::Run(tool, vec!["--version".to_owned()]), version)
-        .answer(Question::ProcessStart(10), "1100500000000\n")
-        .file(
+        .with_answer(Question::Run(tool, vec!["--version".to_owned()]), version)
+        .with_answer(Question::ProcessStart(10), "1100500000000\n")
+        .with_file(
             "/proc/10/stat",
             "10 (db) S 1 1 1 0 -1 1 1 0 0 0 5 3 0 0 20 0 9 0 10000 1 2\n",
         );
     let fake = ["/etc", "/etc/mysql"]
         .iter()
         .fold(fake, |fake, path| with_directory(fake, path, 4));
-    with_reply(with_directory(fake, "/srv/db", 3), "")
+    with_server_reply(with_directory(fake, "/srv/db", 3), "")
 }
 
 fn collect_all(fake: &FakeHost) -> FactSet {
@@ -126,7 +127,7 @@ fn value_and_source(facts: &FactSet, name: &str) -> String {
 
 #[test]
 fn settings_and_sources_of_running_server_with_includes() {
-    let fake = running_host("/usr/sbin/mariadbd", MARIADB);
+    let fake = host_with_running_server("/usr/sbin/mariadbd", MARIADB);
     let fake = with_option_file(
         fake,
         "/etc/mysql/my.cnf",
@@ -155,11 +156,11 @@ fn settings_and_sources_of_running_server_with_includes() {
             ("server.innodb_log_group_home_dir", "../redo"),
         ],
     )
-    .answer(
+    .with_answer(
         Question::List("/etc/mysql/conf.d".into()),
         "a.cnf\0b.cnf\0c.cnf.bak\0",
     )
-    .answer(Question::RealPath("/srv/db/../redo".into()), "/srv/redo");
+    .with_answer(Question::RealPath("/srv/db/../redo".into()), "/srv/redo");
     let fake = with_directory(with_directory(fake, "/etc/mysql/conf.d", 6), "/srv/log", 7);
     let facts = collect_all(&fake);
 
@@ -167,7 +168,7 @@ fn settings_and_sources_of_running_server_with_includes() {
         facts.value(&db_cluster(), &cluster::KIND),
         Some(ServerKind::Mariadb),
         "{}",
-        displayed_text(&facts)
+        displayed_notes_and_readings(&facts)
     );
     assert_eq!(
         facts
@@ -212,7 +213,7 @@ fn settings_and_sources_of_running_server_with_includes() {
 
 #[test]
 fn last_setting_wins_and_persisted_settings_override() {
-    let fake = running_host("/usr/sbin/mysqld", MYSQL).answer(
+    let fake = host_with_running_server("/usr/sbin/mysqld", MYSQL).with_answer(
         Question::CommandLine(10),
         "--defaults_file=/own.cnf\n--sync_binlog=5\n--disable_log_bin=1\n",
     );
@@ -233,11 +234,11 @@ fn last_setting_wins_and_persisted_settings_override() {
     let persisted = ConfigDirective::new(1, "persisted.sync_binlog", "100").encode();
     let auto = "/srv/db/mysqld-auto.cnf";
     let fake = fake
-        .answer(
+        .with_answer(
             Question::Config(auto.into(), ConfigDialect::MysqlPersisted),
             persisted,
         )
-        .answer(Question::Stat(auto.into()), stat_answer(0o100_640, 8, 50));
+        .with_answer(Question::Stat(auto.into()), stat_answer(0o100_640, 8, 50));
     let facts = collect_all(&fake);
     for (name, expected) in [
         ("cluster.kind", "mysql `mysqld --version`"),
@@ -251,7 +252,7 @@ fn last_setting_wins_and_persisted_settings_override() {
             value_and_source(&facts, name),
             expected,
             "{name}: {}",
-            displayed_text(&facts)
+            displayed_notes_and_readings(&facts)
         );
     }
 }
@@ -263,15 +264,15 @@ fn persisted_settings_need_persisted_globals_load() {
     let base = |lines: &[(&str, &str)]| {
         let persisted = ConfigDirective::new(1, "persisted.sync_binlog", "100").encode();
         with_option_file(
-            running_host("/usr/sbin/mysqld", MYSQL),
+            host_with_running_server("/usr/sbin/mysqld", MYSQL),
             "/etc/my.cnf",
             lines,
         )
-        .answer(
+        .with_answer(
             Question::Config(auto.into(), ConfigDialect::MysqlPersisted),
             persisted,
         )
-        .answer(Question::Stat(auto.into()), stat_answer(0o100_640, 8, 50))
+        .with_answer(Question::Stat(auto.into()), stat_answer(0o100_640, 8, 50))
     };
     let sync = |fake: FakeHost| value_and_source(&collect_all(&fake), "mysql.sync_binlog");
     assert_eq!(
@@ -290,7 +291,12 @@ fn persisted_settings_need_persisted_globals_load() {
         ("mysqld.skip_persisted_globals_load", "1"),
     ]);
     assert_eq!(sync(skipped), "5 /etc/my.cnf:1");
-    let said = |says: &str| sync(with_reply(base(&[("mysqld.sync_binlog", "5")]), says));
+    let said = |says: &str| {
+        sync(with_server_reply(
+            base(&[("mysqld.sync_binlog", "5")]),
+            says,
+        ))
+    };
     assert_eq!(
         said("sync_binlog\t100\n"),
         "100 /srv/db/mysqld-auto.cnf:1",
@@ -306,7 +312,7 @@ fn persisted_settings_need_persisted_globals_load() {
 fn file_changed_after_server_start_is_ambiguous() {
     let base = || {
         with_option_file(
-            running_host("/usr/sbin/mariadbd", MARIADB),
+            host_with_running_server("/usr/sbin/mariadbd", MARIADB),
             "/etc/my.cnf",
             &[("mysqld.sync_binlog", "1")],
         )
@@ -315,7 +321,7 @@ fn file_changed_after_server_start_is_ambiguous() {
         value_and_source(&collect_all(&base()), "mysql.sync_binlog"),
         "1 /etc/my.cnf:1"
     );
-    let later = base().answer(
+    let later = base().with_answer(
         Question::Stat("/etc/my.cnf".into()),
         stat_answer(0o100_644, 9, 1100),
     );
@@ -336,7 +342,7 @@ fn file_changed_after_server_start_is_ambiguous() {
             "mode=33188 uid=27 gid=27 major=8 minor=1 node_major=0 node_minor=0 inode=9 size=1 changed=1100.{nanos}"
         );
         value_and_source(
-            &collect_all(&base().answer(Question::Stat("/etc/my.cnf".into()), changed)),
+            &collect_all(&base().with_answer(Question::Stat("/etc/my.cnf".into()), changed)),
             "mysql.sync_binlog",
         )
     };
@@ -346,7 +352,7 @@ fn file_changed_after_server_start_is_ambiguous() {
         "? ambiguous",
         "the clock of files can be behind"
     );
-    let unknown_start = base().answer(Question::ProcessStart(10), "garbage");
+    let unknown_start = base().with_answer(Question::ProcessStart(10), "garbage");
     assert_eq!(
         value_and_source(&collect_all(&unknown_start), "mysql.sync_binlog"),
         "? ambiguous"
@@ -360,11 +366,11 @@ fn unreported_buffering_is_ambiguous_if_flush_method_is_set() {
     let set = [("mysqld.innodb_flush_method", "fsync")];
     let told_of = |version: &str, lines: &[(&str, &str)], says: &str| {
         let fake = with_option_file(
-            running_host("/usr/sbin/mariadbd", version),
+            host_with_running_server("/usr/sbin/mariadbd", version),
             "/etc/my.cnf",
             lines,
         );
-        value_and_source(&collect_all(&with_reply(fake, says)), name)
+        value_and_source(&collect_all(&with_server_reply(fake, says)), name)
     };
     let said = "innodb_data_file_buffering\t";
     assert_eq!(
@@ -396,12 +402,12 @@ fn server_values_win_and_matching_file_line_is_source() {
     ];
     let base = || {
         with_option_file(
-            running_host("/usr/sbin/mariadbd", MARIADB),
+            host_with_running_server("/usr/sbin/mariadbd", MARIADB),
             "/etc/my.cnf",
             &lines,
         )
     };
-    let facts = collect_all(&with_reply(
+    let facts = collect_all(&with_server_reply(
         base(),
         "sync_binlog\t1\ninnodb_flush_log_at_trx_commit\t2\nlog_bin\tON\ninnodb_flush_method\tO_DIRECT\n\
          innodb_io_capacity\t400\ninnodb_log_file_size\t10485760\nnoise\n",
@@ -450,7 +456,7 @@ fn server_values_win_and_matching_file_line_is_source() {
 fn dynamic_settings_without_reply_are_unknown() {
     let base = || {
         with_option_file(
-            running_host("/usr/sbin/mariadbd", MARIADB),
+            host_with_running_server("/usr/sbin/mariadbd", MARIADB),
             "/etc/my.cnf",
             &[("mysqld.sync_binlog", "1")],
         )
@@ -462,29 +468,29 @@ fn dynamic_settings_without_reply_are_unknown() {
     };
     let old = Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]);
     for (fake, expected, asks) in [
-        (base().answer(Question::Identity, "euid=1000\n"), "? not collected", false),
+        (base().with_answer(Question::Identity, "euid=1000\n"), "? not collected", false),
         // walwise does not query MariaDB 10.3, because it would log the refused connection.
-        (base().answer(old, MARIADB.replace("10.11.19", "10.3.39")), "? not collected", false),
-        (base().refuse(Question::Stat(SOCKET.into()), HostErrorKind::Absent), "? not available", false),
+        (base().with_answer(old, MARIADB.replace("10.11.19", "10.3.39")), "? not collected", false),
+        (base().with_refusal(Question::Stat(SOCKET.into()), HostErrorKind::Absent), "? not available", false),
         (
-            base().answer(
+            base().with_answer(
                 Question::Stat(SOCKET.into()),
                 b"mode=49663 uid=1000 gid=27 major=8 minor=1 node_major=0 node_minor=0 inode=12 size=0",
             ),
             "? not available",
             false,
         ),
-        (base().refuse(Question::MysqlSettings(SOCKET.into()), HostErrorKind::Denied), "? denied", true),
+        (base().with_refusal(Question::MysqlSettings(SOCKET.into()), HostErrorKind::Denied), "? denied", true),
         (
-            base().answer(Question::MysqlSettings(SOCKET.into()), "datadir\t/srv/other/\nsync_binlog\t1\n"),
+            base().with_answer(Question::MysqlSettings(SOCKET.into()), "datadir\t/srv/other/\nsync_binlog\t1\n"),
             "? ambiguous",
             true,
         ),
-        (base().answer(Question::MysqlSettings(SOCKET.into()), ""), "? ambiguous", true),
-        (base().answer(Question::Identity, "euid=27\n"), "1 /etc/my.cnf:1", true),
+        (base().with_answer(Question::MysqlSettings(SOCKET.into()), ""), "? ambiguous", true),
+        (base().with_answer(Question::Identity, "euid=27\n"), "1 /etc/my.cnf:1", true),
     ] {
         let facts = collect_all(&fake);
-        assert_eq!(value_and_source(&facts, "mysql.sync_binlog"), expected, "{}", displayed_text(&facts));
+        assert_eq!(value_and_source(&facts, "mysql.sync_binlog"), expected, "{}", displayed_notes_and_readings(&facts));
         assert_eq!(asked(&fake), asks, "{expected}");
         assert!(facts.get(&db_cluster(), &mysql::FLUSH_METHOD).is_known(), "no server takes that while it runs");
         if let Reading::Unknown { detail, remedy, .. } = facts.get(&db_cluster(), &mysql::SYNC_BINLOG) {
@@ -496,7 +502,7 @@ fn dynamic_settings_without_reply_are_unknown() {
 
 #[test]
 fn unreadable_or_ambiguous_options_are_unknown() {
-    let base = || running_host("/usr/sbin/mariadbd", MARIADB);
+    let base = || host_with_running_server("/usr/sbin/mariadbd", MARIADB);
     let sync = |fake: FakeHost| value_and_source(&collect_all(&fake), "mysql.sync_binlog");
     let one = &[("mysqld.sync_binlog", "1")][..];
     assert_eq!(sync(base()), "0 default of MariaDB 10.11");
@@ -542,23 +548,23 @@ fn unreadable_or_ambiguous_options_are_unknown() {
         "? malformed"
     );
     assert_eq!(
-        sync(base().refuse(
+        sync(base().with_refusal(
             Question::Config("/etc/my.cnf".into(), ConfigDialect::Mysql),
             HostErrorKind::Denied
         )),
         "? denied"
     );
     assert_eq!(
-        sync(base().refuse(Question::Environment(10), HostErrorKind::Denied)),
+        sync(base().with_refusal(Question::Environment(10), HostErrorKind::Denied)),
         "? denied"
     );
-    let ours = base().answer(Question::CommandLine(10), "--sync_binlog=1\n");
+    let ours = base().with_answer(Question::CommandLine(10), "--sync_binlog=1\n");
     assert_eq!(
-        sync(ours.refuse(Question::Environment(10), HostErrorKind::Denied)),
+        sync(ours.with_refusal(Question::Environment(10), HostErrorKind::Denied)),
         "1 /proc/10/cmdline"
     );
     let open = with_option_file(base(), "/etc/my.cnf", one);
-    let open = open.answer(
+    let open = open.with_answer(
         Question::Stat("/etc/my.cnf".into()),
         stat_answer(0o100_666, 9, 50),
     );
@@ -574,7 +580,7 @@ fn unreadable_or_ambiguous_options_are_unknown() {
         "{:?}",
         note_sentences(&facts)
     );
-    let other = base().symlink("/proc/10/exe", "/opt/mariadbd");
+    let other = base().with_symlink("/proc/10/exe", "/opt/mariadbd");
     let facts = collect_all(&with_option_file(
         other,
         "/etc/my.cnf",
@@ -589,9 +595,9 @@ fn unreadable_or_ambiguous_options_are_unknown() {
         value_and_source(&facts, "cluster.kind"),
         "mariadb /proc/10/exe"
     );
-    // The process in a container runs another program of the same path, with another device and
+    // The process in a container runs another program under the same path, with another device and
     // inode.
-    let other = base().answer(
+    let other = base().with_answer(
         Question::Stat("/proc/10/exe".into()),
         stat_answer(0o100_755, 78, 5),
     );
@@ -603,8 +609,8 @@ fn unreadable_or_ambiguous_options_are_unknown() {
 
 #[test]
 fn server_without_the_tablespace_open_is_not_collected() {
-    let fake =
-        running_host("/usr/sbin/mariadbd", MARIADB).answer(Question::Tablespaces(10), "8 1 4711\n");
+    let fake = host_with_running_server("/usr/sbin/mariadbd", MARIADB)
+        .with_answer(Question::Tablespaces(10), "8 1 4711\n");
     let facts = collect_all(&fake);
     assert_eq!(facts.subjects_of_scope(Scope::Cluster).count(), 0);
     assert!(
@@ -620,12 +626,12 @@ fn server_without_the_tablespace_open_is_not_collected() {
 fn stopped_server_is_found_in_default_or_requested_directory() {
     let installed = |fake: FakeHost| {
         let fake = fake
-            .answer(Question::Servers, "")
-            .answer(
+            .with_answer(Question::Servers, "")
+            .with_answer(
                 Question::RealPath("/usr/sbin/mariadbd".into()),
                 "/usr/sbin/mariadbd",
             )
-            .answer(
+            .with_answer(
                 Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]),
                 MARIADB,
             );
@@ -634,7 +640,7 @@ fn stopped_server_is_found_in_default_or_requested_directory() {
             "/var/lib/mysql/mysql",
             4,
         );
-        fake.answer(
+        fake.with_answer(
             Question::Stat("/var/lib/mysql/ibdata1".into()),
             stat_answer(0o100_644, 9, 5),
         )
@@ -650,7 +656,7 @@ fn stopped_server_is_found_in_default_or_requested_directory() {
         facts.value(&subject, &mysql::SYNC_BINLOG),
         Some(1),
         "{}",
-        displayed_text(&facts)
+        displayed_notes_and_readings(&facts)
     );
 
     let fake = with_directory(
@@ -658,7 +664,7 @@ fn stopped_server_is_found_in_default_or_requested_directory() {
         "/srv/db/mysql",
         6,
     );
-    let fake = fake.answer(
+    let fake = fake.with_answer(
         Question::Stat("/srv/db/ibdata1".into()),
         stat_answer(0o100_644, 9, 5),
     );
@@ -680,42 +686,42 @@ fn stopped_server_is_found_in_default_or_requested_directory() {
 
 #[test]
 fn container_server_uses_its_own_files_and_host_path() {
-    let fake = running_host("/usr/sbin/mariadbd", MARIADB)
-        .symlink("/proc/self/ns/mnt", "mnt:[1]")
-        .symlink("/proc/10/ns/mnt", "mnt:[2]")
-        .file(
+    let fake = host_with_running_server("/usr/sbin/mariadbd", MARIADB)
+        .with_symlink("/proc/self/ns/mnt", "mnt:[1]")
+        .with_symlink("/proc/10/ns/mnt", "mnt:[2]")
+        .with_file(
             "/proc/self/mountinfo",
             "2 1 8:1 / /mnt rw - ext4 /dev/sda1 rw\n",
         )
-        .file(
+        .with_file(
             "/proc/10/mountinfo",
             "9 1 0:40 / / rw - overlay overlay rw\n10 9 8:1 /vol /srv/db rw - ext4 /dev/sda1 rw\n",
         )
-        .answer(
+        .with_answer(
             Question::Stat("/proc/10/root/srv/db".into()),
             stat_answer(0o040_755, 3, 5),
         )
-        .answer(
+        .with_answer(
             Question::Stat("/proc/10/root/srv/db/ibdata1".into()),
             stat_answer(0o100_660, 33, 5),
         )
-        .answer(
+        .with_answer(
             Question::Stat("/proc/10/root/etc".into()),
             stat_answer(0o040_755, 8, 5),
         )
-        .answer(
+        .with_answer(
             Question::Stat(format!("/proc/10/root{SOCKET}").into()),
             stat_answer(0o140_777, 12, 1200),
         )
-        .answer(
+        .with_answer(
             Question::MysqlSettings(format!("/proc/10/root{SOCKET}").into()),
             "datadir\t/srv/db/\n",
         )
-        .answer(
+        .with_answer(
             Question::Stat("/srv/db".into()),
             stat_answer(0o040_755, 99, 5),
         )
-        .answer(
+        .with_answer(
             Question::Stat("/mnt/vol".into()),
             stat_answer(0o040_755, 3, 5),
         );
@@ -731,7 +737,7 @@ fn container_server_uses_its_own_files_and_host_path() {
         facts.value(&subject, &mysql::DATA).as_deref(),
         Some("/mnt/vol"),
         "{}",
-        displayed_text(&facts)
+        displayed_notes_and_readings(&facts)
     );
     assert_eq!(
         facts.value(&subject, &mysql::SYNC_BINLOG),
@@ -744,12 +750,12 @@ fn container_server_uses_its_own_files_and_host_path() {
 fn process_must_own_directory_and_tablespace() {
     let conf =
         |fake: FakeHost| with_option_file(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
-    let fake = conf(running_host("/usr/sbin/mariadbd", MARIADB))
-        .answer(Question::Servers, "9 1 42 mariadbd\n10 1 27 mariadbd\n")
-        .answer(Question::CommandLine(9), "--sync_binlog=1\n")
-        .answer(Question::Environment(9), "")
-        .symlink("/proc/9/cwd", "/srv/db")
-        .answer(Question::Tablespaces(9), "8 1 33\n");
+    let fake = conf(host_with_running_server("/usr/sbin/mariadbd", MARIADB))
+        .with_answer(Question::Servers, "9 1 42 mariadbd\n10 1 27 mariadbd\n")
+        .with_answer(Question::CommandLine(9), "--sync_binlog=1\n")
+        .with_answer(Question::Environment(9), "")
+        .with_symlink("/proc/9/cwd", "/srv/db")
+        .with_answer(Question::Tablespaces(9), "8 1 33\n");
     let facts = collect_all(&fake);
     assert_eq!(value_and_source(&facts, "mysql.running"), "yes /proc/10");
     assert!(
@@ -768,18 +774,18 @@ fn process_must_own_directory_and_tablespace() {
 #[test]
 fn directory_owner_is_checked_on_host_mounts() {
     let seen = |owner: u64| {
-        let fake = running_host("/usr/sbin/mariadbd", MARIADB)
-            .symlink("/proc/self/ns/mnt", "mnt:[1]")
-            .symlink("/proc/10/ns/mnt", "mnt:[2]")
-            .answer(
+        let fake = host_with_running_server("/usr/sbin/mariadbd", MARIADB)
+            .with_symlink("/proc/self/ns/mnt", "mnt:[1]")
+            .with_symlink("/proc/10/ns/mnt", "mnt:[2]")
+            .with_answer(
                 Question::Stat("/proc/10/root/srv/db".into()),
                 stat_answer(0o040_755, 3, 5),
             )
-            .answer(
+            .with_answer(
                 Question::Stat("/proc/10/root/srv/db/ibdata1".into()),
                 stat_answer(0o100_660, 33, 5),
             )
-            .answer(
+            .with_answer(
                 Question::Stat("/srv/db".into()),
                 stat_answer_with_owner(owner, 0o040_755, 3, 5),
             );
@@ -798,20 +804,20 @@ fn running_is_unknown_with_unproven_processes() {
             4,
         );
         let fake = fake
-            .answer(Question::Servers, servers)
-            .answer(Question::CommandLine(10), "")
-            .answer(Question::Environment(10), "")
-            .symlink("/proc/10/cwd", "/var/lib/mysql")
-            .refuse(Question::Tablespaces(10), HostErrorKind::Denied)
-            .answer(
+            .with_answer(Question::Servers, servers)
+            .with_answer(Question::CommandLine(10), "")
+            .with_answer(Question::Environment(10), "")
+            .with_symlink("/proc/10/cwd", "/var/lib/mysql")
+            .with_refusal(Question::Tablespaces(10), HostErrorKind::Denied)
+            .with_answer(
                 Question::RealPath("/usr/sbin/mariadbd".into()),
                 "/usr/sbin/mariadbd",
             )
-            .answer(
+            .with_answer(
                 Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]),
                 MARIADB,
             )
-            .answer(
+            .with_answer(
                 Question::Stat("/var/lib/mysql/ibdata1".into()),
                 stat_answer(0o100_644, 9, 5),
             );
@@ -837,7 +843,7 @@ fn running_is_unknown_with_unproven_processes() {
 proptest! {
     #[test]
     fn include_graphs_terminate(web in prop::collection::vec((0usize..6, 0usize..6, 0usize..3), 0..40)) {
-        let mut fake = running_host("/usr/sbin/mariadbd", MARIADB).symlink("/etc/my.cnf", "x");
+        let mut fake = host_with_running_server("/usr/sbin/mariadbd", MARIADB).with_symlink("/etc/my.cnf", "x");
         for from in 0..6 {
             let path = if from == 0 { "/etc/my.cnf".to_owned() } else { format!("/web/{from}.cnf") };
             let to = |to: usize| if to == 0 { "/etc/my.cnf".to_owned() } else { format!("/web/{to}.cnf") };
@@ -849,24 +855,24 @@ proptest! {
             let lines: Vec<(&str, &str)> = lines.iter().map(|(key, value)| (*key, value.as_str())).collect();
             fake = with_option_file(fake, &path, &lines);
         }
-        let fake = fake.answer(Question::List("/web".into()), "1.cnf\x002.cnf\x003.cnf\x00");
+        let fake = fake.with_answer(Question::List("/web".into()), "1.cnf\x002.cnf\x003.cnf\x00");
         collect_all(&fake);
         prop_assert!(fake.asked_questions().len() <= 256 * 10 + 1000, "{}", fake.asked_questions().len());
     }
 
     #[test]
     fn arbitrary_answers_never_panic(line: Vec<u8>, environment: Vec<u8>, file: Vec<u8>, version: Vec<u8>, stat: Vec<u8>, said: Vec<u8>) {
-        let fake = running_host("/usr/sbin/mariadbd", MARIADB)
-            .answer(Question::CommandLine(10), line)
-            .answer(Question::Environment(10), environment)
-            .answer(Question::MysqlSettings(SOCKET.into()), [b"datadir\t/srv/db\nsync_binlog\t", said.as_slice()].concat())
-            .answer(Question::Config("/etc/my.cnf".into(), ConfigDialect::Mysql), &file)
-            .answer(Question::Config("/srv/db/mysqld-auto.cnf".into(), ConfigDialect::MysqlPersisted), file)
-            .answer(Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]), version)
-            .file("/proc/10/stat", &stat)
-            .answer(Question::ProcessStart(10), stat);
+        let fake = host_with_running_server("/usr/sbin/mariadbd", MARIADB)
+            .with_answer(Question::CommandLine(10), line)
+            .with_answer(Question::Environment(10), environment)
+            .with_answer(Question::MysqlSettings(SOCKET.into()), [b"datadir\t/srv/db\nsync_binlog\t", said.as_slice()].concat())
+            .with_answer(Question::Config("/etc/my.cnf".into(), ConfigDialect::Mysql), &file)
+            .with_answer(Question::Config("/srv/db/mysqld-auto.cnf".into(), ConfigDialect::MysqlPersisted), file)
+            .with_answer(Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]), version)
+            .with_file("/proc/10/stat", &stat)
+            .with_answer(Question::ProcessStart(10), stat);
         let facts = collect_all(&fake);
-        prop_assert!(!displayed_text(&facts).chars().any(crate::text::is_display_unsafe));
+        prop_assert!(!displayed_notes_and_readings(&facts).chars().any(crate::text::is_display_unsafe));
     }
 }
 
@@ -876,7 +882,11 @@ fn old_redo_size_settings_are_ignored_with_capacity() {
     const SIZE: (&str, &str) = ("mysqld.innodb_log_file_size", "512M");
     const FILES: (&str, &str) = ("mysqld.innodb_log_files_in_group", "3");
     let ignored = |program: &str, version: &str, lines: &[(&str, &str)]| {
-        let fake = with_option_file(running_host(program, version), "/etc/my.cnf", lines);
+        let fake = with_option_file(
+            host_with_running_server(program, version),
+            "/etc/my.cnf",
+            lines,
+        );
         value_and_source(&collect_all(&fake), "mysql.redo_sizes_ignored")
     };
     let mysql = |lines: &[(&str, &str)]| ignored("/usr/sbin/mysqld", MYSQL, lines);
@@ -912,7 +922,7 @@ fn old_redo_size_settings_are_ignored_with_capacity() {
 
 #[test]
 fn denied_setting_detail_contains_file_name() {
-    let fake = running_host("/usr/sbin/mariadbd", MARIADB).refuse(
+    let fake = host_with_running_server("/usr/sbin/mariadbd", MARIADB).with_refusal(
         Question::Config("/etc/my.cnf".into(), ConfigDialect::Mysql),
         HostErrorKind::Denied,
     );

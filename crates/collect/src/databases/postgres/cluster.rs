@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::process::Postmaster;
 use super::server::{self, SettingsReply};
 use super::{
-    ConfigLoadTime, counters, data_checksums, debian_version_and_name, io_uring, log_files,
+    ConfigLoadTime, counters, data_checksums_enabled, debian_version_and_name, io_uring, log_files,
     settings,
 };
 use crate::collector::Request;
@@ -61,7 +61,7 @@ impl<'a> ClusterCandidate<'a> {
         facts: &mut FactSet,
     ) -> Result<ClusterConfig<'a>, PostgresNote> {
         let mut conf = ServerConfig::default();
-        conf.add_file(host, &self.config_file, facts);
+        conf.add_file_settings(host, &self.config_file, facts);
         let absolute =
             |value: &[u8]| Some(path_from_bytes(value.to_vec())).filter(|path| path.is_absolute());
         let option = self
@@ -70,8 +70,11 @@ impl<'a> ClusterCandidate<'a> {
             .and_then(|server| server.setting("data_directory"));
         let (data, data_source) = if let Some(path) = option.and_then(absolute) {
             (path, self.data_directory_source())
-        } else if let Some(path) = conf.last_value("data_directory").and_then(absolute) {
-            let reading = conf.get("data_directory");
+        } else if let Some(path) = conf
+            .last_value_ignoring_gaps("data_directory")
+            .and_then(absolute)
+        {
+            let reading = conf.setting_reading("data_directory");
             (
                 path,
                 reading
@@ -80,7 +83,8 @@ impl<'a> ClusterCandidate<'a> {
             )
         } else if let Some(home) = &self.data_directory {
             (home.clone(), self.data_directory_source())
-        } else if self.config_argument.is_some() && conf.get("data_directory").is_none() {
+        } else if self.config_argument.is_some() && conf.setting_reading("data_directory").is_none()
+        {
             return Err(PostgresNote::NoDataDirectory);
         } else {
             return Err(PostgresNote::HiddenConfig {
@@ -145,7 +149,7 @@ impl ClusterConfig<'_> {
                 detail,
             })
         };
-        match mount_namespace::directory_owner(
+        match mount_namespace::directory_owner_uid(
             host,
             inside,
             &self.server_data_path,
@@ -171,7 +175,8 @@ impl ClusterConfig<'_> {
             // A directory that the process's own user cannot reach is not its data directory. No
             // other user's rights are tried.
             Err(miss)
-                if miss.kind == HostErrorKind::Denied && servers::own_uid(host) == Some(0) =>
+                if miss.kind == HostErrorKind::Denied
+                    && servers::own_effective_uid(host) == Some(0) =>
             {
                 let (pid, uid, reason) = (server.pid, server.uid, miss.to_string());
                 return ServingProof::Contradicted(
@@ -218,7 +223,7 @@ impl ClusterConfig<'_> {
         facts: &mut FactSet,
     ) -> Result<(), PostgresNote> {
         let shown_data = display_path(&self.data_path);
-        let owner = self.owner(host)?;
+        let owner = self.owner_user_name(host)?;
         let pid_file = PidFile::read(host, &self.server_data_path);
         let subject = Subject::cluster(&*shown_data);
         facts.set_server_area(&subject, ServerArea::Pg);
@@ -237,20 +242,22 @@ impl ClusterConfig<'_> {
         let started = || pid_file.ok().and_then(|file| file.start_second);
         let start = (!stopped).then(|| {
             match answer.as_ref().and_then(SettingsReply::config_load_time_us) {
-                Some(at_us) => ConfigLoadTime::from_load_time(host, at_us, shown_data.clone()),
+                Some(at_us) => {
+                    ConfigLoadTime::from_reported_load_time(host, at_us, shown_data.clone())
+                }
                 None => ConfigLoadTime::new(host, started(), process, shown_data.clone()),
             }
         });
         let remedy = start
             .as_ref()
             .zip(owner.value())
-            .map(|(start, owner)| start.remedy(owner));
+            .map(|(start, owner)| start.unknown_load_remedy(owner));
         let certain = start.map(|start| start.with_possible_change_gaps(&self.conf, owner.value()));
         let request = Request {
             without_programs: request.without_programs || inside.is_some(),
             ..request.clone()
         };
-        let checksums = data_checksums(
+        let checksums = data_checksums_enabled(
             host,
             &request,
             answer.as_ref(),
@@ -296,8 +303,9 @@ impl ClusterConfig<'_> {
             version.value(),
             facts,
         );
-        if let Some((directory, port, source)) =
-            answer.as_ref().and_then(SettingsReply::socket_address)
+        if let Some((directory, port, source)) = answer
+            .as_ref()
+            .and_then(SettingsReply::socket_directory_and_port)
         {
             facts.insert_known(
                 &subject,
@@ -345,7 +353,7 @@ impl ClusterConfig<'_> {
 
     /// The directory's owner. Fails if the directory is missing and no process serves it, or if the
     /// query timed out, as further queries would.
-    fn owner(&self, host: &dyn Host) -> Result<Reading<String>, PostgresNote> {
+    fn owner_user_name(&self, host: &dyn Host) -> Result<Reading<String>, PostgresNote> {
         let data = display_path(&self.data_path);
         let config = display_path(&self.lead.config_file);
         let uid = match host.stat(&self.server_data_path) {
@@ -419,7 +427,7 @@ impl ClusterConfig<'_> {
         facts: &mut FactSet,
     ) {
         if major.is_none_or(|major| (major.number(0), major.number(1)) >= (9, 4)) {
-            self.conf.add_optional_file(
+            self.conf.add_optional_file_settings(
                 host,
                 &self.server_data_path.join("postgresql.auto.conf"),
                 facts,
@@ -467,7 +475,11 @@ impl ClusterConfig<'_> {
     /// The first configured socket; `None` without a setting, because the default path depends on
     /// the build.
     fn configured_socket(&self) -> Option<PathBuf> {
-        let known = |name| self.conf.get(name).map(|reading| reading.value().cloned());
+        let known = |name| {
+            self.conf
+                .setting_reading(name)
+                .map(|reading| reading.value().cloned())
+        };
         let port = match known("port") {
             Some(port) => String::from_utf8(port?).ok()?.trim().parse::<u16>().ok()?,
             None => 5432,
@@ -558,7 +570,7 @@ impl ClusterConfig<'_> {
         };
         if names.len() > MAX_TABLESPACES {
             let says = format!(
-                "{} holds more than {MAX_TABLESPACES} links",
+                "{} contains more than {MAX_TABLESPACES} links",
                 display_path(&links)
             );
             return Reading::ambiguous(says);
@@ -605,8 +617,8 @@ impl ClusterConfig<'_> {
         facts: &mut FactSet,
     ) {
         for setting in settings::ALL.iter() {
-            let written = self.conf.get(setting.name);
-            let told = answer.and_then(|answer| answer.get(setting.name));
+            let written = self.conf.setting_reading(setting.name);
+            let told = answer.and_then(|answer| answer.setting_reading(setting.name));
             let words = |reading: Option<&Reading<Vec<u8>>>| {
                 Some(setting.canonical_value(reading?.value()?, version))
             };
@@ -632,7 +644,7 @@ impl ClusterConfig<'_> {
                     written
                 }
                 (Some(_), _) => told,
-                (None, _) => certain.unwrap_or(&self.conf).get(setting.name),
+                (None, _) => certain.unwrap_or(&self.conf).setting_reading(setting.name),
             };
             setting.insert_parameter_fact(facts, subject, chosen, version);
         }

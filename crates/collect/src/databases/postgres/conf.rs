@@ -5,9 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::databases::ServerConfig;
-use crate::error_readings::error_reading;
 use crate::facts::note::{PostgresNote, ServerNote};
-use crate::facts::{FactSet, Note, Reading, Source, UnknownReason};
+use crate::facts::{FactSet, Note, Source, UnknownReason};
 use crate::host::{ConfigDialect, Host, HostError, path_bytes, path_from_bytes};
 use crate::text::display_path;
 
@@ -16,9 +15,7 @@ const MAX_INCLUDE_DEPTH: usize = 10;
 const MAX_FILES: usize = 256;
 
 impl ServerConfig {
-    /// An absent file is recorded as a gap; optional files need
-    /// [`ServerConfig::add_optional_file`].
-    pub fn add_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
+    fn reader<'a>(&'a mut self, host: &'a dyn Host, facts: &'a mut FactSet) -> ConfigReader<'a> {
         ConfigReader {
             host,
             facts,
@@ -26,18 +23,21 @@ impl ServerConfig {
             chain: Vec::new(),
             is_limit_reached: false,
         }
-        .read_file(path);
     }
 
-    pub fn add_optional_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
-        ConfigReader {
-            host,
-            facts,
-            conf: self,
-            chain: Vec::new(),
-            is_limit_reached: false,
-        }
-        .read_optional_file(path);
+    /// An absent file is recorded as a gap; optional files need
+    /// [`ServerConfig::add_optional_file_settings`].
+    pub fn add_file_settings(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
+        self.reader(host, facts).read_file(path);
+    }
+
+    pub fn add_optional_file_settings(
+        &mut self,
+        host: &dyn Host,
+        path: &Path,
+        facts: &mut FactSet,
+    ) {
+        self.reader(host, facts).read_optional_file(path);
     }
 }
 
@@ -56,7 +56,7 @@ impl ConfigReader<'_> {
         }
         let shown = display_path(path);
         if let Err(note) = self.check_include_limits(path) {
-            return self.add_rejected_file(note);
+            return self.add_rejected_file_gap(note);
         }
         match self.host.config_directives(path, ConfigDialect::Postgres) {
             Ok(settings) => {
@@ -132,7 +132,7 @@ impl ConfigReader<'_> {
     }
 
     fn check_include_limits(&mut self, path: &Path) -> Result<(), Note> {
-        let files = self.conf.count_file();
+        let files = self.conf.increment_file_count();
         let file = || display_path(path);
         if self.chain.iter().any(|above| above == path) {
             return Err(PostgresNote::IncludeLoop { file: file() }.into());
@@ -149,22 +149,15 @@ impl ConfigReader<'_> {
 
     fn add_error_gap(&mut self, miss: &HostError, what: &str) {
         if miss.is_absent() {
-            return self.add_rejected_file(ServerNote::MissingInclude {
+            return self.add_rejected_file_gap(ServerNote::MissingInclude {
                 path: what.to_owned(),
             });
         }
-        if let Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        } = error_reading::<()>(miss, what)
-        {
-            self.conf.add_gap(why, detail, remedy);
-        }
+        self.conf.add_error_gap(miss, what);
     }
 
     fn add_file_limit_gap(&mut self) {
-        self.conf.add_gap(
+        self.conf.add_config_gap(
             UnknownReason::NotCollected,
             "the configuration includes more files than walwise reads",
             None,
@@ -173,10 +166,10 @@ impl ConfigReader<'_> {
 
     /// Adds a note and a gap in the configuration for a file with which the server would refuse to
     /// start. A running server must have started with other contents of the file.
-    fn add_rejected_file(&mut self, note: impl Into<Note>) {
+    fn add_rejected_file_gap(&mut self, note: impl Into<Note>) {
         let note = note.into();
         self.conf
-            .add_gap(UnknownReason::Malformed, note.to_string(), None);
+            .add_config_gap(UnknownReason::Malformed, note.to_string(), None);
         self.facts.add_note(note);
     }
 }
@@ -186,6 +179,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::facts::Reading;
     use crate::host::HostErrorKind;
     use crate::host::{ConfigDirective, Question};
     use crate::testing::{FakeHost, note_sentences};
@@ -200,17 +194,17 @@ mod tests {
             ConfigDirective::new(line, *key, *value).encode()
         };
         let answer: Vec<Vec<u8>> = settings.iter().enumerate().map(encode).collect();
-        fake.answer(config_question(path), answer.concat())
+        fake.with_answer(config_question(path), answer.concat())
     }
 
     fn read_conf(fake: &FakeHost) -> (ServerConfig, FactSet) {
         let (mut conf, mut facts) = (ServerConfig::default(), FactSet::default());
-        conf.add_file(fake, Path::new("/pg/postgresql.conf"), &mut facts);
+        conf.add_file_settings(fake, Path::new("/pg/postgresql.conf"), &mut facts);
         (conf, facts)
     }
 
-    fn known_setting(conf: &ServerConfig, name: &str) -> Option<(String, String)> {
-        match conf.get(name)? {
+    fn known_value_and_source(conf: &ServerConfig, name: &str) -> Option<(String, String)> {
+        match conf.setting_reading(name)? {
             Reading::Known { value, source } => {
                 Some((String::from_utf8(value).unwrap(), source.to_string()))
             }
@@ -241,26 +235,27 @@ mod tests {
         );
         let fake = with_settings(fake, "/pg/more/b.conf", &[("commit_delay", "5")]);
         let fake = with_settings(fake, "/pg/conf.d/10.conf", &[("wal_level", "logical")]);
-        let fake = with_settings(fake, "/pg/conf.d/9.conf", &[("wal_level", "replica")]).answer(
-            Question::List("/pg/conf.d".into()),
-            b"10.conf\09.conf\0.hidden.conf\0x.conf.bak",
-        );
+        let fake = with_settings(fake, "/pg/conf.d/9.conf", &[("wal_level", "replica")])
+            .with_answer(
+                Question::List("/pg/conf.d".into()),
+                b"10.conf\09.conf\0.hidden.conf\0x.conf.bak",
+            );
         let (conf, facts) = read_conf(&fake);
         let pair = |a: &str, b: &str| Some((a.to_owned(), b.to_owned()));
         assert_eq!(
-            known_setting(&conf, "fsync"),
+            known_value_and_source(&conf, "fsync"),
             pair("off", "/pg/more/a.conf:1")
         );
         assert_eq!(
-            known_setting(&conf, "wal_level"),
+            known_value_and_source(&conf, "wal_level"),
             pair("replica", "/pg/conf.d/9.conf:1")
         );
         assert_eq!(
-            known_setting(&conf, "commit_delay"),
+            known_value_and_source(&conf, "commit_delay"),
             pair("5", "/pg/more/b.conf:1")
         );
         assert!(
-            conf.get("wal_recycle").is_none(),
+            conf.setting_reading("wal_recycle").is_none(),
             "nothing sets it and all was read"
         );
         assert_eq!(note_sentences(&facts), [] as [String; 0]);
@@ -277,10 +272,10 @@ mod tests {
                 ("wal_level", "minimal"),
             ],
         )
-        .refuse(config_question("/pg/secret.conf"), HostErrorKind::Denied);
+        .with_refusal(config_question("/pg/secret.conf"), HostErrorKind::Denied);
         let (conf, _) = read_conf(&fake);
         assert_eq!(
-            known_setting(&conf, "wal_level")
+            known_value_and_source(&conf, "wal_level")
                 .map(|(value, _)| value)
                 .as_deref(),
             Some("minimal")
@@ -288,7 +283,7 @@ mod tests {
         for name in ["fsync", "full_page_writes"] {
             assert!(
                 matches!(
-                    conf.get(name),
+                    conf.setting_reading(name),
                     Some(Reading::Unknown {
                         why: UnknownReason::Denied,
                         ..
@@ -321,7 +316,7 @@ mod tests {
             };
             let (conf, facts) = read_conf(&fake);
             assert!(
-                matches!(conf.get("fsync"), Some(Reading::Unknown { .. })),
+                matches!(conf.setting_reading("fsync"), Some(Reading::Unknown { .. })),
                 "{include}"
             );
             assert_eq!(
@@ -345,7 +340,7 @@ mod tests {
                 fake = with_settings(fake, &format!("/pg/{from}.conf"), &includes);
             }
             let (mut conf, mut facts) = (ServerConfig::default(), FactSet::default());
-            conf.add_file(&fake, Path::new("/pg/0.conf"), &mut facts);
+            conf.add_file_settings(&fake, Path::new("/pg/0.conf"), &mut facts);
             prop_assert!(fake.asked_questions().len() <= 3 * MAX_FILES + 120);
         }
     }

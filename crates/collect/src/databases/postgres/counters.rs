@@ -16,7 +16,7 @@ use crate::host::pg_settings_lines::counters::{
 };
 use crate::text::display_safe;
 
-/// The fewest flushes whose mean is reported.
+/// The smallest number of flushes for which a mean is reported.
 const MIN_FLUSHES: u64 = 100;
 
 /// Records counters and sizes from the server's `answer`. If the server did not answer,
@@ -43,7 +43,7 @@ pub fn insert_counter_facts(
     );
     put(
         &postgres::MAX_CONNECTIONS,
-        told.setting("max_connections", parse_integer),
+        told.parsed_setting("max_connections", parse_integer),
     );
     put(&postgres::WAL_MADE, told.counter(WAL_BYTES));
     put(&postgres::WAL_RECORDS, told.counter(WAL_RECORDS));
@@ -86,7 +86,7 @@ pub fn insert_counter_facts(
                 .map(|micros| micros as f64),
         );
     }
-    let pages = told.setting("huge_pages_status", |word| {
+    let pages = told.parsed_setting("huge_pages_status", |word| {
         let word = display_safe(word);
         postgres::HugePages::from_word(&word).ok_or_else(|| format!("`{word}` is not a status"))
     });
@@ -105,7 +105,7 @@ pub fn insert_counter_facts(
     );
     let archived = match told.reported_value(ARCHIVED) {
         Reading::Known { value, .. } if value.is_empty() => {
-            Reading::absent("no segment was archived yet")
+            Reading::absent("no segment has been archived yet")
         }
         time => time.and_then(|micros| parse_integer(micros.as_bytes()).and_then(day)),
     };
@@ -156,9 +156,10 @@ impl CounterReader<'_> {
             .and_then(|value| parse_integer(value.as_bytes()))
     }
 
-    /// In µs. With an open method, a write is a flush.
+    /// The mean duration of a WAL flush in µs. With `open_datasync` and `open_sync`, each write is
+    /// also a flush, so writes are counted.
     fn mean_flush_micros(&self) -> Reading<f64> {
-        let method = self.setting("wal_sync_method", |word| {
+        let method = self.parsed_setting("wal_sync_method", |word| {
             let word = display_safe(word);
             WalSyncMethod::from_word(&word).ok_or_else(|| format!("`{word}` is not a sync method"))
         });
@@ -190,7 +191,7 @@ impl CounterReader<'_> {
 
     fn primary_only_counter(&self, name: &str) -> Reading<u64> {
         if self.is_standby() {
-            return Reading::absent("on a standby no session commits: check its primary");
+            return Reading::absent("sessions do not commit on a standby: check its primary");
         }
         match self.reported_value(name) {
             Reading::Known { value, .. } if value.is_empty() => {
@@ -201,7 +202,9 @@ impl CounterReader<'_> {
     }
 
     fn is_standby(&self) -> bool {
-        let position = self.answer.and_then(|answer| answer.get(POSITION));
+        let position = self
+            .answer
+            .and_then(|answer| answer.setting_reading(POSITION));
         position.is_some_and(|position| position.value().is_some_and(Vec::is_empty))
     }
 
@@ -210,7 +213,7 @@ impl CounterReader<'_> {
         let Some(answer) = self.answer else {
             return (self.missing_answer)(what).into_unknown_reading();
         };
-        match (answer.get(name), answer.get(NOW)) {
+        match (answer.setting_reading(name), answer.setting_reading(NOW)) {
             (Some(told), _) => told.map(|value| display_safe(&value)),
             (None, Some(_)) => Reading::absent(format!("this release does not report {what}")),
             (None, None) => Reading::unknown(
@@ -242,7 +245,7 @@ impl CounterReader<'_> {
     /// Reads a size such as `16384kB` from the server's answer, in bytes. Without `kB` the number
     /// counts bytes.
     fn size_setting(&self, name: &str) -> Reading<u64> {
-        self.setting(name, |value| match value.strip_suffix(b"kB") {
+        self.parsed_setting(name, |value| match value.strip_suffix(b"kB") {
             Some(number) => parse_integer(number)?
                 .checked_mul(1024)
                 .ok_or_else(|| "the size is too large".to_owned()),
@@ -250,11 +253,15 @@ impl CounterReader<'_> {
         })
     }
 
-    fn setting<T>(&self, name: &str, parse: impl Fn(&[u8]) -> Result<T, String>) -> Reading<T> {
+    fn parsed_setting<T>(
+        &self,
+        name: &str,
+        parse: impl Fn(&[u8]) -> Result<T, String>,
+    ) -> Reading<T> {
         let Some(answer) = self.answer else {
             return (self.missing_answer)(name).into_unknown_reading();
         };
-        match answer.get(name) {
+        match answer.setting_reading(name) {
             Some(told) => told.and_then(|value| parse(&value)),
             None => Reading::absent(format!("the server does not report {name}")),
         }
@@ -280,7 +287,7 @@ mod tests {
     fn counter_value<T: FactValue>(text: &str, key: &Key<T>) -> Result<T, (UnknownReason, String)> {
         let socket = Path::new("/run/.s.PGSQL.5432");
         let answer = query_settings(
-            &FakeHost::default().answer(Question::PgSettings(socket.into()), text),
+            &FakeHost::default().with_answer(Question::PgSettings(socket.into()), text),
             socket,
         );
         let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/pg"));

@@ -15,8 +15,8 @@ use crate::host::Host;
 /// The smallest ring in bytes: one page for submissions and one for completions.
 const LEAST_RING: u64 = 8 << 10;
 const LARGEST_RING: u64 = 128 << 10;
-/// Processes with a ring that are not connections, with default settings: workers, WAL senders and
-/// the server's own.
+/// Processes with a ring that are not connections, with default settings: workers, WAL senders
+/// and the server's background processes.
 const OTHER_PROCESSES: u64 = 40;
 
 pub fn insert_memlock_facts(

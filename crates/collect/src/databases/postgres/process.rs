@@ -141,11 +141,11 @@ mod tests {
 
     fn host_with_postmaster(arguments: &str) -> FakeHost {
         FakeHost::default()
-            .answer(
+            .with_answer(
                 Question::Servers,
                 "10 1 26 postgres\n11 10 26 postgres\n12 1 27 mysqld\n13 1 0 postgres\n",
             )
-            .answer(Question::CommandLine(10), arguments)
+            .with_answer(Question::CommandLine(10), arguments)
     }
 
     #[test]
@@ -188,8 +188,9 @@ mod tests {
     #[test]
     fn preloaded_eatmydata_is_reported_or_unknown() {
         let of = |fake: FakeHost| collect_postmasters(&fake).remove(0).preloaded_library;
-        let environment =
-            |text: &str| host_with_postmaster("-D /pg").answer(Question::Environment(10), text);
+        let environment = |text: &str| {
+            host_with_postmaster("-D /pg").with_answer(Question::Environment(10), text)
+        };
         let eater = "libeatmydata.so";
         assert_eq!(
             of(environment(&format!("LD_PRELOAD=x.so:{eater}\n")))
@@ -199,7 +200,7 @@ mod tests {
         );
         assert_eq!(of(environment("PGDATA=/pg\n")).value().unwrap(), "none");
         assert_eq!(
-            of(environment("").file("/etc/ld.so.preload", format!("{eater}\n")))
+            of(environment("").with_file("/etc/ld.so.preload", format!("{eater}\n")))
                 .value()
                 .unwrap(),
             eater
@@ -214,9 +215,9 @@ mod tests {
             )
         };
         assert!(denied(
-            host_with_postmaster("").refuse(Question::Environment(10), HostErrorKind::Denied)
+            host_with_postmaster("").with_refusal(Question::Environment(10), HostErrorKind::Denied)
         ));
-        assert!(denied(environment("").refuse(
+        assert!(denied(environment("").with_refusal(
             Question::Read("/etc/ld.so.preload".into()),
             HostErrorKind::Denied
         )));
@@ -226,7 +227,7 @@ mod tests {
     fn pgdata_variable_names_data_directory() {
         let servers = collect_postmasters(
             &host_with_postmaster("-c fsync=on")
-                .answer(Question::Environment(10), "PGDATA=/srv/pg\nPGDATAX=/y\n"),
+                .with_answer(Question::Environment(10), "PGDATA=/srv/pg\nPGDATAX=/y\n"),
         );
         assert_eq!(
             servers[0].data_directory.as_deref(),
@@ -238,9 +239,9 @@ mod tests {
         #[test]
         fn arbitrary_process_data_never_panics(list: Vec<u8>, arguments: Vec<u8>, environment: Vec<u8>) {
             let list = [list.as_slice(), b"\n10 1 26 postgres\n"].concat();
-            let fake = FakeHost::default().answer(Question::Servers, list)
-                .answer(Question::CommandLine(10), arguments)
-                .answer(Question::Environment(10), environment);
+            let fake = FakeHost::default().with_answer(Question::Servers, list)
+                .with_answer(Question::CommandLine(10), arguments)
+                .with_answer(Question::Environment(10), environment);
             collect_postmasters(&fake);
         }
     }

@@ -82,7 +82,7 @@ pub fn query_settings(host: &dyn Host, socket: &Path) -> Option<SettingsReply> {
         match (row.value.as_slice(), slot) {
             (b"0", None) => Ok(None),
             (b"1", Some(slot)) => Ok(Some(slot)),
-            _ => Err("the number of replication slots is wrong".to_owned()),
+            _ => Err("the server's list of replication slots is malformed".to_owned()),
         }
     });
     let more = rows.get(OVERRIDES).is_some_and(|row| row.value == b"more");
@@ -122,7 +122,7 @@ fn parse_inactive_slot(line: &[u8]) -> Option<Result<InactiveSlot, String>> {
     let (name, status) = (text(), text());
     let mut bytes = || {
         let number = text().parse::<i64>();
-        // A slot may be ahead of what a standby has received.
+        // On a standby the number is negative if the slot is ahead of the WAL received.
         number
             .map(|bytes| u64::try_from(bytes).unwrap_or(0))
             .map_err(|_| "the slot's retained WAL is not a number".to_owned())
@@ -214,7 +214,7 @@ fn value_in_kb(value: &[u8], unit: &str) -> Option<String> {
 }
 
 impl SettingsReply {
-    pub fn socket_address(&self) -> Option<(String, u64, Source)> {
+    pub fn socket_directory_and_port(&self) -> Option<(String, u64, Source)> {
         let (directory, port) = self.socket.rsplit_once("/.s.PGSQL.")?;
         let source = Source::Server {
             socket: self.socket.clone(),
@@ -223,7 +223,7 @@ impl SettingsReply {
     }
 
     /// The value that applies to all sessions; `None` if the server does not report one.
-    pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
+    pub fn setting_reading(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let row = self.rows.get(name)?;
         if SESSION_SOURCES.contains(&row.origin.as_str()) {
             let mut all = self.overrides.iter().flatten();
@@ -261,7 +261,8 @@ impl SettingsReply {
             .ok()
     }
 
-    /// Absent before PostgreSQL 15, where the setting is a switch.
+    /// The values that `wal_compression` accepts. Absent before PostgreSQL 15, where the setting is
+    /// a switch.
     pub fn wal_compressions(&self) -> Reading<Vec<String>> {
         let words = self
             .rows
@@ -269,7 +270,7 @@ impl SettingsReply {
             .map(|row| display_safe(&row.value))
             .filter(|words| !words.is_empty());
         let Some(words) = words else {
-            return Reading::absent("the server lists no values of wal_compression");
+            return Reading::absent("the server lists no values for wal_compression");
         };
         let source = Source::Server {
             socket: self.socket.clone(),
@@ -333,7 +334,7 @@ mod tests {
     fn settings_reply(text: &[u8]) -> Option<SettingsReply> {
         let socket = Path::new("/run/.s.PGSQL.5432");
         query_settings(
-            &FakeHost::default().answer(Question::PgSettings(socket.into()), text),
+            &FakeHost::default().with_answer(Question::PgSettings(socket.into()), text),
             socket,
         )
     }
@@ -347,7 +348,7 @@ mod tests {
         let answer = settings_reply(text).unwrap();
         let source = |name| {
             answer
-                .get(name)
+                .setting_reading(name)
                 .map(|reading| reading.source().unwrap().to_string())
         };
         assert_eq!(source("fsync").as_deref(), Some("/pg/postgresql.conf:12"));
@@ -381,7 +382,7 @@ mod tests {
                 settings_reply(format!("max_wal_size\t{value}\t{unit}\tdefault\t\t\n").as_bytes())
                     .unwrap();
             let told = answer
-                .get("max_wal_size")
+                .setting_reading("max_wal_size")
                 .and_then(|told| told.value().cloned());
             assert_eq!(told.as_deref(), Some(expected.as_bytes()), "{value} {unit}");
         }
@@ -395,7 +396,11 @@ mod tests {
         let answer = settings_reply(text).unwrap();
         assert_eq!(answer.config_load_time_us(), Some(1_700_000_000_123_456));
         assert_eq!(
-            answer.get("synchronous_commit").unwrap().value().unwrap(),
+            answer
+                .setting_reading("synchronous_commit")
+                .unwrap()
+                .value()
+                .unwrap(),
             b"local",
             "ALTER ROLE ALL"
         );

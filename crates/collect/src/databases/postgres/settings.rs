@@ -72,9 +72,11 @@ impl ConfigParameter {
             ValueKind::Count => parse_count(text).map(Value::Whole),
             ValueKind::Number => parse_number(text).map(Value::Number),
             ValueKind::Micros => {
-                parse_duration(text, self.row.size_unit(version)).map(Value::Number)
+                parse_duration(text, self.row.bytes_of_implied_unit(version)).map(Value::Number)
             }
-            ValueKind::Bytes => parse_size(text, self.row.size_unit(version)).map(Value::Whole),
+            ValueKind::Bytes => {
+                parse_size(text, self.row.bytes_of_implied_unit(version)).map(Value::Whole)
+            }
             // An unknown word passes here. It becomes *malformed* when the fact is recorded.
             ValueKind::Text
             | ValueKind::Choice(_)
@@ -87,7 +89,7 @@ impl ConfigParameter {
     /// Whether the host masks names in the setting's value (see
     /// [`crate::host::Question::PgSettings`]).
     fn has_masked_names(&self) -> bool {
-        servers::exposed_settings(ServerArea::Pg)
+        servers::settings_safe_to_read(ServerArea::Pg)
             .get(self.name)
             .is_some_and(|leave| matches!(leave, ValueExposure::Shape))
     }
@@ -160,7 +162,7 @@ impl ConfigParameter {
     fn has_unknown_unit(&self, text: &str, version: Option<&Version>) -> bool {
         let is_size = matches!(self.unit_kind(), UnitKind::Bytes);
         is_size
-            && self.row.size_unit(version).is_none()
+            && self.row.bytes_of_implied_unit(version).is_none()
             && parse_size(text, Some(1)).is_ok()
             && parse_size(text, None).is_err()
     }
@@ -333,13 +335,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::testing::displayed_text;
+    use crate::testing::displayed_notes_and_readings;
 
-    fn setting(name: &str) -> &'static ConfigParameter {
+    fn parameter_by_name(name: &str) -> &'static ConfigParameter {
         find_parameter(name).unwrap()
     }
 
-    fn version(text: &str) -> Version {
+    fn parse_version(text: &str) -> Version {
         Version::parse(text).unwrap()
     }
 
@@ -363,7 +365,7 @@ mod tests {
                     &mut facts,
                     &cluster,
                     Some(configured),
-                    Some(&version("18.4")),
+                    Some(&parse_version("18.4")),
                 );
                 match facts.reading(&cluster, key.id) {
                     Reading::Known { value, .. } => {
@@ -389,16 +391,16 @@ mod tests {
         assert_eq!(names, read.collect::<Vec<_>>());
         for setting in ALL.iter() {
             assert!(
-                servers::exposed_settings(ServerArea::Pg).contains_key(setting.name),
+                servers::settings_safe_to_read(ServerArea::Pg).contains_key(setting.name),
                 "{}",
                 setting.name
             );
             assert!(
-                setting.row.default_in(&version("16")).is_some(),
+                setting.row.default_in(&parse_version("16")).is_some(),
                 "{}",
                 setting.name
             );
-            if setting.row.predates_table() {
+            if setting.row.is_as_old_as_table() {
                 assert!(
                     default_reading(setting.name, "9.0").is_known(),
                     "{}",
@@ -428,14 +430,15 @@ mod tests {
             );
         }
         assert!(parse_duration("300", None).is_err());
-        let spelled =
-            |text: &str| setting("checkpoint_timeout").canonical_value(text.as_bytes(), None);
+        let spelled = |text: &str| {
+            parameter_by_name("checkpoint_timeout").canonical_value(text.as_bytes(), None)
+        };
         assert_eq!(spelled("5min"), spelled("300"));
         assert_eq!(spelled(&spelled("5min")), spelled("300"));
     }
 
     fn default_reading(name: &str, of: &str) -> Reading<String> {
-        setting(name).value_in_force(None, Some(&version(of)))
+        parameter_by_name(name).value_in_force(None, Some(&parse_version(of)))
     }
 
     #[test]
@@ -499,7 +502,7 @@ mod tests {
             assert_eq!(parse_size(text, Some(1 << 20)).ok(), expected, "{text}");
         }
         let spelled = |name, text: &str| {
-            setting(name).canonical_value(text.as_bytes(), Some(&version("15.20")))
+            parameter_by_name(name).canonical_value(text.as_bytes(), Some(&parse_version("15.20")))
         };
         assert_eq!(
             spelled("max_wal_size", "1GB"),
@@ -519,7 +522,10 @@ mod tests {
     /// For an unknown version a plain number may be either.
     #[test]
     fn unit_of_bare_size_depends_on_version() {
-        let (cluster, fact) = (Subject::cluster("/pg"), setting("max_wal_size").fact.id);
+        let (cluster, fact) = (
+            Subject::cluster("/pg"),
+            parameter_by_name("max_wal_size").fact.id,
+        );
         for (text, of, expected) in [
             ("64", Some("9.5.25"), Some(1 << 30)),
             ("64", Some("9.6"), Some(1 << 30)),
@@ -529,12 +535,12 @@ mod tests {
             ("2GB", None, Some(2 << 30)),
             ("64", None, None),
         ] {
-            let (mut facts, of) = (FactSet::default(), of.map(version));
+            let (mut facts, of) = (FactSet::default(), of.map(parse_version));
             let written = Reading::known(
                 text.as_bytes().to_vec(),
                 Source::from_file_line("/pg/postgresql.conf", 3),
             );
-            setting("max_wal_size").insert_parameter_fact(
+            parameter_by_name("max_wal_size").insert_parameter_fact(
                 &mut facts,
                 &cluster,
                 Some(written),
@@ -613,7 +619,11 @@ mod tests {
             value("effective_io_concurrency", "18.2").as_deref(),
             Some("16")
         );
-        assert!(!setting("fsync").value_in_force(None, None).is_known());
+        assert!(
+            !parameter_by_name("fsync")
+                .value_in_force(None, None)
+                .is_known()
+        );
     }
 
     #[test]
@@ -628,7 +638,7 @@ mod tests {
             ("commit_delay", "0x0A", "10"),
         ] {
             assert_eq!(
-                setting(name).canonical_value(value.as_bytes(), None),
+                parameter_by_name(name).canonical_value(value.as_bytes(), None),
                 expected,
                 "{name} {value}"
             );
@@ -641,8 +651,8 @@ mod tests {
             for setting in ALL.iter() {
                 let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/pg"));
                 let reading = Reading::known(value.clone(), Source::from_file_line("/pg/postgresql.conf", 1));
-                setting.insert_parameter_fact(&mut facts, &cluster, Some(reading), Some(&version("16")));
-                let shown = displayed_text(&facts);
+                setting.insert_parameter_fact(&mut facts, &cluster, Some(reading), Some(&parse_version("16")));
+                let shown = displayed_notes_and_readings(&facts);
                 prop_assert!(!shown.chars().any(crate::text::is_display_unsafe), "{}", shown);
             }
         }

@@ -162,11 +162,11 @@ mod tests {
         };
         let answer: Vec<u8> = (1..).zip(settings).flat_map(encode).collect();
         let (directory, name) = path.rsplit_once('/').unwrap();
-        fake.answer(
+        fake.with_answer(
             Question::Config(path.into(), ConfigDialect::Service),
             answer,
         )
-        .symlink(format!("{directory}/{name}"), "unit")
+        .with_symlink(format!("{directory}/{name}"), "unit")
     }
 
     fn displayed_directories(fake: &FakeHost) -> Vec<(String, String)> {
@@ -235,10 +235,10 @@ mod tests {
         #[test]
         fn arbitrary_units_never_panic(names in prop::collection::vec("postgresql[@a-z%\\\\.-]{0,12}", 0..5), answer: Vec<u8>, instance: Vec<u8>) {
             let list: Vec<u8> = names.iter().flat_map(|name| [name.as_bytes(), b".service\0"].concat()).collect();
-            let mut fake = FakeHost::default().answer(Question::List(DIRECTORIES[0].into()), list);
+            let mut fake = FakeHost::default().with_answer(Question::List(DIRECTORIES[0].into()), list);
             for name in &names {
                 let path = format!("{}/{name}.service", DIRECTORIES[0]);
-                fake = fake.answer(Question::Config(path.into(), ConfigDialect::Service), &answer);
+                fake = fake.with_answer(Question::Config(path.into(), ConfigDialect::Service), &answer);
             }
             for (path, _) in service_data_directories(&fake) {
                 prop_assert!(path.is_absolute());

@@ -6,7 +6,7 @@ use crate::facts::{Reading, Remedy, Scope, Subject, UnknownReason};
 use crate::host::{
     ConfigDialect, ConfigDirective, HostErrorKind, HostTimestamp, Question, Stat, Tool,
 };
-use crate::testing::{FakeHost, displayed_text, note_sentences};
+use crate::testing::{FakeHost, displayed_notes_and_readings, note_sentences};
 
 const DATA: &str = "/srv/pg";
 /// Start of the server, in seconds since 1970.
@@ -47,35 +47,35 @@ fn with_conf_file(fake: FakeHost, path: &str, settings: &[(&str, &str)]) -> Fake
         ConfigDirective::new(line, *key, *value).encode()
     };
     let answer: Vec<Vec<u8>> = settings.iter().enumerate().map(line).collect();
-    let fake = fake.answer(
+    let fake = fake.with_answer(
         Question::Config(path.into(), ConfigDialect::Postgres),
         answer.concat(),
     );
-    fake.answer(
+    fake.with_answer(
         Question::Stat(path.into()),
         file_stat_answer(26, Some(STARTED - 1)),
     )
 }
 
-fn stopped_host() -> FakeHost {
+fn host_with_stopped_cluster() -> FakeHost {
     let fake = FakeHost::default()
-        .file(format!("{DATA}/PG_VERSION"), "15\n")
-        .answer(Question::Stat(DATA.into()), stat_answer(26))
-        .answer(Question::UserName(26), "postgres")
-        .answer(Question::RealPath(DATA.into()), DATA)
-        .answer(
+        .with_file(format!("{DATA}/PG_VERSION"), "15\n")
+        .with_answer(Question::Stat(DATA.into()), stat_answer(26))
+        .with_answer(Question::UserName(26), "postgres")
+        .with_answer(Question::RealPath(DATA.into()), DATA)
+        .with_answer(
             Question::RealPath(format!("{DATA}/pg_wal").into()),
             "/wal/pg",
         )
-        .answer(
+        .with_answer(
             Question::Stat(format!("{DATA}/PG_VERSION").into()),
             stat_answer(26),
         )
-        .answer(
+        .with_answer(
             Question::Stat(format!("{DATA}/global").into()),
             stat_answer(26),
         )
-        .answer(Question::Servers, "");
+        .with_answer(Question::Servers, "");
     with_conf_file(
         fake,
         &format!("{DATA}/postgresql.conf"),
@@ -83,18 +83,22 @@ fn stopped_host() -> FakeHost {
     )
 }
 
-fn running_host() -> FakeHost {
-    with_conf_file(stopped_host(), &format!("{DATA}/postgresql.auto.conf"), &[])
-        .answer(Question::Servers, "10 1 26 postgres\n")
-        .answer(
-            Question::CommandLine(10),
-            format!("-D {DATA}\n-c max_wal_senders=0\n"),
-        )
-        .answer(Question::Environment(10), "")
-        .file(
-            format!("{DATA}/postmaster.pid"),
-            format!("10\n{DATA}\n{STARTED}\n5433\n/run/pg\nlocalhost\n"),
-        )
+fn host_with_running_cluster() -> FakeHost {
+    with_conf_file(
+        host_with_stopped_cluster(),
+        &format!("{DATA}/postgresql.auto.conf"),
+        &[],
+    )
+    .with_answer(Question::Servers, "10 1 26 postgres\n")
+    .with_answer(
+        Question::CommandLine(10),
+        format!("-D {DATA}\n-c max_wal_senders=0\n"),
+    )
+    .with_answer(Question::Environment(10), "")
+    .with_file(
+        format!("{DATA}/postmaster.pid"),
+        format!("10\n{DATA}\n{STARTED}\n5433\n/run/pg\nlocalhost\n"),
+    )
 }
 
 fn collect_all(host: &FakeHost) -> FactSet {
@@ -118,7 +122,7 @@ fn value_and_source(facts: &FactSet, name: &str) -> String {
 
 #[test]
 fn stopped_cluster_is_collected_at_requested_directory() {
-    let facts = collect_all(&stopped_host());
+    let facts = collect_all(&host_with_stopped_cluster());
     for (name, expected) in [
         ("pg.data_directory", "/srv/pg /srv/pg"),
         ("pg.wal_directory", "/wal/pg realpath /srv/pg/pg_wal"),
@@ -142,7 +146,7 @@ fn stopped_cluster_is_collected_at_requested_directory() {
 fn command_line_overrides_alter_system_overrides_file() {
     let auto = format!("{DATA}/postgresql.auto.conf");
     let host = with_conf_file(
-        running_host(),
+        host_with_running_cluster(),
         &auto,
         &[("fsync", "on"), ("max_wal_senders", "3")],
     );
@@ -168,7 +172,7 @@ fn denied_file_makes_settings_denied_with_remedy() {
         format!("{DATA}/postgresql.auto.conf").into(),
         ConfigDialect::Postgres,
     );
-    let facts = collect_all(&running_host().refuse(auto, HostErrorKind::Denied));
+    let facts = collect_all(&host_with_running_cluster().with_refusal(auto, HostErrorKind::Denied));
     for name in ["pg.fsync", "pg.full_page_writes"] {
         let remedy = match facts.reading_by_name(&cluster(), name) {
             Reading::Unknown {
@@ -194,7 +198,9 @@ fn server_value_wins_and_difference_is_noted() {
          fsync\ton\t\tdefault\t\t\nwal_level\tminimal\t\tconfiguration file\t\t\n\
          wal_sync_method\tfsync\t\tconfiguration file\t/x.conf\t7\n"
     );
-    let facts = collect_all(&running_host().answer(Question::PgSettings(socket.into()), answer));
+    let facts = collect_all(
+        &host_with_running_cluster().with_answer(Question::PgSettings(socket.into()), answer),
+    );
     assert_eq!(
         value_and_source(&facts, "pg.fsync"),
         format!("yes the server at {socket}")
@@ -235,23 +241,23 @@ fn checksums_come_from_server_or_control_file() {
     let told_of = |fake: FakeHost| value_and_source(&collect_all(&fake), "pg.data_checksums");
     let argv = format!("`pg_controldata-15 -D {DATA}`");
     assert_eq!(
-        told_of(stopped_host().answer(control(), line("1"))),
+        told_of(host_with_stopped_cluster().with_answer(control(), line("1"))),
         format!("yes {argv}")
     );
     assert_eq!(
-        told_of(running_host().answer(control(), line("0"))),
+        told_of(host_with_running_cluster().with_answer(control(), line("0"))),
         format!("no {argv}"),
         "also while it runs"
     );
     for damaged in ["", "Data page checksum version: x", "noise"] {
         assert_eq!(
-            told_of(stopped_host().answer(control(), damaged)),
+            told_of(host_with_stopped_cluster().with_answer(control(), damaged)),
             "? malformed",
             "{damaged}"
         );
     }
     assert_eq!(
-        told_of(stopped_host().refuse(control(), HostErrorKind::Denied)),
+        told_of(host_with_stopped_cluster().with_refusal(control(), HostErrorKind::Denied)),
         "? denied"
     );
     let socket = "/run/pg/.s.PGSQL.5433";
@@ -259,14 +265,15 @@ fn checksums_come_from_server_or_control_file() {
         let says = format!(
             "data_directory\t{DATA}\t\toverride\t\t\ndata_checksums\t{value}\t\toverride\t\t\n"
         );
-        let fake = running_host().answer(Question::PgSettings(socket.into()), says);
+        let fake =
+            host_with_running_cluster().with_answer(Question::PgSettings(socket.into()), says);
         assert_eq!(told_of(fake), format!("{expected} the server at {socket}"));
     }
-    let old = stopped_host()
-        .file(format!("{DATA}/PG_VERSION"), "9.6\n")
-        .answer(control(), line("1"));
+    let old = host_with_stopped_cluster()
+        .with_file(format!("{DATA}/PG_VERSION"), "9.6\n")
+        .with_answer(control(), line("1"));
     assert_eq!(told_of(old), "? not collected");
-    let reading = collect_all(&stopped_host())
+    let reading = collect_all(&host_with_stopped_cluster())
         .reading_by_name(&cluster(), "pg.data_checksums")
         .clone();
     assert!(
@@ -290,7 +297,8 @@ fn reply_of_other_server_is_ignored() {
     ] {
         let answer = format!("{row}\nfsync\ton\t\tdefault\t\t\n");
         let facts = collect_all(
-            &running_host().answer(Question::PgSettings("/run/pg/.s.PGSQL.5433".into()), answer),
+            &host_with_running_cluster()
+                .with_answer(Question::PgSettings("/run/pg/.s.PGSQL.5433".into()), answer),
         );
         assert_eq!(
             value_and_source(&facts, "pg.fsync"),
@@ -301,7 +309,8 @@ fn reply_of_other_server_is_ignored() {
 
 #[test]
 fn pid_mismatch_in_pid_file_rejects_process() {
-    let host = running_host().file(format!("{DATA}/postmaster.pid"), "1\n/srv/pg\n1000\n");
+    let host = host_with_running_cluster()
+        .with_file(format!("{DATA}/postmaster.pid"), "1\n/srv/pg\n1000\n");
     let facts = collect_all(&host);
     assert!(
         note_sentences(&facts)
@@ -316,13 +325,13 @@ fn pid_mismatch_in_pid_file_rejects_process() {
 #[test]
 fn debian_config_and_data_directories_are_joined() {
     let file = "/etc/postgresql/15/main/postgresql.conf";
-    let host = stopped_host()
-        .answer(Question::Stat("/etc/postgresql".into()), stat_answer(26))
-        .answer(Question::Stat("/etc/postgresql/15".into()), stat_answer(26))
-        .answer(Question::List("/etc/postgresql".into()), "15")
-        .answer(Question::List("/etc/postgresql/15".into()), "main")
-        .answer(Question::Stat(file.into()), stat_answer(0))
-        .answer(
+    let host = host_with_stopped_cluster()
+        .with_answer(Question::Stat("/etc/postgresql".into()), stat_answer(26))
+        .with_answer(Question::Stat("/etc/postgresql/15".into()), stat_answer(26))
+        .with_answer(Question::List("/etc/postgresql".into()), "15")
+        .with_answer(Question::List("/etc/postgresql/15".into()), "main")
+        .with_answer(Question::Stat(file.into()), stat_answer(0))
+        .with_answer(
             Question::Run(Tool::PgCtl(15), vec!["--version".to_owned()]),
             "pg_ctl (PostgreSQL) 15.20 (Debian)\n",
         );
@@ -353,13 +362,17 @@ fn debian_config_and_data_directories_are_joined() {
 #[test]
 fn version_comes_from_program_of_same_major() {
     let with = |fake: FakeHost, tool: Tool, says: &str| {
-        fake.answer(
+        fake.with_answer(
             Question::Run(tool, vec!["--version".to_owned()]),
             format!("{says}\n"),
         )
     };
     let told_of = |fake: &FakeHost| value_and_source(&collect_all(fake), "pg.version");
-    let pg_ctl = with(stopped_host(), Tool::PgCtl(15), "pg_ctl (PostgreSQL) 15.20");
+    let pg_ctl = with(
+        host_with_stopped_cluster(),
+        Tool::PgCtl(15),
+        "pg_ctl (PostgreSQL) 15.20",
+    );
     assert_eq!(told_of(&pg_ctl), "15.20 `pg_ctl-15 --version`");
     let both = with(pg_ctl, Tool::Postgres(15), "postgres (PostgreSQL) 15.20");
     assert_eq!(told_of(&both), "15.20 `pg_ctl-15 --version`");
@@ -369,20 +382,20 @@ fn version_comes_from_program_of_same_major() {
         "remove one of the two"
     );
     let old_capture = with(
-        stopped_host(),
+        host_with_stopped_cluster(),
         Tool::Postgres(15),
         "postgres (PostgreSQL) 15.20",
     );
     assert_eq!(told_of(&old_capture), "15.20 `postgres-15 --version`");
     for other in ["pg_ctl (PostgreSQL) 16.1", "pg_ctl", "noise"] {
-        let fake = with(stopped_host(), Tool::PgCtl(15), other);
+        let fake = with(host_with_stopped_cluster(), Tool::PgCtl(15), other);
         assert_eq!(told_of(&fake), format!("15 {DATA}/PG_VERSION"), "{other}");
     }
 }
 
 #[test]
 fn unknown_version_leaves_defaults_unknown() {
-    let host = stopped_host().refuse(
+    let host = host_with_stopped_cluster().with_refusal(
         Question::Read(format!("{DATA}/PG_VERSION").into()),
         HostErrorKind::Denied,
     );
@@ -400,13 +413,14 @@ fn unknown_version_leaves_defaults_unknown() {
 #[test]
 fn config_timeout_still_records_cluster() {
     let file = format!("{DATA}/postgresql.conf");
-    let host = running_host().refuse(Question::RealPath(file.into()), HostErrorKind::TimedOut);
+    let host = host_with_running_cluster()
+        .with_refusal(Question::RealPath(file.into()), HostErrorKind::TimedOut);
     let request = Request::default();
     let facts = collect(&host, &request);
     assert_eq!(facts.subjects_of_scope(Scope::Cluster).count(), 1);
     assert_eq!(value_and_source(&facts, "pg.running"), "yes /proc/10");
     assert_eq!(value_and_source(&facts, "pg.fsync"), "? not collected");
-    assert!(displayed_text(&facts).contains("could not be read in time"));
+    assert!(displayed_notes_and_readings(&facts).contains("could not be read in time"));
     // Each query may last until the timeout, so only two are made: for the file and for the
     // directory's owner.
     let asked = host
@@ -420,9 +434,9 @@ fn config_timeout_still_records_cluster() {
 #[test]
 fn timed_out_process_of_other_user_gives_no_cluster() {
     let file = format!("{DATA}/postgresql.conf");
-    let host = running_host()
-        .answer(Question::Servers, "10 1 1000 postgres\n")
-        .refuse(Question::RealPath(file.into()), HostErrorKind::TimedOut);
+    let host = host_with_running_cluster()
+        .with_answer(Question::Servers, "10 1 1000 postgres\n")
+        .with_refusal(Question::RealPath(file.into()), HostErrorKind::TimedOut);
     let facts = collect(&host, &Request::default());
     assert_eq!(facts.subjects_of_scope(Scope::Cluster).count(), 0);
     let asked = host.asked_questions().into_iter();
@@ -437,13 +451,14 @@ fn timed_out_process_of_other_user_gives_no_cluster() {
 
 #[test]
 fn data_directory_timeout_is_noted() {
-    let host = running_host().refuse(Question::Stat(DATA.into()), HostErrorKind::TimedOut);
+    let host = host_with_running_cluster()
+        .with_refusal(Question::Stat(DATA.into()), HostErrorKind::TimedOut);
     let facts = collect_all(&host);
     assert_eq!(value_and_source(&facts, "pg.fsync"), "? not collected");
     assert!(
-        displayed_text(&facts).contains("/srv/pg could not be read in time"),
+        displayed_notes_and_readings(&facts).contains("/srv/pg could not be read in time"),
         "{}",
-        displayed_text(&facts)
+        displayed_notes_and_readings(&facts)
     );
 }
 
@@ -451,18 +466,18 @@ fn data_directory_timeout_is_noted() {
 fn two_servers_may_share_a_configuration_file() {
     let file = "/etc/shared.conf";
     let other = "/srv/other";
-    let host = running_host()
-        .answer(Question::Servers, "10 1 26 postgres\n20 1 26 postgres\n")
-        .answer(
+    let host = host_with_running_cluster()
+        .with_answer(Question::Servers, "10 1 26 postgres\n20 1 26 postgres\n")
+        .with_answer(
             Question::CommandLine(10),
             format!("-D {DATA}\n-c config_file={file}\n"),
         )
-        .answer(
+        .with_answer(
             Question::CommandLine(20),
             format!("-D {other}\n-c config_file={file}\n"),
         )
-        .answer(Question::Stat(other.into()), stat_answer(26))
-        .file(format!("{other}/postmaster.pid"), "20\n");
+        .with_answer(Question::Stat(other.into()), stat_answer(26))
+        .with_file(format!("{other}/postmaster.pid"), "20\n");
     let facts = collect_all(&with_conf_file(host, file, &[("fsync", "on")]));
     let clusters: Vec<&str> = facts
         .subjects_of_scope(Scope::Cluster)
@@ -480,7 +495,7 @@ fn host_with_config_includes() -> FakeHost {
         ("wal_recycle", "off"),
     ];
     let host = with_conf_file(
-        running_host(),
+        host_with_running_cluster(),
         &format!("{DATA}/postgresql.conf"),
         &includes,
     );
@@ -491,9 +506,9 @@ fn host_with_config_includes() -> FakeHost {
         &format!("{DATA}/postgresql.auto.conf"),
         &[("full_page_writes", "off")],
     );
-    host.answer(Question::List("/etc/pg/conf.d".into()), "1.conf")
-        .answer(Question::Stat("/etc/pg/conf.d".into()), stat_answer(0))
-        .answer(Question::Stat("/etc/pg".into()), stat_answer(0))
+    host.with_answer(Question::List("/etc/pg/conf.d".into()), "1.conf")
+        .with_answer(Question::Stat("/etc/pg/conf.d".into()), stat_answer(0))
+        .with_answer(Question::Stat("/etc/pg".into()), stat_answer(0))
 }
 
 const IN_ORDER: [&str; 5] = [
@@ -518,7 +533,9 @@ fn file_changed_after_start_makes_earlier_settings_ambiguous() {
         for at in [Some(STARTED), Some(STARTED + 1), None] {
             let host = host_with_config_includes();
             let host = match changed {
-                Some(path) => host.answer(Question::Stat(path.into()), file_stat_answer(26, at)),
+                Some(path) => {
+                    host.with_answer(Question::Stat(path.into()), file_stat_answer(26, at))
+                }
                 None => host,
             };
             let facts = collect_all(&host);
@@ -546,12 +563,12 @@ fn file_changed_after_start_makes_earlier_settings_ambiguous() {
 
 #[test]
 fn changed_symlink_directory_makes_setting_ambiguous() {
-    let host = || host_with_config_includes().symlink("/etc/pg/more.conf", "old/more.conf");
+    let host = || host_with_config_includes().with_symlink("/etc/pg/more.conf", "old/more.conf");
     assert_eq!(
         value_and_source(&collect_all(&host()), "pg.commit_delay"),
         "7 /etc/pg/more.conf:1"
     );
-    let moved = host().answer(
+    let moved = host().with_answer(
         Question::Stat("/etc/pg".into()),
         file_stat_answer(0, Some(STARTED)),
     );
@@ -569,9 +586,9 @@ fn changed_symlink_directory_makes_setting_ambiguous() {
 fn unknown_start_time_makes_file_settings_ambiguous() {
     let pid_file = Question::Read(format!("{DATA}/postmaster.pid").into());
     for host in [
-        running_host().refuse(pid_file.clone(), HostErrorKind::Denied),
-        running_host().answer(pid_file.clone(), "10\n"),
-        running_host().answer(pid_file, "10\n/srv/pg\nnoon\n"),
+        host_with_running_cluster().with_refusal(pid_file.clone(), HostErrorKind::Denied),
+        host_with_running_cluster().with_answer(pid_file.clone(), "10\n"),
+        host_with_running_cluster().with_answer(pid_file, "10\n/srv/pg\nnoon\n"),
     ] {
         assert_eq!(
             value_and_source(&collect_all(&host), "pg.fsync"),
@@ -580,9 +597,9 @@ fn unknown_start_time_makes_file_settings_ambiguous() {
     }
     let changed = |host: FakeHost| {
         let file = Question::Stat(format!("{DATA}/postgresql.conf").into());
-        host.answer(file, file_stat_answer(26, Some(STARTED)))
+        host.with_answer(file, file_stat_answer(26, Some(STARTED)))
     };
-    let out_of_sight = running_host().answer(Question::Servers, "");
+    let out_of_sight = host_with_running_cluster().with_answer(Question::Servers, "");
     assert_eq!(
         value_and_source(&collect_all(&out_of_sight), "pg.fsync"),
         "no /srv/pg/postgresql.conf:1"
@@ -593,7 +610,10 @@ fn unknown_start_time_makes_file_settings_ambiguous() {
         "it may run"
     );
     assert_eq!(
-        value_and_source(&collect_all(&changed(stopped_host())), "pg.fsync"),
+        value_and_source(
+            &collect_all(&changed(host_with_stopped_cluster())),
+            "pg.fsync"
+        ),
         "no /srv/pg/postgresql.conf:1"
     );
 }
@@ -612,10 +632,10 @@ fn unreported_setting_remedy_depends_on_user() {
         (1000, "me", Remedy::RunAs("postgres".to_owned())),
         (26, "postgres", answer()),
     ] {
-        let host = running_host()
-            .answer(Question::Identity, format!("euid={uid}\n"))
-            .answer(Question::UserName(uid), name)
-            .answer(file.clone(), file_stat_answer(26, Some(STARTED)));
+        let host = host_with_running_cluster()
+            .with_answer(Question::Identity, format!("euid={uid}\n"))
+            .with_answer(Question::UserName(uid), name)
+            .with_answer(file.clone(), file_stat_answer(26, Some(STARTED)));
         let facts = collect_all(&host);
         let socket = Question::PgSettings("/run/pg/.s.PGSQL.5433".into());
         assert!(
@@ -683,12 +703,12 @@ fn change_in_second_of_start_uses_process_start_time() {
     ] {
         let stat =
             stat_answer_with_ctime(0o100_600, 26, Some(HostTimestamp::from_unix_nanos(changed)));
-        let host = running_host().answer(
+        let host = host_with_running_cluster().with_answer(
             Question::Stat(format!("{DATA}/postgresql.conf").into()),
             stat,
         );
         let host = match started {
-            Some(started) => host.answer(Question::ProcessStart(10), started.to_string()),
+            Some(started) => host.with_answer(Question::ProcessStart(10), started.to_string()),
             None => host,
         };
         assert_eq!(
@@ -702,9 +722,9 @@ fn change_in_second_of_start_uses_process_start_time() {
 #[test]
 fn reported_settings_need_no_start_time() {
     let answer = "fsync\toff\t\tconfiguration file\t\t\nwal_level\tminimal\t\tuser\t\t\n";
-    let host = running_host()
-        .answer(Question::PgSettings("/run/pg/.s.PGSQL.5433".into()), answer)
-        .answer(
+    let host = host_with_running_cluster()
+        .with_answer(Question::PgSettings("/run/pg/.s.PGSQL.5433".into()), answer)
+        .with_answer(
             Question::Stat(format!("{DATA}/postgresql.conf").into()),
             file_stat_answer(26, Some(STARTED)),
         );
@@ -724,20 +744,20 @@ fn reported_settings_need_no_start_time() {
 fn process_must_own_directory_and_its_pid_file() {
     let named = |facts: &FactSet| value_and_source(facts, "pg.fsync");
     let claims = |fake: FakeHost| {
-        fake.answer(Question::Servers, "9 1 42 postgres\n10 1 26 postgres\n")
-            .answer(
+        fake.with_answer(Question::Servers, "9 1 42 postgres\n10 1 26 postgres\n")
+            .with_answer(
                 Question::CommandLine(9),
                 format!("-D {DATA}\n-c fsync=on\n"),
             )
-            .answer(Question::Environment(9), "")
+            .with_answer(Question::Environment(9), "")
     };
     // With a target, the process of the target's owner comes first; without one, the process with
     // the lower pid.
     assert_eq!(
-        named(&collect_all(&claims(running_host()))),
+        named(&collect_all(&claims(host_with_running_cluster()))),
         format!("no {DATA}/postgresql.conf:1")
     );
-    let facts = collect(&claims(running_host()), &Request::default());
+    let facts = collect(&claims(host_with_running_cluster()), &Request::default());
     assert_eq!(named(&facts), format!("no {DATA}/postgresql.conf:1"));
     assert!(
         note_sentences(&facts)
@@ -746,20 +766,20 @@ fn process_must_own_directory_and_its_pid_file() {
         "{:?}",
         note_sentences(&facts)
     );
-    let elsewhere = claims(running_host())
-        .symlink("/proc/self/ns/mnt", "mnt:[1]")
-        .symlink("/proc/9/ns/mnt", "mnt:[2]")
-        .answer(
+    let elsewhere = claims(host_with_running_cluster())
+        .with_symlink("/proc/self/ns/mnt", "mnt:[1]")
+        .with_symlink("/proc/9/ns/mnt", "mnt:[2]")
+        .with_answer(
             Question::Stat(format!("/proc/9/root{DATA}").into()),
             stat_answer(26),
         )
-        .file(format!("/proc/9/root{DATA}/postmaster.pid"), "1\n")
-        .file("/proc/9/status", "NSpid:\t9\t1\n");
+        .with_file(format!("/proc/9/root{DATA}/postmaster.pid"), "1\n")
+        .with_file("/proc/9/status", "NSpid:\t9\t1\n");
     assert_eq!(
         named(&collect_all(&elsewhere)),
         format!("no {DATA}/postgresql.conf:1")
     );
-    let exchanged = elsewhere.answer(
+    let exchanged = elsewhere.with_answer(
         Question::Stat(format!("/proc/9/root{DATA}").into()),
         stat_answer(42),
     );
@@ -777,7 +797,7 @@ fn process_must_own_directory_and_its_pid_file() {
 #[test]
 fn unverifiable_process_is_not_used() {
     for kind in [HostErrorKind::Denied, HostErrorKind::TimedOut] {
-        let host = running_host().refuse(
+        let host = host_with_running_cluster().with_refusal(
             Question::Read(format!("{DATA}/postmaster.pid").into()),
             kind,
         );
@@ -789,7 +809,8 @@ fn unverifiable_process_is_not_used() {
         assert!(!facts.reading_by_name(&cluster(), "pg.running").is_known());
     }
     for uid in ["0", "-"] {
-        let host = running_host().answer(Question::Servers, format!("10 1 {uid} postgres\n"));
+        let host = host_with_running_cluster()
+            .with_answer(Question::Servers, format!("10 1 {uid} postgres\n"));
         let facts = collect_all(&host);
         assert!(!host.asked_questions().contains(&Question::CommandLine(10)));
         assert_eq!(
@@ -803,7 +824,7 @@ fn unverifiable_process_is_not_used() {
 
 #[test]
 fn stopped_process_is_not_queried() {
-    let host = running_host().file("/proc/10/stat", "10 (postgres) T 1 10\n");
+    let host = host_with_running_cluster().with_file("/proc/10/stat", "10 (postgres) T 1 10\n");
     collect_all(&host);
     let asked = host.asked_questions();
     assert!(
@@ -816,7 +837,8 @@ fn stopped_process_is_not_queried() {
 
 #[test]
 fn cluster_files_are_read_only_as_owner() {
-    let host = running_host().answer(Question::List("/var/lib/postgresql".into()), "15");
+    let host =
+        host_with_running_cluster().with_answer(Question::List("/var/lib/postgresql".into()), "15");
     collect_all(&host);
     let reads = |question: &Question| {
         let kernels = |path: &std::path::PathBuf| path.starts_with("/proc");

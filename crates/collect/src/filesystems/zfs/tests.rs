@@ -15,20 +15,20 @@ fn host_with_pools(status: &str) -> FakeHost {
     let properties = "tank\tsync\tstandard\ntank/pg\tsync\tdisabled\ntank/pg\tlogbias\tlatency\ntank/pg\trecordsize\t32768\n\
         cold\tsync\tsometimes\ncold\tlogbias\tboth\n";
     FakeHost::default()
-        .answer(
+        .with_answer(
             Question::Run(Tool::Zpool, vec!["status".into(), "-P".into()]),
             status,
         )
-        .answer(
+        .with_answer(
             Question::Run(Tool::Zfs, PROPERTIES.map(str::to_owned).to_vec()),
             properties,
         )
-        .files(
+        .with_files_in_directory(
             "/sys/module/zfs/parameters",
             &[("zfs_nocacheflush", "0"), ("zil_nocacheflush", "1")],
         )
-        .file("/sys/module/zfs/version", "2.1.11-1\n")
-        .file(
+        .with_file("/sys/module/zfs/version", "2.1.11-1\n")
+        .with_file(
             "/run/udev/data/b230:16",
             "S:zvol/tank/vol\nE:DEVTYPE=disk\n",
         )
@@ -136,7 +136,7 @@ fn vdev_state_decides_used_and_lost_devices() {
         (online, Some(2), Some(0), Some(true), Some(false))
     );
     for state in VdevState::ALL {
-        let used = state.is_used();
+        let used = state.is_used_by_zfs();
         let found = facts_after_status_edit("sdb1 ONLINE", &format!("sdb1 {state}"));
         let expect = (
             online,
@@ -347,14 +347,14 @@ fn missing_tools_have_remedy_and_no_zfs_runs_nothing() {
 proptest! {
     #[test]
     fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
-        parse_pools(&bytes);
-        parse_properties(&bytes);
+        parse_zpool_status(&bytes);
+        parse_zfs_properties(&bytes);
     }
 
     #[test]
     fn malformed_line_is_skipped(bad in "[^\n\t]{0,30}") {
         prop_assume!(!bad.trim_start().starts_with("pool:") && !bad.trim_start().starts_with("state:"));
         let broken = STATUS.replacen("\tspecial\n", &format!("{bad}\n\tspecial\n"), 1);
-        prop_assert_eq!(parse_pools(broken.as_bytes()), parse_pools(STATUS.as_bytes()));
+        prop_assert_eq!(parse_zpool_status(broken.as_bytes()), parse_zpool_status(STATUS.as_bytes()));
     }
 }

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::node::{self, Node};
+use super::node::{self, BlockDeviceNode};
 use crate::attribute;
 use crate::error_readings::error_reading;
 use crate::facts::catalog::device::{self, BcacheMode, BcacheState};
@@ -15,7 +15,7 @@ use crate::facts::{Choice, FactSet, Reading, UnknownReason};
 use crate::host::Host;
 use crate::text::display_path;
 
-pub fn insert_bcache_facts(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+pub fn insert_bcache_facts(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
     let mode =
         attribute::read_text(host, &node.attribute_path("bcache/cache_mode")).and_then(|text| {
             let active = text
@@ -32,13 +32,13 @@ pub fn insert_bcache_facts(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     facts.insert(&node.subject, &device::BCACHE_MODE, mode);
     facts.insert(&node.subject, &device::BCACHE_STATE, state);
     if !has_none {
-        add_cache_set_edges(host, node, facts);
+        add_cache_set_members_below(host, node, facts);
     }
 }
 
 /// Adds the members of the cache set below the device; each `cacheN` links to a member's `bcache`
 /// directory.
-fn add_cache_set_edges(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+fn add_cache_set_members_below(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
     let set = node.attribute_path("bcache/cache");
     let names = match host.list_directory(&set) {
         Ok(names) => names,
@@ -70,7 +70,7 @@ fn add_cache_set_edges(host: &dyn Host, node: &Node, facts: &mut FactSet) {
             continue;
         };
         if let Some(disk) = target.parent().and_then(Path::file_name) {
-            facts.add_edge(&node.subject, &node::device_subject(disk));
+            facts.add_layer_below(&node.subject, &node::device_subject(disk));
         }
     }
 }
@@ -86,12 +86,12 @@ mod tests {
 
     fn bcache_facts(mode: &str, state: &str) -> (FactSet, Subject) {
         let host = FakeHost::default()
-            .files("/sys/class/block/bcache0/bcache", &[("cache_mode", mode), ("state", state)])
-            .symlink(
+            .with_files_in_directory("/sys/class/block/bcache0/bcache", &[("cache_mode", mode), ("state", state)])
+            .with_symlink(
                 "/sys/class/block/bcache0/bcache/cache/cache0",
                 "../../../devices/pci0000:00/0000:00:1f.2/ata2/host1/target1:0:0/1:0:0:0/block/sdb/sdb1/bcache",
             );
-        let node = Node::new("bcache0", "bcache");
+        let node = BlockDeviceNode::new("bcache0", "bcache");
         let mut facts = FactSet::default();
         insert_bcache_facts(&host, &node, &mut facts);
         (facts, node.subject)
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn missing_bcache_attributes_are_absent() {
         let mut facts = FactSet::default();
-        let node = Node::new("bcache0", "bcache");
+        let node = BlockDeviceNode::new("bcache0", "bcache");
         insert_bcache_facts(&FakeHost::default(), &node, &mut facts);
         assert!(matches!(
             facts.get(&node.subject, &device::BCACHE_MODE),
@@ -139,9 +139,9 @@ mod tests {
         fn only_bracketed_mode_is_read(text in "[ -~]{0,30}", at in 0usize..4) {
             let modes = ["writethrough", "writeback", "writearound", "none"];
             let mode = |text: &str| {
-                let node = Node::new("bcache0", "bcache");
+                let node = BlockDeviceNode::new("bcache0", "bcache");
                 let mut facts = FactSet::default();
-                insert_bcache_facts(&FakeHost::default().files("/sys/class/block/bcache0/bcache", &[("cache_mode", text)]), &node, &mut facts);
+                insert_bcache_facts(&FakeHost::default().with_files_in_directory("/sys/class/block/bcache0/bcache", &[("cache_mode", text)]), &node, &mut facts);
                 facts.value(&node.subject, &device::BCACHE_MODE)
             };
             let marked = mode(&text).map(|mode| format!("[{mode}]"));

@@ -7,9 +7,9 @@
 //! makers' models. A prefix never decides: Google's `nvme_card-pd` is persistent, `nvme_card` and
 //! `nvme_card0` are not.
 
-use super::node::Node;
+use super::node::BlockDeviceNode;
 use crate::facts::catalog::device::{self, CloudDiskService};
-use crate::facts::catalog::host as machine;
+use crate::facts::catalog::host;
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::text::suggest::edit_distance;
 
@@ -93,13 +93,13 @@ fn resembles_known_model(model: &str) -> bool {
         .any(|known| edit_distance(known, model) <= MAX_GARBLED_LETTERS)
 }
 
-pub fn insert_cloud_facts(node: &Node, facts: &mut FactSet) {
+pub fn insert_cloud_facts(node: &BlockDeviceNode, facts: &mut FactSet) {
     if !node.kind.is_disk() {
         return;
     }
     let subject = &node.subject;
     let model = facts.get(subject, &device::MODEL);
-    let machine = facts.get(&Subject::host(), &machine::VIRTUALISATION);
+    let machine = facts.get(&Subject::host(), &host::VIRTUALISATION);
     let is_of_hyperv = model.value().is_some_and(|model| model == HYPERV);
     if is_of_hyperv && machine.value().is_some_and(|name| name == "azure") {
         return insert_azure_disk_facts(node, facts);
@@ -136,7 +136,7 @@ pub fn insert_cloud_facts(node: &Node, facts: &mut FactSet) {
         // A disk of any other model is not ephemeral, because [`DISKS`] has every ephemeral model
         // that clouds document.
         Reading::Known { .. } | Reading::Unknown { .. } => {
-            let by = [device::MODEL.name(), machine::VIRTUALISATION.name()];
+            let by = [device::MODEL.name(), host::VIRTUALISATION.name()];
             (
                 no_cloud_reading(),
                 Reading::known(false, Source::derived_from(by)),
@@ -164,14 +164,14 @@ const AZURE_PERSISTENT: [&str; 5] = [
 ];
 
 /// Describes an Azure disk by its controller, because all SCSI disks of Azure have the same model.
-fn insert_azure_disk_facts(node: &Node, facts: &mut FactSet) {
+fn insert_azure_disk_facts(node: &BlockDeviceNode, facts: &mut FactSet) {
     let unit = node
-        .path_component(|part| part.split(':').count() == 4)
+        .first_matching_path_component(|part| part.split(':').count() == 4)
         .unwrap_or_default();
     let is_temporary = |(controller, end): &(&str, &str)| {
         node.device_path_contains(controller) && unit.ends_with(end)
     };
-    let source = || Source::derived_from([device::MODEL.name(), machine::VIRTUALISATION.name()]);
+    let source = || Source::derived_from([device::MODEL.name(), host::VIRTUALISATION.name()]);
     let (cloud, ephemeral) = if AZURE_TEMPORARY.iter().any(is_temporary) {
         (
             CloudDiskService::AzureLocalDisk,
@@ -266,13 +266,13 @@ mod tests {
             (Some("none"), unknown(UnknownReason::Malformed), Some(false)),
         ] {
             let mut facts = FactSet::default();
-            let node = Node::new("sda", "disk");
+            let node = BlockDeviceNode::new("sda", "disk");
             let shown = format!("{virtualisation:?} {model:?}");
             facts.insert(&node.subject, &device::MODEL, model);
             if let Some(word) = virtualisation {
                 facts.insert_known(
                     &Subject::host(),
-                    &machine::VIRTUALISATION,
+                    &host::VIRTUALISATION,
                     word.to_owned(),
                     Source::from_file("x"),
                 );
@@ -348,7 +348,7 @@ mod tests {
             ),
         ] {
             let mut facts = FactSet::default();
-            let mut node = Node::new("sdc", "disk");
+            let mut node = BlockDeviceNode::new("sdc", "disk");
             node.device_path =
                 format!("{PLACE}/{controller}/host1/target1:0:0/1:0:0:{unit}/block/sdc")
                     .into_bytes();
@@ -360,7 +360,7 @@ mod tests {
             );
             facts.insert_known(
                 &Subject::host(),
-                &machine::VIRTUALISATION,
+                &host::VIRTUALISATION,
                 machine.to_owned(),
                 Source::from_file("x"),
             );

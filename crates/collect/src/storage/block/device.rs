@@ -4,12 +4,12 @@
 //! `write back` in the queue of md or device-mapper does not describe the disks below, so every
 //! layer is read.
 
-use super::node::Node;
-use super::topology::walk_devices;
+use super::node::BlockDeviceNode;
+use super::topology::walk_and_describe_devices;
 use super::transport::TransportReader;
 use super::{bcache, cloud, geometry, loop_device, md, medium, multipath_unit};
 use crate::attribute;
-use crate::collector::{Collector, Request, collect_in_parallel};
+use crate::collector::{Collector, Request, describe_subjects_in_parallel};
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::Host;
@@ -20,25 +20,26 @@ pub const COLLECTOR: Collector = Collector {
 };
 
 fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let nodes = walk_devices(host, facts, |around: &mut DeviceChunkState, node, facts| {
-        record_read_only(host, node, facts);
-        if node.has_own_queue() {
-            insert_whole_device_facts(host, node, around, facts);
-        }
-    });
+    let nodes =
+        walk_and_describe_devices(host, facts, |around: &mut DeviceChunkState, node, facts| {
+            record_read_only(host, node, facts);
+            if node.has_own_queue() {
+                insert_facts_of_device_with_queue(host, node, around, facts);
+            }
+        });
     let first_partition = nodes
         .iter()
         .position(|node| !node.has_own_queue())
         .unwrap_or(nodes.len());
     let (whole, partitions) = nodes.split_at(first_partition);
-    multipath_unit::link_paths_by_unit(whole.iter().map(|node| &node.subject), facts);
-    collect_in_parallel(
+    multipath_unit::link_disks_that_are_one_unit(whole.iter().map(|node| &node.subject), facts);
+    describe_subjects_in_parallel(
         partitions,
         |node| &node.subject,
         facts,
         |nodes, facts| {
             for node in nodes {
-                inherit_from_disk(&node.subject, facts);
+                copy_disk_facts_to_partition(&node.subject, facts);
                 geometry::insert_partition_alignment(host, node, facts);
             }
         },
@@ -50,16 +51,16 @@ struct DeviceChunkState {
     transport: TransportReader,
 }
 
-fn insert_whole_device_facts(
+fn insert_facts_of_device_with_queue(
     host: &dyn Host,
-    node: &Node,
+    node: &BlockDeviceNode,
     around: &mut DeviceChunkState,
     facts: &mut FactSet,
 ) {
-    record_queue(host, node, facts);
-    insert_counts_flushes_fact(host, node, facts);
+    record_queue_attributes(host, node, facts);
+    insert_kernel_counts_flushes_fact(host, node, facts);
     around.transport.insert_transport_facts(host, node, facts);
-    multipath_unit::insert_unit_identifier(host, node, facts);
+    multipath_unit::insert_disk_unit_identity(host, node, facts);
     geometry::insert_queue_limits(host, node, facts);
     cloud::insert_cloud_facts(node, facts);
     medium::insert_medium_facts(node, facts);
@@ -86,7 +87,7 @@ fn insert_whole_device_facts(
     }
 }
 
-fn record_read_only(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+fn record_read_only(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
     let read_only = attribute::read_flag(host, &node.attribute_path("ro"));
     facts.insert(&node.subject, &device::READ_ONLY, read_only);
 }
@@ -96,7 +97,7 @@ fn record_read_only(host: &dyn Host, node: &Node, facts: &mut FactSet) {
 const NEWER_KERNEL_REMEDY: &str =
     "boot Linux 4.7 or later; older kernels do not show whether they send flushes";
 
-fn record_queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+fn record_queue_attributes(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
     let at = |name: &str| node.attribute_path(&format!("queue/{name}"));
     let subject = &node.subject;
     let logical = attribute::read_number(host, &at("logical_block_size"));
@@ -158,7 +159,7 @@ fn active_scheduler(text: &str) -> String {
 /// The number of fields of `stat` in kernels that count flushes (Linux 5.5 and later).
 const FIELDS_WITH_FLUSHES: usize = 17;
 
-fn insert_counts_flushes_fact(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+fn insert_kernel_counts_flushes_fact(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
     let counts = if is_bio_based(node, facts) {
         Reading::known(false, Source::derived_from([device::KIND.name()]))
     } else {
@@ -169,7 +170,7 @@ fn insert_counts_flushes_fact(host: &dyn Host, node: &Node, facts: &mut FactSet)
 }
 
 /// The kernel counts no flushes of bio-based drivers.
-fn is_bio_based(node: &Node, facts: &FactSet) -> bool {
+fn is_bio_based(node: &BlockDeviceNode, facts: &FactSet) -> bool {
     match node.kind {
         DeviceKind::Disk => {
             node.has_name_prefix("pmem") || node.device_path_contains("/nvme-subsystem/")
@@ -219,7 +220,7 @@ const INHERITED: &[KeyInfo] = &[
     device::CACHE_TYPE.info,
 ];
 
-fn inherit_from_disk(partition: &Subject, facts: &mut FactSet) {
+fn copy_disk_facts_to_partition(partition: &Subject, facts: &mut FactSet) {
     let disk = facts.directly_below(partition).first().cloned();
     for key in INHERITED {
         if let Some(disk) = &disk {
@@ -243,7 +244,7 @@ mod tests {
     use crate::filesystems::mounts;
     use crate::host::{HostErrorKind, Question};
     use crate::storage_stack;
-    use crate::testing::{FakeHost, displayed_text};
+    use crate::testing::{FakeHost, displayed_notes_and_readings};
 
     const SDA: &str =
         "../../devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
@@ -262,7 +263,7 @@ mod tests {
             "MAJOR={}\nMINOR={}\nDEVNAME={name}\nDEVTYPE={kind}",
             number.0, number.1
         );
-        let fake = fake.files(
+        let fake = fake.with_files_in_directory(
             &directory,
             &[
                 ("size", &sectors.to_string()),
@@ -270,7 +271,7 @@ mod tests {
                 ("ro", "0"),
             ],
         );
-        fake.symlink(directory, place)
+        fake.with_symlink(directory, place)
     }
 
     fn with_queue(fake: FakeHost, name: &str, write_cache: &str, scheduler: &str) -> FakeHost {
@@ -288,7 +289,7 @@ mod tests {
                 "80173 10343 9208906 72285 27534 81265 28340616 75153 0 14668 148532 12758 27 298 1020 2580 72",
             ),
         ];
-        fake.files(&format!("/sys/class/block/{name}"), &attributes)
+        fake.with_files_in_directory(&format!("/sys/class/block/{name}"), &attributes)
     }
 
     fn stat_answer(major: u32, minor: u32) -> String {
@@ -321,12 +322,12 @@ mod tests {
         );
         fake = with_queue(fake, "md0", "write back", "none");
         fake = fake
-            .files(
+            .with_files_in_directory(
                 "/sys/class/block/md0/md",
                 &[("level", "raid1"), ("degraded", "1"), ("raid_disks", "2")],
             )
-            .symlink("/sys/class/block/md0/slaves/sda1", "x")
-            .symlink("/sys/class/block/md0/slaves/sdb", "x");
+            .with_symlink("/sys/class/block/md0/slaves/sda1", "x")
+            .with_symlink("/sys/class/block/md0/slaves/sdb", "x");
         fake = with_block_device(
             fake,
             "dm-0",
@@ -337,11 +338,11 @@ mod tests {
         );
         fake = with_queue(fake, "dm-0", "write back", "none");
         fake = fake
-            .files(
+            .with_files_in_directory(
                 "/sys/class/block/dm-0/dm",
                 &[("name", "vg-data"), ("uuid", "LVM-Hk2nWcXY")],
             )
-            .symlink("/sys/class/block/dm-0/slaves/md0", "x");
+            .with_symlink("/sys/class/block/dm-0/slaves/md0", "x");
         fake = with_block_device(
             fake,
             "loop0",
@@ -352,11 +353,11 @@ mod tests {
         );
         fake = with_queue(fake, "loop0", "write back", "[none] mq-deadline");
         fake = fake
-            .files(
+            .with_files_in_directory(
                 "/sys/class/block/loop0/loop",
                 &[("backing_file", "/srv/disk image (deleted)"), ("dio", "0")],
             )
-            .answer(Question::Stat("/srv".into()), stat_answer(252, 0));
+            .with_answer(Question::Stat("/srv".into()), stat_answer(252, 0));
         for n in 1..8 {
             fake = with_block_device(
                 fake,
@@ -367,29 +368,29 @@ mod tests {
                 0,
             );
         }
-        fake.files(
+        fake.with_files_in_directory(
             "/sys/class/scsi_host",
             &[
                 ("host0/proc_name", "ahci"),
                 ("host1/proc_name", "usb-storage"),
             ],
         )
-        .files(
+        .with_files_in_directory(
             "/sys/class/scsi_disk",
             &[
                 ("0:0:0:0/cache_type", "write back"),
                 ("1:0:0:0/cache_type", "sometimes"),
             ],
         )
-        .files(
+        .with_files_in_directory(
             "/sys/class/block/sda/device",
             &[("vendor", "ATA     "), ("model", "Samsung SSD 870 ")],
         )
-        .files(
+        .with_files_in_directory(
             "/sys/class/block/sdb/device",
             &[("vendor", "Kingston"), ("model", "DataTraveler\x1b[1m")],
         )
-        .file(
+        .with_file(
             "/proc/self/mountinfo",
             "20 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n\
              21 20 252:0 / /srv rw,noatime - xfs /dev/mapper/vg-data rw,noquota\n\
@@ -397,7 +398,7 @@ mod tests {
         )
     }
 
-    fn collect(host: &FakeHost, collectors: &[Collector]) -> FactSet {
+    fn run_collectors(host: &FakeHost, collectors: &[Collector]) -> FactSet {
         let mut facts = FactSet::default();
         for collector in collectors {
             (collector.collect_facts)(host, &Request::default(), &mut facts);
@@ -406,7 +407,7 @@ mod tests {
     }
 
     fn collect_devices(host: &FakeHost) -> FactSet {
-        collect(
+        run_collectors(
             host,
             &[mounts::COLLECTOR, COLLECTOR, storage_stack::COLLECTOR],
         )
@@ -426,7 +427,7 @@ mod tests {
             "partition",
             800_000,
         );
-        let fake = fake.file(
+        let fake = fake.with_file(
             "/proc/self/mountinfo",
             "20 1 259:0 / / rw,relatime - ext4 /dev/md0p1 rw\n",
         );
@@ -451,7 +452,9 @@ mod tests {
     fn failed_member_leaves_stack_but_stays_held() {
         let failed = |of_a: &str| {
             let states = [("dev-sda1/state", of_a), ("dev-sdb/state", "faulty")];
-            collect_devices(&host_with_disks().files("/sys/class/block/md0/md", &states))
+            collect_devices(
+                &host_with_disks().with_files_in_directory("/sys/class/block/md0/md", &states),
+            )
         };
         let (array, sdb) = (Subject::device("md0"), Subject::device("sdb"));
         let facts = failed("in_sync");
@@ -477,10 +480,10 @@ mod tests {
             ("/dev/sdgone", vec![]),
         ] {
             let fake = host_with_disks()
-                .file("/sys/class/block/loop0/loop/backing_file", backing)
-                .answer(Question::RealPath("/dev/disk/by-id/x".into()), "/dev/sdb")
-                .answer(Question::Stat("/dev/shm/image".into()), stat_answer(0, 6))
-                .file(
+                .with_file("/sys/class/block/loop0/loop/backing_file", backing)
+                .with_answer(Question::RealPath("/dev/disk/by-id/x".into()), "/dev/sdb")
+                .with_answer(Question::Stat("/dev/shm/image".into()), stat_answer(0, 6))
+                .with_file(
                     "/proc/self/mountinfo",
                     "20 1 0:5 / /dev rw - devtmpfs udev rw\n21 20 0:6 / /dev/shm rw - tmpfs tmpfs rw\n",
                 );
@@ -588,7 +591,7 @@ mod tests {
             ["sda", "sda1", "loop0", "md0", "dm-0"].map(counts),
             [true, true, true, false, false]
         );
-        let old = host_with_disks().files(
+        let old = host_with_disks().with_files_in_directory(
             "/sys/class/block/sda",
             &[("stat", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15")],
         );
@@ -601,7 +604,7 @@ mod tests {
     #[test]
     fn empty_devices_need_one_query() {
         let host = host_with_disks();
-        collect(&host, &[COLLECTOR]);
+        run_collectors(&host, &[COLLECTOR]);
         let about = |name: &str| {
             let prefix = format!("/sys/class/block/{name}");
             let asks = |q: &Question| matches!(q, Question::Read(p) | Question::List(p) | Question::Link(p) if p.starts_with(&prefix));
@@ -618,7 +621,7 @@ mod tests {
             for n in 0..disks {
                 fake = with_block_device(fake, &format!("sd{n}"), "x", (8, n), "disk", 8);
             }
-            collect(&fake, &[COLLECTOR]);
+            run_collectors(&fake, &[COLLECTOR]);
             fake.asked_questions().len() - 1
         };
         assert_eq!(cost(40), 4 * cost(10));
@@ -627,7 +630,8 @@ mod tests {
     #[test]
     fn denied_attribute_has_remedy() {
         let question = Question::Read("/sys/class/block/sda/queue/write_cache".into());
-        let facts = collect_devices(&host_with_disks().refuse(question, HostErrorKind::Denied));
+        let facts =
+            collect_devices(&host_with_disks().with_refusal(question, HostErrorKind::Denied));
         let reading = facts.get(&Subject::device("sda"), &device::WRITE_CACHE);
         assert!(
             matches!(
@@ -645,12 +649,12 @@ mod tests {
     #[test]
     fn devices_are_found_by_source_and_logdev() {
         let host = host_with_disks()
-            .file(
+            .with_file(
                 "/proc/self/mountinfo",
                 "20 1 0:30 / / rw - bcachefs /dev/sda1:/dev/mapper/vg-data rw\n\
              21 20 252:0 / /srv rw - xfs /dev/mapper/vg-data rw,logdev=/dev/sdb\n",
             )
-            .answer(
+            .with_answer(
                 Question::RealPath("/dev/mapper/vg-data".into()),
                 "/dev/dm-0",
             );
@@ -665,7 +669,7 @@ mod tests {
             ["device dm-0", "device sdb"]
         );
         assert_eq!(facts.value(&srv, &mount::EXTRA_DEVICES).unwrap(), ["sdb"]);
-        let gone = host_with_disks().file(
+        let gone = host_with_disks().with_file(
             "/proc/self/mountinfo",
             "21 20 252:0 / /srv rw - xfs /dev/mapper/vg-data rw,logdev=/dev/sdgone\n",
         );
@@ -706,7 +710,7 @@ mod tests {
 
     #[test]
     fn overlay_is_linked_to_upper_mount_outside_containers() {
-        let host = host_with_disks().file(
+        let host = host_with_disks().with_file(
             "/proc/self/mountinfo",
             "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
          21 20 0:50 / /merged rw - overlay overlay rw,lowerdir=/l,upperdir=/var/lib/u,workdir=/var/lib/w\n",
@@ -736,12 +740,12 @@ mod tests {
             "queue/logical_block_size", "queue/discard_max_bytes", "queue/zoned", "device/model", "device/vendor",
         ])) {
             let clean = collect_devices(&host_with_disks());
-            let noisy = collect_devices(&host_with_disks().file(format!("/sys/class/block/sdb/{which}"), &noise));
+            let noisy = collect_devices(&host_with_disks().with_file(format!("/sys/class/block/sdb/{which}"), &noise));
             let sda = Subject::device("sda");
             let of = |facts: &FactSet| facts.rows().filter(|row| *row.subject == sda)
                 .map(|row| format!("{} {:?}", row.fact, row.reading)).collect::<Vec<_>>();
             prop_assert_eq!(of(&noisy), of(&clean));
-            prop_assert!(!displayed_text(&noisy).chars().any(crate::text::is_display_unsafe));
+            prop_assert!(!displayed_notes_and_readings(&noisy).chars().any(crate::text::is_display_unsafe));
         }
     }
 }

@@ -4,7 +4,7 @@
 //! `alignment_offset` includes the disk's own offset and the chunk of an array, `start` does not.
 //! If only `start` shows a misalignment, the alignment is unknown.
 
-use super::node::Node;
+use super::node::BlockDeviceNode;
 use crate::attribute;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, Reading, Source, UnknownReason};
@@ -13,7 +13,7 @@ use crate::host::Host;
 /// Bytes per unit of `start`, whatever the disk's block size.
 const SECTOR: u64 = 512;
 
-pub fn insert_queue_limits(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+pub fn insert_queue_limits(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
     let subject = &node.subject;
     let number = |name: &str| attribute::read_number(host, &node.attribute_path(name));
     facts.insert(
@@ -42,7 +42,7 @@ pub fn insert_queue_limits(host: &dyn Host, node: &Node, facts: &mut FactSet) {
 
 /// The I/O timeout in milliseconds: from the queue, or else from the SCSI device, whose older
 /// attribute is in seconds.
-fn io_timeout(host: &dyn Host, node: &Node) -> Reading<u64> {
+fn io_timeout(host: &dyn Host, node: &BlockDeviceNode) -> Reading<u64> {
     let of_queue = attribute::read_number(host, &node.attribute_path("queue/io_timeout"));
     match of_queue {
         Reading::Unknown {
@@ -73,7 +73,7 @@ fn may_support_atomic_writes(kind: DeviceKind) -> bool {
 
 /// Records the partition's start and whether it is aligned to the disk's physical blocks. The facts
 /// of the disk must be recorded first.
-pub fn insert_partition_alignment(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+pub fn insert_partition_alignment(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
     let start = attribute::read_number(host, &node.attribute_path("start"))
         .map(|n| n.saturating_mul(SECTOR));
     let block = facts.value(&node.subject, &device::PHYSICAL_BLOCK);
@@ -110,8 +110,8 @@ mod tests {
     use super::*;
     use crate::testing::FakeHost;
 
-    fn alignment_fact(start: &str, offset: &str, block: u64) -> Option<bool> {
-        let node = Node::new("sda1", "partition");
+    fn is_partition_aligned(start: &str, offset: &str, block: u64) -> Option<bool> {
+        let node = BlockDeviceNode::new("sda1", "partition");
         let mut facts = FactSet::default();
         facts.insert_known(
             &node.subject,
@@ -119,7 +119,7 @@ mod tests {
             block,
             Source::from_file("x"),
         );
-        let host = FakeHost::default().files(
+        let host = FakeHost::default().with_files_in_directory(
             "/sys/class/block/sda1",
             &[("start", start), ("alignment_offset", offset)],
         );
@@ -141,9 +141,9 @@ mod tests {
             ),
             (&[], None),
         ] {
-            let host = FakeHost::default().files("/sys/class/block/sda", files);
+            let host = FakeHost::default().with_files_in_directory("/sys/class/block/sda", files);
             assert_eq!(
-                io_timeout(&host, &Node::new("sda", "disk")).value(),
+                io_timeout(&host, &BlockDeviceNode::new("sda", "disk")).value(),
                 expect.as_ref(),
                 "{files:?}"
             );
@@ -164,7 +164,7 @@ mod tests {
             ("2048", "0", 0, None),
         ] {
             assert_eq!(
-                alignment_fact(start, offset, block),
+                is_partition_aligned(start, offset, block),
                 expect,
                 "{start} {offset} {block}"
             );

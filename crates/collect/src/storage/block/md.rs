@@ -5,7 +5,7 @@
 //! absent. The container array of a firmware RAID (`external:imsm`) has an empty level and no size;
 //! its volumes are arrays themselves.
 
-use super::node::Node;
+use super::node::BlockDeviceNode;
 use crate::attribute;
 use crate::error_readings::error_reading;
 use crate::facts::catalog::device::{self, ArrayLevel, ArrayMemberState, SyncAction};
@@ -14,7 +14,7 @@ use crate::host::Host;
 use crate::text::{display_path, display_safe};
 use walwise_model::text::JoinText;
 
-pub fn insert_array_facts(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+pub fn insert_array_facts(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
     let text = |name: &str| attribute::read_text(host, &node.attribute_path(name));
     let number = |name: &str| attribute::read_number(host, &node.attribute_path(name));
     let subject = &node.subject;
@@ -60,14 +60,16 @@ pub fn insert_array_facts(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let wanted = disks.value().copied().filter(|_| {
         facts
             .value(subject, &device::MD_LEVEL)
-            .is_some_and(has_member_count)
+            .is_some_and(has_fixed_member_count)
     });
     let moves = facts
         .value(subject, &device::MD_SYNC_ACTION)
         .is_some_and(SyncAction::is_reshape);
     facts.insert(subject, &device::MD_DISKS, disks);
     let members = read_members(host, node).and_then(|all| match wanted.filter(|_| !moves) {
-        Some(wanted) => require_in_sync_members(all, wanted.saturating_sub(degraded.unwrap_or(0))),
+        Some(wanted) => {
+            require_member_count_in_sync(all, wanted.saturating_sub(degraded.unwrap_or(0)))
+        }
         None => Ok(all),
     });
     facts.insert(
@@ -99,7 +101,7 @@ pub fn insert_array_facts(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         .all(|member| failed_ones.contains(member))
     {
         for member in &failed_ones {
-            facts.detach_but_hold(subject, member);
+            facts.detach_layer_still_held(subject, member);
         }
     }
     facts.insert(subject, &device::MD_FAILED, failed);
@@ -136,13 +138,16 @@ fn members_in_state(members: &[ArrayMember], state: ArrayMemberState) -> Vec<Str
 
 fn suspect_members(members: &[ArrayMember]) -> Vec<String> {
     let each = members.iter().flat_map(|member| {
-        let states = member.states.iter().filter(|state| state.is_suspect());
+        let states = member
+            .states
+            .iter()
+            .filter(|state| state.may_have_had_error());
         states.map(|state| format!("{} {state}", member.name))
     });
     each.collect()
 }
 
-fn has_member_count(level: ArrayLevel) -> bool {
+fn has_fixed_member_count(level: ArrayLevel) -> bool {
     !matches!(
         level,
         ArrayLevel::Multipath | ArrayLevel::Faulty | ArrayLevel::Container
@@ -151,7 +156,7 @@ fn has_member_count(level: ArrayLevel) -> bool {
 
 /// Fails unless exactly `wanted` members, not counting replacements, are in sync, so that a member
 /// that sysfs does not list cannot go unnoticed.
-fn require_in_sync_members(
+fn require_member_count_in_sync(
     members: Vec<ArrayMember>,
     wanted: u64,
 ) -> Result<Vec<ArrayMember>, String> {
@@ -184,7 +189,7 @@ fn array_level(level: Reading<String>, metadata: &Reading<String>) -> Reading<Ar
     }
 }
 
-fn read_members(host: &dyn Host, node: &Node) -> Reading<Vec<ArrayMember>> {
+fn read_members(host: &dyn Host, node: &BlockDeviceNode) -> Reading<Vec<ArrayMember>> {
     let home = node.attribute_path("md");
     let shown = display_path(&home);
     let names = match host.list_directory(&home) {
@@ -251,11 +256,11 @@ mod tests {
         ("dev-sdc1/state", "faulty"),
     ];
 
-    fn array_facts(files: &[(&str, &str)]) -> (FactSet, Node) {
-        let node = Node::new("md0", "md");
+    fn array_facts(files: &[(&str, &str)]) -> (FactSet, BlockDeviceNode) {
+        let node = BlockDeviceNode::new("md0", "md");
         let mut facts = FactSet::default();
         insert_array_facts(
-            &FakeHost::default().files("/sys/class/block/md0/md", files),
+            &FakeHost::default().with_files_in_directory("/sys/class/block/md0/md", files),
             &node,
             &mut facts,
         );
@@ -293,7 +298,7 @@ mod tests {
 
     #[test]
     fn failed_and_write_mostly_members_are_listed() {
-        let (facts, Node { subject, .. }) = array_facts(MIRROR);
+        let (facts, BlockDeviceNode { subject, .. }) = array_facts(MIRROR);
         let members = facts.value(&subject, &device::MD_MEMBERS).unwrap();
         assert_eq!(
             members,
@@ -319,7 +324,7 @@ mod tests {
     #[test]
     fn every_member_state_is_recognised() {
         for state in ArrayMemberState::ALL {
-            let (facts, Node { subject, .. }) = array_facts(&[
+            let (facts, BlockDeviceNode { subject, .. }) = array_facts(&[
                 ("level", "raid1"),
                 ("raid_disks", "2"),
                 ("degraded", "0"),
@@ -337,9 +342,9 @@ mod tests {
             let all = facts.value(&subject, &device::MD_MEMBERS);
             assert_eq!(all.map(|all| all.len()), Some(3), "{state}");
             let suspect = facts.value(&subject, &device::MD_SUSPECT).unwrap();
-            assert_eq!(suspect.is_empty(), !state.is_suspect(), "{state}");
+            assert_eq!(suspect.is_empty(), !state.may_have_had_error(), "{state}");
         }
-        let (facts, Node { subject, .. }) = array_facts(&[
+        let (facts, BlockDeviceNode { subject, .. }) = array_facts(&[
             ("level", "raid1"),
             ("raid_disks", "2"),
             ("dev-sda1/state", "in_sync"),
@@ -376,7 +381,7 @@ mod tests {
                 ("degraded", degraded),
             ];
             files.extend(names.iter().map(|name| (name.as_str(), "in_sync")));
-            let (facts, Node { subject, .. }) = array_facts(&files);
+            let (facts, BlockDeviceNode { subject, .. }) = array_facts(&files);
             assert_eq!(
                 facts.value(&subject, &device::MD_MEMBERS).is_some(),
                 known,
@@ -389,7 +394,7 @@ mod tests {
     fn unreadable_member_leaves_members_unknown() {
         let mut files = MIRROR.to_vec();
         files.push(("dev-sdd1/slot", "3"));
-        let (facts, Node { subject, .. }) = array_facts(&files);
+        let (facts, BlockDeviceNode { subject, .. }) = array_facts(&files);
         assert!(matches!(
             facts.get(&subject, &device::MD_MEMBERS),
             Reading::Unknown {
@@ -411,7 +416,7 @@ mod tests {
             ("", "external:/md127/0", None),
             ("", "1.2", None),
         ] {
-            let (facts, Node { subject, .. }) = array_facts(&[
+            let (facts, BlockDeviceNode { subject, .. }) = array_facts(&[
                 ("level", level),
                 ("metadata_version", metadata),
                 ("raid_disks", "0"),
@@ -428,7 +433,7 @@ mod tests {
 
     #[test]
     fn reshaping_array_has_new_disk_count() {
-        let (facts, Node { subject, .. }) = array_facts(&[("raid_disks", "5 (4)")]);
+        let (facts, BlockDeviceNode { subject, .. }) = array_facts(&[("raid_disks", "5 (4)")]);
         assert_eq!(facts.value(&subject, &device::MD_DISKS), Some(5));
     }
 
@@ -438,12 +443,12 @@ mod tests {
             let mut host = FakeHost::default();
             for (n, (name, text)) in MIRROR.iter().enumerate() {
                 let path = format!("/sys/class/block/md0/md/{name}");
-                host = if n == which { host.file(path, &noise) } else { host.file(path, text) };
+                host = if n == which { host.with_file(path, &noise) } else { host.with_file(path, text) };
             }
-            let (node, mut facts) = (Node::new("md0", "md"), FactSet::default());
+            let (node, mut facts) = (BlockDeviceNode::new("md0", "md"), FactSet::default());
             insert_array_facts(&host, &node, &mut facts);
             let subject = &node.subject;
-            prop_assert!(!crate::testing::displayed_text(&facts).chars().any(crate::text::is_display_unsafe));
+            prop_assert!(!crate::testing::displayed_notes_and_readings(&facts).chars().any(crate::text::is_display_unsafe));
             prop_assert!(which == 0 || facts.value(subject, &device::MD_LEVEL) == Some(ArrayLevel::Raid1));
             prop_assert!(which == 3 || facts.value(subject, &device::MD_DISKS) == Some(3));
             prop_assert!(which == 4 || facts.value(subject, &device::MD_DEGRADED) == Some(1));

@@ -4,12 +4,12 @@
 //! The rotational flag counts only on a physical disk. Virtual machines, RAID controllers, networks
 //! and USB bridges report `1` for any disk, so the medium is then `virtual` or unknown.
 
-use super::node::Node;
+use super::node::BlockDeviceNode;
 use crate::escape::ShellCommand;
 use crate::facts::catalog::device::{
     self, DeviceKind, Medium, ShingledRecording, Transport, ZoneModel,
 };
-use crate::facts::catalog::host as machine;
+use crate::facts::catalog::host;
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject};
 
 /// The first words of the models of emulated disks, with or without vendor.
@@ -28,7 +28,7 @@ const LSI_VOLUME_MODELS: &[&str] = &[
     "Dell VIRTUAL DISK",
 ];
 
-pub fn insert_medium_facts(node: &Node, facts: &mut FactSet) {
+pub fn insert_medium_facts(node: &BlockDeviceNode, facts: &mut FactSet) {
     let medium = match node.kind {
         DeviceKind::Zram | DeviceKind::Ram => {
             Reading::known(Medium::Memory, Source::derived_from([device::KIND.name()]))
@@ -76,24 +76,17 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
     {
         return known(Medium::Virtual, &[device::MODEL.name()]);
     }
-    match facts.get(&Subject::host(), &machine::VIRTUALISATION) {
+    match facts.get(&Subject::host(), &host::VIRTUALISATION) {
         Reading::Known { value, .. } if value == "none" => {}
         // A disk passed through by a hypervisor looks the same as an emulated one, so every disk of
         // a virtual machine counts as virtual.
-        Reading::Known { .. } => return known(Medium::Virtual, &[machine::VIRTUALISATION.name()]),
+        Reading::Known { .. } => return known(Medium::Virtual, &[host::VIRTUALISATION.name()]),
         unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
     }
     let turns = facts.value(disk, &device::ROTATIONAL);
-    let both = [
-        by,
-        device::ROTATIONAL.name(),
-        machine::VIRTUALISATION.name(),
-    ];
+    let both = [by, device::ROTATIONAL.name(), host::VIRTUALISATION.name()];
     match transport {
-        Transport::Pmem => known(
-            Medium::PersistentMemory,
-            &[by, machine::VIRTUALISATION.name()],
-        ),
+        Transport::Pmem => known(Medium::PersistentMemory, &[by, host::VIRTUALISATION.name()]),
         Transport::Mmc => known(Medium::Flash, &[by]),
         _ if turns.is_none() => Reading::absent("the disk's rotational flag is unknown"),
         Transport::Sata | Transport::Sas | Transport::Nvme if turns == Some(true) => {
@@ -161,7 +154,7 @@ fn shingled_reading(disk: &Subject, facts: &FactSet) -> Reading<ShingledRecordin
 }
 
 fn query_zones_remedy(disk: &Subject) -> String {
-    let ask = ShellCommand::or_placeholder(
+    let ask = ShellCommand::text_or_placeholder(
         ShellCommand::new("smartctl -i /dev/").append_value(disk.name()),
     );
     format!("run {ask}, which reports the disk's zones, if any")
@@ -192,7 +185,7 @@ mod tests {
 
     fn medium_and_smr(disk: &DiskCase) -> (Option<Medium>, Option<ShingledRecording>) {
         let mut facts = FactSet::default();
-        let node = Node::new("sda", "disk");
+        let node = BlockDeviceNode::new("sda", "disk");
         let source = || Source::from_file("x");
         facts.insert_known(
             &node.subject,
@@ -217,7 +210,7 @@ mod tests {
         facts.insert_known(&node.subject, &device::DISCARD_MAX, disk.discard, source());
         facts.insert_known(
             &Subject::host(),
-            &machine::VIRTUALISATION,
+            &host::VIRTUALISATION,
             disk.virtualisation.to_owned(),
             source(),
         );

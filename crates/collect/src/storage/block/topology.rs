@@ -9,8 +9,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::kind_by_name;
-use super::node::{CLASS, Node, device_subject, is_complete_device_path};
+use super::device_kind_by_name;
+use super::node::{BlockDeviceNode, CLASS, device_subject, is_complete_device_path};
 use crate::error_readings::error_reading;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::note::StorageNote;
@@ -29,11 +29,11 @@ const PREFIXES_WITHOUT_SLAVES: &[&str] = &[
 /// Records kind and lower devices of every block device, and calls `describe` for all that are not
 /// empty. The devices are described in parallel chunks, each with its own state `S`. The result
 /// begins with the devices that have their own queue.
-pub fn walk_devices<S: Default>(
+pub fn walk_and_describe_devices<S: Default>(
     host: &dyn Host,
     facts: &mut FactSet,
-    describe: impl Fn(&mut S, &Node, &mut FactSet) + Sync,
-) -> Vec<Node> {
+    describe: impl Fn(&mut S, &BlockDeviceNode, &mut FactSet) + Sync,
+) -> Vec<BlockDeviceNode> {
     let names = match host.list_directory(Path::new(CLASS)) {
         Ok(names) => names,
         Err(miss) => {
@@ -92,9 +92,9 @@ fn is_hidden_nvme_path(name: &OsStr) -> bool {
     parts.next() == Some("c") && parts.next() == Some("n")
 }
 
-fn read_node(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<Node> {
+fn read_node(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<BlockDeviceNode> {
     let subject = device_subject(name);
-    let mut node = Node {
+    let mut node = BlockDeviceNode {
         name: name.clone(),
         subject,
         kind: DeviceKind::Other,
@@ -108,15 +108,20 @@ fn read_node(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<No
     let stacked = node.has_name_prefix("dm-") || node.has_name_prefix("md");
     if empty && !stacked {
         let source = Source::from_file(display_path(&node.attribute_path("size")));
-        facts.insert_known(&node.subject, &device::KIND, kind_by_name(&node), source);
+        facts.insert_known(
+            &node.subject,
+            &device::KIND,
+            device_kind_by_name(&node),
+            source,
+        );
         return None;
     }
-    identify_device(host, &mut node, facts);
+    read_device_identity(host, &mut node, facts);
     // A partition of a device-mapper device is a mapping with `slaves`. For partitions of disks and
     // md arrays, the device tree shows the device below.
     if node.kind.is_partition() && !node.has_name_prefix("dm-") {
         match node.device_path.rsplit(|b| *b == b'/').nth(1) {
-            Some(disk) => facts.add_edge(
+            Some(disk) => facts.add_layer_below(
                 &node.subject,
                 &self::device_subject(OsStr::from_bytes(disk)),
             ),
@@ -132,13 +137,13 @@ fn read_node(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<No
             .list_directory(&node.attribute_path("slaves"))
             .unwrap_or_default();
         for slave in &slaves {
-            facts.add_edge(&node.subject, &self::device_subject(slave));
+            facts.add_layer_below(&node.subject, &self::device_subject(slave));
         }
     }
     Some(node)
 }
 
-fn identify_device(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
+fn read_device_identity(host: &dyn Host, node: &mut BlockDeviceNode, facts: &mut FactSet) {
     let path = node.attribute_path("uevent");
     let shown = display_path(&path);
     let answer = host.read(&path);
@@ -180,15 +185,15 @@ fn identify_device(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
         .value()
         .is_some_and(|kind| kind == b"partition");
     let by = if node.has_name_prefix("dm-") {
-        let uuid = super::dm::insert_name_and_uuid(host, node, facts);
+        let uuid = super::dm::insert_mapping_name_and_uuid(host, node, facts);
         node.dm_uuid = uuid;
-        node.kind = super::dm::kind_by_uuid(&node.dm_uuid);
+        node.kind = super::dm::mapping_kind_by_uuid_prefix(&node.dm_uuid);
         node.attribute_path("dm/uuid")
     } else {
         node.kind = if is_partition {
             DeviceKind::Partition
         } else {
-            kind_by_name(node)
+            device_kind_by_name(node)
         };
         path
     };

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::node::Node;
+use super::node::BlockDeviceNode;
 use crate::error_readings::error_reading;
 use crate::facts::catalog::device::{self, CacheType, NetworkTransport, Transport};
 use crate::facts::{Choice, FactSet, Reading, Source, UnknownReason};
@@ -26,11 +26,16 @@ pub struct TransportReader {
 }
 
 impl TransportReader {
-    pub fn insert_transport_facts(&mut self, host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    pub fn insert_transport_facts(
+        &mut self,
+        host: &dyn Host,
+        node: &BlockDeviceNode,
+        facts: &mut FactSet,
+    ) {
         if !node.kind.is_disk() {
             return;
         }
-        let driver = self.scsi_driver(host, node);
+        let driver = self.scsi_host_driver(host, node);
         facts.insert(&node.subject, &device::MODEL, read_model(host, node));
         if let Some(firmware) = read_firmware_revision(host, node) {
             facts.insert(&node.subject, &device::FIRMWARE, firmware);
@@ -64,8 +69,9 @@ impl TransportReader {
 
     /// The NVMe transport (`pcie`, `tcp`, `rdma`, `fc` …) of the controller, or of all controllers
     /// of a multipath disk.
-    fn nvme_transport_word(&mut self, host: &dyn Host, node: &Node) -> Reading<String> {
-        let Some(subsystem) = node.path_component(|part| is_numbered_name(part, "nvme-subsys"))
+    fn nvme_transport_word(&mut self, host: &dyn Host, node: &BlockDeviceNode) -> Reading<String> {
+        let Some(subsystem) =
+            node.first_matching_path_component(|part| is_word_with_number(part, "nvme-subsys"))
         else {
             return attribute::read_text(host, &node.attribute_path("device/transport"));
         };
@@ -77,11 +83,11 @@ impl TransportReader {
         })
     }
 
-    fn scsi_driver(&mut self, host: &dyn Host, node: &Node) -> Reading<String> {
+    fn scsi_host_driver(&mut self, host: &dyn Host, node: &BlockDeviceNode) -> Reading<String> {
         if let Some(unplaced) = unknown_device_path_reading(node) {
             return unplaced;
         }
-        let Some(adapter) = node.path_component(is_scsi_host) else {
+        let Some(adapter) = node.first_matching_path_component(is_scsi_host) else {
             return Reading::absent("the disk is not on a SCSI host");
         };
         let path = Path::new("/sys/class/scsi_host")
@@ -95,13 +101,13 @@ impl TransportReader {
     }
 }
 
-fn is_numbered_name(part: &str, word: &str) -> bool {
+fn is_word_with_number(part: &str, word: &str) -> bool {
     part.strip_prefix(word)
         .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn is_scsi_host(part: &str) -> bool {
-    is_numbered_name(part, "host")
+    is_word_with_number(part, "host")
 }
 
 /// Parses the kernel's word for an NVMe transport (`nvme_ctrl_ops.name`), such as `tcp`.
@@ -124,7 +130,7 @@ fn is_scsi_address(part: &str) -> bool {
 }
 
 /// The serial number, which sysfs has only for NVMe and virtio disks.
-fn read_serial_number(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
+fn read_serial_number(host: &dyn Host, node: &BlockDeviceNode) -> Option<Reading<String>> {
     let file = match node {
         node if node.has_name_prefix("nvme") => "device/serial",
         node if node.has_name_prefix("vd") => "serial",
@@ -142,16 +148,21 @@ fn read_serial_number(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
 }
 
 /// `None` for kinds of disks without a revision in sysfs.
-fn read_firmware_revision(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
+fn read_firmware_revision(host: &dyn Host, node: &BlockDeviceNode) -> Option<Reading<String>> {
     let file = match node {
         node if node.has_name_prefix("nvme") => "device/firmware_rev",
-        node if node.path_component(is_scsi_address).is_some() => "device/rev",
+        node if node
+            .first_matching_path_component(is_scsi_address)
+            .is_some() =>
+        {
+            "device/rev"
+        }
         _ => return None,
     };
     Some(attribute::read_text(host, &node.attribute_path(file)))
 }
 
-fn read_model(host: &dyn Host, node: &Node) -> Reading<String> {
+fn read_model(host: &dyn Host, node: &BlockDeviceNode) -> Reading<String> {
     if node.has_name_prefix("mmcblk") {
         return attribute::read_text(host, &node.attribute_path("device/name"));
     }
@@ -164,7 +175,10 @@ fn read_model(host: &dyn Host, node: &Node) -> Reading<String> {
     if let Some(unplaced) = unknown_device_path_reading(node) {
         return unplaced;
     }
-    if node.path_component(is_scsi_address).is_none() {
+    if node
+        .first_matching_path_component(is_scsi_address)
+        .is_none()
+    {
         return Reading::absent("a disk of this kind has no model attribute");
     }
     // A model without its vendor could be the complete model of another maker.
@@ -216,7 +230,7 @@ fn subsystem_transport_word(host: &dyn Host, subsystem: &str) -> Reading<String>
     let mut carriers: Vec<Reading<String>> = Vec::new();
     for name in names.iter().filter(|name| {
         name.to_str()
-            .is_some_and(|name| is_numbered_name(name, "nvme"))
+            .is_some_and(|name| is_word_with_number(name, "nvme"))
     }) {
         let carrier = attribute::read_text(
             host,
@@ -237,7 +251,7 @@ fn subsystem_transport_word(host: &dyn Host, subsystem: &str) -> Reading<String>
 }
 
 fn network_transport(
-    node: &Node,
+    node: &BlockDeviceNode,
     driver: Option<&String>,
     nvme: Option<Reading<String>>,
 ) -> Reading<NetworkTransport> {
@@ -275,7 +289,7 @@ fn network_transport(
 
 /// The unknown reading for a possible SCSI disk whose device path could not be read; `None` for
 /// other disks.
-fn unknown_device_path_reading<T>(node: &Node) -> Option<Reading<T>> {
+fn unknown_device_path_reading<T>(node: &BlockDeviceNode) -> Option<Reading<T>> {
     let by_name = BY_NAME
         .iter()
         .any(|(prefix, _)| node.has_name_prefix(prefix));
@@ -288,13 +302,13 @@ fn unknown_device_path_reading<T>(node: &Node) -> Option<Reading<T>> {
     })
 }
 
-fn device_path_source(node: &Node) -> Source {
+fn device_path_source(node: &BlockDeviceNode) -> Source {
     Source::from_file(display_path(
         &Path::new(super::node::CLASS).join(&node.name),
     ))
 }
 
-fn transport(node: &Node, driver: &Reading<String>) -> Reading<Transport> {
+fn transport(node: &BlockDeviceNode, driver: &Reading<String>) -> Reading<Transport> {
     let place = device_path_source(node);
     let of = |list: &[(&str, Transport)], is: &dyn Fn(&str) -> bool| {
         list.iter()
@@ -317,14 +331,19 @@ fn transport(node: &Node, driver: &Reading<String>) -> Reading<Transport> {
         .value()
         .and_then(|driver| scsi_drivers::find_driver(driver)?.transport)
     {
-        let adapter = node.path_component(is_scsi_host).unwrap_or_default();
+        let adapter = node
+            .first_matching_path_component(is_scsi_host)
+            .unwrap_or_default();
         return Reading::known(
             word,
             Source::from_file(format!("/sys/class/scsi_host/{adapter}/proc_name")),
         );
     }
     let word = by_place.unwrap_or_else(|| {
-        if node.path_component(is_scsi_address).is_some() {
+        if node
+            .first_matching_path_component(is_scsi_address)
+            .is_some()
+        {
             Transport::Scsi
         } else {
             Transport::Other
@@ -333,11 +352,11 @@ fn transport(node: &Node, driver: &Reading<String>) -> Reading<Transport> {
     Reading::known(word, place)
 }
 
-fn cache_type_file(node: &Node) -> Option<PathBuf> {
+fn cache_type_file(node: &BlockDeviceNode) -> Option<PathBuf> {
     if node.has_name_prefix("vd") {
         return Some(node.attribute_path("cache_type"));
     }
-    let address = node.path_component(is_scsi_address)?;
+    let address = node.first_matching_path_component(is_scsi_address)?;
     Some(
         Path::new("/sys/class/scsi_disk")
             .join(address)
@@ -345,7 +364,7 @@ fn cache_type_file(node: &Node) -> Option<PathBuf> {
     )
 }
 
-fn cache_type(host: &dyn Host, node: &Node) -> Reading<CacheType> {
+fn cache_type(host: &dyn Host, node: &BlockDeviceNode) -> Reading<CacheType> {
     match cache_type_file(node) {
         Some(path) => attribute::read_choice(host, &path),
         None => Reading::absent("a disk of this kind reports its cache only to its driver"),
@@ -358,7 +377,7 @@ mod tests {
     use crate::testing::FakeHost;
 
     fn transport_facts(name: &str, place: &str, fake: &FakeHost) -> [Option<String>; 2] {
-        let mut node = Node::new(name, "disk");
+        let mut node = BlockDeviceNode::new(name, "disk");
         node.device_path = place.as_bytes().to_vec();
         let mut facts = FactSet::default();
         TransportReader::default().insert_transport_facts(fake, &node, &mut facts);
@@ -387,7 +406,7 @@ mod tests {
             .iter()
             .map(|(path, name)| (path.as_str(), name.as_str()))
             .collect();
-        let fake = FakeHost::default().files("/sys/class/scsi_host", &files);
+        let fake = FakeHost::default().with_files_in_directory("/sys/class/scsi_host", &files);
         let found = transport_facts(name, place, &fake);
         found
             .map(|word| word.unwrap_or_else(|| "-".to_owned()))
@@ -452,17 +471,17 @@ mod tests {
     }
 
     fn nvme_multipath_transport_facts(carriers: &[&str]) -> [Option<String>; 2] {
-        let mut fake = FakeHost::default().file(
+        let mut fake = FakeHost::default().with_file(
             "/sys/class/nvme-subsystem/nvme-subsys0/model",
             "SOME MODEL\n",
         );
         for (n, carrier) in carriers.iter().enumerate() {
             fake = fake
-                .symlink(
+                .with_symlink(
                     format!("/sys/class/nvme-subsystem/nvme-subsys0/nvme{n}"),
                     "../../nvme-fabrics/ctl/nvme",
                 )
-                .file(
+                .with_file(
                     format!("/sys/class/nvme/nvme{n}/transport"),
                     format!("{carrier}\n"),
                 );
@@ -498,8 +517,10 @@ mod tests {
     #[test]
     fn single_nvme_transport_is_read_from_controller() {
         for (carrier, expect) in [("pcie", "nvme"), ("tcp", "network")] {
-            let fake = FakeHost::default()
-                .files("/sys/class/block/nvme0n1", &[("device/transport", carrier)]);
+            let fake = FakeHost::default().with_files_in_directory(
+                "/sys/class/block/nvme0n1",
+                &[("device/transport", carrier)],
+            );
             let place = "../../devices/pci0000:00/0000:00:06.0/nvme/nvme0/nvme0n1";
             assert_eq!(
                 transport_facts("nvme0n1", place, &fake)[0].as_deref(),
@@ -523,11 +544,11 @@ mod tests {
             ("vda", format!("{pci}/virtio1/block/vda"), "rev", None),
         ] {
             let text = expect.unwrap_or("never read");
-            let fake = FakeHost::default().file(
+            let fake = FakeHost::default().with_file(
                 format!("/sys/class/block/{name}/device/{file}"),
                 format!("{text}  \n"),
             );
-            let mut node = Node::new(name, "disk");
+            let mut node = BlockDeviceNode::new(name, "disk");
             node.device_path = place.into_bytes();
             let mut facts = FactSet::default();
             TransportReader::default().insert_transport_facts(&fake, &node, &mut facts);

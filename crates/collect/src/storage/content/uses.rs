@@ -42,7 +42,7 @@ impl fmt::Display for DeviceUse {
 }
 
 impl DeviceUse {
-    pub fn content_text(&self) -> String {
+    pub fn content_description(&self) -> String {
         match self {
             Self::Mounted(point) => format!("a mount at {point}"),
             Self::Partitioned => "partitions".to_owned(),
@@ -69,7 +69,7 @@ impl DeviceUseIndex {
         add_zram_holders(host, facts, &mut holders);
         Self {
             holders,
-            paths: paths_by_unit(facts),
+            paths: other_paths_by_unit(facts),
         }
     }
 
@@ -77,7 +77,7 @@ impl DeviceUseIndex {
         let mut uses = self.direct_uses(subject, facts);
         let others = self
             .paths
-            .get(facts.first_path(subject))
+            .get(facts.first_path_to_same_disk(subject))
             .into_iter()
             .flatten();
         for other in others.filter(|other| *other != subject) {
@@ -148,13 +148,13 @@ fn add_zram_holders(
     }
 }
 
-fn paths_by_unit(facts: &FactSet) -> BTreeMap<Subject, Vec<Subject>> {
+fn other_paths_by_unit(facts: &FactSet) -> BTreeMap<Subject, Vec<Subject>> {
     let mut paths: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
     for device in facts
         .subjects_of_scope(Scope::Device)
-        .filter(|device| facts.first_path(device) != *device)
+        .filter(|device| facts.first_path_to_same_disk(device) != *device)
     {
-        let first = facts.first_path(device).clone();
+        let first = facts.first_path_to_same_disk(device).clone();
         paths
             .entry(first.clone())
             .or_insert_with(|| vec![first])

@@ -9,35 +9,38 @@
 
 mod disks;
 
-use self::disks::{DiskInventory, MemberLine, PhysicalDisk, parse_cache_setting};
-use super::fields::{Fields, display_safe_lines, normalise, pci_field, split_field};
+use self::disks::{DiskInventory, PhysicalDisk, VolumeMemberLine, parse_cache_setting};
+use super::fields::{
+    ToolOutputFields, display_safe_lines, parse_pci_address_field, split_key_and_value,
+    to_trimmed_lowercase,
+};
 use super::report::{
-    Adapter, FieldReading, Volume, battery_failure_behaviour, is_battery_absent, parse_wwn,
+    Adapter, FieldReading, Volume, battery_failure_policy, is_battery_absent, parse_wwn,
     worst_reading,
 };
 use super::synonyms::{ADAPTEC, BACKUP_UNITS};
 use super::{
-    MAX_CONTROLLERS, ToolQueryResult, battery_pack_presence, cache_modes, cache_status_detail,
-    run_command,
+    MAX_CONTROLLERS, ToolQueryResult, cache_status_detail, parse_battery_presence,
+    parse_volume_cache_modes, run_tool_command,
 };
 use crate::facts::catalog::controller::{
     BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
 use crate::host::{Host, Tool};
 
-pub fn query(host: &dyn Host, tool: Tool) -> ToolQueryResult {
-    let first = run_command(host, tool, "getconfig 1 nologs")?;
-    let count = controller_count(&first).min(MAX_CONTROLLERS);
+pub fn query_adapters(host: &dyn Host, tool: Tool) -> ToolQueryResult {
+    let first = run_tool_command(host, tool, "getconfig 1 nologs")?;
+    let count = parse_controller_count(&first).min(MAX_CONTROLLERS);
     let mut adapters = Vec::new();
     if count > 0 {
-        adapters.push(parse(1, &first));
+        adapters.push(parse_adapter(1, &first));
     }
     for number in 2..=count {
         adapters.push(
-            match run_command(host, tool, &format!("getconfig {number} nologs")) {
-                Ok(answer) => parse(number, &answer),
+            match run_tool_command(host, tool, &format!("getconfig {number} nologs")) {
+                Ok(answer) => parse_adapter(number, &answer),
                 Err(_) => {
-                    Adapter::name_only(number.to_string(), FieldReading::missing("getconfig"))
+                    Adapter::name_only(number.to_string(), FieldReading::not_reported("getconfig"))
                 }
             },
         );
@@ -45,7 +48,7 @@ pub fn query(host: &dyn Host, tool: Tool) -> ToolQueryResult {
     Ok((adapters, "getconfig 1 nologs"))
 }
 
-pub fn controller_count(answer: &[u8]) -> u32 {
+pub fn parse_controller_count(answer: &[u8]) -> u32 {
     let lines = display_safe_lines(answer);
     let count = lines
         .iter()
@@ -55,15 +58,15 @@ pub fn controller_count(answer: &[u8]) -> u32 {
         .unwrap_or(0)
 }
 
-pub fn parse(number: u32, answer: &[u8]) -> Adapter {
+pub fn parse_adapter(number: u32, answer: &[u8]) -> Adapter {
     let read = ArcconfOutput::parse(answer);
-    let members: Vec<&[MemberLine]> = read
+    let members: Vec<&[VolumeMemberLine]> = read
         .volumes
         .iter()
         .map(|volume| volume.members.as_slice())
         .collect();
     let disks = DiskInventory::new(read.disks, &members);
-    let caches = DiskCaches {
+    let caches = MemberDiskCacheFields {
         sections: [&read.controller, &read.cache, &read.policy],
         disks,
     };
@@ -74,7 +77,7 @@ pub fn parse(number: u32, answer: &[u8]) -> Adapter {
             .get("controller model")
             .map(str::to_owned)
             .filter(|model| !model.is_empty()),
-        pci: pci_field(&read.controller),
+        pci: parse_pci_address_field(&read.controller),
         battery: battery_state(read.backup.as_ref()),
         detail: cache_status_detail(&read.cache),
         volumes: read
@@ -86,27 +89,27 @@ pub fn parse(number: u32, answer: &[u8]) -> Adapter {
 }
 
 struct ArcconfOutput {
-    controller: Fields,
-    backup: Option<Fields>,
-    cache: Fields,
-    policy: Fields,
+    controller: ToolOutputFields,
+    backup: Option<ToolOutputFields>,
+    cache: ToolOutputFields,
+    policy: ToolOutputFields,
     volumes: Vec<LogicalDevice>,
     disks: Vec<PhysicalDisk>,
 }
 
 struct LogicalDevice {
     number: String,
-    fields: Fields,
-    members: Vec<MemberLine>,
+    fields: ToolOutputFields,
+    members: Vec<VolumeMemberLine>,
 }
 
 impl ArcconfOutput {
     fn new() -> Self {
         Self {
-            controller: Fields::with_synonyms(ADAPTEC),
+            controller: ToolOutputFields::with_synonyms(ADAPTEC),
             backup: None,
-            cache: Fields::with_synonyms(ADAPTEC),
-            policy: Fields::with_synonyms(ADAPTEC),
+            cache: ToolOutputFields::with_synonyms(ADAPTEC),
+            policy: ToolOutputFields::with_synonyms(ADAPTEC),
             volumes: Vec::new(),
             disks: Vec::new(),
         }
@@ -114,7 +117,7 @@ impl ArcconfOutput {
 
     fn parse(answer: &[u8]) -> Self {
         let mut read = Self::new();
-        let mut unnamed = Fields::with_synonyms(ADAPTEC);
+        let mut unnamed = ToolOutputFields::with_synonyms(ADAPTEC);
         let mut part = OutputSection::Other;
         for line in display_safe_lines(answer) {
             let line = line.trim();
@@ -125,7 +128,7 @@ impl ArcconfOutput {
                 read.add_field(&part, line, &mut unnamed);
                 continue;
             }
-            let words = normalise(line);
+            let words = to_trimmed_lowercase(line);
             match (parse_heading(&words, &part), &part, read.disks.last_mut()) {
                 (Some(new), ..) => {
                     read.open_section(&new);
@@ -155,19 +158,19 @@ impl ArcconfOutput {
                 let number = number.clone();
                 self.volumes.push(LogicalDevice {
                     number,
-                    fields: Fields::with_synonyms(ADAPTEC),
+                    fields: ToolOutputFields::with_synonyms(ADAPTEC),
                     members: Vec::new(),
                 });
             }
             OutputSection::Disk(number) => {
                 self.disks.push(PhysicalDisk {
                     number: number.clone(),
-                    fields: Fields::with_synonyms(ADAPTEC),
+                    fields: ToolOutputFields::with_synonyms(ADAPTEC),
                 });
             }
             OutputSection::Backup => {
                 self.backup
-                    .get_or_insert_with(|| Fields::with_synonyms(ADAPTEC));
+                    .get_or_insert_with(|| ToolOutputFields::with_synonyms(ADAPTEC));
             }
             OutputSection::Controller
             | OutputSection::Cache
@@ -178,19 +181,19 @@ impl ArcconfOutput {
         }
     }
 
-    fn add_field(&mut self, part: &OutputSection, line: &str, unnamed: &mut Fields) {
+    fn add_field(&mut self, part: &OutputSection, line: &str, unnamed: &mut ToolOutputFields) {
         match part {
             OutputSection::Controller => self.controller.add_line(line),
             OutputSection::Cache => self.cache.add_line(line),
             OutputSection::Policy => self.policy.add_line(line),
             OutputSection::Backup => self
                 .backup
-                .get_or_insert_with(|| Fields::with_synonyms(ADAPTEC))
+                .get_or_insert_with(|| ToolOutputFields::with_synonyms(ADAPTEC))
                 .add_line(line),
             OutputSection::Volume(_) | OutputSection::Members => {
                 if let Some(volume) = self.volumes.last_mut() {
-                    let members = split_field(line)
-                        .map(MemberLine::from_field)
+                    let members = split_key_and_value(line)
+                        .map(VolumeMemberLine::parse_members_in_field)
                         .unwrap_or_default();
                     if members.is_empty() && matches!(part, OutputSection::Volume(_)) {
                         volume.fields.add_line(line);
@@ -255,10 +258,10 @@ fn parse_heading(line: &str, before: &OutputSection) -> Option<OutputSection> {
         .then_some(OutputSection::Other)
 }
 
-fn battery_state(backup: Option<&Fields>) -> FieldReading<BatteryCondition> {
+fn battery_state(backup: Option<&ToolOutputFields>) -> FieldReading<BatteryCondition> {
     const OVERHEATING_KEY: &str = "over temperature";
     let Some(fields) = backup else {
-        return FieldReading::missing("battery or backup unit information");
+        return FieldReading::not_reported("battery or backup unit information");
     };
     let meaning = |word: &str| match word.strip_prefix("zmm ").unwrap_or(word) {
         "optimal" | "ready" => Some(BatteryCondition::Healthy),
@@ -283,16 +286,16 @@ fn battery_state(backup: Option<&Fields>) -> FieldReading<BatteryCondition> {
         ];
         let also = fields
             .has("status")
-            .then(|| fields.parse_value("status", meaning));
+            .then(|| fields.parse_lowercase_value("status", meaning));
         return worst_reading(
             PARTS
-                .map(|key| fields.parse_value(key, meaning))
+                .map(|key| fields.parse_lowercase_value(key, meaning))
                 .into_iter()
                 .chain(also),
         );
     }
     let heat = fields.has(OVERHEATING_KEY).then(|| {
-        fields.parse_value(OVERHEATING_KEY, |word| {
+        fields.parse_lowercase_value(OVERHEATING_KEY, |word| {
             Some(if word == "no" {
                 BatteryCondition::Healthy
             } else {
@@ -301,7 +304,7 @@ fn battery_state(backup: Option<&Fields>) -> FieldReading<BatteryCondition> {
         })
     });
     worst_reading(
-        [fields.parse_value("status", meaning)]
+        [fields.parse_lowercase_value("status", meaning)]
             .into_iter()
             .chain(heat),
     )
@@ -310,9 +313,9 @@ fn battery_state(backup: Option<&Fields>) -> FieldReading<BatteryCondition> {
 /// The state of a SmartRAID controller's flash backup, with its battery or capacitor
 /// (`kGreenBackupInfoStatus*` and `kGreenBackupInfoHardware*` in the header of Microchip's storage
 /// library).
-fn smartraid_backup_state(fields: &Fields) -> FieldReading<BatteryCondition> {
-    let count = battery_pack_presence(fields, "battery/capacitor pack count");
-    let status = fields.parse_value("backup power status", |word| match word {
+fn smartraid_backup_state(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
+    let count = parse_battery_presence(fields, "battery/capacitor pack count");
+    let status = fields.parse_lowercase_value("backup power status", |word| match word {
         "ok" => Some(BatteryCondition::Healthy),
         "not fully charged" | "not charged" => Some(BatteryCondition::Charging),
         "not present" | "not installed" | "disconnected" => Some(BatteryCondition::Absent),
@@ -330,7 +333,7 @@ fn smartraid_backup_state(fields: &Fields) -> FieldReading<BatteryCondition> {
             count
         };
     }
-    let error = fields.parse_value("hardware error", |word| {
+    let error = fields.parse_lowercase_value("hardware error", |word| {
         Some(if word == "no error" {
             BatteryCondition::Healthy
         } else {
@@ -341,7 +344,7 @@ fn smartraid_backup_state(fields: &Fields) -> FieldReading<BatteryCondition> {
 }
 
 impl LogicalDevice {
-    fn to_volume(&self, cache: &Fields, caches: &DiskCaches) -> Volume {
+    fn to_volume(&self, cache: &ToolOutputFields, caches: &MemberDiskCacheFields) -> Volume {
         let node = self
             .fields
             .get("disk name")
@@ -372,7 +375,7 @@ impl LogicalDevice {
                 .get("write cache percentage")
                 .is_some_and(|share| share == "0 percent");
             let disk_cache = caches.smartraid_disk_cache(&self.members);
-            cache_modes(&self.fields, cache, keeps_no_writes).apply_to(Volume {
+            parse_volume_cache_modes(&self.fields, cache, keeps_no_writes).apply_to(Volume {
                 disk_cache,
                 ..found
             })
@@ -380,23 +383,23 @@ impl LogicalDevice {
     }
 }
 
-fn with_modes_before_smartraid(fields: &Fields, found: Volume) -> Volume {
+fn with_modes_before_smartraid(fields: &ToolOutputFields, found: Volume) -> Volume {
     const SETTING: &str = "write-cache setting";
     let is_on =
         |word: &str| word.starts_with("enabled") || word == "on" || word.starts_with("on when");
     let is_off = |word: &str| word.starts_with("disabled") || word == "off";
-    let policy = fields.parse_value(SETTING, |word| match word {
+    let policy = fields.parse_lowercase_value(SETTING, |word| match word {
         word if is_off(word) => Some(CachePolicy::WriteThrough),
         word if is_on(word) && word.contains("when protected") => Some(CachePolicy::WriteBack),
         "on" | "enabled" | "enabled (write-back)" => Some(CachePolicy::AlwaysWriteBack),
         _ => None,
     });
-    let on_failure = policy.clone().map(battery_failure_behaviour);
+    let on_failure = policy.clone().map(battery_failure_policy);
     let now: Vec<FieldReading<CachePolicyInForce>> = ["write-cache status", "write-cache mode"]
         .into_iter()
         .filter(|key| fields.has(key))
         .map(|key| {
-            fields.parse_value(key, |word| match word {
+            fields.parse_lowercase_value(key, |word| match word {
                 word if is_off(word) => Some(CachePolicyInForce::WriteThrough),
                 "on" | "enabled" | "enabled (write-back)" => Some(CachePolicyInForce::WriteBack),
                 _ => None,
@@ -404,11 +407,13 @@ fn with_modes_before_smartraid(fields: &Fields, found: Volume) -> Volume {
         })
         .collect();
     let in_force = match now.as_slice() {
-        [] => FieldReading::missing("write-cache status"),
+        [] => FieldReading::not_reported("write-cache status"),
         said => worst_reading(said.iter().cloned()),
     };
     let in_force = match in_force {
-        FieldReading::Value(CachePolicyInForce::WriteThrough) => in_force.only_if_known(&policy),
+        FieldReading::Value(CachePolicyInForce::WriteThrough) => {
+            in_force.only_if_other_is_known(&policy)
+        }
         FieldReading::Value(CachePolicyInForce::WriteBack) | FieldReading::Missing(..) => in_force,
     };
     Volume {
@@ -419,13 +424,16 @@ fn with_modes_before_smartraid(fields: &Fields, found: Volume) -> Volume {
     }
 }
 
-struct DiskCaches<'a> {
-    sections: [&'a Fields; 3],
+struct MemberDiskCacheFields<'a> {
+    sections: [&'a ToolOutputFields; 3],
     disks: DiskInventory,
 }
 
-impl DiskCaches<'_> {
-    fn disk_cache_before_smartraid(&self, members: &[MemberLine]) -> FieldReading<MemberDiskCache> {
+impl MemberDiskCacheFields<'_> {
+    fn disk_cache_before_smartraid(
+        &self,
+        members: &[VolumeMemberLine],
+    ) -> FieldReading<MemberDiskCache> {
         let of_disks = self.disks.cache_of_members(members);
         match self.common_disk_cache_policy() {
             Some(policy) if !is_left_to_disks(&policy) => worst_reading([policy, of_disks]),
@@ -434,13 +442,13 @@ impl DiskCaches<'_> {
     }
 
     /// Every version prints the common policy; only newer versions print the cache of each disk.
-    fn smartraid_disk_cache(&self, members: &[MemberLine]) -> FieldReading<MemberDiskCache> {
+    fn smartraid_disk_cache(&self, members: &[VolumeMemberLine]) -> FieldReading<MemberDiskCache> {
         let policy = self
             .common_disk_cache_policy()
-            .unwrap_or_else(|| FieldReading::missing("configured drives"));
+            .unwrap_or_else(|| FieldReading::not_reported("configured drives"));
         match self
             .disks
-            .has_cache_lines()
+            .has_write_cache_fields()
             .then(|| self.disks.cache_of_members(members))
         {
             Some(of_disks) if is_left_to_disks(&policy) => of_disks,
@@ -458,7 +466,7 @@ impl DiskCaches<'_> {
             .sections
             .iter()
             .filter(|section| section.has(POLICY))
-            .map(|section| section.parse_value(POLICY, meaning))
+            .map(|section| section.parse_lowercase_value(POLICY, meaning))
             .collect();
         (!policies.is_empty()).then(|| worst_reading(policies))
     }

@@ -11,12 +11,12 @@ use crate::text::display_safe;
 use walwise_model::text::JoinText;
 
 #[derive(Clone, Debug, Default)]
-pub struct Fields {
+pub struct ToolOutputFields {
     values: BTreeMap<String, Result<String, ()>>,
     names: Synonyms,
 }
 
-impl Fields {
+impl ToolOutputFields {
     pub fn with_synonyms(names: Synonyms) -> Self {
         Self {
             names,
@@ -25,7 +25,7 @@ impl Fields {
     }
 
     pub fn add_line(&mut self, line: &str) {
-        if let Some((key, value)) = split_field(line) {
+        if let Some((key, value)) = split_key_and_value(line) {
             self.insert_or_conflict(&key, value);
         }
     }
@@ -33,7 +33,7 @@ impl Fields {
     pub fn insert_or_conflict(&mut self, key: &str, value: String) {
         let new = Ok(value);
         self.values
-            .entry(synonyms::canonical_name(self.names, key).to_owned())
+            .entry(synonyms::canonical_key_of_synonym(self.names, key).to_owned())
             .and_modify(|old| {
                 if *old != new {
                     *old = Err(());
@@ -56,29 +56,29 @@ impl Fields {
     }
 
     /// `meaning` translates the value, which it receives in lower case.
-    pub fn parse_value<T: Copy>(
+    pub fn parse_lowercase_value<T: Copy>(
         &self,
         key: &str,
         meaning: impl Fn(&str) -> Option<T>,
     ) -> FieldReading<T> {
         match self.values.get(key) {
-            None => FieldReading::missing(key),
+            None => FieldReading::not_reported(key),
             Some(Err(())) => FieldReading::conflicting(format!("`{key}` has two different values")),
             Some(Ok(value)) => match meaning(&value.to_ascii_lowercase()) {
                 Some(meant) => FieldReading::Value(meant),
-                None => FieldReading::unknown(key, value),
+                None => FieldReading::unknown_word(key, value),
             },
         }
     }
 }
 
-pub fn split_field(line: &str) -> Option<(String, String)> {
+pub fn split_key_and_value(line: &str) -> Option<(String, String)> {
     let (key, value) = line.split_once(':')?;
-    let key = normalise(key);
+    let key = to_trimmed_lowercase(key);
     (!key.is_empty()).then(|| (key, value.trim().to_owned()))
 }
 
-pub fn normalise(text: &str) -> String {
+pub fn to_trimmed_lowercase(text: &str) -> String {
     text.split_whitespace().join_with(" ").to_ascii_lowercase()
 }
 
@@ -95,7 +95,7 @@ pub fn display_safe_lines(answer: &[u8]) -> Vec<String> {
 
 /// Parses a field whose key contains colons, such as
 /// `PCI Address (Domain:Bus:Device.Function): 0000:03:00.0`.
-pub fn pci_field(fields: &Fields) -> Option<PciAddress> {
+pub fn parse_pci_address_field(fields: &ToolOutputFields) -> Option<PciAddress> {
     let (_, address) = fields.get("pci address (domain")?.split_once(')')?;
     parse_pci(address.trim_start_matches([' ', ':']))
 }
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn conflicting_field_values_are_unknown() {
-        let mut fields = Fields::default();
+        let mut fields = ToolOutputFields::default();
         for line in [
             "  Battery  State : Optimal",
             "Size: 1",
@@ -123,11 +123,11 @@ mod tests {
         assert!(fields.has("size") && fields.get("name") == Some(""));
         let known = |value: &str| (value == "optimal").then_some(BatteryCondition::Healthy);
         assert_eq!(
-            fields.parse_value("battery state", known),
+            fields.parse_lowercase_value("battery state", known),
             FieldReading::Value(BatteryCondition::Healthy)
         );
         for key in ["size", "name", "nothing"] {
-            assert_eq!(fields.parse_value(key, known).value(), None);
+            assert_eq!(fields.parse_lowercase_value(key, known).value(), None);
         }
     }
 }

@@ -6,25 +6,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fields::{Fields, display_safe_lines, normalise};
-use super::report::{Adapter, FieldReading, Volume, worst_reading, write_back_policy};
-use super::synonyms::{MEGARAID, canonical_name};
-use super::{ToolQueryResult, megaraid_battery, run_command};
+use super::fields::{ToolOutputFields, display_safe_lines, to_trimmed_lowercase};
+use super::report::{Adapter, FieldReading, Volume, worst_reading, write_back_policy_on_failure};
+use super::synonyms::{MEGARAID, canonical_key_of_synonym};
+use super::{ToolQueryResult, megaraid_battery, run_tool_command};
 use crate::facts::catalog::controller::{
     BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
 use crate::host::{Host, Tool};
 
-pub fn query(host: &dyn Host, tool: Tool) -> ToolQueryResult {
+pub fn query_adapters(host: &dyn Host, tool: Tool) -> ToolQueryResult {
     const VOLUMES: &str = "-LDInfo -Lall -aALL -NoLog";
-    let volumes = run_command(host, tool, VOLUMES)?;
+    let volumes = run_tool_command(host, tool, VOLUMES)?;
     let batteries =
-        run_command(host, tool, "-AdpBbuCmd -GetBbuStatus -aALL -NoLog").unwrap_or_default();
-    Ok((parse(&volumes, &batteries), VOLUMES))
+        run_tool_command(host, tool, "-AdpBbuCmd -GetBbuStatus -aALL -NoLog").unwrap_or_default();
+    Ok((parse_adapters(&volumes, &batteries), VOLUMES))
 }
 
 /// Neither answer contains a PCI address or a model.
-pub fn parse(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
+pub fn parse_adapters(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
     let volumes = parse_volumes(volumes);
     let batteries = parse_batteries(batteries);
     let names: BTreeSet<&String> = volumes.keys().chain(batteries.keys()).collect();
@@ -32,8 +32,8 @@ pub fn parse(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
         volumes: volumes.get(name).cloned().unwrap_or_default(),
         battery: batteries
             .get(name)
-            .map_or_else(|| FieldReading::missing("BBU status"), battery_state),
-        ..Adapter::name_only(name.clone(), FieldReading::missing(""))
+            .map_or_else(|| FieldReading::not_reported("BBU status"), battery_state),
+        ..Adapter::name_only(name.clone(), FieldReading::not_reported(""))
     };
     names.into_iter().map(adapter).collect()
 }
@@ -47,8 +47,8 @@ const HEADINGS: [&str; 3] = [
 fn parse_volumes(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
     let mut adapters: BTreeMap<String, Vec<Volume>> = BTreeMap::new();
     let mut adapter = None;
-    let mut open: Option<(String, Fields)> = None;
-    let mut close = |adapter: &Option<String>, open: &mut Option<(String, Fields)>| {
+    let mut open: Option<(String, ToolOutputFields)> = None;
+    let mut close = |adapter: &Option<String>, open: &mut Option<(String, ToolOutputFields)>| {
         if let (Some(adapter), Some((heading, fields))) = (adapter, open.take()) {
             adapters
                 .entry(adapter.clone())
@@ -63,7 +63,7 @@ fn parse_volumes(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
             adapter = Some(number);
         } else if HEADINGS.iter().any(|heading| line.starts_with(heading)) {
             close(&adapter, &mut open);
-            open = Some((line.to_owned(), Fields::with_synonyms(MEGARAID)));
+            open = Some((line.to_owned(), ToolOutputFields::with_synonyms(MEGARAID)));
         } else if let Some((_, fields)) = &mut open {
             fields.add_line(line);
         }
@@ -78,12 +78,12 @@ fn parse_adapter_number(line: &str) -> Option<String> {
     Some(number.trim().to_owned())
 }
 
-fn parse_volume(heading: &str, fields: &Fields) -> Volume {
+fn parse_volume(heading: &str, fields: &ToolOutputFields) -> Volume {
     let number = heading
         .split_once(':')
         .map(|(_, rest)| rest.trim())
         .unwrap_or_default();
-    let heading = normalise(heading);
+    let heading = to_trimmed_lowercase(heading);
     let target = heading
         .split_once("(target id:")
         .and_then(|(_, rest)| rest.split_once(')'));
@@ -115,13 +115,13 @@ fn parse_volume(heading: &str, fields: &Fields) -> Volume {
         (
             Some(BatteryFailurePolicy::WriteThrough) | None,
             Some(BatteryFailurePolicy::WriteThrough) | None,
-        ) => kept.only_if_known(&keeps),
+        ) => kept.only_if_other_is_known(&keeps),
     };
     let policy = match (set.value(), now.value()) {
         (
             Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack),
             Some(CachePolicyInForce::WriteBack | CachePolicyInForce::WriteThrough),
-        ) => on_failure.clone().map(write_back_policy),
+        ) => on_failure.clone().map(write_back_policy_on_failure),
         (Some(CachePolicy::WriteThrough), Some(CachePolicyInForce::WriteBack)) => {
             FieldReading::conflicting(
                 "`Default Cache Policy` is WriteThrough, `Current Cache Policy` WriteBack",
@@ -130,7 +130,9 @@ fn parse_volume(heading: &str, fields: &Fields) -> Volume {
         (Some(CachePolicy::WriteThrough), Some(CachePolicyInForce::WriteThrough) | None)
         | (Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack), None)
         | (None, Some(CachePolicyInForce::WriteBack | CachePolicyInForce::WriteThrough) | None) => {
-            set.clone().only_if_known(&on_failure).only_if_known(&now)
+            set.clone()
+                .only_if_other_is_known(&on_failure)
+                .only_if_other_is_known(&now)
         }
     };
     Volume {
@@ -144,7 +146,7 @@ fn parse_volume(heading: &str, fields: &Fields) -> Volume {
         in_force: match now {
             FieldReading::Value(CachePolicyInForce::WriteBack) => now,
             FieldReading::Value(CachePolicyInForce::WriteThrough) | FieldReading::Missing(..) => {
-                now.only_if_known(&set)
+                now.only_if_other_is_known(&set)
             }
         },
         on_failure,
@@ -153,16 +155,16 @@ fn parse_volume(heading: &str, fields: &Fields) -> Volume {
 }
 
 /// A CacheCade SSD counts as *disk default*, because MegaCli does not print its cache.
-fn disk_cache(fields: &Fields) -> FieldReading<MemberDiskCache> {
+fn disk_cache(fields: &ToolOutputFields) -> FieldReading<MemberDiskCache> {
     const CACHED: &str = "is vd cached";
-    let of_disks = fields.parse_value("disk cache policy", |word| match word {
+    let of_disks = fields.parse_lowercase_value("disk cache policy", |word| match word {
         "disabled" => Some(MemberDiskCache::Off),
         "enabled" => Some(MemberDiskCache::On),
         "disk's default" => Some(MemberDiskCache::DiskDefault),
         _ => None,
     });
     let of_ssd = fields.has(CACHED).then(|| {
-        fields.parse_value(CACHED, |word| match word {
+        fields.parse_lowercase_value(CACHED, |word| match word {
             "no" => Some(MemberDiskCache::Off),
             "yes" => Some(MemberDiskCache::DiskDefault),
             _ => None,
@@ -173,12 +175,17 @@ fn disk_cache(fields: &Fields) -> FieldReading<MemberDiskCache> {
 
 fn policy_names(text: &str) -> Vec<String> {
     text.split(',')
-        .map(|word| canonical_name(MEGARAID, &normalise(word)).to_owned())
+        .map(|word| canonical_key_of_synonym(MEGARAID, &to_trimmed_lowercase(word)).to_owned())
         .collect()
 }
 
-fn parse_cache_mode<T: Copy>(fields: &Fields, key: &str, back: T, through: T) -> FieldReading<T> {
-    fields.parse_value(key, |text| {
+fn parse_cache_mode<T: Copy>(
+    fields: &ToolOutputFields,
+    key: &str,
+    back: T,
+    through: T,
+) -> FieldReading<T> {
+    fields.parse_lowercase_value(key, |text| {
         let words = policy_names(text);
         let has = |word: &str| words.iter().any(|other| other == word);
         match (has("writeback"), has("writethrough")) {
@@ -189,8 +196,11 @@ fn parse_cache_mode<T: Copy>(fields: &Fields, key: &str, back: T, through: T) ->
     })
 }
 
-fn mode_on_battery_failure(fields: &Fields, key: &str) -> FieldReading<BatteryFailurePolicy> {
-    fields.parse_value(key, |text| {
+fn mode_on_battery_failure(
+    fields: &ToolOutputFields,
+    key: &str,
+) -> FieldReading<BatteryFailurePolicy> {
+    fields.parse_lowercase_value(key, |text| {
         let words = policy_names(text);
         let has = |word: &str| words.iter().any(|other| other == word);
         match (
@@ -205,7 +215,7 @@ fn mode_on_battery_failure(fields: &Fields, key: &str) -> FieldReading<BatteryFa
 }
 
 struct BatteryReport {
-    fields: Fields,
+    fields: ToolOutputFields,
     failed: bool,
     not_present: bool,
 }
@@ -213,7 +223,7 @@ struct BatteryReport {
 impl Default for BatteryReport {
     fn default() -> Self {
         Self {
-            fields: Fields::with_synonyms(MEGARAID),
+            fields: ToolOutputFields::with_synonyms(MEGARAID),
             failed: false,
             not_present: false,
         }
@@ -261,14 +271,16 @@ fn battery_state(account: &BatteryReport) -> FieldReading<BatteryCondition> {
     }
     let state = account
         .fields
-        .parse_value("battery state", megaraid_battery::parse_battery_state);
+        .parse_lowercase_value("battery state", megaraid_battery::parse_battery_state);
     // Only some firmware prints `isSOHGood`, so a missing line is not an error.
     let health = account.fields.has("issohgood").then(|| {
-        account.fields.parse_value("issohgood", |word| match word {
-            "yes" => Some(BatteryCondition::Healthy),
-            "no" => Some(BatteryCondition::Failed),
-            _ => None,
-        })
+        account
+            .fields
+            .parse_lowercase_value("issohgood", |word| match word {
+                "yes" => Some(BatteryCondition::Healthy),
+                "no" => Some(BatteryCondition::Failed),
+                _ => None,
+            })
     });
     worst_reading(
         [

@@ -5,7 +5,7 @@
 //! t/data/megacli. The state can be *Optimal* while a flag requests a new battery, so the worse of
 //! the two counts.
 
-use super::fields::Fields;
+use super::fields::ToolOutputFields;
 use super::report::{FieldReading, worst_reading};
 use crate::facts::catalog::controller::BatteryCondition;
 
@@ -87,15 +87,15 @@ pub fn parse_battery_state_code(code: u64) -> FieldReading<BatteryCondition> {
     worst_reading(set.chain([FieldReading::Value(BatteryCondition::Healthy)]))
 }
 
-pub fn parse_battery_flags(fields: &Fields) -> FieldReading<BatteryCondition> {
+pub fn parse_battery_flags(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
     let newer = NEWER_FLAGS.iter().any(|flag| fields.has(flag));
     let mut accounts = vec![
-        parse_replacement_flag(fields),
+        parse_replacement_required(fields),
         parse_charging_status(fields),
     ];
     for (flag, harmless, otherwise) in BATTERY_FLAGS {
         if fields.has(flag) || newer || !NEWER_FLAGS.contains(&flag) {
-            accounts.push(fields.parse_value(flag, |word| {
+            accounts.push(fields.parse_lowercase_value(flag, |word| {
                 Some(if word == harmless {
                     BatteryCondition::Healthy
                 } else {
@@ -107,16 +107,16 @@ pub fn parse_battery_flags(fields: &Fields) -> FieldReading<BatteryCondition> {
     worst_reading(accounts)
 }
 
-pub fn parse_replacement_flag(fields: &Fields) -> FieldReading<BatteryCondition> {
-    fields.parse_value("battery replacement required", |word| match word {
+pub fn parse_replacement_required(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
+    fields.parse_lowercase_value("battery replacement required", |word| match word {
         "no" => Some(BatteryCondition::Healthy),
         "yes" => Some(BatteryCondition::Degraded),
         _ => None,
     })
 }
 
-fn parse_charging_status(fields: &Fields) -> FieldReading<BatteryCondition> {
-    fields.parse_value("charging status", |word| match word {
+fn parse_charging_status(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
+    fields.parse_lowercase_value("charging status", |word| match word {
         "none" | "complete" => Some(BatteryCondition::Healthy),
         "charging" => Some(BatteryCondition::Charging),
         "discharging" => Some(BatteryCondition::Learning),

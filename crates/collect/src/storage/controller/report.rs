@@ -16,12 +16,12 @@ pub enum FieldReading<T> {
 
 impl<T: Copy> FieldReading<T> {
     /// An absent reading, for a field that the tool does not print.
-    pub fn missing(what: &str) -> Self {
+    pub fn not_reported(what: &str) -> Self {
         Self::Missing(UnknownReason::Absent, format!("`{what}` is not reported"))
     }
 
     /// A malformed reading, for a word whose meaning is unknown.
-    pub fn unknown(what: &str, word: &str) -> Self {
+    pub fn unknown_word(what: &str, word: &str) -> Self {
         Self::Missing(
             UnknownReason::Malformed,
             format!("`{what}` is `{word}`, a value unknown to walwise"),
@@ -48,7 +48,7 @@ impl<T: Copy> FieldReading<T> {
     }
 
     /// This reading if `other` has a value, and otherwise the reason why `other` has none.
-    pub fn only_if_known<U>(self, other: &FieldReading<U>) -> Self {
+    pub fn only_if_other_is_known<U>(self, other: &FieldReading<U>) -> Self {
         match other {
             FieldReading::Value(_) => self,
             FieldReading::Missing(why, detail) => Self::Missing(*why, detail.clone()),
@@ -98,21 +98,21 @@ pub fn is_battery_absent(battery: BatteryCondition) -> bool {
     matches!(battery, BatteryCondition::Absent)
 }
 
-pub fn write_back_policy(on_failure: BatteryFailurePolicy) -> CachePolicy {
+pub fn write_back_policy_on_failure(on_failure: BatteryFailurePolicy) -> CachePolicy {
     match on_failure {
         BatteryFailurePolicy::WriteThrough => CachePolicy::WriteBack,
         BatteryFailurePolicy::Stays => CachePolicy::AlwaysWriteBack,
     }
 }
 
-pub fn battery_failure_behaviour(policy: CachePolicy) -> BatteryFailurePolicy {
+pub fn battery_failure_policy(policy: CachePolicy) -> BatteryFailurePolicy {
     match policy {
         CachePolicy::AlwaysWriteBack => BatteryFailurePolicy::Stays,
         CachePolicy::WriteBack | CachePolicy::WriteThrough => BatteryFailurePolicy::WriteThrough,
     }
 }
 
-pub fn default_write_mode(policy: CachePolicy) -> CachePolicyInForce {
+pub fn write_mode_in_force_by_default(policy: CachePolicy) -> CachePolicyInForce {
     match policy {
         CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack => CachePolicyInForce::WriteBack,
         CachePolicy::WriteThrough => CachePolicyInForce::WriteThrough,
@@ -141,7 +141,7 @@ pub fn worst_reading<T: Severity>(
         (Some(word), None) => FieldReading::Value(word),
         (Some(word), Some(_)) if word.severity() > 0 => FieldReading::Value(word),
         (_, Some(gap)) => gap,
-        (None, None) => FieldReading::missing("anything"),
+        (None, None) => FieldReading::not_reported("anything"),
     }
 }
 
@@ -207,10 +207,10 @@ impl Volume {
             target: None,
             node: None,
             wwn: None,
-            policy: FieldReading::missing("write cache"),
-            in_force: FieldReading::missing("write cache"),
-            on_failure: FieldReading::missing("write cache"),
-            disk_cache: FieldReading::missing("cache of the disks"),
+            policy: FieldReading::not_reported("write cache"),
+            in_force: FieldReading::not_reported("write cache"),
+            on_failure: FieldReading::not_reported("write cache"),
+            disk_cache: FieldReading::not_reported("cache of the disks"),
         }
     }
 }
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn worst_reading_wins_and_healthy_needs_all() {
         let healthy = || FieldReading::Value(BatteryCondition::Healthy);
-        let gap = || FieldReading::missing("x");
+        let gap = || FieldReading::not_reported("x");
         assert_eq!(worst_reading([healthy(), healthy()]), healthy());
         assert_eq!(
             worst_reading([
@@ -270,7 +270,7 @@ mod tests {
         fn worst_reading_is_independent_of_order(
             accounts in prop::collection::vec(prop_oneof![
                 prop::sample::select(BatteryCondition::ALL).prop_map(FieldReading::Value),
-                Just(FieldReading::missing("x")),
+                Just(FieldReading::not_reported("x")),
             ], 0..5).prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
         ) {
             let (one, other) = accounts;

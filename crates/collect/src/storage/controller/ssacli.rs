@@ -5,35 +5,40 @@
 //! user guide of Smart Storage Administrator. *Smart Path* bypasses the controller's cache. A
 //! *Temporarily Disabled* cache writes through although every volume is set to cache.
 
-use super::fields::{Fields, display_safe_lines, normalise, pci_field};
+use super::fields::{
+    ToolOutputFields, display_safe_lines, parse_pci_address_field, to_trimmed_lowercase,
+};
 use super::report::{Adapter, FieldReading, Volume, is_battery_absent, parse_wwn, worst_reading};
 use super::synonyms::SMART_ARRAY;
 use super::{
-    MAX_CONTROLLERS, ToolQueryResult, battery_pack_presence, cache_modes, cache_status_detail,
-    run_command,
+    MAX_CONTROLLERS, ToolQueryResult, cache_status_detail, parse_battery_presence,
+    parse_volume_cache_modes, run_tool_command,
 };
 use crate::facts::catalog::controller::{BatteryCondition, MemberDiskCache};
 use crate::host::{Host, Tool};
 
 struct ControllerDetail {
     heading: String,
-    fields: Fields,
+    fields: ToolOutputFields,
 }
 
-pub fn query(host: &dyn Host, tool: Tool) -> ToolQueryResult {
+pub fn query_adapters(host: &dyn Host, tool: Tool) -> ToolQueryResult {
     const DETAIL: &str = "ctrl all show detail";
-    let detail = run_command(host, tool, DETAIL)?;
+    let detail = run_tool_command(host, tool, DETAIL)?;
     let slots = parse_slots(&detail)
         .into_iter()
         .take(MAX_CONTROLLERS as usize);
     let volumes = slots.map(|slot| {
         (
             slot,
-            run_command(host, tool, &format!("ctrl slot={slot} ld all show detail"))
+            run_tool_command(host, tool, &format!("ctrl slot={slot} ld all show detail"))
                 .unwrap_or_default(),
         )
     });
-    Ok((parse(&detail, &volumes.collect::<Vec<_>>()), DETAIL))
+    Ok((
+        parse_adapters(&detail, &volumes.collect::<Vec<_>>()),
+        DETAIL,
+    ))
 }
 
 pub fn parse_slots(detail: &[u8]) -> Vec<u32> {
@@ -45,7 +50,7 @@ pub fn parse_slots(detail: &[u8]) -> Vec<u32> {
 
 /// Parses the answers to two commands: `detail` to `ctrl all show detail`, and `volumes`, one per
 /// slot, to `ctrl slot=N ld all show detail`.
-pub fn parse(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
+pub fn parse_adapters(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
     let adapter = |block: ControllerDetail| {
         let slot = parse_slot(&block);
         let answer = volumes
@@ -55,7 +60,7 @@ pub fn parse(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
         Adapter {
             name: slot.map_or_else(|| block.heading.clone(), |slot| format!("slot {slot}")),
             model: block.heading.split(" in Slot ").next().map(str::to_owned),
-            pci: pci_field(&block.fields),
+            pci: parse_pci_address_field(&block.fields),
             battery: battery_state(&block.fields),
             detail: cache_status_detail(&block.fields),
             volumes: parse_volumes(answer.unwrap_or_default(), &block.fields),
@@ -72,7 +77,7 @@ fn parse_controllers(answer: &[u8]) -> Vec<ControllerDetail> {
         if is_enclosure_heading(&line) {
             blocks.push(ControllerDetail {
                 heading: line.trim().to_owned(),
-                fields: Fields::with_synonyms(SMART_ARRAY),
+                fields: ToolOutputFields::with_synonyms(SMART_ARRAY),
             });
         } else if let Some(block) = blocks.last_mut() {
             block.fields.add_line(&line);
@@ -104,10 +109,10 @@ fn parse_slot(block: &ControllerDetail) -> Option<u32> {
     block.fields.get("slot")?.parse().ok()
 }
 
-fn battery_state(fields: &Fields) -> FieldReading<BatteryCondition> {
+fn battery_state(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
     const STATUS: &str = "battery/capacitor status";
     const COUNT: &str = "battery/capacitor count";
-    let count = battery_pack_presence(fields, COUNT);
+    let count = parse_battery_presence(fields, COUNT);
     if count.value().is_some_and(is_battery_absent) {
         return if fields.has(STATUS) {
             FieldReading::conflicting(format!(
@@ -117,7 +122,7 @@ fn battery_state(fields: &Fields) -> FieldReading<BatteryCondition> {
             count
         };
     }
-    let status = fields.parse_value(STATUS, |word| match word {
+    let status = fields.parse_lowercase_value(STATUS, |word| match word {
         "ok" => Some(BatteryCondition::Healthy),
         word if word.starts_with("recharging") || word.starts_with("charging") => {
             Some(BatteryCondition::Charging)
@@ -130,10 +135,10 @@ fn battery_state(fields: &Fields) -> FieldReading<BatteryCondition> {
     worst_reading([count, status])
 }
 
-fn parse_volumes(answer: &[u8], controller: &Fields) -> Vec<Volume> {
-    let mut volumes: Vec<(String, Fields)> = Vec::new();
+fn parse_volumes(answer: &[u8], controller: &ToolOutputFields) -> Vec<Volume> {
+    let mut volumes: Vec<(String, ToolOutputFields)> = Vec::new();
     for line in display_safe_lines(answer) {
-        let trimmed = normalise(&line);
+        let trimmed = to_trimmed_lowercase(&line);
         let number = trimmed
             .strip_prefix("logical drive:")
             .or_else(|| trimmed.strip_prefix("logicaldrive "));
@@ -141,11 +146,11 @@ fn parse_volumes(answer: &[u8], controller: &Fields) -> Vec<Volume> {
             let number = number.split_whitespace().next().unwrap_or_default();
             volumes.push((
                 format!("logical drive {number}"),
-                Fields::with_synonyms(SMART_ARRAY),
+                ToolOutputFields::with_synonyms(SMART_ARRAY),
             ));
         } else if is_array_heading(&trimmed) || is_controller_heading(&line) {
             // Fields below the heading of an array or a controller do not belong to a volume.
-            volumes.push((String::new(), Fields::with_synonyms(SMART_ARRAY)));
+            volumes.push((String::new(), ToolOutputFields::with_synonyms(SMART_ARRAY)));
         } else if let Some((_, fields)) = volumes.last_mut() {
             fields.add_line(&line);
         }
@@ -156,8 +161,8 @@ fn parse_volumes(answer: &[u8], controller: &Fields) -> Vec<Volume> {
         .collect()
 }
 
-fn parse_volume(name: String, own: &Fields, controller: &Fields) -> Volume {
-    cache_modes(own, controller, has_no_write_share(controller)).apply_to(Volume {
+fn parse_volume(name: String, own: &ToolOutputFields, controller: &ToolOutputFields) -> Volume {
+    parse_volume_cache_modes(own, controller, is_cache_read_only(controller)).apply_to(Volume {
         // Some versions append the mount points to the device node.
         node: first_word(own, "disk name")
             .filter(|node| node.starts_with("/dev/"))
@@ -168,25 +173,27 @@ fn parse_volume(name: String, own: &Fields, controller: &Fields) -> Volume {
     })
 }
 
-fn first_word<'a>(own: &'a Fields, key: &str) -> Option<&'a str> {
+fn first_word<'a>(own: &'a ToolOutputFields, key: &str) -> Option<&'a str> {
     own.get(key)?.split_whitespace().next()
 }
 
-fn has_no_write_share(controller: &Fields) -> bool {
-    controller
-        .get("cache ratio")
-        .is_some_and(|ratio| ratio.split('/').any(|part| normalise(part) == "0% write"))
+fn is_cache_read_only(controller: &ToolOutputFields) -> bool {
+    controller.get("cache ratio").is_some_and(|ratio| {
+        ratio
+            .split('/')
+            .any(|part| to_trimmed_lowercase(part) == "0% write")
+    })
 }
 
 /// The common cache state of all disks in the controller's volumes. The name of the field differs
 /// between versions.
-fn disk_cache(controller: &Fields) -> FieldReading<MemberDiskCache> {
+fn disk_cache(controller: &ToolOutputFields) -> FieldReading<MemberDiskCache> {
     const KEYS: [&str; 2] = ["drive write cache", "configured drive write cache policy"];
     let said = KEYS
         .into_iter()
         .filter(|key| controller.has(key))
         .map(|key| {
-            controller.parse_value(key, |word| match word {
+            controller.parse_lowercase_value(key, |word| match word {
                 "disabled" | "disable" => Some(MemberDiskCache::Off),
                 "enabled" | "enable" => Some(MemberDiskCache::On),
                 "default" => Some(MemberDiskCache::DiskDefault),
@@ -195,7 +202,7 @@ fn disk_cache(controller: &Fields) -> FieldReading<MemberDiskCache> {
         });
     let said: Vec<FieldReading<MemberDiskCache>> = said.collect();
     if said.is_empty() {
-        FieldReading::missing("drive write cache")
+        FieldReading::not_reported("drive write cache")
     } else {
         worst_reading(said)
     }

@@ -9,71 +9,56 @@
 
 use serde_json::Value;
 
-use super::fields::{self, Fields, normalise};
+use super::fields::{self, ToolOutputFields, to_trimmed_lowercase};
 use super::report::{
-    Adapter, FieldReading, Volume, default_write_mode, is_battery_absent, parse_pci, parse_wwn,
-    worst_reading,
+    Adapter, FieldReading, Volume, is_battery_absent, parse_pci, parse_wwn, worst_reading,
+    write_mode_in_force_by_default,
 };
 use super::storcli_json::{
-    controller_entries, controller_number, parse_exact_field, parse_field, parse_storcli_document,
-    response_data, table_rows, text_field,
+    controller_entries, controller_number, parse_controllers, parse_exact_field,
+    parse_lowercase_field, parse_storcli_document, response_data, table_rows, text_field,
 };
 use super::synonyms::MEGARAID;
-use super::{ToolQueryResult, megaraid_battery, run_command};
+use super::{ToolQueryResult, megaraid_battery, run_tool_command};
 use crate::facts::Choice;
 use crate::facts::catalog::controller::{
     BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
 use crate::host::{Host, Tool};
 
-pub fn query(host: &dyn Host, tool: Tool) -> ToolQueryResult {
+pub fn query_adapters(host: &dyn Host, tool: Tool) -> ToolQueryResult {
     const ALL: &str = "/cALL show all J nolog";
-    let all = run_command(host, tool, ALL)?;
-    let volumes = run_command(host, tool, "/cALL/vALL show all J nolog").unwrap_or_default();
-    let mut adapters = parse(&all, &volumes);
+    let all = run_tool_command(host, tool, ALL)?;
+    let volumes = run_tool_command(host, tool, "/cALL/vALL show all J nolog").unwrap_or_default();
+    let mut adapters = parse_adapters(&all, &volumes);
     for number in controllers_with_unknown_battery(&all) {
         let table = |part| {
-            run_command(host, tool, &format!("/c{number}/{part} show status nolog"))
+            run_tool_command(host, tool, &format!("/c{number}/{part} show status nolog"))
                 .unwrap_or_default()
         };
         if let Some(adapter) = adapters.iter_mut().find(|adapter| adapter.name == number) {
-            apply_battery_tables(adapter, &all, &table("cv"), &table("bbu"));
+            set_battery_state_from_tables(adapter, &all, &table("cv"), &table("bbu"));
         }
     }
     Ok((adapters, ALL))
 }
 
 /// Parses two answers: `all` to `/cALL show all J`, and `volumes` to `/cALL/vALL show all J`.
-pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
-    let (Some(all), volumes) = (
-        parse_storcli_document(all),
-        parse_storcli_document(volumes).unwrap_or_default(),
-    ) else {
-        return Vec::new();
-    };
-    controller_entries(&all)
-        .map(|entry| parse_adapter(entry, &volumes))
-        .collect()
+pub fn parse_adapters(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
+    parse_controllers(all, volumes, parse_adapter)
 }
 
-fn parse_adapter(entry: &Value, properties: &Value) -> Adapter {
-    let name = controller_number(entry).unwrap_or_default();
-    let Some(data) = response_data(entry) else {
-        return Adapter::name_only(name, FieldReading::missing("Response Data"));
-    };
-    let found = controller_entries(properties).find(|other| {
-        controller_number(other).is_some() && controller_number(other) == controller_number(entry)
-    });
-    let properties = found.and_then(response_data).unwrap_or(&Value::Null);
-    let bad_battery = parse_field(
-        data,
-        &["Defaults", "Cache When BBU Bad"],
-        |word| match word {
-            "off" => Some(BatteryFailurePolicy::WriteThrough),
-            "on" => Some(BatteryFailurePolicy::Stays),
-            _ => None,
-        },
-    );
+fn parse_adapter(name: String, data: &Value, properties: &Value) -> Adapter {
+    let bad_battery =
+        parse_lowercase_field(
+            data,
+            &["Defaults", "Cache When BBU Bad"],
+            |word| match word {
+                "off" => Some(BatteryFailurePolicy::WriteThrough),
+                "on" => Some(BatteryFailurePolicy::Stays),
+                _ => None,
+            },
+        );
     Adapter {
         name,
         model: text_field(data, &["Basics", "Model"]).filter(|model| !model.is_empty()),
@@ -105,7 +90,12 @@ pub fn controllers_with_unknown_battery(all: &[u8]) -> Vec<String> {
     controller_entries(&all).filter_map(lacks).collect()
 }
 
-pub fn apply_battery_tables(adapter: &mut Adapter, all: &[u8], flash: &[u8], battery_table: &[u8]) {
+pub fn set_battery_state_from_tables(
+    adapter: &mut Adapter,
+    all: &[u8],
+    flash: &[u8],
+    battery_table: &[u8],
+) {
     let Some(all) = parse_storcli_document(all) else {
         return;
     };
@@ -122,10 +112,12 @@ fn battery_module_state(data: &Value) -> FieldReading<BatteryCondition> {
         .into_iter()
         .flat_map(|key| table_rows(data, key));
     let states: Vec<FieldReading<BatteryCondition>> = modules
-        .map(|module| parse_field(module, &["State"], megaraid_battery::parse_battery_state))
+        .map(|module| {
+            parse_lowercase_field(module, &["State"], megaraid_battery::parse_battery_state)
+        })
         .collect();
     if states.is_empty() {
-        FieldReading::missing("Cachevault_Info or BBU_Info")
+        FieldReading::not_reported("Cachevault_Info or BBU_Info")
     } else {
         worst_reading(states)
     }
@@ -137,7 +129,7 @@ fn worst_battery_state(
     data: &Value,
     module: FieldReading<BatteryCondition>,
 ) -> FieldReading<BatteryCondition> {
-    let present = parse_field(data, &["HwCfg", "BBU"], |word| match word {
+    let present = parse_lowercase_field(data, &["HwCfg", "BBU"], |word| match word {
         "present" => Some(BatteryCondition::Healthy),
         "absent" => Some(BatteryCondition::Absent),
         "faulty" => Some(BatteryCondition::Failed),
@@ -151,14 +143,14 @@ fn worst_battery_state(
         };
     }
     let status = match text_field(data, &["Status", "BBU Status"]) {
-        None => FieldReading::missing("Status/BBU Status"),
+        None => FieldReading::not_reported("Status/BBU Status"),
         Some(code) => match (
             code.parse(),
-            megaraid_battery::parse_battery_state(&normalise(&code)),
+            megaraid_battery::parse_battery_state(&to_trimmed_lowercase(&code)),
         ) {
             (Ok(number), _) => megaraid_battery::parse_battery_state_code(number),
             (Err(_), Some(state)) => FieldReading::Value(state),
-            (Err(_), None) => FieldReading::unknown("Status/BBU Status", &code),
+            (Err(_), None) => FieldReading::unknown_word("Status/BBU Status", &code),
         },
     };
     worst_reading([present, module, status])
@@ -179,9 +171,9 @@ fn battery_state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<Batte
         "cache offload premium feature required",
     ];
     let read = |answer: &[u8]| {
-        let mut fields = Fields::with_synonyms(MEGARAID);
+        let mut fields = ToolOutputFields::with_synonyms(MEGARAID);
         for line in fields::display_safe_lines(answer) {
-            let line = normalise(&line);
+            let line = to_trimmed_lowercase(&line);
             let value = |property: &&'static str| {
                 let property: &'static str = property;
                 Some((
@@ -203,20 +195,20 @@ fn battery_state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<Batte
     let (flash, battery) = (read(flash), read(battery));
     let of_flash = flash.has("state").then(|| {
         worst_reading([
-            flash.parse_value("state", megaraid_battery::parse_battery_state),
-            megaraid_battery::parse_replacement_flag(&flash),
+            flash.parse_lowercase_value("state", megaraid_battery::parse_battery_state),
+            megaraid_battery::parse_replacement_required(&flash),
         ])
     });
     let of_battery = battery.has("battery state").then(|| {
         worst_reading([
-            battery.parse_value("battery state", megaraid_battery::parse_battery_state),
+            battery.parse_lowercase_value("battery state", megaraid_battery::parse_battery_state),
             megaraid_battery::parse_battery_flags(&battery),
         ])
     });
     let accounts: Vec<FieldReading<BatteryCondition>> =
         of_flash.into_iter().chain(of_battery).collect();
     if accounts.is_empty() {
-        FieldReading::missing("state of a battery or flash module")
+        FieldReading::not_reported("state of a battery or flash module")
     } else {
         worst_reading(accounts)
     }
@@ -235,7 +227,7 @@ fn parse_volume(
         .get(format!("VD{number} Properties"))
         .unwrap_or(&Value::Null);
     let now = parse_exact_field(row, &["Cache"], parse_write_policy);
-    let set = parse_field(own, &["Write Cache(initial setting)"], |word| {
+    let set = parse_lowercase_field(own, &["Write Cache(initial setting)"], |word| {
         match word.replace(' ', "").as_str() {
             "writeback" => Some(CachePolicy::WriteBack),
             "writethrough" => Some(CachePolicy::WriteThrough),
@@ -245,7 +237,7 @@ fn parse_volume(
             _ => None,
         }
     });
-    let (policy, in_force) = configured_and_current_policy(&set, &now);
+    let (policy, in_force) = derive_policy_and_mode_in_force(&set, &now);
     let on_failure = match (policy.value(), bad_battery.value()) {
         (
             Some(CachePolicy::AlwaysWriteBack),
@@ -260,8 +252,8 @@ fn parse_volume(
             Some(BatteryFailurePolicy::WriteThrough) | None,
         ) => bad_battery
             .clone()
-            .only_if_known(&policy)
-            .only_if_known(&in_force),
+            .only_if_other_is_known(&policy)
+            .only_if_other_is_known(&in_force),
     };
     Some(Volume {
         target: Some(target),
@@ -273,9 +265,9 @@ fn parse_volume(
         in_force,
         on_failure,
         disk_cache: worst_reading(
-            [disk_cache(own), group_disk_cache(data, group)]
+            [disk_cache(own), disk_cache_of_drive_group(data, group)]
                 .into_iter()
-                .chain(ssd_cache(row)),
+                .chain(cachecade_ssd_cache(row)),
         ),
         name: format!("VD {number}"),
     })
@@ -298,7 +290,7 @@ fn parse_write_policy(code: &str) -> Option<CachePolicy> {
 
 /// Derives policy and current mode from the configured policy `set` and the current policy `now`,
 /// as the tool reports them. A contradiction makes one of the results unknown.
-pub fn configured_and_current_policy(
+pub fn derive_policy_and_mode_in_force(
     set: &FieldReading<CachePolicy>,
     now: &FieldReading<CachePolicy>,
 ) -> (FieldReading<CachePolicy>, FieldReading<CachePolicyInForce>) {
@@ -309,7 +301,7 @@ pub fn configured_and_current_policy(
             policy_name(now)
         )
     };
-    let shown = now.clone().map(default_write_mode);
+    let shown = now.clone().map(write_mode_in_force_by_default);
     match now {
         FieldReading::Value(CachePolicy::AlwaysWriteBack) => (now.clone(), shown),
         FieldReading::Value(CachePolicy::WriteBack) => match set {
@@ -324,9 +316,10 @@ pub fn configured_and_current_policy(
                 (set.clone(), FieldReading::conflicting(disputed()))
             }
             FieldReading::Value(CachePolicy::WriteBack | CachePolicy::WriteThrough)
-            | FieldReading::Missing(..) => {
-                (set.clone().only_if_known(now), shown.only_if_known(set))
-            }
+            | FieldReading::Missing(..) => (
+                set.clone().only_if_other_is_known(now),
+                shown.only_if_other_is_known(set),
+            ),
         },
     }
 }
@@ -336,7 +329,7 @@ fn policy_name(said: &FieldReading<CachePolicy>) -> &'static str {
 }
 
 fn disk_cache(own: &Value) -> FieldReading<MemberDiskCache> {
-    parse_field(own, &["Disk Cache Policy"], |word| match word {
+    parse_lowercase_field(own, &["Disk Cache Policy"], |word| match word {
         "disabled" => Some(MemberDiskCache::Off),
         "enabled" => Some(MemberDiskCache::On),
         "disk's default" => Some(MemberDiskCache::DiskDefault),
@@ -346,10 +339,10 @@ fn disk_cache(own: &Value) -> FieldReading<MemberDiskCache> {
 
 /// Cache of a CacheCade SSD, from the column `Cac` of some versions: off without an SSD. With an
 /// SSD it is *disk default*, because storcli does not print the SSD's cache.
-fn ssd_cache(row: &Value) -> Option<FieldReading<MemberDiskCache>> {
+fn cachecade_ssd_cache(row: &Value) -> Option<FieldReading<MemberDiskCache>> {
     let key = "Cac";
     row.get(key)?;
-    Some(parse_field(row, &[key], |word| {
+    Some(parse_lowercase_field(row, &[key], |word| {
         Some(if word == "-" {
             MemberDiskCache::Off
         } else {
@@ -359,11 +352,11 @@ fn ssd_cache(row: &Value) -> Option<FieldReading<MemberDiskCache>> {
 }
 
 /// The disk caches of a drive group, from the column `PDC`.
-pub fn group_disk_cache(data: &Value, group: &str) -> FieldReading<MemberDiskCache> {
+pub fn disk_cache_of_drive_group(data: &Value, group: &str) -> FieldReading<MemberDiskCache> {
     let of_group = table_rows(data, "TOPOLOGY")
         .filter(|row| text_field(row, &["DG"]).as_deref() == Some(group));
     let said = of_group.map(|row| {
-        parse_field(row, &["PDC"], |word| match word {
+        parse_lowercase_field(row, &["PDC"], |word| match word {
             "dsbl" => Some(MemberDiskCache::Off),
             "enbl" => Some(MemberDiskCache::On),
             "dflt" => Some(MemberDiskCache::DiskDefault),

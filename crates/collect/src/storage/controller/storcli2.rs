@@ -9,50 +9,33 @@
 use serde_json::Value;
 
 use super::report::{
-    Adapter, FieldReading, Volume, battery_failure_behaviour, is_battery_absent, parse_pci,
-    parse_wwn, worst_reading,
+    Adapter, FieldReading, Volume, battery_failure_policy, is_battery_absent, parse_pci, parse_wwn,
+    worst_reading,
 };
-use super::storcli::{configured_and_current_policy, group_disk_cache};
+use super::storcli::{derive_policy_and_mode_in_force, disk_cache_of_drive_group};
 use super::storcli_json::{
-    controller_entries, controller_number, parse_exact_field, parse_field, parse_storcli_document,
-    response_data, table_rows, text_field,
+    parse_controllers, parse_exact_field, parse_lowercase_field, table_rows, text_field,
 };
-use super::{ToolQueryResult, run_command};
+use super::{ToolQueryResult, run_tool_command};
 use crate::facts::catalog::controller::{
     BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
 use crate::host::{Host, Tool};
 
-pub fn query(host: &dyn Host, tool: Tool) -> ToolQueryResult {
+pub fn query_adapters(host: &dyn Host, tool: Tool) -> ToolQueryResult {
     const ALL: &str = "/call show all nolog J";
-    let all = run_command(host, tool, ALL)?;
-    let volumes = run_command(host, tool, "/call/vall show all nolog J").unwrap_or_default();
-    Ok((parse(&all, &volumes), ALL))
+    let all = run_tool_command(host, tool, ALL)?;
+    let volumes = run_tool_command(host, tool, "/call/vall show all nolog J").unwrap_or_default();
+    Ok((parse_adapters(&all, &volumes), ALL))
 }
 
 /// Parses two answers: `all` to `/call show all nolog J`, and `volumes` to
 /// `/call/vall show all nolog J`.
-pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
-    let (Some(all), volumes) = (
-        parse_storcli_document(all),
-        parse_storcli_document(volumes).unwrap_or_default(),
-    ) else {
-        return Vec::new();
-    };
-    controller_entries(&all)
-        .map(|entry| parse_adapter(entry, &volumes))
-        .collect()
+pub fn parse_adapters(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
+    parse_controllers(all, volumes, parse_adapter)
 }
 
-fn parse_adapter(entry: &Value, volumes: &Value) -> Adapter {
-    let name = controller_number(entry).unwrap_or_default();
-    let Some(data) = response_data(entry) else {
-        return Adapter::name_only(name, FieldReading::missing("Response Data"));
-    };
-    let found = controller_entries(volumes).find(|other| {
-        controller_number(other).is_some() && controller_number(other) == controller_number(entry)
-    });
-    let volumes = found.and_then(response_data).unwrap_or(&Value::Null);
+fn parse_adapter(name: String, data: &Value, volumes: &Value) -> Adapter {
     Adapter {
         name,
         model: text_field(data, &["Basics", "Product Name"]).filter(|model| !model.is_empty()),
@@ -68,16 +51,16 @@ fn parse_adapter(entry: &Value, volumes: &Value) -> Adapter {
 }
 
 fn battery_state(data: &Value) -> FieldReading<BatteryCondition> {
-    let present = parse_field(data, &["HwCfg", "BBU"], |word| match word {
+    let present = parse_lowercase_field(data, &["HwCfg", "BBU"], |word| match word {
         "present" => Some(BatteryCondition::Healthy),
         "absent" => Some(BatteryCondition::Absent),
         _ => None,
     });
     let packs: Vec<FieldReading<BatteryCondition>> = table_rows(data, "BBU_Info")
-        .map(|pack| parse_field(pack, &["Status"], parse_battery_state))
+        .map(|pack| parse_lowercase_field(pack, &["Status"], parse_battery_state))
         .collect();
     let packs = if packs.is_empty() {
-        FieldReading::missing("BBU_Info")
+        FieldReading::not_reported("BBU_Info")
     } else {
         worst_reading(packs)
     };
@@ -113,15 +96,15 @@ fn parse_volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
     let own = table_rows(volumes, "Virtual Drives")
         .find(same)
         .unwrap_or(&Value::Null);
-    let set = volume_policy(row, own, "DefaultCache");
-    let now = volume_policy(row, own, "CurrentCache");
-    let (policy, in_force) = configured_and_current_policy(&set, &now);
+    let set = stronger_volume_policy(row, own, "DefaultCache");
+    let now = stronger_volume_policy(row, own, "CurrentCache");
+    let (policy, in_force) = derive_policy_and_mode_in_force(&set, &now);
     let in_force = if is_write_back(row, own) {
         FieldReading::Value(CachePolicyInForce::WriteBack)
     } else {
         in_force
     };
-    let on_failure = policy.clone().map(battery_failure_behaviour);
+    let on_failure = policy.clone().map(battery_failure_policy);
     let properties = own.get("VD Properties").unwrap_or(&Value::Null);
     Some(Volume {
         node: text_field(properties, &["OS Drive Name"]).filter(|node| node.starts_with("/dev/")),
@@ -129,14 +112,17 @@ fn parse_volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
             .as_deref()
             .and_then(parse_wwn),
         policy,
-        on_failure: on_failure.only_if_known(&now),
+        on_failure: on_failure.only_if_other_is_known(&now),
         in_force,
-        disk_cache: worst_reading([disk_cache(properties), group_disk_cache(data, group)]),
+        disk_cache: worst_reading([
+            disk_cache(properties),
+            disk_cache_of_drive_group(data, group),
+        ]),
         ..Volume::name_only(format!("VD {number}"))
     })
 }
 
-fn volume_policy(row: &Value, own: &Value, key: &str) -> FieldReading<CachePolicy> {
+fn stronger_volume_policy(row: &Value, own: &Value, key: &str) -> FieldReading<CachePolicy> {
     let listed = parse_exact_field(row, &[key], parse_write_policy);
     let shown = parse_exact_field(own, &["VD Info", key], parse_write_policy);
     match (listed.value(), shown.value()) {
@@ -157,7 +143,7 @@ fn volume_policy(row: &Value, own: &Value, key: &str) -> FieldReading<CachePolic
         (
             Some(CachePolicy::WriteBack | CachePolicy::WriteThrough) | None,
             Some(CachePolicy::WriteBack | CachePolicy::WriteThrough) | None,
-        ) => listed.only_if_known(&shown),
+        ) => listed.only_if_other_is_known(&shown),
     }
 }
 
@@ -184,7 +170,7 @@ fn parse_write_policy(code: &str) -> Option<CachePolicy> {
 }
 
 fn disk_cache(properties: &Value) -> FieldReading<MemberDiskCache> {
-    parse_field(properties, &["Disk Cache Policy"], |word| match word {
+    parse_lowercase_field(properties, &["Disk Cache Policy"], |word| match word {
         "disabled" => Some(MemberDiskCache::Off),
         "enabled" => Some(MemberDiskCache::On),
         "default" => Some(MemberDiskCache::DiskDefault),

@@ -111,7 +111,7 @@ pub const BACKUP_UNITS: [&str; 6] = [
     "energy pack",
 ];
 
-pub fn canonical_name(names: Synonyms, name: &str) -> &str {
+pub fn canonical_key_of_synonym(names: Synonyms, name: &str) -> &str {
     names
         .iter()
         .find(|row| row.contains(&name))

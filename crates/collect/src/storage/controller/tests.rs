@@ -27,15 +27,15 @@ const SAFE: [&[&str]; 5] = [
     &["off"],
 ];
 
-fn first_safer_fact(before: &[String; 5], after: &[String; 5]) -> Option<usize> {
+fn index_of_first_safer_fact(before: &[String; 5], after: &[String; 5]) -> Option<usize> {
     (0..5).find(|&i| SAFE[i].contains(&after[i].as_str()) && after[i] != before[i])
 }
 
 #[test]
 fn every_tool_reports_healthy_controller() {
-    for machine in ControllerHost::all() {
+    for machine in ControllerHost::one_host_per_tool_output() {
         assert_eq!(
-            machine.reported_values(),
+            machine.collected_fact_values(),
             HEALTHY,
             "{:?}",
             machine.answers[0].0
@@ -60,9 +60,9 @@ fn every_tool_reports_healthy_controller() {
 #[test]
 fn output_changes_give_expected_values() {
     for (machine, old, new, fact, word) in output_changes() {
-        let changed = machine.with_replaced(old, new);
+        let changed = machine.with_text_replaced(old, new);
         assert_eq!(
-            changed.reported_values()[fact],
+            changed.collected_fact_values()[fact],
             word,
             "{}: {new}",
             REPORTED_FACTS[fact].name
@@ -74,7 +74,7 @@ fn output_changes_give_expected_values() {
 fn synonymous_keys_give_equal_values() {
     use super::synonyms::{ADAPTEC, MEGARAID, MEGARAID_JSON, SMART_ARRAY};
     let mut tried = 0;
-    for machine in ControllerHost::all() {
+    for machine in ControllerHost::one_host_per_tool_output() {
         let tool = machine.answers[0].0;
         let names: Vec<&[&str]> = match tool {
             Tool::Arcconf => ADAPTEC.to_vec(),
@@ -93,7 +93,7 @@ fn synonymous_keys_give_equal_values() {
                 }
                 tried += usize::from(renamed.answers != machine.answers);
                 assert_eq!(
-                    renamed.reported_values(),
+                    renamed.collected_fact_values(),
                     HEALTHY,
                     "{}: {old} as {new}",
                     tool.name()
@@ -188,16 +188,19 @@ fn removing_output_never_makes_facts_safer() {
     let changed = output_changes()
         .into_iter()
         .filter(|(_, _, new, ..)| !not_everywhere(new));
-    let changed = changed.map(|(machine, old, new, ..)| machine.with_replaced(old, new));
-    for machine in ControllerHost::all().into_iter().chain(changed) {
-        let before = machine.reported_values();
+    let changed = changed.map(|(machine, old, new, ..)| machine.with_text_replaced(old, new));
+    for machine in ControllerHost::one_host_per_tool_output()
+        .into_iter()
+        .chain(changed)
+    {
+        let before = machine.collected_fact_values();
         for which in 0..machine.answers.len() {
             for answer in answers_without_one_part(&machine.answers[which].2) {
                 let after = machine
                     .clone()
-                    .with_answer(which, answer.clone())
-                    .reported_values();
-                let wrong = first_safer_fact(&before, &after);
+                    .with_nth_answer(which, answer.clone())
+                    .collected_fact_values();
+                let wrong = index_of_first_safer_fact(&before, &after);
                 assert!(wrong.is_none(), "{before:?} became {after:?} by\n{answer}");
             }
         }
@@ -226,7 +229,7 @@ fn other_controllers_values_are_not_used() {
     let mut machine = ControllerHost::storcli();
     machine.answers[0].2 = both(&bad, &of_other(STORCLI_ALL));
     machine.answers[1].2 = both(STORCLI_VOLUMES, &of_other(STORCLI_VOLUMES));
-    let before = machine.reported_values();
+    let before = machine.collected_fact_values();
     assert_eq!(
         before,
         ["absent", "always write back", "write back", "stays", "on"]
@@ -235,10 +238,10 @@ fn other_controllers_values_are_not_used() {
         for answer in answers_without_one_part(&machine.answers[which].2) {
             let after = machine
                 .clone()
-                .with_answer(which, answer.clone())
-                .reported_values();
+                .with_nth_answer(which, answer.clone())
+                .collected_fact_values();
             assert!(
-                first_safer_fact(&before, &after).is_none(),
+                index_of_first_safer_fact(&before, &after).is_none(),
                 "{before:?} became {after:?} by\n{answer}"
             );
         }
@@ -251,7 +254,7 @@ fn pass_through_disk_has_no_controller_facts() {
         address: "0:0:5:0",
         ..ControllerHost::storcli()
     };
-    assert_eq!(jbod.reported_values(), ["?"; 5]);
+    assert_eq!(jbod.collected_fact_values(), ["?"; 5]);
     let facts = jbod.collect_controller_facts(&Request::default(), true);
     assert_eq!(
         facts
@@ -265,8 +268,8 @@ fn pass_through_disk_has_no_controller_facts() {
         wwid: "naa.5000c50012345678",
         ..ControllerHost::ssacli()
     };
-    let hba = hba.with_replaced("/dev/sda", "/dev/sdb");
-    assert_eq!(hba.reported_values(), ["?"; 5]);
+    let hba = hba.with_text_replaced("/dev/sda", "/dev/sdb");
+    assert_eq!(hba.collected_fact_values(), ["?"; 5]);
     let facts = hba.collect_controller_facts(&Request::default(), true);
     assert_eq!(
         facts
@@ -360,7 +363,7 @@ fn tool_without_controllers_falls_back_to_next_tool() {
     let mut machine = ControllerHost::megacli();
     let none = r#"{"Controllers":[{"Command Status":{"Status":"Failure","Description":"No Controller found"}}]}"#;
     machine.answers.push((Tool::Storcli, ALL, none.to_owned()));
-    assert_eq!(machine.reported_values(), HEALTHY);
+    assert_eq!(machine.collected_fact_values(), HEALTHY);
 }
 
 #[test]
@@ -389,8 +392,8 @@ fn masked_capture_keeps_facts_and_hides_serials() {
         "Z1P34951",
     ];
     let mut told = 0;
-    for machine in ControllerHost::all() {
-        let host = machine.host();
+    for machine in ControllerHost::one_host_per_tool_output() {
+        let host = machine.to_fake_host();
         let recording = RecordingHost::new(&host);
         let mut facts = machine.input_facts(true);
         (COLLECTOR.collect_facts)(&recording, &Request::default(), &mut facts);
@@ -420,14 +423,14 @@ fn masked_capture_keeps_facts_and_hides_serials() {
 proptest! {
     #[test]
     fn arbitrary_output_never_panics(answer: Vec<u8>) {
-        super::storcli::parse(&answer, STORCLI_VOLUMES.as_bytes());
-        super::storcli::parse(STORCLI_ALL.as_bytes(), &answer);
-        super::megacli::parse(&answer, &answer);
-        super::ssacli::parse(&answer, &[(0, answer.clone())]);
-        super::arcconf::parse(1, &answer);
-        super::storcli2::parse(&answer, STORCLI2_VOLUMES.as_bytes());
-        super::storcli2::parse(STORCLI2_ALL.as_bytes(), &answer);
-        super::arcconf::controller_count(&answer);
+        super::storcli::parse_adapters(&answer, STORCLI_VOLUMES.as_bytes());
+        super::storcli::parse_adapters(STORCLI_ALL.as_bytes(), &answer);
+        super::megacli::parse_adapters(&answer, &answer);
+        super::ssacli::parse_adapters(&answer, &[(0, answer.clone())]);
+        super::arcconf::parse_adapter(1, &answer);
+        super::storcli2::parse_adapters(&answer, STORCLI2_VOLUMES.as_bytes());
+        super::storcli2::parse_adapters(STORCLI2_ALL.as_bytes(), &answer);
+        super::arcconf::parse_controller_count(&answer);
     }
 
     #[test]
@@ -438,7 +441,7 @@ proptest! {
         let mut lines: Vec<&str> = machine.answers[last].2.lines().collect();
         lines.insert(at.index(lines.len() + 1), &line);
         let answer = lines.join("\n");
-        prop_assert_eq!(machine.with_answer(last, answer).reported_values(), HEALTHY.map(str::to_owned));
+        prop_assert_eq!(machine.with_nth_answer(last, answer).collected_fact_values(), HEALTHY.map(str::to_owned));
     }
 
     #[test]
@@ -453,8 +456,8 @@ proptest! {
         };
         let answer = format!("{}{word}{}", &STORCLI_ALL[..start], &rest[end..]);
         let machine = ControllerHost::storcli();
-        let after = machine.clone().with_answer(0, answer).reported_values();
-        prop_assert!(first_safer_fact(&machine.reported_values(), &after).is_none());
+        let after = machine.clone().with_nth_answer(0, answer).collected_fact_values();
+        prop_assert!(index_of_first_safer_fact(&machine.collected_fact_values(), &after).is_none());
     }
 }
 
@@ -462,7 +465,12 @@ proptest! {
 fn external_storage_systems_battery_is_ignored() {
     let elsewhere = "MSA1500 CS in MY STORAGE\n   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n";
     let machine = ControllerHost::ssacli();
-    let with = |detail: String| machine.clone().with_answer(0, detail).reported_values();
+    let with = |detail: String| {
+        machine
+            .clone()
+            .with_nth_answer(0, detail)
+            .collected_fact_values()
+    };
     let without = SSACLI_DETAIL.replace(
         "   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n",
         "",
@@ -475,16 +483,16 @@ fn external_storage_systems_battery_is_ignored() {
 #[test]
 fn disks_of_other_volumes_are_ignored() {
     let [own, other] = ["0:0:0:0", "0:0:1:0"].map(ControllerHost::arcconf_with_two_volumes);
-    assert_eq!(own.reported_values(), HEALTHY);
+    assert_eq!(own.collected_fact_values(), HEALTHY);
     assert_eq!(
-        other.reported_values(),
+        other.collected_fact_values(),
         ["healthy", "write back", "write back", "write through", "on"]
     );
     for answer in answers_without_one_part(ARCCONF_TWO) {
         let words = other
             .clone()
-            .with_answer(0, answer.clone())
-            .reported_values();
+            .with_nth_answer(0, answer.clone())
+            .collected_fact_values();
         assert!(words[4] != "off", "{answer}");
     }
 }
@@ -519,8 +527,8 @@ fn masked_serials_fall_back_to_port_address() {
             for answer in [masked, only_disks] {
                 let caches = ["0:0:0:0", "0:0:1:0"].map(|at| {
                     ControllerHost::arcconf_with_two_volumes(at)
-                        .with_answer(0, answer.clone())
-                        .reported_values()[4]
+                        .with_nth_answer(0, answer.clone())
+                        .collected_fact_values()[4]
                         .clone()
                 });
                 assert_eq!(caches, ["off", "on"], "{member} {mask}");
@@ -550,8 +558,8 @@ fn missing_disk_never_improves_cache_state() {
             }
             for (at, own) in [("0:0:0:0", 0b11), ("0:0:1:0", 0b1100)] {
                 let cache = ControllerHost::arcconf_with_two_volumes(at)
-                    .with_answer(0, answer.clone())
-                    .reported_values()[4]
+                    .with_nth_answer(0, answer.clone())
+                    .collected_fact_values()[4]
                     .clone();
                 let may_be_off = at == "0:0:0:0" && left_out & own == 0;
                 assert!(cache != "off" || may_be_off, "{at} {left_out:b} {mask:?}");
@@ -563,7 +571,7 @@ fn missing_disk_never_improves_cache_state() {
 #[test]
 #[ignore = "exhaustive"]
 fn no_two_changes_together_look_healthy() {
-    let opens = |machine: &ControllerHost| machine.reported_values() == HEALTHY;
+    let opens = |machine: &ControllerHost| machine.collected_fact_values() == HEALTHY;
     let all: Vec<_> = output_changes()
         .into_iter()
         .map(|(machine, old, new, ..)| (machine, old, new))
@@ -576,7 +584,7 @@ fn no_two_changes_together_look_healthy() {
     };
     let (mut alone, mut pairs) = (0, 0);
     for (at, (machine, old, new)) in all.iter().enumerate() {
-        let first = machine.clone().with_replaced(old, new);
+        let first = machine.clone().with_text_replaced(old, new);
         alone += usize::from(opens(&first));
         let same = |other: &ControllerHost| {
             other.answers == machine.answers && other.address == machine.address
@@ -587,10 +595,11 @@ fn no_two_changes_together_look_healthy() {
             .filter(|(other, also, _)| same(other) && also != old && says(&first, also))
         {
             let second = machine.clone();
-            let fine =
-                opens(&first) && says(&second, also) && opens(&second.with_replaced(also, then));
+            let fine = opens(&first)
+                && says(&second, also)
+                && opens(&second.with_text_replaced(also, then));
             assert!(
-                fine || !opens(&first.clone().with_replaced(also, then)),
+                fine || !opens(&first.clone().with_text_replaced(also, then)),
                 "{old:?} {new:?} {also:?} {then:?}"
             );
             pairs += 1;

@@ -1,14 +1,15 @@
 //! Finds the RAID volume behind a disk.
 //!
-//! A volume matches by the disk's node, its world-wide name, or its number in the SCSI address. The
-//! number counts only if the controller is certain: by its PCI address, or because there is only
-//! one. If several volumes are possible, only what they agree on counts. A passed-through disk
-//! (JBOD, HBA mode) is not a volume, and the controller's battery does not protect it.
+//! A volume matches by the disk's node, its world-wide name, or its number in the SCSI address.
+//! The number counts only if the controller is certain: by its PCI address, or because there is
+//! only one. If several volumes are possible, only the values on which they agree count. A
+//! passed-through disk (JBOD, HBA mode) is not a volume, and the controller's battery does not
+//! protect it.
 
 use super::report::{Adapter, PciAddress, Volume, parse_pci};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VolumeAddressing {
+pub enum VolumeScsiAddressing {
     /// Passed-through disks have channels 0 and 1, volumes 2 and 3 (`MEGASAS_MAX_PD_CHANNELS` in
     /// drivers/scsi/megaraid/megaraid_sas.h).
     MegaRaid,
@@ -21,7 +22,7 @@ pub enum VolumeAddressing {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct DiskIdentity {
+pub struct BlockDeviceIdentity {
     pub node: String,
     /// The world-wide name: hexadecimal digits in lower case.
     pub wwn: Option<String>,
@@ -34,8 +35,8 @@ pub struct DiskIdentity {
     pub raid_level: Option<String>,
 }
 
-impl DiskIdentity {
-    pub fn with_device_path(mut self, place: &str) -> Self {
+impl BlockDeviceIdentity {
+    pub fn with_addresses_in_device_path(mut self, place: &str) -> Self {
         let parts: Vec<&str> = place.split('/').collect();
         let host = parts
             .iter()
@@ -59,29 +60,29 @@ impl DiskIdentity {
     }
 
     /// Whether the disk is a volume, not a passed-through disk; `None` if unknown.
-    fn is_volume(&self, addresses: VolumeAddressing) -> Option<bool> {
+    fn is_raid_volume(&self, addresses: VolumeScsiAddressing) -> Option<bool> {
         match (addresses, self.address) {
-            (VolumeAddressing::SmartArray | VolumeAddressing::Opaque, _)
+            (VolumeScsiAddressing::SmartArray | VolumeScsiAddressing::Opaque, _)
                 if self.raid_level.as_deref() == Some("N/A") =>
             {
                 Some(false)
             }
-            (VolumeAddressing::MegaRaid, Some((channel, _))) => Some(channel >= 2),
-            (VolumeAddressing::Aacraid, Some((channel, _))) => Some(channel == 0),
-            (VolumeAddressing::SmartArray, _) if !self.model.is_empty() => {
+            (VolumeScsiAddressing::MegaRaid, Some((channel, _))) => Some(channel >= 2),
+            (VolumeScsiAddressing::Aacraid, Some((channel, _))) => Some(channel == 0),
+            (VolumeScsiAddressing::SmartArray, _) if !self.model.is_empty() => {
                 Some(self.model.ends_with("LOGICAL VOLUME"))
             }
             _ => self.model.ends_with("LOGICAL VOLUME").then_some(true),
         }
     }
 
-    fn target_number(&self, addresses: VolumeAddressing) -> Option<u32> {
+    fn target_number(&self, addresses: VolumeScsiAddressing) -> Option<u32> {
         let (channel, target) = self.address?;
         match addresses {
             // Each channel has 128 numbers (`MEGASAS_DEV_INDEX`).
-            VolumeAddressing::MegaRaid => Some(channel % 2 * 128 + target),
-            VolumeAddressing::Aacraid => Some(target),
-            VolumeAddressing::SmartArray | VolumeAddressing::Opaque => None,
+            VolumeScsiAddressing::MegaRaid => Some(channel % 2 * 128 + target),
+            VolumeScsiAddressing::Aacraid => Some(target),
+            VolumeScsiAddressing::SmartArray | VolumeScsiAddressing::Opaque => None,
         }
     }
 }
@@ -100,13 +101,13 @@ pub enum VolumeMatch<'a> {
 
 /// Finds the RAID volume that the kernel shows as this disk. `controllers` is the number of
 /// controllers of this family, counted by PCI address.
-pub fn find_volume<'a>(
-    disk: &DiskIdentity,
+pub fn find_volume_of_disk<'a>(
+    disk: &BlockDeviceIdentity,
     adapters: &'a [Adapter],
-    addresses: VolumeAddressing,
+    addresses: VolumeScsiAddressing,
     controllers: usize,
 ) -> VolumeMatch<'a> {
-    let is_volume = disk.is_volume(addresses);
+    let is_volume = disk.is_raid_volume(addresses);
     if is_volume == Some(false) {
         return VolumeMatch::PassThrough;
     }
@@ -138,7 +139,7 @@ pub fn find_volume<'a>(
     }
     let target = disk.target_number(addresses);
     let may_be = |volume: &&Volume| {
-        !contradicts_identity(disk, volume)
+        !node_or_wwn_contradicts(disk, volume)
             && (volume.target.is_none() || target.is_none() || volume.target == target)
     };
     let of = |adapter: &&'a Adapter| {
@@ -153,7 +154,7 @@ pub fn find_volume<'a>(
     let volumes: Vec<(&Adapter, &Volume)> = candidates.iter().flat_map(of).collect();
     let named: Vec<_> = volumes
         .iter()
-        .filter(|(_, volume)| matches_identity(disk, volume))
+        .filter(|(_, volume)| node_or_wwn_matches(disk, volume))
         .collect();
     let numbered: Vec<_> = volumes
         .iter()
@@ -175,11 +176,11 @@ pub fn find_volume<'a>(
     }
 }
 
-fn matches_identity(disk: &DiskIdentity, volume: &Volume) -> bool {
+fn node_or_wwn_matches(disk: &BlockDeviceIdentity, volume: &Volume) -> bool {
     volume.node.as_ref() == Some(&disk.node) || volume.wwn.is_some() && volume.wwn == disk.wwn
 }
 
-fn contradicts_identity(disk: &DiskIdentity, volume: &Volume) -> bool {
+fn node_or_wwn_contradicts(disk: &BlockDeviceIdentity, volume: &Volume) -> bool {
     let other_node = volume.node.as_ref().is_some_and(|node| *node != disk.node);
     let other_wwn = matches!((&volume.wwn, &disk.wwn), (Some(one), Some(other)) if one != other);
     other_node || other_wwn
@@ -188,7 +189,7 @@ fn contradicts_identity(disk: &DiskIdentity, volume: &Volume) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::report::{Adapter, FieldReading, Volume};
-    use super::{DiskIdentity, VolumeAddressing, VolumeMatch, find_volume};
+    use super::{BlockDeviceIdentity, VolumeMatch, VolumeScsiAddressing, find_volume_of_disk};
     use walwise_model::text::JoinText;
 
     fn volume(name: &str, target: Option<u32>, node: Option<&str>, wwn: Option<&str>) -> Volume {
@@ -197,10 +198,10 @@ mod tests {
             target,
             node: node.map(str::to_owned),
             wwn: wwn.map(str::to_owned),
-            policy: FieldReading::missing("a test"),
-            in_force: FieldReading::missing("a test"),
-            on_failure: FieldReading::missing("a test"),
-            disk_cache: FieldReading::missing("a test"),
+            policy: FieldReading::not_reported("a test"),
+            in_force: FieldReading::not_reported("a test"),
+            on_failure: FieldReading::not_reported("a test"),
+            disk_cache: FieldReading::not_reported("a test"),
         }
     }
 
@@ -209,17 +210,17 @@ mod tests {
         Adapter {
             pci,
             volumes: volumes.to_vec(),
-            ..Adapter::name_only("0", FieldReading::missing("a test"))
+            ..Adapter::name_only("0", FieldReading::not_reported("a test"))
         }
     }
 
-    fn disk(place: &str) -> DiskIdentity {
-        DiskIdentity {
+    fn disk(place: &str) -> BlockDeviceIdentity {
+        BlockDeviceIdentity {
             node: "/dev/sda".to_owned(),
             wwn: Some("6001".to_owned()),
-            ..DiskIdentity::default()
+            ..BlockDeviceIdentity::default()
         }
-        .with_device_path(place)
+        .with_addresses_in_device_path(place)
     }
 
     const VOLUME_1: &str =
@@ -228,12 +229,12 @@ mod tests {
         "../../devices/pci0000:00/0000:02:00.0/host3/target3:0:1/3:0:1:0/block/sda";
 
     fn volume_names(
-        disk: &DiskIdentity,
+        disk: &BlockDeviceIdentity,
         adapters: &[Adapter],
-        addresses: VolumeAddressing,
+        addresses: VolumeScsiAddressing,
         controllers: usize,
     ) -> String {
-        match find_volume(disk, adapters, addresses, controllers) {
+        match find_volume_of_disk(disk, adapters, addresses, controllers) {
             VolumeMatch::Volume(_, volume) => volume.name.clone(),
             VolumeMatch::OneOf(volumes) => volumes
                 .iter()
@@ -248,13 +249,14 @@ mod tests {
     fn device_path_gives_pci_and_scsi_address() {
         let disk = disk(VOLUME_1);
         assert_eq!((disk.pci, disk.address), (Some([0, 2, 0, 0]), Some((2, 1))));
-        let nowhere = DiskIdentity::default().with_device_path("../../devices/virtual/block/loop0");
+        let nowhere = BlockDeviceIdentity::default()
+            .with_addresses_in_device_path("../../devices/virtual/block/loop0");
         assert_eq!((nowhere.pci, nowhere.address), (None, None));
     }
 
     #[test]
     fn target_number_counts_only_within_controller() {
-        use VolumeAddressing::MegaRaid;
+        use VolumeScsiAddressing::MegaRaid;
         let numbered = |name: &str, target| volume(name, Some(target), None, None);
         let (here, there) = ([numbered("a0", 0), numbered("a1", 1)], [numbered("b1", 1)]);
         let of = |adapters: &[Adapter], controllers| {
@@ -295,7 +297,7 @@ mod tests {
 
     #[test]
     fn node_and_wwn_identify_volume_unless_contradicted() {
-        use VolumeAddressing::Opaque;
+        use VolumeScsiAddressing::Opaque;
         let of = |volumes: &[Volume]| {
             volume_names(&disk(VOLUME_1), &[adapter(Some(2), volumes)], Opaque, 1)
         };
@@ -321,7 +323,7 @@ mod tests {
             "",
             "it may be a disk that is passed on"
         );
-        let logical = DiskIdentity {
+        let logical = BlockDeviceIdentity {
             model: "HPE LOGICAL VOLUME".to_owned(),
             ..disk(VOLUME_1)
         };
@@ -340,26 +342,29 @@ mod tests {
     fn raid_level_na_means_pass_through() {
         let volumes = [volume("a", None, None, None)];
         let of = |level: Option<&str>, addresses| {
-            let disk = DiskIdentity {
+            let disk = BlockDeviceIdentity {
                 raid_level: level.map(str::to_owned),
                 ..disk(VOLUME_1)
             };
             volume_names(&disk, &[adapter(Some(2), &volumes)], addresses, 1)
         };
-        assert_eq!(of(Some("N/A"), VolumeAddressing::Opaque), "passed on");
-        assert_eq!(of(Some("N/A"), VolumeAddressing::SmartArray), "passed on");
+        assert_eq!(of(Some("N/A"), VolumeScsiAddressing::Opaque), "passed on");
         assert_eq!(
-            of(Some("RAID-1(1+0)"), VolumeAddressing::Opaque),
+            of(Some("N/A"), VolumeScsiAddressing::SmartArray),
+            "passed on"
+        );
+        assert_eq!(
+            of(Some("RAID-1(1+0)"), VolumeScsiAddressing::Opaque),
             "",
             "a volume's name decides, as before"
         );
         assert_eq!(
-            of(None, VolumeAddressing::Opaque),
+            of(None, VolumeScsiAddressing::Opaque),
             "",
             "older drivers do not say"
         );
         assert_ne!(
-            of(Some("N/A"), VolumeAddressing::MegaRaid),
+            of(Some("N/A"), VolumeScsiAddressing::MegaRaid),
             "passed on",
             "other drivers show no such thing"
         );

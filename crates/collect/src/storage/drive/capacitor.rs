@@ -5,7 +5,7 @@
 //! other sources do not show the capacitor's state and are not read: log page C6h (components),
 //! feature C6h (check interval) and feature C2h (behaviour on failure).
 
-use super::{DriveFacts, DriveQuery, cast_refusal};
+use super::{DriveFacts, DriveToolRunner, unknown_reading_of_refusal};
 use crate::facts::catalog::device::{self, CapacitorCondition};
 use crate::facts::{Reading, UnknownReason, Value};
 use crate::host::Tool;
@@ -29,22 +29,22 @@ const VERSIONS: [u64; 3] = [2, 3, 4];
 /// The value of Capacitor Health for a drive without a capacitor.
 const NO_CAPACITOR: u64 = 0xffff;
 
-pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
-    let answer = match questions.run_tool(Tool::Nvme, &GET_LOG_ARGUMENTS, drive) {
+pub fn query_capacitor(questions: &DriveToolRunner, drive: &mut DriveFacts) {
+    let answer = match questions.run_tool_unless_refused(Tool::Nvme, &GET_LOG_ARGUMENTS, drive) {
         Ok(answer) => answer,
-        // nvme-cli fails if the drive lacks the page, so the failure is read as *absent*.
+        // nvme-cli fails if the drive lacks the page, so a failure counts as *absent*.
         Err(Reading::Unknown {
             why: UnknownReason::Malformed,
             detail,
             ..
         }) => {
-            return record_refusal(&Reading::absent(detail), drive);
+            return insert_refusal_for_all_facts(&Reading::absent(detail), drive);
         }
-        Err(refusal) => return record_refusal(&refusal, drive),
+        Err(refusal) => return insert_refusal_for_all_facts(&refusal, drive),
     };
-    let Some(page) = parse_dump(&answer.text) else {
+    let Some(page) = parse_hex_dump_of_log_page(&answer.text) else {
         let says = format!("`{}` did not print {LENGTH} bytes", answer.argv);
-        return record_refusal(&Reading::malformed(says), drive);
+        return insert_refusal_for_all_facts(&Reading::malformed(says), drive);
     };
     let Some(said) = CapacitorLogPage::parse(&page) else {
         if is_damaged_log_page(&page) {
@@ -52,14 +52,14 @@ pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
                 "`{}` printed a log page whose GUID, version or reserved bytes are damaged",
                 answer.argv
             );
-            return record_refusal(&Reading::malformed(says), drive);
+            return insert_refusal_for_all_facts(&Reading::malformed(says), drive);
         }
         drive.insert(
             &device::NVME_CAPACITOR,
             Reading::known(CapacitorCondition::Unreadable, answer.source()),
         );
         let says = format!("`{}` printed a different log page", answer.argv);
-        return record_refusal_for_numbers(&Reading::absent(says), drive);
+        return insert_refusal_for_numeric_facts(&Reading::absent(says), drive);
     };
     drive.insert(
         &device::NVME_CAPACITOR,
@@ -79,15 +79,24 @@ pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
     );
 }
 
-pub fn record_refusal(refusal: &Reading<Value>, drive: &mut DriveFacts) {
-    drive.insert(&device::NVME_CAPACITOR, cast_refusal(refusal));
-    record_refusal_for_numbers(refusal, drive);
+pub fn insert_refusal_for_all_facts(refusal: &Reading<Value>, drive: &mut DriveFacts) {
+    drive.insert(&device::NVME_CAPACITOR, unknown_reading_of_refusal(refusal));
+    insert_refusal_for_numeric_facts(refusal, drive);
 }
 
-fn record_refusal_for_numbers(refusal: &Reading<Value>, drive: &mut DriveFacts) {
-    drive.insert(&device::NVME_CAPACITOR_PERCENT, cast_refusal(refusal));
-    drive.insert(&device::NVME_PLP_STARTS, cast_refusal(refusal));
-    drive.insert(&device::NVME_INCOMPLETE_SHUTDOWNS, cast_refusal(refusal));
+fn insert_refusal_for_numeric_facts(refusal: &Reading<Value>, drive: &mut DriveFacts) {
+    drive.insert(
+        &device::NVME_CAPACITOR_PERCENT,
+        unknown_reading_of_refusal(refusal),
+    );
+    drive.insert(
+        &device::NVME_PLP_STARTS,
+        unknown_reading_of_refusal(refusal),
+    );
+    drive.insert(
+        &device::NVME_INCOMPLETE_SHUTDOWNS,
+        unknown_reading_of_refusal(refusal),
+    );
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -153,7 +162,7 @@ fn read_little_endian(page: &[u8], at: usize, bytes: usize) -> Option<u64> {
 /// Parses nvme-cli's dump into the bytes of the page. A line has an offset, 16 bytes, and the same
 /// bytes as characters: `0010: 41 00 … 00 "A.…."`. `None` unless the lines are complete and in
 /// order.
-pub fn parse_dump(dump: &[u8]) -> Option<Vec<u8>> {
+pub fn parse_hex_dump_of_log_page(dump: &[u8]) -> Option<Vec<u8>> {
     let mut page = Vec::new();
     for line in str::from_utf8(dump).ok()?.lines() {
         let Some((offset, rest)) = line.split_once(": ") else {

@@ -7,7 +7,7 @@
 
 use serde_json::Value as Json;
 
-use super::{DriveFacts, DriveQuery, ToolOutput, capacitor, cast_refusal};
+use super::{DriveFacts, DriveToolRunner, ToolOutput, capacitor, unknown_reading_of_refusal};
 use crate::facts::Reading;
 use crate::facts::catalog::device::{self, DriveCacheState, NvmeWarning};
 use crate::host::Tool;
@@ -22,46 +22,57 @@ const WARNINGS: [(NvmeWarning, &str); 6] = [
     (NvmeWarning::PersistentMemory, "pmr_ro"),
 ];
 
-pub fn query_drive(questions: &DriveQuery) -> DriveFacts {
+pub fn query_drive(questions: &DriveToolRunner) -> DriveFacts {
     let mut drive = DriveFacts::default();
-    let identity = questions.run_tool(Tool::Nvme, &["id-ctrl", "-o", "json"], &mut drive);
+    let identity =
+        questions.run_tool_unless_refused(Tool::Nvme, &["id-ctrl", "-o", "json"], &mut drive);
     let has_cache = match &identity {
         Ok(answer) => answer.reading_or_malformed(has_volatile_cache(&answer.json()), "`vwc`"),
-        Err(refusal) => cast_refusal(refusal),
+        Err(refusal) => unknown_reading_of_refusal(refusal),
     };
     let awupf = match &identity {
         Ok(answer) => {
             answer.reading_or_absent(answer.json().get("awupf").and_then(Json::as_u64), "`awupf`")
         }
-        Err(refusal) => cast_refusal(refusal),
+        Err(refusal) => unknown_reading_of_refusal(refusal),
     };
     let is_on = match (has_cache.value(), &identity) {
         (Some(false), _) => Reading::absent("the drive has no volatile cache"),
-        (_, Err(refusal)) => cast_refusal(refusal),
+        (_, Err(refusal)) => unknown_reading_of_refusal(refusal),
         (_, Ok(_)) => {
-            match questions.run_tool(Tool::Nvme, &["get-feature", "-f", "6", "-H"], &mut drive) {
-                Ok(answer) => answer
-                    .reading_or_absent(parse_cache_state(&answer.text), "whether the cache is on"),
-                Err(refusal) => cast_refusal(&refusal),
+            match questions.run_tool_unless_refused(
+                Tool::Nvme,
+                &["get-feature", "-f", "6", "-H"],
+                &mut drive,
+            ) {
+                Ok(answer) => answer.reading_or_absent(
+                    parse_write_cache_feature(&answer.text),
+                    "whether the cache is on",
+                ),
+                Err(refusal) => unknown_reading_of_refusal(&refusal),
             }
         }
     };
-    let warnings = match questions.run_tool(Tool::Nvme, &["smart-log", "-o", "json"], &mut drive) {
+    let warnings = match questions.run_tool_unless_refused(
+        Tool::Nvme,
+        &["smart-log", "-o", "json"],
+        &mut drive,
+    ) {
         Ok(answer) => {
             answer.reading_or_malformed(critical_warnings(&answer.json()), "`critical_warning`")
         }
         Err(refusal) => {
             let other = ["-q", "noserial", "-n", "standby", "-j", "-H"];
-            match questions.run_tool(Tool::Smartctl, &other, &mut drive) {
+            match questions.run_tool_unless_refused(Tool::Smartctl, &other, &mut drive) {
                 Ok(answer) => warnings_from_smartctl(&answer),
-                Err(_) => cast_refusal(&refusal),
+                Err(_) => unknown_reading_of_refusal(&refusal),
             }
         }
     };
     // If nvme-cli could not run `id-ctrl`, it cannot read the log page either.
     match &identity {
         Ok(_) => capacitor::query_capacitor(questions, &mut drive),
-        Err(refusal) => capacitor::record_refusal(refusal, &mut drive),
+        Err(refusal) => capacitor::insert_refusal_for_all_facts(refusal, &mut drive),
     }
     drive.insert(&device::NVME_VOLATILE, has_cache);
     drive.insert(&device::NVME_AWUPF, awupf);
@@ -76,7 +87,7 @@ pub fn has_volatile_cache(identity: &Json) -> Option<bool> {
 
 /// Parses the line `Volatile Write Cache Enable (WCE): Enabled`. `None` unless that line agrees
 /// with the printed value of the feature.
-pub fn parse_cache_state(answer: &[u8]) -> Option<DriveCacheState> {
+pub fn parse_write_cache_feature(answer: &[u8]) -> Option<DriveCacheState> {
     let text = String::from_utf8_lossy(answer);
     let mut lines = text.lines().map(str::trim);
     let words = lines

@@ -11,11 +11,11 @@ use serde_json::json;
 
 use super::{
     COLLECTOR, CONCURRENT_DISKS, MAX_DISKS, capacitor, is_asleep, is_drive_managed_smr, nvme,
-    parse_cache_flag, write_cache_state,
+    parse_cache_flag, parse_smartctl_write_cache,
 };
 use crate::collector::Request;
 use crate::facts::catalog::device::{self, ContentState, DriveCacheState};
-use crate::facts::catalog::{self, controller, host as facts_with_privilege, mount};
+use crate::facts::catalog::{self, controller, host, mount};
 use crate::facts::note::StorageNote;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::{Host, HostErrorKind, HostResult, Question, Tool};
@@ -65,14 +65,14 @@ fn insert_disk_mount(facts: &mut FactSet, point: &str, disk: &Subject) {
     );
     facts.insert_known(&mount, &mount::IN_SIGHT, true, Source::Assumed);
     facts.insert_known(&mount, &mount::POINT, point.to_owned(), Source::Assumed);
-    facts.add_edge(&mount, disk);
+    facts.add_layer_below(&mount, disk);
 }
 
 fn facts_with_privilege(privileged: bool) -> FactSet {
     let mut facts = FactSet::default();
     facts.insert_known(
         &Subject::host(),
-        &facts_with_privilege::PRIVILEGED,
+        &host::PRIVILEGED,
         privileged,
         Source::Assumed,
     );
@@ -95,15 +95,15 @@ fn collect(host: &FakeHost, transport: &str) -> FactSet {
 fn with_nvme_disk(vwc: u64, feature: &str, warning: &serde_json::Value) -> FakeHost {
     let node = "/dev/nvme0n1";
     FakeHost::default()
-        .answer(
+        .with_answer(
             run_question(Tool::Nvme, "id-ctrl -o json", node),
             json!({ "sn": "S1", "vwc": vwc, "awupf": 7 }).to_string(),
         )
-        .answer(
+        .with_answer(
             run_question(Tool::Nvme, "get-feature -f 6 -H", node),
             feature,
         )
-        .answer(
+        .with_answer(
             run_question(Tool::Nvme, "smart-log -o json", node),
             json!({ "critical_warning": warning, "temperature": 310 }).to_string(),
         )
@@ -195,7 +195,7 @@ fn capacitor_needs_published_log_page() {
         (OCP.to_be_bytes(), 3, 118, Unreadable, None),
         (other, 3, 118, Unreadable, None),
     ] {
-        let host = with_nvme_disk(0, "", &json!(0)).answer(
+        let host = with_nvme_disk(0, "", &json!(0)).with_answer(
             run_question(Tool::Nvme, "get-log -i 0xc0 -l 512", "/dev/nvme0n1"),
             capacitor_page(&guid, version, health),
         );
@@ -228,7 +228,7 @@ fn capacitor_needs_published_log_page() {
 #[test]
 fn truncated_capacitor_page_is_rejected() {
     let whole = capacitor_page(&OCP.to_le_bytes(), 3, 118);
-    assert!(capacitor::parse_dump(whole.as_bytes()).is_some());
+    assert!(capacitor::parse_hex_dump_of_log_page(whole.as_bytes()).is_some());
     let lines = || whole.lines().enumerate();
     for lost in 2..34 {
         let rest: Vec<&str> = lines()
@@ -236,17 +236,17 @@ fn truncated_capacitor_page_is_rejected() {
             .map(|(_, line)| line)
             .collect();
         assert_eq!(
-            capacitor::parse_dump(rest.join("\n").as_bytes()),
+            capacitor::parse_hex_dump_of_log_page(rest.join("\n").as_bytes()),
             None,
             "line {lost}"
         );
     }
     assert_eq!(
-        capacitor::parse_dump(whole.replace("0010: 00", "0010: 0x").as_bytes()),
+        capacitor::parse_hex_dump_of_log_page(whole.replace("0010: 00", "0010: 0x").as_bytes()),
         None
     );
     assert_eq!(
-        capacitor::parse_dump(whole.replace("01f0: c5 ", "01f0: ").as_bytes()),
+        capacitor::parse_hex_dump_of_log_page(whole.replace("01f0: c5 ", "01f0: ").as_bytes()),
         None
     );
     let disk = Subject::device("nvme0n1");
@@ -262,8 +262,8 @@ fn truncated_capacitor_page_is_rejected() {
 fn smartctl_reports_critical_warnings() {
     let answer =
         json!({ "smart_status": { "passed": false, "nvme": { "value": 0x50 } } }).to_string();
-    let host =
-        FakeHost::default().answer(run_question(Tool::Smartctl, HEALTH, "/dev/nvme0n1"), answer);
+    let host = FakeHost::default()
+        .with_answer(run_question(Tool::Smartctl, HEALTH, "/dev/nvme0n1"), answer);
     let facts = collect(&host, "nvme");
     let disk = Subject::device("nvme0n1");
     assert_eq!(
@@ -298,7 +298,7 @@ fn incomplete_nvme_answers_are_rejected() {
     );
     assert_eq!(nvme::has_volatile_cache(&json!({ "vwc": "0" })), None);
     assert_eq!(
-        nvme::parse_cache_state(ON.replace("Enabled", "Disabled").as_bytes()),
+        nvme::parse_write_cache_feature(ON.replace("Enabled", "Disabled").as_bytes()),
         None
     );
     for text in [ON, OFF] {
@@ -309,7 +309,10 @@ fn incomplete_nvme_answers_are_rejected() {
                 .filter(|(n, _)| *n != i)
                 .map(|(_, l)| l)
                 .collect();
-            assert_eq!(nvme::parse_cache_state(rest.join("\n").as_bytes()), None);
+            assert_eq!(
+                nvme::parse_write_cache_feature(rest.join("\n").as_bytes()),
+                None
+            );
         }
     }
 }
@@ -319,7 +322,7 @@ fn sata_cache_rotation_and_smr_are_read() {
     let disk = Subject::device("sda");
     let of = |answer: serde_json::Value| {
         collect(
-            &FakeHost::default().answer(
+            &FakeHost::default().with_answer(
                 run_question(Tool::Smartctl, SMART, "/dev/sda"),
                 answer.to_string(),
             ),
@@ -368,10 +371,11 @@ fn partition_inherits_smr_from_disk() {
         device::DeviceKind::Partition,
         Source::Assumed,
     );
-    facts.add_edge(&part, &disk);
+    facts.add_layer_below(&part, &disk);
     insert_disk_mount(&mut facts, "/", &part);
     let answer = json!({ "model_family": "Toshiba P300 (SMR)" }).to_string();
-    let host = FakeHost::default().answer(run_question(Tool::Smartctl, SMART, "/dev/sda"), answer);
+    let host =
+        FakeHost::default().with_answer(run_question(Tool::Smartctl, SMART, "/dev/sda"), answer);
     (COLLECTOR.collect_facts)(&host, &Request::default(), &mut facts);
     assert_eq!(
         facts.value(&part, &device::SHINGLED),
@@ -384,7 +388,8 @@ fn sleeping_disk_is_not_woken() {
     let message =
         json!([{ "string": "Device is in STANDBY mode, exit(2)", "severity": "information" }]);
     let answer = json!({ "smartctl": { "messages": message, "exit_status": 2 } }).to_string();
-    let host = FakeHost::default().answer(run_question(Tool::Smartctl, SMART, "/dev/sda"), answer);
+    let host =
+        FakeHost::default().with_answer(run_question(Tool::Smartctl, SMART, "/dev/sda"), answer);
     let facts = collect(&host, "sata");
     let reading = facts.get(&Subject::device("sda"), &device::DRIVE_CACHE);
     assert!(
@@ -408,11 +413,11 @@ fn sleeping_disk_is_not_woken() {
 fn other_tools_report_cache_without_smartctl() {
     let disk = Subject::device("sda");
     let sas = FakeHost::default()
-        .answer(
+        .with_answer(
             run_question(Tool::Smartctl, SMART, "/dev/sda"),
             json!({ "rotation_rate": 10_520 }).to_string(),
         )
-        .answer(
+        .with_answer(
             run_question(Tool::Smartctl, SMART_TEXT, "/dev/sda"),
             "smartctl 7.3\n\nWriteback Cache is:   Disabled\n\n",
         );
@@ -422,7 +427,7 @@ fn other_tools_report_cache_without_smartctl() {
         Some(DriveCacheState::Off)
     );
     assert_eq!(facts.value(&disk, &device::RPM), Some(10_520));
-    let hdparm = FakeHost::default().answer(
+    let hdparm = FakeHost::default().with_answer(
         run_question(Tool::Hdparm, "-W", "/dev/sda"),
         "\n/dev/sda:\n write-caching =  1 (on)\n",
     );
@@ -430,7 +435,7 @@ fn other_tools_report_cache_without_smartctl() {
         collect(&hdparm, "sata").value(&disk, &device::DRIVE_CACHE),
         Some(DriveCacheState::On)
     );
-    let sdparm = FakeHost::default().answer(
+    let sdparm = FakeHost::default().with_answer(
         run_question(Tool::Sdparm, "--get=WCE", "/dev/sda"),
         "    /dev/sda: QEMU      QEMU HARDDISK     2.5+\nWCE           0  [cha: n, def:  0]\n",
     );
@@ -535,11 +540,11 @@ fn queried_facts_are_denied_without_root() {
             .collect::<Vec<_>>()
     };
     let all = json!({ "rotation_rate": 7200, "write_cache": { "enabled": true }, "model_family": "X (SMR)" });
-    let smart = FakeHost::default().answer(
+    let smart = FakeHost::default().with_answer(
         run_question(Tool::Smartctl, SMART, "/dev/sda"),
         all.to_string(),
     );
-    let flag = FakeHost::default().answer(
+    let flag = FakeHost::default().with_answer(
         run_question(Tool::Sdparm, "--get=WCE", "/dev/sda"),
         "WCE           0",
     );
@@ -589,7 +594,8 @@ fn panic_in_parser_affects_only_one_disk() {
         insert_disk_mount(&mut facts, &format!("/{disk}"), disk);
     }
     let answer = json!({ "write_cache": { "enabled": true } }).to_string();
-    let host = FakeHost::default().answer(run_question(Tool::Smartctl, SMART, "/dev/sdb"), answer);
+    let host =
+        FakeHost::default().with_answer(run_question(Tool::Smartctl, SMART, "/dev/sdb"), answer);
     (COLLECTOR.collect_facts)(
         &PanickingHost(host, "/dev/sda"),
         &Request::default(),
@@ -670,7 +676,7 @@ fn timed_out_tool_is_not_run_again() {
     for n in 0..MAX_DISKS {
         let disk = insert_disk(&mut facts, &format!("sd{n:03}"), "sata");
         insert_disk_mount(&mut facts, &format!("/m{n:03}"), &disk);
-        host = host.refuse(
+        host = host.with_refusal(
             run_question(Tool::Smartctl, SMART, &format!("/dev/sd{n:03}")),
             HostErrorKind::TimedOut,
         );
@@ -689,11 +695,11 @@ proptest! {
     fn arbitrary_answers_never_panic(answer: Vec<u8>, text in "[ -~\n]{0,200}") {
         for answer in [answer, text.into_bytes()] {
             parse_cache_flag(&answer);
-            nvme::parse_cache_state(&answer);
+            nvme::parse_write_cache_feature(&answer);
             if let Ok(json) = serde_json::from_slice(&answer) {
                 nvme::critical_warnings(&json);
                 nvme::has_volatile_cache(&json);
-                write_cache_state(&json);
+                parse_smartctl_write_cache(&json);
                 is_drive_managed_smr(&json);
                 is_asleep(&json);
             }

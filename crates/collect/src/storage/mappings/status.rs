@@ -66,7 +66,7 @@ fn parse_number(word: &str) -> Option<u64> {
 }
 
 /// Parses `USED/ALL`; `None` if malformed, if ALL is 0, or if USED exceeds ALL.
-fn parse_usage(word: &str) -> Option<[u64; 2]> {
+fn parse_used_and_total(word: &str) -> Option<[u64; 2]> {
     let (used, all) = word.split_once('/')?;
     let (used, all) = (parse_number(used)?, parse_number(all)?);
     (all > 0 && used <= all).then_some([used, all])
@@ -76,7 +76,7 @@ fn percent([used, all]: [u64; 2]) -> f64 {
     used as f64 / all as f64 * 100.0
 }
 
-fn state_from_usage(shares: &[[u64; 2]]) -> MappingState {
+fn fine_or_full(shares: &[[u64; 2]]) -> MappingState {
     if shares.iter().any(|[used, all]| used == all) {
         MappingState::Full
     } else {
@@ -115,8 +115,8 @@ fn parse_needs_check(word: &str) -> Option<MappingState> {
 fn parse_thin_pool(words: &[&str]) -> Option<TargetStatus> {
     let (metadata, data, state) = match words {
         [metadata, data] => (
-            parse_usage(metadata)?,
-            parse_usage(data)?,
+            parse_used_and_total(metadata)?,
+            parse_used_and_total(data)?,
             MappingState::Fine,
         ),
         [
@@ -137,14 +137,14 @@ fn parse_thin_pool(words: &[&str]) -> Option<TargetStatus> {
                 word => parse_metadata_mode(word),
             };
             (
-                parse_usage(metadata)?,
-                parse_usage(data)?,
+                parse_used_and_total(metadata)?,
+                parse_used_and_total(data)?,
                 mode?.max(parse_needs_check(check_word)?),
             )
         }
         _ => return None,
     };
-    let state = state.max(state_from_usage(&[metadata, data]));
+    let state = state.max(fine_or_full(&[metadata, data]));
     Some(TargetStatus {
         used_percent: Some([percent(metadata), percent(data)]),
         ..state.into()
@@ -161,15 +161,16 @@ fn parse_thin(words: &[&str]) -> Option<TargetStatus> {
     (*highest == "-" || parse_number(highest).is_some()).then_some(MappingState::Fine.into())
 }
 
-/// Parses the words after `snapshot`: sectors used, all, and used for metadata, such as
-/// `16/20480 16`, or a failure (snapshot.rst; `snapshot_status` in drivers/md/dm-snap.c).
+/// Parses the words after `snapshot`, such as `16/20480 16`: used and total sectors, then the
+/// sectors used for metadata. A failed snapshot has words such as `Invalid` instead
+/// (snapshot.rst; `snapshot_status` in drivers/md/dm-snap.c).
 fn parse_snapshot(words: &[&str]) -> Option<TargetStatus> {
     let state = match words {
         ["Invalid" | "Overflow"] => MappingState::Lost,
         ["Merge", "failed"] => MappingState::Failed,
         [used, metadata] => {
             parse_number(metadata)?;
-            state_from_usage(&[parse_usage(used)?])
+            fine_or_full(&[parse_used_and_total(used)?])
         }
         _ => return None,
     };
@@ -186,7 +187,7 @@ fn parse_raid(words: &[&str]) -> Option<TargetStatus> {
     let level = ArrayLevel::from_word(kind.split('_').next()?)?;
     let action = SyncAction::from_word(action)?;
     let count = parse_number(count)?;
-    parse_usage(synced)?;
+    parse_used_and_total(synced)?;
     parse_number(mismatches)?;
     let journal = match more {
         [] | [_] if level.has_parity() => return None,
@@ -251,7 +252,7 @@ fn parse_mirror(words: &[&str]) -> Option<TargetStatus> {
     let [synced, "1", health, log @ ..] = rest else {
         return None;
     };
-    let [synced, all] = parse_usage(synced)?;
+    let [synced, all] = parse_used_and_total(synced)?;
     (health.len() == legs.len() && !legs.is_empty()).then_some(())?;
     let mut failed = Vec::new();
     for (leg, letter) in (1u64..).zip(health.chars()) {
@@ -426,7 +427,7 @@ fn parse_vdo(words: &[&str]) -> Option<TargetStatus> {
         "closed", "closing", "error", "offline", "online", "opening", "unknown",
     ];
     (known.contains(index) && ["online", "offline"].contains(compression)).then_some(())?;
-    (used <= all && all > 0).then(|| mode.max(state_from_usage(&[[used, all]])).into())
+    (used <= all && all > 0).then(|| mode.max(fine_or_full(&[[used, all]])).into())
 }
 
 fn parse_era(words: &[&str]) -> Option<TargetStatus> {
@@ -436,7 +437,7 @@ fn parse_era(words: &[&str]) -> Option<TargetStatus> {
     parse_number(block)?;
     parse_number(now)?;
     (*root == "-" || parse_number(root).is_some()).then_some(())?;
-    Some(state_from_usage(&[parse_usage(metadata)?]).into())
+    Some(fine_or_full(&[parse_used_and_total(metadata)?]).into())
 }
 
 fn parse_clone(words: &[&str]) -> Option<TargetStatus> {
@@ -446,13 +447,13 @@ fn parse_clone(words: &[&str]) -> Option<TargetStatus> {
     for count in [block, region, copying] {
         parse_number(count)?;
     }
-    parse_usage(copied)?;
+    parse_used_and_total(copied)?;
     let (_, rest) = split_counted_words(rest)?;
     let (_, rest) = split_counted_words(rest)?;
     let [mode_word] = rest else { return None };
     Some(
         parse_metadata_mode(mode_word)?
-            .max(state_from_usage(&[parse_usage(metadata)?]))
+            .max(fine_or_full(&[parse_used_and_total(metadata)?]))
             .into(),
     )
 }

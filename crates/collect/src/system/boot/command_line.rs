@@ -25,7 +25,7 @@ pub fn record_command_line(
         Ok(settings) => {
             let unread = unexamined_parameters(host, facts, &settings, listed);
             facts.insert(&machine, &boot::PARAMETERS_UNREAD, unread);
-            if let Some(entry) = root_flags_entry(&settings) {
+            if let Some(entry) = root_mount_from_rootflags(&settings) {
                 entry.insert_boot_facts(facts);
             }
         }
@@ -53,7 +53,7 @@ fn has_consistent_root_flags(settings: &[ConfigDirective]) -> bool {
         .is_none_or(|first| flags.all(|other| other.value == first.value))
 }
 
-fn root_flags_entry(settings: &[ConfigDirective]) -> Option<BootMountEntry> {
+fn root_mount_from_rootflags(settings: &[ConfigDirective]) -> Option<BootMountEntry> {
     let flags = last_setting(settings, b"rootflags")?;
     let word = |key: &[u8], what: &str| match last_setting(settings, key) {
         Some(setting) => Reading::known(
@@ -97,18 +97,19 @@ fn unexamined_parameters(
         .map(str::to_owned)
         .collect();
     let written = Source::from_file(COMMAND_LINE);
-    let mut is_there =
-        |named: &str| match named_device::device_presence(host, facts, named, &written, listed) {
-            Reading::Known {
-                value: BootDeviceState::There,
-                ..
-            } => true,
-            Reading::Known {
-                value: BootDeviceState::Missing | BootDeviceState::Other | BootDeviceState::None,
-                ..
-            }
-            | Reading::Unknown { .. } => false,
-        };
+    let mut is_there = |named: &str| match named_device::presence_of_device_path_or_tag(
+        host, facts, named, &written, listed,
+    ) {
+        Reading::Known {
+            value: BootDeviceState::There,
+            ..
+        } => true,
+        Reading::Known {
+            value: BootDeviceState::Missing | BootDeviceState::Other | BootDeviceState::None,
+            ..
+        }
+        | Reading::Unknown { .. } => false,
+    };
     for setting in settings {
         let value = display_safe(&setting.value);
         let is_seen = match &*setting.key {
@@ -123,7 +124,7 @@ fn unexamined_parameters(
                         .is_some_and(|volume| !volume.starts_with('-'))
                 })
             }
-            b"rootfstype" => matches_root_type(facts, &value),
+            b"rootfstype" => is_root_mounted_with_listed_type(facts, &value),
             _ => true,
         };
         if !is_seen {
@@ -175,7 +176,7 @@ fn is_luks_unlocked(facts: &FactSet, header: &str) -> bool {
     })
 }
 
-fn matches_root_type(facts: &FactSet, types: &str) -> bool {
+fn is_root_mounted_with_listed_type(facts: &FactSet, types: &str) -> bool {
     let fstype = visible_mount_at(facts, "/")
         .and_then(|mounted| facts.value(&mounted, &mount::FSTYPE))
         .unwrap_or_default();
@@ -185,7 +186,7 @@ fn matches_root_type(facts: &FactSet, types: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::catalog::host as machine;
+    use crate::facts::catalog::host;
     use crate::host::Question;
     use crate::testing::FakeHost;
 
@@ -194,7 +195,7 @@ mod tests {
         let from = || Source::from_file("a test");
         facts.insert_known(
             &Subject::host(),
-            &machine::CONTAINER,
+            &host::CONTAINER,
             "none".to_owned(),
             from(),
         );
@@ -229,11 +230,11 @@ mod tests {
             })
             .collect();
         let host = FakeHost::default()
-            .answer(
+            .with_answer(
                 Question::Config(COMMAND_LINE.into(), ConfigDialect::KernelCommandLine),
                 rows,
             )
-            .answer(Question::List("/dev/disk/by-uuid".into()), b"7\0");
+            .with_answer(Question::List("/dev/disk/by-uuid".into()), b"7\0");
         record_command_line(
             &host,
             &mut facts,

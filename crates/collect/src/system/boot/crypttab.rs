@@ -1,9 +1,10 @@
 //! Encrypted devices that the next boot unlocks: the lines of crypttab(5), and whether their
 //! devices exist now.
 //!
-//! Only devices that are unlocked now are known to be unlockable. A plain device has no header, so
-//! cryptsetup's defaults apply to whatever its line omits. A line without a type is a plain device
-//! if no header is found. A device with a random key is created at each boot and needs no header.
+//! Only devices that are unlocked now are known to be unlockable. A plain device has no header,
+//! so cryptsetup's defaults apply to every parameter that its line omits. A line without a type
+//! is a plain device if no header is found. A device with a random key is created at each boot
+//! and needs no header.
 
 use std::path::Path;
 
@@ -83,22 +84,22 @@ pub fn record_crypttab(
         if line.has_option("nofail") {
             optional.push(name.clone());
         }
-        let unlocked = unlocked_device(facts, &name);
+        let unlocked = active_mapping_and_uuid(facts, &name);
         let uuid = unlocked.as_ref().map(|(_, uuid)| uuid.as_str());
         if line.uses_plain_defaults(uuid) {
             by_defaults.push(name.clone());
         }
         let written = Source::from_file_line(CRYPTTAB, setting.line);
-        match named_device::device_presence(host, facts, device, &written, listed) {
+        match named_device::presence_of_device_path_or_tag(host, facts, device, &written, listed) {
             Reading::Known {
                 value: BootDeviceState::There,
                 ..
             } if kept == "whole"
-                && line.is_supported()
-                && line.type_matches_uuid(uuid)
-                && unlocked
-                    .as_ref()
-                    .is_some_and(|unlocked| maps_device(host, facts, unlocked, device)) => {}
+                && line.is_evaluable_by_walwise()
+                && line.type_agrees_with_mapping_uuid(uuid)
+                && unlocked.as_ref().is_some_and(|unlocked| {
+                    is_mapping_of_named_device(host, facts, unlocked, device)
+                }) => {}
             Reading::Known {
                 value: BootDeviceState::Missing | BootDeviceState::Other,
                 ..
@@ -127,7 +128,7 @@ pub fn record_crypttab(
     }
 }
 
-fn unlocked_device(facts: &FactSet, name: &str) -> Option<(Subject, String)> {
+fn active_mapping_and_uuid(facts: &FactSet, name: &str) -> Option<(Subject, String)> {
     let named = facts.known_values(&block::DM_NAME);
     let (device, _) = named.into_iter().find(|(_, active)| active == name)?;
     let uuid = facts
@@ -138,7 +139,7 @@ fn unlocked_device(facts: &FactSet, name: &str) -> Option<(Subject, String)> {
 
 /// Whether the unlocked device is the one that the line names: a LUKS mapping's UUID contains its
 /// header's UUID.
-fn maps_device(
+fn is_mapping_of_named_device(
     host: &dyn Host,
     facts: &FactSet,
     (unlocked, uuid): &(Subject, String),
@@ -149,7 +150,7 @@ fn maps_device(
         .map(|header| header.trim_matches('"').replace('-', ""));
     header.is_some_and(|header| {
         uuid.starts_with("CRYPT-LUKS") && uuid.split('-').nth(2) == Some(&header)
-    }) || named_device::find_device(host, facts, named)
+    }) || named_device::find_device_by_path_or_tag(host, facts, named)
         .is_some_and(|device| facts.directly_below(unlocked).contains(&device))
 }
 
@@ -195,9 +196,9 @@ impl CrypttabEntry<'_> {
         self.key == "random" && (self.has_option("swap") || self.has_option("tmp"))
     }
 
-    /// Whether the device is opened as plain with cryptsetup's defaults. For a line without a type,
-    /// the UUID of the unlocked mapping decides (`uuid`). Without such a mapping, the tag `UUID=`
-    /// means a header.
+    /// Whether the device is opened as a plain device with cryptsetup's defaults. For a line
+    /// without a type, the UUID of the unlocked mapping decides (`uuid`). Without such a mapping,
+    /// the tag `UUID=` means a header.
     fn uses_plain_defaults(&self, uuid: Option<&str>) -> bool {
         let is_plain = self.names_plain_type()
             || !self.names_header_type()
@@ -209,14 +210,14 @@ impl CrypttabEntry<'_> {
             && !(self.has_option("cipher") && self.has_option("hash"))
     }
 
-    fn type_matches_uuid(&self, uuid: Option<&str>) -> bool {
+    fn type_agrees_with_mapping_uuid(&self, uuid: Option<&str>) -> bool {
         uuid.is_some_and(|uuid| {
             let is_plain = uuid.starts_with("CRYPT-PLAIN-");
             !(is_plain && self.names_header_type() || !is_plain && self.names_plain_type())
         })
     }
 
-    fn is_supported(&self) -> bool {
+    fn is_evaluable_by_walwise(&self) -> bool {
         let has_key = match self.key {
             "none" | "there" => true,
             "random" => self.is_recreated_at_boot(),
@@ -284,7 +285,7 @@ fn is_time_span(value: &str) -> bool {
 mod tests {
     use super::*;
     use crate::facts::Key;
-    use crate::facts::catalog::host as machine;
+    use crate::facts::catalog::host;
     use crate::host::{ConfigDirective, Question};
     use crate::testing::FakeHost;
 
@@ -293,15 +294,15 @@ mod tests {
             ConfigDirective::new(line, name.as_bytes(), value.as_bytes()).encode()
         });
         let host = FakeHost::default()
-            .answer(
+            .with_answer(
                 Question::Config(CRYPTTAB.into(), ConfigDialect::Crypttab),
                 rows.collect::<Vec<u8>>(),
             )
-            .answer(Question::List("/dev/disk/by-uuid".into()), b"1\0");
+            .with_answer(Question::List("/dev/disk/by-uuid".into()), b"1\0");
         let (mut facts, from) = (FactSet::default(), || Source::from_file("a test"));
         facts.insert_known(
             &Subject::host(),
-            &machine::CONTAINER,
+            &host::CONTAINER,
             "none".to_owned(),
             from(),
         );
@@ -322,7 +323,7 @@ mod tests {
                 format!("CRYPT-{kind}-{name}"),
                 from(),
             );
-            facts.add_edge(&device, &Subject::device("vdb"));
+            facts.add_layer_below(&device, &Subject::device("vdb"));
         }
         record_crypttab(
             &host,

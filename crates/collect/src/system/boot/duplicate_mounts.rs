@@ -86,7 +86,7 @@ impl MountDeclaration {
     }
 }
 
-pub fn record_ignored_options(host: &dyn Host, facts: &mut FactSet) {
+pub fn record_options_ignored_by_later_mounts(host: &dyn Host, facts: &mut FactSet) {
     let mut of_devices: BTreeMap<Vec<u8>, Vec<MountDeclaration>> = BTreeMap::new();
     let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
     for subject in lines {
@@ -115,12 +115,16 @@ pub fn record_ignored_options(host: &dyn Host, facts: &mut FactSet) {
     }
     for lines in of_devices.values().filter(|lines| lines.len() > 1) {
         for line in lines {
-            record_first_mount(line, lines, facts);
+            record_if_mounted_after_another(line, lines, facts);
         }
     }
 }
 
-fn record_first_mount(line: &MountDeclaration, all: &[MountDeclaration], facts: &mut FactSet) {
+fn record_if_mounted_after_another(
+    line: &MountDeclaration,
+    all: &[MountDeclaration],
+    facts: &mut FactSet,
+) {
     let source = || {
         Source::derived_from([
             boot::SOURCE.name(),
@@ -222,11 +226,11 @@ mod tests {
             facts.insert_known(&subject, &boot::AUTO, !words[2].contains("noauto"), from());
             facts.insert_known(&subject, &boot::OPTIONS, options, from());
         }
-        let host = FakeHost::default().answer(
+        let host = FakeHost::default().with_answer(
             Question::RealPath("/dev/disk/by-uuid/1-2".into()),
             "/dev/sda1",
         );
-        record_ignored_options(&host, &mut facts);
+        record_options_ignored_by_later_mounts(&host, &mut facts);
         let tell = |line: &&str| {
             let of = Subject::boot(line.split(' ').nth(1).unwrap());
             let list = |key| {
@@ -290,7 +294,7 @@ mod tests {
             facts.insert_known(&subject, &boot::AUTO, true, from());
             facts.insert_known(&subject, &boot::OPTIONS, vec![options.to_owned()], from());
         }
-        record_ignored_options(&FakeHost::default(), &mut facts);
+        record_options_ignored_by_later_mounts(&FakeHost::default(), &mut facts);
         let set = |point| {
             facts
                 .value(&Subject::boot(point), &boot::SET_BY_FIRST)

@@ -48,7 +48,7 @@ enum MainUnitFile {
 }
 
 impl MountUnits {
-    pub fn list_units(host: &dyn Host, facts: &mut FactSet) -> (Self, ReadFailure) {
+    pub fn list_unit_files(host: &dyn Host, facts: &mut FactSet) -> (Self, ReadFailure) {
         let mut listed: Vec<(PathBuf, Vec<OsString>)> = Vec::new();
         let mut unread = None;
         let mut seen = BTreeSet::new();
@@ -113,7 +113,7 @@ impl MountUnits {
             {
                 continue;
             }
-            match self.build_entry(host, name, &main, &settings) {
+            match self.build_boot_mount_entry(host, name, &main, &settings) {
                 Ok(entry) => entry.insert_boot_facts(facts),
                 Err(flaw) => facts.add_note(flaw),
             }
@@ -121,7 +121,7 @@ impl MountUnits {
         unread
     }
 
-    pub fn apply_to_fstab_entry(
+    pub fn apply_drop_ins_to_fstab_entry(
         &self,
         host: &dyn Host,
         entry: BootMountEntry,
@@ -145,7 +145,7 @@ impl MountUnits {
             Some(MainUnitFile::File(_)) | None => {}
         }
         match self.directives(host, &name, None) {
-            Ok(lines) => apply_drop_ins(entry, &lines),
+            Ok(lines) => apply_directives_to_entry(entry, &lines),
             Err((path, miss)) => {
                 let _ = note_unread_file(facts, &miss, &display_path(&path));
                 BootMountEntry {
@@ -247,7 +247,7 @@ impl MountUnits {
         Ok(found.into_values().filter(|path| !masked(path)).collect())
     }
 
-    fn build_entry(
+    fn build_boot_mount_entry(
         &self,
         host: &dyn Host,
         name: &OsString,
@@ -300,7 +300,7 @@ impl MountUnits {
                 .map(|line| line.setting.value.clone())
                 .unwrap_or_default(),
             dump_and_pass: None,
-            is_complete: has_complete_options(lines),
+            is_complete: are_all_options_captured(lines),
             line: place.map(|line| line.setting.line),
             path: place.map_or_else(|| display_path(main), |line| display_path(&line.file)),
             auto,
@@ -315,7 +315,7 @@ impl UnitDirective {
     }
 }
 
-fn apply_drop_ins(entry: BootMountEntry, lines: &[UnitDirective]) -> BootMountEntry {
+fn apply_directives_to_entry(entry: BootMountEntry, lines: &[UnitDirective]) -> BootMountEntry {
     let word = |key: &[u8], own: Reading<String>| match last_directive(lines, key) {
         Some(line) => Reading::known(display_safe(&line.setting.value), line.source()),
         None => own,
@@ -326,7 +326,7 @@ fn apply_drop_ins(entry: BootMountEntry, lines: &[UnitDirective]) -> BootMountEn
         fstype: word(b"type", entry.fstype),
         is_complete: entry
             .is_complete
-            .zip(options.map_or(Some(true), |_| has_complete_options(lines)))
+            .zip(options.map_or(Some(true), |_| are_all_options_captured(lines)))
             .map(|(own, more)| own && more),
         line: options.map_or(entry.line, |line| Some(line.setting.line)),
         path: options.map_or(entry.path, |line| display_path(&line.file)),
@@ -340,7 +340,7 @@ fn last_directive<'l>(lines: &'l [UnitDirective], key: &[u8]) -> Option<&'l Unit
 }
 
 /// Whether the host passed on every option; `None` if no file sets options.
-fn has_complete_options(lines: &[UnitDirective]) -> Option<bool> {
+fn are_all_options_captured(lines: &[UnitDirective]) -> Option<bool> {
     let mut kept = lines
         .iter()
         .filter(|line| line.setting.key == b"kept")

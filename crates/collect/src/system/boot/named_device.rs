@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use super::COMMAND_LINE;
 use crate::error_readings::{error_reading, file_reading};
 use crate::facts::catalog::boot::{self, BootDeviceState};
-use crate::facts::catalog::{device, host as machine, mount};
+use crate::facts::catalog::{device, host, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::{Host, path_bytes, path_from_bytes};
 use crate::path_lookup::device_of_path;
@@ -29,7 +29,11 @@ const TAG_DIRECTORIES: [(&str, &str); 5] = [
 
 pub type TagLinkNames = BTreeMap<&'static str, Reading<BTreeSet<OsString>>>;
 
-pub fn record_named_devices(host: &dyn Host, facts: &mut FactSet, listed: &mut TagLinkNames) {
+pub fn record_presence_of_named_devices(
+    host: &dyn Host,
+    facts: &mut FactSet,
+    listed: &mut TagLinkNames,
+) {
     let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
     for line in lines {
         let found = facts
@@ -37,10 +41,10 @@ pub fn record_named_devices(host: &dyn Host, facts: &mut FactSet, listed: &mut T
             .and_then_reading(|value, source| {
                 if source == Source::from_file(COMMAND_LINE) {
                     Reading::known(BootDeviceState::There, source)
-                } else if needs_no_device(facts, &line) {
+                } else if may_lack_block_device(facts, &line) {
                     Reading::known(BootDeviceState::None, source)
                 } else {
-                    device_presence(host, facts, &value, &source, listed)
+                    presence_of_device_path_or_tag(host, facts, &value, &source, listed)
                 }
             });
         facts.insert(&line, &boot::DEVICE, found);
@@ -49,7 +53,7 @@ pub fn record_named_devices(host: &dyn Host, facts: &mut FactSet, listed: &mut T
 
 /// Whether the line's source may be a path under /dev without a block device, as for bind mounts,
 /// image files, FUSE and flash file systems.
-fn needs_no_device(facts: &FactSet, line: &Subject) -> bool {
+fn may_lack_block_device(facts: &FactSet, line: &Subject) -> bool {
     let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
     let fstype = facts.value(line, &boot::FSTYPE).unwrap_or_default();
     ["bind", "rbind", "loop"]
@@ -61,7 +65,7 @@ fn needs_no_device(facts: &FactSet, line: &Subject) -> bool {
 
 /// Whether the device `given`, a path or tag from a line or unit, exists. `written` is the file
 /// that contains the line or unit.
-pub fn device_presence(
+pub fn presence_of_device_path_or_tag(
     host: &dyn Host,
     facts: &FactSet,
     given: &str,
@@ -73,7 +77,7 @@ pub fn device_presence(
             BootDeviceState::There,
             Source::derived_from([mount::UUID.name()]),
         )
-    } else if let Some((directory, value)) = tag_directory(given) {
+    } else if let Some((directory, value)) = split_tag_into_directory_and_value(given) {
         let names = listed.entry(directory).or_insert_with(|| {
             file_reading(host.list_directory(Path::new(directory)), directory)
                 .map(|names| names.into_iter().collect())
@@ -92,7 +96,7 @@ pub fn device_presence(
         return Reading::known(BootDeviceState::None, written.clone());
     };
     let contained = facts
-        .host_value(&machine::CONTAINER)
+        .host_value(&host::CONTAINER)
         .is_none_or(|kind| kind != "none");
     match found {
         Reading::Known {
@@ -113,7 +117,7 @@ pub fn device_presence(
     }
 }
 
-fn tag_directory(given: &str) -> Option<(&'static str, &str)> {
+fn split_tag_into_directory_and_value(given: &str) -> Option<(&'static str, &str)> {
     let (tag, directory) = TAG_DIRECTORIES
         .into_iter()
         .find(|(tag, _)| given.starts_with(tag))?;
@@ -128,10 +132,15 @@ fn tag_directory(given: &str) -> Option<(&'static str, &str)> {
 
 /// The link under /dev for a tag such as `UUID=`; `None` for anything else.
 pub fn tag_link(given: &str) -> Option<PathBuf> {
-    tag_directory(given).map(|(directory, value)| Path::new(directory).join(udev_encode(value)))
+    split_tag_into_directory_and_value(given)
+        .map(|(directory, value)| Path::new(directory).join(udev_encode(value)))
 }
 
-pub fn find_device(host: &dyn Host, facts: &FactSet, given: &str) -> Option<Subject> {
+pub fn find_device_by_path_or_tag(
+    host: &dyn Host,
+    facts: &FactSet,
+    given: &str,
+) -> Option<Subject> {
     let path = tag_link(given).unwrap_or_else(|| path_from_bytes(text::decode_display_safe(given)));
     let linked = device_of_path(host, path_bytes(&path), facts);
     linked.or_else(|| facts.subject_in_scope(mount_by_uuid(facts, given)?, Scope::Device))
@@ -201,7 +210,7 @@ mod tests {
         let line = Subject::boot("/data");
         facts.insert_known(
             &Subject::host(),
-            &machine::CONTAINER,
+            &host::CONTAINER,
             container.to_owned(),
             Source::from_file("cgroup"),
         );
@@ -223,7 +232,7 @@ mod tests {
             "9f-3".to_owned(),
             Source::from_system_call("superblock"),
         );
-        record_named_devices(host, &mut facts, &mut TagLinkNames::default());
+        record_presence_of_named_devices(host, &mut facts, &mut TagLinkNames::default());
         facts
             .value(&line, &boot::DEVICE)
             .map(|found| found.as_str().to_owned())
@@ -241,14 +250,14 @@ mod tests {
             let from = || Source::from_file_line("/etc/fstab", 3);
             facts.insert_known(
                 &Subject::host(),
-                &machine::CONTAINER,
+                &host::CONTAINER,
                 "none".to_owned(),
                 from(),
             );
             facts.insert_known(&line, &boot::SOURCE, "/dev/shm/x".to_owned(), from());
             facts.insert_known(&line, &boot::FSTYPE, fstype.to_owned(), from());
             facts.insert_known(&line, &boot::OPTIONS, vec![option.to_owned()], from());
-            record_named_devices(
+            record_presence_of_named_devices(
                 &FakeHost::default(),
                 &mut facts,
                 &mut TagLinkNames::default(),
@@ -264,17 +273,17 @@ mod tests {
     #[test]
     fn device_state_from_udev_links_and_stat() {
         let host = FakeHost::default()
-            .answer(
+            .with_answer(
                 Question::List("/dev/disk/by-uuid".into()),
                 b"0a-1\0C0FF-EE\0",
             )
-            .answer(
+            .with_answer(
                 Question::List("/dev/disk/by-label".into()),
                 b"my\\x20data\0",
             )
-            .stat_node("/dev/mapper/vg-lv", 0o060_600)
-            .stat_node("/dev/null", 0o020_666)
-            .refuse(Question::Stat("/dev/held".into()), HostErrorKind::TimedOut);
+            .with_stat_of_device_node("/dev/mapper/vg-lv", 0o060_600)
+            .with_stat_of_device_node("/dev/null", 0o020_666)
+            .with_refusal(Question::Stat("/dev/held".into()), HostErrorKind::TimedOut);
         for (named, container, expected) in [
             ("UUID=0a-1", "none", Some("there")),
             ("UUID=\"0a-1\"", "none", Some("there")),

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::facts::catalog::mount::{self, MountClass};
-use crate::facts::catalog::{boot, host as machine};
+use crate::facts::catalog::{boot, host};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 
 /// Mount points whose partitions systemd finds by type (systemd-gpt-auto-generator(8)).
@@ -20,14 +20,14 @@ const DISCOVERED_BY_TYPE: [&str; 8] = [
 /// Records whether the next boot mounts the current mounts of disk and network file systems.
 /// `unread` is the reason why a source of mounts could not be read, if any.
 pub fn record_next_boot_mounts(facts: &mut FactSet, unread: Option<&Reading<bool>>) {
-    let next = NextBoot::from_facts(facts);
+    let next = BootMountReadings::from_facts(facts);
     let mounts: Vec<Subject> = facts.subjects_of_scope(Scope::Mount).cloned().collect();
     for mounted in mounts {
         let class = facts.value(&mounted, &mount::CLASS);
         if let Some(point) =
             mount_point(facts, &mounted).filter(|_| class.is_some_and(may_have_fstab_line))
         {
-            let found = next.is_mounted_at_boot(&mounted, &point, unread);
+            let found = next.mounted_at_boot_reading(&mounted, &point, unread);
             facts.insert(&mounted, &mount::AT_BOOT, found);
         }
     }
@@ -37,7 +37,7 @@ fn may_have_fstab_line(class: MountClass) -> bool {
     matches!(class, MountClass::Block | MountClass::Network)
 }
 
-struct NextBoot {
+struct BootMountReadings {
     /// For each mount, one reading per line of fstab or mount unit: whether the line is mounted at
     /// boot.
     readings_by_mount: BTreeMap<Subject, Vec<Reading<bool>>>,
@@ -47,7 +47,7 @@ struct NextBoot {
     unmatched_line: Option<String>,
 }
 
-impl NextBoot {
+impl BootMountReadings {
     fn from_facts(facts: &FactSet) -> Self {
         let mut of_mounts: BTreeMap<Subject, Vec<Reading<bool>>> = BTreeMap::new();
         let mut elsewhere = None;
@@ -74,7 +74,7 @@ impl NextBoot {
             .filter(waits)
             .filter_map(|at| mount_point(facts, at))
             .collect();
-        let other_mounter = match facts.host_value(&machine::CONTAINER).as_deref() {
+        let other_mounter = match facts.host_value(&host::CONTAINER).as_deref() {
             Some("none") => None,
             Some(_) => Some(Reading::absent(
                 "the container runtime creates the container's mounts",
@@ -91,7 +91,7 @@ impl NextBoot {
         }
     }
 
-    fn is_mounted_at_boot(
+    fn mounted_at_boot_reading(
         &self,
         mounted: &Subject,
         point: &str,
@@ -159,7 +159,7 @@ mod tests {
         let mut facts = FactSet::default();
         facts.insert_known(
             &Subject::host(),
-            &machine::CONTAINER,
+            &host::CONTAINER,
             "none".to_owned(),
             from(),
         );
@@ -180,7 +180,7 @@ mod tests {
                 None => facts.insert(&line, &boot::AUTO, Reading::denied("a test")),
             }
             if facts.contains(&Subject::mount(*point)) {
-                facts.link(&line, &Subject::mount(*point));
+                facts.apply_facts_of(&line, &Subject::mount(*point));
             }
         }
         facts
@@ -247,7 +247,7 @@ mod tests {
         let mut inside = facts_with_lines(&[]);
         inside.insert_known(
             &Subject::host(),
-            &machine::CONTAINER,
+            &host::CONTAINER,
             "docker".to_owned(),
             Source::from_file("cgroup"),
         );

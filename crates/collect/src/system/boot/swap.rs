@@ -22,7 +22,7 @@ pub enum SwapDeclaration {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum SwapState {
+enum NextBootSwapState {
     /// The swap is active now, with supported options only.
     Active,
     Missing,
@@ -42,7 +42,7 @@ pub fn record_swaps(
     let [mut all, mut missing, mut unfit, mut unseen] = [const { Vec::new() }; 4];
     for swap in swaps {
         let (name, found) = match swap {
-            SwapDeclaration::Unit(name) => (name, SwapState::Unknown),
+            SwapDeclaration::Unit(name) => (name, NextBootSwapState::Unknown),
             SwapDeclaration::Line {
                 source: named,
                 options,
@@ -52,15 +52,15 @@ pub fn record_swaps(
                     *whole == Some(true) && options.iter().all(|option| is_known_option(option));
                 (
                     named,
-                    swap_line_state(host, facts, named, is_known, &active, listed),
+                    next_boot_state_of_swap_line(host, facts, named, is_known, &active, listed),
                 )
             }
         };
         match found {
-            SwapState::Active => {}
-            SwapState::Missing => missing.push(name.clone()),
-            SwapState::NotSwap => unfit.push(name.clone()),
-            SwapState::Unknown => unseen.push(name.clone()),
+            NextBootSwapState::Active => {}
+            NextBootSwapState::Missing => missing.push(name.clone()),
+            NextBootSwapState::NotSwap => unfit.push(name.clone()),
+            NextBootSwapState::Unknown => unseen.push(name.clone()),
         }
         all.push(name.clone());
     }
@@ -89,23 +89,23 @@ fn is_known_option(option: &str) -> bool {
     }
 }
 
-fn swap_line_state(
+fn next_boot_state_of_swap_line(
     host: &dyn Host,
     facts: &FactSet,
     named: &str,
     is_known: bool,
     active: &[Vec<u8>],
     listed: &mut named_device::TagLinkNames,
-) -> SwapState {
+) -> NextBootSwapState {
     if named.starts_with("/dev/zram") {
-        return SwapState::Unknown;
+        return NextBootSwapState::Unknown;
     }
-    let on = named_device::find_device(host, facts, named);
+    let on = named_device::find_device_by_path_or_tag(host, facts, named);
     if matches_active_swap(host, facts, named, on.as_ref(), active) {
         return if is_known {
-            SwapState::Active
+            NextBootSwapState::Active
         } else {
-            SwapState::Unknown
+            NextBootSwapState::Unknown
         };
     }
     if on.is_some_and(|device| {
@@ -113,30 +113,36 @@ fn swap_line_state(
             .next()
             .is_some()
     }) {
-        return SwapState::NotSwap;
+        return NextBootSwapState::NotSwap;
     }
     if named.starts_with('/') && !named.starts_with("/dev/") {
         return match host.stat(&path_from_bytes(text::decode_display_safe(named))) {
-            Ok(stat) if stat.is_file() || stat.is_block_device() => SwapState::Unknown,
-            Ok(_) => SwapState::NotSwap,
-            Err(miss) if miss.is_absent() => SwapState::Missing,
-            Err(_) => SwapState::Unknown,
+            Ok(stat) if stat.is_file() || stat.is_block_device() => NextBootSwapState::Unknown,
+            Ok(_) => NextBootSwapState::NotSwap,
+            Err(miss) if miss.is_absent() => NextBootSwapState::Missing,
+            Err(_) => NextBootSwapState::Unknown,
         };
     }
-    match named_device::device_presence(host, facts, named, &Source::from_file(FSTAB), listed) {
+    match named_device::presence_of_device_path_or_tag(
+        host,
+        facts,
+        named,
+        &Source::from_file(FSTAB),
+        listed,
+    ) {
         Reading::Known {
             value: BootDeviceState::Missing,
             ..
-        } => SwapState::Missing,
+        } => NextBootSwapState::Missing,
         Reading::Known {
             value: BootDeviceState::Other,
             ..
-        } => SwapState::NotSwap,
+        } => NextBootSwapState::NotSwap,
         Reading::Known {
             value: BootDeviceState::There | BootDeviceState::None,
             ..
         }
-        | Reading::Unknown { .. } => SwapState::Unknown,
+        | Reading::Unknown { .. } => NextBootSwapState::Unknown,
     }
 }
 
@@ -166,26 +172,26 @@ fn matches_active_swap(
 mod tests {
     use super::*;
     use crate::facts::Key;
-    use crate::facts::catalog::{device as block, host as machine};
+    use crate::facts::catalog::{device as block, host};
     use crate::host::Question;
     use crate::testing::FakeHost;
 
     fn host_with_active_swap(active: &str) -> (FakeHost, FactSet) {
         let host = FakeHost::default()
-            .file(
+            .with_file(
                 "/proc/swaps",
                 format!("Filename Type Size Used Priority\n{active}\n"),
             )
-            .stat_node("/var/there.swap", 0o100_600)
-            .stat_node("/etc/passwd", 0o100_644)
-            .stat_node("/srv", 0o040_755)
-            .stat_node("/dev/null", 0o020_666)
-            .answer(Question::RealPath("/dev/disk/by-uuid/7".into()), "/dev/vdb")
-            .answer(Question::List("/dev/disk/by-uuid".into()), b"7\0");
+            .with_stat_of_device_node("/var/there.swap", 0o100_600)
+            .with_stat_of_device_node("/etc/passwd", 0o100_644)
+            .with_stat_of_device_node("/srv", 0o040_755)
+            .with_stat_of_device_node("/dev/null", 0o020_666)
+            .with_answer(Question::RealPath("/dev/disk/by-uuid/7".into()), "/dev/vdb")
+            .with_answer(Question::List("/dev/disk/by-uuid".into()), b"7\0");
         let (mut facts, from) = (FactSet::default(), || Source::from_file("a test"));
         facts.insert_known(
             &Subject::host(),
-            &machine::CONTAINER,
+            &host::CONTAINER,
             "none".to_owned(),
             from(),
         );
@@ -198,11 +204,11 @@ mod tests {
             );
         }
         facts.add_subject(&Subject::mount("/"));
-        facts.add_edge(&Subject::mount("/"), &Subject::device("vda"));
+        facts.add_layer_below(&Subject::mount("/"), &Subject::device("vda"));
         (host, facts)
     }
 
-    fn swap_state(active: &str, named: &str, options: &str) -> SwapState {
+    fn swap_state(active: &str, named: &str, options: &str) -> NextBootSwapState {
         let (host, mut facts) = host_with_active_swap(active);
         let options = options.split(',').map(str::to_owned).collect();
         let swap = SwapDeclaration::Line {
@@ -222,10 +228,10 @@ mod tests {
             has(&boot::SWAPS_UNFIT),
             has(&boot::SWAPS_UNSEEN),
         ) {
-            (false, false, false) => SwapState::Active,
-            (true, false, false) => SwapState::Missing,
-            (false, true, false) => SwapState::NotSwap,
-            _ => SwapState::Unknown,
+            (false, false, false) => NextBootSwapState::Active,
+            (true, false, false) => NextBootSwapState::Missing,
+            (false, true, false) => NextBootSwapState::NotSwap,
+            _ => NextBootSwapState::Unknown,
         }
     }
 
@@ -235,29 +241,41 @@ mod tests {
             (
                 "/var/there.swap file 1 0 -2",
                 "/var/there.swap",
-                SwapState::Active,
+                NextBootSwapState::Active,
             ),
-            ("", "/var/there.swap", SwapState::Unknown),
+            ("", "/var/there.swap", NextBootSwapState::Unknown),
             (
                 "/var/there.swap\\040(deleted) file 1 0 -2",
                 "/var/there.swap",
-                SwapState::Unknown,
+                NextBootSwapState::Unknown,
             ),
-            ("", "/etc/passwd", SwapState::Unknown),
-            ("", "/var/gone.swap", SwapState::Missing),
-            ("", "/srv", SwapState::NotSwap),
-            ("", "/dev/null", SwapState::NotSwap),
-            ("", "/dev/gone", SwapState::Missing),
-            ("", "/dev/vda", SwapState::NotSwap),
-            ("", "/dev/vdb", SwapState::Unknown),
-            ("/dev/vdb partition 1 0 -2", "/dev/vdb", SwapState::Active),
-            ("/dev/vdb partition 1 0 -2", "UUID=7", SwapState::Active),
-            ("", "UUID=7", SwapState::Unknown),
-            ("/dev/vdb partition 1 0 -2", "UUID=8", SwapState::Missing),
+            ("", "/etc/passwd", NextBootSwapState::Unknown),
+            ("", "/var/gone.swap", NextBootSwapState::Missing),
+            ("", "/srv", NextBootSwapState::NotSwap),
+            ("", "/dev/null", NextBootSwapState::NotSwap),
+            ("", "/dev/gone", NextBootSwapState::Missing),
+            ("", "/dev/vda", NextBootSwapState::NotSwap),
+            ("", "/dev/vdb", NextBootSwapState::Unknown),
+            (
+                "/dev/vdb partition 1 0 -2",
+                "/dev/vdb",
+                NextBootSwapState::Active,
+            ),
+            (
+                "/dev/vdb partition 1 0 -2",
+                "UUID=7",
+                NextBootSwapState::Active,
+            ),
+            ("", "UUID=7", NextBootSwapState::Unknown),
+            (
+                "/dev/vdb partition 1 0 -2",
+                "UUID=8",
+                NextBootSwapState::Missing,
+            ),
             (
                 "/dev/zram0 partition 1 0 -2",
                 "/dev/zram0",
-                SwapState::Unknown,
+                NextBootSwapState::Unknown,
             ),
         ] {
             assert_eq!(
@@ -279,7 +297,7 @@ mod tests {
         ] {
             assert_eq!(
                 swap_state("/dev/vdb partition 1 0 -2", "/dev/vdb", options),
-                SwapState::Active,
+                NextBootSwapState::Active,
                 "{options}"
             );
         }
@@ -294,7 +312,7 @@ mod tests {
         ] {
             assert_eq!(
                 swap_state("/dev/vdb partition 1 0 -2", "/dev/vdb", options),
-                SwapState::Unknown,
+                NextBootSwapState::Unknown,
                 "{options}"
             );
         }

@@ -5,10 +5,11 @@
 //! `sync_binlog = 0` can therefore lose commits although the redo log was flushed.
 
 use super::{
-    EvidenceLog, PageProtection, holds_tearable_pages, judge_page_copies, judge_preloaded_library,
+    EvidenceLog, PageProtection, holds_tearable_pages, judge_page_protection,
+    judge_preloaded_library,
 };
-use crate::durability::Remedy;
-use crate::durability::VerdictImpact::{self, AtRisk, Durable, Unproven};
+use crate::durability::EvidenceImpact::{self, AtRisk, Durable, Unproven};
+use crate::durability::VerdictRemedy;
 use crate::durability::fact_reader::FactReader;
 use crate::facts::catalog::cluster as kind;
 use crate::facts::catalog::device::{self, CacheVolatility};
@@ -26,7 +27,7 @@ pub fn judge_settings(
     cluster: &Subject,
     sayer: &mut EvidenceLog,
 ) -> bool {
-    let line = ask.get(cluster, &kind::KIND);
+    let line = ask.read_and_record_use(cluster, &kind::KIND);
     let name = line.map_or("the server", ServerKind::server_product_name);
     judge_redo_log(ask, cluster, name, sayer);
     judge_binlog(ask, cluster, name, sayer);
@@ -39,9 +40,9 @@ pub fn judge_settings(
 fn judge_redo_log(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &mut EvidenceLog) {
     let key = &mysql::FLUSH_LOG;
     let mariadb = ask
-        .get(cluster, &kind::KIND)
+        .read_and_record_use(cluster, &kind::KIND)
         .is_some_and(ServerKind::is_mariadb);
-    let (bears, says) = match ask.require(cluster, key) {
+    let (bears, says) = match ask.read_or_record_missing(cluster, key) {
         Some(1) => (
             Durable,
             format!(
@@ -83,9 +84,9 @@ fn judge_redo_log(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &m
 }
 
 fn crash_loss_text(ask: &mut FactReader, cluster: &Subject) -> String {
-    match ask.get(cluster, &mysql::FLUSH_LOG_TIMEOUT) {
-        // For 0 the sentence states no interval: the master thread flushes, and the manuals do not
-        // state how often.
+    match ask.read_and_record_use(cluster, &mysql::FLUSH_LOG_TIMEOUT) {
+        // For the value 0 the sentence states no interval: the master thread flushes, and the
+        // manuals do not state how often.
         Some(0) | None => "the commits since its last flush".to_owned(),
         Some(seconds) => {
             format!(
@@ -96,7 +97,7 @@ fn crash_loss_text(ask: &mut FactReader, cluster: &Subject) -> String {
 }
 
 fn judge_binlog(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &mut EvidenceLog) {
-    match ask.require(cluster, &mysql::LOG_BIN) {
+    match ask.read_or_record_missing(cluster, &mysql::LOG_BIN) {
         Some(false) => return,
         Some(true) => {}
         None => {
@@ -118,7 +119,7 @@ fn judge_binlog(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &mut
         }
     );
     let key = &mysql::SYNC_BINLOG;
-    let (bears, says) = match (ask.require(cluster, key), in_engine) {
+    let (bears, says) = match (ask.read_or_record_missing(cluster, key), in_engine) {
         (Some(1), _) => (
             Durable,
             format!("{name} flushes its binary log at each commit (sync_binlog is 1)"),
@@ -167,7 +168,7 @@ fn judge_flush_method(
     sayer: &mut EvidenceLog,
 ) -> bool {
     let key = &mysql::FLUSH_METHOD;
-    let method = ask.require(cluster, key);
+    let method = ask.read_or_record_missing(cluster, key);
     let (bears, says) = match method {
         Some(InnodbFlushMethod::Fsync | InnodbFlushMethod::Dsync | InnodbFlushMethod::Direct) => {
             return false;
@@ -182,7 +183,7 @@ fn judge_flush_method(
             if !holds_innodb_page_files(ask.facts, of) {
                 return false;
             }
-            let version = ask.get(cluster, &mysql::VERSION);
+            let version = ask.read_and_record_use(cluster, &mysql::VERSION);
             judge_o_direct_no_fsync(ask, of, cluster, name, version.as_ref())
         }
         None => (
@@ -209,7 +210,7 @@ fn judge_fast_doublewrite(
     sayer: &mut EvidenceLog,
 ) {
     let key = &mysql::DOUBLEWRITE;
-    let mode = ask.get(cluster, key);
+    let mode = ask.read_and_record_use(cluster, key);
     let (bears, says) = match mode {
         _ if !holds_innodb_page_files(ask.facts, of) => return,
         // If the setting is unknown and pages can be torn, `judge_doublewrite` reports that greater
@@ -237,7 +238,7 @@ fn judge_doublewrite(
     cluster: &Subject,
     sayer: &mut EvidenceLog,
 ) {
-    let doublewrite = ask.get(cluster, &mysql::DOUBLEWRITE);
+    let doublewrite = ask.read_and_record_use(cluster, &mysql::DOUBLEWRITE);
     let copies = PageProtection {
         key: &mysql::DOUBLEWRITE,
         enabled: doublewrite
@@ -248,7 +249,7 @@ fn judge_doublewrite(
         ),
         remedy: remedy_to_set(cluster, "innodb_doublewrite", "on"),
     };
-    judge_page_copies(ask, of, cluster, &copies, sayer);
+    judge_page_protection(ask, of, cluster, &copies, sayer);
 }
 
 /// True if the target's contents are unknown.
@@ -273,7 +274,7 @@ fn judge_o_direct_no_fsync(
     cluster: &Subject,
     name: &str,
     version: Option<&Version>,
-) -> (VerdictImpact, String) {
+) -> (EvidenceImpact, String) {
     let method = "innodb_flush_method is O_DIRECT_NO_FSYNC";
     let fixed = match (name, version) {
         ("MySQL", Some(version)) => {
@@ -301,7 +302,7 @@ fn judge_o_direct_no_fsync(
             );
         }
         Ternary::Unknown => {
-            ask.note_missing(cluster, &mysql::VERSION, None);
+            ask.record_missing_fact(cluster, &mysql::VERSION, None);
             return (
                 Unproven,
                 format!(
@@ -311,7 +312,7 @@ fn judge_o_direct_no_fsync(
         }
         Ternary::True => {}
     }
-    let shared = shares_disks_with_redo(ask, of, cluster);
+    let shared = are_all_disks_shared_with_redo(ask, of, cluster);
     match disk_cache_safety(ask.facts, of) {
         DiskCacheSafety::Safe => (
             Durable,
@@ -351,8 +352,8 @@ fn judge_unflushed_pages(
     of: &Subject,
     name: &str,
     setting: &str,
-    mend: Remedy,
-) -> (VerdictImpact, String) {
+    mend: VerdictRemedy,
+) -> (EvidenceImpact, String) {
     match disk_cache_safety(facts, of) {
         DiskCacheSafety::Volatile => (
             AtRisk(mend),
@@ -395,7 +396,11 @@ fn disk_cache_safety(facts: &FactSet, of: &Subject) -> DiskCacheSafety {
 }
 
 /// Whether every disk of the target is also a disk of the redo log; `None` if unknown.
-fn shares_disks_with_redo(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> Option<bool> {
+fn are_all_disks_shared_with_redo(
+    ask: &mut FactReader,
+    of: &Subject,
+    cluster: &Subject,
+) -> Option<bool> {
     let facts = ask.facts;
     let roles = facts.value(of, &target::ROLES)?;
     let named = facts.value(of, &target::CLUSTERS).unwrap_or_default();
@@ -414,8 +419,8 @@ fn shares_disks_with_redo(ask: &mut FactReader, of: &Subject, cluster: &Subject)
     Some(here.iter().all(|disk| there.contains(disk)))
 }
 
-fn remedy_to_set(cluster: &Subject, setting: &'static str, value: &'static str) -> Remedy {
-    Remedy::SetSetting {
+fn remedy_to_set(cluster: &Subject, setting: &'static str, value: &'static str) -> VerdictRemedy {
+    VerdictRemedy::SetSetting {
         setting,
         value,
         server: cluster.clone(),
@@ -423,8 +428,8 @@ fn remedy_to_set(cluster: &Subject, setting: &'static str, value: &'static str) 
 }
 
 /// The remedy that removes `innodb_flush_method`, because every default of this setting flushes.
-fn default_flush_method_remedy(cluster: &Subject) -> Remedy {
-    Remedy::ResetSetting {
+fn default_flush_method_remedy(cluster: &Subject) -> VerdictRemedy {
+    VerdictRemedy::ResetSetting {
         setting: "innodb_flush_method",
         server: cluster.clone(),
     }

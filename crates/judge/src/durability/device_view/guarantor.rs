@@ -15,8 +15,8 @@ use crate::facts::catalog::host;
 /// Values of the fact `host.virtualisation` that stand for a cloud provider.
 const PROVIDERS: [&str; 4] = ["amazon", "google", "alibaba", "azure"];
 
-/// Value of `host.virtualisation` for QEMU, whose manual documents what each disk type does with a
-/// write (*Block device options*, cache).
+/// Value of `host.virtualisation` for QEMU, whose manual documents the handling of writes by
+/// each disk type (*Block device options*, cache).
 const QEMU: &str = "kvm";
 
 /// Smallest size in bytes of a disk whose writes Azure does not cache (*Azure premium storage*,
@@ -33,10 +33,10 @@ pub fn find_guarantor(
     disk: &Subject,
     transport: Option<Transport>,
 ) -> Option<WriteGuarantor> {
-    if ask.get(disk, &device::CLOUD).is_some() {
+    if ask.read_and_record_use(disk, &device::CLOUD).is_some() {
         return Some(WriteGuarantor::Provider);
     }
-    match ask.get(disk, &device::FABRIC) {
+    match ask.read_and_record_use(disk, &device::FABRIC) {
         Some(NetworkTransport::Rbd) => return Some(WriteGuarantor::StorageCluster),
         Some(
             NetworkTransport::Tcp
@@ -48,7 +48,7 @@ pub fn find_guarantor(
         ) => return Some(WriteGuarantor::Array),
         None => {}
     }
-    let machine = ask.get(&Subject::host(), &host::VIRTUALISATION);
+    let machine = ask.read_and_record_use(&Subject::host(), &host::VIRTUALISATION);
     let machine = machine.as_deref();
     let provider = machine.is_some_and(|name| PROVIDERS.contains(&name));
     match transport? {
@@ -79,7 +79,7 @@ pub fn find_guarantor(
 /// Whether the guarantor documents that a disk without a volatile cache keeps acknowledged writes.
 /// Sources: virtio, *Block Device*; Amazon EBS User Guide; Google *Persistent Disk*; Alibaba
 /// *Elastic Block Storage*; Ceph *Architecture*.
-pub fn is_cache_guarantee_documented(
+pub fn is_durability_documented_by_guarantor(
     ask: &mut FactReader,
     disk: &Subject,
     guarantor: Option<WriteGuarantor>,
@@ -90,8 +90,8 @@ pub fn is_cache_guarantee_documented(
         // the disk's own report decides. Ceph, the only storage cluster, documents the guarantee.
         Some(WriteGuarantor::Drive | WriteGuarantor::StorageCluster) | None => true,
         Some(WriteGuarantor::Array) => false,
-        Some(WriteGuarantor::Hypervisor) => is_protocol_documented(ask, transport),
-        Some(WriteGuarantor::Provider) => match ask.get(disk, &device::CLOUD) {
+        Some(WriteGuarantor::Hypervisor) => is_durability_documented_by_protocol(ask, transport),
+        Some(WriteGuarantor::Provider) => match ask.read_and_record_use(disk, &device::CLOUD) {
             Some(
                 CloudDiskService::AmazonEbs
                 | CloudDiskService::GooglePersistentDisk
@@ -104,12 +104,15 @@ pub fn is_cache_guarantee_documented(
             ) => true,
             Some(CloudDiskService::AzureManagedDisk) => is_uncached_by_azure(ask, disk),
             Some(CloudDiskService::OracleBlockVolume) => false,
-            None => is_protocol_documented(ask, transport),
+            None => is_durability_documented_by_protocol(ask, transport),
         },
     }
 }
 
-fn is_protocol_documented(ask: &mut FactReader, transport: Option<Transport>) -> bool {
+fn is_durability_documented_by_protocol(
+    ask: &mut FactReader,
+    transport: Option<Transport>,
+) -> bool {
     match transport {
         Some(Transport::Virtio) => true,
         Some(Transport::Vmware | Transport::Hyperv | Transport::Xen) => false,
@@ -127,7 +130,11 @@ fn is_protocol_documented(ask: &mut FactReader, transport: Option<Transport>) ->
             | Transport::Raid
             | Transport::Other,
         )
-        | None => ask.get(&Subject::host(), &host::VIRTUALISATION).as_deref() == Some(QEMU),
+        | None => {
+            ask.read_and_record_use(&Subject::host(), &host::VIRTUALISATION)
+                .as_deref()
+                == Some(QEMU)
+        }
     }
 }
 
@@ -135,13 +142,14 @@ fn is_protocol_documented(ask: &mut FactReader, transport: Option<Transport>) ->
 /// portal shows the setting *host caching*.
 fn is_uncached_by_azure(ask: &mut FactReader, disk: &Subject) -> bool {
     let size = ask
-        .get(disk, &device::SIZE)
+        .read_and_record_use(disk, &device::SIZE)
         .is_some_and(|size| size >= AZURE_UNCACHED_SIZE);
-    let sector = ask.get(disk, &device::LOGICAL_BLOCK) == Some(AZURE_UNCACHED_SECTOR);
+    let sector =
+        ask.read_and_record_use(disk, &device::LOGICAL_BLOCK) == Some(AZURE_UNCACHED_SECTOR);
     size || sector
 }
 
-pub fn note_cache_unverifiable(
+pub fn record_unverifiable_cache(
     ask: &mut FactReader,
     disk: &Subject,
     guarantor: Option<WriteGuarantor>,
@@ -151,7 +159,7 @@ pub fn note_cache_unverifiable(
         return;
     };
     let remedy = format!("{whom}, or run a power-cut test: `walwise drill`");
-    ask.note_unobtainable(
+    ask.record_unobtainable_fact(
         disk,
         &device::CACHE,
         "the cache is not visible from this host; the provider, array or hypervisor manages it",
@@ -175,7 +183,7 @@ fn question_for_guarantor(
     };
     Some(match guarantor {
         Some(WriteGuarantor::Drive | WriteGuarantor::StorageCluster) | None => return None,
-        Some(WriteGuarantor::Array) => match ask.get(disk, &device::FABRIC) {
+        Some(WriteGuarantor::Array) => match ask.read_and_record_use(disk, &device::FABRIC) {
             Some(NetworkTransport::Nbd) => {
                 format!(
                     "ask the administrator of the NBD server of {name} whether it honours flushes"
@@ -221,7 +229,7 @@ fn question_for_guarantor(
             )
             | None => hypervisor(),
         },
-        Some(WriteGuarantor::Provider) => match ask.get(disk, &device::CLOUD) {
+        Some(WriteGuarantor::Provider) => match ask.read_and_record_use(disk, &device::CLOUD) {
             Some(CloudDiskService::AzureManagedDisk) => format!(
                 "check the host caching of {name} in the Azure portal (None and ReadOnly cache no writes)"
             ),

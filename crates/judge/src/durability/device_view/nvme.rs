@@ -13,15 +13,17 @@ const IDENTIFY_REMEDY: &str = "read it as root: nvme id-ctrl -H DEVICE (line vwc
 const WARNINGS_REMEDY: &str =
     "read the drive's warnings as root: nvme smart-log DEVICE (line critical_warning)";
 
-pub fn cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
+pub fn nvme_cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
     let name = disk.name();
     let presented = is_persistent_cloud_volume(ask, disk);
     let told = ask
-        .get(disk, &device::FUA)
+        .read_and_record_use(disk, &device::FUA)
         .filter(|passed| *passed || presented);
-    let has_one = ask.get(disk, &device::NVME_VOLATILE).or(told);
+    let has_one = ask
+        .read_and_record_use(disk, &device::NVME_VOLATILE)
+        .or(told);
     let asked = ask
-        .get(disk, &device::DRIVE_CACHE)
+        .read_and_record_use(disk, &device::DRIVE_CACHE)
         .map(DriveCacheState::is_on);
     match (has_one, asked) {
         (Some(false), Some(true)) => CacheReport::Conflicting(format!(
@@ -34,7 +36,7 @@ pub fn cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
         }
         // Without a volatile cache, the drive has either no cache or a protected one. Only its
         // warnings show whether the protection still works.
-        (Some(false), _) => match ask.get(disk, &device::NVME_WARNINGS) {
+        (Some(false), _) => match ask.read_and_record_use(disk, &device::NVME_WARNINGS) {
             Some(_) => CacheReport::NoCache("VWC in nvme id-ctrl, no warnings".to_owned()),
             None => CacheReport::Unreported(format!(
                 "{name} reports no volatile cache, and it is unknown whether it warns of a failed power backup"
@@ -49,14 +51,21 @@ pub fn cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
 /// Whether the disk is a cloud volume that outlives the instance; the hardware of such a volume is
 /// not visible here.
 pub fn is_persistent_cloud_volume(ask: &mut FactReader, disk: &Subject) -> bool {
-    ask.get(disk, &device::CLOUD).is_some() && ask.get(disk, &device::EPHEMERAL) == Some(false)
+    ask.read_and_record_use(disk, &device::CLOUD).is_some()
+        && ask.read_and_record_use(disk, &device::EPHEMERAL) == Some(false)
 }
 
-pub fn note_missing_nvme_facts(ask: &mut FactReader, disk: &Subject) {
-    if ask.get(disk, &device::NVME_VOLATILE).is_none() {
-        ask.note_missing(disk, &device::NVME_VOLATILE, Some(IDENTIFY_REMEDY));
+pub fn record_missing_nvme_facts(ask: &mut FactReader, disk: &Subject) {
+    if ask
+        .read_and_record_use(disk, &device::NVME_VOLATILE)
+        .is_none()
+    {
+        ask.record_missing_fact(disk, &device::NVME_VOLATILE, Some(IDENTIFY_REMEDY));
     }
-    if ask.get(disk, &device::NVME_WARNINGS).is_none() {
-        ask.note_missing(disk, &device::NVME_WARNINGS, Some(WARNINGS_REMEDY));
+    if ask
+        .read_and_record_use(disk, &device::NVME_WARNINGS)
+        .is_none()
+    {
+        ask.record_missing_fact(disk, &device::NVME_WARNINGS, Some(WARNINGS_REMEDY));
     }
 }

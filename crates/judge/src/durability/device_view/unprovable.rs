@@ -6,7 +6,7 @@
 
 use super::{CacheReport, device_evidence, guarantor};
 use crate::durability::fact_reader::FactReader;
-use crate::durability::{Evidence, VerdictImpact};
+use crate::durability::{Evidence, EvidenceImpact};
 use crate::facts::Subject;
 use crate::facts::catalog::device::{
     self, CacheVolatility, NetworkTransport, Transport, WriteGuarantor,
@@ -15,7 +15,7 @@ use crate::scsi_drivers::{self, ScsiDriver};
 
 /// Evidence about a disk whose own report does not decide: a remote disk, persistent memory, or a
 /// disk with an unknown adapter or attachment. `None` for any other disk.
-pub fn judge_unprovable_disk(
+pub fn evidence_of_unprovable_disk(
     ask: &mut FactReader,
     disk: &Subject,
     guarantor: Option<WriteGuarantor>,
@@ -26,7 +26,7 @@ pub fn judge_unprovable_disk(
     let name = disk.name();
     match guarantor {
         Some(WriteGuarantor::Array) => {
-            return Some(judge_remote_disk(ask, disk, transport, queue, word));
+            return Some(evidence_of_remote_disk(ask, disk, transport, queue, word));
         }
         Some(WriteGuarantor::StorageCluster) => {
             let says = format!(
@@ -34,7 +34,7 @@ pub fn judge_unprovable_disk(
             );
             return Some((
                 CacheVolatility::None,
-                device_evidence(ask, disk, &device::FABRIC, VerdictImpact::Durable, says),
+                device_evidence(ask, disk, &device::FABRIC, EvidenceImpact::Durable, says),
             ));
         }
         Some(WriteGuarantor::Drive | WriteGuarantor::Hypervisor | WriteGuarantor::Provider)
@@ -47,7 +47,7 @@ pub fn judge_unprovable_disk(
         // An adapter that is not known to lack a cache may be a RAID controller, so its cache is
         // unknown.
         Some(Transport::Scsi | Transport::Sas) if !is_adapter_without_cache(ask, disk) => {
-            ask.note_missing(disk, &device::DRIVER, None);
+            ask.record_missing_fact(disk, &device::DRIVER, None);
             format!("it is unknown whether {name}'s adapter caches writes")
         }
         Some(
@@ -82,11 +82,17 @@ pub fn judge_unprovable_disk(
     };
     Some((
         cache,
-        device_evidence(ask, disk, &device::TRANSPORT, VerdictImpact::Unproven, says),
+        device_evidence(
+            ask,
+            disk,
+            &device::TRANSPORT,
+            EvidenceImpact::Unproven,
+            says,
+        ),
     ))
 }
 
-fn judge_remote_disk(
+fn evidence_of_remote_disk(
     ask: &mut FactReader,
     disk: &Subject,
     transport: Option<Transport>,
@@ -94,7 +100,7 @@ fn judge_remote_disk(
     word: &CacheReport,
 ) -> (CacheVolatility, Evidence) {
     let name = disk.name();
-    guarantor::note_cache_unverifiable(ask, disk, Some(WriteGuarantor::Array), transport);
+    guarantor::record_unverifiable_cache(ask, disk, Some(WriteGuarantor::Array), transport);
     // The kernel sets the queue's mode from the report of the remote host, so the mode counts if
     // the disk itself reports nothing.
     let cache = match word {
@@ -106,22 +112,28 @@ fn judge_remote_disk(
         | CacheReport::SwitchedOff => CacheVolatility::Unknown,
     };
     let by = ask
-        .get(disk, &device::FABRIC)
+        .read_and_record_use(disk, &device::FABRIC)
         .map(|fabric| format!(" ({})", fabric_name(fabric)));
     let says = format!(
         "{name} is remote{}, and its caches are not visible from here",
         by.as_deref().unwrap_or_default()
     );
     let evidence = if by.is_some() {
-        device_evidence(ask, disk, &device::FABRIC, VerdictImpact::Unproven, says)
+        device_evidence(ask, disk, &device::FABRIC, EvidenceImpact::Unproven, says)
     } else {
-        device_evidence(ask, disk, &device::TRANSPORT, VerdictImpact::Unproven, says)
+        device_evidence(
+            ask,
+            disk,
+            &device::TRANSPORT,
+            EvidenceImpact::Unproven,
+            says,
+        )
     };
     (cache, evidence)
 }
 
 fn is_adapter_without_cache(ask: &mut FactReader, disk: &Subject) -> bool {
-    let driver = ask.get(disk, &device::DRIVER);
+    let driver = ask.read_and_record_use(disk, &device::DRIVER);
     driver
         .and_then(|driver| scsi_drivers::find_driver(&driver))
         .is_some_and(ScsiDriver::is_plain_adapter)

@@ -6,7 +6,7 @@
 
 use super::{device_evidence, nvme};
 use crate::durability::fact_reader::FactReader;
-use crate::durability::{Evidence, EvidenceLayer, Remedy, VerdictImpact};
+use crate::durability::{Evidence, EvidenceImpact, EvidenceLayer, VerdictRemedy};
 use crate::facts::catalog::device::{self, NvmeWarning, Transport};
 use crate::facts::{Choice, MissingFact, Reading, Subject, UnknownReason};
 
@@ -30,7 +30,7 @@ const LOWERING_FACTS: [(&str, &str, &str); 3] = [
 pub fn warning_evidence(ask: &mut FactReader, disk: &Subject) -> (Vec<Evidence>, bool) {
     let name = disk.name();
     let (mut found, mut forgets) = (Vec::new(), false);
-    if ask.get(disk, &device::EPHEMERAL) == Some(true) {
+    if ask.read_and_record_use(disk, &device::EPHEMERAL) == Some(true) {
         let says = format!(
             "{name} is an ephemeral disk: its contents are lost when the instance stops or fails"
         );
@@ -38,12 +38,15 @@ pub fn warning_evidence(ask: &mut FactReader, disk: &Subject) -> (Vec<Evidence>,
             ask,
             disk,
             &device::EPHEMERAL,
-            VerdictImpact::AtRisk(Remedy::PersistentDisk(disk.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::PersistentDisk(disk.clone())),
             says,
         ));
     }
     found.extend(unread_warning_evidence(ask, disk));
-    for warning in ask.get(disk, &device::NVME_WARNINGS).unwrap_or_default() {
+    for warning in ask
+        .read_and_record_use(disk, &device::NVME_WARNINGS)
+        .unwrap_or_default()
+    {
         let (bears, says) = match NvmeWarning::from_word(&warning) {
             // No evidence, because these warnings do not concern acknowledged data.
             Some(
@@ -55,22 +58,22 @@ pub fn warning_evidence(ask: &mut FactReader, disk: &Subject) -> (Vec<Evidence>,
                 forgets = true;
                 let says = "warns that its power backup has failed";
                 (
-                    VerdictImpact::AtRisk(Remedy::ReplaceDisk(disk.clone())),
+                    EvidenceImpact::AtRisk(VerdictRemedy::ReplaceDisk(disk.clone())),
                     format!("{name} {says}"),
                 )
             }
             Some(NvmeWarning::ReadOnly) => (
-                VerdictImpact::Unproven,
+                EvidenceImpact::Unproven,
                 format!(
                     "{name} has become read-only, as drives do when they can no longer store data"
                 ),
             ),
             Some(NvmeWarning::Unreliable) => (
-                VerdictImpact::Unproven,
+                EvidenceImpact::Unproven,
                 format!("{name} warns that it has become unreliable"),
             ),
             None => (
-                VerdictImpact::Unproven,
+                EvidenceImpact::Unproven,
                 format!("{name} reports a warning unknown to walwise: {warning}"),
             ),
         };
@@ -89,12 +92,12 @@ fn unread_warning_evidence(ask: &mut FactReader, disk: &Subject) -> Vec<Evidence
     let name = disk.name();
     // The hardware of a cloud volume is outside this instance, so no warning can be read.
     let is_asked = ask
-        .get(disk, &device::TRANSPORT)
+        .read_and_record_use(disk, &device::TRANSPORT)
         .is_some_and(Transport::is_nvme)
         && !nvme::is_persistent_cloud_volume(ask, disk);
     // A drive with a volatile cache writes the cache out on a flush, whatever the capacitor's
     // state. Facts about warnings and capacitor that an older capture lacks are then not needed.
-    let is_volatile = ask.get(disk, &device::NVME_VOLATILE) == Some(true);
+    let is_volatile = ask.read_and_record_use(disk, &device::NVME_VOLATILE) == Some(true);
     let mut found = Vec::new();
     for (fact, question, predicate) in LOWERING_FACTS {
         let reading = ask.facts.reading_by_name(disk, fact);
@@ -114,12 +117,12 @@ fn unread_warning_evidence(ask: &mut FactReader, disk: &Subject) -> Vec<Evidence
         if missing {
             ask.dependencies
                 .missing
-                .extend(MissingFact::from_reading(disk, fact, reading));
+                .extend(MissingFact::from_unknown_reading(disk, fact, reading));
             let says = format!("it is unknown {question} {name} {predicate}");
             found.push(Evidence::new(
                 EvidenceLayer::Device,
                 disk,
-                VerdictImpact::Unproven,
+                EvidenceImpact::Unproven,
                 says,
                 String::new(),
             ));

@@ -3,24 +3,28 @@
 //!
 //! Options belong to the superblock, so all mounts of one superblock get the same findings.
 
-use super::{DisksBelow, HopFinding, kernel_evidence, zfs_pool_findings};
-use crate::compat::skips_journal;
+use super::{CacheStateOfDisksBelow, HopFinding, kernel_evidence, zfs_pool_findings};
+use crate::compat::is_journal_ignored;
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
-use crate::durability::{Evidence, Remedy, VerdictImpact};
+use crate::durability::{Evidence, EvidenceImpact, VerdictRemedy};
 use crate::facts::catalog::mount::{self, BarrierState, Logbias, MountClass, ZfsSync};
 use crate::facts::catalog::target::{self, FlushSuppressor, InodeFlag};
 use crate::facts::catalog::{host, kernel};
 use crate::facts::{Reading, Subject, UnknownReason};
 use crate::ternary::Ternary;
 
-pub fn mount_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> Vec<HopFinding> {
-    use VerdictImpact::{AtRisk, Unproven};
+pub fn file_system_findings(
+    ask: &mut FactReader,
+    hop: &Subject,
+    bottom: CacheStateOfDisksBelow,
+) -> Vec<HopFinding> {
+    use EvidenceImpact::{AtRisk, Unproven};
     let name = hop.name();
     let fstype = ask
-        .get(hop, &mount::FSTYPE)
+        .read_and_record_use(hop, &mount::FSTYPE)
         .unwrap_or_else(|| "a file system".to_owned());
-    let class = ask.require(hop, &mount::CLASS);
+    let class = ask.read_or_record_missing(hop, &mount::CLASS);
     let unseen = |ask: &FactReader, says: String| {
         vec![(
             FlushOutcome::Unknown,
@@ -31,13 +35,13 @@ pub fn mount_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
         Some(MountClass::Block) => {
             let mut found = vec![barrier_finding(ask, hop, &fstype, bottom)];
             found.extend(ext4_journal_finding(ask, hop));
-            found.extend(missing_extra_device_finding(ask, hop));
+            found.extend(unfound_log_or_realtime_device_finding(ask, hop));
             found.extend(unknown_btrfs_devices_finding(ask, hop, &fstype));
             found
         }
         Some(MountClass::Memory) => {
             let says = format!("{name} is stored in memory ({fstype})");
-            let bears = AtRisk(Remedy::MoveOutOfMemory(hop.clone()));
+            let bears = AtRisk(VerdictRemedy::MoveOutOfMemory(hop.clone()));
             vec![(
                 FlushOutcome::Dropped(FlushSuppressor::FileSystem),
                 kernel_evidence(ask, hop, &mount::CLASS, bears, says),
@@ -51,7 +55,7 @@ pub fn mount_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
         }
         Some(MountClass::Network) => {
             let kind = match fstype.as_str() {
-                "virtiofs" => "directory of the virtual machine's host",
+                "virtiofs" => "directory on the virtual machine's host",
                 _ => "network file system",
             };
             unseen(
@@ -76,20 +80,24 @@ pub fn mount_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
     }
 }
 
-fn impact_without_flush(bottom: DisksBelow, off: &str, mend: Remedy) -> (VerdictImpact, String) {
+fn impact_of_omitted_flush(
+    bottom: CacheStateOfDisksBelow,
+    off: &str,
+    mend: VerdictRemedy,
+) -> (EvidenceImpact, String) {
     if !bottom.cache.is_safe_unflushed() || bottom.is_stateless == Ternary::False {
         (
-            VerdictImpact::AtRisk(mend),
+            EvidenceImpact::AtRisk(mend),
             format!("{off}, so no flush is sent"),
         )
     } else if bottom.is_stateless == Ternary::Unknown {
         (
-            VerdictImpact::Unproven,
+            EvidenceImpact::Unproven,
             format!("{off}, and an underlying layer may hold data until it is flushed"),
         )
     } else {
         let only = "which is safe only because no underlying disk loses cached writes";
-        (VerdictImpact::Durable, format!("{off}, {only}"))
+        (EvidenceImpact::Durable, format!("{off}, {only}"))
     }
 }
 
@@ -97,11 +105,11 @@ fn barrier_finding(
     ask: &mut FactReader,
     hop: &Subject,
     fstype: &str,
-    bottom: DisksBelow,
+    bottom: CacheStateOfDisksBelow,
 ) -> HopFinding {
-    use VerdictImpact::{Durable, Unproven};
+    use EvidenceImpact::{Durable, Unproven};
     let name = hop.name();
-    let (passage, bears, says) = match ask.require(hop, &mount::BARRIER) {
+    let (passage, bears, says) = match ask.read_or_record_missing(hop, &mount::BARRIER) {
         Some(BarrierState::On) => (
             FlushOutcome::Sent,
             Durable,
@@ -115,7 +123,7 @@ fn barrier_finding(
         Some(BarrierState::Off) => {
             let off = format!("{name} ({fstype}) is mounted without barriers");
             let (bears, says) =
-                impact_without_flush(bottom, &off, Remedy::EnableBarriers(hop.clone()));
+                impact_of_omitted_flush(bottom, &off, VerdictRemedy::EnableBarriers(hop.clone()));
             (
                 FlushOutcome::Dropped(FlushSuppressor::MountOption),
                 bears,
@@ -141,7 +149,11 @@ fn unknown_btrfs_devices_finding(
     hop: &Subject,
     fstype: &str,
 ) -> Option<HopFinding> {
-    if fstype != "btrfs" || ask.require(hop, &mount::BTRFS_DEVICES).is_some() {
+    if fstype != "btrfs"
+        || ask
+            .read_or_record_missing(hop, &mount::BTRFS_DEVICES)
+            .is_some()
+    {
         return None;
     }
     let says = format!(
@@ -154,7 +166,7 @@ fn unknown_btrfs_devices_finding(
             ask,
             hop,
             &mount::BTRFS_DEVICES,
-            VerdictImpact::Unproven,
+            EvidenceImpact::Unproven,
             says,
         ),
     ))
@@ -162,17 +174,17 @@ fn unknown_btrfs_devices_finding(
 
 fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
     let name = hop.name();
-    let Some(fstype) = ask.require(hop, &mount::FSTYPE) else {
+    let Some(fstype) = ask.read_or_record_missing(hop, &mount::FSTYPE) else {
         let says = format!("it is unknown which file system {name} is");
         return Some((
             FlushOutcome::Unknown,
-            kernel_evidence(ask, hop, &mount::FSTYPE, VerdictImpact::Unproven, says),
+            kernel_evidence(ask, hop, &mount::FSTYPE, EvidenceImpact::Unproven, says),
         ));
     };
     if !matches!(fstype.as_str(), "ext2" | "ext3" | "ext4") {
         return None;
     }
-    let (bears, says) = match ask.require(hop, &mount::EXT4_JOURNAL) {
+    let (bears, says) = match ask.read_or_record_missing(hop, &mount::EXT4_JOURNAL) {
         Some(true) => {
             // A separate journal device is judged with the stack. Only a device that could not be
             // identified needs a finding here.
@@ -186,34 +198,34 @@ fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
             ) {
                 return None;
             }
-            ask.note_missing(
+            ask.record_missing_fact(
                 hop,
                 &mount::EXT4_JOURNAL_DEVICE,
                 Some("find the device: dumpe2fs -h DEVICE, as root"),
             );
             (
-                VerdictImpact::Unproven,
+                EvidenceImpact::Unproven,
                 format!("the journal of {name} is on another, unknown device"),
             )
         }
-        Some(false) if mounts_without_journal_replay(ask, hop) => (
-            VerdictImpact::AtRisk(Remedy::LoadJournal(hop.clone())),
+        Some(false) if is_existing_journal_not_loaded(ask, hop) => (
+            EvidenceImpact::AtRisk(VerdictRemedy::LoadJournal(hop.clone())),
             format!(
                 "{name} ({fstype}) is mounted with norecovery, so its journal is not in use and a \
                  power failure can lose whole directories, including flushed data"
             ),
         ),
         Some(false) => (
-            VerdictImpact::AtRisk(match fstype.as_str() {
-                "ext2" => Remedy::ReplaceFileSystem(hop.clone()),
-                _ => Remedy::AddJournal(hop.clone()),
+            EvidenceImpact::AtRisk(match fstype.as_str() {
+                "ext2" => VerdictRemedy::ReplaceFileSystem(hop.clone()),
+                _ => VerdictRemedy::AddJournal(hop.clone()),
             }),
             format!(
                 "{name} ({fstype}) has no journal, so a power failure can lose whole directories, including flushed data"
             ),
         ),
         None => (
-            VerdictImpact::Unproven,
+            EvidenceImpact::Unproven,
             format!("it is unknown whether {name} ({fstype}) has a journal"),
         ),
     };
@@ -225,16 +237,22 @@ fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
 
 /// Whether the file system has a journal that this mount does not load. Mount option and superblock
 /// decide, because the kernel shows such a mount as one without a journal.
-fn mounts_without_journal_replay(ask: &mut FactReader, hop: &Subject) -> bool {
+fn is_existing_journal_not_loaded(ask: &mut FactReader, hop: &Subject) -> bool {
     let is_named =
-        |options: Option<Vec<String>>| options.is_some_and(|options| skips_journal(&options));
-    let is_skipped = is_named(ask.get(hop, &mount::SUPER_OPTIONS))
-        || is_named(ask.get(hop, &mount::EXT4_OPTIONS));
+        |options: Option<Vec<String>>| options.is_some_and(|options| is_journal_ignored(&options));
+    let is_skipped = is_named(ask.read_and_record_use(hop, &mount::SUPER_OPTIONS))
+        || is_named(ask.read_and_record_use(hop, &mount::EXT4_OPTIONS));
     let lacks = |features: Vec<String>| features.iter().all(|feature| feature != "has_journal");
-    is_skipped && !ask.get(hop, &mount::EXT4_FEATURES).is_some_and(lacks)
+    is_skipped
+        && !ask
+            .read_and_record_use(hop, &mount::EXT4_FEATURES)
+            .is_some_and(lacks)
 }
 
-fn missing_extra_device_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
+fn unfound_log_or_realtime_device_finding(
+    ask: &mut FactReader,
+    hop: &Subject,
+) -> Option<HopFinding> {
     let key = &mount::EXTRA_DEVICES;
     if !matches!(
         ask.facts.get(hop, key),
@@ -245,26 +263,26 @@ fn missing_extra_device_finding(ask: &mut FactReader, hop: &Subject) -> Option<H
     ) {
         return None;
     }
-    ask.note_missing(hop, key, None);
+    ask.record_missing_fact(hop, key, None);
     let says = format!(
         "{} has a log or real-time device that was not found",
         hop.name()
     );
     Some((
         FlushOutcome::Unknown,
-        kernel_evidence(ask, hop, key, VerdictImpact::Unproven, says),
+        kernel_evidence(ask, hop, key, EvidenceImpact::Unproven, says),
     ))
 }
 
 fn overlay_finding(ask: &mut FactReader, hop: &Subject) -> HopFinding {
-    use VerdictImpact::{AtRisk, Durable, Unproven};
+    use EvidenceImpact::{AtRisk, Durable, Unproven};
     let name = hop.name();
-    let options = ask.require(hop, &mount::SUPER_OPTIONS);
+    let options = ask.read_or_record_missing(hop, &mount::SUPER_OPTIONS);
     let volatile = options.map(|all| all.iter().any(|o| o == "volatile" || o == "fsync=volatile"));
     let (passage, bears, says) = match volatile {
         Some(true) => (
             FlushOutcome::Dropped(FlushSuppressor::FileSystem),
-            AtRisk(Remedy::RemountOverlay(hop.clone())),
+            AtRisk(VerdictRemedy::RemountOverlay(hop.clone())),
             format!("{name} is an overlay mounted with volatile, so nothing is flushed"),
         ),
         Some(false) => (
@@ -284,29 +302,33 @@ fn overlay_finding(ask: &mut FactReader, hop: &Subject) -> HopFinding {
     )
 }
 
-fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFinding {
-    use VerdictImpact::{AtRisk, Durable, Unproven};
+fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: CacheStateOfDisksBelow) -> HopFinding {
+    use EvidenceImpact::{AtRisk, Durable, Unproven};
     let name = hop.name();
     let host = Subject::host();
-    let sync = ask.get(hop, &mount::ZFS_SYNC);
+    let sync = ask.read_and_record_use(hop, &mount::ZFS_SYNC);
     if sync.is_none() {
-        ask.note_missing(
+        ask.record_missing_fact(
             hop,
             &mount::ZFS_SYNC,
             Some("read the property: zfs get -Hp -o value sync DATASET"),
         );
     }
-    let (passage, bears, says) = match (sync, ask.require(&host, &kernel::ZFS_NO_FLUSH)) {
+    let (passage, bears, says) = match (
+        sync,
+        ask.read_or_record_missing(&host, &kernel::ZFS_NO_FLUSH),
+    ) {
         (Some(ZfsSync::Disabled), _) => (
             FlushOutcome::Dropped(FlushSuppressor::FileSystem),
-            AtRisk(Remedy::ZfsSync(hop.clone())),
+            AtRisk(VerdictRemedy::ZfsSync(hop.clone())),
             format!("{name} is ZFS with sync=disabled, which ignores flushes"),
         ),
         (Some(ZfsSync::Standard | ZfsSync::Always) | None, Some(true)) => {
             let off = format!(
                 "{name} is ZFS with cache flushes disabled (zfs_nocacheflush or zil_nocacheflush)"
             );
-            let (mut bears, mut says) = impact_without_flush(bottom, &off, Remedy::ZfsFlush);
+            let (mut bears, mut says) =
+                impact_of_omitted_flush(bottom, &off, VerdictRemedy::ZfsFlush);
             if sync.is_none() && bears.is_durable() {
                 bears = Unproven;
                 says += "; it is unknown whether commits wait for their writes (its sync property)";
@@ -339,7 +361,7 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
             )
         }
         (Some(sync @ (ZfsSync::Standard | ZfsSync::Always)), Some(false)) => {
-            let log = match ask.get(hop, &mount::ZFS_LOGBIAS) {
+            let log = match ask.read_and_record_use(hop, &mount::ZFS_LOGBIAS) {
                 Some(Logbias::Throughput) => {
                     " (logbias=throughput: commits go to the pool, not to its separate log)"
                 }
@@ -362,7 +384,7 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
 /// mounts of its host. `None` outside of containers.
 pub fn container_evidence(ask: &mut FactReader) -> Option<Evidence> {
     let of_host = Subject::host();
-    let says = match ask.require(&of_host, &host::CONTAINER) {
+    let says = match ask.read_or_record_missing(&of_host, &host::CONTAINER) {
         Some(engine) if engine == "none" => return None,
         Some(_) => "the host's mounts and settings are not visible from this container",
         None => "it is unknown whether walwise runs in a container",
@@ -371,7 +393,7 @@ pub fn container_evidence(ask: &mut FactReader) -> Option<Evidence> {
         ask,
         &of_host,
         &host::CONTAINER,
-        VerdictImpact::Unproven,
+        EvidenceImpact::Unproven,
         says.to_owned(),
     ))
 }
@@ -380,7 +402,10 @@ pub fn container_evidence(ask: &mut FactReader) -> Option<Evidence> {
 /// because new files inherit the flags (chattr(1)).
 pub fn directory_flags_evidence(ask: &mut FactReader, target: &Subject) -> Vec<Evidence> {
     let mut found = Vec::new();
-    for flag in ask.get(target, &target::FLAGS).unwrap_or_default() {
+    for flag in ask
+        .read_and_record_use(target, &target::FLAGS)
+        .unwrap_or_default()
+    {
         let what = match flag {
             InodeFlag::Sync => "every write to new files in it waits for the disk (chattr +S)",
             InodeFlag::JournalData => "new files in it have the data-journalling flag (chattr +j)",
@@ -393,7 +418,7 @@ pub fn directory_flags_evidence(ask: &mut FactReader, target: &Subject) -> Vec<E
             ask,
             target,
             &target::FLAGS,
-            VerdictImpact::Durable,
+            EvidenceImpact::Durable,
             says,
         ));
     }

@@ -5,12 +5,13 @@
 //! hand.
 
 use super::{
-    DisksBelow, DmTargetBehaviour, HopFinding, array_findings, dm_target_behaviour,
-    find_unknown_dm_target, is_stateless, kernel_evidence, mapping_fault_finding,
+    CacheStateOfDisksBelow, DmTargetFlushBehaviour, HopFinding, array_findings,
+    dm_target_behaviour, find_unknown_dm_target, holds_no_unflushed_data, kernel_evidence,
+    mapping_fault_finding,
 };
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
-use crate::durability::{Remedy, VerdictImpact};
+use crate::durability::{EvidenceImpact, VerdictRemedy};
 use crate::facts::catalog::device::{
     self, BcacheMode, DeviceKind, DmCacheMode, DrbdProtocol, QueueWriteCache,
 };
@@ -33,13 +34,17 @@ fn is_always_write_back(kind: DeviceKind) -> bool {
 }
 
 /// None for a partition, which uses the queue of its disk.
-pub fn queue_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> Vec<HopFinding> {
-    let kind = ask.require(hop, &device::KIND);
+pub fn queue_findings(
+    ask: &mut FactReader,
+    hop: &Subject,
+    bottom: CacheStateOfDisksBelow,
+) -> Vec<HopFinding> {
+    let kind = ask.read_or_record_missing(hop, &device::KIND);
     // Reads the targets to record them as used, because `is_stateless` reads them without `ask`.
     match kind {
         Some(DeviceKind::Partition) => return Vec::new(),
         Some(DeviceKind::Lvm | DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo) => {
-            drop(ask.get(hop, &device::DM_TARGETS));
+            drop(ask.read_and_record_use(hop, &device::DM_TARGETS));
         }
         Some(
             DeviceKind::Disk
@@ -58,7 +63,7 @@ pub fn queue_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
     }
     let mut found = vec![write_cache_finding(ask, hop, kind, bottom)];
     if let Some(kind) = kind {
-        found.extend(device_kind_finding(ask, hop, kind));
+        found.extend(flush_handling_of_kind_finding(ask, hop, kind));
         found.extend(mapping_fault_finding(ask, hop, kind));
         if kind.is_md() {
             found.extend(array_findings(ask, hop));
@@ -67,7 +72,7 @@ pub fn queue_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
         let says = format!("it is unknown what kind of device {} is", hop.name());
         found.push((
             FlushOutcome::Unknown,
-            kernel_evidence(ask, hop, &device::KIND, VerdictImpact::Unproven, says),
+            kernel_evidence(ask, hop, &device::KIND, EvidenceImpact::Unproven, says),
         ));
     }
     found
@@ -77,13 +82,13 @@ fn write_cache_finding(
     ask: &mut FactReader,
     hop: &Subject,
     kind: Option<DeviceKind>,
-    bottom: DisksBelow,
+    bottom: CacheStateOfDisksBelow,
 ) -> HopFinding {
-    use VerdictImpact::{Contradictory, Durable, Unproven};
+    use EvidenceImpact::{Contradictory, Durable, Unproven};
     let name = hop.name();
     let never = kind.is_some_and(is_always_write_back)
-        || dm_target_behaviour(ask.facts, hop).is_some_and(DmTargetBehaviour::is_stateful);
-    let (passage, bears, says) = match ask.require(hop, &device::WRITE_CACHE) {
+        || dm_target_behaviour(ask.facts, hop).is_some_and(DmTargetFlushBehaviour::is_stateful);
+    let (passage, bears, says) = match ask.read_or_record_missing(hop, &device::WRITE_CACHE) {
         Some(QueueWriteCache::WriteBack) => (
             FlushOutcome::Sent,
             Durable,
@@ -91,14 +96,14 @@ fn write_cache_finding(
         ),
         Some(QueueWriteCache::WriteThrough) if bottom.write_back == Ternary::True => (
             FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
-            Contradictory(Remedy::WriteBackQueue(hop.clone())),
+            Contradictory(VerdictRemedy::WriteBackQueue(hop.clone())),
             format!(
                 "{name}'s queue is write through, but an underlying disk is write back, so flushes are dropped"
             ),
         ),
         Some(QueueWriteCache::WriteThrough) if never => (
             FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
-            Contradictory(Remedy::WriteBackQueue(hop.clone())),
+            Contradictory(VerdictRemedy::WriteBackQueue(hop.clone())),
             format!(
                 "{name}'s queue is write through, which its driver never sets, so flushes are dropped"
             ),
@@ -110,11 +115,15 @@ fn write_cache_finding(
                 "{name}'s queue is write through, and it is unknown whether an underlying disk is write back"
             ),
         ),
-        Some(QueueWriteCache::WriteThrough) if is_stateless(ask.facts, hop) == Ternary::True => (
-            FlushOutcome::NotNeeded,
-            Durable,
-            format!("{name} drops flushes, as do the disks below it (also write through)"),
-        ),
+        Some(QueueWriteCache::WriteThrough)
+            if holds_no_unflushed_data(ask.facts, hop) == Ternary::True =>
+        {
+            (
+                FlushOutcome::NotNeeded,
+                Durable,
+                format!("{name} drops flushes, as do the disks below it (also write through)"),
+            )
+        }
         Some(QueueWriteCache::WriteThrough) => (
             FlushOutcome::Unknown,
             Unproven,
@@ -134,17 +143,17 @@ fn write_cache_finding(
     )
 }
 
-fn device_kind_finding(
+fn flush_handling_of_kind_finding(
     ask: &mut FactReader,
     hop: &Subject,
     kind: DeviceKind,
 ) -> Option<HopFinding> {
-    use VerdictImpact::{AtRisk, Durable, Unproven};
+    use EvidenceImpact::{AtRisk, Durable, Unproven};
     let name = hop.name();
     match kind {
         DeviceKind::Zram | DeviceKind::Ram => {
             let says = format!("{name} is stored in memory");
-            let bears = AtRisk(Remedy::MoveOutOfMemory(hop.clone()));
+            let bears = AtRisk(VerdictRemedy::MoveOutOfMemory(hop.clone()));
             Some((
                 FlushOutcome::Dropped(FlushSuppressor::FileSystem),
                 kernel_evidence(ask, hop, &device::KIND, bears, says),
@@ -154,8 +163,8 @@ fn device_kind_finding(
         // finding here.
         DeviceKind::Bcache => {
             let disks = ask.facts.directly_below(hop).len();
-            let mode = ask.get(hop, &device::BCACHE_MODE);
-            let state = ask.get(hop, &device::BCACHE_STATE);
+            let mode = ask.read_and_record_use(hop, &device::BCACHE_MODE);
+            let state = ask.read_and_record_use(hop, &device::BCACHE_STATE);
             let (holds, without) = match mode {
                 Some(BcacheMode::Writeback) => (true, false),
                 Some(BcacheMode::Writethrough | BcacheMode::Writearound | BcacheMode::None) => {
@@ -172,7 +181,7 @@ fn device_kind_finding(
             } else if disks > 1 || without {
                 return None;
             } else {
-                ask.note_missing(hop, &device::BCACHE_MODE, None);
+                ask.record_missing_fact(hop, &device::BCACHE_MODE, None);
                 let says = format!(
                     "{name} is a bcache that may cache writes, and its cache disk was not found"
                 );
@@ -184,7 +193,7 @@ fn device_kind_finding(
             ))
         }
         DeviceKind::Drbd => {
-            let protocol = ask.get(hop, &device::DRBD_PROTOCOL);
+            let protocol = ask.read_and_record_use(hop, &device::DRBD_PROTOCOL);
             let peer = match protocol {
                 Some(DrbdProtocol::A) => {
                     "the peer (not visible here) may receive a commit only after it is acknowledged (protocol A)"
@@ -220,7 +229,7 @@ fn device_kind_finding(
                 kernel_evidence(ask, hop, &device::KIND, Unproven, says),
             ))
         }
-        DeviceKind::Lvm | DeviceKind::Dm => mapping_target_finding(ask, hop, kind),
+        DeviceKind::Lvm | DeviceKind::Dm => dm_target_flush_finding(ask, hop, kind),
         DeviceKind::Disk
         | DeviceKind::Partition
         | DeviceKind::Md
@@ -234,18 +243,18 @@ fn device_kind_finding(
 }
 
 /// Unread targets of an LVM volume are no finding, because LVM's own targets all pass flushes on.
-fn mapping_target_finding(
+fn dm_target_flush_finding(
     ask: &mut FactReader,
     hop: &Subject,
     kind: DeviceKind,
 ) -> Option<HopFinding> {
-    use VerdictImpact::{Durable, Unproven};
+    use EvidenceImpact::{Durable, Unproven};
     let name = hop.name();
-    let Some(targets) = ask.get(hop, &device::DM_TARGETS) else {
+    let Some(targets) = ask.read_and_record_use(hop, &device::DM_TARGETS) else {
         if kind.is_lvm() {
             return None;
         }
-        ask.note_missing(hop, &device::DM_TARGETS, None);
+        ask.record_missing_fact(hop, &device::DM_TARGETS, None);
         let says = format!(
             "it is unknown whether the mapping {name} passes flushes on, because its targets are unknown"
         );
@@ -263,7 +272,7 @@ fn mapping_target_finding(
     }
     let holds = targets.iter().any(|target| target == "writecache")
         || targets.iter().any(|target| target == "cache")
-            && may_hold_writes(ask.get(hop, &device::DM_CACHE_MODE));
+            && may_cache_hold_unwritten_data(ask.read_and_record_use(hop, &device::DM_CACHE_MODE));
     let says =
         format!("{name} is a write-back cache: committed data may exist only on its cache disk");
     holds.then(|| {
@@ -274,7 +283,7 @@ fn mapping_target_finding(
     })
 }
 
-fn may_hold_writes(mode: Option<DmCacheMode>) -> bool {
+fn may_cache_hold_unwritten_data(mode: Option<DmCacheMode>) -> bool {
     match mode {
         Some(DmCacheMode::Writeback) | None => true,
         Some(DmCacheMode::Writethrough | DmCacheMode::Passthrough) => false,

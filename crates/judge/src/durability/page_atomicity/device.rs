@@ -4,7 +4,7 @@
 //! `atomic_write_unit_max_bytes` holds only for RWF_ATOMIC writes, which no server here uses.
 //! NVMe's AWUPF is often wrong and is not used.
 
-use super::{AtomicityLink, LinkPlace, bytes_text, is_page_multiple, page_fits};
+use super::{AtomicityLink, AtomicityLinkPlace, bytes_text, is_page_multiple, page_fits};
 use crate::durability::fact_reader::FactReader;
 use crate::durability::find_routes;
 use crate::facts::catalog::device::{self, CloudDiskService, DeviceKind};
@@ -33,19 +33,19 @@ pub fn device_links(
                 ends += 1;
                 links.extend([
                     disk_atomicity_link(ask, hop, page),
-                    request_size_link(ask, LinkPlace::Device, hop, page),
+                    request_size_link(ask, AtomicityLinkPlace::Device, hop, page),
                 ]);
             }
             Scope::Device => links.extend(layer_links(ask, hop, page)),
             Scope::Host | Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target => {
-                links.push(undocumented_layer_link(hop));
+                links.push(possibly_splitting_layer_link(hop));
             }
         }
     }
     let (ways, _) = find_routes(facts, of);
     links.extend(ways.into_iter().filter_map(|way| {
         Some(AtomicityLink::new(
-            LinkPlace::Layer,
+            AtomicityLinkPlace::Layer,
             Ternary::Unknown,
             way.broken?,
         ))
@@ -53,7 +53,7 @@ pub fn device_links(
     if ends == 0 {
         let says = format!("the underlying device of {} was not found", home.name());
         links.push(AtomicityLink::new(
-            LinkPlace::Device,
+            AtomicityLinkPlace::Device,
             Ternary::Unknown,
             says,
         ));
@@ -62,9 +62,9 @@ pub fn device_links(
 }
 
 fn layer_links(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> Vec<AtomicityLink> {
-    let Some(kind) = ask.get(hop, &device::KIND) else {
+    let Some(kind) = ask.read_and_record_use(hop, &device::KIND) else {
         return vec![AtomicityLink::unknown(
-            LinkPlace::Layer,
+            AtomicityLinkPlace::Layer,
             ask,
             hop,
             &device::KIND,
@@ -72,18 +72,19 @@ fn layer_links(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> Vec<At
     };
     match kind {
         DeviceKind::Partition => vec![partition_link(ask, hop, page)],
-        DeviceKind::Lvm | DeviceKind::Dm => match ask.get(hop, &device::DM_TARGETS) {
+        DeviceKind::Lvm | DeviceKind::Dm => match ask.read_and_record_use(hop, &device::DM_TARGETS)
+        {
             Some(targets)
                 if !targets.is_empty() && targets.iter().all(|target| target == LINEAR_TARGET) =>
             {
                 vec![
                     linear_mapping_link(ask, hop, page),
-                    request_size_link(ask, LinkPlace::Mapping, hop, page),
+                    request_size_link(ask, AtomicityLinkPlace::Mapping, hop, page),
                 ]
             }
-            Some(_) => vec![undocumented_layer_link(hop)],
+            Some(_) => vec![possibly_splitting_layer_link(hop)],
             None => vec![AtomicityLink::unknown(
-                LinkPlace::Mapping,
+                AtomicityLinkPlace::Mapping,
                 ask,
                 hop,
                 &device::DM_TARGETS,
@@ -101,21 +102,21 @@ fn layer_links(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> Vec<At
         | DeviceKind::Loop
         | DeviceKind::Zram
         | DeviceKind::Ram
-        | DeviceKind::Other => vec![undocumented_layer_link(hop)],
+        | DeviceKind::Other => vec![possibly_splitting_layer_link(hop)],
     }
 }
 
-fn undocumented_layer_link(hop: &Subject) -> AtomicityLink {
+fn possibly_splitting_layer_link(hop: &Subject) -> AtomicityLink {
     let says = format!(
         "{} may split or move a page; no documentation rules that out",
         hop.name()
     );
-    AtomicityLink::new(LinkPlace::Layer, Ternary::Unknown, says)
+    AtomicityLink::new(AtomicityLinkPlace::Layer, Ternary::Unknown, says)
 }
 
 fn partition_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> AtomicityLink {
-    let Some(start) = ask.get(hop, &device::START) else {
-        return AtomicityLink::unknown(LinkPlace::Partition, ask, hop, &device::START);
+    let Some(start) = ask.read_and_record_use(hop, &device::START) else {
+        return AtomicityLink::unknown(AtomicityLinkPlace::Partition, ask, hop, &device::START);
     };
     let holds = is_page_multiple(page, start);
     let of_page = match holds {
@@ -124,15 +125,20 @@ fn partition_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> Ato
         Ternary::False => ", not a multiple of the page size",
     };
     AtomicityLink::new(
-        LinkPlace::Partition,
+        AtomicityLinkPlace::Partition,
         holds,
         format!("{} begins at byte {start}{of_page}", hop.name()),
     )
 }
 
 fn linear_mapping_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> AtomicityLink {
-    let Some(alignment) = ask.get(hop, &device::DM_ALIGNMENT) else {
-        return AtomicityLink::unknown(LinkPlace::Mapping, ask, hop, &device::DM_ALIGNMENT);
+    let Some(alignment) = ask.read_and_record_use(hop, &device::DM_ALIGNMENT) else {
+        return AtomicityLink::unknown(
+            AtomicityLinkPlace::Mapping,
+            ask,
+            hop,
+            &device::DM_ALIGNMENT,
+        );
     };
     let holds = is_page_multiple(page, alignment);
     let only = match holds {
@@ -144,16 +150,16 @@ fn linear_mapping_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -
         hop.name(),
         bytes_text(alignment)
     );
-    AtomicityLink::new(LinkPlace::Mapping, holds, says)
+    AtomicityLink::new(AtomicityLinkPlace::Mapping, holds, says)
 }
 
 fn request_size_link(
     ask: &mut FactReader,
-    part: LinkPlace,
+    part: AtomicityLinkPlace,
     hop: &Subject,
     page: Option<u64>,
 ) -> AtomicityLink {
-    match ask.get(hop, &device::MAX_IO) {
+    match ask.read_and_record_use(hop, &device::MAX_IO) {
         Some(most) => {
             let says = format!(
                 "{} accepts at most {} in one request",
@@ -168,8 +174,9 @@ fn request_size_link(
 
 fn disk_atomicity_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) -> AtomicityLink {
     let name = disk.name();
-    let open = |says: String| AtomicityLink::new(LinkPlace::Device, Ternary::Unknown, says);
-    match ask.get(disk, &device::CLOUD) {
+    let open =
+        |says: String| AtomicityLink::new(AtomicityLinkPlace::Device, Ternary::Unknown, says);
+    match ask.read_and_record_use(disk, &device::CLOUD) {
         // The volume is on Nitro: only EBS volumes attached by NVMe have this model, and only Nitro
         // instances attach volumes by NVMe.
         Some(CloudDiskService::AmazonEbs) => {
@@ -177,7 +184,11 @@ fn disk_atomicity_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) 
                 "Amazon documents that {name} writes {} atomically (EBS on Nitro)",
                 bytes_text(EBS_ATOMIC_BYTES)
             );
-            AtomicityLink::new(LinkPlace::Device, page_fits(page, EBS_ATOMIC_BYTES), says)
+            AtomicityLink::new(
+                AtomicityLinkPlace::Device,
+                page_fits(page, EBS_ATOMIC_BYTES),
+                says,
+            )
         }
         Some(CloudDiskService::AmazonInstanceStore) => open(format!(
             "whether {name} writes a page atomically depends on the instance type"
@@ -192,7 +203,7 @@ fn disk_atomicity_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) 
             | CloudDiskService::AlibabaBlockStorage
             | CloudDiskService::OracleBlockVolume),
         ) => open(format!(
-            "no documentation says that {name} ({cloud}) writes a page atomically"
+            "no documentation states that {name} ({cloud}) writes a page atomically"
         )),
         None => kernel_atomic_write_link(ask, disk, page),
     }
@@ -204,8 +215,13 @@ fn kernel_atomic_write_link(
     page: Option<u64>,
 ) -> AtomicityLink {
     let name = disk.name();
-    let Some(most) = ask.get(disk, &device::ATOMIC_WRITE_MAX) else {
-        return AtomicityLink::unknown(LinkPlace::Device, ask, disk, &device::ATOMIC_WRITE_MAX);
+    let Some(most) = ask.read_and_record_use(disk, &device::ATOMIC_WRITE_MAX) else {
+        return AtomicityLink::unknown(
+            AtomicityLinkPlace::Device,
+            ask,
+            disk,
+            &device::ATOMIC_WRITE_MAX,
+        );
     };
     let says = match page_fits(page, most) {
         Ternary::True | Ternary::Unknown => {
@@ -216,5 +232,5 @@ fn kernel_atomic_write_link(
         }
         Ternary::False => format!("{name} does not report atomic writes of a page"),
     };
-    AtomicityLink::new(LinkPlace::Device, Ternary::False, says)
+    AtomicityLink::new(AtomicityLinkPlace::Device, Ternary::False, says)
 }

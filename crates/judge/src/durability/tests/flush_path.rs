@@ -65,7 +65,7 @@ fn every_hop_passes_a_flush_on() {
     let path = "no server yet not judged, ext4 passed, sda flush sent";
     assert_eq!(flush_path_text(&TestHost::with_volatile_disk()), path);
     let with_server = TestHost::with_volatile_disk()
-        .with_cluster()
+        .with_postgres_cluster()
         .with_fact("cluster.kind", "postgres");
     assert_eq!(
         flush_path_text(&with_server),
@@ -77,7 +77,7 @@ fn every_hop_passes_a_flush_on() {
 fn flush_path_marks_the_hop_that_loses_commits() {
     let server = || {
         TestHost::with_volatile_disk()
-            .with_cluster()
+            .with_postgres_cluster()
             .with_fact("cluster.kind", "postgres")
     };
     for (machine, path) in [
@@ -107,7 +107,7 @@ fn flush_path_marks_the_hop_that_loses_commits() {
         ),
         (
             TestHost::with_protected_cache()
-                .with_cluster()
+                .with_postgres_cluster()
                 .with_fact("pg.fsync", "false"),
             "server LOST HERE, ext4 passed, sda answered, disks behind it no cache",
         ),
@@ -123,12 +123,12 @@ fn loop_device_above_dropped_flush_passes_it_on() {
         Subject::mount("/host"),
         Subject::device("sdb"),
     );
-    let machine = super::stacks::with_device_between("loop", "write back")
+    let machine = super::stacks::host_with_device_above_disk("loop", "write back")
         .without_stack()
-        .with_edge(&data_target(), &Subject::mount("/data2"))
-        .with_edge(&Subject::mount("/data2"), &top)
-        .with_edge(&top, &host_mount)
-        .with_edge(&host_mount, &disk)
+        .with_device_below(&data_target(), &Subject::mount("/data2"))
+        .with_device_below(&Subject::mount("/data2"), &top)
+        .with_device_below(&top, &host_mount)
+        .with_device_below(&host_mount, &disk)
         .with_fact_of(&host_mount, "mount.class", "block")
         .with_fact_of(&host_mount, "mount.fstype", "ext4")
         .with_fact_of(&host_mount, "mount.barrier", "off")
@@ -183,7 +183,7 @@ fn disks_with_equal_flush_state_share_a_hop() {
     let mut machine = TestHost::with_volatile_disk();
     for name in ["sdb", "sdc"] {
         let disk = Subject::device(name);
-        machine = machine.with_edge(&mount, &disk);
+        machine = machine.with_device_below(&mount, &disk);
         for (fact, word) in [
             ("device.kind", "disk"),
             ("device.transport", "sata"),

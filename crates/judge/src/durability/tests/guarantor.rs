@@ -19,7 +19,7 @@ fn without_volatile_cache(machine: TestHost) -> TestHost {
         .with_fact("nvme.critical_warning", "")
 }
 
-fn cache_remedy_text(verdict: &Verdict) -> String {
+fn questions_to_guarantor_text(verdict: &Verdict) -> String {
     let asked = verdict
         .missing
         .iter()
@@ -59,7 +59,7 @@ fn assert_guarantor_case(row: &GuarantorCase, machine: &TestHost) {
             guarantor,
             "{name}"
         );
-        let asked = cache_remedy_text(&verdict);
+        let asked = questions_to_guarantor_text(&verdict);
         if standing == "unproven" && !question.is_empty() {
             assert!(
                 asked.contains(question) && asked.contains("walwise drill"),
@@ -273,7 +273,9 @@ fn guarantors_of_several_disks_are_named_once_each() {
     use crate::facts::Subject;
     let second = Subject::device("sdb");
     let mut machine = TestHost::with_volatile_disk().with_fact("host.virtualisation", "none");
-    machine.facts.add_edge(&Subject::device("sda1"), &second);
+    machine
+        .facts
+        .add_layer_below(&Subject::device("sda1"), &second);
     for (fact, word) in [
         ("device.kind", "disk"),
         ("device.transport", "network"),

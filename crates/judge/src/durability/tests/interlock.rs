@@ -1,14 +1,14 @@
 //! The interlock opens in exactly the combinations that its specification allows.
 //!
-//! Three groups of facts, each enumerated completely, cover about 10¹² combinations. A later group
-//! depends on an earlier group only through the values in `AssessmentClass`; random complete hosts
-//! check this.
+//! Three groups of facts, each enumerated completely, cover about 10¹² combinations. A later
+//! group depends on an earlier group only through the values in `AssessmentClass`; tests with
+//! random complete hosts check this.
 
 mod exhaustive_tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::super::machine::{TestHost, data_target};
-    use super::{ALL, FactDomain, allows_opening, host_with_open_interlock};
+    use super::{ALL, FactDomain, host_with_open_interlock, may_interlock_open_with};
     use crate::durability::VerdictCaps;
     use crate::durability::device_view::{
         CacheVolatility, DiskAssessment, FlushOutcome, assess_disk,
@@ -27,7 +27,7 @@ mod exhaustive_tests {
         VerdictKind::Durable,
     );
 
-    fn assessment_class(of: &DiskAssessment) -> AssessmentClass {
+    fn cache_and_flush_class(of: &DiskAssessment) -> AssessmentClass {
         let worst = of.evidence.iter().map(|says| says.standing).min().unwrap();
         (of.cache, of.flush_outcome, of.write_back, worst)
     }
@@ -54,7 +54,7 @@ mod exhaustive_tests {
         }
     }
 
-    fn collect_assessments(
+    fn assess_disk_for_each_combination(
         names: &[&str],
         start: &TestHost,
         leaves: &mut BTreeMap<AssessmentClass, DiskAssessment>,
@@ -69,20 +69,20 @@ mod exhaustive_tests {
                 let opens = of
                     .iter()
                     .zip(chosen)
-                    .all(|((fact, _), value)| allows_opening(fact, value));
+                    .all(|((fact, _), value)| may_interlock_open_with(fact, value));
                 assert_eq!(
-                    assessment_class(&found) == OPENING,
+                    cache_and_flush_class(&found) == OPENING,
                     opens,
                     "{chosen:?}: {found:?}"
                 );
-                leaves.entry(assessment_class(&found)).or_insert(found);
+                leaves.entry(cache_and_flush_class(&found)).or_insert(found);
                 visited += 1;
             },
         );
         visited
     }
 
-    fn all_assessments() -> BTreeMap<AssessmentClass, DiskAssessment> {
+    fn one_assessment_per_class() -> BTreeMap<AssessmentClass, DiskAssessment> {
         let mut found = BTreeMap::new();
         let behind = [
             "controller.battery",
@@ -93,7 +93,8 @@ mod exhaustive_tests {
             "device.write_cache",
             "device.cache_type",
         ];
-        let mut visited = collect_assessments(&behind, &host_with_open_interlock(), &mut found);
+        let mut visited =
+            assess_disk_for_each_combination(&behind, &host_with_open_interlock(), &mut found);
         let own = [
             "device.transport",
             "nvme.volatile_cache",
@@ -103,7 +104,7 @@ mod exhaustive_tests {
             "device.cache_type",
             "device.drive_cache",
         ];
-        visited += collect_assessments(&own, &host_with_open_interlock(), &mut found);
+        visited += assess_disk_for_each_combination(&own, &host_with_open_interlock(), &mut found);
         let capacitor = [
             "device.transport",
             "nvme.volatile_cache",
@@ -112,7 +113,8 @@ mod exhaustive_tests {
             "device.write_cache",
             "device.drive_cache",
         ];
-        visited += collect_assessments(&capacitor, &host_with_open_interlock(), &mut found);
+        visited +=
+            assess_disk_for_each_combination(&capacitor, &host_with_open_interlock(), &mut found);
         let kinds = [
             "device.kind",
             "device.transport",
@@ -120,7 +122,8 @@ mod exhaustive_tests {
             "device.write_cache",
             "device.cache_type",
         ];
-        visited += collect_assessments(&kinds, &host_with_open_interlock(), &mut found);
+        visited +=
+            assess_disk_for_each_combination(&kinds, &host_with_open_interlock(), &mut found);
         assert_eq!(visited, 17_280 + 41_310 + 16_524 + 12_240);
         found
     }
@@ -128,7 +131,7 @@ mod exhaustive_tests {
     #[test]
     #[ignore = "exhaustive"]
     fn interlock_opens_for_exactly_one_disk_class() {
-        let leaves = all_assessments();
+        let leaves = one_assessment_per_class();
         assert!(leaves.contains_key(&OPENING));
         let of = fact_domains_by_name(&[
             "mount.fstype",
@@ -164,10 +167,10 @@ mod exhaustive_tests {
                     let fine = |(fact, value): (&str, &str)| match fact {
                         "mount.fstype" => value != "?",
                         "ext4.journal" => {
-                            allows_opening(fact, value) || !chosen[0].starts_with("ext")
+                            may_interlock_open_with(fact, value) || !chosen[0].starts_with("ext")
                         }
                         "probe.flushes_per_commit" => !value.starts_with('0'),
-                        _ => allows_opening(fact, value),
+                        _ => may_interlock_open_with(fact, value),
                     };
                     let expect = class.1 == FlushOutcome::Sent
                         && class.3 == VerdictKind::Durable
@@ -238,11 +241,11 @@ mod exhaustive_tests {
                 let right = of
                     .iter()
                     .zip(chosen)
-                    .all(|((fact, _), value)| allows_opening(fact, value));
+                    .all(|((fact, _), value)| may_interlock_open_with(fact, value));
                 let wrong = of
                     .iter()
                     .zip(chosen)
-                    .filter(|((fact, _), value)| !allows_opening(fact, value))
+                    .filter(|((fact, _), value)| !may_interlock_open_with(fact, value))
                     .count();
                 for standing in standings {
                     for flush in flushes {
@@ -429,7 +432,7 @@ const ALL: &[FactDomain] = &[
 
 /// Whether the specification lets the interlock open with this value of the fact. Written
 /// independently of the code under test.
-fn allows_opening(fact: &str, value: &str) -> bool {
+fn may_interlock_open_with(fact: &str, value: &str) -> bool {
     match fact {
         // The interlock needs a cache with a healthy battery that falls back to write-through,
         // member disks without caches, and a queue that sends flushes.
@@ -482,18 +485,18 @@ fn should_open_interlock<'a>(value: impl Fn(&str) -> &'a str) -> bool {
     !lost
         && ALL
             .iter()
-            .all(|(fact, _)| allows_opening(fact, value(fact)))
+            .all(|(fact, _)| may_interlock_open_with(fact, value(fact)))
 }
 
 fn interlock_is_open(machine: &TestHost) -> bool {
     matches!(
-        machine.flush_removal_allowed(),
+        machine.flush_removal_allowed_reading(),
         Reading::Known { value: true, .. }
     )
 }
 
 fn host_with_open_interlock() -> TestHost {
-    TestHost::with_protected_cache().with_cluster()
+    TestHost::with_protected_cache().with_postgres_cluster()
 }
 
 /// A value for every fact. At least 12 of 13 values on average let the interlock open.
@@ -502,7 +505,7 @@ fn arbitrary_fact_values() -> impl Strategy<Value = Vec<&'static str>> {
         let fine: Vec<&str> = values
             .iter()
             .copied()
-            .filter(|value| allows_opening(fact, value))
+            .filter(|value| may_interlock_open_with(fact, value))
             .collect();
         prop_oneof![
             12 => proptest::sample::select(fine),
@@ -519,23 +522,24 @@ proptest! {
     fn random_hosts_open_interlock_as_specified(values in arbitrary_fact_values()) {
         let machine = ALL.iter().zip(&values).fold(host_with_open_interlock(), |m, ((fact, _), value)| m.with_fact(fact, value));
         let at = |fact: &str| ALL.iter().position(|(name, _)| *name == fact).map(|at| values[at]).unwrap();
-        prop_assert_eq!(interlock_is_open(&machine), should_open_interlock(at), "{:?}", machine.flush_removal_allowed());
+        prop_assert_eq!(interlock_is_open(&machine), should_open_interlock(at), "{:?}", machine.flush_removal_allowed_reading());
     }
 }
 
 #[test]
 fn single_deviations_match_interlock_spec() {
-    check_deviations(1);
+    check_deviation_combinations(1);
 }
 
 #[test]
 #[ignore = "exhaustive"]
 fn paired_deviations_match_interlock_spec() {
-    check_deviations(usize::MAX);
+    check_deviation_combinations(usize::MAX);
 }
 
-/// Compares each deviation with itself and up to `partners - 1` later ones.
-fn check_deviations(partners: usize) {
+/// Checks the interlock with every deviation from an open host, alone and combined with each of
+/// up to `partners - 1` later deviations.
+fn check_deviation_combinations(partners: usize) {
     let all: Vec<(&str, &str)> = ALL
         .iter()
         .flat_map(|(fact, values)| values.iter().map(|value| (*fact, *value)))
@@ -561,7 +565,8 @@ fn check_deviations(partners: usize) {
                 && [a, b]
                     .iter()
                     .any(|x| x.0 == "probe.flushes_per_commit" && x.1.starts_with('0'));
-            let expect = allows_opening(a.0, a.1) && allows_opening(b.0, b.1) && !counted;
+            let expect =
+                may_interlock_open_with(a.0, a.1) && may_interlock_open_with(b.0, b.1) && !counted;
             assert_eq!(
                 interlock_is_open(&both),
                 expect,
@@ -583,12 +588,12 @@ fn assumed_facts_never_open_interlock() {
             "device.fabric",
         ];
         !needless.contains(fact)
-            && allows_opening(fact, values[0])
+            && may_interlock_open_with(fact, values[0])
             && host_with_open_interlock().fact(fact).is_some()
     });
     for (fact, values) in deciding {
         let machine = host_with_open_interlock().with_fact(fact, &format!("~{}", values[0]));
-        let Reading::Unknown { detail, .. } = machine.flush_removal_allowed() else {
+        let Reading::Unknown { detail, .. } = machine.flush_removal_allowed_reading() else {
             panic!("{fact}: known")
         };
         assert!(
@@ -603,15 +608,15 @@ fn interlock_needs_measurements_of_this_host() {
     let mut machine = host_with_open_interlock();
     assert!(interlock_is_open(&machine));
     machine.live = false;
-    assert!(!machine.flush_removal_allowed().is_known());
+    assert!(!machine.flush_removal_allowed_reading().is_known());
 }
 
 #[test]
 fn every_disk_must_be_protected() {
     let (md, other) = (Subject::device("md0"), Subject::device("sdb"));
     let pair = TestHost::with_protected_cache()
-        .with_edge(&Subject::device("sda1"), &md)
-        .with_edge(&md, &other)
+        .with_device_below(&Subject::device("sda1"), &md)
+        .with_device_below(&md, &other)
         .with_fact_of(&md, "device.kind", "md")
         .with_fact_of(&md, "md.level", "raid1")
         .with_fact_of(&md, "device.write_cache", "write back")
@@ -636,9 +641,9 @@ fn stateful_layer_keeps_interlock_shut() {
             .with_fact_of(&lv, "device.write_cache", "write back")
             .with_fact_of(&target, "probe.flush_cost", "40")
             .with_fact_of(&target, "probe.commit", "100")
-            .with_edge(&target, &mount)
-            .with_edge(&mount, &lv)
-            .with_edge(&lv, &Subject::device("sda"));
+            .with_device_below(&target, &mount)
+            .with_device_below(&mount, &lv)
+            .with_device_below(&lv, &Subject::device("sda"));
         crate::durability::judge_targets(&mut machine.facts, true, &VerdictCaps::default());
         machine.facts.value(
             &target,
@@ -660,7 +665,7 @@ fn stateful_layer_keeps_interlock_shut() {
 fn unknown_interlock_names_missing_facts() {
     let Reading::Unknown { detail, remedy, .. } = TestHost::with_protected_cache()
         .with_fact("controller.battery", "?")
-        .flush_removal_allowed()
+        .flush_removal_allowed_reading()
     else {
         panic!("known")
     };

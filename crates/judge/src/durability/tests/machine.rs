@@ -34,10 +34,10 @@ impl TestHost {
             Subject::device("sda1"),
             Subject::device("sda"),
         );
-        facts.add_edge(&data_target(), &mount);
-        facts.link(&data_target(), &mount);
-        facts.add_edge(&mount, &part);
-        facts.add_edge(&part, &disk);
+        facts.add_layer_below(&data_target(), &mount);
+        facts.apply_facts_of(&data_target(), &mount);
+        facts.add_layer_below(&mount, &part);
+        facts.add_layer_below(&part, &disk);
         Self { facts, live: true }
             .with_fact("target.kind", "directory")
             .with_fact("target.path", "/data")
@@ -141,8 +141,8 @@ impl TestHost {
         }
     }
 
-    pub fn with_edge(mut self, top: &Subject, base: &Subject) -> Self {
-        self.facts.add_edge(top, base);
+    pub fn with_device_below(mut self, top: &Subject, base: &Subject) -> Self {
+        self.facts.add_layer_below(top, base);
         self
     }
 
@@ -170,9 +170,9 @@ impl TestHost {
             .value()
     }
 
-    pub fn with_cluster(mut self) -> Self {
+    pub fn with_postgres_cluster(mut self) -> Self {
         let cluster = Subject::cluster("/data");
-        self.facts.link(&data_target(), &cluster);
+        self.facts.apply_facts_of(&data_target(), &cluster);
         self.with_fact("pg.fsync", "true")
             .with_fact("pg.synchronous_commit", "on")
             .with_fact("pg.synchronous_commit_overrides", "")
@@ -181,7 +181,7 @@ impl TestHost {
     }
 
     pub fn verdict(&self) -> Verdict {
-        self.clone().judge_facts().1
+        self.clone().judge_only_target().1
     }
 
     pub fn verdict_word(&self) -> &'static str {
@@ -198,7 +198,7 @@ impl TestHost {
     }
 
     fn derived_fact_texts<const N: usize>(&self, of: [&str; N]) -> [String; N] {
-        let (facts, _) = self.clone().judge_facts();
+        let (facts, _) = self.clone().judge_only_target();
         of.map(|fact| {
             let info = catalog::find_by_name(fact).unwrap();
             facts
@@ -208,14 +208,14 @@ impl TestHost {
         })
     }
 
-    pub fn flush_removal_allowed(&self) -> Reading<bool> {
+    pub fn flush_removal_allowed_reading(&self) -> Reading<bool> {
         self.clone()
-            .judge_facts()
+            .judge_only_target()
             .0
             .get(&data_target(), &target::FLUSH_REMOVAL_ALLOWED)
     }
 
-    fn judge_facts(mut self) -> (FactSet, Verdict) {
+    fn judge_only_target(mut self) -> (FactSet, Verdict) {
         let live = self.live;
         let verdict = judge_targets(&mut self.facts, live, &VerdictCaps::default())
             .into_iter()

@@ -14,8 +14,8 @@ const VERSIONS: [(&str, &str); 6] = [
 fn host_with_mysql() -> TestHost {
     let mut machine = TestHost::with_volatile_disk();
     let cluster = Subject::cluster("/data");
-    machine.facts.link(&data_target(), &cluster);
-    machine.facts.link(&cluster, &data_target());
+    machine.facts.apply_facts_of(&data_target(), &cluster);
+    machine.facts.apply_facts_of(&cluster, &data_target());
     machine.facts.set_server_area(&cluster, ServerArea::Mysql);
     machine
         .with_fact("target.roles", "data,redo,binlog")
@@ -135,13 +135,13 @@ fn a_binary_log_in_an_engine_is_not_judged_by_sync_binlog() {
     }
 }
 
-fn with_redo_on_other_disk(cache: &str) -> TestHost {
+fn host_with_redo_on_other_disk(cache: &str) -> TestHost {
     let (redo, other) = (Subject::target("/redo"), Subject::device("sdb"));
     let cluster = Subject::cluster("/data");
     let mut machine = host_with_mysql().with_fact("target.roles", "data");
-    machine.facts.add_edge(&redo, &other);
+    machine.facts.add_layer_below(&redo, &other);
     machine.facts.add_subject(&redo);
-    machine.facts.link(&cluster, &redo);
+    machine.facts.apply_facts_of(&cluster, &redo);
     with_disk_cache(machine.with_fact_of(&other, "device.kind", "disk"), cache)
 }
 
@@ -195,7 +195,7 @@ fn o_direct_no_fsync_verdict_by_release_disks_and_cache() {
                 let machine = if together {
                     with_disk_cache(host_with_mysql(), cache)
                 } else {
-                    with_redo_on_other_disk(cache)
+                    host_with_redo_on_other_disk(cache)
                 };
                 let machine = machine
                     .with_fact("cluster.kind", kind)

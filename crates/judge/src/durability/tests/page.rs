@@ -5,7 +5,7 @@ use crate::facts::{FactSet, ServerArea, Subject};
 
 /// The device for a name in `LINKS`; `None` for the empty name, which stands for the default
 /// subject of a fact.
-fn named_subject(name: &str) -> Option<Subject> {
+fn device_of_link_name(name: &str) -> Option<Subject> {
     match name {
         "part" => Some(Subject::device("sda1")),
         "volume" => Some(Subject::device("dm-0")),
@@ -14,7 +14,7 @@ fn named_subject(name: &str) -> Option<Subject> {
 }
 
 fn with_named_fact(machine: TestHost, of: &str, fact: &str, word: &str) -> TestHost {
-    match named_subject(of) {
+    match device_of_link_name(of) {
         Some(subject) => machine.with_fact_of(&subject, fact, word),
         None => machine.with_fact(fact, word),
     }
@@ -24,17 +24,17 @@ fn with_named_fact(machine: TestHost, of: &str, fact: &str, word: &str) -> TestH
 /// logical volume on a partition of an EBS volume.
 fn host_with_atomic_pages() -> TestHost {
     let (mount, cluster) = (Subject::mount("/data"), Subject::cluster("/data"));
-    let [part, volume] = ["part", "volume"].map(|name| named_subject(name).unwrap());
+    let [part, volume] = ["part", "volume"].map(|name| device_of_link_name(name).unwrap());
     let mut machine = TestHost::with_volatile_disk().without_stack();
-    machine.facts.link(&data_target(), &mount);
-    machine.facts.link(&data_target(), &cluster);
-    machine.facts.link(&cluster, &data_target());
+    machine.facts.apply_facts_of(&data_target(), &mount);
+    machine.facts.apply_facts_of(&data_target(), &cluster);
+    machine.facts.apply_facts_of(&cluster, &data_target());
     machine.facts.set_server_area(&cluster, ServerArea::Mysql);
     let machine = machine
-        .with_edge(&data_target(), &mount)
-        .with_edge(&mount, &volume)
-        .with_edge(&volume, &part)
-        .with_edge(&part, &Subject::device("sda"))
+        .with_device_below(&data_target(), &mount)
+        .with_device_below(&mount, &volume)
+        .with_device_below(&volume, &part)
+        .with_device_below(&part, &Subject::device("sda"))
         .with_fact("target.roles", "data,redo")
         .with_fact("target.clusters", "/data")
         .with_fact("device.transport", "nvme")
@@ -314,7 +314,7 @@ fn atomic_write_limits_of_local_disks_do_not_count() {
 #[test]
 fn postgres_page_cache_breaks_atomicity_chain() {
     let mut other = host_with_atomic_pages()
-        .with_cluster()
+        .with_postgres_cluster()
         .with_fact("pg.full_page_writes", "false");
     other
         .facts
@@ -336,10 +336,10 @@ fn postgres_page_cache_breaks_atomicity_chain() {
 fn incomplete_stack_never_documents_page_atomicity() {
     let disk = Subject::device("sda");
     let other_disk = Subject::device("sdb");
-    let cycle = host_with_atomic_pages().with_edge(&disk, &Subject::device("dm-0"));
+    let cycle = host_with_atomic_pages().with_device_below(&disk, &Subject::device("dm-0"));
     assert_eq!(page_writes_fact(&cycle), Some(PageAtomicity::Unknown));
     let second = host_with_atomic_pages()
-        .with_edge(&Subject::device("dm-0"), &other_disk)
+        .with_device_below(&Subject::device("dm-0"), &other_disk)
         .with_fact_of(&other_disk, "device.kind", "disk");
     assert_eq!(
         page_writes_fact(&second),
@@ -348,7 +348,7 @@ fn incomplete_stack_never_documents_page_atomicity() {
     );
     let file = Subject::mount("/srv");
     let loop_file = host_with_atomic_pages()
-        .with_edge(&disk, &file)
+        .with_device_below(&disk, &file)
         .with_fact_of(&file, "mount.fstype", "ext4");
     assert_eq!(page_writes_fact(&loop_file), Some(PageAtomicity::Unknown));
     let nothing = host_with_atomic_pages().without_stack();

@@ -1,8 +1,8 @@
-//! Properties of every host: an unknown fact never helps, another disk never helps, and no
-//! measurement raises a verdict.
+//! Properties of every host: neither an unknown fact, nor another disk, nor a measurement
+//! raises a verdict.
 //!
-//! Stacks have up to two layers over up to three disks. Facts that only count against a disk are
-//! like measurements: their absence proves nothing.
+//! Stacks have up to two layers over up to three disks. Facts that only count against a disk
+//! are like measurements: their absence proves nothing.
 
 use proptest::prelude::*;
 
@@ -172,14 +172,14 @@ struct RandomStack {
 impl RandomStack {
     fn with_layers(layers: &[&str], disks: &[FactValues]) -> Self {
         let plain = TestHost::with_protected_cache()
-            .with_cluster()
+            .with_postgres_cluster()
             .without_stack();
         let mount = Subject::mount("/data");
-        let mut machine = plain.with_edge(&data_target(), &mount);
-        machine.facts.link(&data_target(), &mount);
+        let mut machine = plain.with_device_below(&data_target(), &mount);
+        machine.facts.apply_facts_of(&data_target(), &mount);
         machine
             .facts
-            .link(&data_target(), &Subject::cluster("/data"));
+            .apply_facts_of(&data_target(), &Subject::cluster("/data"));
         let mut stack = Self {
             machine,
             layers: Vec::new(),
@@ -188,7 +188,7 @@ impl RandomStack {
         let mut above = mount;
         for (at, kind) in layers.iter().enumerate() {
             let layer = Subject::device(format!("layer{at}"));
-            stack.machine.facts.add_edge(&above, &layer);
+            stack.machine.facts.add_layer_below(&above, &layer);
             for (fact, word) in [("device.kind", *kind), ("device.write_cache", "write back")] {
                 stack.machine.set_fact_of(&layer, fact, word);
             }
@@ -206,7 +206,7 @@ impl RandomStack {
 
     fn add_disk(&mut self, under: &Subject, words: FactValues) {
         let disk = Subject::device(format!("disk{}", self.disks.len()));
-        self.machine.facts.add_edge(under, &disk);
+        self.machine.facts.add_layer_below(under, &disk);
         self.machine.set_fact_of(&disk, "device.kind", "disk");
         for (fact, word) in words {
             self.machine.set_fact_of(&disk, fact, word);
@@ -214,7 +214,7 @@ impl RandomStack {
         self.disks.push(disk);
     }
 
-    fn fact_subject(&self, fact: &str, on_layer: bool, at: usize) -> Option<Subject> {
+    fn subject_on_layer_or_disk(&self, fact: &str, on_layer: bool, at: usize) -> Option<Subject> {
         let scope = catalog::find_by_name(fact).unwrap().scope;
         let of = if on_layer { &self.layers } else { &self.disks };
         match scope {
@@ -230,9 +230,9 @@ impl RandomStack {
         self.machine.verdict().standing
     }
 
-    fn interlock_opens(&self) -> bool {
+    fn is_interlock_open(&self) -> bool {
         matches!(
-            self.machine.flush_removal_allowed(),
+            self.machine.flush_removal_allowed_reading(),
             Reading::Known { value: true, .. }
         )
     }
@@ -263,7 +263,7 @@ fn arbitrary_stack() -> impl Strategy<Value = RandomStack> {
                 .map(|c| (c, false))
                 .chain(of_layers.iter().map(|c| (c, true)));
             for (((fact, word), at), on_layer) in all.chain(against.iter().map(|c| (c, false))) {
-                if let Some(of) = stack.fact_subject(fact, on_layer, *at) {
+                if let Some(of) = stack.subject_on_layer_or_disk(fact, on_layer, *at) {
                     stack.machine.set_fact_of(&of, fact, word);
                 }
             }
@@ -288,7 +288,7 @@ proptest! {
         let places = stack.disks.len().max(stack.layers.len());
         let facts = BEARING.iter().map(|f| (f, false)).chain(OF_LAYERS.iter().map(|f| (f, true)));
         for ((fact, values), on_layer) in facts {
-            for of in (0..places).filter_map(|at| stack.fact_subject(fact, on_layer, at)) {
+            for of in (0..places).filter_map(|at| stack.subject_on_layer_or_disk(fact, on_layer, at)) {
                 if stack.machine.facts.reading_by_name(&of, fact).is_known() || only_counts_against_disk(&stack.machine, &of, fact) {
                     continue;
                 }
@@ -302,7 +302,7 @@ proptest! {
 
     #[test]
     fn forgetting_never_makes_it_durable_nor_opens_the_interlock(stack in arbitrary_stack()) {
-        let (before, open) = (stack.verdict_kind(), stack.interlock_opens());
+        let (before, open) = (stack.verdict_kind(), stack.is_interlock_open());
         let known: Vec<(Subject, &'static str)> = stack
             .machine
             .facts
@@ -316,7 +316,7 @@ proptest! {
             after.machine.facts.insert_value(&subject, catalog::find_by_name(fact).unwrap(), unknown);
             let standing = after.verdict_kind();
             prop_assert!(standing != VerdictKind::Durable || before == VerdictKind::Durable, "{} of {}", fact, subject);
-            prop_assert!(open || !after.interlock_opens(), "{} of {}", fact, subject);
+            prop_assert!(open || !after.is_interlock_open(), "{} of {}", fact, subject);
         }
     }
 
@@ -344,11 +344,11 @@ proptest! {
         let under = &under[at % under.len()];
         let kind = stack.machine.facts.value(under, &catalog::device::KIND);
         prop_assume!(kind != Some(catalog::device::DeviceKind::Bcache));
-        let (before, open) = (stack.verdict_kind(), stack.interlock_opens());
+        let (before, open) = (stack.verdict_kind(), stack.is_interlock_open());
         let mut more = stack.clone();
         more.add_disk(under, words);
         prop_assert!(more.verdict_kind() <= before);
-        prop_assert!(open || !more.interlock_opens());
+        prop_assert!(open || !more.is_interlock_open());
     }
 
     #[test]

@@ -4,11 +4,11 @@ use super::machine::TestHost;
 fn deviating_sessions_appear_in_heading() {
     let heading = |instance: &str, overrides: &str| {
         let machine = TestHost::with_volatile_disk()
-            .with_cluster()
+            .with_postgres_cluster()
             .with_fact("pg.synchronous_commit", instance);
         let machine = machine.with_fact("pg.synchronous_commit_overrides", overrides);
         (
-            machine.verdict().heading(),
+            machine.verdict().heading_with_exceptions(),
             machine.derived_fact_text("target.commit_off_for"),
         )
     };
@@ -39,14 +39,14 @@ fn deviating_sessions_appear_in_heading() {
          synchronous_commit = off; and 2 more"
     );
     let failing = TestHost::with_volatile_disk()
-        .with_cluster()
+        .with_postgres_cluster()
         .with_fact("pg.synchronous_commit_overrides", off);
     assert_eq!(
         failing
             .with_fact("mount.barrier", "off")
             .with_fact("device.write_cache", "write back")
             .verdict()
-            .heading(),
+            .heading_with_exceptions(),
         "at risk; database app: synchronous_commit = off"
     );
 }
@@ -55,7 +55,7 @@ fn deviating_sessions_appear_in_heading() {
 fn host_loss_sentence_follows_standby_settings() {
     let loss = |commit: &str, standbys: &str| {
         let machine = TestHost::with_volatile_disk()
-            .with_cluster()
+            .with_postgres_cluster()
             .with_fact("pg.synchronous_commit", commit);
         let machine = machine.with_fact("pg.max_wal_senders", "10");
         machine
@@ -79,7 +79,7 @@ fn host_loss_sentence_follows_standby_settings() {
     }
     assert!(loss("remote_write", "1").contains("unless a standby also crashes"));
     let machine = TestHost::with_volatile_disk()
-        .with_cluster()
+        .with_postgres_cluster()
         .with_fact("pg.synchronous_standbys", "1");
     assert_eq!(
         machine.verdict().host_loss,
@@ -127,7 +127,7 @@ fn async_commit_loss_follows_wal_writer_delay() {
         ("?", "the commits of up to three wal_writer_delay intervals"),
     ] {
         let machine = TestHost::with_volatile_disk()
-            .with_cluster()
+            .with_postgres_cluster()
             .with_fact("pg.synchronous_commit", "off");
         let sentence = machine
             .with_fact("pg.wal_writer_delay", delay)

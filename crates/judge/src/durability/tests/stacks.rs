@@ -3,15 +3,15 @@ use crate::durability::{VerdictCaps, VerdictKind};
 use crate::facts::catalog::device::MappingState;
 use crate::facts::{Choice, Subject};
 
-pub fn with_device_between(kind: &str, queue: &str) -> TestHost {
+pub fn host_with_device_above_disk(kind: &str, queue: &str) -> TestHost {
     let top = Subject::device("top");
     let mount = Subject::mount("/data2");
     let target = data_target();
     TestHost::with_volatile_disk()
         .without_stack()
-        .with_edge(&target, &mount)
-        .with_edge(&mount, &top)
-        .with_edge(&top, &Subject::device("sda"))
+        .with_device_below(&target, &mount)
+        .with_device_below(&mount, &top)
+        .with_device_below(&top, &Subject::device("sda"))
         .with_fact_of(&mount, "mount.class", "block")
         .with_fact_of(&mount, "mount.fstype", "ext4")
         .with_fact_of(&mount, "mount.barrier", "on")
@@ -89,7 +89,7 @@ fn verdict_by_queue_of_stacked_devices() {
         } else {
             "off"
         };
-        let machine = with_device_between(kind, queue)
+        let machine = host_with_device_above_disk(kind, queue)
             .with_fact("device.write_cache", disk_queue)
             .with_fact("device.cache_type", disk_word)
             .with_fact("device.drive_cache", answer);
@@ -99,7 +99,7 @@ fn verdict_by_queue_of_stacked_devices() {
             "{kind} {queue} above {disk_queue} / {disk_word}"
         );
     }
-    let unread = with_device_between("lvm", "write through")
+    let unread = host_with_device_above_disk("lvm", "write through")
         .with_fact("device.write_cache", "?")
         .with_fact("device.cache_type", "?");
     let says = unread.verdict().sentence;
@@ -195,10 +195,10 @@ fn verdict_of_stateful_devices() {
         ),
     ] {
         let (top, other) = (Subject::device("top"), Subject::device("sdb"));
-        let mut machine = with_device_between(kind, queue).with_fact_of(&top, fact, value);
+        let mut machine = host_with_device_above_disk(kind, queue).with_fact_of(&top, fact, value);
         if disks == 2 {
             machine = machine
-                .with_edge(&top, &other)
+                .with_device_below(&top, &other)
                 .with_fact_of(&other, "device.kind", "disk")
                 .with_fact_of(&other, "device.transport", "sata")
                 .with_fact_of(&other, "device.write_cache", "write back");
@@ -243,7 +243,7 @@ fn dm_targets_decide_verdict() {
         ("integrity", "write back", "off", "at risk"),
     ] {
         for kind in ["lvm", "dm"] {
-            let machine = with_device_between(kind, queue)
+            let machine = host_with_device_above_disk(kind, queue)
                 .with_fact_of(&Subject::device("top"), "dm.targets", targets)
                 .with_fact_of(&Subject::mount("/data2"), "mount.barrier", barrier)
                 .with_fact("device.write_cache", "write through")
@@ -277,7 +277,7 @@ fn dm_state_decides_verdict_and_redundancy() {
         };
         for kind in ["lvm", "dm", "multipath"] {
             let top = Subject::device("top");
-            let machine = with_device_between(kind, "write back")
+            let machine = host_with_device_above_disk(kind, "write back")
                 .with_fact_of(&top, "dm.targets", "raid")
                 .with_fact_of(&top, "dm.state", state);
             assert_eq!(machine.verdict_word(), verdict, "{kind} {state}");
@@ -324,14 +324,14 @@ fn array_with_unjudged_member_is_unproven() {
         ("?", "unproven"),
     ] {
         assert_eq!(
-            with_device_between("md", "write back")
+            host_with_device_above_disk("md", "write back")
                 .with_fact_of(&top, "md.members", members)
                 .verdict_word(),
             verdict,
             "{members}"
         );
     }
-    let failed = with_device_between("md", "write back").with_fact_of(
+    let failed = host_with_device_above_disk("md", "write back").with_fact_of(
         &top,
         "md.members",
         "sda in_sync,sdb faulty",
@@ -353,10 +353,11 @@ fn generic_dm_device_without_targets_is_unproven() {
         ("dm", "unproven"),
     ] {
         let top = Subject::device("top");
-        let machine = with_device_between(kind, "write back").with_fact_of(&top, "dm.targets", "?");
+        let machine =
+            host_with_device_above_disk(kind, "write back").with_fact_of(&top, "dm.targets", "?");
         assert_eq!(machine.verdict_word(), verdict, "{kind}");
         assert_eq!(
-            with_device_between(kind, "write back").verdict_word(),
+            host_with_device_above_disk(kind, "write back").verdict_word(),
             verdict,
             "{kind}, not collected"
         );
@@ -371,7 +372,7 @@ fn without_barriers_stateful_layers_are_not_durable() {
         ("dm", "unproven"),
         ("loop", "at risk"),
     ] {
-        let machine = with_device_between(kind, "write back")
+        let machine = host_with_device_above_disk(kind, "write back")
             .with_fact("device.write_cache", "write through")
             .with_fact("device.cache_type", "write through")
             .with_fact("device.drive_cache", "off")
@@ -384,12 +385,12 @@ fn without_barriers_stateful_layers_are_not_durable() {
 fn a_loop_file_is_judged_through_the_file_system_it_lies_on() {
     let (host_mount, disk) = (Subject::mount("/host"), Subject::device("sdb"));
     let lower = |barrier: &str| {
-        with_device_between("loop", "write back")
+        host_with_device_above_disk("loop", "write back")
             .without_stack()
-            .with_edge(&data_target(), &Subject::mount("/data2"))
-            .with_edge(&Subject::mount("/data2"), &Subject::device("top"))
-            .with_edge(&Subject::device("top"), &host_mount)
-            .with_edge(&host_mount, &disk)
+            .with_device_below(&data_target(), &Subject::mount("/data2"))
+            .with_device_below(&Subject::mount("/data2"), &Subject::device("top"))
+            .with_device_below(&Subject::device("top"), &host_mount)
+            .with_device_below(&host_mount, &disk)
             .with_fact_of(&host_mount, "mount.class", "block")
             .with_fact_of(&host_mount, "mount.fstype", "ext4")
             .with_fact_of(&host_mount, "mount.barrier", barrier)
@@ -413,8 +414,8 @@ fn a_loop_file_is_judged_through_the_file_system_it_lies_on() {
 fn worst_disk_decides_verdict() {
     let other = Subject::device("sdb");
     let pair = |kind: &str, queue: &str| {
-        with_device_between("md", "write back")
-            .with_edge(&Subject::device("top"), &other)
+        host_with_device_above_disk("md", "write back")
+            .with_device_below(&Subject::device("top"), &other)
             .with_fact_of(&other, "device.kind", kind)
             .with_fact_of(&other, "device.transport", "sata")
             .with_fact_of(&other, "device.write_cache", queue)
@@ -436,11 +437,11 @@ fn worst_disk_decides_verdict() {
 fn too_many_routes_are_judged_merged_with_note() {
     let node = |layer: u32, index: u32| Subject::device(format!("n{layer}-{index}"));
     let build = |last: &str| {
-        let mut machine =
-            with_device_between("md", "write back").with_edge(&Subject::device("top"), &node(0, 0));
+        let mut machine = host_with_device_above_disk("md", "write back")
+            .with_device_below(&Subject::device("top"), &node(0, 0));
         for layer in 0..12 {
             for (top, base) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                machine = machine.with_edge(&node(layer, top), &node(layer + 1, base));
+                machine = machine.with_device_below(&node(layer, top), &node(layer + 1, base));
             }
             for index in 0..2 {
                 let of = node(layer, index);
@@ -472,7 +473,7 @@ fn host_with_array(facts: &str, failed: &str) -> TestHost {
     let top = Subject::device("top");
     let words: Vec<&str> = facts.split(' ').collect();
     let (degraded, members) = words[2].split_once('/').unwrap();
-    with_device_between("md", "write back")
+    host_with_device_above_disk("md", "write back")
         .with_fact_of(&top, "md.level", words[0])
         .with_fact_of(&top, "md.array_state", words[1])
         .with_fact_of(&top, "md.degraded", degraded)
@@ -527,7 +528,7 @@ fn array_heading_by_missing_members() {
     ] {
         let verdict = host_with_array(facts, failed).verdict();
         assert_eq!(
-            verdict.heading(),
+            verdict.heading_with_exceptions(),
             heading,
             "{facts}: {} {}",
             verdict.sentence,
@@ -568,16 +569,18 @@ fn redundancy_of_raid_lvm_and_btrfs() {
         "none"
     );
     assert_eq!(
-        redundancy(&with_device_between("lvm", "write back")),
+        redundancy(&host_with_device_above_disk("lvm", "write back")),
         "unknown",
         "only root sees what it is made of"
     );
     assert_eq!(
-        redundancy(&with_device_between("lvm", "write back").with_fact_of(
-            &top,
-            "dm.targets",
-            "linear"
-        )),
+        redundancy(
+            &host_with_device_above_disk("lvm", "write back").with_fact_of(
+                &top,
+                "dm.targets",
+                "linear"
+            )
+        ),
         "none"
     );
     assert_eq!(
@@ -599,8 +602,9 @@ fn redundancy_of_raid_lvm_and_btrfs() {
         "resync",
     );
     assert_eq!(redundancy(&syncing), "unknown");
-    let volume = with_device_between("lvm", "write back").with_fact_of(&top, "dm.targets", "raid");
-    assert_eq!(volume.verdict().heading(), "durable");
+    let volume =
+        host_with_device_above_disk("lvm", "write back").with_fact_of(&top, "dm.targets", "raid");
+    assert_eq!(volume.verdict().heading_with_exceptions(), "durable");
     assert_eq!(redundancy(&volume), "whole");
     let unknown = volume.clone().with_fact_of(&top, "dm.state", "?");
     assert!(unknown.verdict().second_fault.contains("lv_health_status"));
@@ -645,14 +649,14 @@ fn redundancy_of_raid_lvm_and_btrfs() {
             .clone()
             .with_fact("btrfs.missing_devices", "1")
             .verdict()
-            .heading(),
+            .heading_with_exceptions(),
         "durable, but degraded"
     );
     let parity = btrfs
         .with_fact("btrfs.data_profiles", "raid5")
         .with_fact("btrfs.missing_devices", "0");
     assert_eq!(
-        parity.verdict().heading(),
+        parity.verdict().heading_with_exceptions(),
         "durable, but with an open write hole"
     );
 }

@@ -962,7 +962,7 @@ fn verdict_of_file_systems_without_a_disk() {
         let mut machine = TestHost::with_volatile_disk();
         machine.facts = crate::facts::FactSet::default();
         let machine = machine
-            .with_edge(&data_target(), &mount)
+            .with_device_below(&data_target(), &mount)
             .with_fact("target.kind", "directory")
             .with_fact_of(&mount, "mount.class", class)
             .with_fact_of(&mount, "mount.fstype", fstype)
@@ -1012,19 +1012,19 @@ fn verdict_by_postgres_settings() {
         ("pg.fsync_disabled_by", "?", "unproven"),
     ] {
         let machine = TestHost::with_volatile_disk()
-            .with_cluster()
+            .with_postgres_cluster()
             .with_fact(fact, value);
         assert_eq!(machine.verdict_word(), verdict, "{fact} = {value}");
     }
     let off = TestHost::with_volatile_disk()
-        .with_cluster()
+        .with_postgres_cluster()
         .with_fact("pg.fsync", "false");
     assert_eq!(
         off.derived_fact_text("target.flush_suppressed_by"),
         "server setting"
     );
     let stopped = TestHost::with_volatile_disk()
-        .with_cluster()
+        .with_postgres_cluster()
         .with_fact("pg.fsync_disabled_by", "?")
         .with_fact("pg.running", "false");
     assert_eq!(
@@ -1033,7 +1033,7 @@ fn verdict_by_postgres_settings() {
         "no server, no preloaded library"
     );
     let silent = TestHost::with_volatile_disk()
-        .with_cluster()
+        .with_postgres_cluster()
         .with_fact("pg.synchronous_commit_overrides", "?");
     assert_eq!(
         silent
@@ -1189,7 +1189,9 @@ fn verdict_sentences() {
          is sent; sda caches writes in a volatile cache."
     );
     assert!(risky.limits.is_empty());
-    let sound = TestHost::with_volatile_disk().with_cluster().verdict();
+    let sound = TestHost::with_volatile_disk()
+        .with_postgres_cluster()
+        .verdict();
     assert_eq!(
         sound.sentence,
         "A commit acknowledged now survives a power failure, according to the drive: flushes are passed down to sda, \
@@ -1215,7 +1217,9 @@ fn verdict_sentences() {
 
 #[test]
 fn evidence_names_its_source_and_layer() {
-    let verdict = TestHost::with_volatile_disk().with_cluster().verdict();
+    let verdict = TestHost::with_volatile_disk()
+        .with_postgres_cluster()
+        .verdict();
     let path = &verdict.paths[0];
     for layer in [
         EvidenceLayer::Database,

@@ -2,9 +2,9 @@ use toml::Spanned;
 
 use super::condition::{self, FactVisibility};
 use super::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema};
-use super::{parse_checked_template, parse_prose};
+use super::{parse_one_line_template, parse_template_with_visible_facts};
 use crate::facts::{Choice, KeyInfo, ValueKind, catalog};
-use crate::rules::diagnostic::Diagnostics;
+use crate::rules::diagnostic::DiagnosticCollector;
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec};
 use crate::rules::template::{Template, has_quoted_placeholder};
 use crate::rules::{
@@ -47,7 +47,7 @@ pub(super) fn parse_advice(
     sight: &FactVisibility,
     level: Option<Level>,
     author: Author,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<AdviceSpec> {
     let fields = CheckedTable::from_item(item, &ADVICE_SCHEMA, problems)?;
     let setting = fields
@@ -83,12 +83,16 @@ pub(super) fn parse_advice(
     }
     if let (Some(setting), Some(ChangeSpec::Fixed(change)), Some(risk)) = (setting, &change, risk)
         && (setting.can_lose_data(change.set_or_added_values())
-            || setting.can_lose_data_without(change.removed_options()))
+            || setting.can_removal_lose_data(change.removed_options()))
         && risk != Risk::DataLossIfWrong
     {
         problems.report_mistake(
             &risk_at,
-            format!("{}: {} can lose data", setting.name, change.describe()),
+            format!(
+                "{}: {} can lose data",
+                setting.name,
+                change.describe_change()
+            ),
             match author {
                 Author::Walwise => "risk = \"data-loss-if-wrong\"".to_owned(),
                 Author::User => "a user's rule may not give such advice".to_owned(),
@@ -103,7 +107,7 @@ pub(super) fn parse_advice(
             .iter()
             .chain(change.removed_options())
         {
-            if let Some(help) = option_word_error(setting, word) {
+            if let Some(help) = forbidden_option_word_help(setting, word) {
                 let span = fields
                     .get("add")
                     .or(fields.get("remove"))
@@ -125,10 +129,10 @@ pub(super) fn parse_advice(
         problems.report_missing_entry(
             &fields,
             "optional advice without a `tradeoff`",
-            "add tradeoff = \"…\" with the cost or the possible cost",
+            "add tradeoff = \"…\" with the actual or possible cost",
         );
     }
-    let tradeoff = tradeoff.map(|text| parse_prose(&text, sight, problems));
+    let tradeoff = tradeoff.map(|text| parse_one_line_template(&text, sight, problems));
     let mut own = Vec::new();
     let mut commands = |purpose: CommandPurpose| {
         let texts = fields
@@ -171,7 +175,7 @@ pub(super) fn parse_advice(
 
 pub(super) fn parse_setting(
     name: &SpannedText,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<&'static Setting> {
     let setting = settings::find_by_name(&name.text);
     if setting.is_none() {
@@ -189,7 +193,7 @@ fn parse_change(
     fields: &CheckedTable<'_>,
     setting: Option<&'static Setting>,
     sight: &FactVisibility,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<ChangeSpec> {
     let given: Vec<&str> = CHANGE_KEYS
         .into_iter()
@@ -224,18 +228,17 @@ fn parse_change(
             condition::parse_fact(fields.get("set_from")?, sight, problems).map(ChangeSpec::SetFrom)
         }
         ["add_from"] => {
-            parse_list_fact("add_from", fields, sight, problems).map(ChangeSpec::AddFrom)
+            parse_fact_with_list_value("add_from", fields, sight, problems).map(ChangeSpec::AddFrom)
         }
-        ["remove_from"] => {
-            parse_list_fact("remove_from", fields, sight, problems).map(ChangeSpec::RemoveFrom)
-        }
+        ["remove_from"] => parse_fact_with_list_value("remove_from", fields, sight, problems)
+            .map(ChangeSpec::RemoveFrom),
         ["keep"] => {
             let item = fields.get("keep")?;
             if item.get_ref().as_bool() != Some(true) {
                 problems.report_mistake(
                     item,
                     "`keep` must be true or left out",
-                    "write keep = true, or leave it out",
+                    "write keep = true, or omit it",
                 );
                 return None;
             }
@@ -265,7 +268,7 @@ fn check_change_fits_setting(
     change: &str,
     fields: &CheckedTable<'_>,
     setting: Option<&'static Setting>,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> bool {
     let Some(setting) = setting else { return true };
     let (fitting, is, help) = match setting.shape {
@@ -300,7 +303,7 @@ const FEATURE_RESETS: [&str; 2] = ["none", "clear"];
 
 /// A help text for a word that a user's list must not contain, because the word ends up in a
 /// command or in fstab. `None` if the word is allowed.
-fn option_word_error(setting: &Setting, word: &str) -> Option<&'static str> {
+fn forbidden_option_word_help(setting: &Setting, word: &str) -> Option<&'static str> {
     let of = |more: &'static str| move |c: char| c.is_ascii_alphanumeric() || more.contains(c);
     if setting.kind.is_list_of_words() {
         let name = word.strip_prefix('^').unwrap_or(word);
@@ -328,7 +331,7 @@ fn option_word_error(setting: &Setting, word: &str) -> Option<&'static str> {
 fn check_single_option(
     word: &SpannedText,
     setting: Option<&'static Setting>,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) {
     let Some(setting) = setting else { return };
     // mkfs options may contain any character, because they are written as on the command line, with
@@ -373,7 +376,7 @@ fn parse_options(
     key: &str,
     fields: &CheckedTable<'_>,
     setting: Option<&'static Setting>,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<Vec<String>> {
     let words = fields.parse_text_list(key, problems)?;
     if !fields
@@ -397,11 +400,11 @@ fn parse_options(
     (problems.mistake_count() == before).then(|| words.into_iter().map(|word| word.text).collect())
 }
 
-fn parse_list_fact(
+fn parse_fact_with_list_value(
     key: &str,
     fields: &CheckedTable<'_>,
     sight: &FactVisibility,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<&'static KeyInfo> {
     let item = fields.get(key)?;
     let fact = condition::parse_fact(item, sight, problems)?;
@@ -423,7 +426,7 @@ fn parse_list_fact(
 fn parse_set_value(
     value: &SpannedText,
     setting: Option<&'static Setting>,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<ChangeSpec> {
     if !Template::parse(&value.text, catalog::find_by_name)
         .1
@@ -469,7 +472,7 @@ fn parse_set_value(
     Some(ChangeSpec::Fixed(Change::Set(value.text.clone())))
 }
 
-fn parse_rank(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u32> {
+fn parse_rank(item: SpannedValue<'_>, problems: &mut DiagnosticCollector) -> Option<u32> {
     let rank = item
         .get_ref()
         .as_integer()
@@ -485,7 +488,7 @@ fn parse_rank(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u32>
     rank
 }
 
-fn warn_destructive_command(text: &SpannedText, problems: &mut Diagnostics) {
+fn warn_destructive_command(text: &SpannedText, problems: &mut DiagnosticCollector) {
     let Some(range) = find_destructive_word(&text.text) else {
         return;
     };
@@ -500,7 +503,7 @@ fn warn_destructive_command(text: &SpannedText, problems: &mut Diagnostics) {
 fn parse_command(
     text: &SpannedText,
     sight: &FactVisibility,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<Template> {
     if text.text.contains('\n') {
         problems.report_mistake(
@@ -513,12 +516,12 @@ fn parse_command(
     if has_quoted_placeholder(&text.text) {
         problems.report_mistake(
             text,
-            "a fact between quotes",
+            "a fact in quotes",
             "write the fact without quotes around it: walwise quotes the value",
         );
         return None;
     }
-    Some(parse_checked_template(
+    Some(parse_template_with_visible_facts(
         &text.text, &text.span, sight, problems,
     ))
 }

@@ -6,7 +6,7 @@ use super::fields::{CheckedTable, SpannedValue, TableSchema};
 use super::rule_head::{RuleHeader, ShortRuleBody};
 use super::{LoadOptions, LoadedFile, example, parse_question};
 use crate::facts::Choice;
-use crate::rules::diagnostic::{Diagnostics, Span};
+use crate::rules::diagnostic::{DiagnosticCollector, Span};
 use crate::rules::model::{
     ChangeEffect, Condition, ExampleLoading, ExpectedOutcome, Rule, RuleExample, TestOperator,
 };
@@ -25,15 +25,15 @@ pub(super) fn parse_change_rule(
     file: &str,
     terms: LoadOptions,
     loaded: &mut LoadedFile,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<(Rule, Span)> {
     let before = problems.mistake_count();
     let fields = CheckedTable::from_item(item, &CHANGE_SCHEMA, problems)?;
     let head = RuleHeader::parse(&fields, loaded, problems);
     let effect = fields.parse_choice("effect", ChangeEffect::ALL, problems);
-    let conditions = head.parse_conditions(&fields, problems);
+    let conditions = head.parse_where_conditions(&fields, problems);
     let quantifies = conditions.iter().any(Condition::has_quantifier);
-    let texts = head.parse_templates(quantifies, problems);
+    let texts = head.parse_title_reason_and_remedies(quantifies, problems);
     let question = fields
         .parse_text_field("question", problems)
         .map(|text| parse_question(&text, problems));
@@ -54,7 +54,7 @@ pub(super) fn parse_change_rule(
         examples,
     };
     let line = problems.line_of_offset(item.span().start);
-    head.into_rule(texts, row, (terms.author, file, line))
+    head.into_documented_rule(texts, row, (terms.author, file, line))
 }
 
 /// Builds the examples: the host of `hit`, a variant for each item of `miss`, and a variant for
@@ -63,7 +63,7 @@ fn change_examples(
     fields: &CheckedTable<'_>,
     head: &RuleHeader,
     conditions: &[Condition],
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Vec<RuleExample> {
     let line = problems.line_of_offset(fields.span.start);
     let hit = fields
@@ -82,7 +82,7 @@ fn change_examples(
     let mut examples = Vec::new();
     for item in fields.parse_list_field("miss", problems) {
         let other = example::parse_facts(item, &head.sight, problems);
-        let facts = example::override_facts(&hit, &other);
+        let facts = example::replace_fact_readings(&hit, &other);
         examples.push(example(
             "another host",
             facts,
@@ -101,7 +101,8 @@ fn change_examples(
         .into_iter()
         .filter(|fact| !optional.contains(&fact.name))
     {
-        let facts = example::override_facts(&hit, &[(fact, example::unknown_example_reading())]);
+        let facts =
+            example::replace_fact_readings(&hit, &[(fact, example::reading_removed_by_example())]);
         let name = format!("{} is not known", fact.name);
         examples.push(example(&name, facts, ExpectedOutcome::Undecided));
     }

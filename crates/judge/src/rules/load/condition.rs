@@ -1,6 +1,6 @@
 use super::fields::{
-    CheckedTable, SpannedText, SpannedValue, TableSchema, parse_list, parse_text, safe_name,
-    toml_type_name,
+    CheckedTable, SpannedText, SpannedValue, TableSchema, display_safe_name, parse_list,
+    parse_text, toml_type_name,
 };
 use super::value::{self, OPERATORS};
 use std::collections::BTreeMap;
@@ -10,8 +10,8 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::facts::{Choice, KeyInfo, Scope, Value, catalog};
-use crate::rules::diagnostic::{Diagnostics, Span};
-use crate::rules::model::{Condition, FactTest, QuantifiedElement, TestOperator};
+use crate::rules::diagnostic::{DiagnosticCollector, Span};
+use crate::rules::model::{Condition, FactTest, StackElementKind, TestOperator};
 use crate::rules::{deciding_facts, suggest};
 use crate::ternary::Ternary;
 
@@ -34,7 +34,7 @@ impl FactVisibility {
         }
     }
 
-    fn inside_quantifier(&self, relation: QuantifiedElement) -> Self {
+    fn inside_quantifier(&self, relation: StackElementKind) -> Self {
         let mut inside = self.clone();
         inside.elements.push(relation.scope());
         inside
@@ -45,7 +45,7 @@ impl FactVisibility {
         &self,
         fact: &KeyInfo,
         span: &Span,
-        problems: &mut Diagnostics,
+        problems: &mut DiagnosticCollector,
     ) -> bool {
         let Some(from) = self.scope else { return true };
         let scope = fact.scope;
@@ -91,7 +91,7 @@ fn linked_scopes(scope: Scope) -> &'static [Scope] {
 pub(super) fn parse_condition(
     item: SpannedValue<'_>,
     sight: &FactVisibility,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<Condition> {
     let Some(table) = item.get_ref().as_table() else {
         problems.report_mistake(
@@ -108,7 +108,7 @@ pub(super) fn parse_condition(
         .collect();
     match heads.as_slice() {
         ["fact"] => parse_test(item, sight, problems).map(Condition::Fact),
-        [head] => parse_combination(head, item, sight, problems),
+        [head] => parse_all_any_not_or_quantifier(head, item, sight, problems),
         [] => {
             let known = || ["fact"].into_iter().chain(COMBINATION_KEYS);
             let help = table
@@ -132,11 +132,11 @@ pub(super) fn parse_condition(
     }
 }
 
-fn parse_combination(
+fn parse_all_any_not_or_quantifier(
     head: &str,
     item: SpannedValue<'_>,
     sight: &FactVisibility,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<Condition> {
     let (required, quantifier): (&'static [&'static str], _) = match head {
         "all" => (&["all"], None),
@@ -152,7 +152,7 @@ fn parse_combination(
     };
     let fields = CheckedTable::from_item(item, &shape, problems)?;
     if let Some(build) = quantifier {
-        let relation = fields.parse_choice(head, QuantifiedElement::ALL, problems);
+        let relation = fields.parse_choice(head, StackElementKind::ALL, problems);
         let inside = relation.map_or_else(
             || sight.clone(),
             |relation| sight.inside_quantifier(relation),
@@ -192,7 +192,7 @@ fn parse_combination(
         );
     }
     let complete = !read.is_empty() && read.len() == list.len();
-    if complete && head == "all" && !check_satisfiable(&read, list, problems) {
+    if complete && head == "all" && !check_tests_do_not_contradict(&read, list, problems) {
         return None;
     }
     complete.then_some(if head == "all" {
@@ -205,10 +205,10 @@ fn parse_combination(
 const MAX_CHECKED_TESTS: usize = 4;
 
 /// Reports a test that contradicts earlier tests of the fact, so that no value satisfies them all.
-fn check_satisfiable(
+fn check_tests_do_not_contradict(
     read: &[Condition],
     items: &[Spanned<DeValue<'_>>],
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> bool {
     let mut seen: BTreeMap<&str, Vec<&FactTest>> = BTreeMap::new();
     for (cond, item) in read.iter().zip(items) {
@@ -223,11 +223,11 @@ fn check_satisfiable(
         let holds = |value: &Value| {
             tests
                 .iter()
-                .all(|test| test.op.holds(value) == Ternary::True)
+                .all(|test| test.op.holds_for_value(value) == Ternary::True)
         };
         if tests.len() > 1
             && tests.len() <= MAX_CHECKED_TESTS
-            && !deciding_facts::test_values::distinct_values(tests)
+            && !deciding_facts::test_values::values_with_distinct_test_results(tests)
                 .iter()
                 .any(holds)
         {
@@ -246,7 +246,7 @@ fn check_satisfiable(
 fn parse_test(
     item: SpannedValue<'_>,
     sight: &FactVisibility,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<FactTest> {
     let table = item.get_ref().as_table()?;
     let mut misspelt = false;
@@ -256,7 +256,7 @@ fn parse_test(
             misspelt = true;
             problems.report_unknown_word(
                 key,
-                format!("unknown operator `{}`", safe_name(name)),
+                format!("unknown operator `{}`", display_safe_name(name)),
                 name,
                 OPERATORS,
             );
@@ -296,7 +296,7 @@ fn parse_test(
 pub(super) fn parse_fact(
     item: SpannedValue<'_>,
     sight: &FactVisibility,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<&'static KeyInfo> {
     let SpannedText { text, span } = parse_text(item, problems)?;
     find_visible_fact(&text, &span, sight, problems)
@@ -306,7 +306,7 @@ pub(super) fn find_visible_fact(
     name: &str,
     span: &Span,
     sight: &FactVisibility,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<&'static KeyInfo> {
     find_fact(name, span, problems).filter(|fact| sight.check_fact_visible(fact, span, problems))
 }
@@ -316,7 +316,7 @@ pub(super) fn find_visible_fact(
 pub(super) fn find_fact(
     name: &str,
     span: &Span,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<&'static KeyInfo> {
     let fact = catalog::find_by_name(name);
     if fact.is_none() {
@@ -328,7 +328,7 @@ pub(super) fn find_fact(
         };
         problems.report_mistake(
             span,
-            format!("unknown fact `{}`", safe_name(name)),
+            format!("unknown fact `{}`", display_safe_name(name)),
             help.unwrap_or_else(|| "`walwise facts --list` lists all facts".to_owned()),
         );
     }

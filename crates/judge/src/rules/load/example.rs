@@ -1,10 +1,10 @@
 use super::condition::{self, FactVisibility};
 use super::fields::{
-    CheckedTable, SpannedText, SpannedValue, TableSchema, safe_name, toml_type_name,
+    CheckedTable, SpannedText, SpannedValue, TableSchema, display_safe_name, toml_type_name,
 };
 use super::{advice, value};
 use crate::facts::{Choice, KeyInfo, Reading, Scope, Source, UnknownReason, Value, ValueKind};
-use crate::rules::diagnostic::Diagnostics;
+use crate::rules::diagnostic::DiagnosticCollector;
 use crate::rules::model::{ExampleFact, ExampleStack, ExpectedOutcome, RuleExample};
 
 const EXAMPLE_SCHEMA: TableSchema = TableSchema {
@@ -24,7 +24,7 @@ const UNKNOWN_READINGS: [(&str, UnknownReason); 6] = [
 pub(super) fn parse_example(
     item: SpannedValue<'_>,
     sight: &FactVisibility,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<RuleExample> {
     let before = problems.mistake_count();
     let fields = CheckedTable::from_item(item, &EXAMPLE_SCHEMA, problems)?;
@@ -52,13 +52,16 @@ pub(super) fn parse_example(
     })
 }
 
-/// The reading of a fact that an example of a table's row takes away.
-pub(super) fn unknown_example_reading() -> Reading<Value> {
-    Reading::denied("the example says so")
+/// The reading of a fact that an example of a table row makes unknown.
+pub(super) fn reading_removed_by_example() -> Reading<Value> {
+    Reading::denied("specified by the example")
 }
 
 /// The facts with the readings of `other` in place of their own.
-pub(super) fn override_facts(facts: &[ExampleFact], other: &[ExampleFact]) -> Vec<ExampleFact> {
+pub(super) fn replace_fact_readings(
+    facts: &[ExampleFact],
+    other: &[ExampleFact],
+) -> Vec<ExampleFact> {
     let kept = facts
         .iter()
         .filter(|(key, _)| !other.iter().any(|(new, _)| new.name == key.name));
@@ -68,7 +71,7 @@ pub(super) fn override_facts(facts: &[ExampleFact], other: &[ExampleFact]) -> Ve
 pub(super) fn parse_facts(
     item: SpannedValue<'_>,
     sight: &FactVisibility,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Vec<ExampleFact> {
     let named = parse_fact_assignments(item, problems, |name, problems| {
         condition::find_visible_fact(&name.text, &name.span, sight, problems)
@@ -80,8 +83,8 @@ type FactAssignments<'a> = Vec<(&'static KeyInfo, SpannedValue<'a>)>;
 
 fn parse_fact_assignments<'a>(
     item: SpannedValue<'a>,
-    problems: &mut Diagnostics,
-    mut find: impl FnMut(&SpannedText, &mut Diagnostics) -> Option<&'static KeyInfo>,
+    problems: &mut DiagnosticCollector,
+    mut find: impl FnMut(&SpannedText, &mut DiagnosticCollector) -> Option<&'static KeyInfo>,
 ) -> FactAssignments<'a> {
     let Some(table) = item.get_ref().as_table() else {
         problems.report_mistake(
@@ -94,7 +97,7 @@ fn parse_fact_assignments<'a>(
     let mut named = Vec::new();
     for (key, item) in table {
         let name = SpannedText {
-            text: safe_name(key.get_ref()),
+            text: display_safe_name(key.get_ref()),
             span: key.span(),
         };
         named.extend(find(&name, problems).map(|fact| (fact, item)));
@@ -102,7 +105,10 @@ fn parse_fact_assignments<'a>(
     named
 }
 
-fn parse_fact_readings(named: FactAssignments<'_>, problems: &mut Diagnostics) -> Vec<ExampleFact> {
+fn parse_fact_readings(
+    named: FactAssignments<'_>,
+    problems: &mut DiagnosticCollector,
+) -> Vec<ExampleFact> {
     let read = named
         .into_iter()
         .filter_map(|(fact, item)| Some((fact, parse_reading(fact, item, problems)?)));
@@ -111,7 +117,7 @@ fn parse_fact_readings(named: FactAssignments<'_>, problems: &mut Diagnostics) -
 
 pub(super) fn parse_stack(
     fields: &CheckedTable<'_>,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<ExampleStack> {
     let listed = ["leaves", "layers", "mounts"]
         .iter()
@@ -151,23 +157,26 @@ pub(super) fn parse_stack(
 pub(super) fn parse_reading(
     fact: &KeyInfo,
     item: SpannedValue<'_>,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<Reading<Value>> {
     if let Some(word) = item.get_ref().as_str().filter(|text| text.starts_with('?')) {
         let why = UNKNOWN_READINGS.iter().find(|(name, _)| *name == word);
         if why.is_none() {
             problems.report_unknown_word(
                 item,
-                format!("`{}` is not a kind of unknown reading", safe_name(word)),
+                format!(
+                    "`{}` is not a kind of unknown reading",
+                    display_safe_name(word)
+                ),
                 word,
                 UNKNOWN_READINGS.iter().map(|(name, _)| *name),
             );
         }
-        return why.map(|(_, why)| Reading::unknown(*why, "the example says so"));
+        return why.map(|(_, why)| Reading::unknown(*why, "specified by the example"));
     }
     let mut value = value::parse_value(fact, item, problems)?;
     if let (ValueKind::Version, Value::Version(version)) = (fact.kind, &value)
-        && version.vendor_tail().ends_with(" backports")
+        && version.text_after_numbers().ends_with(" backports")
     {
         value = Value::Version(version.clone().with_backports(true));
     }

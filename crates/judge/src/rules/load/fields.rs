@@ -8,9 +8,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::facts::Choice;
-use crate::provenance::parse_day;
+use crate::provenance::parse_strict_date;
 use crate::rules::Level;
-use crate::rules::diagnostic::{Diagnostics, HasSpan, Span};
+use crate::rules::diagnostic::{DiagnosticCollector, HasSpan, Span};
 use crate::text::is_display_unsafe;
 
 const MAX_TEXT_BYTES: usize = 4000;
@@ -69,7 +69,7 @@ impl<'a> CheckedTable<'a> {
     pub fn from_item(
         item: SpannedValue<'a>,
         shape: &TableSchema,
-        problems: &mut Diagnostics,
+        problems: &mut DiagnosticCollector,
     ) -> Option<Self> {
         let Some(table) = item.get_ref().as_table() else {
             problems.report_mistake(
@@ -86,7 +86,7 @@ impl<'a> CheckedTable<'a> {
         table: &'a DeTable<'a>,
         span: Span,
         shape: &TableSchema,
-        problems: &mut Diagnostics,
+        problems: &mut DiagnosticCollector,
     ) -> Self {
         let TableSchema {
             what,
@@ -98,7 +98,7 @@ impl<'a> CheckedTable<'a> {
             if !required.contains(&name) && !optional.contains(&name) {
                 problems.report_unknown_word(
                     key,
-                    format!("unknown key `{}` in {what}", safe_name(name)),
+                    format!("unknown key `{}` in {what}", display_safe_name(name)),
                     name,
                     required.iter().chain(*optional).copied(),
                 );
@@ -133,19 +133,23 @@ impl<'a> CheckedTable<'a> {
         self.table.get(key)
     }
 
-    /// If the key is absent, the place of the table.
+    /// The place of the key, or of the table if the key is absent.
     pub fn key_span(&self, key: &str) -> Span {
         self.table
             .get_key_value(key)
             .map_or_else(|| self.span(), |(key, _)| key.span())
     }
 
-    pub fn parse_text_field(&self, key: &str, problems: &mut Diagnostics) -> Option<SpannedText> {
+    pub fn parse_text_field(
+        &self,
+        key: &str,
+        problems: &mut DiagnosticCollector,
+    ) -> Option<SpannedText> {
         parse_text(self.get(key)?, problems)
     }
 
-    /// False without the key.
-    pub fn parse_flag(&self, key: &str, problems: &mut Diagnostics) -> bool {
+    /// The Boolean value of the key; false if the key is absent.
+    pub fn parse_flag(&self, key: &str, problems: &mut DiagnosticCollector) -> bool {
         let Some(item) = self.get(key) else {
             return false;
         };
@@ -156,17 +160,17 @@ impl<'a> CheckedTable<'a> {
     }
 
     /// A day with or without quotes: `2027-03-31`.
-    pub fn parse_date(&self, key: &str, problems: &mut Diagnostics) -> Option<Date> {
+    pub fn parse_date(&self, key: &str, problems: &mut DiagnosticCollector) -> Option<Date> {
         let item = self.get(key)?;
         let written = match item.get_ref() {
             DeValue::Datetime(date) => date.to_string(),
             _ => self.parse_text_field(key, problems)?.text,
         };
-        let date = parse_day(&written);
+        let date = parse_strict_date(&written);
         if date.is_none() {
             problems.report_mistake(
                 item,
-                format!("`{}` is not a date", safe_name(&written)),
+                format!("`{}` is not a date", display_safe_name(&written)),
                 "write the date as 2027-03-31",
             );
         }
@@ -176,7 +180,7 @@ impl<'a> CheckedTable<'a> {
     pub fn parse_text_list(
         &self,
         key: &str,
-        problems: &mut Diagnostics,
+        problems: &mut DiagnosticCollector,
     ) -> Option<Vec<SpannedText>> {
         self.get(key).map(|item| parse_texts(item, problems))
     }
@@ -184,7 +188,7 @@ impl<'a> CheckedTable<'a> {
     pub fn parse_list_field(
         &self,
         key: &str,
-        problems: &mut Diagnostics,
+        problems: &mut DiagnosticCollector,
     ) -> &'a [Spanned<DeValue<'a>>] {
         self.get(key)
             .map(|item| parse_list(item, problems))
@@ -195,7 +199,7 @@ impl<'a> CheckedTable<'a> {
     pub fn repeated_tables(
         &self,
         key: &str,
-        problems: &mut Diagnostics,
+        problems: &mut DiagnosticCollector,
     ) -> &'a [Spanned<DeValue<'a>>] {
         if self.get(key).is_some_and(|item| item.get_ref().is_table()) {
             problems.report_mistake(
@@ -212,7 +216,7 @@ impl<'a> CheckedTable<'a> {
         &self,
         key: &str,
         all: &[T],
-        problems: &mut Diagnostics,
+        problems: &mut DiagnosticCollector,
     ) -> Option<T> {
         let SpannedText { text, span } = self.parse_text_field(key, problems)?;
         let meant = all.iter().copied().find(|one| one.as_str() == text);
@@ -228,7 +232,7 @@ impl<'a> CheckedTable<'a> {
     }
 
     /// Parses a level, and also accepts the former word `option` for `optional`.
-    pub fn parse_level(&self, all: &[Level], problems: &mut Diagnostics) -> Option<Level> {
+    pub fn parse_level(&self, all: &[Level], problems: &mut DiagnosticCollector) -> Option<Level> {
         let is_former = self
             .get("level")
             .is_some_and(|item| item.get_ref().as_str() == Some("option"));
@@ -241,7 +245,7 @@ impl<'a> CheckedTable<'a> {
 
 pub(super) fn parse_text(
     item: SpannedValue<'_>,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<SpannedText> {
     let Some(text) = item.get_ref().as_str() else {
         problems.report_mistake(
@@ -276,7 +280,10 @@ pub(super) fn parse_text(
     })
 }
 
-pub(super) fn parse_texts(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Vec<SpannedText> {
+pub(super) fn parse_texts(
+    item: SpannedValue<'_>,
+    problems: &mut DiagnosticCollector,
+) -> Vec<SpannedText> {
     parse_list(item, problems)
         .iter()
         .filter_map(|item| parse_text(item, problems))
@@ -285,7 +292,7 @@ pub(super) fn parse_texts(item: SpannedValue<'_>, problems: &mut Diagnostics) ->
 
 pub(super) fn parse_list<'a>(
     item: SpannedValue<'a>,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> &'a [Spanned<DeValue<'a>>] {
     let Some(list) = item.get_ref().as_array() else {
         problems.report_mistake(
@@ -323,6 +330,6 @@ pub(super) fn toml_type_name(item: SpannedValue<'_>) -> &'static str {
     }
 }
 
-pub(super) fn safe_name(name: &str) -> String {
+pub(super) fn display_safe_name(name: &str) -> String {
     crate::text::display_safe(name.as_bytes())
 }

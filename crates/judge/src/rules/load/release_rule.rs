@@ -8,7 +8,7 @@ use super::rule_head::{self, RuleHeader, ShortRuleBody};
 use super::{LoadOptions, LoadedFile, condition, example, value};
 use crate::facts::{Choice, KeyInfo, Reading, Source, Value};
 use crate::rules::Level;
-use crate::rules::diagnostic::{Diagnostics, Span};
+use crate::rules::diagnostic::{DiagnosticCollector, Span};
 use crate::rules::model::{
     Condition, ExampleFact, ExampleLoading, ExpectedOutcome, FactTest, FaultEffect, Rule,
     RuleExample, TestOperator,
@@ -45,12 +45,12 @@ pub(super) fn parse_release_rule(
     file: &str,
     terms: LoadOptions,
     loaded: &mut LoadedFile,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<(Rule, Span)> {
     let before = problems.mistake_count();
     let fields = CheckedTable::from_item(item, &RELEASE_SCHEMA, problems)?;
     let head = RuleHeader::parse(&fields, loaded, problems);
-    let texts = head.parse_templates(false, problems);
+    let texts = head.parse_title_reason_and_remedies(false, problems);
     let product = fields.parse_text_field("product", problems);
     let effect = fields.parse_choice("effect", FaultEffect::ALL, problems);
     let level = match fields.get("level") {
@@ -58,7 +58,7 @@ pub(super) fn parse_release_rule(
         None => Level::Critical,
     };
     let caps = rule_head::parse_verdict_cap(&head, &fields, Some(level), problems);
-    if let (Some(_), Some(effect)) = (caps, effect.filter(|effect| !effect.is_loss())) {
+    if let (Some(_), Some(effect)) = (caps, effect.filter(|effect| !effect.is_data_loss())) {
         problems.report_mistake(
             fields.key_span("caps"),
             format!("a cap for a release that {}", effect.as_str()),
@@ -91,12 +91,12 @@ pub(super) fn parse_release_rule(
         fixed_on: fields.parse_date("fixed_on", problems),
         packaged: fields.parse_flag("packaged", problems),
     };
-    let mut conditions = head.parse_conditions(&fields, problems);
+    let mut conditions = head.parse_where_conditions(&fields, problems);
     let given = match fields.get("facts") {
         Some(item) => example::parse_facts(item, &head.sight, problems),
         None => conditions
             .iter()
-            .filter_map(example_fact_of_condition)
+            .filter_map(example_fact_satisfying_is_test)
             .collect(),
     };
     let fact = fact?;
@@ -125,7 +125,7 @@ pub(super) fn parse_release_rule(
         examples,
     };
     let line = problems.line_of_offset(item.span().start);
-    head.into_rule(texts, row, (terms.author, file, line))
+    head.into_documented_rule(texts, row, (terms.author, file, line))
 }
 
 fn version_fact_name(product: &str) -> Option<&'static str> {
@@ -138,8 +138,8 @@ fn version_fact_name(product: &str) -> Option<&'static str> {
     }
 }
 
-/// `None` for any other condition.
-fn example_fact_of_condition(condition: &Condition) -> Option<ExampleFact> {
+/// The tested fact with its value; `None` unless the condition tests one fact for equality.
+fn example_fact_satisfying_is_test(condition: &Condition) -> Option<ExampleFact> {
     match condition {
         Condition::Fact(FactTest {
             fact,
@@ -152,7 +152,7 @@ fn example_fact_of_condition(condition: &Condition) -> Option<ExampleFact> {
 fn parse_versions(
     fields: &CheckedTable<'_>,
     key: &str,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Vec<Version> {
     let items = fields.parse_list_field(key, problems).iter();
     items
@@ -165,7 +165,7 @@ fn release_examples(
     fields: &CheckedTable<'_>,
     fact: &'static KeyInfo,
     given: &[ExampleFact],
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Vec<RuleExample> {
     let mut examples = Vec::new();
     let lists = [
@@ -210,9 +210,9 @@ fn release_examples(
         .iter()
         .chain([&(fact, Reading::<Value>::not_collected())])
     {
-        let facts = example::override_facts(
+        let facts = example::replace_fact_readings(
             &first.facts,
-            &[(*without, example::unknown_example_reading())],
+            &[(*without, example::reading_removed_by_example())],
         );
         examples.push(example(
             format!("{} is not known", without.name),

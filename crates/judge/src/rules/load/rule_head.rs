@@ -1,13 +1,13 @@
 use super::condition::{self, FactVisibility};
 use super::fields::{CheckedTable, SpannedText};
-use super::{LoadedFile, RemedyTemplates, join_lines};
+use super::{LoadedFile, RemedyTemplates, join_lines_to_one};
 use crate::facts::catalog::target::VerdictKind;
 use crate::facts::{Choice, Scope};
 use crate::provenance::VerificationStamp;
-use crate::rules::diagnostic::{Diagnostics, Span};
+use crate::rules::diagnostic::{DiagnosticCollector, Span};
 use crate::rules::model::{Author, ChangeEffect, Condition, Rule, RuleExample};
 use crate::rules::template::Template;
-use crate::rules::{Basis, Confidence, Level};
+use crate::rules::{AdviceBasis, Confidence, Level};
 
 const MAX_TITLE_BYTES: usize = 200;
 
@@ -34,7 +34,7 @@ impl RuleHeader {
     pub fn parse(
         fields: &CheckedTable<'_>,
         loaded: &mut LoadedFile,
-        problems: &mut Diagnostics,
+        problems: &mut DiagnosticCollector,
     ) -> Self {
         let id = fields.parse_text_field("id", problems);
         if let Some(id) = &id {
@@ -105,11 +105,15 @@ impl RuleHeader {
     }
 
     /// Title, reason and remedies. `{which}` is a mistake unless the condition has a quantifier.
-    pub fn parse_templates(&self, quantifies: bool, problems: &mut Diagnostics) -> HeadTemplates {
+    pub fn parse_title_reason_and_remedies(
+        &self,
+        quantifies: bool,
+        problems: &mut DiagnosticCollector,
+    ) -> HeadTemplates {
         let mut parse = |text: &SpannedText| {
             let find =
                 |name: &str| condition::find_visible_fact(name, &text.span, &self.sight, problems);
-            let template = Template::parse(&join_lines(&text.text), find).0;
+            let template = Template::parse(&join_lines_to_one(&text.text), find).0;
             if template.has_which_placeholder() && !quantifies {
                 problems.report_mistake(
                     text,
@@ -142,10 +146,10 @@ pub(super) struct ShortRuleBody {
 
 impl RuleHeader {
     /// Parses the conditions in `where`, all of which must hold.
-    pub fn parse_conditions(
+    pub fn parse_where_conditions(
         &self,
         fields: &CheckedTable<'_>,
-        problems: &mut Diagnostics,
+        problems: &mut DiagnosticCollector,
     ) -> Vec<Condition> {
         let items = fields.parse_list_field("where", problems).iter();
         items
@@ -155,7 +159,7 @@ impl RuleHeader {
 
     /// Builds the rule of a row in short form: it is documented, and advises no setting. `line` is
     /// the first line of the row, counted from one.
-    pub fn into_rule(
+    pub fn into_documented_rule(
         self,
         texts: HeadTemplates,
         row: ShortRuleBody,
@@ -172,7 +176,7 @@ impl RuleHeader {
             level: row.level,
             caps: row.caps,
             confidence: Confidence::Documented,
-            basis: Basis::Documented,
+            basis: AdviceBasis::Documented,
             because: texts.because?,
             remedy: texts.remedy.action,
             no_remedy: None,
@@ -198,7 +202,7 @@ pub(super) fn parse_verdict_cap(
     head: &RuleHeader,
     fields: &CheckedTable<'_>,
     level: Option<Level>,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<VerdictKind> {
     let caps = fields.parse_choice("caps", &ALLOWED_CAPS, problems)?;
     let least = if caps.is_at_risk() {

@@ -15,7 +15,7 @@ pub(super) struct TableSection<'a> {
 }
 
 /// The sections, joined in order, give the text again.
-pub(super) fn table_sections(source: &str) -> Vec<TableSection<'_>> {
+pub(super) fn split_at_table_headers(source: &str) -> Vec<TableSection<'_>> {
     let mut pieces = vec![TableSection {
         text: "",
         start: 0,
@@ -65,7 +65,7 @@ mod tests {
     proptest! {
         #[test]
         fn sections_join_to_the_file(source in "(\\[{0,2}[a-z.]{0,3}\\]{0,2}[ #\n]{0,2}){0,8}") {
-            let pieces = table_sections(&source);
+            let pieces = split_at_table_headers(&source);
             let joined: String = pieces.iter().map(|piece| piece.text).collect();
             prop_assert_eq!(&joined, &source);
             for piece in pieces {

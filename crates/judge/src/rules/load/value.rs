@@ -4,7 +4,7 @@ use super::fields::{
     SpannedText, SpannedValue, parse_list, parse_text, parse_texts, toml_type_name,
 };
 use crate::facts::{KeyInfo, Value, ValueKind};
-use crate::rules::diagnostic::Diagnostics;
+use crate::rules::diagnostic::DiagnosticCollector;
 use crate::rules::model::TestOperator;
 use crate::version::Version;
 
@@ -30,7 +30,7 @@ pub(super) const OPERATORS: [&str; 19] = [
     "exists",
 ];
 
-fn operator_fits(operator: &str, kind: ValueKind) -> bool {
+fn is_operator_for_kind(operator: &str, kind: ValueKind) -> bool {
     match operator {
         "is" | "is_not" | "known" | "exists" => true,
         "in" | "not_in" => kind != ValueKind::Bool && !kind.is_list(),
@@ -57,12 +57,12 @@ pub(super) fn parse_operator(
     fact: &KeyInfo,
     operator: &str,
     item: SpannedValue<'_>,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<TestOperator> {
-    if !operator_fits(operator, fact.kind) {
+    if !is_operator_for_kind(operator, fact.kind) {
         let fitting: Vec<&str> = OPERATORS
             .into_iter()
-            .filter(|one| operator_fits(one, fact.kind))
+            .filter(|one| is_operator_for_kind(one, fact.kind))
             .collect();
         problems.report_mistake(
             item,
@@ -75,12 +75,12 @@ pub(super) fn parse_operator(
         );
         return None;
     }
-    let words = |item, problems: &mut Diagnostics| {
+    let words = |item, problems: &mut DiagnosticCollector| {
         let words: Vec<String> = parse_texts(item, problems)
             .into_iter()
             .filter_map(|word| check_choice(fact, word, problems))
             .collect();
-        require_non_empty(words, item, problems)
+        report_if_empty(words, item, problems)
     };
     match operator {
         "is" => parse_value(fact, item, problems).map(TestOperator::Is),
@@ -99,10 +99,14 @@ pub(super) fn parse_operator(
                 .iter()
                 .filter_map(|item| parse_version(item, problems))
                 .collect();
-            require_non_empty(lines, item, problems).map(TestOperator::FixedIn)
+            report_if_empty(lines, item, problems).map(TestOperator::FixedIn)
         }
-        "build_at_least" => parse_build_version(item, problems).map(TestOperator::BuildAtLeast),
-        "build_below" => parse_build_version(item, problems).map(TestOperator::BuildBelow),
+        "build_at_least" => {
+            parse_version_with_vendor_build(item, problems).map(TestOperator::BuildAtLeast)
+        }
+        "build_below" => {
+            parse_version_with_vendor_build(item, problems).map(TestOperator::BuildBelow)
+        }
         "starts_with" => parse_fragment(item, problems).map(TestOperator::StartsWith),
         "ends_with" => parse_fragment(item, problems).map(TestOperator::EndsWith),
         "contains" => parse_fragment(item, problems).map(TestOperator::Contains),
@@ -115,7 +119,7 @@ pub(super) fn parse_operator(
 }
 
 /// An empty fragment is a mistake, because every text contains it.
-fn parse_fragment(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<String> {
+fn parse_fragment(item: SpannedValue<'_>, problems: &mut DiagnosticCollector) -> Option<String> {
     let SpannedText { text, span } = parse_text(item, problems)?;
     if text.is_empty() {
         problems.report_mistake(
@@ -128,9 +132,12 @@ fn parse_fragment(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<
     Some(text)
 }
 
-fn parse_build_version(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> {
+fn parse_version_with_vendor_build(
+    item: SpannedValue<'_>,
+    problems: &mut DiagnosticCollector,
+) -> Option<Version> {
     let version = parse_version(item, problems)?;
-    if version.vendor_build().is_none() {
+    if version.build_numbers_and_vendor().is_none() {
         problems.report_mistake(
             item,
             format!("`{version}` has no vendor build"),
@@ -141,10 +148,10 @@ fn parse_build_version(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Op
     Some(version)
 }
 
-fn require_non_empty<T>(
+fn report_if_empty<T>(
     list: Vec<T>,
     item: SpannedValue<'_>,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<Vec<T>> {
     if item
         .get_ref()
@@ -163,19 +170,19 @@ fn require_non_empty<T>(
 fn parse_values(
     fact: &KeyInfo,
     item: SpannedValue<'_>,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<Vec<Value>> {
     let values: Vec<Value> = parse_list(item, problems)
         .iter()
         .filter_map(|item| parse_value(fact, item, problems))
         .collect();
-    require_non_empty(values, item, problems)
+    report_if_empty(values, item, problems)
 }
 
 pub(super) fn parse_value(
     fact: &KeyInfo,
     item: SpannedValue<'_>,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<Value> {
     let wanted = fact.kind.value_kind_description();
     match (fact.kind, item.get_ref()) {
@@ -215,12 +222,16 @@ pub(super) fn parse_value(
 fn parse_text_value(
     fact: &KeyInfo,
     item: SpannedValue<'_>,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<String> {
     parse_text(item, problems).and_then(|word| check_choice(fact, word, problems))
 }
 
-fn check_choice(fact: &KeyInfo, word: SpannedText, problems: &mut Diagnostics) -> Option<String> {
+fn check_choice(
+    fact: &KeyInfo,
+    word: SpannedText,
+    problems: &mut DiagnosticCollector,
+) -> Option<String> {
     let SpannedText { text, span } = word;
     let Some(words) = fact
         .kind
@@ -242,7 +253,7 @@ fn parse_number(
     fact: &KeyInfo,
     text: &str,
     item: SpannedValue<'_>,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<Value> {
     match text.replace('_', "").parse::<f64>() {
         Ok(number) if number.is_finite() => Some(Value::Number(number)),
@@ -250,7 +261,10 @@ fn parse_number(
     }
 }
 
-pub(super) fn parse_version(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> {
+pub(super) fn parse_version(
+    item: SpannedValue<'_>,
+    problems: &mut DiagnosticCollector,
+) -> Option<Version> {
     if !item.get_ref().is_str() {
         problems.report_mistake(
             item,
@@ -275,7 +289,7 @@ fn report_wrong_kind<T>(
     fact: &KeyInfo,
     wanted: &str,
     item: SpannedValue<'_>,
-    problems: &mut Diagnostics,
+    problems: &mut DiagnosticCollector,
 ) -> Option<T> {
     let help = match fact.kind {
         ValueKind::Bool => "write true or false, without quotes",
@@ -310,7 +324,11 @@ const UNITS: [(&str, u64); 6] = [
     ("PiB", 1 << 50),
 ];
 
-fn parse_size(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u64> {
+fn parse_size(
+    fact: &KeyInfo,
+    item: SpannedValue<'_>,
+    problems: &mut DiagnosticCollector,
+) -> Option<u64> {
     let SpannedText { text, span } = parse_text(item, problems)?;
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at_checked(digits)?;

@@ -5,7 +5,7 @@ use crate::facts::catalog::{device, kernel, mount, probe, target};
 use crate::facts::{
     Choice, FactSet, KeyInfo, Reading, Remedy, Source, Subject, UnknownReason, Value, ValueKind,
 };
-use crate::rules::model::{Condition, FactTest, QuantifiedElement, TestOperator};
+use crate::rules::model::{Condition, FactTest, StackElementKind, TestOperator};
 use crate::version::Version;
 
 #[derive(Clone, Debug)]
@@ -19,13 +19,13 @@ impl RandomHost {
     pub fn to_fact_set(&self) -> FactSet {
         let mut set = FactSet::default();
         set.add_subject(&test_target());
-        set.link(&test_target(), &Subject::mount("/t"));
-        set.add_edge(&test_target(), &Subject::mount("/t"));
+        set.apply_facts_of(&test_target(), &Subject::mount("/t"));
+        set.add_layer_below(&test_target(), &Subject::mount("/t"));
         for leaf in 0..self.leaves {
-            set.add_edge(&Subject::mount("/t"), &disk(leaf));
+            set.add_layer_below(&Subject::mount("/t"), &disk(leaf));
         }
         if self.open_end {
-            set.add_edge(&Subject::mount("/t"), &Subject::mount("/beneath"));
+            set.add_layer_below(&Subject::mount("/t"), &Subject::mount("/beneath"));
         }
         for (subject, fact, reading) in &self.facts {
             set.insert_value(subject, fact, reading.clone());
@@ -209,7 +209,7 @@ pub fn arbitrary_condition(
         .boxed();
     let quantified = (
         any::<bool>(),
-        select(QuantifiedElement::ALL[..2].to_vec()),
+        select(StackElementKind::ALL[..2].to_vec()),
         cache,
     );
     let quantified = quantified.prop_map(|(every, relation, cond)| {

@@ -9,23 +9,23 @@ use std::collections::BTreeMap;
 use crate::facts::{KeyInfo, Reading, Source, Value};
 use crate::rules::deciding_facts::test_values;
 use crate::rules::model::{
-    Condition, ExampleFact, ExampleStack, ExpectedOutcome, FactTest, QuantifiedElement, Rule,
-    RuleExample,
+    Condition, ExampleFact, ExampleStack, ExpectedOutcome, FactTest, Rule, RuleExample,
+    StackElementKind,
 };
 
 const MOST: usize = 60_000;
 
 /// The element of the stack to which a fact belongs; `None` for the subject and its links.
-type StackPosition = Option<(QuantifiedElement, usize)>;
+type StackPosition = Option<(StackElementKind, usize)>;
 
-pub struct FactSlot {
+pub struct FactWithPossibleReadings {
     pub info: &'static KeyInfo,
     place: StackPosition,
     pub readings: Vec<Reading<Value>>,
 }
 
-impl FactSlot {
-    pub fn of_subject(info: &'static KeyInfo, readings: Vec<Reading<Value>>) -> Self {
+impl FactWithPossibleReadings {
+    pub fn of_rule_subject(info: &'static KeyInfo, readings: Vec<Reading<Value>>) -> Self {
         Self {
             info,
             place: None,
@@ -33,7 +33,7 @@ impl FactSlot {
         }
     }
 
-    /// The slot without its unknown readings. These come last, so the known readings keep their
+    /// The fact without its unknown readings. These come last, so the known readings keep their
     /// indices.
     pub fn without_unknown_readings(&self) -> Self {
         let known = self
@@ -50,21 +50,22 @@ impl FactSlot {
 
 /// All fact tests in the conditions, each with its innermost quantifier if that quantifier covers
 /// the fact's scope.
-pub fn condition_fact_tests<'c>(
+pub fn tests_with_innermost_quantifier<'c>(
     conds: &[&'c Condition],
-) -> Vec<(&'c FactTest, Option<QuantifiedElement>)> {
-    fn walk<'c>(
+) -> Vec<(&'c FactTest, Option<StackElementKind>)> {
+    fn collect_tests_with_quantifier<'c>(
         cond: &'c Condition,
-        within: Option<QuantifiedElement>,
-        found: &mut Vec<(&'c FactTest, Option<QuantifiedElement>)>,
+        within: Option<StackElementKind>,
+        found: &mut Vec<(&'c FactTest, Option<StackElementKind>)>,
     ) {
         match cond {
             Condition::All(kids) | Condition::Any(kids) => {
-                kids.iter().for_each(|kid| walk(kid, within, found));
+                kids.iter()
+                    .for_each(|kid| collect_tests_with_quantifier(kid, within, found));
             }
-            Condition::Not(kid) => walk(kid, within, found),
+            Condition::Not(kid) => collect_tests_with_quantifier(kid, within, found),
             Condition::Every(relation, kid) | Condition::Some(relation, kid) => {
-                walk(kid, Some(*relation), found);
+                collect_tests_with_quantifier(kid, Some(*relation), found);
             }
             Condition::Fact(test) => {
                 found.push((
@@ -76,32 +77,33 @@ pub fn condition_fact_tests<'c>(
     }
     let mut found = Vec::new();
     for cond in conds {
-        walk(cond, None, &mut found);
+        collect_tests_with_quantifier(cond, None, &mut found);
     }
     found
 }
 
 pub fn distinct_fact_values(conds: &[&Condition]) -> BTreeMap<&'static str, Vec<Value>> {
     let mut tests: BTreeMap<&'static str, Vec<&FactTest>> = BTreeMap::new();
-    for (test, _) in condition_fact_tests(conds) {
+    for (test, _) in tests_with_innermost_quantifier(conds) {
         tests.entry(test.fact.name).or_default().push(test);
     }
     tests
         .into_iter()
-        .map(|(fact, tests)| (fact, test_values::distinct_values(&tests)))
+        .map(|(fact, tests)| (fact, test_values::values_with_distinct_test_results(&tests)))
         .collect()
 }
 
-/// One slot for each fact, with `elements` elements per quantifier. `read` gives the readings that
-/// are tried for a value.
+/// The facts that the conditions test, each with its possible readings. A fact within a quantifier
+/// appears `elements` times, once for each element of the stack. `read` gives the readings that are
+/// tried for a value.
 pub fn fact_slots(
     conds: &[&Condition],
     elements: usize,
     read: impl Fn(&Value) -> Vec<Reading<Value>>,
-) -> Vec<FactSlot> {
+) -> Vec<FactWithPossibleReadings> {
     let values = distinct_fact_values(conds);
-    let mut slots: Vec<FactSlot> = Vec::new();
-    for (test, within) in condition_fact_tests(conds) {
+    let mut slots: Vec<FactWithPossibleReadings> = Vec::new();
+    for (test, within) in tests_with_innermost_quantifier(conds) {
         let places: Vec<StackPosition> = match within {
             Some(relation) => (0..elements)
                 .map(|element| Some((relation, element)))
@@ -120,7 +122,7 @@ pub fn fact_slots(
                 .into_iter()
                 .flatten()
                 .flat_map(&read);
-            slots.push(FactSlot {
+            slots.push(FactWithPossibleReadings {
                 info: test.fact,
                 place,
                 readings: known.chain([denied_reading()]).collect(),
@@ -138,7 +140,7 @@ pub fn denied_reading() -> Reading<Value> {
     Reading::denied("not read")
 }
 
-pub fn combination_count(slots: &[FactSlot]) -> usize {
+pub fn combination_count(slots: &[FactWithPossibleReadings]) -> usize {
     slots.iter().fold(1, |product, slot| {
         product.saturating_mul(slot.readings.len())
     })
@@ -146,7 +148,10 @@ pub fn combination_count(slots: &[FactSlot]) -> usize {
 
 /// Visits every combination of readings until `visit` returns false. `visit` gets, for each slot,
 /// the index of one of the slot's readings.
-pub fn for_each_combination(slots: &[FactSlot], mut visit: impl FnMut(&[usize]) -> bool) -> bool {
+pub fn for_each_combination(
+    slots: &[FactWithPossibleReadings],
+    mut visit: impl FnMut(&[usize]) -> bool,
+) -> bool {
     let mut chosen = vec![0; slots.len()];
     loop {
         if !visit(&chosen) {
@@ -161,7 +166,7 @@ pub fn for_each_combination(slots: &[FactSlot], mut visit: impl FnMut(&[usize]) 
     }
 }
 
-pub fn example_of_combination(slots: &[FactSlot], chosen: &[usize]) -> RuleExample {
+pub fn example_of_combination(slots: &[FactWithPossibleReadings], chosen: &[usize]) -> RuleExample {
     let mut example = RuleExample {
         name: String::new(),
         facts: Vec::new(),
@@ -185,12 +190,12 @@ pub fn example_of_combination(slots: &[FactSlot], chosen: &[usize]) -> RuleExamp
 
 fn stack_elements_mut(
     stack: &mut ExampleStack,
-    relation: QuantifiedElement,
+    relation: StackElementKind,
 ) -> &mut Vec<Vec<ExampleFact>> {
     match relation {
-        QuantifiedElement::Leaf => &mut stack.leaves,
-        QuantifiedElement::Layer => &mut stack.layers,
-        QuantifiedElement::Mount => &mut stack.mounts,
+        StackElementKind::Leaf => &mut stack.leaves,
+        StackElementKind::Layer => &mut stack.layers,
+        StackElementKind::Mount => &mut stack.mounts,
     }
 }
 
@@ -202,7 +207,7 @@ pub fn visit_distinct_hosts(
     rule: &Rule,
     mut visit: impl FnMut(&RuleExample) -> bool,
 ) -> bool {
-    let quantified = condition_fact_tests(conds)
+    let quantified = tests_with_innermost_quantifier(conds)
         .iter()
         .any(|(_, within)| within.is_some());
     for elements in 1..=(if quantified { 2 } else { 1 }) {

@@ -6,7 +6,7 @@
 
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason, catalog, testing};
 use crate::rules::{
-    EvaluationOptions, Finding, Level, Outcome, RuleSet, all_subjects, builtin, evaluate_rules,
+    EvaluationOptions, Finding, Level, Outcome, RuleSet, builtin, evaluate_rules, subjects_by_scope,
 };
 
 /// Fact names and values as text; a value that begins with `?` is unknown.
@@ -189,17 +189,17 @@ const MACHINES: [(&str, FactTexts, &[&str]); 8] = [
     ),
 ];
 
-fn host_facts(own: FactTexts) -> FactSet {
+fn facts_of_healthy_host(own: FactTexts) -> FactSet {
     let (target, mount, disk) = (
         Subject::target("/data"),
         Subject::mount("/data"),
         Subject::device("sda"),
     );
     let mut set = FactSet::default();
-    set.add_edge(&target, &mount);
-    set.add_edge(&mount, &disk);
-    set.link(&target, &mount);
-    set.link(&target, &disk);
+    set.add_layer_below(&target, &mount);
+    set.add_layer_below(&mount, &disk);
+    set.apply_facts_of(&target, &mount);
+    set.apply_facts_of(&target, &disk);
     for (name, text) in COMMON.iter().chain(own) {
         let info = catalog::find_by_name(name).unwrap();
         let subject = match name.split('.').next().unwrap() {
@@ -239,9 +239,9 @@ fn is_undecided_beyond_probe(finding: &Finding) -> bool {
 fn healthy_hosts_have_no_serious_findings() {
     let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
     for (machine, own, open) in MACHINES {
-        let facts = host_facts(own);
+        let facts = facts_of_healthy_host(own);
         let findings = evaluate_rules(
-            &all_subjects(&facts),
+            &subjects_by_scope(&facts),
             &set,
             &facts,
             EvaluationOptions {

@@ -49,7 +49,7 @@ fn manual_sample_rule_loads_and_passes_examples() {
             .unwrap_or_default()
     );
     assert!(set.find("barrier.ext4-off").is_some());
-    let failures: Vec<String> = examples::run_examples(set.rules())
+    let failures: Vec<String> = examples::failures_of_rule_examples(set.rules())
         .iter()
         .map(ToString::to_string)
         .collect();
@@ -66,7 +66,7 @@ fn manual_sample_of_user_file_loads() {
         name: "user.toml".to_owned(),
         text: shown.to_owned(),
     };
-    let (set, mistakes) = RuleSet::with_user_files(&[file], ExampleLoading::Read, TODAY);
+    let (set, mistakes) = RuleSet::builtin_and_user_files(&[file], ExampleLoading::Read, TODAY);
     assert!(
         mistakes.is_empty(),
         "{}",

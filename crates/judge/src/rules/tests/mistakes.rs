@@ -9,14 +9,14 @@ use crate::rules::diagnostic::Severity;
 use crate::rules::{ExampleLoading, RuleFile, RuleSet};
 
 #[derive(Deserialize)]
-struct MistakeTable {
+struct MistakeCases {
     rule: String,
-    mistake: Vec<Mistake>,
+    mistake: Vec<MistakeCase>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Mistake {
+struct MistakeCase {
     name: String,
     /// The part of the good rule to replace; if absent, `write` replaces the entire rule.
     instead_of: Option<String>,
@@ -34,7 +34,7 @@ struct Mistake {
     in_force: bool,
 }
 
-fn split_marks(marked: &str) -> (String, Vec<std::ops::Range<usize>>) {
+fn split_text_and_marked_ranges(marked: &str) -> (String, Vec<std::ops::Range<usize>>) {
     let (mut text, mut ranges, mut start) = (String::new(), Vec::new(), 0);
     for c in marked.chars() {
         match c {
@@ -46,7 +46,7 @@ fn split_marks(marked: &str) -> (String, Vec<std::ops::Range<usize>>) {
     (text, ranges)
 }
 
-impl Mistake {
+impl MistakeCase {
     fn diagnostic_mismatch(&self, rule: &str) -> Option<String> {
         let marked = match &self.instead_of {
             Some(old) if rule.matches(old.as_str()).count() == 1 => {
@@ -60,7 +60,7 @@ impl Mistake {
         } else {
             marked
         };
-        let (text, places) = split_marks(&marked);
+        let (text, places) = split_text_and_marked_ranges(&marked);
         let mut files = vec![RuleFile {
             name: "site.toml".to_owned(),
             text: text.clone(),
@@ -74,7 +74,7 @@ impl Mistake {
                 },
             );
         }
-        let (_, found) = RuleSet::with_user_files(&files, ExampleLoading::Skipped, TODAY);
+        let (_, found) = RuleSet::builtin_and_user_files(&files, ExampleLoading::Skipped, TODAY);
         let [file] = found.as_slice() else {
             return Some(format!("{} files have mistakes", found.len()));
         };
@@ -116,17 +116,20 @@ impl Mistake {
 
 #[test]
 fn each_mistake_is_reported_once_at_its_span_with_help() {
-    let table: MistakeTable =
+    let table: MistakeCases =
         toml::from_str(include_str!("../../../../../tests/rules/mistakes.toml")).unwrap();
     let good = RuleFile {
         name: "site.toml".to_owned(),
         text: table.rule.clone(),
     };
-    let (_, found) =
-        RuleSet::with_user_files(std::slice::from_ref(&good), ExampleLoading::Skipped, TODAY);
+    let (_, found) = RuleSet::builtin_and_user_files(
+        std::slice::from_ref(&good),
+        ExampleLoading::Skipped,
+        TODAY,
+    );
     assert!(found.is_empty(), "{}", found[0].render(false));
     let (first, second) = table.mistake.split_at(table.mistake.len() / 2);
-    let wrong = |mistakes: &[Mistake]| -> Vec<String> {
+    let wrong = |mistakes: &[MistakeCase]| -> Vec<String> {
         let wrong = mistakes
             .iter()
             .filter_map(|mistake| Some((mistake, mistake.diagnostic_mismatch(&table.rule)?)));
@@ -134,7 +137,7 @@ fn each_mistake_is_reported_once_at_its_span_with_help() {
             .map(|(mistake, why)| format!("== {}\n{why}\n", mistake.name))
             .collect()
     };
-    let (one, other) = parallel::join(|| wrong(first), || wrong(second));
+    let (one, other) = parallel::join_in_threads(|| wrong(first), || wrong(second));
     let wrong = [one, other].concat().concat();
     assert!(wrong.is_empty(), "{wrong}");
     assert!(table.mistake.len() >= 60, "{}", table.mistake.len());

@@ -41,7 +41,7 @@ impl fmt::Display for MutationKind {
 
 type ConditionVariant = (MutationKind, String, Condition);
 
-fn condition_variants(cond: &Condition) -> Vec<ConditionVariant> {
+fn mutated_conditions(cond: &Condition) -> Vec<ConditionVariant> {
     match cond {
         Condition::All(kids) => {
             let swapped = (
@@ -65,7 +65,7 @@ fn condition_variants(cond: &Condition) -> Vec<ConditionVariant> {
             all
         }
         Condition::Not(kid) => {
-            let mut all = nested_variants(kid, |kid| Condition::Not(Box::new(kid)));
+            let mut all = mutations_within_operand(kid, |kid| Condition::Not(Box::new(kid)));
             all.push((
                 MutationKind::Negated,
                 format!("not: {}", condition_text(kid)),
@@ -75,7 +75,8 @@ fn condition_variants(cond: &Condition) -> Vec<ConditionVariant> {
         }
         Condition::Every(relation, kid) => {
             let swapped = Condition::Some(*relation, kid.clone());
-            let mut all = nested_variants(kid, |kid| Condition::Every(*relation, Box::new(kid)));
+            let mut all =
+                mutations_within_operand(kid, |kid| Condition::Every(*relation, Box::new(kid)));
             all.push((
                 MutationKind::Swapped,
                 format!("some {} for every", relation.as_str()),
@@ -85,7 +86,8 @@ fn condition_variants(cond: &Condition) -> Vec<ConditionVariant> {
         }
         Condition::Some(relation, kid) => {
             let swapped = Condition::Every(*relation, kid.clone());
-            let mut all = nested_variants(kid, |kid| Condition::Some(*relation, Box::new(kid)));
+            let mut all =
+                mutations_within_operand(kid, |kid| Condition::Some(*relation, Box::new(kid)));
             all.push((
                 MutationKind::Swapped,
                 format!("every {} for some", relation.as_str()),
@@ -94,7 +96,7 @@ fn condition_variants(cond: &Condition) -> Vec<ConditionVariant> {
             all
         }
         Condition::Fact(test) => {
-            let mut all: Vec<ConditionVariant> = test_variants(test);
+            let mut all: Vec<ConditionVariant> = mutated_tests(test);
             all.push((
                 MutationKind::Negated,
                 test.test_label(),
@@ -117,7 +119,7 @@ fn variants_of_operands(
             others.remove(index);
             all.push((dropped, condition_text(kid), make(others)));
         }
-        all.extend(nested_variants(kid, |kid| {
+        all.extend(mutations_within_operand(kid, |kid| {
             let mut others = kids.to_vec();
             others[index] = kid;
             make(others)
@@ -126,11 +128,11 @@ fn variants_of_operands(
     all
 }
 
-fn nested_variants(
+fn mutations_within_operand(
     kid: &Condition,
     make: impl Fn(Condition) -> Condition,
 ) -> Vec<ConditionVariant> {
-    condition_variants(kid)
+    mutated_conditions(kid)
         .into_iter()
         .map(|(kind, what, kid)| (kind, what, make(kid)))
         .collect()
@@ -149,7 +151,7 @@ fn condition_text(cond: &Condition) -> String {
     }
 }
 
-fn test_variants(test: &FactTest) -> Vec<ConditionVariant> {
+fn mutated_tests(test: &FactTest) -> Vec<ConditionVariant> {
     let ops: Vec<(MutationKind, String, TestOperator)> = match &test.op {
         TestOperator::In(values) => variants_with_dropped_word(values, TestOperator::In),
         TestOperator::NotIn(values) => variants_with_dropped_word(values, TestOperator::NotIn),
@@ -164,8 +166,8 @@ fn test_variants(test: &FactTest) -> Vec<ConditionVariant> {
             };
             variants_with_dropped_word(&range.fixed, fixed)
         }
-        TestOperator::AtLeast(value) => boundary_variants(value, TestOperator::AtLeast),
-        TestOperator::Below(value) => boundary_variants(value, TestOperator::Below),
+        TestOperator::AtLeast(value) => operators_at_neighbour_values(value, TestOperator::AtLeast),
+        TestOperator::Below(value) => operators_at_neighbour_values(value, TestOperator::Below),
         _ => Vec::new(),
     };
     let cond = |op| {
@@ -196,7 +198,7 @@ fn variants_with_dropped_word<T: Clone + fmt::Display>(
     (least..values.len()).map(without).collect()
 }
 
-fn boundary_variants(
+fn operators_at_neighbour_values(
     value: &Value,
     op: fn(Value) -> TestOperator,
 ) -> Vec<(MutationKind, String, TestOperator)> {
@@ -248,7 +250,7 @@ fn mutants(rule: &Rule) -> Vec<Mutant> {
         change(&mut rule);
         Mutant { kind, what, rule }
     };
-    let mut all: Vec<Mutant> = condition_variants(&rule.when)
+    let mut all: Vec<Mutant> = mutated_conditions(&rule.when)
         .into_iter()
         .map(|(kind, what, cond)| with(kind, what, &|rule| rule.when = cond.clone()))
         .collect();
@@ -263,7 +265,7 @@ fn mutants(rule: &Rule) -> Vec<Mutant> {
             },
         ));
         all.extend(
-            condition_variants(when)
+            mutated_conditions(when)
                 .into_iter()
                 .map(|(kind, what, cond)| {
                     with(kind, format!("{of}: {what}"), &|rule| {
@@ -283,9 +285,9 @@ enum MutantResult {
     Survived,
 }
 
-fn mutant_result(rule: &Rule, mutant: &Rule) -> MutantResult {
-    if !examples::run_examples(slice::from_ref(mutant)).is_empty()
-        || safety::check_all_cases(mutant).is_err()
+fn detect_mutant(rule: &Rule, mutant: &Rule) -> MutantResult {
+    if !examples::failures_of_rule_examples(slice::from_ref(mutant)).is_empty()
+        || safety::check_data_loss_advice_on_all_readings(mutant).is_err()
     {
         MutantResult::Caught
     } else if is_equivalent_mutant(rule, mutant) {
@@ -296,13 +298,15 @@ fn mutant_result(rule: &Rule, mutant: &Rule) -> MutantResult {
 }
 
 fn is_equivalent_mutant(rule: &Rule, mutant: &Rule) -> bool {
-    fn conds(rule: &Rule) -> impl Iterator<Item = &Condition> {
+    fn conditions_of_rule(rule: &Rule) -> impl Iterator<Item = &Condition> {
         rule.advise
             .iter()
             .filter_map(|spec| spec.when.as_ref())
             .chain([&rule.when])
     }
-    let both: Vec<&Condition> = conds(rule).chain(conds(mutant)).collect();
+    let both: Vec<&Condition> = conditions_of_rule(rule)
+        .chain(conditions_of_rule(mutant))
+        .collect();
     distinct_hosts::visit_distinct_hosts(&both, rule, |example| {
         let (subject, facts) = examples::example_subject_and_facts(rule, example);
         let truth = |cond: &Condition| BoundCondition::new(cond, &facts, &subject).result();
@@ -343,11 +347,11 @@ fn is_safety_rule(rule: &Rule) -> bool {
 struct MutantCounts(BTreeMap<MutantResult, usize>);
 
 impl MutantCounts {
-    fn add(&mut self, fate: MutantResult) {
+    fn count_result(&mut self, fate: MutantResult) {
         *self.0.entry(fate).or_default() += 1;
     }
 
-    fn count(&self, fate: MutantResult) -> usize {
+    fn number_with_result(&self, fate: MutantResult) -> usize {
         self.0.get(&fate).copied().unwrap_or(0)
     }
 }
@@ -355,9 +359,9 @@ impl MutantCounts {
 impl fmt::Display for MutantCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (caught, survived, same) = (
-            self.count(MutantResult::Caught),
-            self.count(MutantResult::Survived),
-            self.count(MutantResult::TheSame),
+            self.number_with_result(MutantResult::Caught),
+            self.number_with_result(MutantResult::Survived),
+            self.number_with_result(MutantResult::TheSame),
         );
         let share = 100.0 * caught as f64 / (caught + survived).max(1) as f64;
         write!(
@@ -378,8 +382,8 @@ fn mutation_scores() -> (BTreeMap<MutationKind, MutantCounts>, Vec<UncaughtMutan
     let mut left = Vec::new();
     for rule in set.rules().iter().filter(|rule| is_safety_rule(rule)) {
         for mutant in mutants(rule) {
-            let fate = mutant_result(rule, &mutant.rule);
-            scores.entry(mutant.kind).or_default().add(fate);
+            let fate = detect_mutant(rule, &mutant.rule);
+            scores.entry(mutant.kind).or_default().count_result(fate);
             if fate != MutantResult::Caught {
                 left.push((mutant.kind, fate, format!("{}: {}", rule.id, mutant.what)));
             }

@@ -65,13 +65,17 @@ fn enumerate_values(kind: ValueKind) -> Vec<Value> {
     }
 }
 
-fn facts_decide_condition(cond: &Condition, world: &RandomHost, learn: &[usize]) -> bool {
+fn decides_whatever_values_facts_have(
+    cond: &Condition,
+    world: &RandomHost,
+    learn: &[usize],
+) -> bool {
     let Some((first, rest)) = learn.split_first() else {
         return condition_truth(cond, world) != Ternary::Unknown;
     };
     let kind = world.facts[*first].1.kind;
     enumerate_values(kind).into_iter().any(|value| {
-        facts_decide_condition(
+        decides_whatever_values_facts_have(
             cond,
             &world.with_reading(*first, Reading::known(value, Source::Assumed)),
             rest,
@@ -100,7 +104,7 @@ fn deciding_sets_by_brute_force(
         let larger = smallest
             .iter()
             .any(|small| small.iter().all(|index| set.contains(index)));
-        if !larger && facts_decide_condition(cond, world, &set) {
+        if !larger && decides_whatever_values_facts_have(cond, world, &set) {
             smallest.push(set);
         }
     }
@@ -130,7 +134,7 @@ proptest! {
     fn trace_truth_equals_condition_result(cond in arbitrary::arbitrary_condition(facts_of_every_kind(), true), world in arbitrary_host(facts_of_every_kind())) {
         let set = world.to_fact_set();
         let ground = BoundCondition::new(&cond, &set, &test_target());
-        prop_assert_eq!(ground.trace().truth, ground.result());
+        prop_assert_eq!(ground.to_trace().truth, ground.result());
     }
 
     #[test]
@@ -161,13 +165,13 @@ proptest! {
         })
     ) {
         let reading = Reading::known(value, Source::Assumed);
-        let answer: Vec<Ternary> = tests.iter().map(|test| test.holds(&reading)).collect();
+        let answer: Vec<Ternary> = tests.iter().map(|test| test.holds_for_reading(&reading)).collect();
         let refs: Vec<_> = tests.iter().collect();
         let decided_alike = |other: &Value| {
             let other = Reading::known(other.clone(), Source::Assumed);
-            tests.iter().zip(&answer).all(|(test, truth)| *truth == Ternary::Unknown || test.holds(&other) == *truth)
+            tests.iter().zip(&answer).all(|(test, truth)| *truth == Ternary::Unknown || test.holds_for_reading(&other) == *truth)
         };
-        prop_assert!(crate::rules::deciding_facts::test_values::distinct_values(&refs).iter().any(decided_alike));
+        prop_assert!(crate::rules::deciding_facts::test_values::values_with_distinct_test_results(&refs).iter().any(decided_alike));
     }
 
     #[test]

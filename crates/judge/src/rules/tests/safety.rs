@@ -4,8 +4,8 @@
 //! `REQUIRED_FACTS` is written independently of the rules, so a rule that loses a condition fails.
 
 use super::distinct_hosts::{
-    self, FactSlot, combination_count, condition_fact_tests, denied_reading,
-    example_of_combination, fact_slots, for_each_combination,
+    self, FactWithPossibleReadings, combination_count, denied_reading, example_of_combination,
+    fact_slots, for_each_combination, tests_with_innermost_quantifier,
 };
 use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind};
 use crate::rules::bound_condition::BoundCondition;
@@ -36,7 +36,7 @@ const SAFE_IF_IN_FORCE: &str = "block.write_cache"; // a disk without a cache wr
 
 const MOST: usize = 300_000;
 
-fn possible_readings(value: &Value, how_many: usize) -> Vec<Reading<Value>> {
+fn readings_of_value_by_source(value: &Value, how_many: usize) -> Vec<Reading<Value>> {
     let concluded = Source::Derived {
         of: vec!["device.cache".to_owned()],
         assumed: true,
@@ -74,11 +74,11 @@ fn value_text(value: &Value) -> String {
     }
 }
 
-fn is_losing_value(setting: &Setting, word: &str) -> bool {
+fn can_value_lose_data(setting: &Setting, word: &str) -> bool {
     setting.can_lose_data(&[word.to_owned()])
 }
 
-fn candidate_setting_values(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
+fn safe_and_unsafe_setting_values(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
     let text = |words: &[&str]| {
         words
             .iter()
@@ -105,7 +105,7 @@ fn candidate_setting_values(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
     }
 }
 
-fn could_lose_data(spec: &AdviceSpec) -> bool {
+fn can_advice_lose_data(spec: &AdviceSpec) -> bool {
     let (setting, change) = (spec.setting, &spec.change);
     setting.unsafe_values().next().is_some()
         && match change {
@@ -119,7 +119,7 @@ fn could_lose_data(spec: &AdviceSpec) -> bool {
         }
 }
 
-fn deciding_slots(rule: &Rule, spec: &AdviceSpec) -> Vec<FactSlot> {
+fn slots_of_facts_deciding_advice(rule: &Rule, spec: &AdviceSpec) -> Vec<FactWithPossibleReadings> {
     let conds: Vec<&Condition> = [Some(&rule.when), spec.when.as_ref()]
         .into_iter()
         .flatten()
@@ -129,22 +129,22 @@ fn deciding_slots(rule: &Rule, spec: &AdviceSpec) -> Vec<FactSlot> {
         ChangeSpec::Fixed(Change::Keep) => spec.setting.current,
         _ => None,
     };
-    let quantified = condition_fact_tests(&conds)
+    let quantified = tests_with_innermost_quantifier(&conds)
         .iter()
         .any(|(_, within)| within.is_some());
     let with = |how_many: usize| {
-        let read = |value: &Value| possible_readings(value, how_many);
+        let read = |value: &Value| readings_of_value_by_source(value, how_many);
         let mut slots = fact_slots(&conds, if quantified { 2 } else { 1 }, read);
         if let Some(info) = value {
             slots.retain(|slot| slot.info.name != info.name);
             let values = [
-                candidate_setting_values(spec.setting, info),
+                safe_and_unsafe_setting_values(spec.setting, info),
                 distinct_hosts::distinct_fact_values(&conds)
                     .remove(info.name)
                     .unwrap_or_default(),
             ];
             let known = values.iter().flatten().flat_map(read);
-            slots.push(FactSlot::of_subject(
+            slots.push(FactWithPossibleReadings::of_rule_subject(
                 info,
                 known.chain([denied_reading()]).collect(),
             ));
@@ -164,21 +164,23 @@ fn deciding_slots(rule: &Rule, spec: &AdviceSpec) -> Vec<FactSlot> {
     })
 }
 
-struct AdviceCase<'a> {
+struct AdviceOnChosenReadings<'a> {
     rule: &'a Rule,
     spec: &'a AdviceSpec,
-    slots: &'a [FactSlot],
+    slots: &'a [FactWithPossibleReadings],
     chosen: &'a [usize],
     live: bool,
 }
 
-impl AdviceCase<'_> {
-    fn reading(&self, slot: usize) -> &Reading<Value> {
+impl AdviceOnChosenReadings<'_> {
+    fn chosen_reading(&self, slot: usize) -> &Reading<Value> {
         &self.slots[slot].readings[self.chosen[slot]]
     }
 
-    fn describe(&self) -> String {
-        let shown = |(slot, choice): (&FactSlot, &usize)| match &slot.readings[*choice] {
+    fn chosen_readings_text(&self) -> String {
+        let shown = |(slot, choice): (&FactWithPossibleReadings, &usize)| match &slot.readings
+            [*choice]
+        {
             Reading::Known { value, source } => format!("{} = {value} ({source})", slot.info.name),
             Reading::Unknown { .. } => format!("{} unknown", slot.info.name),
         };
@@ -188,7 +190,7 @@ impl AdviceCase<'_> {
 
     fn is_observed_value(&self, fact: &str, wanted: &str) -> bool {
         let of = (0..self.slots.len()).filter(|slot| self.slots[*slot].info.name == fact);
-        let mut readings = of.map(|slot| self.reading(slot));
+        let mut readings = of.map(|slot| self.chosen_reading(slot));
         readings.any(|reading| {
             is_observed_here(reading, self.live)
                 && reading
@@ -199,9 +201,9 @@ impl AdviceCase<'_> {
 
     fn holds_for_all_unobserved_values(&self) -> bool {
         let not_seen: Vec<usize> = (0..self.slots.len())
-            .filter(|slot| !is_observed_here(self.reading(*slot), self.live))
+            .filter(|slot| !is_observed_here(self.chosen_reading(*slot), self.live))
             .collect();
-        let open: Vec<FactSlot> = not_seen
+        let open: Vec<FactWithPossibleReadings> = not_seen
             .iter()
             .map(|slot| self.slots[*slot].without_unknown_readings())
             .collect();
@@ -224,13 +226,13 @@ impl AdviceCase<'_> {
     }
 
     /// The reason why the advice must not be given; `None` if it may be given.
-    fn advice_violation(&self, level: Level, advice: &Advice) -> Option<String> {
+    fn reason_advice_is_forbidden(&self, level: Level, advice: &Advice) -> Option<String> {
         let setting = advice.setting;
         if advice.change == Change::Keep {
             let losing = advice
                 .current
                 .value()
-                .is_some_and(|value| is_losing_value(setting, &value_text(value)));
+                .is_some_and(|value| can_value_lose_data(setting, &value_text(value)));
             return losing.then(|| format!("{} is called right", setting.name));
         }
         if !setting.can_lose_data(advice.change.set_or_added_values()) {
@@ -243,7 +245,7 @@ impl AdviceCase<'_> {
             .change
             .set_or_added_values()
             .iter()
-            .filter(|value| is_losing_value(setting, value))
+            .filter(|value| can_value_lose_data(setting, value))
         {
             let entry = REQUIRED_FACTS
                 .iter()
@@ -271,16 +273,16 @@ fn condition_holds(cond: &Condition, facts: &FactSet, subject: &Subject) -> bool
 
 /// Visits every combination for each advice that could lose data. Returns how often advice was
 /// given, or the first combination in which it must not be given.
-pub fn check_all_cases(rule: &Rule) -> Result<usize, String> {
+pub fn check_data_loss_advice_on_all_readings(rule: &Rule) -> Result<usize, String> {
     let mut given = 0;
-    for spec in rule.advise.iter().filter(|spec| could_lose_data(spec)) {
-        let slots = deciding_slots(rule, spec);
+    for spec in rule.advise.iter().filter(|spec| can_advice_lose_data(spec)) {
+        let slots = slots_of_facts_deciding_advice(rule, spec);
         let mut wrong = None;
         for_each_combination(&slots, |chosen| {
             let (subject, facts) =
                 examples::example_subject_and_facts(rule, &example_of_combination(&slots, chosen));
             for live in [true, false] {
-                let case = AdviceCase {
+                let case = AdviceOnChosenReadings {
                     rule,
                     spec,
                     slots: &slots,
@@ -303,9 +305,10 @@ pub fn check_all_cases(rule: &Rule) -> Result<usize, String> {
                     .filter(|advice| advice.setting == spec.setting)
                 {
                     given += 1;
-                    let problem = case.advice_violation(finding.level, advice);
-                    wrong = wrong.take().or(problem
-                        .map(|problem| format!("{}: {problem}: {}", rule.id, case.describe())));
+                    let problem = case.reason_advice_is_forbidden(finding.level, advice);
+                    wrong = wrong.take().or(problem.map(|problem| {
+                        format!("{}: {problem}: {}", rule.id, case.chosen_readings_text())
+                    }));
                 }
             }
             wrong.is_none()
@@ -323,7 +326,8 @@ fn data_loss_advice_requires_listed_facts() {
     let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
     let mut offered = 0;
     for rule in set.rules() {
-        let given = check_all_cases(rule).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let given =
+            check_data_loss_advice_on_all_readings(rule).unwrap_or_else(|wrong| panic!("{wrong}"));
         offered += if rule.level == Level::Optional {
             given
         } else {
@@ -392,7 +396,7 @@ fn unreadable_facts_silence_only_listed_critical_rules() {
         .filter(|rule| rule.level == Level::Critical);
     let found: Vec<(&str, &str)> = critical
         .flat_map(|rule| {
-            condition_fact_tests(&[&rule.when])
+            tests_with_innermost_quantifier(&[&rule.when])
                 .into_iter()
                 .map(|(test, _)| (rule.id.as_str(), test))
         })

@@ -158,8 +158,11 @@ fn level_overrides_never_change_advice() {
             )
         };
         let text: String = builtin.rules().iter().map(say).collect();
-        let (set, found) =
-            RuleSet::with_user_files(&[rule_file("user.toml", text)], ExampleLoading::Read, TODAY);
+        let (set, found) = RuleSet::builtin_and_user_files(
+            &[rule_file("user.toml", text)],
+            ExampleLoading::Read,
+            TODAY,
+        );
         assert_eq!(
             found.iter().map(|file| file.diags.len()).sum::<usize>() + set.level_overrides().len(),
             builtin.rules().len()
@@ -315,7 +318,9 @@ fn second_level_override_is_a_mistake() {
         ("2.toml", "a second level for `a.b`")
     );
     assert_eq!(
-        set.level_overrides()[0].to_note(false).to_string(),
+        set.level_overrides()[0]
+            .to_overridden_note(false)
+            .to_string(),
         "rule a.b is raised from warning to critical: as we see it (1.toml:44)"
     );
 }
@@ -402,12 +407,12 @@ fn off_and_override_expire_after_until_date() {
         let said: Vec<String> = set
             .level_overrides()
             .iter()
-            .map(|given| given.to_note(false).to_string())
+            .map(|given| given.to_overridden_note(false).to_string())
             .collect();
         let ended: Vec<String> = set
             .expired_overrides()
             .iter()
-            .map(|ended| ended.to_note().to_string())
+            .map(|ended| ended.to_expired_note().to_string())
             .collect();
         assert!(
             said.iter().chain(&ended).any(|note| note.contains(&format!(

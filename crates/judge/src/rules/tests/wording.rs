@@ -34,7 +34,7 @@ const WORDS: [(&str, &str); 3] = [
 ];
 
 /// A typical value of a fact that identifies a subject, and is therefore always known.
-fn typical_value(fact: &KeyInfo) -> Option<&'static str> {
+fn typical_value_of_identifying_fact(fact: &KeyInfo) -> Option<&'static str> {
     Some(match fact.name {
         "target.path" => "/srv/pg/data",
         "mount.point" | "boot.point" => "/srv/pg",
@@ -58,7 +58,7 @@ fn typical_subject_name(scope: Scope) -> &'static str {
 
 /// The text with typical values of facts and, for other facts, with the values of the example. A
 /// fact without either prints as `unknown`.
-fn render_text(
+fn render_with_typical_values(
     text: &str,
     facts: impl Iterator<Item = &'static KeyInfo>,
     rule: &Rule,
@@ -72,7 +72,7 @@ fn render_text(
         let value = given
             .and_then(|(_, reading)| reading.value())
             .map(|value| fact.format_value(value));
-        let shown = typical_value(fact)
+        let shown = typical_value_of_identifying_fact(fact)
             .map(str::to_owned)
             .or(value)
             .unwrap_or_else(|| "unknown".to_owned());
@@ -80,7 +80,7 @@ fn render_text(
     })
 }
 
-fn applying_examples(rule: &Rule) -> impl Iterator<Item = &RuleExample> {
+fn examples_where_rule_applies(rule: &Rule) -> impl Iterator<Item = &RuleExample> {
     rule.examples
         .iter()
         .filter(|example| example.expect == ExpectedOutcome::Applies)
@@ -176,8 +176,9 @@ fn titles_and_questions_are_short() {
                 rule.id
             ));
         }
-        let titles = applying_examples(rule)
-            .map(|example| render_text(&source, rule.title.placeholder_facts(), rule, example));
+        let titles = examples_where_rule_applies(rule).map(|example| {
+            render_with_typical_values(&source, rule.title.placeholder_facts(), rule, example)
+        });
         let longest = titles
             .max_by_key(|title| title.chars().count())
             .unwrap_or(source);
@@ -268,15 +269,15 @@ fn facts_in_titles_are_known_where_rules_apply() {
             .chain(rule.because.placeholder_facts());
         // An optional placeholder, `{fact? of }`, prints nothing if its fact is unknown.
         let required = printed.filter(|fact| texts.contains(&format!("{{{}}}", fact.name)));
-        for fact in required.filter(|fact| typical_value(fact).is_none()) {
-            for example in applying_examples(rule) {
+        for fact in required.filter(|fact| typical_value_of_identifying_fact(fact).is_none()) {
+            for example in examples_where_rule_applies(rule) {
                 let mut without = example.clone();
                 for (key, reading) in &mut without.facts {
                     if key.id == fact.id {
                         *reading = Reading::unknown(UnknownReason::NotCollected, "");
                     }
                 }
-                if examples::example_finding(rule, &without).outcome == Outcome::Applies {
+                if examples::evaluate_rule_on_example(rule, &without).outcome == Outcome::Applies {
                     unread.push(format!(
                         "{}: applies with {} unknown, which it prints",
                         rule.id, fact.name

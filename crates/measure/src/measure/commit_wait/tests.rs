@@ -155,8 +155,8 @@ fn read_only_commits_do_not_change_result() {
     );
 }
 
-/// What makes the count of commits uncertain, or the wait something else than a commit's,
-/// withholds the latency.
+/// The latency is withheld if the number of commits is uncertain, or if sessions wait for
+/// something other than a commit.
 #[test]
 fn uncertain_counts_and_other_waits_give_no_latency() {
     let (base, _) = busy_samples();
@@ -189,7 +189,7 @@ fn uncertain_counts_and_other_waits_give_no_latency() {
         all.rollbacks = ids;
     })));
     assert!(grown(reads).limits.is_empty());
-    // Without reads the server's own count of commits decides.
+    // Without read-only transactions, the server's own count of commits decides.
     let exact = grown(|all, ids| {
         all.commits = Some(ids / 4);
         all.subtransactions = ids - ids / 4;
@@ -222,7 +222,7 @@ fn uncertain_counts_and_other_waits_give_no_latency() {
     assert!(idle.limits.contains(&UnknownLatencyReason::NoCommits) && idle.commit_us.is_none());
 }
 
-/// A reset hides growth, and a lost reading of the counters has none.
+/// A reset hides the growth of a counter, and a missing reading shows none.
 #[test]
 fn reset_or_missing_counters_give_no_latency() {
     let (base, _) = busy_samples();

@@ -127,7 +127,7 @@ impl JobStatistics {
                 group: BenchmarkSection::Job,
                 name: name.clone(),
                 per_second,
-                at_a_time: seen.flushes_in_flight(&options, processes),
+                at_a_time: seen.configured_flushes_in_flight(&options, processes),
                 percentiles_us: percentiles
                     .and_then(Value::as_object)
                     .map(percentiles_in_micros)
@@ -163,7 +163,7 @@ impl JobOptions {
             own.and_then(|of| of.get(name))
                 .or_else(|| global.and_then(|of| of.get(name)))
         };
-        let count = |name: &str| option(name).and_then(option_number).unwrap_or(0);
+        let count = |name: &str| option(name).and_then(parse_option_number).unwrap_or(0);
         let sync = option("sync").and_then(Value::as_str).unwrap_or("0");
         Self {
             flush_every: ["fsync", "fdatasync"]
@@ -248,7 +248,7 @@ impl IoCounters {
     ///
     /// Contradictions occur in aggregated jobs (`group_reporting`), which fio does not mark. Such a
     /// row has the name of the first job and the options of the last.
-    fn flushes_in_flight(&self, options: &JobOptions, processes: u64) -> Option<u64> {
+    fn configured_flushes_in_flight(&self, options: &JobOptions, processes: u64) -> Option<u64> {
         let count = processes.saturating_mul(if self.is_queued_singly {
             1
         } else {
@@ -273,7 +273,7 @@ impl IoCounters {
 }
 
 /// Parses the value of an option, which is a string in fio's JSON. An option without a value is 1.
-fn option_number(value: &Value) -> Option<u64> {
+fn parse_option_number(value: &Value) -> Option<u64> {
     match value {
         Value::String(text) if text.is_empty() => Some(1),
         Value::String(text) => text.parse().ok(),

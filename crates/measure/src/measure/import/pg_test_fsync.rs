@@ -44,7 +44,7 @@ pub fn parse(input: &str) -> Result<Vec<ImportedRun>, &'static str> {
                 lines
                     .first()
                     .copied()
-                    .and_then(parse_test_budget)
+                    .and_then(parse_seconds_or_operations_per_test)
                     .unwrap_or_default(),
                 rows,
             ));
@@ -52,7 +52,7 @@ pub fn parse(input: &str) -> Result<Vec<ImportedRun>, &'static str> {
     }
     let is_foreign = lines
         .iter()
-        .any(|line| is_o_direct_line(line) && !line.starts_with(RUN_MARKER_LINE));
+        .any(|line| is_line_about_o_direct(line) && !line.starts_with(RUN_MARKER_LINE));
     if runs.is_empty() && is_foreign {
         Err(NOT_ENGLISH_ERROR)
     } else {
@@ -68,7 +68,7 @@ const RUN_MARKER_LINE: &str = "O_DIRECT supported on this platform";
 
 /// True for the line about O_DIRECT in any language: translated output keeps the names O_DIRECT,
 /// open_datasync and open_sync.
-fn is_o_direct_line(line: &str) -> bool {
+fn is_line_about_o_direct(line: &str) -> bool {
     ["O_DIRECT", "open_datasync", "open_sync"]
         .iter()
         .all(|name| line.contains(name))
@@ -78,7 +78,8 @@ fn is_o_direct_line(line: &str) -> bool {
 /// [`RUN_MARKER_LINE`], because quotations can lack the line with the time.
 fn is_run_start(lines: &[&str], at: usize) -> bool {
     let line = lines.get(at).copied().unwrap_or_default();
-    parse_test_budget(line).is_some() || (at == 0 && line.starts_with(RUN_MARKER_LINE))
+    parse_seconds_or_operations_per_test(line).is_some()
+        || (at == 0 && line.starts_with(RUN_MARKER_LINE))
 }
 
 /// Parses the rows of one run. Lines without a known format are skipped, because web pages quote
@@ -98,7 +99,7 @@ fn parse_rows(lines: &[&str]) -> Vec<ImportedRow> {
     rows
 }
 
-fn parse_test_budget(line: &str) -> Option<String> {
+fn parse_seconds_or_operations_per_test(line: &str) -> Option<String> {
     let (count, rest) = line.split_once(' ')?;
     let known = ["seconds per test", "second per test", "operations per test"].contains(&rest);
     (known && count.parse::<u64>().is_ok()).then(|| line.to_owned())

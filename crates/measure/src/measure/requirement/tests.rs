@@ -27,7 +27,7 @@ const FAST: BurstyDisk = BurstyDisk {
     slow_us: 20_000.0,
 };
 
-/// Rounds in ten seconds; slow commits make them fewer.
+/// The number of rounds in ten seconds; slow commits reduce the number.
 const ROUNDS: usize = 1_000;
 
 impl BurstyDisk {
@@ -52,12 +52,12 @@ impl BurstyDisk {
         })
     }
 
-    /// Runs the test until it is decided; returns the answer and the number of rounds.
+    /// The answer of the test, and the number of rounds until it was decided.
     fn run_until_decided(self, requirement: Requirement, seed: u64) -> (RequirementAnswer, usize) {
         let mut test = RequirementTest::new(requirement);
         for (done, (times_us, seconds)) in (1..).zip(self.simulate_rounds(seed)) {
             test.push_round(&times_us, seconds);
-            // As in a probe, the first look comes after two seconds.
+            // As in a probe, the first check comes after two seconds.
             if done >= 200 && done % 25 == 0 && test.answer() != RequirementAnswer::CannotTell {
                 return (test.answer(), done);
             }
@@ -65,8 +65,7 @@ impl BurstyDisk {
         (test.answer(), ROUNDS)
     }
 
-    /// Counts the answers *pass* and *fail*.
-    fn count_pass_and_fail(self, requirement: &str, runs: u64) -> (usize, usize) {
+    fn count_pass_and_fail_answers(self, requirement: &str, runs: u64) -> (usize, usize) {
         let requirement = Requirement::parse(requirement).unwrap();
         let answers: Vec<RequirementAnswer> = (0..runs)
             .map(|seed| {
@@ -112,7 +111,7 @@ fn assert_rarely_passes(
             slow_us,
             ..FAST
         };
-        let (pass, _) = disk.count_pass_and_fail(requirement, runs);
+        let (pass, _) = disk.count_pass_and_fail_answers(requirement, runs);
         assert!(
             pass as f64 <= max_wrong_answers(runs),
             "{requirement}, {commits} commits a round, bursts of {burst}: {pass} of {runs}"
@@ -148,7 +147,7 @@ fn no_tail_just_below_the_threshold_fails() {
             slow_us,
             ..FAST
         };
-        let (_, fail) = disk.count_pass_and_fail("p99 < 10ms", 2_000);
+        let (_, fail) = disk.count_pass_and_fail_answers("p99 < 10ms", 2_000);
         assert!(
             fail as f64 <= max_wrong_answers(2_000),
             "{commits}, {burst}: {fail}"
@@ -214,7 +213,7 @@ fn complete_result(requirement: Requirement, rounds: &[(Vec<f64>, f64)]) -> Requ
     RequirementResult::new(requirement, &rounds, true)
 }
 
-/// One burst in a run says little about how often bursts come.
+/// One burst in a run shows little about the frequency of bursts.
 #[test]
 fn one_burst_of_slow_rounds_gives_cannot_tell() {
     let requirement = Requirement::parse("p99 < 10ms").unwrap();
@@ -241,7 +240,6 @@ fn one_burst_of_slow_rounds_gives_cannot_tell() {
     }
 }
 
-/// A stall has few commits, but lasts long.
 #[test]
 fn a_long_stall_of_few_commits_does_not_pass() {
     let disk = BurstyDisk {

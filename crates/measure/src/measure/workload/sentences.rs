@@ -29,7 +29,7 @@ fn median_text(rows: &[WorkloadRow], name: &str) -> Option<String> {
     find_measured_row(rows, name).map(|row| text::format_micros(row.median_us.value))
 }
 
-fn duration_ratio_text(rows: &[WorkloadRow], name: &str) -> Option<String> {
+fn ratio_to_reference_row_text(rows: &[WorkloadRow], name: &str) -> Option<String> {
     let row = find_measured_row(rows, name)?;
     let ratio = row.cost_ratio?;
     Some(match row.settled? {
@@ -74,8 +74,8 @@ fn segment_sentence(rows: &[WorkloadRow]) -> Option<String> {
         "A commit into a recycled segment takes {}. Into a new segment it takes {} if zero-filled, {} if not filled. \
          Recycling a segment takes {}, creating a zero-filled one {} and an unfilled one {}.",
         median_text(rows, "recycled")?,
-        duration_ratio_text(rows, "filled with zeros")?,
-        duration_ratio_text(rows, "not filled")?,
+        ratio_to_reference_row_text(rows, "filled with zeros")?,
+        ratio_to_reference_row_text(rows, "not filled")?,
         median_text(rows, "recycling")?,
         median_text(rows, "filling with zeros")?,
         median_text(rows, "making, not filled")?,
@@ -102,7 +102,7 @@ fn innodb_sentence(rows: &[WorkloadRow]) -> Option<String> {
          takes {} as a flush of the redo log.",
         median_text(rows, "both in turn, 512 B")?,
         median_text(rows, "both in turn, 4 kB")?,
-        duration_ratio_text(rows, "binlog, fdatasync, 512 B")?,
+        ratio_to_reference_row_text(rows, "binlog, fdatasync, 512 B")?,
     ))
 }
 
@@ -119,7 +119,7 @@ fn transaction_sentence(rows: &[WorkloadRow]) -> Option<String> {
     Some(format!(
         "A flush of the binary log takes {} as a flush of the redo log; with sync_binlog = 1 a transaction waits for both, \
          {both} (median). {together}.",
-        duration_ratio_text(rows, "binary log")?,
+        ratio_to_reference_row_text(rows, "binary log")?,
     ))
 }
 
@@ -147,10 +147,10 @@ fn neighbour_writer_sentence(rows: &[WorkloadRow]) -> Option<String> {
     Some(format!(
         "Next to a writer on the same file system, fdatasync takes {} as alone (p95 {} instead of {}), \
          and fsync {} (p95 {} instead of {}).",
-        duration_ratio_text(rows, "fdatasync, next to a writer")?,
+        ratio_to_reference_row_text(rows, "fdatasync, next to a writer")?,
         p95("fdatasync, next to a writer")?,
         p95("fdatasync, alone")?,
-        duration_ratio_text(rows, "fsync, next to a writer")?,
+        ratio_to_reference_row_text(rows, "fsync, next to a writer")?,
         p95("fsync, next to a writer")?,
         p95("fsync, alone")?,
     ))

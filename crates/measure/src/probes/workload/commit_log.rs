@@ -15,8 +15,8 @@ use crate::measure::{
 use crate::probes::commit_writer::CommitWriter;
 use crate::probes::{StopReason, commits_per_round, open_flags};
 
-/// Duration of a round. A round with too few bytes for it pauses until then; a single commit may
-/// take longer.
+/// Duration of a round. A round that reaches its byte limit earlier pauses for the rest; a
+/// single commit may take longer.
 const ROUND: Duration = Duration::from_millis(10);
 
 const WARM_UP: Duration = Duration::from_millis(200);
@@ -43,7 +43,7 @@ pub(super) fn run_commit_workload(
     tell(0);
     let (warm_up, mut commits) = (Instant::now(), 0_u32);
     while commits < 8 || (commits < 100 && warm_up.elapsed() < WARM_UP) {
-        log.commit(stage)?;
+        log.append_and_flush_timed(stage)?;
         commits += 1;
     }
     // A round ends after a number of commits, which depends only on earlier rounds: a limit on its
@@ -60,7 +60,7 @@ pub(super) fn run_commit_workload(
             |share| commits_per_round(mean_us, ROUND.as_micros() as f64, bytes, share);
         let count = commits_within(generator_byte_limit);
         for _ in 0..count {
-            round.times_us.extend(log.commit(stage)?);
+            round.times_us.extend(log.append_and_flush_timed(stage)?);
             round.flush_calls += 1;
         }
         let elapsed = begun.elapsed();
@@ -80,7 +80,7 @@ pub(super) fn run_commit_workload(
             .iter_mut()
             .for_each(|row| row.rounds.push(round.clone()));
         if done % ROUNDS_PER_ANALYSIS == 0 {
-            stage.scratch.check_exists()?;
+            stage.scratch.check_directory_not_removed()?;
             tell(done);
             let is_decided =
                 |test: &RequirementTest| test.answer() != RequirementAnswer::CannotTell;
@@ -88,7 +88,7 @@ pub(super) fn run_commit_workload(
                 break;
             }
         }
-        // Bytes that limit a round must not shorten the time in which bursts can occur.
+        // The byte limit of a round must not shorten the time in which bursts can occur.
         if count < commits_within(u64::MAX) {
             std::thread::sleep(ROUND.saturating_sub(begun.elapsed()));
         }
@@ -149,7 +149,10 @@ impl CommitLog {
     }
 
     /// The latency in microseconds; `None` if a signal interrupted the commit.
-    fn commit(&mut self, stage: &WorkloadContext<'_>) -> Result<Option<f64>, StopReason> {
+    fn append_and_flush_timed(
+        &mut self,
+        stage: &WorkloadContext<'_>,
+    ) -> Result<Option<f64>, StopReason> {
         let bytes = u64::from(self.load.bytes);
         stage.reserve_bytes(bytes)?;
         if self.offset + bytes > self.end {
@@ -157,7 +160,7 @@ impl CommitLog {
             self.preallocate_if_needed()
                 .map_err(|errno| stage.stop_reason_from_errno(errno, "allocating a log"))?;
         }
-        let done = self.writer.commit(
+        let done = self.writer.write_and_flush_timed(
             stage.pages.first_bytes(self.load.bytes as usize),
             self.offset,
         );

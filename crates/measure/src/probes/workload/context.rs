@@ -12,11 +12,11 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::measure::{RoundSamples, RowSamples};
-use crate::probes::commit_writer::WriteBuffer;
+use crate::probes::commit_writer::AlignedRandomBuffer;
 use crate::probes::scratch::ScratchDirectory;
 use crate::probes::{CancelHandle, DiskCounterReader, ProbeError, ProbeErrorKind, StopReason};
 
-pub struct OperationResult {
+pub struct OperationFlushes {
     pub flush_calls: u64,
     /// True if a signal interrupted the operation, which makes its time meaningless.
     pub interrupted: bool,
@@ -27,7 +27,7 @@ pub trait LoadGenerator {
     fn empty_rows(&self) -> Vec<RowSamples>;
 
     /// The bytes that each round writes outside its operations, such as the zeros of a new segment.
-    fn extra_round_bytes(&self, _: &WorkloadContext<'_>) -> u64 {
+    fn bytes_outside_operations(&self, _: &WorkloadContext<'_>) -> u64 {
         0
     }
 
@@ -38,7 +38,7 @@ pub trait LoadGenerator {
 
 pub struct WorkloadContext<'a> {
     pub scratch: &'a ScratchDirectory,
-    pub pages: &'a WriteBuffer,
+    pub pages: &'a AlignedRandomBuffer,
     /// Size of a segment, a redo log and similar files.
     pub file_bytes: u64,
     control: &'a CancelHandle,
@@ -48,7 +48,7 @@ pub struct WorkloadContext<'a> {
     deadline: Instant,
     max_bytes: u64,
     written: AtomicU64,
-    /// Time limit of one generator in one round; `generator_byte_limit` is the byte limit.
+    /// Both limits apply to one round of one generator.
     generator_time_limit: Duration,
     generator_byte_limit: u64,
 }
@@ -60,7 +60,7 @@ const MIN_SHARE_BYTES: u64 = 1 << 20;
 impl<'a> WorkloadContext<'a> {
     pub fn new(
         scratch: &'a ScratchDirectory,
-        pages: &'a WriteBuffer,
+        pages: &'a AlignedRandomBuffer,
         file_bytes: u64,
         control: &'a CancelHandle,
         disks: Option<&'a DiskCounterReader>,
@@ -103,7 +103,7 @@ impl<'a> WorkloadContext<'a> {
 
     /// The number of rounds that fit into the remaining time if each of the `parts` generators
     /// takes at most `pass` per round.
-    pub fn remaining_rounds(&self, pass: Duration, parts: usize) -> u32 {
+    pub fn rounds_that_fit_remaining_time(&self, pass: Duration, parts: usize) -> u32 {
         let left = self
             .deadline
             .saturating_duration_since(Instant::now())
@@ -122,7 +122,7 @@ impl<'a> WorkloadContext<'a> {
         self.max_bytes.saturating_sub(self.bytes_written())
     }
 
-    /// The elapsed share of the time limit.
+    /// The elapsed time as a share of the time limit; above 1 after the limit.
     pub fn elapsed_share(&self) -> f64 {
         self.begun.elapsed().as_secs_f64() / (self.deadline - self.begun).as_secs_f64()
     }
@@ -131,7 +131,7 @@ impl<'a> WorkloadContext<'a> {
         self.generator_time_limit
     }
 
-    pub fn check_limits(&self) -> Result<(), StopReason> {
+    pub fn check_cancelled_and_time_limit(&self) -> Result<(), StopReason> {
         if self.control.is_cancelled() {
             Err(StopReason::Cancelled)
         } else if Instant::now() >= self.deadline {
@@ -141,10 +141,10 @@ impl<'a> WorkloadContext<'a> {
         }
     }
 
-    /// Fails like [`Self::check_limits`], or if `bytes` more exceed the write limit; otherwise
-    /// counts the bytes as written.
+    /// Fails like [`Self::check_cancelled_and_time_limit`], or if `bytes` more exceed the write
+    /// limit; otherwise counts the bytes as written.
     pub fn reserve_bytes(&self, bytes: u64) -> Result<(), StopReason> {
-        self.check_limits()?;
+        self.check_cancelled_and_time_limit()?;
         let before = self.written.fetch_add(bytes, Ordering::Relaxed);
         if before + bytes > self.max_bytes {
             self.written.fetch_sub(bytes, Ordering::Relaxed);
@@ -153,7 +153,7 @@ impl<'a> WorkloadContext<'a> {
         Ok(())
     }
 
-    fn has_used_share(&self, begun: Instant, written: u64) -> bool {
+    fn is_share_of_round_used_up(&self, begun: Instant, written: u64) -> bool {
         begun.elapsed() >= self.generator_time_limit
             || self.bytes_written() - written >= self.generator_byte_limit
     }
@@ -177,12 +177,12 @@ impl<'a> WorkloadContext<'a> {
     /// The zeros have [`WorkloadContext::file_bytes`] bytes and are flushed.
     pub fn fill_with_zeros(&self, file: &OwnedFd) -> Result<(), StopReason> {
         self.reserve_bytes(self.file_bytes)?;
-        let go_on = || self.check_limits().is_ok();
+        let go_on = || self.check_cancelled_and_time_limit().is_ok();
         if !self
             .scratch
             .fill_with_flushed_zeros(file, self.file_bytes, &go_on)?
         {
-            self.check_limits()?;
+            self.check_cancelled_and_time_limit()?;
         }
         Ok(())
     }
@@ -193,12 +193,12 @@ impl<'a> WorkloadContext<'a> {
 
     /// Repeats an operation that writes `bytes` bytes until the round's share of time or bytes is
     /// used up, at most `limit` times.
-    pub fn repeat_operation(
+    pub fn repeat_until_share_is_used(
         &self,
         doing: &str,
         bytes: u64,
         limit: u64,
-        mut operation: impl FnMut() -> Result<OperationResult, Errno>,
+        mut operation: impl FnMut() -> Result<OperationFlushes, Errno>,
     ) -> Result<RoundSamples, StopReason> {
         let mut pass = RoundSamples::default();
         let before = self.read_flush_count();
@@ -211,7 +211,7 @@ impl<'a> WorkloadContext<'a> {
                 pass.times_us.push(elapsed_us(start));
                 pass.flush_calls += done.flush_calls;
             }
-            if self.has_used_share(begun, written) && !pass.times_us.is_empty() {
+            if self.is_share_of_round_used_up(begun, written) && !pass.times_us.is_empty() {
                 break;
             }
         }
@@ -220,12 +220,12 @@ impl<'a> WorkloadContext<'a> {
         Ok(pass)
     }
 
-    pub fn measure_once(
+    pub fn time_single_operation(
         &self,
         flush_calls: u64,
         operation: impl FnOnce() -> Result<(), StopReason>,
     ) -> Result<RoundSamples, StopReason> {
-        self.check_limits()?;
+        self.check_cancelled_and_time_limit()?;
         let before = self.read_flush_count();
         let start = Instant::now();
         operation()?;
@@ -242,20 +242,21 @@ impl<'a> WorkloadContext<'a> {
     /// Runs the operation in several threads, in each at most `limit` times, and reserves `bytes`
     /// bytes before each run. The operation gets the numbers of the thread and of the run, both
     /// from 0.
-    pub fn run_threads(
+    pub fn run_operation_in_threads(
         &self,
         doing: &str,
         threads: u32,
         bytes: u64,
         limit: u64,
-        operation: &(dyn Fn(u32, u64) -> Result<OperationResult, StopReason> + Sync),
+        operation: &(dyn Fn(u32, u64) -> Result<OperationFlushes, StopReason> + Sync),
     ) -> Result<RoundSamples, StopReason> {
         let (gate, ended) = (RwLock::new(()), AtomicBool::new(false));
         let written = self.bytes_written();
         let work = |thread: u32| {
             // Waits until all threads have been started.
             drop(gate.read());
-            let done = self.run_thread(thread, (bytes, limit), &ended, written, operation);
+            let done =
+                self.run_operation_in_thread(thread, (bytes, limit), &ended, written, operation);
             if done.is_err() {
                 ended.store(true, Ordering::Relaxed);
             }
@@ -304,13 +305,13 @@ impl<'a> WorkloadContext<'a> {
         .map(|()| pass)
     }
 
-    fn run_thread(
+    fn run_operation_in_thread(
         &self,
         thread: u32,
         (bytes, limit): (u64, u64),
         ended: &AtomicBool,
         written: u64,
-        operation: &(dyn Fn(u32, u64) -> Result<OperationResult, StopReason> + Sync),
+        operation: &(dyn Fn(u32, u64) -> Result<OperationFlushes, StopReason> + Sync),
     ) -> Result<RoundSamples, StopReason> {
         let mut pass = RoundSamples::default();
         let begun = Instant::now();
@@ -325,7 +326,7 @@ impl<'a> WorkloadContext<'a> {
                 pass.times_us.push(elapsed_us(start));
             }
             pass.flush_calls += done.flush_calls;
-            if self.has_used_share(begun, written) && !pass.times_us.is_empty() {
+            if self.is_share_of_round_used_up(begun, written) && !pass.times_us.is_empty() {
                 break;
             }
         }

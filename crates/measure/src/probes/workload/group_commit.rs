@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use rustix::io::Errno;
 
-use super::context::{LoadGenerator, OperationResult, WorkloadContext};
+use super::context::{LoadGenerator, OperationFlushes, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
 use crate::probes::StopReason;
 use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES};
@@ -41,7 +41,7 @@ pub(super) fn create_load_generators(
         let row = if sessions == 1 {
             row
         } else {
-            row.with_reference_row(0)
+            row.with_ratio_to_row(0)
         };
         Box::new(GroupCommitLoad {
             row,
@@ -66,29 +66,29 @@ impl LoadGenerator for GroupCommitLoad {
     fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
         // The number of bytes is 0, because the leader reserves the bytes of the pages that it
         // writes.
-        let pass = stage.run_threads(
+        let pass = stage.run_operation_in_threads(
             "a group commit",
             self.row.threads,
             0,
             self.max_commits,
-            &|_, _| self.log.commit(stage),
+            &|_, _| self.log.insert_and_await_flush(stage),
         );
         Ok(vec![pass?])
     }
 }
 
 type FlushRangeFn =
-    dyn Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, StopReason> + Send + Sync;
+    dyn Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationFlushes, StopReason> + Send + Sync;
 
 /// A log shared by clients. Positions are byte offsets from its beginning and never decrease.
 pub(super) struct SharedLog {
     flush: Box<FlushRangeFn>,
-    log: Mutex<LogPosition>,
+    log: Mutex<InsertedAndFlushedBytes>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct LogPosition {
+struct InsertedAndFlushedBytes {
     inserted: u64,
     flushed: u64,
     is_flushing: bool,
@@ -96,7 +96,7 @@ struct LogPosition {
 
 impl SharedLog {
     pub(super) fn new(
-        flush: impl Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, StopReason>
+        flush: impl Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationFlushes, StopReason>
         + Send
         + Sync
         + 'static,
@@ -108,7 +108,10 @@ impl SharedLog {
         }
     }
 
-    fn commit(&self, stage: &WorkloadContext<'_>) -> Result<OperationResult, StopReason> {
+    fn insert_and_await_flush(
+        &self,
+        stage: &WorkloadContext<'_>,
+    ) -> Result<OperationFlushes, StopReason> {
         let mut log = lock(&self.log);
         log.inserted += RECORD_BYTES;
         let wanted = log.inserted;
@@ -119,7 +122,7 @@ impl SharedLog {
                 .unwrap_or_else(PoisonError::into_inner);
         }
         if log.flushed >= wanted {
-            return Ok(OperationResult {
+            return Ok(OperationFlushes {
                 flush_calls: 0,
                 interrupted: false,
             });
@@ -159,7 +162,7 @@ impl CyclicLog {
         stage: &WorkloadContext<'_>,
         from: u64,
         to: u64,
-    ) -> Result<OperationResult, StopReason> {
+    ) -> Result<OperationFlushes, StopReason> {
         let (start, end) = (from / self.page * self.page, to.next_multiple_of(self.page));
         stage.reserve_bytes(end - start)?;
         self.write_wrapped_and_flush(stage, start, end)
@@ -171,7 +174,7 @@ impl CyclicLog {
         stage: &WorkloadContext<'_>,
         start: u64,
         end: u64,
-    ) -> Result<OperationResult, Errno> {
+    ) -> Result<OperationFlushes, Errno> {
         let length = |bytes: u64| usize::try_from(bytes).unwrap_or(PAGE_BYTES);
         let (at, bytes) = (start % self.bytes, end - start);
         // A group that wraps around the end of the file takes two writes, as in a server.
@@ -180,12 +183,12 @@ impl CyclicLog {
             self.writer
                 .write_unflushed(stage.pages.first_bytes(length(first)), at)?;
             self.writer
-                .commit(stage.pages.first_bytes(length(bytes - first)), 0)?
+                .write_and_flush_timed(stage.pages.first_bytes(length(bytes - first)), 0)?
         } else {
             self.writer
-                .commit(stage.pages.first_bytes(length(bytes)), at)?
+                .write_and_flush_timed(stage.pages.first_bytes(length(bytes)), at)?
         };
-        Ok(OperationResult {
+        Ok(OperationFlushes {
             flush_calls: 1,
             interrupted: done.interrupted,
         })

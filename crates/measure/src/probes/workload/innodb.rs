@@ -10,7 +10,7 @@ use std::rc::Rc;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::context::{LoadGenerator, OperationResult, WorkloadContext};
+use super::context::{LoadGenerator, OperationFlushes, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
 use crate::probes::commit_writer::CommitWriter;
 use crate::probes::{StopReason, open_flags};
@@ -25,12 +25,12 @@ pub(super) fn create_load_generators(
 ) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
     stage.create_filled_file("redo")?;
     let at = Rc::new(Cell::new(0));
-    let redo = |method| -> Result<AppendLog, StopReason> {
+    let redo = |method| -> Result<RedoOrBinlogFile, StopReason> {
         let file = stage.scratch.open_file("redo", open_flags(method));
         let file =
             file.map_err(|errno| stage.stop_reason_from_errno(errno, "opening the redo log"))?;
         let (writer, end) = (CommitWriter::new(method, file), stage.file_bytes);
-        Ok(AppendLog {
+        Ok(RedoOrBinlogFile {
             writer,
             end,
             offset: Rc::clone(&at),
@@ -38,7 +38,7 @@ pub(super) fn create_load_generators(
         })
     };
     let mut binlogs = 0;
-    let mut binlog = || -> Result<AppendLog, StopReason> {
+    let mut binlog = || -> Result<RedoOrBinlogFile, StopReason> {
         binlogs += 1;
         let name = format!("binlog-{binlogs}");
         let file = stage.scratch.create_file(&name, OFlags::empty());
@@ -47,7 +47,7 @@ pub(super) fn create_load_generators(
         let (file, again) =
             again.map_err(|errno| stage.stop_reason_from_errno(errno, "creating a binary log"))?;
         let writer = CommitWriter::new(Method::Fdatasync, file);
-        Ok(AppendLog {
+        Ok(RedoOrBinlogFile {
             writer,
             end: BINLOG_BYTES.min(stage.file_bytes),
             offset: Rc::default(),
@@ -55,13 +55,13 @@ pub(super) fn create_load_generators(
         })
     };
     let mut parts: Vec<Box<dyn LoadGenerator>> = Vec::new();
-    let mut add = |name: &str, logs: [Vec<AppendLog>; 2], against: bool| {
+    let mut add = |name: &str, logs: [Vec<RedoOrBinlogFile>; 2], against: bool| {
         for (i, ((bytes, size), logs)) in RECORD_SIZES.into_iter().zip(logs).enumerate() {
             let row = RowSamples::new(format!("{name}, {size}"), bytes as u64);
             // The references, rows 0 and 1, are the redo log with fdatasync for the two record
             // sizes.
             let row = if against {
-                row.with_reference_row(i)
+                row.with_ratio_to_row(i)
             } else {
                 row
             };
@@ -89,7 +89,7 @@ pub(super) fn create_load_generators(
     Ok(parts)
 }
 
-struct AppendLog {
+struct RedoOrBinlogFile {
     writer: CommitWriter,
     offset: Rc<Cell<u64>>,
     /// Size limit in bytes. The redo log wraps around here; a binary log of more than half this
@@ -99,11 +99,11 @@ struct AppendLog {
     growing_file: Option<OwnedFd>,
 }
 
-impl AppendLog {
+impl RedoOrBinlogFile {
     /// True if a signal interrupted the commit.
     fn append_and_flush(&self, record: &[u8]) -> Result<bool, Errno> {
         let at = self.offset.get();
-        let done = self.writer.commit(record, at)?;
+        let done = self.writer.write_and_flush_timed(record, at)?;
         let next = at + record.len() as u64;
         // A binary log is truncated only between rounds.
         let next = if self.growing_file.is_none() && next + record.len() as u64 > self.end {
@@ -115,7 +115,7 @@ impl AppendLog {
         Ok(done.interrupted)
     }
 
-    fn truncate_if_long(&self) -> Result<(), Errno> {
+    fn truncate_binlog_if_long(&self) -> Result<(), Errno> {
         match &self.growing_file {
             Some(file) if self.offset.get() > self.end / 2 => {
                 self.offset.set(0);
@@ -130,7 +130,7 @@ impl AppendLog {
 struct RedoBinlogLoad {
     row: RowSamples,
     bytes: usize,
-    logs: Vec<AppendLog>,
+    logs: Vec<RedoOrBinlogFile>,
 }
 
 impl LoadGenerator for RedoBinlogLoad {
@@ -139,17 +139,20 @@ impl LoadGenerator for RedoBinlogLoad {
     }
 
     fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
-        let cut = self.logs.iter().try_for_each(AppendLog::truncate_if_long);
+        let cut = self
+            .logs
+            .iter()
+            .try_for_each(RedoOrBinlogFile::truncate_binlog_if_long);
         cut.map_err(|errno| stage.stop_reason_from_errno(errno, "truncating a binary log"))?;
         let record = stage.pages.first_bytes(self.bytes);
         let bytes = (self.bytes * self.logs.len()) as u64;
         let most = BINLOG_BYTES.min(stage.file_bytes) / 2 / self.bytes as u64;
-        let pass = stage.repeat_operation("a transaction", bytes, most, || {
+        let pass = stage.repeat_until_share_is_used("a transaction", bytes, most, || {
             let mut interrupted = false;
             for log in &self.logs {
                 interrupted |= log.append_and_flush(record)?;
             }
-            Ok(OperationResult {
+            Ok(OperationFlushes {
                 flush_calls: self.logs.len() as u64,
                 interrupted,
             })

@@ -14,9 +14,11 @@ use std::time::Duration;
 use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
 
-use super::context::{LoadGenerator, OperationResult, WorkloadContext};
+use super::context::{LoadGenerator, OperationFlushes, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
-use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES, WriteCursor, retry_interrupted};
+use crate::probes::commit_writer::{
+    CommitWriter, CyclicWriteCursor, PAGE_BYTES, retry_interrupted,
+};
 use crate::probes::{ProbeError, ProbeErrorKind, StopReason};
 
 /// Bytes that the second writer appends between two pauses, which limit its rate to 32 MiB/s.
@@ -43,7 +45,7 @@ pub(super) fn create_load_generators(
                 .map_err(failed)?;
             parts.push(Box::new(NeighbourCommitLoad {
                 writer: CommitWriter::new(method, file),
-                cursor: WriteCursor::new(
+                cursor: CyclicWriteCursor::new(
                     0,
                     stage.file_bytes / PAGE_BYTES as u64 * PAGE_BYTES as u64,
                 ),
@@ -53,7 +55,7 @@ pub(super) fn create_load_generators(
                     let row =
                         RowSamples::new(format!("{}, {where_}", method.name()), PAGE_BYTES as u64);
                     if beside {
-                        row.with_reference_row(2 * i)
+                        row.with_ratio_to_row(2 * i)
                     } else {
                         row
                     }
@@ -67,7 +69,7 @@ pub(super) fn create_load_generators(
 struct NeighbourCommitLoad {
     row: RowSamples,
     writer: CommitWriter,
-    cursor: WriteCursor,
+    cursor: CyclicWriteCursor,
     neighbour: Option<Rc<OwnedFd>>,
 }
 
@@ -78,9 +80,9 @@ impl LoadGenerator for NeighbourCommitLoad {
 
     fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
         let Some(neighbour) = self.neighbour.clone() else {
-            return Ok(vec![self.measure_commits(stage)?]);
+            return Ok(vec![self.measure_commits_alone(stage)?]);
         };
-        let pass = self.measure_with_neighbour(stage, &neighbour);
+        let pass = self.measure_commits_beside_writer(stage, &neighbour);
         let gone =
             rustix::fs::ftruncate(&*neighbour, 0).and_then(|()| rustix::fs::fsync(&*neighbour));
         gone.map_err(|errno| {
@@ -94,21 +96,24 @@ impl LoadGenerator for NeighbourCommitLoad {
 }
 
 impl NeighbourCommitLoad {
-    fn measure_commits(&mut self, stage: &WorkloadContext<'_>) -> Result<RoundSamples, StopReason> {
+    fn measure_commits_alone(
+        &mut self,
+        stage: &WorkloadContext<'_>,
+    ) -> Result<RoundSamples, StopReason> {
         let (writer, cursor) = (&self.writer, &mut self.cursor);
-        stage.repeat_operation("a commit", PAGE_BYTES as u64, u64::MAX, || {
-            let done = writer.commit(
+        stage.repeat_until_share_is_used("a commit", PAGE_BYTES as u64, u64::MAX, || {
+            let done = writer.write_and_flush_timed(
                 stage.pages.first_bytes(PAGE_BYTES),
-                cursor.advance(PAGE_BYTES),
+                cursor.advance_or_wrap(PAGE_BYTES),
             )?;
-            Ok(OperationResult {
+            Ok(OperationFlushes {
                 flush_calls: 1,
                 interrupted: done.interrupted,
             })
         })
     }
 
-    fn measure_with_neighbour(
+    fn measure_commits_beside_writer(
         &mut self,
         stage: &WorkloadContext<'_>,
         neighbour: &OwnedFd,
@@ -131,7 +136,7 @@ impl NeighbourCommitLoad {
             let failed =
                 || ProbeError::new(ProbeErrorKind::Other, "starting a second writer failed");
             let writer = spawned.map_err(|_| failed())?;
-            let pass = self.measure_commits(stage);
+            let pass = self.measure_commits_alone(stage);
             ended.store(true, Ordering::Relaxed);
             let written = writer.join().map_err(|_| failed())?;
             let pass = pass?;

@@ -11,7 +11,7 @@ use std::time::Instant;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::context::{LoadGenerator, OperationResult, WorkloadContext};
+use super::context::{LoadGenerator, OperationFlushes, WorkloadContext};
 use crate::measure::{Method, PG_TEST_FSYNC_CASES, PgTestFsyncCase, RoundSamples, RowSamples};
 use crate::probes::commit_writer::{PAGE_BYTES, flush_file, retry_interrupted};
 use crate::probes::{StopReason, open_flags};
@@ -27,7 +27,7 @@ pub(super) fn create_load_generators(
 ) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
     stage.create_filled_file(FILE_NAME)?;
     let part = |test: PgTestFsyncCase| -> Result<Box<dyn LoadGenerator>, StopReason> {
-        let opened = FileState::open(test, stage)
+        let opened = FileState::open_for_test(test, stage)
             .map_err(|errno| stage.stop_reason_from_errno(errno, "opening the scratch file"))?;
         Ok(Box::new(PgTestFsyncLoad { test, opened }))
     };
@@ -42,8 +42,8 @@ enum FileState {
 }
 
 impl FileState {
-    fn open(test: PgTestFsyncCase, stage: &WorkloadContext<'_>) -> Result<Self, Errno> {
-        let Some(method) = test.method() else {
+    fn open_for_test(test: PgTestFsyncCase, stage: &WorkloadContext<'_>) -> Result<Self, Errno> {
+        let Some(method) = test.method_under_test() else {
             return Ok(Self::Reopened);
         };
         let file = match stage.scratch.open_file(FILE_NAME, open_flags(method)) {
@@ -78,7 +78,7 @@ impl LoadGenerator for PgTestFsyncLoad {
 
     fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
         let bytes = (self.test.writes_per_operation() * self.test.bytes_per_write()) as u64;
-        let pass = match (self.test.method(), &self.opened) {
+        let pass = match (self.test.method_under_test(), &self.opened) {
             (Some(_), FileState::Refused) => RoundSamples::default(),
             (Some(method), FileState::KeptOpen(file)) if method.only_writes_page_cache() => {
                 repeat_unsynced_writes(file, stage)?
@@ -105,8 +105,8 @@ fn repeat_after_warm_up(
 ) -> Result<RoundSamples, StopReason> {
     stage.reserve_bytes(bytes)?;
     operation().map_err(|errno| stage.stop_reason_from_errno(errno, "a write"))?;
-    stage.repeat_operation("a write", bytes, u64::MAX, || {
-        operation().map(|()| OperationResult {
+    stage.repeat_until_share_is_used("a write", bytes, u64::MAX, || {
+        operation().map(|()| OperationFlushes {
             flush_calls: 1,
             interrupted: false,
         })
@@ -154,7 +154,7 @@ fn write_and_fsync_reopened(reopens: bool, stage: &WorkloadContext<'_>) -> Resul
 }
 
 /// Writes repeatedly into one page of the page cache. The bytes do not count against the write
-/// limit, because the kernel writes only that page to the disk, and only now and then.
+/// limit, because the kernel writes only that page to the disk, and only occasionally.
 fn repeat_unsynced_writes(
     file: &OwnedFd,
     stage: &WorkloadContext<'_>,
@@ -163,7 +163,7 @@ fn repeat_unsynced_writes(
     let mut pass = RoundSamples::default();
     let begun = Instant::now();
     while pass.times_us.is_empty() || begun.elapsed() < stage.generator_time_limit() {
-        stage.check_limits()?;
+        stage.check_cancelled_and_time_limit()?;
         let start = Instant::now();
         for _ in 0..WRITES_PER_CLOCK_READ {
             write_all(file, page, 0)

@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::context::{LoadGenerator, OperationResult, WorkloadContext};
+use super::context::{LoadGenerator, OperationFlushes, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
 use crate::probes::StopReason;
 use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES, retry_interrupted};
@@ -49,7 +49,7 @@ impl LoadGenerator for RecycledSegmentLoad {
     fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
         let [a, b] = RECYCLED_NAMES;
         let (from, to) = if self.turn == 0 { (a, b) } else { (b, a) };
-        let made = stage.measure_once(3, || durable_rename(stage, from, to))?;
+        let made = stage.time_single_operation(3, || durable_rename(stage, from, to))?;
         self.turn = 1 - self.turn;
         Ok(vec![measure_commits(stage, to)?, made])
     }
@@ -67,24 +67,24 @@ impl LoadGenerator for FreshSegmentLoad {
             ("not filled", "making, not filled")
         };
         vec![
-            RowSamples::new(used, PAGE_BYTES as u64).with_reference_row(0),
-            RowSamples::new(made, u64::from(!self.zeros)).with_reference_row(1),
+            RowSamples::new(used, PAGE_BYTES as u64).with_ratio_to_row(0),
+            RowSamples::new(made, u64::from(!self.zeros)).with_ratio_to_row(1),
         ]
     }
 
-    fn extra_round_bytes(&self, stage: &WorkloadContext<'_>) -> u64 {
+    fn bytes_outside_operations(&self, stage: &WorkloadContext<'_>) -> u64 {
         if self.zeros { stage.file_bytes } else { 1 }
     }
 
     fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
-        let made = stage.measure_once(4, || {
+        let made = stage.time_single_operation(4, || {
             let file = stage.scratch.create_file(NEW_NAME, OFlags::empty());
             let file =
                 file.map_err(|errno| stage.stop_reason_from_errno(errno, "creating a segment"))?;
             if self.zeros {
                 stage.fill_with_zeros(&file)?;
             } else {
-                write_last_byte(stage, &file)?;
+                write_and_flush_last_byte(stage, &file)?;
             }
             drop(file);
             durable_rename(stage, NEW_NAME, USED_NAME)
@@ -101,7 +101,10 @@ impl LoadGenerator for FreshSegmentLoad {
 }
 
 /// Writes and flushes the last byte, as a server without `wal_init_zero` does.
-fn write_last_byte(stage: &WorkloadContext<'_>, file: &OwnedFd) -> Result<(), StopReason> {
+fn write_and_flush_last_byte(
+    stage: &WorkloadContext<'_>,
+    file: &OwnedFd,
+) -> Result<(), StopReason> {
     stage.reserve_bytes(1)?;
     let written = retry_interrupted(&mut false, || {
         rustix::io::pwrite(file, &[0], stage.file_bytes - 1)
@@ -130,14 +133,14 @@ fn measure_commits(stage: &WorkloadContext<'_>, name: &str) -> Result<RoundSampl
     let writer = CommitWriter::new(Method::Fdatasync, file);
     let page = PAGE_BYTES as u64;
     let mut at = 0;
-    stage.repeat_operation(
+    stage.repeat_until_share_is_used(
         "a commit into a segment",
         page,
         stage.file_bytes / page,
         || {
-            let done = writer.commit(stage.pages.first_bytes(PAGE_BYTES), at)?;
+            let done = writer.write_and_flush_timed(stage.pages.first_bytes(PAGE_BYTES), at)?;
             at += page;
-            Ok::<_, Errno>(OperationResult {
+            Ok::<_, Errno>(OperationFlushes {
                 flush_calls: 1,
                 interrupted: done.interrupted,
             })

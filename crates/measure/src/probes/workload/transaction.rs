@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::context::{LoadGenerator, OperationResult, WorkloadContext};
+use super::context::{LoadGenerator, OperationFlushes, WorkloadContext};
 use super::group_commit::{CyclicLog, GroupCommitLoad, RECORD_BYTES, SharedLog};
 use crate::measure::{Method, RoundSamples, RowSamples};
 use crate::probes::commit_writer::CommitWriter;
@@ -40,7 +40,7 @@ pub(super) fn create_load_generators(
         };
         let binlog = logs.binlog.clone();
         let log = Arc::new(SharedLog::new(move |stage, from, to| {
-            logs.write_and_flush(stage, from, to)
+            logs.write_and_flush_redo_then_binlog(stage, from, to)
         }));
         let max_commits =
             BINLOG_BYTES.min(stage.file_bytes) / 2 / RECORD_BYTES / u64::from(sessions);
@@ -116,13 +116,13 @@ impl TransactionLogs {
         u64::from(self.redo.is_some()) + u64::from(self.binlog.is_some())
     }
 
-    fn write_and_flush(
+    fn write_and_flush_redo_then_binlog(
         &self,
         stage: &WorkloadContext<'_>,
         from: u64,
         to: u64,
-    ) -> Result<OperationResult, StopReason> {
-        let mut all = OperationResult {
+    ) -> Result<OperationFlushes, StopReason> {
+        let mut all = OperationFlushes {
             flush_calls: 0,
             interrupted: false,
         };
@@ -172,7 +172,7 @@ impl Binlog {
             .pages
             .first_bytes(usize::try_from(bytes).unwrap_or_default());
         let at = self.offset.fetch_add(bytes, Ordering::Relaxed);
-        Ok(self.writer.commit(record, at)?.interrupted)
+        Ok(self.writer.write_and_flush_timed(record, at)?.interrupted)
     }
 
     /// Truncates a long binary log to zero. Called only between rounds, while no client appends.

@@ -1,7 +1,9 @@
-//! Configuration files that name a device: fstab, crypttab, ZFS's zpool.cache and similar files.
+//! Configuration files that name a device: fstab, crypttab, ZFS's zpool.cache and similar
+//! files.
 //!
-//! In doubt, a file counts as naming the device. A name is the device's node, a udev link, or any
-//! word with the serial number or WWN, like most names in /dev/disk/by-id.
+//! If it is uncertain whether a file names the device, the file counts as naming it. A name is
+//! the device's node, a udev link, or any word with the serial number or WWN, like most names
+//! in /dev/disk/by-id.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -44,7 +46,7 @@ const CONFIG_DIRECTORIES: [(&str, &str); 5] = [
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// The error names a file that could not be read.
-pub fn read_config_files() -> Result<Vec<(String, Vec<u8>)>, String> {
+pub fn read_files_that_may_name_devices() -> Result<Vec<(String, Vec<u8>)>, String> {
     let mut paths: Vec<PathBuf> = CONFIG_FILES.map(PathBuf::from).to_vec();
     for (directory, end) in CONFIG_DIRECTORIES {
         match fs::read_dir(directory) {
@@ -95,7 +97,7 @@ pub fn files_naming_device(files: &[(String, Vec<u8>)], names: &DeviceAliases) -
     let naming = files.iter().filter(|(_, text)| {
         split_tokens(text)
             .iter()
-            .any(|word| names.matches_token(word))
+            .any(|word| names.is_named_by_token(word))
     });
     naming.map(|(file, _)| file.clone()).collect()
 }
@@ -114,13 +116,13 @@ fn split_tokens(text: &[u8]) -> Vec<String> {
 }
 
 impl DeviceAliases {
-    fn matches_token(&self, word: &str) -> bool {
+    fn is_named_by_token(&self, word: &str) -> bool {
         let (key, value) = word.split_once('=').unwrap_or(("", word));
         // The name may follow `=`, as in `sys_serial=…` (LVM), `What=/dev/…` (systemd) and
         // `root=UUID=…` (kernel).
         let last = value.rsplit('=').next().unwrap_or(value);
         [word, value, last].into_iter().any(|name| {
-            self.is_node_name(name) || self.is_link_name(name) || self.contains_id(name)
+            self.is_node_name(name) || self.is_link_name(name) || self.contains_serial_or_wwn(name)
         }) || self.may_refer_to_this_partition(key, value)
     }
 
@@ -142,7 +144,7 @@ impl DeviceAliases {
 
     /// True if `name` contains a serial number or WWN of at least four characters, unless it ends
     /// in `-partN` with the number of another partition.
-    fn contains_id(&self, name: &str) -> bool {
+    fn contains_serial_or_wwn(&self, name: &str) -> bool {
         let udev = |word: &String| word.replace(' ', "_");
         // udev writes `naa.5000…` as `wwn-0x5000…`, multipath as `35000…`.
         let bare = |word: &String| word.rsplit_once('.').map(|(_, number)| number.to_owned());

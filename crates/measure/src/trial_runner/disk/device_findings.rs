@@ -18,7 +18,7 @@ use super::disk_id::{DiskId, read_disk_identifiers, unique_disk_id};
 /// Unit of sizes and offsets in sysfs, in bytes.
 const SECTOR_BYTES: u64 = 512;
 
-/// The error is the reason that the finding could not be read.
+/// The error is the reason why the finding could not be read.
 pub type DeviceReadResult<T> = Result<T, String>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct DeviceFindings {
 }
 
 impl DeviceFindings {
-    /// True if the device may only be in use for a moment, as when udev probes a new device.
+    /// True if the use of the device may be transient, for example while udev probes a new device.
     pub fn may_be_in_transient_use(&self) -> bool {
         self.claimed == Ok(true) || self.openers.as_ref().is_ok_and(|all| !all.is_empty())
     }
@@ -61,7 +61,7 @@ pub struct BlockDevice {
 }
 
 impl BlockDevice {
-    /// The error is a clause that follows the path of the device.
+    /// The error is a clause to put after the path of the device.
     pub fn from_number(number: u64) -> Result<Self, String> {
         let link = format!(
             "/sys/dev/block/{}:{}",
@@ -100,7 +100,7 @@ impl BlockDevice {
             .into_owned()
     }
 
-    /// In the kernel's name, `!` stands for `/`.
+    /// The kernel writes `!` for a `/` in a name.
     pub fn device_node(&self) -> String {
         format!("/dev/{}", self.name.replace('!', "/"))
     }
@@ -130,18 +130,18 @@ impl BlockDevice {
         unique_disk_id(&self.disk_name(), &read_disk_identifiers()).map_err(str::to_owned)
     }
 
-    /// `held` is the open node of the device.
-    pub fn inspect(&self, held: &OwnedFd) -> Result<DeviceFindings, String> {
+    /// Collects the findings; `held` is an open descriptor of this device.
+    pub fn inspect_for_erasing(&self, held: &OwnedFd) -> Result<DeviceFindings, String> {
         let node =
             rustix::fs::fstat(held).map_err(|e| format!("cannot stat the device node: {e}"))?;
         let flag = |path: PathBuf| Ok(read_number(&path)? != 0);
-        let numbers = self.device_numbers();
+        let numbers = self.own_and_disk_numbers();
         let of_numbers = |look: fn(&[u64]) -> DeviceReadResult<Vec<String>>| {
             numbers.clone().and_then(|all| look(&all))
         };
         let mentions = || {
             Ok(config_references::files_naming_device(
-                &config_references::read_config_files()?,
+                &config_references::read_files_that_may_name_devices()?,
                 &self.read_aliases()?,
             ))
         };
@@ -156,7 +156,7 @@ impl BlockDevice {
             holders: self.holders(),
             partitions: self.overlapping_partitions(),
             claimed: is_claimed(held).map_err(|e| format!("O_EXCL: {e}")),
-            openers: of_numbers(device_users::find_openers),
+            openers: of_numbers(device_users::find_processes_with_device_open),
             exports: of_numbers(device_users::find_kernel_users),
             mentions: mentions(),
             disk_id: self.disk_id(),
@@ -164,10 +164,10 @@ impl BlockDevice {
     }
 
     /// Describes devices stacked on this one, overlapping partitions, or processes that have it
-    /// open, as words that follow its name; `None` without any. The caller must treat an error as a
-    /// refusal.
-    pub fn describe_new_users(&self) -> DeviceReadResult<Option<String>> {
-        let openers = device_users::find_openers(&self.device_numbers()?)?;
+    /// open, as a phrase to put after its name; `None` without any. The caller must treat an error
+    /// as a refusal.
+    pub fn describe_users(&self) -> DeviceReadResult<Option<String>> {
+        let openers = device_users::find_processes_with_device_open(&self.own_and_disk_numbers()?)?;
         let lists = [
             ("has partitions", self.overlapping_partitions()?),
             ("is in use by", self.holders()?),
@@ -178,7 +178,7 @@ impl BlockDevice {
     }
 
     /// The device number and, for a partition, that of the disk that contains it.
-    fn device_numbers(&self) -> DeviceReadResult<Vec<u64>> {
+    fn own_and_disk_numbers(&self) -> DeviceReadResult<Vec<u64>> {
         let mut all = vec![self.number];
         if self.is_partition() {
             let text = read_text(&self.disk_directory.join("dev"))?;
@@ -225,7 +225,7 @@ impl BlockDevice {
     }
 
     fn read_aliases(&self) -> DeviceReadResult<DeviceAliases> {
-        let numbers = self.device_numbers()?;
+        let numbers = self.own_and_disk_numbers()?;
         let (mut links, mut resolved) = (BTreeSet::new(), BTreeSet::new());
         for directory in read_entry_names("/dev/disk".as_ref()).unwrap_or_default() {
             let home = Path::new("/dev/disk").join(&directory);
@@ -303,7 +303,8 @@ pub fn reopen_device(held: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
     )
 }
 
-/// Opens the device with O_EXCL and closes it at once.
+/// True if a mount, swap or an array has claimed the device, so that opening it with O_EXCL
+/// fails. The check does not keep the device open.
 pub fn is_claimed(held: &OwnedFd) -> Result<bool, Errno> {
     match reopen_device(held, OFlags::RDONLY | OFlags::EXCL) {
         Ok(_) => Ok(false),

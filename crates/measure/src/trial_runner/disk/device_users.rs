@@ -9,7 +9,7 @@ use rustix::fs::FileType;
 
 /// Other processes that have one of the devices open, such as `qemu (12)`. The error names the
 /// entry of /proc that could not be read.
-pub fn find_openers(numbers: &[u64]) -> Result<Vec<String>, String> {
+pub fn find_processes_with_device_open(numbers: &[u64]) -> Result<Vec<String>, String> {
     let ourselves = fs::read_link("/proc/self").map_err(|e| format!("/proc/self: {e}"))?;
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").map_err(|e| format!("/proc: {e}"))? {
@@ -143,7 +143,7 @@ fn contains_listed_device_path(file: &Path, numbers: &[u64]) -> Result<bool, Str
         {
             Ok(false)
         }
-        // ENXIO means that the loop device has just gone.
+        // ENXIO means that the loop device was detached in the meantime.
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => Ok(false),
         Err(e) => Err(format!("{}: {e}", file.display())),
     }

@@ -29,7 +29,7 @@ impl DiskId {
         }
     }
 
-    pub fn label(&self) -> &'static str {
+    pub fn kind_of_id(&self) -> &'static str {
         match self {
             Self::Serial(_) => "serial number",
             Self::Wwn(_) => "WWN",
@@ -37,13 +37,13 @@ impl DiskId {
     }
 
     /// True if the user typed this id, apart from differences in blanks.
-    pub fn matches(&self, typed: &str) -> bool {
+    pub fn matches_typed_id(&self, typed: &str) -> bool {
         normalise_id(typed).is_some_and(|typed| typed == self.as_str())
     }
 }
 
-/// The disk's serial number, or else its WWN, if no other disk has the same. The error ends a
-/// sentence about the disk.
+/// The disk's serial number, or else its WWN, if no other disk has the same. The error is a
+/// phrase that completes a sentence about the disk.
 pub fn unique_disk_id(name: &str, all: &[DiskIdentifiers]) -> Result<DiskId, &'static str> {
     let own = all
         .iter()
@@ -57,7 +57,7 @@ pub fn unique_disk_id(name: &str, all: &[DiskIdentifiers]) -> Result<DiskId, &'s
     let serial = alone(|plate| plate.serial.as_ref()).map(DiskId::Serial);
     serial
         .or_else(|| alone(|plate| plate.wwn.as_ref()).map(DiskId::Wwn))
-        .ok_or("has neither a serial number nor a WWN of its own, so it cannot be distinguished from other disks")
+        .ok_or("has neither a unique serial number nor a unique WWN, so it cannot be distinguished from other disks")
 }
 
 /// `None` for an id with characters outside printable ASCII, without any letter or digit but 0, or
@@ -147,7 +147,10 @@ mod tests {
     #[test]
     fn typed_id_matches_except_for_blanks() {
         let known = DiskId::Wwn("t10.ATA Disk 7".to_owned());
-        assert!(known.matches("t10.ATA Disk 7") && known.matches("  t10.ATA   Disk 7\n"));
+        assert!(
+            known.matches_typed_id("t10.ATA Disk 7")
+                && known.matches_typed_id("  t10.ATA   Disk 7\n")
+        );
         for typed in [
             "",
             "yes",
@@ -155,7 +158,7 @@ mod tests {
             "T10.ATA DISK 7",
             "t10.ATA Disk 77",
         ] {
-            assert!(!known.matches(typed), "{typed}");
+            assert!(!known.matches_typed_id(typed), "{typed}");
         }
         assert_eq!(normalise_id("\u{1b}[2J1"), None);
     }

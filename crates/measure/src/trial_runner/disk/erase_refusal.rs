@@ -7,14 +7,14 @@
 use super::device_findings::{DeviceFindings, DeviceReadResult};
 use super::trial_mark::RESERVED_END_BYTES;
 use crate::facts::catalog::device::{self, ContentState, DeviceKind, ZoneModel};
-use crate::facts::catalog::host as machine;
+use crate::facts::catalog::host;
 use crate::facts::{FactSet, FactValue, Key, Reading, Subject};
 use crate::text;
 
-/// Reason that the facts forbid erasing a device, as words that follow its name; `None` if they
-/// allow it.
+/// Reason why the facts forbid erasing a device, as a phrase to put after its name; `None` if
+/// they allow it.
 pub fn erase_refusal_by_facts(facts: &FactSet, disk: &Subject) -> Option<String> {
-    kind_refusal(facts, disk)
+    refusal_by_host_and_device_kind(facts, disk)
         .or_else(|| use_refusal(facts, disk))
         .or_else(|| content_refusal(facts, disk))
 }
@@ -22,11 +22,11 @@ pub fn erase_refusal_by_facts(facts: &FactSet, disk: &Subject) -> Option<String>
 /// Like [`erase_refusal_by_facts`], but ignores the contents of the disk, which may be leftovers of
 /// an earlier trial.
 pub fn clear_refusal_by_facts(facts: &FactSet, disk: &Subject) -> Option<String> {
-    kind_refusal(facts, disk).or_else(|| use_refusal(facts, disk))
+    refusal_by_host_and_device_kind(facts, disk).or_else(|| use_refusal(facts, disk))
 }
 
-fn kind_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
-    match known_value_or_reason(facts, &Subject::host(), &machine::CONTAINER) {
+fn refusal_by_host_and_device_kind(facts: &FactSet, disk: &Subject) -> Option<String> {
+    match known_value_or_reason(facts, &Subject::host(), &host::CONTAINER) {
         Ok(container) if container == "none" => {}
         Ok(container) => {
             return Some(format!(
@@ -122,8 +122,8 @@ fn known_value_or_reason<T: FactValue>(
     }
 }
 
-/// Reason that the findings forbid erasing a device for an extent of `bytes`, as words that follow
-/// its name; `None` if they allow it.
+/// Reason why the findings forbid erasing a device for an extent of `bytes`, as a phrase to put
+/// after its name; `None` if they allow it.
 pub fn erase_refusal_by_findings(found: &DeviceFindings, bytes: u64) -> Option<String> {
     if found.hidden {
         return Some("is a path that the kernel hides (multipath)".to_owned());

@@ -1,11 +1,12 @@
-//! A disk given to a trial, held open and locked: proven free before anything is written, checked
-//! before every cell, cleared at the end.
+//! A disk for a trial, held open and locked: it is proven free before anything is written,
+//! checked before every cell, and cleared at the end.
 //!
 //! While the disk is open, the kernel gives its number to no other disk. mkfs and mount get the
 //! open disk by its path in /proc.
 //!
-//! File systems stay within the extent. mkfs.xfs also clears the device's last 128 KiB, so the last
-//! MiB belongs to the trial too. It is checked like the extent and holds the mark of the trial.
+//! File systems stay within the extent. mkfs.xfs also clears the device's last 128 KiB, so the
+//! last MiB belongs to the trial too. It is checked like the extent and holds the mark of the
+//! trial.
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -24,13 +25,13 @@ use super::trial_mark::{
 };
 use super::{BEGINNING_BYTES, find_foreign_signatures};
 use crate::safe_path::random_u64;
-use crate::trial_runner::blank::{BlankPattern, clear_range, first_nonblank_offset};
+use crate::trial_runner::blank::{BlankPattern, first_nonblank_offset, zero_range_durably};
 
 /// Time that other programs may have the device open, as udev does when a device appears, before
 /// the device counts as used.
 const USE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The disk that the user agreed to erase, in its state at that time.
+/// The disk that the user agreed to erase, with its properties at the time of that agreement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EraseTarget {
     pub node: String,
@@ -46,7 +47,7 @@ pub struct EraseTarget {
 pub struct InspectedDisk {
     pub target: EraseTarget,
     pub leftover_mark: Option<TrialMark>,
-    /// Reason that the leftovers of an earlier trial must not be cleared; `None` if clearing is
+    /// Reason why the leftovers of an earlier trial must not be cleared; `None` if clearing is
     /// allowed.
     pub clear_refusal: Option<&'static str>,
     descriptor: OwnedFd,
@@ -93,12 +94,12 @@ impl InspectedDisk {
         })
     }
 
-    /// Reason that the findings forbid erasing the disk now; `None` if they allow it. A program
-    /// that only probes the disk gets time to finish.
+    /// Reason why the findings forbid erasing the disk now; `None` if they allow it. A program that
+    /// only probes the disk gets time to finish.
     pub fn erase_refusal(&self, bytes: u64) -> Option<String> {
         let begun = Instant::now();
         loop {
-            let (why, may_pass) = match self.device.inspect(&self.descriptor) {
+            let (why, may_pass) = match self.device.inspect_for_erasing(&self.descriptor) {
                 Ok(found) => (
                     erase_refusal_by_findings(&found, bytes),
                     found.may_be_in_transient_use(),
@@ -129,14 +130,13 @@ impl LockedDisk {
     /// Locks a disk that is proven free: the disk is inspected again, and every part that the trial
     /// will write is read first. `tell` gets the progress; an error from `tell` ends the read. The
     /// error is a complete sentence.
-    pub fn acquire(
+    pub fn lock_free_disk(
         order: &EraseTarget,
         bytes: u64,
         tell: &mut dyn FnMut(u64) -> Result<(), Errno>,
     ) -> Result<Self, String> {
-        let disk = Self::open_and_lock(order, bytes, TrialId::from_random(random_u64()))?;
-        // The disk is claimed while it is read and marked, so that no other program uses it
-        // meanwhile.
+        let disk = Self::reinspect_and_lock(order, bytes, TrialId::from_random(random_u64()))?;
+        // The disk stays claimed while it is read and marked, so that no other program can use it.
         let claim = disk.open_exclusively()?;
         let end = order.extent.1;
         for part in [end - RESERVED_END_BYTES..end, 0..bytes] {
@@ -162,8 +162,9 @@ impl LockedDisk {
         Ok(disk)
     }
 
-    /// Locks a disk that has leftovers of an earlier trial. The error is a complete sentence.
-    pub fn acquire_leftover(order: &EraseTarget) -> Result<Self, String> {
+    /// Locks a disk with leftovers of an earlier trial, in order to clear them. The error is a
+    /// complete sentence.
+    pub fn lock_disk_with_leftovers(order: &EraseTarget) -> Result<Self, String> {
         let shown = InspectedDisk::inspect(&order.node)?;
         let mark = shown
             .leftover_mark
@@ -172,7 +173,7 @@ impl LockedDisk {
         if let Some(why) = shown.clear_refusal {
             return Err(format!("{} is not cleared: {why}", order.node));
         }
-        let disk = Self::open_and_lock(order, mark.bytes, mark.trial_id)?;
+        let disk = Self::reinspect_and_lock(order, mark.bytes, mark.trial_id)?;
         // The mark is read again, now that the disk is locked.
         let again = disk.read(order.extent.1 - RESERVED_END_BYTES, MARK_BYTES)?;
         if TrialMark::decode(&again).as_ref() != Some(mark) {
@@ -199,7 +200,7 @@ impl LockedDisk {
         Ok(disk)
     }
 
-    fn open_and_lock(order: &EraseTarget, bytes: u64, seal: TrialId) -> Result<Self, String> {
+    fn reinspect_and_lock(order: &EraseTarget, bytes: u64, seal: TrialId) -> Result<Self, String> {
         let shown = InspectedDisk::inspect(&order.node)?;
         if shown.target != *order {
             return Err(format!(
@@ -282,8 +283,8 @@ impl LockedDisk {
         }
     }
 
-    /// Opens the device with O_EXCL and closes it at once, because mkfs and mount claim it
-    /// themselves.
+    /// Checks that O_EXCL succeeds, which means that nothing has claimed the device. The check does
+    /// not keep it open, because mkfs and mount claim it themselves.
     fn check_unclaimed(&self) -> Result<(), String> {
         let begun = Instant::now();
         loop {
@@ -307,7 +308,7 @@ impl LockedDisk {
         let begun = Instant::now();
         while let Some(who) = self
             .device
-            .describe_new_users()
+            .describe_users()
             .map_err(|why| format!("{node} may be in use: {why}"))?
         {
             if begun.elapsed() > USE_TIMEOUT {
@@ -367,7 +368,7 @@ impl LockedDisk {
 
     /// Must be called before mkfs; returns the UUID of the new file system. The error is a complete
     /// sentence.
-    pub fn begin_mkfs(&self) -> Result<String, String> {
+    pub fn check_and_mark_before_mkfs(&self) -> Result<String, String> {
         self.check_unchanged_and_unused()?;
         self.write_mark(true)?;
         self.mkfs_count.set(
@@ -382,7 +383,7 @@ impl LockedDisk {
     }
 
     /// Must be called after mkfs. An error is a complete sentence and ends the trial.
-    pub fn finish_mkfs(&self) -> Result<(), String> {
+    pub fn check_and_mark_after_mkfs(&self) -> Result<(), String> {
         let done = self.verify_superblock_and_write_mark();
         self.is_doubtful.set(done.is_err());
         done
@@ -403,14 +404,14 @@ impl LockedDisk {
 
     /// Clears the extent, reads it back, and clears the mark last. `tell` gets the progress. The
     /// error is a complete sentence.
-    pub fn clear(&self, tell: &mut dyn FnMut(u64)) -> Result<(), String> {
+    pub fn clear_extent_and_mark(&self, tell: &mut dyn FnMut(u64)) -> Result<(), String> {
         // A failed check after an mkfs must not prevent clearing; the other checks still apply.
         self.is_doubtful.set(false);
         self.check_unchanged_and_unused()?;
         let claim = self.open_exclusively()?;
         self.write_mark(true)?;
         let told = |e: Errno| format!("cannot clear {}: {e}", self.target.node);
-        clear_range(&self.descriptor, 0..self.bytes, tell).map_err(told)?;
+        zero_range_durably(&self.descriptor, 0..self.bytes, tell).map_err(told)?;
         let left = first_nonblank_offset(
             &self.descriptor,
             0..self.bytes,
@@ -425,8 +426,8 @@ impl LockedDisk {
             ));
         }
         let end = self.target.extent.1;
-        let done =
-            clear_range(&self.descriptor, end - RESERVED_END_BYTES..end, &mut |_| ()).map_err(told);
+        let done = zero_range_durably(&self.descriptor, end - RESERVED_END_BYTES..end, &mut |_| ())
+            .map_err(told);
         drop(claim);
         done
     }
@@ -454,7 +455,8 @@ impl LockedDisk {
         &self.device.name
     }
 
-    /// The kernel counts flushes per disk.
+    /// Kernel name of the disk. For a partition, this is the disk that contains it, because the
+    /// kernel counts flushes per disk.
     pub fn disk_name(&self) -> String {
         self.device.disk_name()
     }
@@ -469,7 +471,8 @@ impl LockedDisk {
     }
 }
 
-/// A short read is an error, because a part of a mark or superblock proves nothing.
+/// Reads exactly `length` bytes. A short read is an error, because a part of a mark or
+/// superblock proves nothing.
 fn read_exact_at(held: &OwnedFd, at: u64, length: usize) -> Result<Vec<u8>, Errno> {
     let mut bytes = vec![0; length];
     let mut done = 0;

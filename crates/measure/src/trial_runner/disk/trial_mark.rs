@@ -57,7 +57,7 @@ impl TrialId {
     }
 }
 
-/// Text form of a UUID, as mkfs takes it.
+/// The text form of a UUID that mkfs accepts.
 pub fn uuid_text(uuid: &Uuid) -> String {
     let hex = format!("{:032x}", u128::from_be_bytes(*uuid));
     let parts = [0..8, 8..12, 12..16, 16..20, 20..32];
@@ -110,7 +110,7 @@ impl TrialMark {
         (rest.iter().all(|byte| *byte == 0) && mark.encode() == block).then_some(mark)
     }
 
-    /// Reason that the extent must not be cleared, given the UUIDs at the beginning of the device;
+    /// Reason why the extent must not be cleared, given the UUIDs at the beginning of the device;
     /// `None` if clearing is allowed.
     pub fn clear_refusal(&self, disk: &DiskId, size: u64, found: &[Uuid]) -> Option<&'static str> {
         if self.disk != disk.as_str() {

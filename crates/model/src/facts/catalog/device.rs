@@ -3,80 +3,80 @@
 
 facts! {
     /// Device node, such as /dev/sda1.
-    PATH: String = Device "device.path", assigned, identifies;
+    PATH: String = Device "device.path", mark_kernel_assigned, in_identity_group;
     /// Major and minor number, by which mountinfo names devices; from uevent in sysfs.
-    DEVNO: String = Device "device.devno", drifting, identifies;
+    DEVNO: String = Device "device.devno", mark_drifting, in_identity_group;
     /// Kind of device: `disk`, `partition`, `md`, `lvm`, `crypt`, `multipath`, `dmraid`, `vdo`,
     /// `dm`, `bcache`, `drbd`, `zvol`, `loop`, `zram`, `ram`, `other`.
-    KIND: DeviceKind = Device "device.kind", identifies;
+    KIND: DeviceKind = Device "device.kind", in_identity_group;
     /// How a disk is attached: `nvme`, `scsi`, `sata`, `sas`, `usb`, `virtio`, `virtio-scsi`,
     /// `xen`, `vmware`, `hyperv`, `mmc`, `pmem`, `network`, `megaraid`, `raid`, `other`.
-    TRANSPORT: Transport = Device "device.transport", affects_latency, speed;
+    TRANSPORT: Transport = Device "device.transport", affects_latency, in_speed_group;
     /// Transport of a network disk: `tcp`, `rdma` or `fc` (NVMe over fabrics, from
     /// /sys/class/nvme/*/transport), `iscsi`, `fibre channel`, `nbd`, `rbd`.
-    FABRIC: NetworkTransport = Device "device.fabric", affects_latency, speed;
+    FABRIC: NetworkTransport = Device "device.fabric", affects_latency, in_speed_group;
     /// Identity of the unit behind a disk, used to recognise several paths to one unit; from `wwid`
     /// in sysfs, masked in captures.
-    UNIT: String = Device "device.unit", identity;
+    UNIT: String = Device "device.unit", mark_device_identity;
     /// Cloud service behind a disk, from its exact model string.
-    CLOUD: CloudDiskService = Device "device.cloud", concluded, identifies;
+    CLOUD: CloudDiskService = Device "device.cloud", mark_concluded, in_identity_group;
     /// Whether the device loses its data when the virtual machine is stopped or moved, from the
     /// cloud's model string.
-    EPHEMERAL: bool = Device "device.ephemeral", concluded, health;
+    EPHEMERAL: bool = Device "device.ephemeral", mark_concluded, in_health_group;
     /// Medium, which decides the speed to expect: `platters`, `flash`, `persistent memory`,
     /// `memory`, or `virtual` if a hypervisor, a controller or a network hides the medium.
-    MEDIUM: Medium = Device "device.medium", affects_latency, speed;
+    MEDIUM: Medium = Device "device.medium", affects_latency, in_speed_group;
     /// Revolutions per minute of a disk's platters, from `smartctl -i`.
-    RPM: u64 = Device "device.rpm", speed;
+    RPM: u64 = Device "device.rpm", in_speed_group;
     /// Driver of the SCSI host, from /sys/class/scsi_host/hostN/proc_name.
-    DRIVER: String = Device "device.driver", affects_latency, speed;
+    DRIVER: String = Device "device.driver", affects_latency, in_speed_group;
     /// Vendor and model of the disk.
-    MODEL: String = Device "device.model", affects_latency, identifies;
+    MODEL: String = Device "device.model", affects_latency, in_identity_group;
     /// Firmware revision of an NVMe or SCSI disk, from `firmware_rev` or `rev` next to its model in
     /// sysfs.
-    FIRMWARE: String = Device "device.firmware", affects_latency, identifies;
+    FIRMWARE: String = Device "device.firmware", affects_latency, in_identity_group;
     /// Serial number of an NVMe or virtio disk, from sysfs; masked in captures.
-    SERIAL: String = Device "device.serial", identity;
-    /// Size of the device.
-    SIZE: u64 = Device "device.size" Bytes, identifies;
-    /// Whether the kernel treats the device as read-only.
-    READ_ONLY: bool = Device "device.read_only", health;
+    SERIAL: String = Device "device.serial", mark_device_identity;
+    /// Capacity of the device, from `size` in sysfs.
+    SIZE: u64 = Device "device.size" Bytes, in_identity_group;
+    /// Whether the kernel treats the device as read-only, from `ro` in sysfs.
+    READ_ONLY: bool = Device "device.read_only", in_health_group;
     /// The kernel's rotational flag, from sysfs-block; unreliable, because virtual disks and RAID
     /// volumes often report 1.
-    ROTATIONAL: bool = Device "device.rotational", speed;
+    ROTATIONAL: bool = Device "device.rotational", in_speed_group;
     /// Active I/O scheduler, from sysfs-block.
-    SCHEDULER: String = Device "device.scheduler", affects_latency, speed;
+    SCHEDULER: String = Device "device.scheduler", affects_latency, in_speed_group;
     /// Start of a partition on its disk, from `start` in sysfs-block.
-    START: u64 = Device "device.start" Bytes, speed;
+    START: u64 = Device "device.start" Bytes, in_speed_group;
     /// Whether a partition starts on a physical block boundary of the disk, from `alignment_offset`
     /// and `start` in sysfs-block.
-    ALIGNED: bool = Device "device.aligned", concluded, speed;
+    ALIGNED: bool = Device "device.aligned", mark_concluded, in_speed_group;
     /// Preferred write size, a whole stripe on RAID; 0 if none is reported, from
     /// queue/optimal_io_size in sysfs-block.
-    OPTIMAL_IO: u64 = Device "device.optimal_io" Bytes, speed;
+    OPTIMAL_IO: u64 = Device "device.optimal_io" Bytes, in_speed_group;
     /// Latency at which the kernel throttles writeback, in microseconds; 0 for never, from
     /// queue/wbt_lat_usec in sysfs-block.
-    WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" Micros, affects_latency, speed;
+    WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" Micros, affects_latency, in_speed_group;
     /// Time after which the kernel gives up on a request to a disk, in milliseconds; from
     /// queue/io_timeout in sysfs-block (Linux 5.0 and later), for SCSI from device/timeout.
     IO_TIMEOUT_MS: u64 = Device "device.io_timeout_ms";
     /// Largest write sent to the device in one request, from queue/max_sectors_kb in sysfs-block.
-    MAX_IO: u64 = Device "device.max_io" Bytes, speed;
+    MAX_IO: u64 = Device "device.max_io" Bytes, in_speed_group;
     /// Largest write that the device guarantees to be atomic; 0 without such a guarantee, from
     /// queue/atomic_write_unit_max_bytes in sysfs-block (Linux 6.11 and later).
-    ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" Bytes, speed;
+    ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" Bytes, in_speed_group;
     /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block),
     /// `drive-managed` (`smartctl -i`), or `suspected` (platters with discard); `no` for disks
     /// behind a hypervisor, a controller or a network.
-    SHINGLED: ShingledRecording = Device "device.shingled", concluded, speed;
+    SHINGLED: ShingledRecording = Device "device.shingled", mark_concluded, in_speed_group;
     /// Smallest unit that can be addressed, from sysfs-block.
-    LOGICAL_BLOCK: u64 = Device "device.logical_block" Bytes, speed;
+    LOGICAL_BLOCK: u64 = Device "device.logical_block" Bytes, in_speed_group;
     /// Smallest unit written without read-modify-write, from sysfs-block.
-    PHYSICAL_BLOCK: u64 = Device "device.physical_block" Bytes, speed;
+    PHYSICAL_BLOCK: u64 = Device "device.physical_block" Bytes, in_speed_group;
     /// Largest discard; 0 if the device does not support discard, from sysfs-block.
-    DISCARD_MAX: u64 = Device "device.discard_max" Bytes, speed;
+    DISCARD_MAX: u64 = Device "device.discard_max" Bytes, in_speed_group;
     /// Zone model: `none`, `host-aware`, `host-managed`, from sysfs-block.
-    ZONED: ZoneModel = Device "device.zoned", speed;
+    ZONED: ZoneModel = Device "device.zoned", in_speed_group;
     /// The kernel's view of the cache, per queue: `write back` (flushes are sent) or `write
     /// through` (no flushes are sent), from queue/write_cache in sysfs-block.
     WRITE_CACHE: QueueWriteCache = Device "device.write_cache", affects_latency, affects_flushes;
@@ -93,20 +93,20 @@ facts! {
     NVME_VOLATILE: bool = Device "nvme.volatile_cache", affects_latency, affects_flushes;
     /// Warnings of an NVMe controller, from `critical_warning` of `nvme smart-log`: `spare low`,
     /// `temperature`, `unreliable`, `read-only`, `memory backup failed`, `persistent memory`.
-    NVME_WARNINGS: Vec<String> = Device "nvme.critical_warning", health;
+    NVME_WARNINGS: Vec<String> = Device "nvme.critical_warning", in_health_group;
     /// Number of blocks, minus one, that an NVMe controller claims to write atomically on power
     /// failure (AWUPF of `nvme id-ctrl`). Some drives report a wrong number, so no advice relies on
     /// this claim.
-    NVME_AWUPF: u64 = Device "nvme.awupf", speed;
+    NVME_AWUPF: u64 = Device "nvme.awupf", in_speed_group;
     /// State of an NVMe drive's power-loss capacitor, from its OCP log page C0h (`nvme get-log -i
     /// 0xc0 -l 512`): `healthy`, `degraded`, `failed`, `absent`; `unreadable` if the page has
     /// another GUID or version.
     NVME_CAPACITOR: CapacitorCondition = Device "nvme.capacitor", affects_latency;
     /// Remaining capacity of an NVMe drive's power-loss capacitor, in percent, from OCP log page
     /// C0h. 100 is the required capacity of a new drive, 1 the minimum for a proper shutdown.
-    NVME_CAPACITOR_PERCENT: f64 = Device "nvme.capacitor_percent", drifting;
+    NVME_CAPACITOR_PERCENT: f64 = Device "nvme.capacitor_percent", mark_drifting;
     /// Power failures that an NVMe drive survived on its capacitor, from OCP log page C0h.
-    NVME_PLP_STARTS: u64 = Device "nvme.plp_starts", drifting;
+    NVME_PLP_STARTS: u64 = Device "nvme.plp_starts", mark_drifting;
     /// Shutdowns of an NVMe drive before all cached data was written, from OCP log page C0h.
     NVME_INCOMPLETE_SHUTDOWNS: u64 = Device "nvme.incomplete_shutdowns";
     /// Whether the kernel counts flushes of the device: 17 fields in `stat` (Linux 5.5 and later),
@@ -114,52 +114,52 @@ facts! {
     COUNTS_FLUSHES: bool = Device "device.counts_flushes", affects_flushes;
     /// The device's own write cache: `none`, `protected` by a healthy battery or flash module,
     /// `volatile`, `unknown`, `contradictory`.
-    CACHE: CacheVolatility = Device "device.cache", judged, affects_flushes;
+    CACHE: CacheVolatility = Device "device.cache", mark_judged, affects_flushes;
     /// The only component that can guarantee acknowledged writes of a disk whose caches cannot be
     /// inspected: `drive`, `array`, `storage cluster`, `hypervisor`, `provider`.
-    GUARANTOR: WriteGuarantor = Device "device.guarantor", judged, affects_flushes;
+    GUARANTOR: WriteGuarantor = Device "device.guarantor", mark_judged, affects_flushes;
     /// Level of an md array, from md/level (Documentation/admin-guide/md.rst).
-    MD_LEVEL: ArrayLevel = Device "md.level", affects_latency, speed;
-    /// State of an md array, from md/array_state. An `inactive` or `clear` array does not run, and a
-    /// `broken` one has failed. A `readonly` one takes no writes; a `read-auto` one is read-only
+    MD_LEVEL: ArrayLevel = Device "md.level", affects_latency, in_speed_group;
+    /// State of an md array, from md/array_state. An `inactive` or `clear` array does not run, and
+    /// a `broken` one has failed. A `readonly` one takes no writes; a `read-auto` one is read-only
     /// until the first write.
-    MD_STATE: ArrayState = Device "md.array_state", drifting, health;
+    MD_STATE: ArrayState = Device "md.array_state", mark_drifting, in_health_group;
     /// Number of missing members of an md array, from md/degraded.
-    MD_DEGRADED: u64 = Device "md.degraded", affects_latency, health;
+    MD_DEGRADED: u64 = Device "md.degraded", affects_latency, in_health_group;
     /// Current sync action of an md array, from md/sync_action.
-    MD_SYNC_ACTION: SyncAction = Device "md.sync_action", drifting, affects_latency, health;
+    MD_SYNC_ACTION: SyncAction = Device "md.sync_action", mark_drifting, affects_latency, in_health_group;
     /// Consistency policy of an md array, from md/consistency_policy.
-    MD_CONSISTENCY: ConsistencyPolicy = Device "md.consistency_policy", affects_latency, health;
+    MD_CONSISTENCY: ConsistencyPolicy = Device "md.consistency_policy", affects_latency, in_health_group;
     /// Number of members an md array should have, from md/raid_disks.
-    MD_DISKS: u64 = Device "md.raid_disks", affects_latency, speed;
-    /// Superblock format of an md array, `external:imsm` and the like for firmware RAID, from
+    MD_DISKS: u64 = Device "md.raid_disks", affects_latency, in_speed_group;
+    /// Superblock format of an md array, for firmware RAID such as `external:imsm`; from
     /// md/metadata_version.
     MD_METADATA: String = Device "md.metadata";
     /// Chunk size of a striped md array, from md/chunk_size.
-    MD_CHUNK: u64 = Device "md.chunk" Bytes, speed;
+    MD_CHUNK: u64 = Device "md.chunk" Bytes, in_speed_group;
     /// Location of an md array's write-intent bitmap, `none` without one, from md/bitmap/location.
-    MD_BITMAP: String = Device "md.bitmap", affects_latency, speed;
+    MD_BITMAP: String = Device "md.bitmap", affects_latency, in_speed_group;
     /// Write-mostly members of an md array, which serve reads only if no other member is left, from
     /// md/dev-*/state.
-    MD_WRITE_MOSTLY: Vec<String> = Device "md.write_mostly", assigned, affects_latency, speed;
+    MD_WRITE_MOSTLY: Vec<String> = Device "md.write_mostly", mark_kernel_assigned, affects_latency, in_speed_group;
     /// Number of writes that may lag behind on write-mostly members of an md array, from
     /// md/bitmap/backlog; 0 allows none.
-    MD_WRITE_BEHIND: u64 = Device "md.write_behind", affects_latency, speed;
+    MD_WRITE_BEHIND: u64 = Device "md.write_behind", affects_latency, in_speed_group;
     /// Members of an md array with their states (`sda1 in_sync`, `sdb1 faulty`), from
     /// md/dev-*/state.
-    MD_MEMBERS: Vec<String> = Device "md.members", assigned, affects_latency;
+    MD_MEMBERS: Vec<String> = Device "md.members", mark_kernel_assigned, affects_latency;
     /// Failed members of an md array that are still attached but no longer part of the stack, from
     /// md/dev-*/state.
-    MD_FAILED: Vec<String> = Device "md.failed_members", assigned, health;
+    MD_FAILED: Vec<String> = Device "md.failed_members", mark_kernel_assigned, in_health_group;
     /// Members of an md array that should be checked or replaced but are not yet `faulty` (`sda1
     /// write_error`), from md/dev-*/state: `blocked`, `write_error`, `want_replacement`.
-    MD_SUSPECT: Vec<String> = Device "md.suspect_members", assigned, drifting, health;
+    MD_SUSPECT: Vec<String> = Device "md.suspect_members", mark_kernel_assigned, mark_drifting, in_health_group;
     /// Targets of a device-mapper device, in order, from `dmsetup table` as root: `linear`,
     /// `striped`, `thin`, `cache` ...
-    DM_TARGETS: Vec<String> = Device "dm.targets", affects_latency, speed;
+    DM_TARGETS: Vec<String> = Device "dm.targets", affects_latency, in_speed_group;
     /// Largest power of two, at most 1 MiB, that divides the start of every linear target, on the
     /// device-mapper device and on the device below. From `dmsetup table` as root.
-    DM_ALIGNMENT: u64 = Device "dm.alignment" Bytes, speed;
+    DM_ALIGNMENT: u64 = Device "dm.alignment" Bytes, in_speed_group;
     /// Mode of a device-mapper cache: `writeback`, `writethrough`, `passthrough`, from `dmsetup
     /// table`; a writecache target always holds writes back.
     DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", affects_latency, affects_flushes;
@@ -168,25 +168,25 @@ facts! {
     DM_QUEUE_IF_NO_PATH: bool = Device "dm.queue_if_no_path";
     /// State of a device-mapper device, the worst state of its targets, from `dmsetup status` as
     /// root.
-    DM_STATE: MappingState = Device "dm.state", drifting, health;
+    DM_STATE: MappingState = Device "dm.state", mark_drifting, in_health_group;
     /// Copies or paths of a device-mapper device that have failed or are missing (`member 1`,
     /// `path 8:32`, `journal`), from `dmsetup status` as root.
-    DM_FAILED: Vec<String> = Device "dm.failed_members", drifting, health;
+    DM_FAILED: Vec<String> = Device "dm.failed_members", mark_drifting, in_health_group;
     /// Copies of a device-mapper device that are still being written, from `dmsetup status` as
     /// root.
-    DM_LAGGING: Vec<String> = Device "dm.lagging_members", drifting, health;
+    DM_LAGGING: Vec<String> = Device "dm.lagging_members", mark_drifting, in_health_group;
     /// Dirty blocks of a device-mapper cache, which only the cache's disk holds, from `dmsetup
     /// status` as root.
-    DM_DIRTY: u64 = Device "dm.dirty_blocks", drifting;
+    DM_DIRTY: u64 = Device "dm.dirty_blocks", mark_drifting;
     /// Share of a thin pool's data space in use, in percent, from `dmsetup status` as root.
-    THIN_DATA: f64 = Device "thin.data_percent", drifting, health;
+    THIN_DATA: f64 = Device "thin.data_percent", mark_drifting, in_health_group;
     /// Share of a thin pool's metadata space in use, in percent, from `dmsetup status` as root.
-    THIN_METADATA: f64 = Device "thin.metadata_percent", drifting, health;
+    THIN_METADATA: f64 = Device "thin.metadata_percent", mark_drifting, in_health_group;
     /// Cache mode of bcache, which decides whether writes are held back, from bcache/cache_mode
     /// (Documentation/admin-guide/bcache.rst).
     BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", affects_latency, affects_flushes;
     /// State of a bcache device: `no cache`, `clean`, `dirty`, `inconsistent`, from bcache/state.
-    BCACHE_STATE: BcacheState = Device "bcache.state", drifting, health;
+    BCACHE_STATE: BcacheState = Device "bcache.state", mark_drifting, in_health_group;
     /// DRBD protocol, which sets when a write is complete: `A` once written locally, `B` once
     /// received by the peer, `C` once written by the peer. With several peers, the value
     /// is the weakest protocol. From /proc/drbd of DRBD 8.4, or `drbdsetup show`.
@@ -199,35 +199,35 @@ facts! {
     /// `drbdsetup show`.
     DRBD_MD_FLUSHES: bool = Device "drbd.md_flushes", affects_latency, affects_flushes;
     /// Name of a device-mapper device, from dm/name.
-    DM_NAME: String = Device "dm.name", identity;
+    DM_NAME: String = Device "dm.name", mark_device_identity;
     /// Unique id of a device-mapper device, with a prefix for the kind of device, from dm/uuid.
-    DM_UUID: String = Device "dm.uuid", identity;
+    DM_UUID: String = Device "dm.uuid", mark_device_identity;
     /// Backing file of a loop device, from loop/backing_file.
-    LOOP_FILE: String = Device "loop.backing_file", identity, affects_latency;
+    LOOP_FILE: String = Device "loop.backing_file", mark_device_identity, affects_latency;
     /// Whether a loop device uses direct I/O on its file, from loop/dio.
-    LOOP_DIRECT: bool = Device "loop.direct_io", affects_latency, speed;
+    LOOP_DIRECT: bool = Device "loop.direct_io", affects_latency, in_speed_group;
     /// Device to which a zram device writes idle pages, `none` without one, from backing_dev
     /// (Documentation/admin-guide/blockdev/zram.rst).
-    ZRAM_BACKING: String = Device "zram.backing_device", assigned, affects_latency, speed;
+    ZRAM_BACKING: String = Device "zram.backing_device", mark_kernel_assigned, affects_latency, in_speed_group;
     /// Whether the device is used for swap, from /proc/swaps.
-    SWAP: bool = Device "device.swap", affects_latency, health;
-    /// Users of the device (`mounted at /`, `member of md0`, `swap`, `partitioned`); empty if
+    SWAP: bool = Device "device.swap", affects_latency, in_health_group;
+    /// Uses of the device (`mounted at /`, `member of md0`, `swap`, `partitioned`); empty if
     /// unused.
-    USED_BY: Vec<String> = Device "device.used_by", assigned;
+    USED_BY: Vec<String> = Device "device.used_by", mark_kernel_assigned;
     /// Signatures found by reading the device; empty if none was found.
     SIGNATURES: Vec<String> = Device "device.signatures";
     /// Content of the device: `holds` if it is in use or data was found; `free` if it is unused and
     /// the parts read contain no data; `blank` if it is unused and contains only zeros or only
     /// ones. Unknown if the device could not be read.
-    CONTENT: ContentState = Device "device.content", concluded;
-    /// Data and users found on the device: signatures (`xfs`), users (`a mount at /srv`),
-    /// `unrecognised data`; empty if none was found.
-    HOLDS: Vec<String> = Device "device.holds", concluded;
-    /// Bytes read to search the device for data.
-    BYTES_READ: u64 = Device "device.bytes_read" Bytes, drifting;
+    CONTENT: ContentState = Device "device.content", mark_concluded;
+    /// Data found on the device and what uses it: signatures (`xfs`), uses (`a mount at /srv`),
+    /// `unrecognised data`; empty if nothing was found.
+    HOLDS: Vec<String> = Device "device.holds", mark_concluded;
+    /// Amount of data read in the search of the device for signatures and other data.
+    BYTES_READ: u64 = Device "device.bytes_read" Bytes, mark_drifting;
     /// Longest run of unread bytes: contiguous data up to this size can be missed; 0 if the whole
     /// device was read.
-    UNREAD_RUN: u64 = Device "device.unread_run" Bytes, drifting;
+    UNREAD_RUN: u64 = Device "device.unread_run" Bytes, mark_drifting;
 }
 
 mod layer;
@@ -261,7 +261,7 @@ choice! {
     /// The only component that can guarantee acknowledged writes of a disk whose caches cannot be
     /// inspected.
     pub enum WriteGuarantor {
-        /// A drive in this machine.
+        /// A drive in this host.
         Drive = "drive",
         /// Another host that exports a disk over the network but does not show its caches.
         Array = "array",
@@ -324,7 +324,7 @@ impl DeviceKind {
 
     /// Whether the device is a device-mapper device whose targets can be of any kind, so that
     /// only root can read their kinds.
-    pub fn is_generic_mapping(self) -> bool {
+    pub fn is_mapping_of_any_target(self) -> bool {
         matches!(self, Self::Lvm | Self::Dm)
     }
 
@@ -341,8 +341,8 @@ choice! {
 }
 
 impl Medium {
-    /// Whether the medium is flash that this host sees directly, not through a hypervisor or a
-    /// controller.
+    /// Whether the medium is flash that is attached to this host directly, not through a hypervisor
+    /// or a controller.
     pub fn is_flash(self) -> bool {
         matches!(self, Self::Flash)
     }
@@ -458,8 +458,8 @@ pub enum CloudDiskService {
 }
 }
 
-// Write caches of disks: what the disk reports, what driver and kernel assume, and what follows
-// from both.
+// Write caches of disks: the state reported by the disk, the states assumed by driver and
+// kernel, and the conclusion from them.
 
 choice! {
 /// Conclusion about a disk's own write cache, worst first.
@@ -536,7 +536,7 @@ impl DriveCacheState {
 
 choice! {
 /// A bit of an NVMe controller's critical warning. The fact `nvme.critical_warning` can hold
-/// other words too, because some bits have no meaning yet.
+/// other words too, because some bits are not defined yet.
 pub enum NvmeWarning {
     SpareLow = "spare low",
     Temperature = "temperature",
@@ -548,8 +548,8 @@ pub enum NvmeWarning {
 }
 
 choice! {
-/// State of the capacitor behind a drive's memory, as the drive reports it (OCP Datacenter NVMe
-/// SSD Specification, *SMART / Health Information Extended*, Capacitor Health).
+/// State of the capacitor that protects a drive's memory, reported by the drive (OCP Datacenter
+/// NVMe SSD Specification, *SMART / Health Information Extended*, Capacitor Health).
 pub enum CapacitorCondition {
     /// The capacity is at least the one required of a new drive.
     Healthy = "healthy",

@@ -68,11 +68,12 @@ facts! {
     REDO_IGNORED: Vec<String> = Cluster "mysql.redo_sizes_ignored";
     /// `innodb_log_archive` in force: MariaDB keeps every redo log file (13.0 and later).
     LOG_ARCHIVE: bool = Cluster "mysql.innodb_log_archive";
-    /// Settings in the option files and on the command line; the others have their defaults.
+    /// Settings in the option files and on the command line; all other settings have their
+    /// defaults.
     SET_OPTIONS: Vec<String> = Cluster "mysql.set_options";
     /// Size of the redo log, from the setting that decides it (MySQL 8.0.30, MariaDB 10.5 and
     /// later).
-    REDO_SIZE: u64 = Cluster "mysql.redo_size" Bytes, judged;
+    REDO_SIZE: u64 = Cluster "mysql.redo_size" Bytes, mark_judged;
     /// `innodb_log_buffer_size` in force: memory for redo that is not written yet.
     LOG_BUFFER_SIZE: u64 = Cluster "mysql.innodb_log_buffer_size" Bytes;
     /// `max_binlog_size` in force: the size at which the binary log rotates.
@@ -81,49 +82,49 @@ facts! {
     /// binary logs; 0 means never.
     BINLOG_EXPIRY: u64 = Cluster "mysql.binlog_expire_logs_seconds";
     /// Size of the binary logs in their directory.
-    BINLOG_FILES: u64 = Cluster "mysql.binlog_files" Bytes, drifting;
+    BINLOG_FILES: u64 = Cluster "mysql.binlog_files" Bytes, mark_drifting;
     /// Size of the binary logs, in percent of their file system.
-    BINLOG_SHARE: f64 = Cluster "mysql.binlog_percent", drifting;
+    BINLOG_SHARE: f64 = Cluster "mysql.binlog_percent", mark_drifting;
     /// Share of the binary logs' file system that is free, in percent.
-    BINLOG_ROOM: f64 = Cluster "mysql.binlog_free_percent", drifting;
+    BINLOG_ROOM: f64 = Cluster "mysql.binlog_free_percent", mark_drifting;
     /// Number of replicas that read the binary log (`Binlog Dump` threads).
-    REPLICAS: u64 = Cluster "mysql.replicas", drifting;
+    REPLICAS: u64 = Cluster "mysql.replicas", mark_drifting;
     /// `binlog_commit_wait_count` in force (MariaDB): number of commits to wait for before the
     /// binary log is flushed.
     BINLOG_WAIT_COUNT: u64 = Cluster "mysql.binlog_commit_wait_count";
     /// `binlog_commit_wait_usec` in force (MariaDB): longest wait for further commits before the
     /// binary log is flushed, in microseconds.
     BINLOG_WAIT_USEC: u64 = Cluster "mysql.binlog_commit_wait_usec";
-    /// Uptime of the server (`Uptime`).
-    UPTIME: f64 = Cluster "mysql.uptime" Micros, drifting;
+    /// Time since the server started (status variable `Uptime`).
+    UPTIME: f64 = Cluster "mysql.uptime" Micros, mark_drifting;
     /// Redo written since the server started (`Innodb_os_log_written`).
-    REDO_WRITTEN: u64 = Cluster "mysql.redo_written" Bytes, drifting;
+    REDO_WRITTEN: u64 = Cluster "mysql.redo_written" Bytes, mark_drifting;
     /// Redo not yet in the data files, which recovery would replay (`Innodb_checkpoint_age`;
     /// `Innodb_redo_log_logical_size` of MySQL 8.0.30 and later).
-    CHECKPOINT_AGE: u64 = Cluster "mysql.checkpoint_age" Bytes, drifting;
+    CHECKPOINT_AGE: u64 = Cluster "mysql.checkpoint_age" Bytes, mark_drifting;
     /// Number of times a session waited for space in the log buffer (`Innodb_log_waits`).
-    LOG_WAITS: u64 = Cluster "mysql.log_waits", drifting;
+    LOG_WAITS: u64 = Cluster "mysql.log_waits", mark_drifting;
     /// Commits in the binary log per group flushed together (`Binlog_commits`,
     /// `Binlog_group_commits`; MariaDB).
-    COMMITS_PER_GROUP: f64 = Cluster "mysql.commits_per_group", drifting;
+    COMMITS_PER_GROUP: f64 = Cluster "mysql.commits_per_group", mark_drifting;
     /// Redo written per second, on average since the server started.
-    REDO_RATE: u64 = Cluster "mysql.redo_rate" Bytes, judged;
+    REDO_RATE: u64 = Cluster "mysql.redo_rate" Bytes, mark_judged;
     /// Time in which redo at the rate `mysql.redo_rate` fills the redo log.
-    REDO_LASTS: f64 = Cluster "mysql.redo_lasts" Micros, judged;
+    REDO_LASTS: f64 = Cluster "mysql.redo_lasts" Micros, mark_judged;
     /// Lower estimate of the recovery time if the server crashed now.
-    RECOVERY_LEAST: f64 = Cluster "mysql.recovery_least" Micros, judged;
+    RECOVERY_LEAST: f64 = Cluster "mysql.recovery_least" Micros, mark_judged;
     /// Upper estimate of the recovery time on flash if the server crashed now.
-    RECOVERY_MOST: f64 = Cluster "mysql.recovery_most" Micros, judged;
+    RECOVERY_MOST: f64 = Cluster "mysql.recovery_most" Micros, mark_judged;
     /// Whether the redo log is large enough for its write rate.
-    REDO_FIT: LogSizeFit = Cluster "mysql.redo_size_fit", judged;
+    REDO_FIT: LogSizeFit = Cluster "mysql.redo_size_fit", mark_judged;
     /// Redo log size for an hour of writes, limited by the free space; in bytes, as in option files
     /// and SET GLOBAL.
-    REDO_WANTED: String = Cluster "mysql.redo_size_wanted", judged;
+    REDO_WANTED: String = Cluster "mysql.redo_size_wanted", mark_judged;
     /// Effect of `mysql.redo_size_wanted`: time to fill the redo log, and recovery time.
-    REDO_TRADE: String = Cluster "mysql.redo_trade", judged;
+    REDO_TRADE: String = Cluster "mysql.redo_trade", mark_judged;
     /// Log buffer size with which fewer sessions would wait, in bytes; empty if no session waited
     /// or the buffer is already large.
-    LOG_BUFFER_WANTED: String = Cluster "mysql.log_buffer_wanted", judged;
+    LOG_BUFFER_WANTED: String = Cluster "mysql.log_buffer_wanted", mark_judged;
     /// `innodb_use_fdatasync` in force (MySQL 8.0.26 and later): whether InnoDB flushes with
     /// fdatasync instead of fsync.
     USE_FDATASYNC: bool = Cluster "mysql.innodb_use_fdatasync";

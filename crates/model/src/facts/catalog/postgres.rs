@@ -16,7 +16,7 @@ facts! {
     TABLESPACES: Vec<String> = Cluster "pg.tablespaces";
     /// Owner of the data directory.
     USER: String = Cluster "pg.user";
-    /// Main configuration file.
+    /// Path of the main configuration file: postgresql.conf, or the file in `config_file`.
     CONFIG_FILE: String = Cluster "pg.config_file";
     /// Directory of the socket on which the running server answered.
     SOCKET_DIRECTORY: String = Cluster "pg.socket_directory";
@@ -29,7 +29,7 @@ facts! {
     WAL_SYNC_METHOD: WalSyncMethod = Cluster "pg.wal_sync_method";
     /// `fsync` in force: whether the server flushes at all.
     FSYNC: bool = Cluster "pg.fsync";
-    /// `synchronous_commit` in force for databases and roles without a value of their own.
+    /// `synchronous_commit` in force for databases and roles that do not override it.
     SYNCHRONOUS_COMMIT: SynchronousCommit = Cluster "pg.synchronous_commit";
     /// `wal_writer_delay` in force: an asynchronous commit is flushed within three times this
     /// delay.
@@ -62,109 +62,109 @@ facts! {
     CHECKPOINT_TIMEOUT: f64 = Cluster "pg.checkpoint_timeout" Micros;
     /// `wal_buffers` in force in the running server, which computes the value if it is unset.
     WAL_BUFFERS: u64 = Cluster "pg.wal_buffers" Bytes;
-    /// `shared_buffers` in force in the running server.
+    /// `shared_buffers` in force in the running server: the size of its buffer pool.
     SHARED_BUFFERS: u64 = Cluster "pg.shared_buffers" Bytes;
     /// Size of a WAL segment, chosen when the cluster was created; from the running server.
     WAL_SEGMENT_SIZE: u64 = Cluster "pg.wal_segment_size" Bytes;
     /// WAL generated since `pg.wal_since`, full-page images included (`pg_stat_wal.wal_bytes`,
     /// PostgreSQL 14 and later).
-    WAL_MADE: u64 = Cluster "pg.wal_made" Bytes, drifting;
+    WAL_MADE: u64 = Cluster "pg.wal_made" Bytes, mark_drifting;
     /// WAL records generated since `pg.wal_since` (`pg_stat_wal.wal_records`).
-    WAL_RECORDS: u64 = Cluster "pg.wal_records", drifting;
+    WAL_RECORDS: u64 = Cluster "pg.wal_records", mark_drifting;
     /// Full-page images generated since `pg.wal_since` (`pg_stat_wal.wal_fpi`).
-    WAL_IMAGES: u64 = Cluster "pg.wal_full_page_images", drifting;
+    WAL_IMAGES: u64 = Cluster "pg.wal_full_page_images", mark_drifting;
     /// Number of times WAL was written because its buffers were full
     /// (`pg_stat_wal.wal_buffers_full`).
-    WAL_BUFFERS_FULL: u64 = Cluster "pg.wal_buffers_full", drifting;
+    WAL_BUFFERS_FULL: u64 = Cluster "pg.wal_buffers_full", mark_drifting;
     /// Mean duration of the server's flushes of the WAL since `pg.wal_since` (`pg_stat_wal`, from
     /// PostgreSQL 18 on `pg_stat_io`); known with `track_wal_io_timing`.
-    WAL_FLUSH_MEAN: f64 = Cluster "pg.wal_flush_mean" Micros, drifting;
+    WAL_FLUSH_MEAN: f64 = Cluster "pg.wal_flush_mean" Micros, mark_drifting;
     /// Time of the last reset of the server's WAL counters (`pg_stat_wal.stats_reset`).
-    WAL_SINCE: String = Cluster "pg.wal_since", drifting;
+    WAL_SINCE: String = Cluster "pg.wal_since", mark_drifting;
     /// Time since `pg.wal_since`, by the server's clock.
-    WAL_TIME: f64 = Cluster "pg.wal_time" Micros, drifting;
+    WAL_TIME: f64 = Cluster "pg.wal_time" Micros, mark_drifting;
     /// WAL generated since the start of the last checkpoint (`pg_control_checkpoint()`, PostgreSQL
     /// 10 and later).
-    WAL_RECENT: u64 = Cluster "pg.wal_recent" Bytes, drifting;
+    WAL_RECENT: u64 = Cluster "pg.wal_recent" Bytes, mark_drifting;
     /// Time since the start of the last checkpoint, to the second.
-    WAL_RECENT_TIME: f64 = Cluster "pg.wal_recent_time" Micros, drifting;
+    WAL_RECENT_TIME: f64 = Cluster "pg.wal_recent_time" Micros, mark_drifting;
     /// Checkpoints due by `checkpoint_timeout` (`pg_stat_bgwriter`; `pg_stat_checkpointer` from
     /// PostgreSQL 17 on).
-    CHECKPOINTS_TIMED: u64 = Cluster "pg.checkpoints_timed", drifting;
+    CHECKPOINTS_TIMED: u64 = Cluster "pg.checkpoints_timed", mark_drifting;
     /// Checkpoints that were not due by `checkpoint_timeout`: forced by the amount of WAL, or
     /// requested.
-    CHECKPOINTS_REQUESTED: u64 = Cluster "pg.checkpoints_requested", drifting;
+    CHECKPOINTS_REQUESTED: u64 = Cluster "pg.checkpoints_requested", mark_drifting;
     /// Time over which checkpoints have been counted, by the server's clock.
-    CHECKPOINTS_TIME: f64 = Cluster "pg.checkpoints_time" Micros, drifting;
+    CHECKPOINTS_TIME: f64 = Cluster "pg.checkpoints_time" Micros, mark_drifting;
     /// WAL generated per second, on average since the counters were reset, or else since the last
     /// checkpoint.
-    WAL_RATE: u64 = Cluster "pg.wal_rate" Bytes, judged;
+    WAL_RATE: u64 = Cluster "pg.wal_rate" Bytes, mark_judged;
     /// WAL generated per second while checkpoints were forced by the amount of WAL.
-    WAL_BUSY_RATE: u64 = Cluster "pg.wal_busy_rate" Bytes, judged;
+    WAL_BUSY_RATE: u64 = Cluster "pg.wal_busy_rate" Bytes, mark_judged;
     /// Upper bound of the share of checkpoints forced by the amount of WAL, in percent.
-    CHECKPOINTS_FORCED: f64 = Cluster "pg.checkpoints_forced_percent", judged;
+    CHECKPOINTS_FORCED: f64 = Cluster "pg.checkpoints_forced_percent", mark_judged;
     /// Whether `max_wal_size` is large enough for the rate of generated WAL.
-    WAL_GROWTH: LogSizeFit = Cluster "pg.wal_size_fit", judged;
+    WAL_GROWTH: LogSizeFit = Cluster "pg.wal_size_fit", mark_judged;
     /// A `max_wal_size` large enough that checkpoints at the measured rates are timed, not forced;
     /// limited by the free space.
-    WAL_SIZE: String = Cluster "pg.wal_size", judged;
+    WAL_SIZE: String = Cluster "pg.wal_size", mark_judged;
     /// Effect of `pg.wal_size` on checkpoints, full-page images and recovery.
-    WAL_TRADE: String = Cluster "pg.wal_trade", judged;
+    WAL_TRADE: String = Cluster "pg.wal_trade", mark_judged;
     /// Lower estimate of recovery time after a crash at the end of a busy interval between
     /// checkpoints.
-    RECOVERY_LEAST: f64 = Cluster "pg.recovery_least" Micros, judged;
+    RECOVERY_LEAST: f64 = Cluster "pg.recovery_least" Micros, mark_judged;
     /// Upper estimate of recovery time after a crash at the end of the next checkpoint, on flash.
-    RECOVERY_MOST: f64 = Cluster "pg.recovery_most" Micros, judged;
+    RECOVERY_MOST: f64 = Cluster "pg.recovery_most" Micros, mark_judged;
     /// Effect of a `checkpoint_timeout` of 15 minutes; empty if the timeout is already that long,
     /// or the file system lacks space for the WAL.
-    TIMEOUT_TRADE: String = Cluster "pg.checkpoint_timeout_trade", judged;
+    TIMEOUT_TRADE: String = Cluster "pg.checkpoint_timeout_trade", mark_judged;
     /// Free space on the WAL's file system, in multiples of `max_wal_size`.
-    WAL_ROOM: f64 = Cluster "pg.wal_room", drifting;
+    WAL_ROOM: f64 = Cluster "pg.wal_room", mark_drifting;
     /// Size of the WAL's file system, in multiples of `max_wal_size`.
-    WAL_VOLUME: f64 = Cluster "pg.wal_volume", drifting;
+    WAL_VOLUME: f64 = Cluster "pg.wal_volume", mark_drifting;
     /// Size of the WAL segments in the WAL directory.
-    WAL_FILES: u64 = Cluster "pg.wal_files" Bytes, drifting;
+    WAL_FILES: u64 = Cluster "pg.wal_files" Bytes, mark_drifting;
     /// Number of WAL segments that wait for the archiver (`archive_status/*.ready`).
-    ARCHIVE_READY: u64 = Cluster "pg.archive_ready", drifting;
-    /// Time for which the oldest of these segments has waited.
-    ARCHIVE_WAIT: f64 = Cluster "pg.archive_wait" Micros, drifting;
+    ARCHIVE_READY: u64 = Cluster "pg.archive_ready", mark_drifting;
+    /// Time for which the oldest segment of `pg.archive_ready` has waited for the archiver.
+    ARCHIVE_WAIT: f64 = Cluster "pg.archive_wait" Micros, mark_drifting;
     /// `archive_mode` in force: whether the server archives its WAL.
     ARCHIVE_MODE: ArchiveMode = Cluster "pg.archive_mode";
     /// Whether the last attempt of the archiver failed (`pg_stat_archiver`).
-    ARCHIVER_FAILING: bool = Cluster "pg.archiver_failing", drifting;
+    ARCHIVER_FAILING: bool = Cluster "pg.archiver_failing", mark_drifting;
     /// Number of failed attempts of the archiver since its statistics were reset
     /// (`pg_stat_archiver.failed_count`).
-    ARCHIVE_FAILURES: u64 = Cluster "pg.archive_failures", drifting;
+    ARCHIVE_FAILURES: u64 = Cluster "pg.archive_failures", mark_drifting;
     /// Time of the last archived segment (`pg_stat_archiver.last_archived_time`).
-    LAST_ARCHIVED: String = Cluster "pg.last_archived", drifting;
+    LAST_ARCHIVED: String = Cluster "pg.last_archived", mark_drifting;
     /// Name of the inactive replication slot that retains the most WAL (`pg_replication_slots`).
-    INACTIVE_SLOT: String = Cluster "pg.inactive_slot", drifting;
+    INACTIVE_SLOT: String = Cluster "pg.inactive_slot", mark_drifting;
     /// Availability of the WAL that `pg.inactive_slot` claims (`wal_status`, PostgreSQL 13 and
     /// later).
-    INACTIVE_SLOT_STATUS: String = Cluster "pg.inactive_slot_status", drifting;
+    INACTIVE_SLOT_STATUS: String = Cluster "pg.inactive_slot_status", mark_drifting;
     /// WAL that `pg.inactive_slot` retains; 0 if no inactive slot retains WAL.
-    INACTIVE_SLOT_WAL: u64 = Cluster "pg.inactive_slot_wal" Bytes, drifting;
+    INACTIVE_SLOT_WAL: u64 = Cluster "pg.inactive_slot_wal" Bytes, mark_drifting;
     /// The most WAL that a slot retains, if an inactive slot retains WAL; otherwise 0.
-    SLOT_WAL: u64 = Cluster "pg.slot_wal" Bytes, drifting;
+    SLOT_WAL: u64 = Cluster "pg.slot_wal" Bytes, mark_drifting;
     /// `max_slot_wal_keep_size` in force (PostgreSQL 13 and later): the largest amount of WAL that
     /// slots may retain at a checkpoint; -1 means no limit.
     SLOT_WAL_LIMIT: String = Cluster "pg.max_slot_wal_keep_size";
     /// Number of connected standbys that a commit may wait for (`pg_stat_replication.sync_state`).
-    CONNECTED_STANDBYS: u64 = Cluster "pg.connected_standbys", drifting;
+    CONNECTED_STANDBYS: u64 = Cluster "pg.connected_standbys", mark_drifting;
     /// Number of sessions that wait for a standby (wait event `SyncRep`).
-    WAITING_SESSIONS: u64 = Cluster "pg.waiting_sessions", drifting;
+    WAITING_SESSIONS: u64 = Cluster "pg.waiting_sessions", mark_drifting;
     /// Number of standbys that commits wait for and that are not connected.
-    MISSING_STANDBYS: u64 = Cluster "pg.missing_standbys", judged;
+    MISSING_STANDBYS: u64 = Cluster "pg.missing_standbys", mark_judged;
     /// WAL that `pg.inactive_slot` retains, in multiples of `max_wal_size`.
-    INACTIVE_SLOT_SHARE: f64 = Cluster "pg.inactive_slot_share", judged;
-    /// What retains WAL beyond `max_wal_size`: an inactive slot or failed archiving; empty if
-    /// neither does.
-    WAL_HOLDER: String = Cluster "pg.wal_holder", judged;
+    INACTIVE_SLOT_SHARE: f64 = Cluster "pg.inactive_slot_share", mark_judged;
+    /// Cause of WAL retention beyond `max_wal_size`: an inactive slot or failed archiving; empty if
+    /// there is neither.
+    WAL_HOLDER: String = Cluster "pg.wal_holder", mark_judged;
     /// Largest power of two within half of the space available to the WAL, at least 32MB.
-    WAL_SIZE_LIMIT: String = Cluster "pg.wal_size_limit", judged;
+    WAL_SIZE_LIMIT: String = Cluster "pg.wal_size_limit", mark_judged;
     /// A `max_slot_wal_keep_size` that fits the WAL's file system; empty if a slot already retains
     /// more.
-    SLOT_WAL_CAP: String = Cluster "pg.slot_wal_cap", judged;
+    SLOT_WAL_CAP: String = Cluster "pg.slot_wal_cap", mark_judged;
     /// `data_sync_retry` in force: whether the server retries a failed flush of data files.
     DATA_SYNC_RETRY: bool = Cluster "pg.data_sync_retry";
     /// `commit_delay` in force, in microseconds.
@@ -190,7 +190,7 @@ facts! {
     IO_CONCURRENCY: u64 = Cluster "pg.effective_io_concurrency";
     /// `file_extend_method` in force (PostgreSQL 16.12, 17.8, 18.2 and later).
     FILE_EXTEND_METHOD: FileExtendMethod = Cluster "pg.file_extend_method";
-    /// `max_connections` in force in the running server.
+    /// `max_connections` in force in the running server: the limit on concurrent connections.
     MAX_CONNECTIONS: u64 = Cluster "pg.max_connections";
     /// Whether the running server's shared memory is in huge pages (PostgreSQL 17 and later;
     /// `huge_pages_status`).

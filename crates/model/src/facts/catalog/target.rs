@@ -4,20 +4,20 @@ facts! {
     /// Path of the target: a directory or a block device.
     PATH: String = Target "target.path";
     /// Kind of target: an existing `directory`, one that is to be `created`, or a block `device`.
-    KIND: TargetKind = Target "target.kind", concluded;
+    KIND: TargetKind = Target "target.kind", mark_concluded;
     /// Kinds of database files on the target's file system: `data`, `wal`, `tablespace`, `redo`,
     /// `binlog`, `doublewrite`, `undo`; empty if there are none.
-    ROLES: Vec<DirectoryRole> = Target "target.roles", concluded;
+    ROLES: Vec<DirectoryRole> = Target "target.roles", mark_concluded;
     /// Directories of database servers on the target's file system, each after its role, such as
     /// `wal /srv/fast/wal`.
-    DIRECTORIES: Vec<String> = Target "target.directories", concluded;
+    DIRECTORIES: Vec<String> = Target "target.directories", mark_concluded;
     /// Data directories of the database servers that use the target.
-    CLUSTERS: Vec<String> = Target "target.clusters", concluded;
+    CLUSTERS: Vec<String> = Target "target.clusters", mark_concluded;
     /// Whether access to the target fails with an I/O error, as after a shutdown of XFS
     /// (`xfs_vn_getattr` in fs/xfs/xfs_iops.c) or on a disk that is gone.
     IO_ERROR: bool = Target "target.io_error";
-    /// Whether the directory is empty.
-    EMPTY: bool = Target "target.empty", drifting;
+    /// Whether the target directory has no entries other than an empty `lost+found`.
+    EMPTY: bool = Target "target.empty", mark_drifting;
     /// Inode flags of the directory: `nocow` (+C), `sync` (+S), `journal-data` (+j), from
     /// FS_IOC_GETFLAGS (ioctl_iflags(2)).
     FLAGS: Vec<InodeFlag> = Target "target.flags", affects_latency;
@@ -25,47 +25,47 @@ facts! {
     /// mount option).
     NOCOW: bool = Target "target.nocow", affects_latency;
     /// Other targets of database servers that share a disk with this target.
-    SHARES_DISK: Vec<String> = Target "target.shares_disk_with", concluded;
+    SHARES_DISK: Vec<String> = Target "target.shares_disk_with", mark_concluded;
     /// Other targets of database servers on the same file system, and so with the same journal.
-    SHARES_FILE_SYSTEM: Vec<String> = Target "target.shares_filesystem_with", concluded;
+    SHARES_FILE_SYSTEM: Vec<String> = Target "target.shares_filesystem_with", mark_concluded;
     /// Other targets of database servers with their own file system in the same thin pool
     /// (device-mapper uuid `…-tpool`).
-    SHARES_THIN_POOL: Vec<String> = Target "target.shares_thin_pool_with", concluded;
+    SHARES_THIN_POOL: Vec<String> = Target "target.shares_thin_pool_with", mark_concluded;
     /// Disks of the target that also hold swap.
-    SWAP_BESIDE: Vec<String> = Target "target.swap_beside", concluded;
+    SWAP_BESIDE: Vec<String> = Target "target.swap_beside", mark_concluded;
     /// The durability verdict: whether commits survive a power failure, according to the evidence.
-    VERDICT: VerdictKind = Target "target.verdict", judged;
+    VERDICT: VerdictKind = Target "target.verdict", mark_judged;
     /// State of redundancy below the target: `whole` if nothing is missing, `none` without
     /// redundancy.
-    REDUNDANCY: RedundancyState = Target "target.redundancy", judged;
+    REDUNDANCY: RedundancyState = Target "target.redundancy", mark_judged;
     /// State of the write caches of the target's disks; the worst, if the disks differ.
-    CACHE: CacheVolatility = Target "target.cache", judged;
+    CACHE: CacheVolatility = Target "target.cache", mark_judged;
     /// Whether flushes from the file system reach the disks.
-    FLUSH: FlushDelivery = Target "target.flush", judged;
+    FLUSH: FlushDelivery = Target "target.flush", mark_judged;
     /// The fix for a verdict of *at risk* or *contradictory*, for each deciding cause.
-    REMEDY: String = Target "target.remedy", judged;
+    REMEDY: String = Target "target.remedy", mark_judged;
     /// Reason why a verdict of *at risk* or *contradictory* cannot be fixed on this host, and where
     /// to fix it.
-    NO_REMEDY: String = Target "target.no_remedy", judged;
+    NO_REMEDY: String = Target "target.no_remedy", mark_judged;
     /// Causes of suppressed flushes: `mount option`, `queue override`, `file system`, `server
     /// setting`.
-    SUPPRESSED_BY: Vec<FlushSuppressor> = Target "target.flush_suppressed_by", judged;
+    SUPPRESSED_BY: Vec<FlushSuppressor> = Target "target.flush_suppressed_by", mark_judged;
     /// Atomicity of page writes on power failure: `whole` if the file system never overwrites pages
     /// in place; `documented` if every link of the provider's documented chain holds; otherwise
     /// `unknown` or `broken`.
-    PAGE_WRITES: PageAtomicity = Target "target.page_writes", judged;
+    PAGE_WRITES: PageAtomicity = Target "target.page_writes", mark_judged;
     /// First broken link of the chain that makes page writes atomic, or the first unknown link if
     /// none is broken.
-    PAGE_LINK: String = Target "target.page_link", judged;
+    PAGE_LINK: String = Target "target.page_link", mark_judged;
     /// Every link of the chain that makes page writes atomic, from the page down to the device,
     /// with its result.
-    PAGE_LINKS: Vec<String> = Target "target.page_links", judged;
+    PAGE_LINKS: Vec<String> = Target "target.page_links", mark_judged;
     /// Databases and roles of the target's server whose commits may be lost, even though commits
     /// with the server's default are safe.
-    COMMIT_OFF_FOR: Vec<String> = Target "target.commit_off_for", judged;
+    COMMIT_OFF_FOR: Vec<String> = Target "target.commit_off_for", mark_judged;
     /// Whether walwise may advise removing flushes: every condition of this interlock must be known
     /// to hold.
-    FLUSH_REMOVAL_ALLOWED: bool = Target "target.flush_removal_allowed", judged;
+    FLUSH_REMOVAL_ALLOWED: bool = Target "target.flush_removal_allowed", mark_judged;
 }
 
 use schemars::JsonSchema;
@@ -216,8 +216,8 @@ choice! {
 }
 
 choice! {
-    /// The protection by copies and parity below a target if one more component fails, worst
-    /// first. The verdict covers power failure only.
+    /// Redundancy of the data below a target: whether copies or parity survive the failure of one
+    /// more component, worst first. The verdict covers power failure only.
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "kebab-case")]
     pub enum RedundancyState {
@@ -233,7 +233,7 @@ choice! {
         Unknown = "unknown",
         /// Nothing is missing.
         Whole = "whole",
-        /// There are neither copies nor parity on this machine.
+        /// There are neither copies nor parity on this host.
         None = "none",
     }
 }

@@ -33,12 +33,12 @@ fn layers_below_handles_diamonds_and_cycles() {
     );
     let mut set = FactSet::default();
     for (top, base) in [(&t, &a), (&t, &b), (&a, &c), (&b, &c)] {
-        set.add_edge(top, base);
+        set.add_layer_below(top, base);
     }
     assert_eq!(set.layers_below(&t), [a.clone(), b.clone(), c.clone()]);
     assert_eq!(set.bottom_devices(&t), std::slice::from_ref(&c));
     assert_eq!(set.bottom_devices(&c), std::slice::from_ref(&c));
-    set.add_edge(&c, &a);
+    set.add_layer_below(&c, &a);
     assert_eq!(set.layers_below(&t).len(), 3);
     assert!(set.bottom_devices(&t).is_empty(), "a cycle has no bottom");
 }
@@ -50,7 +50,7 @@ fn merge_subset_replaces_facts_of_its_subjects() {
     for subject in [&disk, &partition, &other] {
         set.insert_known(subject, &device::READ_ONLY, false, Source::from_file("ro"));
     }
-    set.add_edge(&partition, &disk);
+    set.add_layer_below(&partition, &disk);
     let before = set.clone();
     let mut part = set.subset([&partition]);
     assert_eq!(part.directly_below(&partition), std::slice::from_ref(&disk));
@@ -62,7 +62,7 @@ fn merge_subset_replaces_facts_of_its_subjects() {
     set.merge_subset(part.clone(), [&partition]);
     assert_eq!(set, before, "nothing was learnt");
     part.insert_known(&partition, &device::FUA, true, Source::from_file("fua"));
-    part.add_edge(&partition, &other);
+    part.add_layer_below(&partition, &other);
     set.insert_known(&disk, &device::FUA, true, Source::from_file("fua"));
     set.merge_subset(part, [&partition]);
     assert_eq!(set.value(&partition, &device::FUA), Some(true));
@@ -213,7 +213,7 @@ fn facts_are_found_through_links() {
         Source::from_file("/sys/block/sda/queue/fua"),
     );
     assert!(!set.reading_via_link(&target, &device::FUA.info).is_known());
-    set.link(&target, &disk);
+    set.apply_facts_of(&target, &disk);
     assert!(set.reading_via_link(&target, &device::FUA.info).is_known());
     set.insert_known(
         &Subject::host(),

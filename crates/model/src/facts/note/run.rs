@@ -28,7 +28,7 @@ notes! {
 
 notes! {
     pub enum TrialNote {
-        /// The trial ran on the disk of a target, with the kernel, firmware and options of today.
+        /// The trial ran on the disk of a target, with the present kernel, firmware and options.
         SameDisk { file: String, target: String, basis: &'static str, chooses: bool, says: String }
             = "the trial {file} ran on the disk of {target} ({basis}), and {chooses}: {says}",
             chooses = if *chooses { "rules may use the result" } else { "no rule uses the result" };

@@ -1,6 +1,6 @@
 use super::{
-    Chart, LINE_HEIGHT, WIDTH, bottom_axis, end_labels, index_fraction, interpolate,
-    interval_shapes, left_axis, polyline, right_aligned_text, svg_dot, svg_text, text_cells,
+    Chart, LINE_HEIGHT, WIDTH, bottom_axis, end_labels, interpolate, interval_shapes, left_axis,
+    polyline, right_aligned_text, share_of_index, svg_dot, svg_text, text_cells,
 };
 use crate::html::markup::{Markup, Tag};
 use crate::ratio_axis::RatioAxis;
@@ -82,13 +82,16 @@ fn standing_text(row: &ForestPlotRow) -> &'static str {
 fn interval_bar(axis: &RatioAxis, row: &ForestPlotRow, y: f64) -> Vec<Tag> {
     match (row.place, row.place.interval()) {
         (_, Some(LogRatioInterval { low, value, high })) => interval_shapes(
-            [low, value, high].map(|log| axis.position_of_ratio(log)),
+            [low, value, high].map(|log| axis.share_of_log_ratio(log)),
             PLOT_X,
             y,
         )
         .to_vec(),
         (CandidateStanding::Reference { .. }, None) => {
-            vec![svg_dot(interpolate(axis.position_of_ratio(0.0), PLOT_X), y)]
+            vec![svg_dot(
+                interpolate(axis.share_of_log_ratio(0.0), PLOT_X),
+                y,
+            )]
         }
         (
             place @ (CandidateStanding::Ranked { .. }
@@ -105,7 +108,7 @@ fn interval_bar(axis: &RatioAxis, row: &ForestPlotRow, y: f64) -> Vec<Tag> {
 /// `None` with fewer than two blocks, or if all rates are 0.
 pub fn raw_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
     let rates: Vec<f64> = record
-        .raw_extent_rates()
+        .raw_extent_commit_rates()
         .into_iter()
         .flatten()
         .take(MAX_BLOCKS)
@@ -122,7 +125,7 @@ pub fn raw_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
     );
     let point = |(at, rate): (usize, &f64)| {
         (
-            interpolate(index_fraction(at as f64, rates.len()), field),
+            interpolate(share_of_index(at as f64, rates.len()), field),
             interpolate(rate / most, [bottom, top]),
         )
     };

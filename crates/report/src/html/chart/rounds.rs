@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    Chart, WIDTH, end_labels, index_fraction, interpolate, left_axis, legend_shapes, line_class,
-    polyline, text_cells,
+    Chart, WIDTH, dashed_line_class, end_labels, interpolate, left_axis, legend_shapes, polyline,
+    share_of_index, text_cells,
 };
 use crate::html::markup::Tag;
 use crate::time_axis::LogTimeAxis;
@@ -24,7 +24,7 @@ const MAX_RUNS: usize = 64;
 pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
     let rows: Vec<(&MethodResult, Vec<f64>)> = measurement
         .one_page_server_rows()
-        .filter_map(|row| Some((row, group_medians(&row.paced.as_ref()?.rounds_us))))
+        .filter_map(|row| Some((row, medians_of_grouped_runs(&row.paced.as_ref()?.rounds_us))))
         .filter(|(_, all)| all.len() > 1)
         .collect();
     let span = |(_, all): &(&MethodResult, Vec<f64>)| {
@@ -52,7 +52,10 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
                 interpolate(axis.position_of_time(*us), [bottom, top]),
             )
         };
-        drawn.push(polyline(&line_class(at), all.iter().enumerate().map(point)));
+        drawn.push(polyline(
+            &dashed_line_class(at),
+            all.iter().enumerate().map(point),
+        ));
     }
     drawn.extend(end_labels(PLOT_X, bottom, ["begin", "end"]));
     let is_disturbed = seen.iter().any(|caveats| !caveats.is_empty());
@@ -75,7 +78,7 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
     for caveat in measurement
         .caveats
         .iter()
-        .filter(|caveat| is_hatched(caveat))
+        .filter(|caveat| is_shown_as_hatching(caveat))
     {
         let _ = write!(says, " Hatched: {}", caveat.text);
     }
@@ -96,11 +99,11 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
 }
 
 fn run_x_coordinate(at: f64, of: usize) -> f64 {
-    interpolate(index_fraction(at, of), PLOT_X)
+    interpolate(share_of_index(at, of), PLOT_X)
 }
 
-fn is_hatched(caveat: &Caveat) -> bool {
-    !caveat.rounds.is_empty() || caveat.id.affects_all_methods()
+fn is_shown_as_hatching(caveat: &Caveat) -> bool {
+    !caveat.rounds.is_empty() || caveat.id.affects_all_methods_alike()
 }
 
 fn caveats_by_run(measurement: &Measurement, runs: usize) -> Vec<Vec<&Caveat>> {
@@ -111,7 +114,7 @@ fn caveats_by_run(measurement: &Measurement, runs: usize) -> Vec<Vec<&Caveat>> {
         measurement
             .caveats
             .iter()
-            .filter(|caveat| is_hatched(caveat))
+            .filter(|caveat| is_shown_as_hatching(caveat))
     };
     // Runs are groups of paced commits, and caveats name rounds. Both divide the time of the probe,
     // but a run can span several rounds, and a round several runs.
@@ -149,7 +152,7 @@ fn hatch_shapes(seen: &[Vec<&Caveat>], middle: f64) -> Vec<Tag> {
         .collect()
 }
 
-fn group_medians(runs: &[f64]) -> Vec<f64> {
+fn medians_of_grouped_runs(runs: &[f64]) -> Vec<f64> {
     runs.chunks(runs.len().div_ceil(MAX_RUNS).max(1))
         .map(walwise_measure::measure::median_of)
         .collect()

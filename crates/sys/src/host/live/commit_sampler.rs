@@ -1,8 +1,8 @@
 //! Samples how many sessions of a running server wait for their commit, over one connection.
 //!
-//! The sampler runs in a subprocess of its own, because a connection may block. It writes nothing:
-//! each of its queries reads the server's memory. A query takes
-//! [`SAMPLES`] samples in about 0.7 s; every tenth query reads the server's counters.
+//! The sampler runs in a separate subprocess, because a connection may block. It writes
+//! nothing: each of its queries reads the server's memory. A query takes [`SAMPLES`] samples in
+//! about 0.7 s; every tenth query reads the server's counters.
 
 mod mysql;
 mod postgres;
@@ -20,7 +20,7 @@ use crate::host::{HostError, ServerOwner};
 use crate::subprocess::{Channel, MessageBytes, RECV_TIMEOUT, RecvError, Role, Subprocess};
 use crate::text;
 
-/// Samples taken by one query.
+/// Samples per query, which takes them in about 0.7 s.
 const SAMPLES: u32 = 20;
 
 /// Queries for waits between two queries for counters.
@@ -41,10 +41,10 @@ struct SamplerRequest {
     seconds: f64,
 }
 
-/// Waits of sessions, summed over [`Self::samples`] samples, from the time of one query on.
+/// Result of one query: numbers of waiting sessions, summed over [`Self::samples`] samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitWaits {
-    /// The server's clock at the start, in microseconds since 1970.
+    /// The server's clock at the start of the query, in microseconds since 1970.
     pub time_us: u64,
     /// The next transaction id at the start. An aborted transaction takes an id as well if it
     /// writes, and in PostgreSQL so does a subtransaction.
@@ -57,9 +57,10 @@ pub struct CommitWaits {
     pub flush: u64,
     /// Sessions that wait for a standby's reply.
     pub standby: u64,
-    /// Sum of the squared differences between the sessions waiting in neighbouring samples.
+    /// Sum of the squared differences between the numbers of waiting sessions in neighbouring
+    /// samples.
     pub squared_differences: u64,
-    /// Processes other than sessions that write or flush the WAL.
+    /// Background processes, not sessions, that write or flush the WAL.
     pub background: u64,
     /// Prepared transactions at the start; with InnoDB, those since the first sample.
     pub prepared: u64,
@@ -105,7 +106,7 @@ impl CommitSampler {
     /// Starts to sample the server that runs as `server_uid` and listens on `socket`. Root connects
     /// to PostgreSQL as that user and to InnoDB as root, for a path below /proc/PID/root inside
     /// that root directory.
-    pub fn start(
+    pub fn start_sampling_server(
         protocol: ServerProtocol,
         server_uid: u32,
         socket: &Path,
@@ -132,7 +133,7 @@ impl CommitSampler {
     }
 
     /// `None` after the last sample.
-    pub fn recv(&mut self) -> Option<Result<CommitSample, HostError>> {
+    pub fn recv_sample(&mut self) -> Option<Result<CommitSample, HostError>> {
         let child = self.0.as_mut()?;
         let message: Result<Option<Result<CommitSample, HostError>>, RecvError> =
             child.channel.recv(Some(RECV_TIMEOUT));
@@ -144,8 +145,9 @@ impl CommitSampler {
 }
 
 impl CommitCounters {
-    /// `None` with fewer than two readings, or if the statistics were reset between two of them.
-    pub fn growth(readings: &[Self]) -> Option<Self> {
+    /// The growth from the first reading to the last; `None` with fewer than two readings, or if
+    /// the statistics were reset between two of them.
+    pub fn counter_growth(readings: &[Self]) -> Option<Self> {
         let (first, last) = (readings.first()?, readings.last()?);
         let is_reset = |pair: &[Self]| {
             let [before, after] = pair else { return true };
@@ -183,13 +185,13 @@ impl Drop for CommitSampler {
 }
 
 /// Runs the subprocess: the last message is `None` or an error.
-pub fn serve(mut channel: Channel) -> io::Result<()> {
+pub fn run_commit_sampler(mut channel: Channel) -> io::Result<()> {
     let request: SamplerRequest = channel.recv(None)?;
-    let end = run_sampler(&request, &mut channel).err();
+    let end = sample_commits(&request, &mut channel).err();
     channel.send(&end.map(Err::<CommitSample, HostError>))
 }
 
-fn run_sampler(request: &SamplerRequest, channel: &mut Channel) -> Result<(), HostError> {
+fn sample_commits(request: &SamplerRequest, channel: &mut Channel) -> Result<(), HostError> {
     let connected = match &request.owner {
         Some(owner) => owner.drop_root()?,
         None => None,
@@ -252,8 +254,9 @@ impl QuerySchedule {
         }
     }
 
-    /// `None` when the time is over, or if the server answers so fast that it cannot have paused.
-    fn advance(&mut self) -> Option<SamplerQuery> {
+    /// The next query; `None` when the time is over, or if the server answered too fast to have
+    /// paused between samples.
+    fn advance_to_next_query(&mut self) -> Option<SamplerQuery> {
         let elapsed = self.begun.elapsed().as_secs_f64();
         let is_over = elapsed >= self.seconds;
         if f64::from(self.queries) > FIRST_QUERIES + MAX_QUERIES_PER_SECOND * elapsed {
@@ -305,7 +308,8 @@ const LAST_QUERIES: Duration = Duration::from_secs(8);
 
 const OUT_OF_CONNECTIONS: &str = "the server has no free connections, so walwise closed its own";
 
-/// Sum over neighbouring samples, for the variance of a systematic sample.
+/// Sum of the squared differences of neighbouring samples, which gives the variance of a
+/// systematic sample.
 fn sum_squared_differences(numbers: &[u32]) -> u64 {
     let pairs = numbers.iter().zip(numbers.iter().skip(1));
     pairs
@@ -314,7 +318,7 @@ fn sum_squared_differences(numbers: &[u32]) -> u64 {
 }
 
 /// Rejects counts that no server has, because their sums must not overflow.
-fn check_counts(waits: CommitWaits) -> Result<CommitWaits, HostError> {
+fn check_wait_counts(waits: CommitWaits) -> Result<CommitWaits, HostError> {
     let counts = [
         waits.turn,
         waits.flush,

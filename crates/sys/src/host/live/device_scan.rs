@@ -21,7 +21,7 @@ use nix::fcntl::OFlag;
 
 use self::magic::DeviceRegions;
 use self::offsets::{END_BYTES, PIECE_BYTES};
-use super::files::host_error;
+use super::files::host_error_from_io;
 use super::{is_held_exclusively, open_block_device};
 use crate::host::{DeviceScan, HostResult, ScanDepth, path_bytes};
 use walwise_model::parallel::lock;
@@ -63,7 +63,8 @@ pub fn scan(path: &Path, look: ScanDepth) -> HostResult {
         .encode());
     }
     let device = open_block_device(path, OFlag::O_DIRECT)?;
-    let mut content = scan_device(device, sample_seed(path), time).map_err(|e| host_error(&e))?;
+    let mut content =
+        scan_device(device, sample_seed(path), time).map_err(|e| host_error_from_io(&e))?;
     // Another process may have taken the device during the scan, and may have written to places
     // that were read as empty.
     content.is_held = named && is_held_exclusively(path)?;
@@ -305,7 +306,7 @@ mod tests {
     }
 
     fn scan_image(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
-        scan_within(Duration::from_secs(60), size, parts)
+        scan_image_within_time(Duration::from_secs(60), size, parts)
     }
 
     fn image_file(size: u64, parts: &[(u64, &[u8])]) -> File {
@@ -317,12 +318,12 @@ mod tests {
         file
     }
 
-    fn scan_within(time: Duration, size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
+    fn scan_image_within_time(time: Duration, size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
         let file = image_file(size, parts);
         scan_device(file, 7, time_budget(time)).unwrap()
     }
 
-    fn scan_sampled(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
+    fn scan_image_samples_only(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
         let file = image_file(size, parts);
         let time = TimeBudget {
             full_read_limit: Duration::ZERO,
@@ -433,7 +434,7 @@ mod tests {
 
     #[test]
     fn expired_budget_counts_unread_metadata_places() {
-        let unread = scan_within(Duration::ZERO, 40 << 30, &[]);
+        let unread = scan_image_within_time(Duration::ZERO, 40 << 30, &[]);
         assert_eq!((unread.bytes_read, unread.unread_run), (0, 40 << 30));
         assert_eq!(
             unread.unread_places,
@@ -461,7 +462,7 @@ mod tests {
         fn missed_data_never_exceeds_unread_run(size in 1u64..3 << 40, at in 0u64..1000, length in 1usize..4 << 20) {
             let at = size / 1000 * at;
             let bytes = vec![b'x'; length.min(usize::try_from(size - at).unwrap())];
-            let seen = scan_sampled(size, &[(at, &bytes)]);
+            let seen = scan_image_samples_only(size, &[(at, &bytes)]);
             prop_assert!(seen.has_data || bytes.len() as u64 <= seen.unread_run, "{seen:?}");
             prop_assert!(seen.has_data || seen.unread_run <= (size >> 11) + 2 * offsets::PIECE_BYTES, "{seen:?}");
         }

@@ -33,7 +33,7 @@ pub const LARGEST_READ: u64 = 1 << 20;
 /// it (Documentation/filesystems/sysfs.rst).
 const LARGEST_ATTRIBUTE: usize = 4096;
 
-pub fn host_error(error: &io::Error) -> HostError {
+pub fn host_error_from_io(error: &io::Error) -> HostError {
     use nix::errno::Errno;
     let errno = error.raw_os_error().map(Errno::from_raw);
     let kind = match errno {
@@ -73,7 +73,7 @@ pub fn proc_descriptor() -> Result<&'static OwnedFd, HostError> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let proc = rustix::fs::open("/proc", flags, Mode::empty()).map_err(|e| match e {
         Errno::NOENT | Errno::NOTDIR => no_proc_error(),
-        e => host_error(&e.into()),
+        e => host_error_from_io(&e.into()),
     })?;
     Ok(PROC.get_or_init(|| proc))
 }
@@ -89,7 +89,7 @@ pub fn process_ids() -> Result<impl Iterator<Item = Result<u32, HostError>>, Hos
         READ_FLAGS | OFlags::DIRECTORY,
         Mode::empty(),
     );
-    let names = directory_entry_names(proc.map_err(|e| host_error(&e.into()))?)?;
+    let names = directory_entry_names(proc.map_err(|e| host_error_from_io(&e.into()))?)?;
     let number = |name: Vec<u8>| str::from_utf8(&name).ok()?.parse().ok();
     Ok(names.filter_map(move |name| name.map(number).transpose()))
 }
@@ -104,8 +104,8 @@ pub fn read_comm(pid: u32) -> HostResult {
         Mode::empty(),
     );
     let mut name = [0; 64];
-    let count = rustix::io::read(file.map_err(|e| host_error(&e.into()))?, &mut name)
-        .map_err(|e| host_error(&e.into()))?;
+    let count = rustix::io::read(file.map_err(|e| host_error_from_io(&e.into()))?, &mut name)
+        .map_err(|e| host_error_from_io(&e.into()))?;
     Ok(name.get(..count).unwrap_or_default().to_vec())
 }
 
@@ -113,8 +113,8 @@ impl PathHandle {
     pub fn from_path(path: &Path) -> Result<Self, HostError> {
         let descriptor =
             rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-        let descriptor = descriptor.map_err(|e| host_error(&e.into()))?;
-        let stat = rustix::fs::fstat(&descriptor).map_err(|e| host_error(&e.into()))?;
+        let descriptor = descriptor.map_err(|e| host_error_from_io(&e.into()))?;
+        let stat = rustix::fs::fstat(&descriptor).map_err(|e| host_error_from_io(&e.into()))?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         Ok(Self {
             descriptor,
@@ -124,22 +124,22 @@ impl PathHandle {
     }
 
     /// Opens the held object for reading, even if the path now leads to another object.
-    pub fn open(&self) -> Result<File, HostError> {
+    pub fn reopen_for_reading(&self) -> Result<File, HostError> {
         let name = format!("self/fd/{}", self.descriptor.as_fd().as_raw_fd());
         let file = rustix::fs::openat(proc_descriptor()?, name, READ_FLAGS, Mode::empty());
         file.map(File::from).map_err(|e| match e {
             // The object exists, so /proc itself is missing.
             Errno::NOENT => no_proc_error(),
-            e => host_error(&e.into()),
+            e => host_error_from_io(&e.into()),
         })
     }
 }
 
-fn open_regular(path: &Path, allow_directory: bool) -> Result<File, HostError> {
+fn open_regular_file(path: &Path, allow_directory: bool) -> Result<File, HostError> {
     let held = PathHandle::from_path(path)?;
     match held.kind {
-        FileType::RegularFile => held.open(),
-        FileType::Directory if allow_directory => held.open(),
+        FileType::RegularFile => held.reopen_for_reading(),
+        FileType::Directory if allow_directory => held.reopen_for_reading(),
         FileType::Directory => Err(HostError::failed("is a directory")),
         FileType::Symlink
         | FileType::Fifo
@@ -150,10 +150,10 @@ fn open_regular(path: &Path, allow_directory: bool) -> Result<File, HostError> {
     }
 }
 
-fn open_unchecked(path: &Path, flags: OFlags) -> Result<File, HostError> {
+fn open_without_type_check(path: &Path, flags: OFlags) -> Result<File, HostError> {
     rustix::fs::openat(CWD, path, flags, Mode::empty())
         .map(File::from)
-        .map_err(|e| host_error(&e.into()))
+        .map_err(|e| host_error_from_io(&e.into()))
 }
 
 /// The contents are cut after [`LARGEST_READ`], those of this process's mount table after
@@ -168,9 +168,9 @@ pub fn read_file(path: &Path) -> HostResult {
         LARGEST_READ
     };
     let file = if is_proc_pid_file(path) {
-        open_unchecked(path, READ_FLAGS)?
+        open_without_type_check(path, READ_FLAGS)?
     } else {
-        open_regular(path, false)?
+        open_regular_file(path, false)?
     };
     read_bounded(&file, largest)
 }
@@ -179,7 +179,7 @@ fn read_bounded(file: &File, largest: u64) -> HostResult {
     let mut bytes = Vec::with_capacity(4096);
     file.take(largest)
         .read_to_end(&mut bytes)
-        .map_err(|e| host_error(&e))?;
+        .map_err(|e| host_error_from_io(&e))?;
     Ok(bytes)
 }
 
@@ -211,7 +211,7 @@ pub fn read_configuration(
     if known(held.identity) {
         return Ok(ConfigurationRead::AlreadyRead(held.identity));
     }
-    let bytes = read_bounded(&held.open()?, LARGEST_READ + 1)?;
+    let bytes = read_bounded(&held.reopen_for_reading()?, LARGEST_READ + 1)?;
     if bytes.len() as u64 > LARGEST_READ {
         let says = format!(
             "is larger than {}, too large for a configuration file",
@@ -244,9 +244,10 @@ thread_local! {
 /// If that directory is stale, because another device has taken the name, the full path is opened.
 fn open_attribute(path: &Path, flags: OFlags) -> Result<File, HostError> {
     let from_directory = split_block_attribute_path(path).and_then(|(device, name)| {
-        LAST_DIRECTORY.with_borrow_mut(|last| open_in_device_directory(last, device, name, flags))
+        LAST_DIRECTORY
+            .with_borrow_mut(|last| open_attribute_in_device_directory(last, device, name, flags))
     });
-    from_directory.unwrap_or_else(|| open_unchecked(path, flags))
+    from_directory.unwrap_or_else(|| open_without_type_check(path, flags))
 }
 
 fn split_block_attribute_path(path: &Path) -> Option<(&Path, &[u8])> {
@@ -263,7 +264,7 @@ fn split_block_attribute_path(path: &Path) -> Option<(&Path, &[u8])> {
 /// (Documentation/ABI/testing/sysfs-uevent).
 const UEVENT: &str = "uevent";
 
-fn open_in_device_directory(
+fn open_attribute_in_device_directory(
     last: &mut Option<OpenDirectory>,
     device: &Path,
     name: &[u8],
@@ -281,7 +282,7 @@ fn open_in_device_directory(
             if rustix::fs::accessat(directory, UEVENT, Access::EXISTS, AtFlags::empty())
                 .is_ok() =>
         {
-            Some(Err(host_error(&Errno::NOENT.into())))
+            Some(Err(host_error_from_io(&Errno::NOENT.into())))
         }
         Err(_) => None,
     }
@@ -294,7 +295,7 @@ fn read_attribute(path: &Path) -> HostResult {
     loop {
         let read = match rustix::io::read(&file, &mut page) {
             Err(Errno::INTR) => continue,
-            read => read.map_err(|e| host_error(&e.into()))?.0,
+            read => read.map_err(|e| host_error_from_io(&e.into()))?.0,
         };
         bytes.extend_from_slice(read);
         if read.len() < LARGEST_ATTRIBUTE || bytes.len() as u64 >= LARGEST_READ {
@@ -307,9 +308,9 @@ fn read_attribute(path: &Path) -> HostResult {
 /// mke2fs creates, does not count.
 pub fn directory_emptiness(path: &Path) -> HostResult {
     const LOST_AND_FOUND: &[u8] = b"lost+found";
-    let directory = open_regular(path, true)?;
+    let directory = open_regular_file(path, true)?;
     let mut spare = false;
-    for name in directory_entry_names(directory.try_clone().map_err(|e| host_error(&e))?)? {
+    for name in directory_entry_names(directory.try_clone().map_err(|e| host_error_from_io(&e))?)? {
         spare = name? == LOST_AND_FOUND;
         if !spare {
             return Ok(b"no\n".to_vec());
@@ -318,7 +319,7 @@ pub fn directory_emptiness(path: &Path) -> HostResult {
     let flags = READ_FLAGS | OFlags::DIRECTORY | OFlags::NOFOLLOW;
     let within = || {
         let inner = rustix::fs::openat(&directory, LOST_AND_FOUND, flags, Mode::empty());
-        directory_entry_names(inner.map_err(|e| host_error(&e.into()))?)
+        directory_entry_names(inner.map_err(|e| host_error_from_io(&e.into()))?)
             .map(|mut names| names.next().is_some())
     };
     let something = spare && within()?;
@@ -340,27 +341,27 @@ pub fn log_file_stats(path: &Path, kind: LogFileKind) -> HostResult {
         LogFileKind::WalSegment | LogFileKind::ArchiveReady => (path, OsStr::new("")),
         LogFileKind::BinaryLog => path.parent().zip(path.file_name()).ok_or_else(no_prefix)?,
     };
-    let directory = open_regular(directory, true)?;
+    let directory = open_regular_file(directory, true)?;
     let now = SystemTime::now();
     let mut files = LogFileStats {
         count: 0,
         bytes: 0,
         oldest_age: None,
     };
-    let names = directory_entry_names(directory.try_clone().map_err(|e| host_error(&e))?)?;
+    let names = directory_entry_names(directory.try_clone().map_err(|e| host_error_from_io(&e))?)?;
     for (place, name) in names.enumerate() {
         let name = name?;
         if place >= MAX_NAMES {
-            let detail = format!("holds more than {MAX_NAMES} files");
+            let detail = format!("contains more than {MAX_NAMES} files");
             return Err(HostError::failed(detail));
         }
-        if !kind.matches(&name, prefix.as_bytes()) {
+        if !kind.matches_file_name(&name, prefix.as_bytes()) {
             continue;
         }
         let stat = match rustix::fs::statat(&directory, &*name, AtFlags::SYMLINK_NOFOLLOW) {
             // The server renamed or removed the file meanwhile.
             Err(Errno::NOENT) => continue,
-            stat => stat.map_err(|e| host_error(&e.into()))?,
+            stat => stat.map_err(|e| host_error_from_io(&e.into()))?,
         };
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             continue;
@@ -380,11 +381,11 @@ pub fn log_file_stats(path: &Path, kind: LogFileKind) -> HostResult {
 fn directory_entry_names(
     directory: impl Into<OwnedFd>,
 ) -> Result<impl Iterator<Item = HostResult>, HostError> {
-    let entries = Dir::new(directory).map_err(|e| host_error(&e.into()))?;
+    let entries = Dir::new(directory).map_err(|e| host_error_from_io(&e.into()))?;
     let name = |entry: Result<rustix::fs::DirEntry, Errno>| {
         entry
             .map(|entry| entry.file_name().to_bytes().to_vec())
-            .map_err(|e| host_error(&e.into()))
+            .map_err(|e| host_error_from_io(&e.into()))
     };
     let own = |name: &HostResult| !matches!(name.as_deref(), Ok(b"." | b".."));
     Ok(entries.map(name).filter(own))
@@ -395,7 +396,7 @@ pub fn list_directory(path: &Path) -> HostResult {
         open_attribute(path, READ_FLAGS | OFlags::DIRECTORY)?
     } else {
         match PathHandle::from_path(path)? {
-            held if held.kind == FileType::Directory => held.open()?,
+            held if held.kind == FileType::Directory => held.reopen_for_reading()?,
             _ => return Err(HostError::new(HostErrorKind::Absent, "is not a directory")),
         }
     };
@@ -421,13 +422,13 @@ pub fn list_directory(path: &Path) -> HostResult {
 pub fn read_link(path: &Path) -> HostResult {
     fs::read_link(path)
         .map(|target| target.into_os_string().into_vec())
-        .map_err(|e| host_error(&e))
+        .map_err(|e| host_error_from_io(&e))
 }
 
 pub fn real_path(path: &Path) -> HostResult {
     fs::canonicalize(path)
         .map(|real| real.as_os_str().as_bytes().to_vec())
-        .map_err(|e| host_error(&e))
+        .map_err(|e| host_error_from_io(&e))
 }
 
 /// Whether a key file exists, is not empty, and survives a reboot: not in a directory that is
@@ -445,7 +446,7 @@ pub fn is_persistent_key_file(path: &Path) -> bool {
 }
 
 pub fn stat(path: &Path) -> HostResult {
-    let found = fs::metadata(path).map_err(|e| host_error(&e))?;
+    let found = fs::metadata(path).map_err(|e| host_error_from_io(&e))?;
     let stat = Stat {
         mode: found.mode().into(),
         uid: found.uid().into(),
@@ -462,7 +463,7 @@ pub fn stat(path: &Path) -> HostResult {
 }
 
 pub fn statfs(path: &Path) -> HostResult {
-    let found = rustix::fs::statfs(path).map_err(|e| host_error(&e.into()))?;
+    let found = rustix::fs::statfs(path).map_err(|e| host_error_from_io(&e.into()))?;
     // If a file system leaves f_frsize at 0, the unit is f_bsize (statvfs(3)).
     let unit = if found.f_frsize == 0 {
         found.f_bsize
@@ -483,13 +484,13 @@ pub fn statfs(path: &Path) -> HostResult {
 
 pub fn inode_flags(path: &Path) -> HostResult {
     use rustix::io::Errno;
-    match rustix::fs::ioctl_getflags(open_regular(path, true)?) {
+    match rustix::fs::ioctl_getflags(open_regular_file(path, true)?) {
         Ok(flags) => Ok(format!("{}\n", flags.bits()).into_bytes()),
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => Err(HostError::new(
             HostErrorKind::Absent,
             "the file system has no inode flags",
         )),
-        Err(e) => Err(host_error(&e.into())),
+        Err(e) => Err(host_error_from_io(&e.into())),
     }
 }
 
@@ -520,7 +521,8 @@ mod tests {
         }
         let mut last = None;
         let mut read = |device: &Path, name: &str| {
-            let file = open_in_device_directory(&mut last, device, name.as_bytes(), READ_FLAGS)?;
+            let file =
+                open_attribute_in_device_directory(&mut last, device, name.as_bytes(), READ_FLAGS)?;
             Some(file.map(|file| io::read_to_string(file).unwrap()))
         };
         for (device, text) in [(&one, "1"), (&one, "1"), (&other, "2"), (&one, "1")] {

@@ -79,9 +79,9 @@ impl MountHangRisks {
         self.any_hang
     }
 
-    pub fn may_hang(&self, path: &Path) -> bool {
+    pub fn path_may_hang(&self, path: &Path) -> bool {
         if !self.any_hang {
-            return follows_process_link(path);
+            return is_process_link_path(path);
         }
         !is_hang_free_path(path)
             || path
@@ -91,7 +91,7 @@ impl MountHangRisks {
     }
 }
 
-fn follows_process_link(path: &Path) -> bool {
+fn is_process_link_path(path: &Path) -> bool {
     let mut names = path.components().skip(1).map(Component::as_os_str);
     let links = ["root", "cwd", "exe", "fd", "map_files"].map(std::ffi::OsStr::new);
     names.next().is_some_and(|name| name == "proc")
@@ -148,7 +148,7 @@ mod tests {
     fn local_mounts_never_hang() {
         let mounts = MountHangRisks::parse(LOCAL.as_bytes());
         assert!(!mounts.has_mount_that_may_hang());
-        assert!(!mounts.may_hang(Path::new("/var/lib/postgresql")));
+        assert!(!mounts.path_may_hang(Path::new("/var/lib/postgresql")));
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
                 "/dev/disk/by-id/x",
                 "/proc/1/stat",
             ] {
-                assert!(!mounts.may_hang(Path::new(safe)), "{line}: {safe}");
+                assert!(!mounts.path_may_hang(Path::new(safe)), "{line}: {safe}");
             }
             for other in [
                 "/etc/fstab",
@@ -178,7 +178,7 @@ mod tests {
                 "/proc/1/cwd",
                 "mnt",
             ] {
-                assert!(mounts.may_hang(Path::new(other)), "{line}: {other}");
+                assert!(mounts.path_may_hang(Path::new(other)), "{line}: {other}");
             }
         }
     }
@@ -186,14 +186,14 @@ mod tests {
     #[test]
     fn mounts_below_proc_and_sys_are_considered() {
         let mounts = mounts_with("40 22 0:50 / /proc/with\\040space rw - fuse.lxcfs lxcfs rw");
-        assert!(mounts.may_hang(Path::new("/proc/with space")));
-        assert!(mounts.may_hang(Path::new("/proc/with space/cpuinfo")));
-        assert!(!mounts.may_hang(Path::new("/proc/stat")));
+        assert!(mounts.path_may_hang(Path::new("/proc/with space")));
+        assert!(mounts.path_may_hang(Path::new("/proc/with space/cpuinfo")));
+        assert!(!mounts.path_may_hang(Path::new("/proc/stat")));
         let mounts = mounts_with(
             "40 22 0:50 / /sys/x rw - fuse.y y rw\n41 22 0:51 / /sys/x rw - tmpfs z rw",
         );
         assert!(
-            !mounts.may_hang(Path::new("/sys/x/z")),
+            !mounts.path_may_hang(Path::new("/sys/x/z")),
             "the last mount is in sight"
         );
     }
@@ -230,7 +230,7 @@ mod tests {
             let alone = MountHangRisks::parse(&bad);
             prop_assert_eq!(both.has_mount_that_may_hang(), good.has_mount_that_may_hang() || alone.has_mount_that_may_hang());
             for path in ["/etc/fstab", "/sys/m0/x", "/sys/m1", "/proc/1/root/x", "x"].map(Path::new) {
-                prop_assert!(both.may_hang(path) || !good.may_hang(path), "{path:?}");
+                prop_assert!(both.path_may_hang(path) || !good.path_may_hang(path), "{path:?}");
             }
         }
 
@@ -239,7 +239,7 @@ mod tests {
             let backwards: Vec<&str> = lines.iter().rev().map(String::as_str).collect();
             let [one, other] = [lines.join("\n"), backwards.join("\n")].map(|text| MountHangRisks::parse(text.as_bytes()));
             for path in ["/sys/m0/x", "/sys/m1/y", "/sys/m2", "/sys", "/etc"].map(Path::new) {
-                prop_assert_eq!(one.may_hang(path), other.may_hang(path));
+                prop_assert_eq!(one.path_may_hang(path), other.path_may_hang(path));
             }
         }
 
@@ -249,8 +249,8 @@ mod tests {
             prop_assume!(!name.contains(&b'/') && name != b"." && name != b"..");
             let path = Path::new("/sys").join(OsString::from_vec(name.clone()));
             let mounts = mounts_with(&format!("40 21 0:50 / /sys/{} rw - fuse.x y rw", escape_mountinfo_field(&name)));
-            prop_assert!(mounts.may_hang(&path) && mounts.may_hang(&path.join("x")));
-            prop_assert!(!mounts.may_hang(Path::new("/sys/block")) || name == b"block");
+            prop_assert!(mounts.path_may_hang(&path) && mounts.path_may_hang(&path.join("x")));
+            prop_assert!(!mounts.path_may_hang(Path::new("/sys/block")) || name == b"block");
         }
     }
 }

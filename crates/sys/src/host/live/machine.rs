@@ -56,7 +56,8 @@ pub fn euid_and_namespaces() -> Vec<u8> {
     lines.into_bytes()
 }
 
-/// Enters the mount namespace of process 1, if that process is the host's. The caller has one thread.
+/// Enters the mount namespace of process 1, if walwise is in the host's PID namespace. The
+/// process must have only one thread (setns(2)).
 pub fn enter_host_mounts() -> io::Result<()> {
     let [(_, initial), _] = INITIAL_NAMESPACES;
     if fs::read_link("/proc/self/ns/pid")?.as_os_str() != initial {
@@ -69,8 +70,8 @@ pub fn enter_host_mounts() -> io::Result<()> {
 }
 
 /// Whether walwise has the root directory of process 1. A container that shares the host's PID
-/// namespace has another one; a service in a mount namespace has the same. `None` without the right
-/// to look.
+/// namespace has another root directory; a service in a mount namespace has the same. `None` if
+/// walwise may not read /proc/1/root.
 fn has_root_of_init() -> Option<bool> {
     let identity = |path| {
         let found = fs::metadata(path).ok()?;

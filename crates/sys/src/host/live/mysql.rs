@@ -53,7 +53,6 @@ const CAPABILITIES: u32 = 1 | 1 << 9 | 1 << 13 | 1 << 15 | 1 << 19;
 /// Number of the collation utf8_general_ci, which every server version supports.
 const UTF8: u8 = 33;
 
-/// The command byte of a query.
 const COM_QUERY: u8 = 3;
 
 /// Protocol version in the greeting of each supported server.
@@ -76,14 +75,14 @@ fn login_response(user: &[u8]) -> Vec<u8> {
 
 fn variables_query() -> String {
     // As a variable, `log_bin` is a switch; `log_bin_basename` has the path prefix.
-    let names = servers::exposed_settings(ServerArea::Mysql)
+    let names = servers::settings_safe_to_read(ServerArea::Mysql)
         .keys()
         .map(String::as_str);
-    show_query("VARIABLES", names.chain(["log_bin_basename", "version"]))
+    show_global_query("VARIABLES", names.chain(["log_bin_basename", "version"]))
 }
 
 fn counters_query() -> String {
-    show_query("STATUS", COUNTERS)
+    show_global_query("STATUS", COUNTERS)
 }
 
 /// `Slaves_connected` exists in MariaDB only. Without the privilege PROCESS a user sees only its
@@ -96,7 +95,7 @@ fn replicas_query() -> String {
     )
 }
 
-fn show_query<'n>(what: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+fn show_global_query<'n>(what: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     let names: Vec<String> = names.into_iter().map(|name| format!("'{name}'")).collect();
     format!(
         "SHOW GLOBAL {what} WHERE Variable_name IN ({})",
@@ -383,7 +382,9 @@ mod tests {
 
     fn run_client(said: &[u8]) -> Vec<ProtocolAction> {
         let mut ours = new_client();
-        let heard = said.iter().map(|byte| ours.handle_bytes(&[*byte]).unwrap());
+        let heard = said
+            .iter()
+            .map(|byte| ours.handle_received_bytes(&[*byte]).unwrap());
         heard.filter(|next| *next != ProtocolAction::Recv).collect()
     }
 
@@ -435,13 +436,14 @@ mod tests {
             END,
         ]);
         let mut ours = new_client();
-        ours.handle_bytes(&encode_packet(0, GREETING)).unwrap();
-        ours.handle_bytes(&said).unwrap();
-        ours.handle_bytes(&[]).unwrap();
+        ours.handle_received_bytes(&encode_packet(0, GREETING))
+            .unwrap();
+        ours.handle_received_bytes(&said).unwrap();
+        ours.handle_received_bytes(&[]).unwrap();
         let refusal = encode_packet(1, b"\xff\x15\x04#42000no");
         let mut steps = vec![];
         for piece in [&refusal[..], &[], &refusal[..], &[]] {
-            steps.push(ours.handle_bytes(piece).unwrap());
+            steps.push(ours.handle_received_bytes(piece).unwrap());
         }
         let answer = b"port\t1\n".to_vec();
         assert!(
@@ -457,21 +459,24 @@ mod tests {
     fn client_offers_no_password() {
         let switch = b"\xfecaching_sha2_password\0abcdefghabcdefghabcd\0";
         let mut ours = new_client();
-        ours.handle_bytes(&encode_packet(0, GREETING)).unwrap();
+        ours.handle_received_bytes(&encode_packet(0, GREETING))
+            .unwrap();
         assert_eq!(
-            ours.handle_bytes(&encode_packet(2, switch)).unwrap(),
+            ours.handle_received_bytes(&encode_packet(2, switch))
+                .unwrap(),
             ProtocolAction::Send(encode_packet(3, &[]))
         );
         assert_eq!(
-            ours.handle_bytes(&encode_packet(4, b"\x01\x04"))
+            ours.handle_received_bytes(&encode_packet(4, b"\x01\x04"))
                 .unwrap_err()
                 .kind,
             HostErrorKind::Denied
         );
         let mut ours = new_client();
-        ours.handle_bytes(&encode_packet(0, GREETING)).unwrap();
+        ours.handle_received_bytes(&encode_packet(0, GREETING))
+            .unwrap();
         let miss = ours
-            .handle_bytes(&encode_packet(2, b"\xff\x15\x04#28000Access denied\x1b"))
+            .handle_received_bytes(&encode_packet(2, b"\xff\x15\x04#28000Access denied\x1b"))
             .unwrap_err();
         assert_eq!(miss, HostError::denied("Access denied\\x1b"));
     }
@@ -479,10 +484,12 @@ mod tests {
     #[test]
     fn local_infile_request_is_rejected() {
         let mut ours = new_client();
-        ours.handle_bytes(&encode_packet(0, GREETING)).unwrap();
-        ours.handle_bytes(&encode_packet(2, WELCOME)).unwrap();
+        ours.handle_received_bytes(&encode_packet(0, GREETING))
+            .unwrap();
+        ours.handle_received_bytes(&encode_packet(2, WELCOME))
+            .unwrap();
         assert!(
-            ours.handle_bytes(&encode_packet(1, b"\xfb/etc/shadow"))
+            ours.handle_received_bytes(&encode_packet(1, b"\xfb/etc/shadow"))
                 .is_err()
         );
         assert_eq!(CAPABILITIES & 1 << 7, 0, "CLIENT_LOCAL_FILES");
@@ -500,7 +507,7 @@ mod tests {
         ) {
             let mut ours = new_client();
             for piece in pieces {
-                match ours.handle_bytes(&piece) {
+                match ours.handle_received_bytes(&piece) {
                     Ok(ProtocolAction::Send(words)) => {
                         let body = words.get(4..).unwrap_or_default();
                         let queries = [variables_query(), counters_query(), replicas_query()];

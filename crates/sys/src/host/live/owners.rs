@@ -46,7 +46,7 @@ impl ReadBudget {
     }
 }
 
-pub struct OwnerChildren {
+pub struct OwnerChildHosts {
     program: PathBuf,
     state: Mutex<OwnerRegistry>,
 }
@@ -59,7 +59,7 @@ struct OwnerRegistry {
     total: ReadBudget,
 }
 
-impl OwnerChildren {
+impl OwnerChildHosts {
     pub fn new(program: PathBuf) -> Self {
         let state = OwnerRegistry {
             processes: BTreeMap::new(),
@@ -97,7 +97,7 @@ impl OwnerChildren {
         self.lock_registry()
             .children
             .values()
-            .for_each(|child| child.stop());
+            .for_each(|child| child.kill_child_without_waiting_for_exit());
     }
 
     pub fn timeout_notes(&self) -> Vec<String> {
@@ -108,12 +108,12 @@ impl OwnerChildren {
             .collect()
     }
 
-    pub fn ask(&self, uid: u32, question: &Question, deadline: Duration) -> HostResult {
+    pub fn ask_as_owner(&self, uid: u32, question: &Question, deadline: Duration) -> HostResult {
         if uid == 0 {
             let says = "belongs to root, and walwise does not read server files as root";
             return Err(HostError::denied(says));
         }
-        self.run_within_budget(uid, deadline, |deadline| {
+        self.run_within_owner_budget(uid, deadline, |deadline| {
             let whole = Question::AsUser(uid, Box::new(question.clone()));
             self.get_or_create_child(uid, question)
                 .ask(&whole, deadline)
@@ -122,7 +122,7 @@ impl OwnerChildren {
 
     /// Runs `ask` with the time that is left, if the user's budget is not used up. Then the time
     /// taken and the size of the answer are subtracted from the budget.
-    pub fn run_within_budget(
+    pub fn run_within_owner_budget(
         &self,
         uid: u32,
         deadline: Duration,
@@ -137,7 +137,7 @@ impl OwnerChildren {
                 state.total
             };
             if own.is_spent() || all.is_spent() {
-                let says = format!("the time or size limit for reading as user {uid} is used up");
+                let says = format!("the time or size limit for reading as user {uid} was reached");
                 return Err(HostError::new(HostErrorKind::TimedOut, says));
             }
             own.time.min(all.time)
@@ -246,9 +246,9 @@ mod tests {
 
     #[test]
     fn spent_user_budget_blocks_no_other_user() {
-        let owners = OwnerChildren::new(PathBuf::from("/bin/true"));
+        let owners = OwnerChildHosts::new(PathBuf::from("/bin/true"));
         let told = |uid, bytes| {
-            owners.run_within_budget(uid, Duration::from_secs(1), |_| Ok(vec![0; bytes]))
+            owners.run_within_owner_budget(uid, Duration::from_secs(1), |_| Ok(vec![0; bytes]))
         };
         assert!(told(5, USER_BUDGET.bytes).is_ok());
         assert_eq!(told(5, 1).unwrap_err().kind, HostErrorKind::TimedOut);
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn server_users_are_recorded_and_root_is_refused() {
-        let owners = OwnerChildren::new(PathBuf::from("/bin/true"));
+        let owners = OwnerChildHosts::new(PathBuf::from("/bin/true"));
         owners.record_server_processes(b"10 1 26 postgres\n11 1 - mysqld\nmore 26 5\nnoise\n");
         assert_eq!(
             (
@@ -279,7 +279,7 @@ mod tests {
             (Some(26), None)
         );
         let miss = owners
-            .ask(0, &Question::List("/root".into()), Duration::from_secs(1))
+            .ask_as_owner(0, &Question::List("/root".into()), Duration::from_secs(1))
             .unwrap_err();
         assert_eq!(miss.kind, HostErrorKind::Denied);
     }

@@ -61,7 +61,7 @@ pub(super) fn startup_packet(user: &str, millis: &str) -> Vec<u8> {
 /// Builds the query for the allow-listed settings. Its result also holds the time of the last
 /// configuration load (microseconds since 1970) and the supported WAL compression methods.
 fn settings_query() -> String {
-    let names = servers::exposed_settings(ServerArea::Pg)
+    let names = servers::settings_safe_to_read(ServerArea::Pg)
         .keys()
         .map(String::as_str)
         .chain(["server_version"]);
@@ -300,7 +300,7 @@ impl ProtocolClient for PostgresClient {
         let garbled = || HostError::failed("the server's answer is malformed");
         match kind {
             b'R' => {
-                check_authentication(body)?;
+                check_no_credential_required(body)?;
                 self.authenticated = true;
             }
             b'S' => self.major = parse_server_major_version(body).unwrap_or(self.major),
@@ -412,7 +412,7 @@ pub(super) fn split_message(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostE
 }
 
 /// Checks the server's answer to the startup packet: an error unless it demands no credential.
-pub(super) fn check_authentication(body: &[u8]) -> Result<(), HostError> {
+pub(super) fn check_no_credential_required(body: &[u8]) -> Result<(), HostError> {
     match body.first_chunk().copied().map(u32::from_be_bytes) {
         Some(0) => Ok(()),
         Some(_) => Err(HostError::denied(
@@ -536,7 +536,7 @@ pub(super) mod tests {
         ]
         .concat();
         for byte in [ready_messages(), rows].concat() {
-            let next = conversation.handle_bytes(&[byte]).unwrap();
+            let next = conversation.handle_received_bytes(&[byte]).unwrap();
             if next != ProtocolAction::Recv {
                 steps.push(next);
             }
@@ -568,19 +568,21 @@ pub(super) mod tests {
         let password = encode_message(b'R', &3u32.to_be_bytes());
         assert_eq!(
             PostgresClient::default()
-                .handle_bytes(&password)
+                .handle_received_bytes(&password)
                 .unwrap_err()
                 .kind,
             HostErrorKind::Denied
         );
         let error = encode_message(b'E', b"SFATAL\0C28000\0Mrole \"x\x1b\" does not exist\0\0");
-        let miss = PostgresClient::default().handle_bytes(&error).unwrap_err();
+        let miss = PostgresClient::default()
+            .handle_received_bytes(&error)
+            .unwrap_err();
         assert_eq!(miss, HostError::denied("role \"x\\x1b\" does not exist"));
         assert!(
             PostgresClient::default()
-                .handle_bytes(&encode_message(b'Z', b"I"))
+                .handle_received_bytes(&encode_message(b'Z', b"I"))
                 .is_err(),
-            "ready without having let us in"
+            "ready without authentication"
         );
     }
 
@@ -611,10 +613,12 @@ pub(super) mod tests {
             ready_again(),
         ];
         all.iter()
-            .find_map(|bytes| match conversation.handle_bytes(bytes).unwrap() {
-                ProtocolAction::Done { answer, .. } => Some(String::from_utf8(answer).unwrap()),
-                ProtocolAction::Recv | ProtocolAction::Send(_) => None,
-            })
+            .find_map(
+                |bytes| match conversation.handle_received_bytes(bytes).unwrap() {
+                    ProtocolAction::Done { answer, .. } => Some(String::from_utf8(answer).unwrap()),
+                    ProtocolAction::Recv | ProtocolAction::Send(_) => None,
+                },
+            )
             .unwrap()
     }
 
@@ -624,7 +628,11 @@ pub(super) mod tests {
             answer_with_overrides(0, false),
             "(overrides)\tall\n(slots)\t0\n"
         );
-        assert_eq!(answer_with_overrides(1, true), "", "the rest is said");
+        assert_eq!(
+            answer_with_overrides(1, true),
+            "",
+            "the server refused the query"
+        );
         assert!(answer_with_overrides(MAX_OVERRIDES, false).starts_with("(overrides)\tall\n"));
         let more = answer_with_overrides(MAX_OVERRIDES + 1, false);
         assert!(
@@ -643,7 +651,7 @@ pub(super) mod tests {
         ) {
             let mut conversation = PostgresClient::default();
             for piece in pieces {
-                match conversation.handle_bytes(&piece) {
+                match conversation.handle_received_bytes(&piece) {
                     Ok(ProtocolAction::Done { answer, .. }) => {
                         let text = String::from_utf8(answer).unwrap();
                         prop_assert!(!text.chars().any(|c| text::is_display_unsafe(c) && !matches!(c, '\t' | '\n')));

@@ -76,12 +76,13 @@ struct ServerProcess {
 /// Lists the servers in the format of [`Question::Servers`](crate::host::Question::Servers).
 /// Processes without a single user come first, then users by ascending id, so that system accounts
 /// precede people. A program that was started only to print its version is left out.
-pub fn list_servers() -> HostResult {
+pub fn list_server_processes() -> HostResult {
     let mut users: BTreeMap<Option<u32>, (Vec<ServerProcess>, usize)> = BTreeMap::new();
     let mut found = BTreeMap::new();
     for pid in files::process_ids()? {
         let pid = pid?;
-        let Some(program) = none_if_exited_or_hidden(server_program(pid))?.flatten() else {
+        let Some(program) = none_if_exited_or_hidden(server_program_of_process(pid))?.flatten()
+        else {
             continue;
         };
         let Some(stat) =
@@ -164,10 +165,10 @@ pub fn list_open_innodb_tablespaces(pid: u32) -> HostResult {
     let directory = format!("/proc/{pid}/fd");
     let mut lines = String::new();
     for entry in fs::read_dir(&directory)
-        .map_err(|e| files::host_error(&e))?
+        .map_err(|e| files::host_error_from_io(&e))?
         .take(MAX_DESCRIPTORS)
     {
-        let link = entry.map_err(|e| files::host_error(&e))?.path();
+        let link = entry.map_err(|e| files::host_error_from_io(&e))?.path();
         // The link's text only preselects by name. stat(2) through the link identifies the file
         // without opening it.
         let named =
@@ -190,7 +191,7 @@ pub fn list_open_innodb_tablespaces(pid: u32) -> HostResult {
 /// The name of the server that a process runs. The executable's name decides first, because a
 /// server can be started under another name, then the process name. `None` for a process without an
 /// executable, such as a kernel thread.
-fn server_program(pid: u32) -> Result<Option<&'static str>, HostError> {
+fn server_program_of_process(pid: u32) -> Result<Option<&'static str>, HostError> {
     let by_file = match fs::read_link(format!("/proc/{pid}/exe")) {
         Ok(file) => file
             .file_name()
@@ -248,15 +249,17 @@ fn timespec_to_nanos(time: Timespec) -> Option<u64> {
 
 pub fn redacted_command_line(pid: u32) -> HostResult {
     let text = files::read_file(Path::new(&format!("/proc/{pid}/cmdline")))?;
-    check_length(&text, LONGEST_COMMAND_LINE).map(|()| redact::redact_command_line(&text))
+    check_process_text_length(&text, LONGEST_COMMAND_LINE)
+        .map(|()| redact::redact_command_line(&text))
 }
 
 pub fn redacted_environment(pid: u32) -> HostResult {
     let text = files::read_file(Path::new(&format!("/proc/{pid}/environ")))?;
-    check_length(&text, LONGEST_ENVIRONMENT).map(|()| redact::redact_environment(&text))
+    check_process_text_length(&text, LONGEST_ENVIRONMENT)
+        .map(|()| redact::redact_environment(&text))
 }
 
-fn check_length(text: &[u8], longest: usize) -> Result<(), HostError> {
+fn check_process_text_length(text: &[u8], longest: usize) -> Result<(), HostError> {
     if text.len() <= longest {
         return Ok(());
     }
@@ -314,7 +317,10 @@ mod tests {
                 .success()
         );
         let mut child = process::Command::new(&path).arg("1000").spawn().unwrap();
-        let (of_child, listed) = (server_program(child.id()), list_servers().unwrap());
+        let (of_child, listed) = (
+            server_program_of_process(child.id()),
+            list_server_processes().unwrap(),
+        );
         child.kill_in_time();
         assert_eq!(of_child, Ok(Some("mariadbd")), "it looks like one");
         let listed = String::from_utf8(listed).unwrap();
@@ -328,8 +334,9 @@ mod tests {
     #[test]
     fn only_exited_or_hidden_processes_are_skipped() {
         use nix::errno::Errno;
-        let asked =
-            |errno: Errno| none_if_exited_or_hidden::<()>(Err(files::host_error(&errno.into())));
+        let asked = |errno: Errno| {
+            none_if_exited_or_hidden::<()>(Err(files::host_error_from_io(&errno.into())))
+        };
         for hidden in [Errno::ENOENT, Errno::ESRCH, Errno::EACCES, Errno::EPERM] {
             assert_eq!(asked(hidden), Ok(None), "{hidden}");
         }
@@ -404,7 +411,7 @@ mod tests {
             told(std::process::id()) > 1_600_000_000_000_000_000,
             "in nanoseconds"
         );
-        let text = String::from_utf8(list_servers().unwrap()).unwrap();
+        let text = String::from_utf8(list_server_processes().unwrap()).unwrap();
         assert!(
             text.lines().all(|line| line.split(' ').count() >= 3),
             "{text}"

@@ -18,8 +18,8 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use rustix::fs::FileType;
 
-use super::{files, untrusted_reason};
-use crate::host::tool::{InstallLocation, OutputPolicy};
+use super::{files, untrusted_path_reason};
+use crate::host::tool::{InstallLocation, OutputAcceptancePolicy};
 use crate::host::{HostError, HostErrorKind, HostResult, SERVER_DIRECTORIES, Tool};
 use crate::text;
 
@@ -49,14 +49,14 @@ pub fn run_tool(tool: Tool, arguments: &[String]) -> HostResult {
         ));
     }
     if let (Tool::PgControldata(_), [_, directory]) = (tool, arguments) {
-        check_pg_control_file(Path::new(directory))?;
+        check_pg_control_is_regular_file(Path::new(directory))?;
     }
     let candidates = program_paths(tool);
     let (name, program) = find_trusted_program(&candidates)?;
     let (deadline, printed_counts) = match tool.spec().answer {
-        OutputPolicy::Success => (DEADLINE, false),
-        OutputPolicy::Printed => (DEADLINE, true),
-        OutputPolicy::Firmware => (CONTROLLER_DEADLINE, true),
+        OutputAcceptancePolicy::Success => (DEADLINE, false),
+        OutputAcceptancePolicy::Printed => (DEADLINE, true),
+        OutputAcceptancePolicy::Firmware => (CONTROLLER_DEADLINE, true),
     };
     run_with_deadline(
         Command::new(program).arg0(name).args(arguments),
@@ -81,7 +81,7 @@ pub fn run_trial_tool(name: &str, arguments: &[String], deadline: Duration) -> H
 
 /// Refuses a control file that is not a regular file, because pg_controldata would also open a pipe
 /// or a device.
-fn check_pg_control_file(directory: &Path) -> Result<(), HostError> {
+fn check_pg_control_is_regular_file(directory: &Path) -> Result<(), HostError> {
     match files::PathHandle::from_path(&directory.join("global/pg_control"))?.kind {
         FileType::RegularFile => Ok(()),
         _ => Err(HostError::failed("its control file is not a regular file")),
@@ -131,7 +131,7 @@ fn find_trusted_program(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), Host
                 return check_trusted_program(&program).map(|()| (candidate.as_path(), program));
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => return Err(files::host_error(&e)),
+            Err(e) => return Err(files::host_error_from_io(&e)),
         }
     }
     Err(HostError::new(HostErrorKind::Absent, "not installed"))
@@ -140,13 +140,13 @@ fn find_trusted_program(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), Host
 fn check_trusted_program(program: &Path) -> Result<(), HostError> {
     let refuse = |why: String| Err(HostError::denied(format!("not run: {why}")));
     if !fs::symlink_metadata(program)
-        .map_err(|e| files::host_error(&e))?
+        .map_err(|e| files::host_error_from_io(&e))?
         .is_file()
     {
         let program = text::display_safe(program.as_os_str().as_encoded_bytes());
         return refuse(format!("{program} is not a regular file"));
     }
-    match untrusted_reason(program).map_err(|e| files::host_error(&e))? {
+    match untrusted_path_reason(program).map_err(|e| files::host_error_from_io(&e))? {
         Some(doubt) => refuse(doubt),
         None => Ok(()),
     }
@@ -171,8 +171,8 @@ fn run_with_deadline(
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()
-        .map_err(|e| files::host_error(&e))?;
-    let finished = collect_output(&mut process, deadline);
+        .map_err(|e| files::host_error_from_io(&e))?;
+    let finished = collect_program_output(&mut process, deadline);
     let Ok((printed, complaints, status)) = finished else {
         if let Ok(group) = i32::try_from(process.id()) {
             let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
@@ -222,7 +222,7 @@ fn last_error_line(complaint: &str) -> Option<&str> {
 
 struct DeadlinePassed;
 
-fn collect_output(
+fn collect_program_output(
     process: &mut Child,
     deadline: Instant,
 ) -> Result<(Vec<u8>, Vec<u8>, ExitStatus), DeadlinePassed> {

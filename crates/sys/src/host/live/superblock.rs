@@ -11,7 +11,7 @@ mod crc32c {
 
     const POLYNOMIAL: u32 = 0x82f6_3b78;
 
-    pub fn checksum<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u32 {
+    pub fn crc32c_checksum<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u32 {
         let shift = |sum: u32| (sum >> 1) ^ if sum & 1 == 1 { POLYNOMIAL } else { 0 };
         let bytes = pieces.into_iter().flatten();
         !bytes.fold(u32::MAX, |sum, byte| {
@@ -36,9 +36,9 @@ mod crc32c {
                 (&rising[..], 0x46dd_794e),
                 (&falling[..], 0x113f_db5c),
             ] {
-                assert_eq!(checksum([bytes]), sum, "{bytes:?}");
+                assert_eq!(crc32c_checksum([bytes]), sum, "{bytes:?}");
                 let (one, other) = bytes.split_at(bytes.len() / 2);
-                assert_eq!(checksum([one, other]), sum, "{bytes:?}");
+                assert_eq!(crc32c_checksum([one, other]), sum, "{bytes:?}");
             }
         }
     }
@@ -52,7 +52,7 @@ mod xfs {
     //! its own; `ftype` exists in both.
 
     use super::crc32c;
-    use super::{SuperblockError, bit_names, read_bytes};
+    use super::{SuperblockError, bytes_at, feature_bit_names};
 
     const MAGIC: &[u8] = b"XFSB";
 
@@ -115,22 +115,22 @@ mod xfs {
             return Err(SuperblockError::WrongFormat);
         }
         let short = |at| {
-            read_bytes(block, at)
+            bytes_at(block, at)
                 .map(u16::from_be_bytes)
                 .map(u32::from)
                 .ok_or(SuperblockError::WrongFormat)
         };
         let number = |at| {
-            read_bytes(block, at)
+            bytes_at(block, at)
                 .map(u32::from_be_bytes)
                 .ok_or(SuperblockError::WrongFormat)
         };
         let (number_of_version, second) = (short(100)?, number(200)?);
         let (version, bits) = (number_of_version & 0xf, number_of_version & !0xf);
         let mut words = vec![format!("v{version}")];
-        words.extend(bit_names(bits, VERSION, "version_"));
+        words.extend(feature_bit_names(bits, VERSION, "version_"));
         if bits & HAS_FEATURES2 != 0 {
-            words.extend(bit_names(second, FEATURES2, "features2_"));
+            words.extend(feature_bit_names(second, FEATURES2, "features2_"));
         }
         if version == 5 {
             let sector = usize::try_from(short(102)?).unwrap_or_default();
@@ -139,15 +139,12 @@ mod xfs {
             else {
                 return Err(SuperblockError::WrongFormat);
             };
-            let said = read_bytes(sector, CHECKSUM).map(u32::from_le_bytes);
-            if said != Some(crc32c::checksum([before, &[0; 4], behind])) {
+            let said = bytes_at(sector, CHECKSUM).map(u32::from_le_bytes);
+            if said != Some(crc32c::crc32c_checksum([before, &[0; 4], behind])) {
                 return Err(SuperblockError::Checksum);
             }
-            let own = bit_names(number(212)?, READ_ONLY, "ro_compat_").chain(bit_names(
-                number(216)?,
-                INCOMPATIBLE,
-                "incompat_",
-            ));
+            let own = feature_bit_names(number(212)?, READ_ONLY, "ro_compat_")
+                .chain(feature_bit_names(number(216)?, INCOMPATIBLE, "incompat_"));
             for word in own {
                 if !words.contains(&word) {
                     words.push(word);
@@ -178,7 +175,7 @@ mod xfs {
             for (at, word) in [(200, second), (212, read_only), (216, incompatible)] {
                 block[at..at + 4].copy_from_slice(&word.to_be_bytes());
             }
-            let sum = crc32c::checksum([block.as_slice()]);
+            let sum = crc32c::crc32c_checksum([block.as_slice()]);
             block[CHECKSUM..CHECKSUM + 4].copy_from_slice(&sum.to_le_bytes());
             block
         }
@@ -218,7 +215,7 @@ mod xfs {
             assert_eq!(
                 parse_xfs_features(&four).unwrap(),
                 ["v4", "align", "extflg", "dirv2"],
-                "the second word does not count"
+                "the second feature word is ignored"
             );
             assert_eq!(
                 parse_xfs_features(&build_xfs_superblock(0xb4a5, 0x100, 1 << 20, 1 << 30))
@@ -269,7 +266,7 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
-use super::files::host_error;
+use super::files::host_error_from_io;
 use super::open_block_device;
 use crate::host::{HostError, HostResult, SuperblockKind};
 
@@ -283,8 +280,8 @@ pub fn read_superblock(path: &Path, kind: SuperblockKind) -> HostResult {
     let (features, cluster, uuid) = match kind {
         SuperblockKind::Ext => {
             let device = open_block_device(path, OFlag::empty())?;
-            read_with_retry(
-                || read_cached(&device),
+            read_and_parse_with_checksum_retry(
+                || read_superblock_cached(&device),
                 |block| {
                     parse_ext_features_and_cluster(block)
                         .map(|(words, size)| (words, size, read_uuid(block, UUID)))
@@ -297,7 +294,7 @@ pub fn read_superblock(path: &Path, kind: SuperblockKind) -> HostResult {
                 xfs::parse_xfs_features(block)
                     .map(|words| (words, None, read_uuid(block, xfs::UUID)))
             };
-            read_with_retry(|| read_direct(&device), parse)?
+            read_and_parse_with_checksum_retry(|| read_superblock_direct(&device), parse)?
         }
     };
     let cluster = cluster.map_or_else(String::new, |size| format!("cluster {size}\n"));
@@ -307,14 +304,14 @@ pub fn read_superblock(path: &Path, kind: SuperblockKind) -> HostResult {
 
 /// Reads and parses the superblock. After a wrong checksum it is read once more, because the kernel
 /// may have been writing it.
-fn read_with_retry<T>(
+fn read_and_parse_with_checksum_retry<T>(
     read: impl Fn() -> io::Result<Vec<u8>>,
     parse: impl Fn(&[u8]) -> Result<T, SuperblockError>,
 ) -> Result<T, HostError> {
     let once = || {
         read()
             .map(|bytes| parse(&bytes))
-            .map_err(|e| host_error(&e))
+            .map_err(|e| host_error_from_io(&e))
     };
     let parsed = match once()? {
         Err(SuperblockError::Checksum) => once()?,
@@ -323,14 +320,14 @@ fn read_with_retry<T>(
     parsed.map_err(|why| HostError::failed(why.message()))
 }
 
-fn read_cached(device: &File) -> io::Result<Vec<u8>> {
+fn read_superblock_cached(device: &File) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; SIZE];
     let count = device.read_at(&mut bytes, OFFSET)?;
     bytes.truncate(count);
     Ok(bytes)
 }
 
-fn read_direct(device: &File) -> io::Result<Vec<u8>> {
+fn read_superblock_direct(device: &File) -> io::Result<Vec<u8>> {
     let mut room = vec![0; 2 * PAGE];
     let start = room.as_ptr().align_offset(PAGE);
     let page = room
@@ -425,24 +422,24 @@ const READ_ONLY: &[(u32, &str)] = &[
 fn parse_ext_features_and_cluster(
     block: &[u8],
 ) -> Result<(Vec<String>, Option<u64>), SuperblockError> {
-    if block.len() < SIZE || read_bytes(block, 0x38) != Some(EXT_MAGIC) {
+    if block.len() < SIZE || bytes_at(block, 0x38) != Some(EXT_MAGIC) {
         return Err(SuperblockError::WrongFormat);
     }
     let number = |at| {
-        read_bytes(block, at)
+        bytes_at(block, at)
             .map(u32::from_le_bytes)
             .ok_or(SuperblockError::WrongFormat)
     };
     let (compatible, incompatible, read_only) = (number(0x5c)?, number(0x60)?, number(0x64)?);
     let summed = block.get(..CHECKSUM).ok_or(SuperblockError::WrongFormat)?;
-    if read_only & METADATA_CSUM != 0 && number(CHECKSUM)? != !crc32c::checksum([summed]) {
+    if read_only & METADATA_CSUM != 0 && number(CHECKSUM)? != !crc32c::crc32c_checksum([summed]) {
         return Err(SuperblockError::Checksum);
     }
     let (first_block, cluster) = (number(0x14)?, number(0x1c)?);
     let in_clusters = read_only & BIGALLOC != 0 && first_block == 0 && cluster <= MAX_CLUSTER_LOG;
-    let features = bit_names(compatible, COMPATIBLE, "FEATURE_C")
-        .chain(bit_names(incompatible, INCOMPATIBLE, "FEATURE_I"))
-        .chain(bit_names(read_only, READ_ONLY, "FEATURE_R"));
+    let features = feature_bit_names(compatible, COMPATIBLE, "FEATURE_C")
+        .chain(feature_bit_names(incompatible, INCOMPATIBLE, "FEATURE_I"))
+        .chain(feature_bit_names(read_only, READ_ONLY, "FEATURE_R"));
     Ok((features.collect(), in_clusters.then(|| 1024 << cluster)))
 }
 
@@ -465,12 +462,12 @@ impl SuperblockError {
     }
 }
 
-fn read_bytes<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
+fn bytes_at<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
     block.get(at..)?.first_chunk().copied()
 }
 
 fn read_uuid(block: &[u8], at: usize) -> Option<String> {
-    let digits = format!("{:032x}", u128::from_be_bytes(read_bytes(block, at)?));
+    let digits = format!("{:032x}", u128::from_be_bytes(bytes_at(block, at)?));
     let ranges = [0..8, 8..12, 12..16, 16..20, 20..32];
     Some(
         ranges
@@ -481,7 +478,7 @@ fn read_uuid(block: &[u8], at: usize) -> Option<String> {
 
 /// Lists the names of the bits that are set, from the lowest bit on. A bit without a name is
 /// listed as `prefix` followed by the bit's number.
-fn bit_names<'a>(
+fn feature_bit_names<'a>(
     bits: u32,
     names: &'a [(u32, &'static str)],
     prefix: &'a str,
@@ -510,7 +507,7 @@ mod ext_tests {
         for (at, word) in [(0x5c, compatible), (0x60, incompatible), (0x64, read_only)] {
             block[at..at + 4].copy_from_slice(&word.to_le_bytes());
         }
-        let sum = !crc32c::checksum([&block[..CHECKSUM]]);
+        let sum = !crc32c::crc32c_checksum([&block[..CHECKSUM]]);
         block[CHECKSUM..].copy_from_slice(&sum.to_le_bytes());
         block
     }
@@ -612,12 +609,20 @@ mod tests {
                 }
             }
         };
-        assert_eq!(read_with_retry(read, good_from(2)).unwrap(), ["x"]);
+        assert_eq!(
+            read_and_parse_with_checksum_retry(read, good_from(2)).unwrap(),
+            ["x"]
+        );
         assert_eq!(reads.replace(0), 2);
-        let miss = read_with_retry(read, good_from(3)).unwrap_err();
+        let miss = read_and_parse_with_checksum_retry(read, good_from(3)).unwrap_err();
         assert_eq!((miss.kind, reads.replace(0)), (HostErrorKind::Failed, 2));
         assert!(miss.detail.contains("checksum"), "{miss}");
-        assert!(read_with_retry(read, |_| Err::<(), _>(SuperblockError::WrongFormat)).is_err());
+        assert!(
+            read_and_parse_with_checksum_retry(read, |_| Err::<(), _>(
+                SuperblockError::WrongFormat
+            ))
+            .is_err()
+        );
         assert_eq!(reads.get(), 1, "what is something else stays so");
     }
 

@@ -8,9 +8,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::IdentityKind;
-use super::name_places::{self, MountFields};
+use super::name_places::{self, MountFieldRanges};
 use super::text_ranges::{
-    COMMON_WORDS, fields, lines, split_ranges, split_within_range, trim_range,
+    COMMON_WORDS, field_ranges, line_ranges, split_ranges, split_within_range, trim_range,
 };
 use crate::host::redact::AZURE_CHASSIS;
 use crate::host::{ConfigDialect, Question, Tool, path_bytes, pg_settings_lines};
@@ -69,7 +69,7 @@ pub fn add_unmasked_path_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Qu
     }
 }
 
-pub fn ranges_in_path(path: &[u8]) -> Vec<IdentityRange> {
+pub fn identity_ranges_in_path(path: &[u8]) -> Vec<IdentityRange> {
     let behind = |mark: &[u8]| {
         path.windows(mark.len())
             .position(|part| part == mark)
@@ -82,15 +82,15 @@ pub fn ranges_in_path(path: &[u8]) -> Vec<IdentityRange> {
     device.or_else(array).into_iter().collect()
 }
 
-pub fn ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
+pub fn identity_ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
     match question.strip_as_user() {
-        Question::Uname => lines(answer)
+        Question::Uname => line_ranges(answer)
             .nth(1)
             .map(|range| (range, IdentityKind::Host))
             .into_iter()
             .collect(),
-        Question::Read(path) => ranges_in_file(path, answer),
-        Question::Link(_) | Question::RealPath(_) => ranges_in_path(answer),
+        Question::Read(path) => identity_ranges_in_file(path, answer),
+        Question::Link(_) | Question::RealPath(_) => identity_ranges_in_path(answer),
         Question::List(path) if path.ends_with("disk/by-id") => split_ranges(answer, 0)
             .filter_map(|range| identity_in_by_id_name(answer, range))
             .collect(),
@@ -101,7 +101,7 @@ pub fn ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange
                 .map(|range| (range, IdentityKind::Serial))
                 .collect()
         }
-        Question::Run(Tool::Zpool, _) => lines(answer)
+        Question::Run(Tool::Zpool, _) => line_ranges(answer)
             .filter_map(|line| identity_in_pool_line(answer, line))
             .collect(),
         Question::Run(..) => super::tool_output::identity_ranges(answer),
@@ -117,7 +117,7 @@ pub fn ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange
                 let user = is_user
                     .then(|| personal_user_name(answer, value.clone()))
                     .flatten();
-                let field = fields(answer.get(value.clone()).unwrap_or_default())
+                let field = field_ranges(answer.get(value.clone()).unwrap_or_default())
                     .next()
                     .unwrap_or_default();
                 let source = mount_source_hosts(answer, value.start..value.start + field.end);
@@ -125,9 +125,9 @@ pub fn ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange
                     .chain(source)
                     .chain(identities_in_device_links(answer, value))
             };
-            lines(answer).flat_map(of_line).collect()
+            line_ranges(answer).flat_map(of_line).collect()
         }
-        Question::PgSettings(_) => lines(answer)
+        Question::PgSettings(_) => line_ranges(answer)
             .flat_map(|line| override_and_slot_names(answer, line))
             .collect(),
         Question::UserName(_) => personal_user_name(answer, trim_range(answer, 0..answer.len()))
@@ -161,12 +161,12 @@ fn identity_in_pool_line(text: &[u8], line: Range<usize>) -> Option<IdentityRang
         .take_while(|b| !b.is_ascii_whitespace())
         .count();
     let path = bytes.get(start..start + length)?;
-    let (range, kind) = ranges_in_path(path).into_iter().next()?;
+    let (range, kind) = identity_ranges_in_path(path).into_iter().next()?;
     let start = line.start + start;
     Some((start + range.start..start + range.end, kind))
 }
 
-fn ranges_in_file(path: &Path, answer: &[u8]) -> Vec<IdentityRange> {
+fn identity_ranges_in_file(path: &Path, answer: &[u8]) -> Vec<IdentityRange> {
     let name = path
         .file_name()
         .and_then(|name| name.to_str())
@@ -175,12 +175,12 @@ fn ranges_in_file(path: &Path, answer: &[u8]) -> Vec<IdentityRange> {
         return vec![(trim_range(answer, 0..answer.len()), IdentityKind::Host)];
     }
     if path.starts_with("/run/udev/data") {
-        return lines(answer)
+        return line_ranges(answer)
             .filter_map(|line| identity_in_udev_line(answer, line))
             .collect();
     }
     if path.starts_with("/proc") && matches!(name, "mountinfo" | "mounts") {
-        return lines(answer)
+        return line_ranges(answer)
             .flat_map(|line| identities_in_mount_line(answer, line, name == "mountinfo"))
             .collect();
     }
@@ -317,8 +317,8 @@ fn identities_in_mount_line(
     line: Range<usize>,
     mountinfo: bool,
 ) -> Vec<IdentityRange> {
-    let mount = MountFields::parse(text, line.clone(), mountinfo);
-    let is_dataset = |mount: &MountFields| text.get(mount.fstype.clone()) == Some(b"zfs");
+    let mount = MountFieldRanges::parse(text, line.clone(), mountinfo);
+    let is_dataset = |mount: &MountFieldRanges| text.get(mount.fstype.clone()) == Some(b"zfs");
     let source = mount
         .filter(|mount| !is_dataset(mount))
         .map(|mount| mount_source_hosts(text, mount.source))

@@ -28,7 +28,7 @@ const MEDIA: [&[u8]; 2] = [b"/run/media/", b"/media/"];
 
 const ID_PREFIXES: [&[u8]; 2] = [b"uuid=", b"uuid/"];
 
-pub fn find_by_shape(text: &[u8]) -> Vec<IdentityMatch> {
+pub fn find_identities_by_shape(text: &[u8]) -> Vec<IdentityMatch> {
     let mut spans = Vec::new();
     let mut at = 0;
     while at < text.len() {
@@ -75,7 +75,7 @@ fn follows_prefix(text: &[u8], at: usize, prefixes: &[&[u8]]) -> bool {
     prefixes.iter().any(ends)
 }
 
-fn run_length(text: &[u8], at: usize, fits: impl Fn(&u8) -> bool) -> usize {
+fn matching_run_length(text: &[u8], at: usize, fits: impl Fn(&u8) -> bool) -> usize {
     text.get(at..)
         .unwrap_or_default()
         .iter()
@@ -85,7 +85,7 @@ fn run_length(text: &[u8], at: usize, fits: impl Fn(&u8) -> bool) -> usize {
 
 /// The end of the groups that begin at `at` and have these `sizes`. `None` if the groups do not
 /// match, or if a further character follows for which `fits` is true.
-fn groups_end(
+fn separated_groups_end(
     text: &[u8],
     at: usize,
     sizes: &[usize],
@@ -118,15 +118,15 @@ fn match_hex32(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     {
         return None;
     }
-    let end = groups_end(text, at, &[32], b"", hex)
-        .or_else(|| groups_end(text, at, &[8, 4, 4, 4, 12], b"-", hex))
-        .or_else(|| groups_end(text, at, &[8, 4, 4, 4, 12], b"\\x2d", hex))
-        .or_else(|| groups_end(text, at, &[8, 8, 8, 8], b":", hex))?;
+    let end = separated_groups_end(text, at, &[32], b"", hex)
+        .or_else(|| separated_groups_end(text, at, &[8, 4, 4, 4, 12], b"-", hex))
+        .or_else(|| separated_groups_end(text, at, &[8, 4, 4, 4, 12], b"\\x2d", hex))
+        .or_else(|| separated_groups_end(text, at, &[8, 8, 8, 8], b":", hex))?;
     let nothing = text
         .get(at..end)?
         .iter()
         .all(|b| !b.is_ascii_hexdigit() || *b == b'0');
-    // The type of a partition is the same on many machines.
+    // Many hosts use the same partition type, so its UUID identifies no host.
     let partition_type = follows_prefix(text, at, &[b"part_entry_type="]);
     (!nothing && !partition_type).then_some((at..end, IdentityKind::Hex32))
 }
@@ -146,7 +146,7 @@ fn match_long_hex(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)
     if preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
         return None;
     }
-    let length = run_length(text, at, u8::is_ascii_hexdigit);
+    let length = matching_run_length(text, at, u8::is_ascii_hexdigit);
     let ends = !text.get(at + length).is_some_and(u8::is_ascii_alphanumeric);
     (ends && (40..=128).contains(&length)).then_some((at..at + length, IdentityKind::Wwn))
 }
@@ -154,7 +154,7 @@ fn match_long_hex(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)
 /// Finds a Fibre Channel name, which is written as eight bytes with colons between them.
 fn match_fibre_channel_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let part = |b: u8| b.is_ascii_alphanumeric() || b == b':';
-    let end = groups_end(text, at, &[2; 8], b":", u8::is_ascii_hexdigit)?;
+    let end = separated_groups_end(text, at, &[2; 8], b":", u8::is_ascii_hexdigit)?;
     let alone =
         !preceding_byte(text, at).is_some_and(part) && !text.get(end).copied().is_some_and(part);
     let named = matches!(text.get(at), Some(b'1' | b'2' | b'5'));
@@ -170,7 +170,7 @@ fn match_user_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind
     if !home && !follows_prefix(text, at, &MEDIA) {
         return None;
     }
-    let length = run_length(text, at, |b| {
+    let length = matching_run_length(text, at, |b| {
         b.is_ascii_alphanumeric() || b"._-+@".contains(b) || *b >= 0x80
     });
     let name = text.get(at..at + length).filter(|name| !name.is_empty())?;
@@ -181,25 +181,26 @@ fn match_user_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind
 fn match_lvm_uuid(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let alnum: fn(&u8) -> bool = u8::is_ascii_alphanumeric;
     if follows_prefix(text, at, &[b"LVM-"]) {
-        return (run_length(text, at, alnum) == 64).then_some((at..at + 32, IdentityKind::Lvm32));
+        return (matching_run_length(text, at, alnum) == 64)
+            .then_some((at..at + 32, IdentityKind::Lvm32));
     }
     // After `LVM-`, the UUIDs of volume group and logical volume follow without a separator.
     let behind_first = at
         .checked_sub(32)
         .is_some_and(|start| follows_prefix(text, start, &[b"LVM-"]));
-    if behind_first && run_length(text, at, alnum) == 32 {
+    if behind_first && matching_run_length(text, at, alnum) == 32 {
         return Some((at..at + 32, IdentityKind::Lvm32));
     }
     if preceding_byte(text, at).is_some_and(|b| alnum(&b)) {
         return None;
     }
-    let end = groups_end(text, at, &[6, 4, 4, 4, 4, 4, 6], b"-", alnum)?;
+    let end = separated_groups_end(text, at, &[6, 4, 4, 4, 4, 4, 6], b"-", alnum)?;
     Some((at..end, IdentityKind::Lvm32))
 }
 
 fn match_mac(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let part = |b: u8| b.is_ascii_alphanumeric() || b == b':';
-    let end = groups_end(text, at, &[2; 6], b":", u8::is_ascii_hexdigit)?;
+    let end = separated_groups_end(text, at, &[2; 6], b":", u8::is_ascii_hexdigit)?;
     let alone =
         !preceding_byte(text, at).is_some_and(part) && !text.get(end).copied().is_some_and(part);
     let nothing = text.get(at..end)?.iter().all(|b| matches!(b, b'0' | b':'));
@@ -207,7 +208,7 @@ fn match_mac(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
 }
 
 fn match_wwn(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
-    let length = run_length(text, at, u8::is_ascii_hexdigit);
+    let length = matching_run_length(text, at, u8::is_ascii_hexdigit);
     let end = at + length;
     if text.get(end).is_some_and(u8::is_ascii_alphanumeric) {
         return None;
@@ -222,7 +223,7 @@ fn match_wwn(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
 }
 
 fn match_ipv4(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
-    let length = run_length(text, at, |b| b.is_ascii_digit() || *b == b'.');
+    let length = matching_run_length(text, at, |b| b.is_ascii_digit() || *b == b'.');
     let end = at + length;
     let address: Ipv4Addr = str::from_utf8(text.get(at..end)?).ok()?.parse().ok()?;
     if address.is_loopback() || address.is_unspecified() || address.is_broadcast() {
@@ -251,7 +252,7 @@ fn match_ipv6(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     if preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric() || part(&b)) {
         return None;
     }
-    let end = at + run_length(text, at, part);
+    let end = at + matching_run_length(text, at, part);
     if text.get(end).is_some_and(u8::is_ascii_alphanumeric) {
         return None;
     }
@@ -266,7 +267,7 @@ fn match_iscsi_or_nvme_name(text: &[u8], at: usize) -> Option<(Range<usize>, Ide
         // A qualified name does not begin inside a word.
         return None;
     }
-    let length = run_length(text, at, part);
+    let length = matching_run_length(text, at, part);
     let name = text.get(at..at + length)?;
     if follows_prefix(text, at, &[b"iqn."]) {
         let lun = name.windows(5).position(|window| window == b"-lun-");
@@ -286,7 +287,7 @@ fn match_id_after_uuid_prefix(text: &[u8], at: usize) -> Option<(Range<usize>, I
     if !follows_prefix(text, at, &ID_PREFIXES) {
         return None;
     }
-    let length = run_length(text, at, |b| b.is_ascii_alphanumeric() || *b == b'-');
+    let length = matching_run_length(text, at, |b| b.is_ascii_alphanumeric() || *b == b'-');
     let id = text.get(at..at + length)?;
     // The id of a partition in a DOS table is the disk's number and the partition's number.
     let whole = match id.split(|b| *b == b'-').collect::<Vec<_>>().as_slice() {

@@ -32,12 +32,13 @@ pub fn masked_path_candidates(
 fn may_be_masked_path(masked: &[u8], path: &[u8]) -> bool {
     let parts = |path: &[u8]| path.split(|b| *b == b'/').count();
     let mut pairs = masked.split(|b| *b == b'/').zip(path.split(|b| *b == b'/'));
-    parts(masked) == parts(path) && pairs.all(|(masked, part)| may_be_masked_part(masked, part))
+    parts(masked) == parts(path)
+        && pairs.all(|(masked, part)| may_be_masked_path_part(masked, part))
 }
 
 /// Whether `part` may be the original of a masked part, whose text outside masks must be equal. The
 /// set of reachable positions is tracked, so a hostile capture cannot cause backtracking.
-fn may_be_masked_part(masked: &[u8], part: &[u8]) -> bool {
+fn may_be_masked_path_part(masked: &[u8], part: &[u8]) -> bool {
     let mut reached = BTreeSet::from([0]);
     let mut rest = masked;
     while let Some((first, after)) = rest.split_first() {

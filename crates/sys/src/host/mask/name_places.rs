@@ -8,7 +8,9 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::text_ranges::{COMMON_WORDS, fields, lines, trim_range, word_ranges_in_line};
+use super::text_ranges::{
+    COMMON_WORDS, field_ranges, line_ranges, trim_range, word_ranges_in_line,
+};
 use crate::host::{ConfigDialect, Question, Tool, path_bytes};
 
 const LABEL_PREFIXES: [&[u8]; 4] = [b"label=", b"label_enc=", b"part_entry_name=", b"label/"];
@@ -57,7 +59,7 @@ pub fn is_kernel_named_path(path: &[u8]) -> bool {
     }
 }
 
-pub fn ranges_in_path(path: &[u8]) -> Vec<Range<usize>> {
+pub fn name_ranges_in_path(path: &[u8]) -> Vec<Range<usize>> {
     if is_kernel_named_path(path) {
         Vec::new()
     } else {
@@ -65,10 +67,10 @@ pub fn ranges_in_path(path: &[u8]) -> Vec<Range<usize>> {
     }
 }
 
-pub fn ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
+pub fn name_ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
     let whole = || std::iter::once(0..answer.len()).collect();
     match question {
-        Question::Read(path) => ranges_in_file(path, answer),
+        Question::Read(path) => name_ranges_in_file(path, answer),
         Question::List(path) | Question::Link(path) | Question::RealPath(path) => {
             if is_kernel_named_path(path_bytes(path)) {
                 Vec::new()
@@ -84,7 +86,7 @@ pub fn ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>>
         | Question::Config(..)
         | Question::PgSettings(_)
         | Question::MysqlSettings(_)
-        | Question::Run(..) => path_and_label_fields(answer),
+        | Question::Run(..) => path_and_label_field_ranges(answer),
         Question::IsEmpty(_)
         | Question::Stat(_)
         | Question::StatFs(_)
@@ -98,20 +100,21 @@ pub fn ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>>
         | Question::Tablespaces(_)
         | Question::Superblock(..)
         | Question::Content(..) => Vec::new(),
-        Question::AsUser(_, inner) => ranges_in_answer(inner, answer),
+        Question::AsUser(_, inner) => name_ranges_in_answer(inner, answer),
     }
 }
 
-/// In other fields, a number cannot be a name that a person chose.
-fn path_and_label_fields(text: &[u8]) -> Vec<Range<usize>> {
+/// Finds the fields with a path or a label. In other fields, a number is never a name that a
+/// person chose.
+fn path_and_label_field_ranges(text: &[u8]) -> Vec<Range<usize>> {
     let named = |range: &Range<usize>| {
         text.get(range.clone())
-            .is_some_and(|field| field.contains(&b'/') || !label_values(field).is_empty())
+            .is_some_and(|field| field.contains(&b'/') || !label_value_ranges(field).is_empty())
     };
-    fields(text).filter(named).collect()
+    field_ranges(text).filter(named).collect()
 }
 
-fn ranges_in_file(path: &Path, answer: &[u8]) -> Vec<Range<usize>> {
+fn name_ranges_in_file(path: &Path, answer: &[u8]) -> Vec<Range<usize>> {
     let name = path
         .file_name()
         .and_then(|name| name.to_str())
@@ -127,13 +130,13 @@ fn ranges_in_file(path: &Path, answer: &[u8]) -> Vec<Range<usize>> {
                     .iter()
                     .any(|mark| key.windows(mark.len()).any(|part| part == *mark))
         };
-        return lines(answer).filter(named).collect();
+        return line_ranges(answer).filter(named).collect();
     }
     if path.starts_with("/proc") && matches!(name, "mountinfo" | "mounts") {
         let named = |line: Range<usize>| {
-            MountFields::parse(answer, line, name == "mountinfo").map(|mount| mount.names)
+            MountFieldRanges::parse(answer, line, name == "mountinfo").map(|mount| mount.names)
         };
-        return lines(answer).filter_map(named).flatten().collect();
+        return line_ranges(answer).filter_map(named).flatten().collect();
     }
     let chosen = matches!(
         name,
@@ -146,14 +149,14 @@ fn ranges_in_file(path: &Path, answer: &[u8]) -> Vec<Range<usize>> {
     }
 }
 
-pub struct MountFields {
+pub struct MountFieldRanges {
     /// Ranges of root, mount point and source; /proc/PID/mounts has no root.
     pub names: Vec<Range<usize>>,
     pub fstype: Range<usize>,
     pub source: Range<usize>,
 }
 
-impl MountFields {
+impl MountFieldRanges {
     pub fn parse(text: &[u8], line: Range<usize>, mountinfo: bool) -> Option<Self> {
         let words: Vec<Range<usize>> = word_ranges_in_line(text, line).collect();
         let dash = words
@@ -198,25 +201,25 @@ pub fn free_text_mount_sources(question: &Question, answer: &[u8]) -> Vec<Range<
                 Some("mounts") => false,
                 _ => return Vec::new(),
             };
-            let mounts =
-                lines(answer).filter_map(|line| MountFields::parse(answer, line, mountinfo));
+            let mounts = line_ranges(answer)
+                .filter_map(|line| MountFieldRanges::parse(answer, line, mountinfo));
             mounts
                 .filter(|mount| free(&mount.source, Some(mount.fstype.clone())))
                 .map(|mount| mount.source)
                 .collect()
         }
-        Question::Config(_, ConfigDialect::Fstab) => lines(answer)
+        Question::Config(_, ConfigDialect::Fstab) => line_ranges(answer)
             .filter_map(|line| {
-                let mut fields =
-                    fields(answer.get(..line.end)?).skip_while(|field| field.start < line.start);
+                let mut fields = field_ranges(answer.get(..line.end)?)
+                    .skip_while(|field| field.start < line.start);
                 let source = fields.nth(2)?;
                 free(&source, fields.next()).then_some(source)
             })
             .collect(),
-        Question::Config(_, ConfigDialect::MountUnit) => lines(answer)
+        Question::Config(_, ConfigDialect::MountUnit) => line_ranges(answer)
             .filter_map(|line| {
-                let mut fields =
-                    fields(answer.get(..line.end)?).skip_while(|field| field.start < line.start);
+                let mut fields = field_ranges(answer.get(..line.end)?)
+                    .skip_while(|field| field.start < line.start);
                 let key = fields.nth(1)?;
                 let source = fields.next().filter(|_| answer.get(key) == Some(b"what"))?;
                 free(&source, None).then_some(source)
@@ -226,7 +229,7 @@ pub fn free_text_mount_sources(question: &Question, answer: &[u8]) -> Vec<Range<
     }
 }
 
-pub fn serials_in_labels(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
+pub fn serial_ranges_in_labels(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
     let whole = match question {
         Question::List(path) => {
             path.ends_with("disk/by-label") || path.ends_with("disk/by-partlabel")
@@ -237,7 +240,7 @@ pub fn serials_in_labels(question: &Question, answer: &[u8]) -> Vec<Range<usize>
     let labels = if whole {
         std::iter::once(0..answer.len()).collect()
     } else {
-        label_values(answer)
+        label_value_ranges(answer)
     };
     labels
         .into_iter()
@@ -246,7 +249,7 @@ pub fn serials_in_labels(question: &Question, answer: &[u8]) -> Vec<Range<usize>
 }
 
 pub fn label_serials_in_path(path: &[u8]) -> Vec<Range<usize>> {
-    label_values(path)
+    label_value_ranges(path)
         .into_iter()
         .flat_map(|label| serial_words(path, label))
         .collect()
@@ -281,9 +284,9 @@ pub fn word_at(text: &[u8], range: Range<usize>) -> Range<usize> {
     range.start..range.start + length
 }
 
-fn label_values(text: &[u8]) -> Vec<Range<usize>> {
+fn label_value_ranges(text: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    for field in fields(text) {
+    for field in field_ranges(text) {
         let bytes = text.get(field.clone()).unwrap_or_default();
         let behind = |mark: &&[u8]| {
             let at = bytes

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::mask_answers;
 use crate::host::Question;
-use crate::host::archive::{Answers, parse};
+use crate::host::archive::{Answers, parse_capture};
 
 /// Questions with their answers; `@` stands for an identity that another entry reveals.
 const QUESTIONS_WITH_IDENTITIES: &str = r"
@@ -219,7 +219,7 @@ fn build_answers(places: &str, names: &[&str]) -> Answers {
             }
         }
     }
-    let (answers, problems) = parse(text.as_bytes()).unwrap();
+    let (answers, problems) = parse_capture(text.as_bytes()).unwrap();
     assert_eq!(problems, Vec::<String>::new());
     answers
 }
@@ -268,7 +268,7 @@ fn every_question_is_masked_and_equal_identities_stay_equal() {
     for (what, known, names) in IDENTITIES {
         let places = format!("{known}{QUESTIONS_WITH_IDENTITIES}");
         let masked = mask_answers(&build_answers(&places, &names));
-        let shown = crate::host::archive::render(&masked, "");
+        let shown = crate::host::archive::render_capture(&masked, "");
         let masks: Vec<String> = (masked.keys())
             .filter_map(|question| match question {
                 Question::IsEmpty(path) => path

@@ -1,12 +1,13 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::host::archive::{parse, render};
+use crate::host::archive::{parse_capture, render_capture};
 
 fn mask_capture_text(archive: &str) -> String {
-    let (answers, problems) = parse(format!("walwise host 1\n{archive}").as_bytes()).unwrap();
+    let (answers, problems) =
+        parse_capture(format!("walwise host 1\n{archive}").as_bytes()).unwrap();
     assert_eq!(problems, Vec::<String>::new());
-    let text = render(&mask_answers(&answers), "");
+    let text = render_capture(&mask_answers(&answers), "");
     text.strip_prefix("walwise host 1\n").unwrap().to_owned()
 }
 
@@ -40,7 +41,7 @@ fn non_identities_are_not_masked() {
         read /proc/net/x\n|127.0.0.1:5432 ::1 0.0.0.0:0\n";
     let expected = archive.replace("serial\n|12345678", "serial\n|00000001");
     let sorted = |text: &str| {
-        let (answers, _) = parse(format!("walwise host 1\n{text}").as_bytes()).unwrap();
+        let (answers, _) = parse_capture(format!("walwise host 1\n{text}").as_bytes()).unwrap();
         answers
     };
     assert_eq!(sorted(&mask_capture_text(archive)), sorted(&expected));

@@ -7,7 +7,7 @@ pub const COMMON_WORDS: &str = "arch backup boot btrfs centos cluster data datab
     rocky root run server srv storage suse swap sys tmp ubuntu unknown usr var vg vg0 volume wal xfs zfs";
 
 /// The fields between tabs (literal or escaped), ends of lines and zero bytes.
-pub fn fields(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
+pub fn field_ranges(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     const TAB: &[u8] = b"\\x09";
     let mut at = Some(0);
     std::iter::from_fn(move || {
@@ -44,7 +44,7 @@ pub fn split_within_range(
     split_ranges(bytes, separator).map(move |piece| piece.start + start..piece.end + start)
 }
 
-pub fn lines(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
+pub fn line_ranges(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     split_ranges(text, b'\n')
 }
 

@@ -13,7 +13,7 @@ use crate::host::tool::IdentityKeys;
 use walwise_model::text::JoinText;
 
 /// The keys of all programs, because one program's row may lack a key that another row has.
-fn identity_keys(
+fn identity_keys_of_all_tools(
     of: fn(&IdentityKeys) -> &'static [&'static str],
 ) -> impl Iterator<Item = &'static str> {
     Tool::FIXED
@@ -46,18 +46,21 @@ fn line_identity_ranges(line: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
     {
         let (before, after) = line.split_at(colon);
         let key = key_before_colon(before);
-        let kind = if identity_keys(|keys| keys.serials).any(|serial| serial == key) {
+        let kind = if identity_keys_of_all_tools(|keys| keys.serials).any(|serial| serial == key) {
             IdentityKind::Serial
-        } else if identity_keys(|keys| keys.names).any(|name| name == key) {
+        } else if identity_keys_of_all_tools(|keys| keys.names).any(|name| name == key) {
             IdentityKind::Wwn
-        } else if identity_keys(|keys| keys.members).any(|member| key.starts_with(member)) {
+        } else if identity_keys_of_all_tools(|keys| keys.members)
+            .any(|member| key.starts_with(member))
+        {
             places.extend(serial_after_disk_position(after, colon));
             continue;
         } else {
             continue;
         };
         places.extend(
-            value_after_colon(after, colon).map(|(range, text)| (range, wwn_or_serial(kind, text))),
+            value_after_colon(after, colon)
+                .map(|(range, text)| (range, wwn_if_hex_else_serial(kind, text))),
         );
     }
     places
@@ -115,7 +118,7 @@ fn looks_like_identity(text: &[u8]) -> bool {
 }
 
 /// `Wwn` only for hexadecimal digits; any other text counts as a serial.
-fn wwn_or_serial(kind: IdentityKind, text: &[u8]) -> IdentityKind {
+fn wwn_if_hex_else_serial(kind: IdentityKind, text: &[u8]) -> IdentityKind {
     let is_name = text.len() >= 8 && text.iter().all(u8::is_ascii_hexdigit);
     if kind == IdentityKind::Wwn && is_name {
         IdentityKind::Wwn
@@ -178,7 +181,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn identity_ranges_lie_within_the_answer(answer: Vec<u8>, key in prop::sample::select(identity_keys(|keys| keys.serials).collect::<Vec<_>>()), value in "[ -~]{0,20}") {
+        fn identity_ranges_lie_within_the_answer(answer: Vec<u8>, key in prop::sample::select(identity_keys_of_all_tools(|keys| keys.serials).collect::<Vec<_>>()), value in "[ -~]{0,20}") {
             let lines = [answer, format!("\n\"{key}\" : \"{value}\"\n{key}:{value}").into_bytes()].concat();
             for (range, _) in identity_ranges(&lines) {
                 prop_assert!(range.start < range.end && range.end <= lines.len());

@@ -60,7 +60,7 @@ pub fn reduce_show_output(text: &[u8]) -> Vec<u8> {
             Token::Close => {
                 open.pop();
                 if open.is_empty() {
-                    std::mem::take(&mut resource).write_lines(&mut out);
+                    std::mem::take(&mut resource).write_volume_lines(&mut out);
                 }
                 statement.clear();
             }
@@ -115,7 +115,7 @@ impl<'t> DrbdResource<'t> {
         }
     }
 
-    fn write_lines(self, out: &mut String) {
+    fn write_volume_lines(self, out: &mut String) {
         for volume in self.volumes {
             let Some(minor) = volume.minor else { continue };
             let _ = write!(out, "{minor}:");

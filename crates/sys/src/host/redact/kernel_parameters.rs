@@ -5,7 +5,7 @@
 //! `names` is written even if empty, unlike in old captures, which lack it.
 
 use super::mount_options::allowed_options;
-use super::mounts::{completeness_word, redact_source};
+use super::mounts::{completeness_word, redact_mount_source};
 use crate::host::ConfigDirective;
 
 /// Sorted list of parameters that mount or unlock something or use it as swap, or that prevent
@@ -99,7 +99,7 @@ pub fn redact_kernel_command_line(text: &[u8]) -> Vec<ConfigDirective> {
         let (key, value) = parameter.split_at(equals.unwrap_or(parameter.len()));
         let value = value.get(1..).unwrap_or_default();
         let kept = match key {
-            b"root" | b"resume" => Some(redact_source(value)),
+            b"root" | b"resume" => Some(redact_mount_source(value)),
             b"rootflags" => Some(allowed_options(value, false)),
             b"rootfstype" | b"elevator" => Some(value.to_vec()),
             key if DEVICE_PARAMETERS.contains(&key) && is_device_name(value) => {

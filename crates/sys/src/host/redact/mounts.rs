@@ -12,7 +12,7 @@ use crate::host::ConfigDirective;
 
 /// Removes the login from a device or address. A source that consists of settings, as rclone has,
 /// becomes `none`.
-pub fn redact_source(text: &[u8]) -> Vec<u8> {
+pub fn redact_mount_source(text: &[u8]) -> Vec<u8> {
     if LOCAL_SOURCES.iter().any(|prefix| text.starts_with(prefix)) {
         return text.to_vec();
     }
@@ -57,7 +57,7 @@ pub fn redact_fstab(text: &[u8]) -> Vec<ConfigDirective> {
         let fstype = fields.next()?;
         let written = fields.next().unwrap_or(b"defaults");
         let (from, kept) = (
-            redact_source(device),
+            redact_mount_source(device),
             allowed_options(written, is_local_disk(fstype, device)),
         );
         let mut rest: Vec<&[u8]> = fields.collect();
@@ -166,7 +166,7 @@ fn split_assignment(text: &[u8]) -> Option<(&[u8], &[u8])> {
 
 fn mount_unit_setting(line: u32, key: &[u8], value: &[u8], local: bool) -> Option<ConfigDirective> {
     let value = match key {
-        b"What" => redact_source(value),
+        b"What" => redact_mount_source(value),
         b"Options" => allowed_options(value, local),
         b"Where" | b"Type" => value.to_vec(),
         _ => return None,
@@ -194,7 +194,7 @@ pub fn redact_mount_table(text: &[u8]) -> Vec<u8> {
         let is_local =
             |source: &[u8]| is_dataset || source.starts_with(b"/") && !source.starts_with(b"//");
         let cleaned = words.iter().enumerate().map(|(i, word)| match i {
-            i if i == from && (remote || !is_local(word)) => redact_source(word),
+            i if i == from && (remote || !is_local(word)) => redact_mount_source(word),
             i if i == rest && remote => allowed_options(word, false),
             _ => word.to_vec(),
         });

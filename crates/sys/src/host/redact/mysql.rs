@@ -12,7 +12,7 @@ use crate::host::ConfigDirective;
 use crate::servers::{self, ServerArea, ValueExposure};
 
 fn exposed_settings() -> &'static BTreeMap<String, ValueExposure> {
-    servers::exposed_settings(ServerArea::Mysql)
+    servers::settings_safe_to_read(ServerArea::Mysql)
 }
 
 /// Prefixes that the servers allow before a name (special_opt_prefix of mysys/my_getopt.c).
@@ -99,7 +99,7 @@ fn server_group_name(text: &[u8]) -> Option<String> {
         .then_some(name)
 }
 
-pub fn is_include(key: &[u8]) -> bool {
+pub fn is_include_directive(key: &[u8]) -> bool {
     matches!(key, b"include" | b"includedir")
 }
 

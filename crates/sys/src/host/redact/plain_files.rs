@@ -66,7 +66,7 @@ impl PlainFileKind {
             [b"/", b"proc", _, b"root" | b"cwd", beneath @ ..] => {
                 Self::from_file_name(beneath.last()?)
             }
-            // Command lines and environments have questions of their own.
+            // Command lines and environments are read by separate questions.
             [
                 b"/",
                 b"proc",
@@ -98,7 +98,7 @@ impl PlainFileKind {
             Self::ChassisTag => Some(redact_chassis_tag(&text)),
             Self::MountTable => Some(mounts::redact_mount_table(&text)),
             Self::Udev => Some(keep_zvol_links(&text)),
-            Self::Version => check_pg_version(&text),
+            Self::Version => valid_pg_version_text(&text),
             Self::Pid => redact_postmaster_pid(&text),
         };
         left.ok_or_else(|| HostError::failed("its content does not have the expected format"))
@@ -114,7 +114,7 @@ fn redact_chassis_tag(text: &[u8]) -> Vec<u8> {
     }
 }
 
-fn check_pg_version(text: &[u8]) -> Option<Vec<u8>> {
+fn valid_pg_version_text(text: &[u8]) -> Option<Vec<u8>> {
     let word = text.trim_ascii();
     let fits =
         (1..=8).contains(&word.len()) && word.iter().all(|b| b.is_ascii_digit() || *b == b'.');

@@ -9,11 +9,11 @@ use crate::host::ConfigDirective;
 use crate::servers::{self, ServerArea, ValueExposure};
 
 pub fn is_exposed_setting(name: &str) -> bool {
-    servers::exposed_settings(ServerArea::Pg).contains_key(name)
+    servers::settings_safe_to_read(ServerArea::Pg).contains_key(name)
 }
 
 pub(crate) fn redact_value(name: &str, value: &[u8]) -> Vec<u8> {
-    match servers::exposed_settings(ServerArea::Pg).get(name) {
+    match servers::settings_safe_to_read(ServerArea::Pg).get(name) {
         // Standbys are often named after hosts, so the names are removed from the list.
         Some(ValueExposure::Shape) => standbys::redact_standby_names(value),
         // The pseudo-setting `server_version` is not listed and passes unchanged. Callers pass no
@@ -24,14 +24,14 @@ pub(crate) fn redact_value(name: &str, value: &[u8]) -> Vec<u8> {
 
 const INCLUDES: [&str; 3] = ["include", "include_dir", "include_if_exists"];
 
-pub fn redact_settings(text: &[u8]) -> Vec<ConfigDirective> {
+pub fn redact_postgresql_conf(text: &[u8]) -> Vec<ConfigDirective> {
     let lines = (1..).zip(text.split(|b| *b == b'\n'));
     lines
         .filter_map(|(number, line)| setting_directive(number, line))
         .collect()
 }
 
-pub fn is_include(key: &[u8]) -> bool {
+pub fn is_include_directive(key: &[u8]) -> bool {
     INCLUDES.iter().any(|include| include.as_bytes() == key)
 }
 
@@ -132,7 +132,7 @@ mod tests {
 
     fn redact_to_rows(text: &str) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        redact_settings(text.as_bytes())
+        redact_postgresql_conf(text.as_bytes())
             .into_iter()
             .map(|s| (s.line, shown(s.key), shown(s.value)))
             .collect()

@@ -45,7 +45,9 @@ fn exposed_postgres_options(words: &[&[u8]]) -> Vec<String> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if let Some(assignment) = word.strip_prefix(b"--") {
-            lines.extend(exposed_setting(assignment).map(|setting| format!("-c {setting}")));
+            lines.extend(
+                exposed_postgres_setting(assignment).map(|setting| format!("-c {setting}")),
+            );
             continue;
         }
         let Some(mut letters) = word.strip_prefix(b"-") else {
@@ -63,7 +65,8 @@ fn exposed_postgres_options(words: &[&[u8]]) -> Vec<String> {
                     rest
                 };
                 match letter {
-                    // An argument that looks like an option is not taken for a directory or a port.
+                    // An argument that looks like an option does not count as a directory or a
+                    // port.
                     b'D' | b'k' | b'p' if !argument.starts_with(b"-") => {
                         lines.push(format!(
                             "-{} {}",
@@ -71,8 +74,9 @@ fn exposed_postgres_options(words: &[&[u8]]) -> Vec<String> {
                             text::display_safe(argument)
                         ));
                     }
-                    b'c' => lines
-                        .extend(exposed_setting(argument).map(|setting| format!("-c {setting}"))),
+                    b'c' => lines.extend(
+                        exposed_postgres_setting(argument).map(|setting| format!("-c {setting}")),
+                    ),
                     _ => {}
                 }
                 break;
@@ -82,7 +86,7 @@ fn exposed_postgres_options(words: &[&[u8]]) -> Vec<String> {
     lines
 }
 
-fn exposed_setting(assignment: &[u8]) -> Option<String> {
+fn exposed_postgres_setting(assignment: &[u8]) -> Option<String> {
     let (name, value) = split_assignment(assignment);
     let name = name.filter(|name| postgres::is_exposed_setting(name))?;
     let value = postgres::redact_value(&name, value?);

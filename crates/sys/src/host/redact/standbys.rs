@@ -36,7 +36,7 @@ fn parse_standby_names(words: &[StandbyToken]) -> Option<(&'static str, u64, usi
             StandbyToken::Open,
             list @ ..,
             StandbyToken::Close,
-        ] => Some(("ANY", *count, name_count(list)?)),
+        ] => Some(("ANY", *count, standby_name_count(list)?)),
         [
             StandbyToken::First,
             StandbyToken::Number(count),
@@ -49,14 +49,14 @@ fn parse_standby_names(words: &[StandbyToken]) -> Option<(&'static str, u64, usi
             StandbyToken::Open,
             list @ ..,
             StandbyToken::Close,
-        ] => Some(("FIRST", *count, name_count(list)?)),
-        list => Some(("FIRST", 1, name_count(list)?)),
+        ] => Some(("FIRST", *count, standby_name_count(list)?)),
+        list => Some(("FIRST", 1, standby_name_count(list)?)),
     }
     .filter(|(_, count, _)| *count > 0)
 }
 
 /// A number counts as a standby's name. `None` if the list is malformed.
-fn name_count(list: &[StandbyToken]) -> Option<usize> {
+fn standby_name_count(list: &[StandbyToken]) -> Option<usize> {
     let is_name =
         |word: &StandbyToken| matches!(word, StandbyToken::Name | StandbyToken::Number(_));
     let mut all = list.split(|word| *word == StandbyToken::Comma);

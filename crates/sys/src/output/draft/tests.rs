@@ -3,7 +3,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _,
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::deadline::{ThreadInTime, wait_for};
+use crate::deadline::{ThreadInTime, wait_for_condition};
 use std::sync::atomic::Ordering;
 
 const USUAL: WriteOptions = WriteOptions {
@@ -57,7 +57,7 @@ fn write(
     options: WriteOptions,
     document: &str,
 ) -> Result<(), WriteError> {
-    let location = OutputLocation::open_and_check(walker, path, options)?;
+    let location = OutputLocation::open_directory_and_check_file(walker, path, options)?;
     location
         .write_draft(document.as_bytes())?
         .publish()
@@ -70,7 +70,8 @@ fn write_next_in_series(
     document: &str,
 ) -> Result<String, WriteError> {
     let path = place.join(&series::dated_file_name(date));
-    let location = OutputLocation::open_and_check(TrustedUser::current_user(), &path, SERIES)?;
+    let location =
+        OutputLocation::open_directory_and_check_file(TrustedUser::current_user(), &path, SERIES)?;
     let named = location.write_draft(document.as_bytes())?.publish()?;
     assert_eq!(named.warning, None);
     Ok(named.series_name.unwrap())
@@ -94,8 +95,8 @@ fn foreign_file_or_directory_is_not_continued() {
         "{refused:?}"
     );
     assert_eq!(fs::read(place.join("record")).unwrap(), b"second");
-    // Nor is a document continued in a directory of that user, who can replace the file at any
-    // time.
+    // A document in another user's directory is not continued either, because that user can replace
+    // the file at any time.
     chown(place.0.path(), Some(4242), None).unwrap();
     let refused = place.write("other", continued, "third").unwrap_err();
     assert!(
@@ -207,9 +208,12 @@ fn kept_policy_never_replaces_an_existing_file() {
         existing: ExistingFilePolicy::Kept,
         ..USUAL
     };
-    let location =
-        OutputLocation::open_and_check(TrustedUser::current_user(), &place.join("report"), new)
-            .unwrap();
+    let location = OutputLocation::open_directory_and_check_file(
+        TrustedUser::current_user(),
+        &place.join("report"),
+        new,
+    )
+    .unwrap();
     let draft = location.write_draft(b"ours").unwrap();
     fs::write(place.join("report"), "theirs").unwrap();
     assert_eq!(draft.publish(), Err(WriteError::Exists));
@@ -230,7 +234,7 @@ fn concurrent_foreign_continuation_is_refused() {
         if let Some(text) = first {
             place.write("record", continued, text).unwrap();
         }
-        let location = OutputLocation::open_and_check(
+        let location = OutputLocation::open_directory_and_check_file(
             TrustedUser::current_user(),
             &place.join("record"),
             continued,
@@ -256,7 +260,7 @@ fn concurrent_foreign_continuation_is_refused() {
 fn swapped_directory_or_link_cannot_redirect_the_write() {
     let place = TestDirectory::new();
     fs::create_dir(place.join("reports")).unwrap();
-    let location = OutputLocation::open_and_check(
+    let location = OutputLocation::open_directory_and_check_file(
         TrustedUser::current_user(),
         &place.join("reports/x"),
         USUAL,
@@ -270,9 +274,12 @@ fn swapped_directory_or_link_cannot_redirect_the_write() {
     assert_eq!(fs::read(place.join("precious/x")).unwrap(), b"precious");
     assert_eq!(fs::read(place.join("before/x")).unwrap(), b"ours");
 
-    let location =
-        OutputLocation::open_and_check(TrustedUser::current_user(), &place.join("y"), USUAL)
-            .unwrap();
+    let location = OutputLocation::open_directory_and_check_file(
+        TrustedUser::current_user(),
+        &place.join("y"),
+        USUAL,
+    )
+    .unwrap();
     let draft = location.write_draft(b"ours").unwrap();
     symlink("precious/x", place.join("y")).unwrap();
     assert!(draft.publish().is_err());
@@ -283,7 +290,7 @@ fn swapped_directory_or_link_cannot_redirect_the_write() {
 fn unwritable_location_is_refused_before_writing() {
     let place = TestDirectory::new();
     assert!(
-        OutputLocation::open_and_check(
+        OutputLocation::open_directory_and_check_file(
             TrustedUser::current_user(),
             &place.join("none/report"),
             USUAL
@@ -291,7 +298,7 @@ fn unwritable_location_is_refused_before_writing() {
         .is_err()
     );
     assert!(
-        OutputLocation::open_and_check(
+        OutputLocation::open_directory_and_check_file(
             TrustedUser::current_user(),
             Path::new("/proc/report"),
             USUAL
@@ -299,8 +306,12 @@ fn unwritable_location_is_refused_before_writing() {
         .is_err()
     );
     drop(
-        OutputLocation::open_and_check(TrustedUser::current_user(), &place.join("report"), USUAL)
-            .unwrap(),
+        OutputLocation::open_directory_and_check_file(
+            TrustedUser::current_user(),
+            &place.join("report"),
+            USUAL,
+        )
+        .unwrap(),
     );
     assert_eq!(place.file_names(), [""; 0], "a draft stays nowhere");
 }
@@ -318,9 +329,12 @@ fn script_is_refused_in_foreign_directory() {
     assert!(
         matches!(place.write("setup.sh", script, ""), Err(WriteError::For(why)) if why.contains("uid 4242"))
     );
-    let location =
-        OutputLocation::open_and_check(TrustedUser::current_user(), &place.join("report"), USUAL)
-            .unwrap();
+    let location = OutputLocation::open_directory_and_check_file(
+        TrustedUser::current_user(),
+        &place.join("report"),
+        USUAL,
+    )
+    .unwrap();
     assert!(
         location
             .notice
@@ -388,7 +402,7 @@ fn concurrent_series_writers_get_distinct_numbers() {
                 let (place, come) = (&place, &come);
                 scope.spawn(move || {
                     come.fetch_add(1, Ordering::SeqCst);
-                    wait_for("all have come", || come.load(Ordering::SeqCst) == 15);
+                    wait_for_condition("all have come", || come.load(Ordering::SeqCst) == 15);
                     let date = dates[writer % dates.len()];
                     (0..3)
                         .map(|_| {
@@ -420,7 +434,7 @@ fn concurrent_series_writers_get_distinct_numbers() {
     }
 }
 
-/// A number that a killed writer claimed is skipped. After the largest number, none follows.
+/// A number that a killed writer claimed is skipped. After the largest number, saving fails.
 #[test]
 fn claimed_series_numbers_are_skipped() {
     let place = TestDirectory::new();

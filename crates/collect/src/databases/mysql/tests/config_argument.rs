@@ -5,19 +5,19 @@ use crate::config_argument_error;
 
 const FILE: &str = "/srv/conf/own.cnf";
 
-fn stopped_host(lines: &[(&str, &str)]) -> FakeHost {
+fn host_with_stopped_server(lines: &[(&str, &str)]) -> FakeHost {
     let fake = FakeHost::default()
-        .answer(Question::Servers, "")
-        .answer(Question::UserName(27), "mysql")
-        .answer(
+        .with_answer(Question::Servers, "")
+        .with_answer(Question::UserName(27), "mysql")
+        .with_answer(
             Question::RealPath("/usr/sbin/mariadbd".into()),
             "/usr/sbin/mariadbd",
         )
-        .answer(
+        .with_answer(
             Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]),
             MARIADB,
         )
-        .answer(
+        .with_answer(
             Question::Stat("/srv/db/ibdata1".into()),
             stat_answer(0o100_660, 33, 5),
         );
@@ -40,7 +40,7 @@ fn request_with_defaults_file(target: Option<&str>) -> Request {
 
 #[test]
 fn named_defaults_file_replaces_standard_files() {
-    let fake = stopped_host(&[
+    let fake = host_with_stopped_server(&[
         ("mysqld.datadir", "/srv/db"),
         ("include", "/srv/conf/more.cnf"),
         ("mysqld.innodb_flush_method", "fsync"),
@@ -61,7 +61,7 @@ fn named_defaults_file_replaces_standard_files() {
                 value_and_source(&facts, name),
                 expected,
                 "{name}: {}",
-                displayed_text(&facts)
+                displayed_notes_and_readings(&facts)
             );
         }
         assert_eq!(note_sentences(&facts), [] as [String; 0]);
@@ -87,14 +87,14 @@ fn named_defaults_file_replaces_standard_files() {
 #[test]
 fn file_with_other_datadir_does_not_apply_to_target() {
     let facts = collect(
-        &stopped_host(&[("mysqld.sync_binlog", "1")]),
+        &host_with_stopped_server(&[("mysqld.sync_binlog", "1")]),
         &request_with_defaults_file(Some("/srv/db")),
     );
     assert_eq!(
         value_and_source(&facts, "mysql.sync_binlog"),
         "1 /srv/conf/own.cnf:1",
         "{}",
-        displayed_text(&facts)
+        displayed_notes_and_readings(&facts)
     );
     assert_eq!(
         value_and_source(&facts, "mysql.data_directory"),
@@ -106,11 +106,11 @@ fn file_with_other_datadir_does_not_apply_to_target() {
         ("mysqld.sync_binlog", "1"),
     ];
     let other = with_directory(
-        with_directory(stopped_host(&lines), "/srv/other", 13),
+        with_directory(host_with_stopped_server(&lines), "/srv/other", 13),
         "/srv/other/mysql",
         14,
     );
-    let other = other.answer(
+    let other = other.with_answer(
         Question::Stat("/srv/other/ibdata1".into()),
         stat_answer(0o100_660, 15, 5),
     );
@@ -118,7 +118,7 @@ fn file_with_other_datadir_does_not_apply_to_target() {
     assert!(
         value_and_source(&facts, "mysql.sync_binlog").starts_with('?'),
         "{}",
-        displayed_text(&facts)
+        displayed_notes_and_readings(&facts)
     );
     assert_eq!(
         facts.value(&Subject::cluster("/srv/other"), &mysql::SYNC_BINLOG),
@@ -130,20 +130,24 @@ fn file_with_other_datadir_does_not_apply_to_target() {
         "{says}"
     );
     let facts = collect(
-        &stopped_host(&[("mysqld.datadir", "/srv/none")]),
+        &host_with_stopped_server(&[("mysqld.datadir", "/srv/none")]),
         &request_with_defaults_file(None),
     );
     assert!(
         note_sentences(&facts)[0].contains("--mysql-defaults /srv/conf/own.cnf is not used"),
         "{}",
-        displayed_text(&facts)
+        displayed_notes_and_readings(&facts)
     );
 }
 
 #[test]
 fn named_file_is_unused_for_running_server() {
     let lines = [("mysqld.datadir", "/srv/db"), ("mysqld.sync_binlog", "1")];
-    let runs = with_option_file(running_host("/usr/sbin/mariadbd", MARIADB), FILE, &lines);
+    let runs = with_option_file(
+        host_with_running_server("/usr/sbin/mariadbd", MARIADB),
+        FILE,
+        &lines,
+    );
     let runs = with_directory(
         with_option_file(runs, "/etc/my.cnf", &[("mysqld.sync_binlog", "9")]),
         "/srv/db/mysql",
@@ -154,7 +158,7 @@ fn named_file_is_unused_for_running_server() {
         value_and_source(&facts, "mysql.sync_binlog"),
         "9 /etc/my.cnf:1",
         "{}",
-        displayed_text(&facts)
+        displayed_notes_and_readings(&facts)
     );
     let says = note_sentences(&facts).join("\n");
     assert!(
@@ -163,17 +167,17 @@ fn named_file_is_unused_for_running_server() {
     );
 
     for servers in ["10 1 27 mariadbd\n", "more 27 3\n", "11 1 - mysqld\n"] {
-        let may = stopped_host(&lines)
-            .answer(Question::Servers, servers)
-            .answer(Question::CommandLine(10), "")
-            .answer(Question::Environment(10), "")
-            .symlink("/proc/10/cwd", "/srv/db")
-            .refuse(Question::Tablespaces(10), HostErrorKind::Denied);
+        let may = host_with_stopped_server(&lines)
+            .with_answer(Question::Servers, servers)
+            .with_answer(Question::CommandLine(10), "")
+            .with_answer(Question::Environment(10), "")
+            .with_symlink("/proc/10/cwd", "/srv/db")
+            .with_refusal(Question::Tablespaces(10), HostErrorKind::Denied);
         let facts = collect(&may, &request_with_defaults_file(Some("/srv/db")));
         assert!(
             !value_and_source(&facts, "mysql.sync_binlog").ends_with("own.cnf:2"),
             "{servers} {}",
-            displayed_text(&facts)
+            displayed_notes_and_readings(&facts)
         );
         assert!(
             note_sentences(&facts)
@@ -206,7 +210,7 @@ fn unreadable_named_file_is_error_with_advice() {
         (HostErrorKind::NotCollected, None, "walwise capture"),
         (HostErrorKind::Failed, None, "readable configuration file"),
     ] {
-        let fake = stopped_host(&[]).refuse(config.clone(), kind);
+        let fake = host_with_stopped_server(&[]).with_refusal(config.clone(), kind);
         let says = config_argument_error(&fake, &request_with_defaults_file(target)).unwrap();
         assert!(
             says.starts_with("cannot use /srv/conf/own.cnf for --mysql-defaults: refused; "),
@@ -215,11 +219,14 @@ fn unreadable_named_file_is_error_with_advice() {
         assert!(says.contains(help), "{says}");
     }
     assert_eq!(
-        config_argument_error(&stopped_host(&[]), &request_with_defaults_file(None)),
+        config_argument_error(
+            &host_with_stopped_server(&[]),
+            &request_with_defaults_file(None)
+        ),
         None
     );
     assert_eq!(
-        config_argument_error(&stopped_host(&[]), &Request::default()),
+        config_argument_error(&host_with_stopped_server(&[]), &Request::default()),
         None
     );
 }

@@ -10,9 +10,9 @@ const DIRECTORIES: [&str; 5] = [
 
 fn facts_with_log_settings(version: &str, lines: &[(&str, &str)], says: &str) -> FactSet {
     let version = MARIADB.replace("10.11.19", version);
-    let fake = with_reply(
+    let fake = with_server_reply(
         with_option_file(
-            running_host("/usr/sbin/mariadbd", &version),
+            host_with_running_server("/usr/sbin/mariadbd", &version),
             "/etc/my.cnf",
             lines,
         ),

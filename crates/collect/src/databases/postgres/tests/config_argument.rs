@@ -28,7 +28,7 @@ fn named_config_replaces_standard_config() {
         (&lines[..], Some(DATA), "/srv/pg /srv/conf/own.conf:1"),
         (&lines[1..], Some(DATA), "/srv/pg /srv/pg"),
     ] {
-        let fake = with_named_config(stopped_host(), lines);
+        let fake = with_named_config(host_with_stopped_cluster(), lines);
         let facts = collect(&fake, &request_with_config_file(target));
         let line = lines.len() - 1;
         for (name, expected) in [
@@ -45,7 +45,7 @@ fn named_config_replaces_standard_config() {
                 value_and_source(&facts, name),
                 expected,
                 "{name}: {}",
-                displayed_text(&facts)
+                displayed_notes_and_readings(&facts)
             );
         }
         let config = Question::Config(FILE.into(), ConfigDialect::Postgres);
@@ -61,12 +61,12 @@ fn named_config_replaces_standard_config() {
         assert_eq!(note_sentences(&facts), [] as [String; 0]);
     }
     let facts = collect(
-        &with_named_config(stopped_host(), &lines[1..]),
+        &with_named_config(host_with_stopped_cluster(), &lines[1..]),
         &request_with_config_file(None),
     );
     let says = note_sentences(&facts).join("\n");
     assert!(
-        says.contains("not used: the file does not set data_directory; give the directory"),
+        says.contains("not used: the file does not set data_directory; specify the directory"),
         "{says}"
     );
 }
@@ -75,14 +75,14 @@ fn named_config_replaces_standard_config() {
 fn named_config_is_unused_for_running_server() {
     let lines = [("data_directory", DATA), ("fsync", "on")];
     let facts = collect(
-        &with_named_config(running_host(), &lines),
+        &with_named_config(host_with_running_cluster(), &lines),
         &request_with_config_file(Some(DATA)),
     );
     assert_eq!(
         value_and_source(&facts, "pg.fsync"),
         "no /srv/pg/postgresql.conf:1",
         "{}",
-        displayed_text(&facts)
+        displayed_notes_and_readings(&facts)
     );
     let says = note_sentences(&facts).join("\n");
     assert!(
@@ -90,8 +90,9 @@ fn named_config_is_unused_for_running_server() {
         "{says}"
     );
 
-    let out_of_sight = with_named_config(running_host(), &lines).answer(Question::Servers, "");
-    let unreadable = with_named_config(running_host(), &lines).refuse(
+    let out_of_sight =
+        with_named_config(host_with_running_cluster(), &lines).with_answer(Question::Servers, "");
+    let unreadable = with_named_config(host_with_running_cluster(), &lines).with_refusal(
         Question::Read(format!("{DATA}/postmaster.pid").into()),
         HostErrorKind::Denied,
     );
@@ -100,14 +101,14 @@ fn named_config_is_unused_for_running_server() {
         assert!(
             !value_and_source(&facts, "pg.fsync").contains("own.conf"),
             "{}",
-            displayed_text(&facts)
+            displayed_notes_and_readings(&facts)
         );
         assert!(
             note_sentences(&facts)
                 .iter()
                 .any(|says| says.contains("not used: a server may be running")),
             "{}",
-            displayed_text(&facts)
+            displayed_notes_and_readings(&facts)
         );
     }
 }
@@ -115,18 +116,18 @@ fn named_config_is_unused_for_running_server() {
 #[test]
 fn config_with_other_data_does_not_apply_to_target() {
     let other = with_named_config(
-        stopped_host(),
+        host_with_stopped_cluster(),
         &[("data_directory", "/srv/other"), ("fsync", "on")],
     )
-    .answer(Question::RealPath("/srv/other".into()), "/srv/other")
-    .answer(Question::Stat("/srv/other".into()), stat_answer(26))
-    .file("/srv/other/PG_VERSION", "15\n");
+    .with_answer(Question::RealPath("/srv/other".into()), "/srv/other")
+    .with_answer(Question::Stat("/srv/other".into()), stat_answer(26))
+    .with_file("/srv/other/PG_VERSION", "15\n");
     let facts = collect(&other, &request_with_config_file(Some(DATA)));
     assert_eq!(
         value_and_source(&facts, "pg.fsync"),
         "no /srv/pg/postgresql.conf:1",
         "{}",
-        displayed_text(&facts)
+        displayed_notes_and_readings(&facts)
     );
     assert_eq!(
         facts.value(&Subject::cluster("/srv/other"), &postgres::FSYNC),
@@ -142,7 +143,8 @@ fn config_with_other_data_does_not_apply_to_target() {
 #[test]
 fn unreadable_named_config_is_error() {
     let config = Question::Config(FILE.into(), ConfigDialect::Postgres);
-    let fake = with_named_config(stopped_host(), &[]).refuse(config, HostErrorKind::Absent);
+    let fake = with_named_config(host_with_stopped_cluster(), &[])
+        .with_refusal(config, HostErrorKind::Absent);
     let says = config_argument_error(&fake, &request_with_config_file(Some(DATA))).unwrap();
     assert!(
         says.starts_with(
@@ -152,7 +154,7 @@ fn unreadable_named_config_is_error() {
     );
     assert_eq!(
         config_argument_error(
-            &with_named_config(stopped_host(), &[]),
+            &with_named_config(host_with_stopped_cluster(), &[]),
             &request_with_config_file(None)
         ),
         None

@@ -1,36 +1,36 @@
 //! The member disks of arcconf's volumes, and the combined state of their caches.
 //!
-//! A volume names its members by serial number or port; arcconf lists the disks elsewhere. Spare,
-//! ready, passed-through and failed disks belong to no volume.
+//! A volume names its members by serial number or port; arcconf lists the disks elsewhere.
+//! Spare, ready, passed-through and failed disks belong to no volume.
 //!
-//! A line missing from the output must not make a volume look safer. A disk in use that no member
-//! names is therefore taken as a member of every volume. If the list of disks seems incomplete, or
-//! no member of a volume is found, all disks in use are taken as its members.
+//! A line missing from the output must not make a volume look safer. A disk in use that no
+//! member names therefore counts as a member of every volume. If the list of disks seems
+//! incomplete, or no member of a volume is found, all disks in use count as its members.
 
 use std::collections::BTreeMap;
 
-use super::super::fields::Fields;
+use super::super::fields::ToolOutputFields;
 use super::super::report::{FieldReading, worst_reading};
 use crate::facts::catalog::controller::MemberDiskCache;
 
 #[derive(Clone, Debug, Default)]
 pub struct PhysicalDisk {
     pub number: String,
-    pub fields: Fields,
+    pub fields: ToolOutputFields,
 }
 
 #[derive(Clone, Debug)]
-pub struct MemberLine {
+pub struct VolumeMemberLine {
     /// The part before the colon: `segment 0`, `device 4`, `group 0, segment 1`.
     pub key: String,
     /// The part after the colon: `Present (953869MB, SATA, HDD, Connector:0, Device:0) Z1P35ABC`.
     pub value: String,
 }
 
-impl MemberLine {
+impl VolumeMemberLine {
     /// Parses the members that a line names. In most versions a line names one member, but
     /// `Drive(s) (Channel,Device) : 0,0 0,1` names all. Any other line names no member.
-    pub fn from_field((key, value): (String, String)) -> Vec<Self> {
+    pub fn parse_members_in_field((key, value): (String, String)) -> Vec<Self> {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let numbered = key
             .strip_prefix("segment ")
@@ -59,11 +59,11 @@ impl MemberLine {
             .any(|word| availability.starts_with(word))
     }
 
-    fn disk_index(&self, disks: &[PhysicalDisk]) -> Option<usize> {
+    fn index_in_disk_list(&self, disks: &[PhysicalDisk]) -> Option<usize> {
         let (serial, place) = (self.serial(), self.port_address());
         let is_kin = |disk: &PhysicalDisk| Some(is_same_serial(serial?, disk.serial()?));
-        let by_serial = matching_indices(disks, |disk| is_kin(disk) == Some(true));
-        let by_place = matching_indices(disks, |disk| {
+        let by_serial = indices_of_matching_disks(disks, |disk| is_kin(disk) == Some(true));
+        let by_place = indices_of_matching_disks(disks, |disk| {
             let is_there = place.is_some_and(|place| disk.port_addresses().contains(&Some(place)));
             // A different serial number means a different disk, even at the same port.
             is_kin(disk) != Some(false) && (is_there || self.number() == Some(&disk.number))
@@ -155,7 +155,10 @@ fn is_same_serial(one: &str, other: &str) -> bool {
     !one.is_empty() && (one == other || begins(one, other) || begins(other, one))
 }
 
-fn matching_indices(disks: &[PhysicalDisk], is: impl Fn(&PhysicalDisk) -> bool) -> Vec<usize> {
+fn indices_of_matching_disks(
+    disks: &[PhysicalDisk],
+    is: impl Fn(&PhysicalDisk) -> bool,
+) -> Vec<usize> {
     disks
         .iter()
         .enumerate()
@@ -250,7 +253,8 @@ impl PhysicalDisk {
     }
 
     fn cache_setting(&self) -> FieldReading<MemberDiskCache> {
-        self.fields.parse_value("write cache", parse_cache_setting)
+        self.fields
+            .parse_lowercase_value("write cache", parse_cache_setting)
     }
 }
 
@@ -272,7 +276,7 @@ pub struct DiskInventory {
 }
 
 impl DiskInventory {
-    pub fn new(disks: Vec<PhysicalDisk>, members: &[&[MemberLine]]) -> Self {
+    pub fn new(disks: Vec<PhysicalDisk>, members: &[&[VolumeMemberLine]]) -> Self {
         let disks: Vec<PhysicalDisk> = disks
             .into_iter()
             .filter(|disk| !disk.is_not_a_disk())
@@ -284,7 +288,10 @@ impl DiskInventory {
         for volume in members {
             let mut own: BTreeMap<&str, usize> = BTreeMap::new();
             for member in *volume {
-                match member.disk_index(&disks).and_then(|at| named.get_mut(at)) {
+                match member
+                    .index_in_disk_list(&disks)
+                    .and_then(|at| named.get_mut(at))
+                {
                     Some(is_named) => *is_named = true,
                     None if member.is_absent() => {}
                     None => *own.entry(&member.value).or_default() += 1,
@@ -308,20 +315,20 @@ impl DiskInventory {
         }
     }
 
-    pub fn has_cache_lines(&self) -> bool {
+    pub fn has_write_cache_fields(&self) -> bool {
         self.disks.iter().any(|disk| disk.fields.has("write cache"))
     }
 
     /// The combined cache state of a volume's members. If the members are uncertain, every disk
     /// that may be a member is included.
-    pub fn cache_of_members(&self, members: &[MemberLine]) -> FieldReading<MemberDiskCache> {
+    pub fn cache_of_members(&self, members: &[VolumeMemberLine]) -> FieldReading<MemberDiskCache> {
         let own: Vec<usize> = members
             .iter()
-            .filter_map(|member| member.disk_index(&self.disks))
+            .filter_map(|member| member.index_in_disk_list(&self.disks))
             .collect();
         let unmatched = members
             .iter()
-            .find(|member| !member.is_absent() && member.disk_index(&self.disks).is_none());
+            .find(|member| !member.is_absent() && member.index_in_disk_list(&self.disks).is_none());
         let lost = unmatched.filter(|_| self.is_short);
         let any = lost.is_some() || own.is_empty();
         let may_be_own = |at: usize, disk: &PhysicalDisk, is_named: bool| {
@@ -340,7 +347,7 @@ impl DiskInventory {
             .chain(gap)
             .collect();
         if caches.is_empty() {
-            FieldReading::missing("write cache of the disks")
+            FieldReading::not_reported("write cache of the disks")
         } else {
             worst_reading(caches)
         }

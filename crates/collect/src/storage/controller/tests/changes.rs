@@ -735,11 +735,11 @@ pub fn output_changes() -> Vec<(
             ),
         ],
     );
-    rows.extend(newer_controller_changes());
+    rows.extend(smartraid_and_storcli2_output_changes());
     rows
 }
 
-fn newer_controller_changes() -> Vec<(
+fn smartraid_and_storcli2_output_changes() -> Vec<(
     ControllerHost,
     &'static str,
     &'static str,

@@ -1,7 +1,7 @@
 use super::super::samples::*;
 use super::super::{COLLECTOR, REPORTED_FACTS};
 use crate::collector::Request;
-use crate::facts::catalog::{device, host as machine};
+use crate::facts::catalog::{device, host};
 use crate::facts::{FactSet, KeyInfo, Source, Subject};
 use crate::host::{Question, Tool};
 use crate::testing::FakeHost;
@@ -130,7 +130,7 @@ impl ControllerHost {
         }
     }
 
-    pub fn all() -> Vec<Self> {
+    pub fn one_host_per_tool_output() -> Vec<Self> {
         vec![
             Self::storcli(),
             Self::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH),
@@ -144,7 +144,7 @@ impl ControllerHost {
         ]
     }
 
-    pub fn with_replaced(mut self, old: &str, new: &str) -> Self {
+    pub fn with_text_replaced(mut self, old: &str, new: &str) -> Self {
         assert!(
             self.answers.iter().any(|(.., answer)| answer.contains(old)),
             "nothing says {old}"
@@ -155,19 +155,19 @@ impl ControllerHost {
         self
     }
 
-    pub fn with_answer(mut self, which: usize, answer: String) -> Self {
+    pub fn with_nth_answer(mut self, which: usize, answer: String) -> Self {
         self.answers[which].2 = answer;
         self
     }
 
-    pub fn host(&self) -> FakeHost {
+    pub fn to_fake_host(&self) -> FakeHost {
         let place = format!(
             "../../devices/pci0000:00/0000:00:01.0/0000:02:00.0/host0/target0:2:0/{}/block/sda",
             self.address
         );
         let fake = FakeHost::default()
-            .symlink("/sys/class/block/sda", &place)
-            .file(
+            .with_symlink("/sys/class/block/sda", &place)
+            .with_file(
                 "/sys/class/block/sda/device/wwid",
                 format!("{}\n", self.wwid),
             );
@@ -175,7 +175,7 @@ impl ControllerHost {
             .iter()
             .fold(fake, |fake, (tool, command, answer)| {
                 let arguments = command.split(' ').map(str::to_owned).collect();
-                fake.answer(Question::Run(*tool, arguments), answer)
+                fake.with_answer(Question::Run(*tool, arguments), answer)
             })
     }
 
@@ -184,7 +184,7 @@ impl ControllerHost {
         let disk = Subject::device("sda");
         facts.insert_known(
             &Subject::host(),
-            &machine::PRIVILEGED,
+            &host::PRIVILEGED,
             privileged,
             Source::Assumed,
         );
@@ -212,11 +212,11 @@ impl ControllerHost {
 
     pub fn collect_controller_facts(&self, request: &Request, privileged: bool) -> FactSet {
         let mut facts = self.input_facts(privileged);
-        (COLLECTOR.collect_facts)(&self.host(), request, &mut facts);
+        (COLLECTOR.collect_facts)(&self.to_fake_host(), request, &mut facts);
         facts
     }
 
-    pub fn reported_values(&self) -> [String; 5] {
+    pub fn collected_fact_values(&self) -> [String; 5] {
         controller_fact_values(&self.collect_controller_facts(&Request::default(), true))
     }
 }

@@ -95,11 +95,11 @@ fn parse_sample(files: &[&str]) -> Vec<Adapter> {
         .map(|name| read_sample(name))
         .unwrap_or_default();
     match files[0].split(['-', '.']).next().unwrap() {
-        "arcconf" => vec![arcconf::parse(1, &first)],
-        "megacli" => megacli::parse(&first, &second),
-        "storcli" => storcli::parse(&first, &second),
-        "storcli2" => storcli2::parse(&first, &second),
-        "ssacli" => ssacli::parse(&first, &[(0, first.clone())]),
+        "arcconf" => vec![arcconf::parse_adapter(1, &first)],
+        "megacli" => megacli::parse_adapters(&first, &second),
+        "storcli" => storcli::parse_adapters(&first, &second),
+        "storcli2" => storcli2::parse_adapters(&first, &second),
+        "ssacli" => ssacli::parse_adapters(&first, &[(0, first.clone())]),
         "hpacucli" => parse_hpacucli(&first),
         other => panic!("{other} is no tool"),
     }
@@ -111,13 +111,13 @@ fn parse_hpacucli(answer: &[u8]) -> Vec<Adapter> {
     let volumes = String::from_utf8_lossy(answer).contains("logicaldrive");
     let detail = [answer, b"\n   Slot: 0\n".as_slice()].concat();
     if volumes {
-        ssacli::parse(&detail, &[(0, answer.to_vec())])
+        ssacli::parse_adapters(&detail, &[(0, answer.to_vec())])
     } else {
-        ssacli::parse(answer, &[])
+        ssacli::parse_adapters(answer, &[])
     }
 }
 
-fn field_value_name<T: Choice>(said: &FieldReading<T>) -> &'static str {
+fn field_reading_text<T: Choice>(said: &FieldReading<T>) -> &'static str {
     said.value().map_or("?", Choice::as_str)
 }
 
@@ -128,7 +128,7 @@ fn summary_lines(adapter: &Adapter) -> Vec<String> {
     let head = format!(
         "{}: battery {}{}",
         adapter.name,
-        field_value_name(&adapter.battery),
+        field_reading_text(&adapter.battery),
         at.unwrap_or_default()
     );
     let volumes = adapter.volumes.iter().map(|volume| {
@@ -140,10 +140,10 @@ fn summary_lines(adapter: &Adapter) -> Vec<String> {
         format!(
             "{}{node}: set {}, now {}, without battery {}, disks {}",
             volume.name,
-            field_value_name(&volume.policy),
-            field_value_name(&volume.in_force),
-            field_value_name(&volume.on_failure),
-            field_value_name(&volume.disk_cache),
+            field_reading_text(&volume.policy),
+            field_reading_text(&volume.in_force),
+            field_reading_text(&volume.on_failure),
+            field_reading_text(&volume.disk_cache),
         )
     });
     std::iter::once(head).chain(volumes).collect()

@@ -14,7 +14,7 @@ fn free_disk_facts() -> FactSet {
     let known = || Source::Assumed;
     facts.insert_known(
         &Subject::host(),
-        &machine::CONTAINER,
+        &host::CONTAINER,
         "none".to_owned(),
         known(),
     );
@@ -47,18 +47,18 @@ fn free_disk_findings() -> DeviceFindings {
     }
 }
 
-fn facts_with<T: FactValue>(key: &Key<T>, reading: Reading<T>) -> FactSet {
+fn free_disk_facts_with_reading<T: FactValue>(key: &Key<T>, reading: Reading<T>) -> FactSet {
     let mut facts = free_disk_facts();
     facts.insert(&spare_disk(), key, reading);
     facts
 }
 
-fn with_value<T: FactValue>(key: &Key<T>, value: T) -> FactSet {
-    facts_with(key, Reading::known(value, Source::Assumed))
+fn free_disk_facts_with_value<T: FactValue>(key: &Key<T>, value: T) -> FactSet {
+    free_disk_facts_with_reading(key, Reading::known(value, Source::Assumed))
 }
 
-fn with_list_value(key: &Key<Vec<String>>, word: &str) -> FactSet {
-    with_value(key, vec![word.to_owned()])
+fn free_disk_facts_with_list(key: &Key<Vec<String>>, word: &str) -> FactSet {
+    free_disk_facts_with_value(key, vec![word.to_owned()])
 }
 
 #[test]
@@ -69,14 +69,14 @@ fn unused_free_or_blank_disk_may_be_erased() {
     );
     assert_eq!(
         erase_refusal_by_facts(
-            &with_value(&device::KIND, DeviceKind::Partition),
+            &free_disk_facts_with_value(&device::KIND, DeviceKind::Partition),
             &spare_disk()
         ),
         None
     );
     assert_eq!(
         erase_refusal_by_facts(
-            &with_value(&device::CONTENT, ContentState::Blank),
+            &free_disk_facts_with_value(&device::CONTENT, ContentState::Blank),
             &spare_disk()
         ),
         None
@@ -112,7 +112,7 @@ fn forbidding_facts() -> Vec<(FactSet, String)> {
         .into_iter()
         .map(|word| {
             (
-                with_list_value(&device::USED_BY, word),
+                free_disk_facts_with_list(&device::USED_BY, word),
                 format!("is in use: {word}"),
             )
         })
@@ -121,41 +121,41 @@ fn forbidding_facts() -> Vec<(FactSet, String)> {
     assert!(signatures.len() >= 45, "{signatures:?}");
     for name in signatures {
         all.push((
-            with_list_value(&device::SIGNATURES, name),
+            free_disk_facts_with_list(&device::SIGNATURES, name),
             format!("holds {name}"),
         ));
         all.push((
-            with_list_value(&device::HOLDS, name),
+            free_disk_facts_with_list(&device::HOLDS, name),
             format!("holds {name}"),
         ));
     }
     let held = "data that a program has open exclusively (O_EXCL)";
     for word in ["unrecognised data", held] {
         all.push((
-            with_list_value(&device::HOLDS, word),
+            free_disk_facts_with_list(&device::HOLDS, word),
             format!("holds {word}"),
         ));
     }
     all.push((
-        with_value(&device::CONTENT, ContentState::Holds),
+        free_disk_facts_with_value(&device::CONTENT, ContentState::Holds),
         "holds data".to_owned(),
     ));
     all.push((
-        with_value(&device::SWAP, true),
+        free_disk_facts_with_value(&device::SWAP, true),
         "is in use as swap".to_owned(),
     ));
     all.push((
-        with_value(&device::READ_ONLY, true),
+        free_disk_facts_with_value(&device::READ_ONLY, true),
         "is read-only".to_owned(),
     ));
     all.push((
-        with_value(&device::ZONED, ZoneModel::HostManaged),
+        free_disk_facts_with_value(&device::ZONED, ZoneModel::HostManaged),
         "must be written sequentially".to_owned(),
     ));
     for kind in <DeviceKind as crate::facts::Choice>::ALL.iter().copied() {
         if kind != DeviceKind::Disk && kind != DeviceKind::Partition {
             all.push((
-                with_value(&device::KIND, kind),
+                free_disk_facts_with_value(&device::KIND, kind),
                 "is neither a disk nor a partition".to_owned(),
             ));
         }
@@ -164,7 +164,7 @@ fn forbidding_facts() -> Vec<(FactSet, String)> {
         let mut inside = free_disk_facts();
         inside.insert_known(
             &Subject::host(),
-            &machine::CONTAINER,
+            &host::CONTAINER,
             container.to_owned(),
             Source::Assumed,
         );
@@ -356,17 +356,17 @@ fn unknown_finding<T>() -> DeviceReadResult<T> {
 #[test]
 fn unknown_facts_and_findings_refuse_erasing() {
     let mut host = free_disk_facts();
-    host.insert(&Subject::host(), &machine::CONTAINER, unknown_reading());
+    host.insert(&Subject::host(), &host::CONTAINER, unknown_reading());
     for facts in [
         host,
-        facts_with(&device::KIND, unknown_reading()),
-        facts_with(&device::ZONED, unknown_reading()),
-        facts_with(&device::READ_ONLY, unknown_reading()),
-        facts_with(&device::SWAP, unknown_reading()),
-        facts_with(&device::USED_BY, unknown_reading()),
-        facts_with(&device::HOLDS, unknown_reading()),
-        facts_with(&device::SIGNATURES, unknown_reading()),
-        facts_with(&device::CONTENT, unknown_reading()),
+        free_disk_facts_with_reading(&device::KIND, unknown_reading()),
+        free_disk_facts_with_reading(&device::ZONED, unknown_reading()),
+        free_disk_facts_with_reading(&device::READ_ONLY, unknown_reading()),
+        free_disk_facts_with_reading(&device::SWAP, unknown_reading()),
+        free_disk_facts_with_reading(&device::USED_BY, unknown_reading()),
+        free_disk_facts_with_reading(&device::HOLDS, unknown_reading()),
+        free_disk_facts_with_reading(&device::SIGNATURES, unknown_reading()),
+        free_disk_facts_with_reading(&device::CONTENT, unknown_reading()),
         FactSet::default(),
     ] {
         assert!(erase_refusal_by_facts(&facts, &spare_disk()).is_some());
@@ -429,7 +429,7 @@ fn incomplete_scan_refuses_erasing() {
         ..DeviceScan::default()
     };
     assert!(DeviceScan::decode(&cut.encode()).is_ok_and(|scan| scan.unread_places == 1));
-    let unread = facts_with(
+    let unread = free_disk_facts_with_reading(
         &device::CONTENT,
         Reading::unknown(
             UnknownReason::TimedOut,

@@ -156,7 +156,7 @@ choice! {
 impl ArrayMemberState {
     /// Whether the member has had, or may have had, an error without being `faulty` yet. Such a
     /// member should be checked or replaced.
-    pub fn is_suspect(self) -> bool {
+    pub fn may_have_had_error(self) -> bool {
         matches!(
             self,
             Self::Blocked | Self::WriteError | Self::WantReplacement

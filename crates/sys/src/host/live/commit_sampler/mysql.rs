@@ -1,8 +1,8 @@
 //! The queries to MariaDB 10.6 and later.
 //!
-//! Since 10.6, a committed session waits for its flush in the state `Updating status` (MDEV-24341).
-//! With the binary log, it waits in the state `Commit`. A transaction that writes takes two ids,
-//! one when it starts to write and one when it ends.
+//! Since 10.6, a committed session waits for its flush in the state `Updating status`
+//! (MDEV-24341). With the binary log, it waits in the state `Commit`. A writing transaction
+//! takes two transaction ids, one at its first write and one when it ends.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use super::{
 use crate::host::HostError;
 use crate::host::live::mysql::QuerySequence;
 
-/// States of a session that waits for its commit.
+/// Values of `information_schema.PROCESSLIST.STATE` that count as a wait for a commit.
 const COMMIT_STATES: &str =
     "'Commit', 'Commit_implicit', 'Updating status', 'Waiting for prior transaction to commit'";
 
 const IDS_PER_TRANSACTION: u64 = 2;
 
-/// Rows of one query that are read by name.
+/// Names of the result rows whose values `SamplerQueries::numbers` stores.
 const NUMBERS: [&[u8]; 10] = [
     b"time",
     b"is_privileged",
@@ -55,7 +55,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
         }
     }
 
-    fn take_sample(&mut self) -> Result<CommitSample, HostError> {
+    fn sample_from_rows(&mut self) -> Result<CommitSample, HostError> {
         let [
             time_us,
             is_privileged,
@@ -77,7 +77,8 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
                     return Err(HostError::denied(says));
                 }
                 let sessions = sessions?;
-                // One more connection is kept for administrators.
+                // MariaDB reserves one connection beyond `max_connections` for administrators,
+                // which the sampler must not take.
                 if sessions > max_connections? {
                     return Err(HostError::failed(OUT_OF_CONNECTIONS));
                 }
@@ -116,10 +117,12 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
 
 impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQueries<F> {
     fn next_query(&mut self) -> Option<String> {
-        self.schedule.advance().map(|query| match query {
-            SamplerQuery::Waits => waits_query(),
-            SamplerQuery::Counters => counters_query(),
-        })
+        self.schedule
+            .advance_to_next_query()
+            .map(|query| match query {
+                SamplerQuery::Waits => waits_query(),
+                SamplerQuery::Counters => counters_query(),
+            })
     }
 
     fn handle_row(&mut self, name: &[u8], value: &[u8]) -> Result<(), HostError> {
@@ -133,7 +136,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
             }
             b"waiting" => return Err(malformed_answer_error()),
             b"end" => {
-                let sample = self.take_sample()?;
+                let sample = self.sample_from_rows()?;
                 self.schedule.mark_answered()?;
                 return (self.emit)(sample);
             }
@@ -163,7 +166,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
 const TIME_QUERY: &str =
     "SELECT 'time', CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS UNSIGNED) UNION ALL ";
 
-/// The parts of the union run in order, so that a pause of random length precedes each sample.
+/// The parts of the UNION run in order, so a pause of random length precedes each sample.
 fn waits_query() -> String {
     let sample = format!(
         " UNION ALL SELECT 'pause', SLEEP(0.02 + RAND() * 0.03) UNION ALL SELECT 'waiting', COUNT(*) \
@@ -277,7 +280,8 @@ mod tests {
         }
     }
 
-    /// A count that the server does not report is not zero, nor that of the query before.
+    /// A count that the server does not report is neither zero nor carried over from the last
+    /// query.
     #[test]
     fn a_missing_row_gives_no_sample() {
         for query in [COUNTERS, WAITS] {

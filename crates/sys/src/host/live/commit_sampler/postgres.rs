@@ -1,15 +1,15 @@
-//! The conversation with PostgreSQL 14 and later.
+//! The protocol client and the queries for PostgreSQL 14 and later.
 
 use std::time::Duration;
 
 use super::{
     CommitCounters, CommitSample, CommitWaits, OUT_OF_CONNECTIONS, QuerySchedule, SAMPLES,
-    SamplerQuery, check_counts, malformed_answer_error, sum_squared_differences,
+    SamplerQuery, check_wait_counts, malformed_answer_error, sum_squared_differences,
 };
 use crate::host::HostError;
 use crate::host::live::postgres::{
-    check_authentication, encode_message, error_message, parse_row, parse_server_major_version,
-    split_message, startup_packet,
+    check_no_credential_required, encode_message, error_message, parse_row,
+    parse_server_major_version, split_message, startup_packet,
 };
 use crate::host::live::{ProtocolAction, ProtocolClient, WireFrame};
 
@@ -39,7 +39,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
     }
 
     fn next_query_action(&mut self) -> ProtocolAction {
-        let query = match self.schedule.advance() {
+        let query = match self.schedule.advance_to_next_query() {
             Some(SamplerQuery::Waits) => waits_query(),
             Some(SamplerQuery::Counters) => counters_query(self.major),
             None => {
@@ -85,7 +85,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
                         flushes: number(13)?.saturating_sub(1),
                     })
                 };
-                let waits = check_counts(all().ok_or_else(malformed_answer_error)?)?;
+                let waits = check_wait_counts(all().ok_or_else(malformed_answer_error)?)?;
                 Ok(CommitSample::Waits(waits))
             }
             Some(SamplerQuery::Counters) => {
@@ -113,7 +113,8 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
 
 impl<F: FnMut(CommitSample) -> Result<(), HostError>> ProtocolClient for SamplerClient<F> {
     fn first_message(&self) -> Vec<u8> {
-        // A server that is short of processors stretches the pauses between samples.
+        // `statement_timeout` in ms, far longer than a query takes: on a server short of
+        // processors, the pauses between samples become longer.
         startup_packet(&self.user, "6000")
     }
 
@@ -132,7 +133,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> ProtocolClient for Sampler
     fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {
         match kind {
             b'R' => {
-                check_authentication(body)?;
+                check_no_credential_required(body)?;
                 self.authenticated = true;
             }
             b'S' => self.major = parse_server_major_version(body).unwrap_or(self.major),
@@ -146,7 +147,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> ProtocolClient for Sampler
             b'Z' if !self.authenticated => return Err(malformed_answer_error()),
             b'Z' if self.major < OLDEST_MAJOR => {
                 return Err(HostError::failed(format!(
-                    "PostgreSQL before {OLDEST_MAJOR} does not count the flushes of its WAL"
+                    "PostgreSQL before {OLDEST_MAJOR} does not count its WAL flushes"
                 )));
             }
             b'Z' => return Ok(self.next_query_action()),
@@ -197,7 +198,7 @@ fn waits_query() -> String {
 }
 
 fn counters_query(major: u64) -> String {
-    // PostgreSQL 18 moved the counts of writes and flushes.
+    // PostgreSQL 18 moved the counts of writes and flushes from `pg_stat_wal` to `pg_stat_io`.
     let (writes, syncs, table) = match major {
         18.. => (
             "sum(writes)",
@@ -241,12 +242,12 @@ mod tests {
         });
         let steps = messages
             .iter()
-            .map(|bytes| client.handle_bytes(bytes))
+            .map(|bytes| client.handle_received_bytes(bytes))
             .collect();
         (samples, steps)
     }
 
-    fn waits_reply(rights: &str, standby: &str, free: &str) -> Vec<u8> {
+    fn waits_query_reply(rights: &str, standby: &str, free: &str) -> Vec<u8> {
         let numbers = ["1795700000000000", "700", "20", "3", "2", "1", "0", "0"];
         let fields: Vec<Option<&str>> = numbers
             .iter()
@@ -257,7 +258,7 @@ mod tests {
         [data_row(&fields), encode_message(b'Z', b"I")].concat()
     }
 
-    fn counters_reply() -> Vec<u8> {
+    fn counters_query_reply() -> Vec<u8> {
         let fields = [
             "1795700000000000",
             "9",
@@ -275,7 +276,7 @@ mod tests {
 
     #[test]
     fn counters_are_read_first_and_last_and_waits_between() {
-        let (samples, steps) = feed_messages(0.0, &[ready_messages(), counters_reply()]);
+        let (samples, steps) = feed_messages(0.0, &[ready_messages(), counters_query_reply()]);
         let counters = CommitCounters {
             time_us: 1_795_700_000_000_000,
             reset_age_s: 9,
@@ -292,11 +293,11 @@ mod tests {
             steps.unwrap().last(),
             Some(ProtocolAction::Done { .. })
         ));
-        let rows = std::iter::repeat_n(waits_reply("t", "f", "t"), 9);
-        let all = [ready_messages(), counters_reply()]
+        let rows = std::iter::repeat_n(waits_query_reply("t", "f", "t"), 9);
+        let all = [ready_messages(), counters_query_reply()]
             .into_iter()
             .chain(rows)
-            .chain([counters_reply()])
+            .chain([counters_query_reply()])
             .collect::<Vec<_>>();
         let (samples, steps) = feed_messages(60.0, &all);
         assert_eq!(samples.len(), 11);
@@ -312,11 +313,12 @@ mod tests {
     #[test]
     fn sampler_stops_without_privilege_or_free_connection() {
         for (row, part) in [
-            (waits_reply("f", "f", "t"), "pg_read_all_stats"),
-            (waits_reply("t", "t", "t"), "standby"),
-            (waits_reply("t", "f", "f"), "no free connections"),
+            (waits_query_reply("f", "f", "t"), "pg_read_all_stats"),
+            (waits_query_reply("t", "t", "t"), "standby"),
+            (waits_query_reply("t", "f", "f"), "no free connections"),
         ] {
-            let (samples, steps) = feed_messages(60.0, &[ready_messages(), counters_reply(), row]);
+            let (samples, steps) =
+                feed_messages(60.0, &[ready_messages(), counters_query_reply(), row]);
             assert!(
                 steps.unwrap_err().detail.contains(part) && samples.len() == 1,
                 "{part}"
@@ -348,17 +350,17 @@ mod tests {
         );
     }
 
-    /// A server that answers at once, or twice, cannot fill memory.
+    /// A server that replies immediately, or twice, cannot exhaust memory.
     #[test]
     fn samples_of_fast_or_repeating_servers_are_bounded() {
-        let rows = std::iter::repeat_n(waits_reply("t", "f", "t"), 1_000);
-        let all: Vec<Vec<u8>> = [ready_messages(), counters_reply()]
+        let rows = std::iter::repeat_n(waits_query_reply("t", "f", "t"), 1_000);
+        let all: Vec<Vec<u8>> = [ready_messages(), counters_query_reply()]
             .into_iter()
             .chain(rows)
             .collect();
         let (samples, _) = feed_messages(60.0, &all);
         assert!(samples.len() < 40, "{}", samples.len());
-        let row = counters_reply();
+        let row = counters_query_reply();
         let twice = [ready_messages(), [row.clone(), row].concat()];
         assert_eq!(feed_messages(60.0, &twice).0.len(), 1);
     }

@@ -6,8 +6,8 @@ use walwise_judge::rules::{EvaluationOptions, Outcome, RuleSet, evaluate_rule};
 use walwise_model::facts::{ServerArea, Subject};
 use walwise_report::Report;
 
-use super::{RULE, advice_losing_data};
-use crate::support::machine::{TestHost, data_subject};
+use super::{RULE, data_losing_advice};
+use crate::support::test_host::{TestHost, data_subject};
 
 /// Facts of the chain for atomic page writes, each with representative values. The first value
 /// confirms the chain. Facts of the partition are about `sda1`.
@@ -45,10 +45,10 @@ const LINKS: &[(&str, &[&str])] = &[
 ];
 
 fn protected_mysql_host(doublewrite: &str, values: &[(&str, &str)]) -> TestHost {
-    let mut machine = TestHost::protected();
+    let mut machine = TestHost::new_with_protected_cache();
     let cluster = Subject::cluster("/data");
-    machine.facts.link(&data_subject(), &cluster);
-    machine.facts.link(&cluster, &data_subject());
+    machine.facts.apply_facts_of(&data_subject(), &cluster);
+    machine.facts.apply_facts_of(&cluster, &data_subject());
     machine.facts.set_server_area(&cluster, ServerArea::Mysql);
     for (fact, word) in [
         ("cluster.kind", "mysql"),
@@ -86,14 +86,14 @@ fn doublewrite_rules_applying(report: &Report) -> Vec<&str> {
 }
 
 #[test]
-fn no_link_of_the_chain_of_pages_opens_anything() {
+fn no_torn_write_link_unlocks_advice() {
     let holding: Vec<(&str, &str)> = LINKS
         .iter()
         .map(|(fact, values)| (*fact, values[0]))
         .collect();
     let offer = format!("option add nobarrier by {RULE}");
     let copies = |values: &[(&str, &str)]| {
-        advice_losing_data(&protected_mysql_host("on", values).report(true))
+        data_losing_advice(&protected_mysql_host("on", values).report(true))
     };
     assert_eq!(
         copies(&[]),
@@ -103,7 +103,7 @@ fn no_link_of_the_chain_of_pages_opens_anything() {
     assert_eq!(copies(&holding), [offer]);
     let all = protected_mysql_host("off", &holding).report(true);
     assert_eq!(
-        (advice_losing_data(&all), doublewrite_rules_applying(&all)),
+        (data_losing_advice(&all), doublewrite_rules_applying(&all)),
         (vec![], vec!["mysql.torn-write-prevention"])
     );
     let mut seen = 0;
@@ -112,7 +112,7 @@ fn no_link_of_the_chain_of_pages_opens_anything() {
             let mut other = holding.clone();
             other[i].1 = value;
             let report = protected_mysql_host("off", &other).report(true);
-            assert_eq!(advice_losing_data(&report), [""; 0], "{fact} = {value}");
+            assert_eq!(data_losing_advice(&report), [""; 0], "{fact} = {value}");
             // An unknown file system leaves the question of atomic page writes undecided.
             let expect: &[&str] = if (*fact, *value) == ("mount.fstype", "?") {
                 &[]
@@ -127,7 +127,7 @@ fn no_link_of_the_chain_of_pages_opens_anything() {
             let assumed = format!("~{}", values[0]);
             other[i].1 = &assumed;
             assert_eq!(
-                advice_losing_data(&protected_mysql_host("off", &other).report(true)),
+                data_losing_advice(&protected_mysql_host("off", &other).report(true)),
                 [""; 0],
                 "{fact}, assumed"
             );

@@ -110,7 +110,7 @@ fn assert_tolerates_missing_call(output: &Output, without: &str) {
     );
 }
 
-fn is_durable(output: &Output) -> bool {
+fn shows_verdict_durable(output: &Output) -> bool {
     stdout(output)
         .lines()
         .any(|line| line.starts_with("DURABLE"))
@@ -147,7 +147,7 @@ fn each_refused_system_call_is_tolerated() {
             .output_in_time();
         assert_tolerates_missing_call(&output, call);
         assert!(
-            is_durable(&whole) || !is_durable(&output),
+            shows_verdict_durable(&whole) || !shows_verdict_durable(&output),
             "without {call} it promises more"
         );
     }
@@ -182,8 +182,8 @@ fn docker_seccomp_profile_changes_no_result() {
     let filtered = run(&["check", "--no-probe"]);
     assert_tolerates_missing_call(&filtered, "what Docker refuses");
     assert_eq!(
-        (filtered.status.code(), is_durable(&filtered)),
-        (whole.status.code(), is_durable(&whole))
+        (filtered.status.code(), shows_verdict_durable(&filtered)),
+        (whole.status.code(), shows_verdict_durable(&whole))
     );
     let probed = run(&["probe", "--seconds", "0.5"]);
     assert_eq!(probed.status.code(), Some(0), "{}", stderr(&probed));

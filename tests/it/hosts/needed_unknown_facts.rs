@@ -75,7 +75,8 @@ fn unknown_facts_are_listed_with_targets_that_need_them() {
                 ..Request::default()
             };
             let report =
-                Session::collect(&recording, &request, rules.clone(), &mut |_, _| {}).report();
+                Session::collect_from_host(&recording, &request, rules.clone(), &mut |_, _| {})
+                    .build_report();
             assert_listed_with_target(&report, &name);
         }
     }
@@ -111,15 +112,15 @@ fn facts_of_two_servers() -> FactSet {
         facts.insert_known(&fs, &mount::POINT, path.to_owned(), read());
         facts.insert_known(&fs, &mount::FSTYPE, "ext4".to_owned(), read());
         facts.insert_known(&fs, &mount::CLASS, mount::MountClass::Block, read());
-        facts.add_edge(&place, &fs);
-        facts.add_edge(&fs, &disk);
-        facts.add_edge(&server, &fs);
-        facts.link(&place, &fs);
-        facts.link(&fs, &disk);
-        facts.link(&place, &disk);
-        facts.link(&place, &server);
-        facts.link(&server, &place);
-        facts.link(&server, &fs);
+        facts.add_layer_below(&place, &fs);
+        facts.add_layer_below(&fs, &disk);
+        facts.add_layer_below(&server, &fs);
+        facts.apply_facts_of(&place, &fs);
+        facts.apply_facts_of(&fs, &disk);
+        facts.apply_facts_of(&place, &disk);
+        facts.apply_facts_of(&place, &server);
+        facts.apply_facts_of(&server, &place);
+        facts.apply_facts_of(&server, &fs);
         facts.set_server_area(&server, area);
     }
     let (pg, my) = (Subject::cluster("/srv/pg"), Subject::cluster("/srv/my"));
@@ -149,7 +150,7 @@ fn target_section<'t>(told: &'t str, heads: &[String], of: &str) -> &'t str {
 
 #[test]
 fn servers_on_one_disk_list_own_and_shared_unknown_facts() {
-    let report = Session::new(facts_of_two_servers(), RuleSet::builtin(), false).report();
+    let report = Session::new(facts_of_two_servers(), RuleSet::builtin(), false).build_report();
     assert_listed_with_target(&report, "two servers");
     assert_eq!(report.facts.subjects_of_scope(Scope::Target).count(), 2);
     for told in [text::render(&report), markdown::render(&report)] {

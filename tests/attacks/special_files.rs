@@ -5,12 +5,12 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::attempts::Attempts;
-use super::fakes::{FakeServerPrograms, create_mariadb_data, create_postgres_data};
-use super::ground::{
+use super::attack_directory::{
     AttackDirectory, chown_to_attacker, create_attacker_fifo, create_attacker_symlink,
     write_attacker_file,
 };
+use super::attempts::Attempts;
+use super::fakes::{FakeServerPrograms, create_mariadb_data, create_postgres_data};
 use super::root;
 use super::stranger::{AttackerAction, UID};
 
@@ -71,7 +71,7 @@ fn special_files_in_server_directories_are_not_opened() {
                     forbidden.push(path.clone());
                     waiting.push(
                         AttackerAction::Await(path.clone(), theirs.join(n.to_string()))
-                            .start(&ground, UID),
+                            .start_as_uid(&ground, UID),
                     );
                 }
                 "an endless device" => {

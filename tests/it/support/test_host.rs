@@ -32,13 +32,15 @@ pub fn subject_of_scope(scope: Scope) -> Subject {
 impl TestHost {
     /// Creates a machine with ext4 and barriers on a SATA disk that reports a volatile cache, on
     /// bare metal, without a server.
-    pub fn plain() -> Self {
+    pub fn new_with_volatile_cache() -> Self {
         let mount = Subject::mount("/data");
         let mut machine = Self {
             facts: FactSet::default(),
         }
         .with_mount_on_disk("/data", "sda1", "sda");
-        machine.facts.link(&mount, &Subject::device("sda1"));
+        machine
+            .facts
+            .apply_facts_of(&mount, &Subject::device("sda1"));
         for (fact, word) in [
             ("target.kind", "directory"),
             ("target.path", "/data"),
@@ -64,8 +66,8 @@ impl TestHost {
 
     /// Like [`Self::plain`], with a RAID controller that protects its cache, and with a
     /// measurement. Only such a machine can get advice to remove flushes.
-    pub fn protected() -> Self {
-        let mut machine = Self::plain();
+    pub fn new_with_protected_cache() -> Self {
+        let mut machine = Self::new_with_volatile_cache();
         for (fact, word) in [
             ("kernel.version", "6.1.0"),
             ("kernel.vendor", "debian"),
@@ -85,7 +87,8 @@ impl TestHost {
 
     #[must_use]
     pub fn with_cluster(mut self) -> Self {
-        self.facts.link(&data_subject(), &Subject::cluster("/data"));
+        self.facts
+            .apply_facts_of(&data_subject(), &Subject::cluster("/data"));
         self.with_fact("cluster.kind", "postgres")
             .with_fact("pg.fsync", "true")
             .with_fact("pg.synchronous_commit", "on")
@@ -96,10 +99,10 @@ impl TestHost {
 
     fn with_mount_on_disk(mut self, point: &str, part: &str, disk: &str) -> Self {
         let (mount, part) = (Subject::mount(point), Subject::device(part));
-        self.facts.add_edge(&data_subject(), &mount);
-        self.facts.link(&data_subject(), &mount);
-        self.facts.add_edge(&mount, &part);
-        self.facts.add_edge(&part, &Subject::device(disk));
+        self.facts.add_layer_below(&data_subject(), &mount);
+        self.facts.apply_facts_of(&data_subject(), &mount);
+        self.facts.add_layer_below(&mount, &part);
+        self.facts.add_layer_below(&part, &Subject::device(disk));
         self.set_fact_of(&part, "device.kind", "partition");
         self
     }
@@ -120,11 +123,11 @@ impl TestHost {
             );
         }
         let (mount, top) = (Subject::mount("/data"), Subject::device("top"));
-        facts.add_edge(&data_subject(), &mount);
-        facts.link(&data_subject(), &mount);
-        facts.link(&mount, &top);
-        facts.add_edge(&mount, &top);
-        facts.add_edge(&top, &Subject::device("sda"));
+        facts.add_layer_below(&data_subject(), &mount);
+        facts.apply_facts_of(&data_subject(), &mount);
+        facts.apply_facts_of(&mount, &top);
+        facts.add_layer_below(&mount, &top);
+        facts.add_layer_below(&top, &Subject::device("sda"));
         let mut machine = Self { facts };
         machine.set_fact_of(&top, "device.kind", kind);
         machine
@@ -214,6 +217,6 @@ impl TestHost {
     }
 
     pub fn report(&self, live: bool) -> Report {
-        Session::new(self.facts.clone(), RuleSet::builtin(), live).report()
+        Session::new(self.facts.clone(), RuleSet::builtin(), live).build_report()
     }
 }

@@ -1,9 +1,9 @@
-//! Lost evidence never improves a result: deletes every line of every recorded host, and damages
-//! every answer.
+//! Lost evidence never improves a result: deletes every line of every recorded host, and
+//! damages every answer.
 //!
 //! A damaged capture is judged like `check TARGET --host FILE --fail-on-undecided --no-probe`.
-//! `tests/lost` tries every damage and prints a table; the ordinary tests try damages for a minute,
-//! drawn by a seed.
+//! `tests/lost` tries every damage and prints a table; the ordinary tests try random damages
+//! for a minute, from a seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{Level, Outcome, Risk, RuleSet};
 use walwise_model::facts::{FactSet, Subject};
 use walwise_report::Report;
-use walwise_report::exit::{FailCondition, exit_code};
+use walwise_report::exit::{FailThreshold, exit_code};
 use walwise_sys::host::archive::{self, Answers};
 use walwise_sys::host::{ConfigDialect, Question, RecordedHost};
 
@@ -180,7 +180,7 @@ impl CaptureJudgement {
         })
     }
 
-    fn improvements_in(&self, after: &Self) -> Vec<Improvement> {
+    fn improvements_after_damage(&self, after: &Self) -> Vec<Improvement> {
         let durable = (after.is_durable() && !self.is_durable()).then_some(Improvement::Durable);
         let exit = (after.code == Some(0) && self.code != Some(0)).then_some(Improvement::Exit);
         let advice = (!after.advice.is_subset(&self.advice)).then_some(Improvement::Advice);
@@ -210,7 +210,7 @@ fn judge_capture(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Ca
     let mut session = Session::new(read, RuleSet::builtin(), false);
     session.named_target = Some(target.to_owned());
     session.traced = false;
-    let report = session.report();
+    let report = session.build_report();
     let subject = Subject::target(target);
     let verdict = report
         .verdicts
@@ -218,7 +218,7 @@ fn judge_capture(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Ca
         .find(|verdict| verdict.target == subject)
         .or(report.verdicts.first());
     let standing = verdict.map(|verdict| verdict.standing);
-    let fail_on = FailCondition {
+    let fail_on = FailThreshold {
         level: Level::Critical,
         undecided: true,
     };
@@ -226,12 +226,12 @@ fn judge_capture(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Ca
     Some(CaptureJudgement {
         standing,
         code,
-        advice: advice_losing_data(&report),
+        advice: data_losing_advice(&report),
         read: session.facts,
     })
 }
 
-fn advice_losing_data(report: &Report) -> BTreeSet<String> {
+fn data_losing_advice(report: &Report) -> BTreeSet<String> {
     let applies = report
         .findings
         .iter()
@@ -267,7 +267,7 @@ fn load_capture(name: &'static str, target: &'static str) -> LoadedCapture {
     let ends = starts.iter().skip(1).copied().chain([lines.len()]);
     let entry = |(start, end): (&usize, usize)| {
         let text = format!("{}\n{}\n", lines[0], lines[*start..end].join("\n"));
-        let (answers, _) = archive::parse(text.as_bytes()).unwrap();
+        let (answers, _) = archive::parse_capture(text.as_bytes()).unwrap();
         Some(RecordedEntry {
             question: answers.into_keys().next()?,
             lines: *start..end,
@@ -340,15 +340,15 @@ impl DamageCase {
         }
         let header = &lines[..1];
         let (answers, _) =
-            archive::parse(joined(&[header, &lines[*start..*end]]).as_bytes()).unwrap();
+            archive::parse_capture(joined(&[header, &lines[*start..*end]]).as_bytes()).unwrap();
         let bytes = answers.into_values().next()?.ok()?;
         let changed = damage_bytes(bytes, self.damage, draw)?;
-        let entry = archive::render(&Answers::from([(question.clone(), Ok(changed))]), "");
+        let entry = archive::render_capture(&Answers::from([(question.clone(), Ok(changed))]), "");
         let entry: Vec<String> = entry.lines().skip(1).map(str::to_owned).collect();
         Some(joined(&[&lines[..*start], &entry, &lines[*end..]]))
     }
 
-    fn describe_place(&self) -> String {
+    fn describe_damage_place(&self) -> String {
         let LoadedCapture {
             name,
             lines,
@@ -409,7 +409,7 @@ impl DamageCase {
                     .collect();
                 let after = judge_capture(&text, target, Some(&plain.read))?;
                 let kinds = lost.iter().map(|(kind, _)| *kind).filter(explains);
-                let explained = plain.improvements_in(&after);
+                let explained = plain.improvements_after_damage(&after);
                 kinds
                     .max()
                     .filter(|_| gains.iter().all(|gain| explained.contains(gain)))
@@ -434,7 +434,7 @@ impl DamageCase {
         let Some(after) = judge_capture(&text, target, Some(&plain.read)) else {
             return Vec::new();
         };
-        plain.improvements_in(&after)
+        plain.improvements_after_damage(&after)
     }
 }
 
@@ -545,7 +545,7 @@ impl RunSummary {
             writeln!(table, "another machine, {difference:?}: {count}").unwrap();
         }
         for (trial, gains) in self.better.values() {
-            writeln!(table, "{gains:?} {}", trial.describe_place()).unwrap();
+            writeln!(table, "{gains:?} {}", trial.describe_damage_place()).unwrap();
         }
         table
     }

@@ -12,7 +12,7 @@ use walwise_report::json;
 use walwise_sys::host::RecordedHost;
 
 use super::host;
-use crate::support::{findings, known_fact_value, rule_outcome, verdict};
+use crate::support::{known_fact_value, report_findings, rule_outcome, verdict};
 
 /// Two recorded hosts: one with the complete setup, and one whose partition starts at another
 /// offset.
@@ -70,13 +70,14 @@ fn report_json_of_recording(recording: &str) -> Value {
         target: Some(TARGET.into()),
         ..Request::default()
     };
-    let mut session = Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| {});
+    let mut session =
+        Session::collect_from_host(&host, &request, RuleSet::builtin(), &mut |_, _| {});
     session.named_target = Some(TARGET.to_owned());
-    serde_json::from_str(&json::render(&session.report())).unwrap()
+    serde_json::from_str(&json::render_report(&session.build_report())).unwrap()
 }
 
 fn advised_doublewrite_values(report: &Value) -> Vec<String> {
-    let all = findings(report)
+    let all = report_findings(report)
         .flat_map(|finding| finding["advice"].as_array().cloned().unwrap_or_default());
     let of_it = all.filter(|advice| advice["setting"] == "mysql.innodb_doublewrite");
     of_it
@@ -104,7 +105,7 @@ fn complete_torn_write_prevention_is_only_a_warning() {
 }
 
 #[test]
-fn each_link_that_is_broken_or_unknown_is_named_and_critical() {
+fn broken_or_unknown_link_is_named_and_critical() {
     let base = read_recording(WHOLE);
     for (from, to, link) in ROWS {
         // The kernel's release is also in /proc/version.
@@ -128,7 +129,7 @@ fn each_link_that_is_broken_or_unknown_is_named_and_critical() {
             writes,
             "{to}"
         );
-        let finding = findings(&report)
+        let finding = report_findings(&report)
             .find(|one| one["rule"] == "mysql.doublewrite-off")
             .unwrap();
         assert_eq!(
@@ -181,7 +182,8 @@ fn torn_write_findings_match_the_snapshot() {
             writeln!(text, "{}", link.as_str().unwrap()).unwrap();
         }
         let rules = ["mysql.torn-write-prevention", "mysql.doublewrite-off"];
-        for finding in findings(&report).filter(|one| rules.iter().any(|rule| one["rule"] == *rule))
+        for finding in
+            report_findings(&report).filter(|one| rules.iter().any(|rule| one["rule"] == *rule))
         {
             let [level, title, because] =
                 ["level", "title", "because"].map(|key| finding[key].as_str().unwrap());

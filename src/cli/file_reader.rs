@@ -50,15 +50,15 @@ pub(super) fn read_bytes(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
 
 /// A read beyond `largest` bytes fails.
 pub(super) fn open_file_or_pipe(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
-    ReplyStream::open(&InputRequest::File(
+    ReaderReplyStream::open(&InputRequest::File(
         path.into(),
         AcceptedFileTypes::FilesAndPipes,
         largest,
     ))
 }
 
-pub(super) fn open_regular(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
-    ReplyStream::open(&InputRequest::File(
+pub(super) fn open_regular_file(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
+    ReaderReplyStream::open(&InputRequest::File(
         path.into(),
         AcceptedFileTypes::Files,
         largest,
@@ -67,37 +67,37 @@ pub(super) fn open_regular(path: &Path, largest: u64) -> io::Result<impl Read + 
 
 /// Names that are not UTF-8 are skipped.
 pub(super) fn list_file_names(directory: &Path) -> io::Result<Vec<String>> {
-    request_json(&InputRequest::Names(directory.into()))
+    request_and_parse_json(&InputRequest::Names(directory.into()))
 }
 
 pub(super) fn read_rule_directories(
     directory: Option<&Path>,
-) -> io::Result<Result<rule_directory::RuleFiles, String>> {
-    request_json(&InputRequest::Rules(directory.map(MessageBytes::from)))
+) -> io::Result<Result<rule_directory::ReadRuleFiles, String>> {
+    request_and_parse_json(&InputRequest::Rules(directory.map(MessageBytes::from)))
 }
 
 pub(super) fn read_rule_files(
     paths: &[PathBuf],
 ) -> io::Result<rule_directory::SelectedRuleFilesResult> {
-    request_json(&InputRequest::RuleFiles(
+    request_and_parse_json(&InputRequest::RuleFiles(
         paths.iter().map(|path| path.as_path().into()).collect(),
     ))
 }
 
-fn request_json<T: DeserializeOwned>(request: &InputRequest) -> io::Result<T> {
+fn request_and_parse_json<T: DeserializeOwned>(request: &InputRequest) -> io::Result<T> {
     let mut whole = Vec::new();
-    ReplyStream::open(request)?.read_to_end(&mut whole)?;
+    ReaderReplyStream::open(request)?.read_to_end(&mut whole)?;
     serde_json::from_slice(&whole).map_err(io::Error::other)
 }
 
-struct ReplyStream {
+struct ReaderReplyStream {
     /// The reading subprocess; `None` once the answer is complete.
     child: Option<Subprocess>,
     time_left: Duration,
     received: VecDeque<u8>,
 }
 
-impl ReplyStream {
+impl ReaderReplyStream {
     fn open(request: &InputRequest) -> io::Result<Self> {
         let child = Subprocess::spawn(Role::FileReader, request)?;
         let mut answer = Self {
@@ -105,11 +105,11 @@ impl ReplyStream {
             time_left: READ_TIMEOUT,
             received: VecDeque::new(),
         };
-        answer.recv::<()>()?;
+        answer.recv_reply::<()>()?;
         Ok(answer)
     }
 
-    fn recv<T: DeserializeOwned>(&mut self) -> io::Result<T> {
+    fn recv_reply<T: DeserializeOwned>(&mut self) -> io::Result<T> {
         let Some(child) = &mut self.child else {
             return Err(ErrorKind::NotConnected.into());
         };
@@ -138,12 +138,15 @@ impl ReplyStream {
     }
 }
 
-impl Read for ReplyStream {
+impl Read for ReaderReplyStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.received.is_empty() && self.child.is_some() {
-            let MessageBytes(part) = self.recv()?;
+            let MessageBytes(part) = self.recv_reply()?;
             if part.is_empty() {
-                self.child.take().into_iter().for_each(Subprocess::wait);
+                self.child
+                    .take()
+                    .into_iter()
+                    .for_each(Subprocess::wait_for_exit);
             }
             self.received.extend(part);
         }
@@ -151,15 +154,15 @@ impl Read for ReplyStream {
     }
 }
 
-impl Drop for ReplyStream {
+impl Drop for ReaderReplyStream {
     fn drop(&mut self) {
         self.child.take().into_iter().for_each(Subprocess::kill);
     }
 }
 
-pub fn serve(mut channel: Channel) -> io::Result<()> {
+pub fn run_file_reader(mut channel: Channel) -> io::Result<()> {
     let request = channel.recv(None)?;
-    channel.exit_when_closed()?;
+    channel.exit_process_when_closed()?;
     let answered = match request {
         InputRequest::File(path, kinds, largest) => {
             InputFile::open(&PathBuf::from(path), kinds, largest)
@@ -170,7 +173,7 @@ pub fn serve(mut channel: Channel) -> io::Result<()> {
         InputRequest::Rules(path) => {
             let directory = path.map(PathBuf::from);
             send_json(
-                &rule_directory::RuleFiles::read_with_system_rules(directory.as_deref()),
+                &rule_directory::ReadRuleFiles::read_with_system_rules(directory.as_deref()),
                 &mut channel,
             )
         }
