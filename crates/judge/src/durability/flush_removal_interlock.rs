@@ -185,6 +185,9 @@ fn has_measured_gain(ask: &mut FactReader, target: &Subject, live: bool) -> (Ter
     };
     (
         holds,
-        "omitting flushes shortens commits by more than 5 %".to_owned(),
+        format!(
+            "omitting flushes shortens commits by more than {:.0} %",
+            MIN_GAIN_SHARE * 100.0
+        ),
     )
 }
