@@ -457,21 +457,18 @@ mod tests {
     use crate::facts::Scope;
     use crate::facts::catalog::{mysql as of_mysql, postgres as of_postgres};
     use crate::host::{CachingHost, HostTimestamp, Question, Stat, Tool};
-    use crate::testing::{FakeHost, note_sentences};
+    use crate::testing::{FakeHost, ZERO_STAT, note_sentences};
 
     fn stat_answer(mode: u64, inode: u64) -> Vec<u8> {
-        let (uid, gid, major, minor, node_major, node_minor, size) = (26, 26, 8, 1, 0, 0, 0);
         Stat {
             mode,
-            uid,
-            gid,
-            major,
-            minor,
-            node_major,
-            node_minor,
+            uid: 26,
+            gid: 26,
+            major: 8,
+            minor: 1,
             inode,
-            size,
             ctime: Some(HostTimestamp::from_unix_seconds(5)),
+            ..ZERO_STAT
         }
         .encode()
     }

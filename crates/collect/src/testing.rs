@@ -8,6 +8,20 @@ use std::sync::Mutex;
 use crate::facts::{FactRow, FactSet, Reading};
 use crate::host::{Host, HostError, HostErrorKind, HostResult, Question, Stat, path_bytes};
 
+/// For a test to set the fields that matter to it.
+pub(crate) const ZERO_STAT: Stat = Stat {
+    mode: 0,
+    uid: 0,
+    gid: 0,
+    major: 0,
+    minor: 0,
+    node_major: 0,
+    node_minor: 0,
+    inode: 0,
+    size: 0,
+    ctime: None,
+};
+
 #[derive(Default)]
 pub(crate) struct FakeHost {
     answers: BTreeMap<Question, HostResult>,
@@ -34,18 +48,13 @@ impl FakeHost {
 
     /// `mode` is `st_mode`, with type and permissions.
     pub(crate) fn with_stat_of_device_node(self, path: &str, mode: u64) -> Self {
-        let (node_major, node_minor) = (253, 0);
         let stat = Stat {
             mode,
-            uid: 0,
-            gid: 0,
-            major: 0,
             minor: 5,
-            node_major,
-            node_minor,
+            node_major: 253,
             inode: 1,
             size: 4096,
-            ctime: None,
+            ..ZERO_STAT
         };
         self.with_answer(Question::Stat(path.into()), stat.encode())
     }

@@ -252,25 +252,21 @@ mod tests {
     use super::*;
     use crate::facts::UnknownReason;
     use crate::host::Stat;
-    use crate::testing::FakeHost;
+    use crate::testing::{FakeHost, ZERO_STAT};
 
     const MOUNTS: &str = "10 1 0:40 / / rw - overlay overlay rw\n\
         11 10 8:17 /volumes/pg /var/lib/pg rw - xfs /dev/sdb1 rw\n\
         12 10 8:33 / /wal rw - ext4 /dev/sdc1 rw\n";
 
     fn stat_answer(minor: u64, inode: u64) -> Vec<u8> {
-        let (mode, uid, gid, major, node_major, node_minor, size) = (0o040_755, 70, 70, 8, 0, 0, 0);
         Stat {
-            mode,
-            uid,
-            gid,
-            major,
+            mode: 0o040_755,
+            uid: 70,
+            gid: 70,
+            major: 8,
             minor,
-            node_major,
-            node_minor,
             inode,
-            size,
-            ctime: None,
+            ..ZERO_STAT
         }
         .encode()
     }

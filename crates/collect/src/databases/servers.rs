@@ -315,7 +315,7 @@ mod tests {
 
     use super::*;
     use crate::host::Stat;
-    use crate::testing::FakeHost;
+    use crate::testing::{FakeHost, ZERO_STAT};
 
     fn listed_pids(lines: &[String]) -> Vec<u32> {
         let host = FakeHost::default().with_answer(Question::Servers, lines.join("\n"));
@@ -392,11 +392,8 @@ mod tests {
             gid: 4244,
             major: 8,
             minor: 1,
-            node_major: 0,
-            node_minor: 0,
             inode: 5,
-            size: 0,
-            ctime: None,
+            ..ZERO_STAT
         };
         let host = FakeHost::default()
             .with_answer(Question::Servers, rows)
@@ -427,11 +424,9 @@ mod tests {
             gid: 26,
             major: 8,
             minor: 1,
-            node_major: 0,
-            node_minor: 0,
             inode,
             size: 4096,
-            ctime: None,
+            ..ZERO_STAT
         };
         let real = |answer: &str, inode: Option<u64>| {
             let path = Path::new("/var/lib/pg");

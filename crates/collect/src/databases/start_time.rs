@@ -143,7 +143,7 @@ mod tests {
 
     use super::*;
     use crate::host::{Question, Stat};
-    use crate::testing::FakeHost;
+    use crate::testing::{FakeHost, ZERO_STAT};
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -213,19 +213,15 @@ mod tests {
     fn change_of_any_link_directory_counts() {
         let stat = |second| {
             let changed = Some(HostTimestamp::from_unix_seconds(second));
-            let (mode, uid, gid, major, minor) = (0o100_600, 26, 26, 8, 1);
-            let (node_major, node_minor, inode, size) = (0, 0, 5, 0);
             Stat {
-                mode,
-                uid,
-                gid,
-                major,
-                minor,
-                node_major,
-                node_minor,
-                inode,
-                size,
+                mode: 0o100_600,
+                uid: 26,
+                gid: 26,
+                major: 8,
+                minor: 1,
+                inode: 5,
                 ctime: changed,
+                ..ZERO_STAT
             }
             .encode()
         };

@@ -89,7 +89,7 @@ impl Host for UserHost<'_> {
 mod tests {
     use super::*;
     use crate::host::Stat;
-    use crate::testing::FakeHost;
+    use crate::testing::{FakeHost, ZERO_STAT};
 
     fn recorded_queries(ask: impl Fn(&UserHost<'_>)) -> Vec<Question> {
         let stat = Stat {
@@ -98,11 +98,8 @@ mod tests {
             gid: 26,
             major: 8,
             minor: 1,
-            node_major: 0,
-            node_minor: 0,
             inode: 5,
-            size: 0,
-            ctime: None,
+            ..ZERO_STAT
         };
         let root = Stat { uid: 0, ..stat };
         let fake = FakeHost::default()

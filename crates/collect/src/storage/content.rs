@@ -323,7 +323,7 @@ mod tests {
     use crate::facts::Choice;
     use crate::facts::Remedy;
     use crate::host::Question;
-    use crate::testing::FakeHost;
+    use crate::testing::{FakeHost, ZERO_STAT};
 
     fn insert_disk(facts: &mut FactSet, name: &str, kind: &str) -> Subject {
         let subject = Subject::device(name);
@@ -458,22 +458,14 @@ mod tests {
             let sdc = insert_disk(&mut facts, "sdc", "disk");
             facts.insert_known(&sdc, &device::DEVNO, "8:32".to_owned(), Source::Assumed);
             let (node_major, node_minor) = number;
-            let nothing = host::Stat {
-                mode: 0o060_660,
-                uid: 0,
-                gid: 6,
-                major: 0,
-                minor: 6,
-                node_major: 0,
-                node_minor: 0,
-                inode: 1,
-                size: 0,
-                ctime: None,
-            };
             let node = host::Stat {
+                mode: 0o060_660,
+                gid: 6,
+                minor: 6,
                 node_major,
                 node_minor,
-                ..nothing
+                inode: 1,
+                ..ZERO_STAT
             };
             let host = FakeHost::default()
                 .with_answer(Question::Stat("/dev/sdc".into()), node.encode())

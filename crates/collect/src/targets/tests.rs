@@ -7,22 +7,16 @@ use crate::facts::catalog::postgres;
 use crate::facts::catalog::target::{self, DirectoryRole, InodeFlag, TargetKind};
 use crate::facts::{Choice, Reading, Source, UnknownReason};
 use crate::host::{HostErrorKind, Question, Stat};
-use crate::testing::{FakeHost, note_sentences};
+use crate::testing::{FakeHost, ZERO_STAT, note_sentences};
 
 fn stat_answer(kind: u64, node: (u64, u64)) -> Vec<u8> {
     let (node_major, node_minor) = node;
-    let (uid, gid, major, minor, size) = (0, 0, 0, 0, 0);
     Stat {
         mode: kind,
-        uid,
-        gid,
-        major,
-        minor,
         node_major,
         node_minor,
         inode: 2,
-        size,
-        ctime: None,
+        ..ZERO_STAT
     }
     .encode()
 }

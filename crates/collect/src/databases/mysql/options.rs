@@ -330,15 +330,25 @@ impl OptionFileReader<'_> {
         self.conf.mark_file_end(path);
     }
 
-    fn read_include(&mut self, path: &Path) {
+    /// False, with a gap or a note, if the include is relative or nested too deeply.
+    fn check_include(&mut self, path: &Path) -> bool {
         let shown = display_path(path);
         if !path.is_absolute() {
-            return self.add_ambiguous_gap(format!(
+            self.add_ambiguous_gap(format!(
                 "the include {shown} is a relative path, and the server's start directory is unknown"
             ));
+            return false;
         }
         if self.depth >= MAX_INCLUDE_DEPTH {
-            return self.facts.add_note(MysqlNote::IncludeDepth { file: shown });
+            self.facts.add_note(MysqlNote::IncludeDepth { file: shown });
+            return false;
+        }
+        true
+    }
+
+    fn read_include(&mut self, path: &Path) {
+        if !self.check_include(path) {
+            return;
         }
         self.depth += 1;
         self.read_optional_file(path, ConfigDialect::Mysql);
@@ -347,15 +357,10 @@ impl OptionFileReader<'_> {
 
     /// Reads the `*.cnf` files in byte order.
     fn read_include_directory(&mut self, path: &Path) {
+        if !self.check_include(path) {
+            return;
+        }
         let shown = display_path(path);
-        if !path.is_absolute() {
-            return self.add_ambiguous_gap(format!(
-                "the include {shown} is a relative path, and the server's start directory is unknown"
-            ));
-        }
-        if self.depth >= MAX_INCLUDE_DEPTH {
-            return self.facts.add_note(MysqlNote::IncludeDepth { file: shown });
-        }
         let mut names = match self.host.list_directory(path) {
             Ok(names) => names,
             Err(miss) if miss.is_absent() => {

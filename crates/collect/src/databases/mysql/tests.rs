@@ -9,7 +9,7 @@ use crate::facts::{Reading, Scope, ServerArea, ServerKind, Subject, UnknownReaso
 use crate::host::{
     ConfigDialect, ConfigDirective, HostErrorKind, HostTimestamp, Question, Stat, Tool,
 };
-use crate::testing::{FakeHost, displayed_notes_and_readings, note_sentences};
+use crate::testing::{FakeHost, ZERO_STAT, displayed_notes_and_readings, note_sentences};
 
 const MARIADB: &str =
     "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n";
@@ -21,18 +21,16 @@ fn stat_answer(mode: u64, inode: u64, changed: u64) -> Vec<u8> {
 }
 
 fn stat_answer_with_owner(uid: u64, mode: u64, inode: u64, changed: u64) -> Vec<u8> {
-    let (gid, major, minor, node_major, node_minor, size) = (27, 8, 1, 0, 0, 1);
     Stat {
         mode,
         uid,
-        gid,
-        major,
-        minor,
-        node_major,
-        node_minor,
+        gid: 27,
+        major: 8,
+        minor: 1,
         inode,
-        size,
+        size: 1,
         ctime: Some(HostTimestamp::from_unix_seconds(changed)),
+        ..ZERO_STAT
     }
     .encode()
 }

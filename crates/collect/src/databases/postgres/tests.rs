@@ -6,7 +6,7 @@ use crate::facts::{Reading, Remedy, Scope, Subject, UnknownReason};
 use crate::host::{
     ConfigDialect, ConfigDirective, HostErrorKind, HostTimestamp, Question, Stat, Tool,
 };
-use crate::testing::{FakeHost, displayed_notes_and_readings, note_sentences};
+use crate::testing::{FakeHost, ZERO_STAT, displayed_notes_and_readings, note_sentences};
 
 const DATA: &str = "/srv/pg";
 /// Start of the server, in seconds since 1970.
@@ -25,18 +25,12 @@ fn stat_answer_with_mode(mode: u64, uid: u64, changed: Option<u64>) -> Vec<u8> {
 }
 
 fn stat_answer_with_ctime(mode: u64, uid: u64, changed: Option<HostTimestamp>) -> Vec<u8> {
-    let (gid, major, minor, node_major, node_minor) = (0, 0, 0, 0, 0);
     Stat {
         mode,
         uid,
-        gid,
-        major,
-        minor,
-        node_major,
-        node_minor,
         inode: 2,
-        size: 0,
         ctime: changed,
+        ..ZERO_STAT
     }
     .encode()
 }
