@@ -115,7 +115,7 @@ class StatesGuest:
 
 
 def recover_in_guest(explorer, series, name, limit, seed, walwise, results=None, seconds=float("inf")):
-    """Up to `limit` distinct states: how many a guest recovers as this kernel does, and those that it does not."""
+    """Up to `limit` distinct states: those that fail or differ from this kernel, and the fewest missing writes of the first failure."""
     begun, results, chosen = time.monotonic(), Results(results), distinct_states(explorer, limit, seed)
     writes = None
     with StatesGuest(explorer, series, name, walwise) as guest:
@@ -141,5 +141,5 @@ def recover_in_guest(explorer, series, name, limit, seed, walwise, results=None,
             failures.append(f"{nth} {state.kind}, acknowledged {state.gap.acknowledged}: {there}")
         if explorer.known_here and there != (here := explorer.outcome_of(state))._replace(error=""):
             differences.append(f"{nth} {state.kind}: {there}; here {here}")
-    return {"states": count, "distinct": count, "losses": len(failures), "lost": lost, "first": failures[:1], "writes": writes, "differences": differences,
-            "seconds": round(time.monotonic() - begun), "seed": seed}
+    return {"states": count, "distinct": count, "losses": len(failures), "lost": lost, "first": failures[:1], "writes": writes,
+            "differences": differences, "seconds": round(time.monotonic() - begun), "seed": seed}
