@@ -99,7 +99,7 @@ pub mod prometheus {
     use std::collections::BTreeSet;
     use std::fmt::Write as _;
 
-    use super::{MAX_FINDINGS, MAX_TARGETS, applying_findings_of_level, verdict_word};
+    use super::{MAX_FINDINGS, MAX_TARGETS, applying_findings_of_level, kebab_case_verdict};
     use crate::exit;
     use crate::model::Report;
     use walwise_judge::durability::VerdictKind;
@@ -147,7 +147,7 @@ pub mod prometheus {
         );
         for verdict in report.verdicts.iter().take(MAX_TARGETS) {
             for standing in VerdictKind::ALL {
-                let word = verdict_word(*standing);
+                let word = kebab_case_verdict(*standing);
                 let labels = [
                     ("target", verdict.target.name()),
                     ("standing", word.as_str()),
@@ -402,7 +402,7 @@ fn is_bad_verdict(standing: VerdictKind) -> bool {
 }
 
 /// Formats a verdict as one lower-case word, such as `at-risk`.
-fn verdict_word(standing: VerdictKind) -> String {
+fn kebab_case_verdict(standing: VerdictKind) -> String {
     standing.as_str().replace(' ', "-")
 }
 

@@ -431,7 +431,7 @@ impl RichText {
         Self(vec![TextSpan::Strong(words.into())])
     }
 
-    pub fn verdict_word(words: impl Into<String>) -> Self {
+    pub fn verdict(words: impl Into<String>) -> Self {
         Self(vec![TextSpan::Verdict(words.into())])
     }
 

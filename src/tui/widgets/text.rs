@@ -3,7 +3,7 @@ use unicode_width::UnicodeWidthStr;
 pub use crate::text::wrap::{display_width as width, truncate_to_width};
 
 use crate::report::view::flush_path::NO_BREAK_SPACE;
-use crate::text::wrap::{self, OverlongWordTreatment, split_at_column};
+use crate::text::wrap::{self, WordOverflow, split_at_column};
 
 /// Cuts the beginning of a path, because paths differ at their ends.
 pub fn truncate_start(text: &str, room: usize) -> String {
@@ -43,7 +43,7 @@ pub fn spaces(columns: usize) -> String {
 /// Wraps a text at blanks; only words that are longer than a line are cut. Non-breaking spaces
 /// become plain ones.
 pub fn wrap(text: &str, room: usize) -> Vec<String> {
-    let mut lines = wrap::wrap_text(text, room, OverlongWordTreatment::Cut);
+    let mut lines = wrap::wrap_text(text, room, WordOverflow::Cut);
     lines
         .iter_mut()
         .filter(|line| line.contains(NO_BREAK_SPACE))

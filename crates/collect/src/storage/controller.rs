@@ -125,7 +125,7 @@ mod storcli_json {
         match text_field(value, path) {
             None => FieldReading::not_reported(&what),
             Some(word) => meaning(&word).map_or_else(
-                || FieldReading::unknown_word(&what, &word),
+                || FieldReading::unrecognised_value(&what, &word),
                 FieldReading::Value,
             ),
         }

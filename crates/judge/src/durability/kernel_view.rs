@@ -21,7 +21,7 @@ use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Subject, UnknownReas
 use crate::ternary::Ternary;
 
 #[derive(Clone, Copy, Debug)]
-pub struct CacheStateOfDisksBelow {
+pub struct LowerDiskCaches {
     pub cache: CacheVolatility,
     pub write_back: Ternary,
     /// Whether no hop between this hop and the disks holds data that only a flush writes out.

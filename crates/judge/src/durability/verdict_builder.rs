@@ -10,7 +10,7 @@ use super::database::{self, DeviatingSessions};
 use super::device_view::{CacheVolatility, DiskAssessment, FlushOutcome};
 use super::fact_reader::{FactDependencies, FactReader};
 use super::flush_path::{AssessedHop, InvisibleLayer, TargetFlushEvidence, build_flush_path};
-use super::kernel_view::{self, CacheStateOfDisksBelow};
+use super::kernel_view::{self, LowerDiskCaches};
 use super::rule_cap::VerdictCaps;
 use super::{
     DrillRecord, Evidence, EvidenceImpact, EvidenceLayer, PathVerdict, Route, UndecidedCapRule,
@@ -268,7 +268,7 @@ fn assess_path_to_disk(
 ) -> Vec<AssessedHop> {
     let ends: Vec<Option<&DiskAssessment>> = way.ends.iter().map(|end| disks.get(end)).collect();
     let devices = way.hops.iter().filter(|hop| hop.scope() == Scope::Device);
-    let bottom = CacheStateOfDisksBelow {
+    let bottom = LowerDiskCaches {
         cache: ends
             .iter()
             .map(|end| end.map_or(CacheVolatility::Unknown, |leaf| leaf.cache))

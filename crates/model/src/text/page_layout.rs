@@ -3,7 +3,7 @@
 //! Commands are never wrapped, so that they can be copied. The width does not depend on the
 //! terminal, so that saved and printed pages can be compared line by line.
 
-use super::wrap::{OverlongWordTreatment, display_width, wrap_text};
+use super::wrap::{WordOverflow, display_width, wrap_text};
 
 /// Width of a page in columns: that of the smallest common terminal.
 pub const WIDTH: usize = 80;
@@ -68,13 +68,9 @@ impl PageLayout {
         let margin = indent + display_width(label);
         self.push_spaces(indent);
         self.out.push_str(label);
-        for (line, at) in wrap_text(
-            text,
-            self.width.saturating_sub(margin),
-            OverlongWordTreatment::Keep,
-        )
-        .iter()
-        .zip(0..)
+        for (line, at) in wrap_text(text, self.width.saturating_sub(margin), WordOverflow::Keep)
+            .iter()
+            .zip(0..)
         {
             self.push_spaces(if at == 0 { 0 } else { margin });
             self.out.push_str(line);
@@ -139,7 +135,7 @@ fn wrap_cell(cell: &str, width: usize) -> Vec<String> {
     if display_width(cell) <= width {
         vec![cell.to_owned()]
     } else {
-        wrap_text(cell, width, OverlongWordTreatment::Keep)
+        wrap_text(cell, width, WordOverflow::Keep)
     }
 }
 

@@ -4,7 +4,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// The treatment of a word that is longer than a line, even after breaks at commas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OverlongWordTreatment {
+pub enum WordOverflow {
     /// Keep the word whole, because people may copy it.
     Keep,
     /// Cut the word, because text must not exceed the width of the screen.
@@ -12,9 +12,9 @@ pub enum OverlongWordTreatment {
 }
 
 /// Wraps text into lines of at most `room` columns: at spaces, and after commas in a longer word,
-/// such as a list of mount options. Returns at least one line. With [`OverlongWordTreatment::Cut`],
+/// such as a list of mount options. Returns at least one line. With [`WordOverflow::Cut`],
 /// a `room` of 0 counts as 1.
-pub fn wrap_text(text: &str, room: usize, overlong: OverlongWordTreatment) -> Vec<String> {
+pub fn wrap_text(text: &str, room: usize, overlong: WordOverflow) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     let mut put = |glue: &str, piece: &str, wide: usize| match lines.last_mut() {
@@ -41,8 +41,8 @@ pub fn wrap_text(text: &str, room: usize, overlong: OverlongWordTreatment) -> Ve
         let mut glue = " ";
         for piece in word.split_inclusive(',') {
             let cuts = match overlong {
-                OverlongWordTreatment::Keep => vec![piece],
-                OverlongWordTreatment::Cut => split_to_width(piece, room),
+                WordOverflow::Keep => vec![piece],
+                WordOverflow::Cut => split_to_width(piece, room),
             };
             for piece in cuts {
                 put(std::mem::take(&mut glue), piece, display_width(piece));
@@ -115,7 +115,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_line_is_wider_than_given_where_words_are_cut(text: String, room in 0_usize..40) {
-            for line in wrap_text(&text, room, OverlongWordTreatment::Cut) {
+            for line in wrap_text(&text, room, WordOverflow::Cut) {
                 prop_assert!(line.width() <= room.max(1));
             }
         }
@@ -124,27 +124,27 @@ mod tests {
         fn no_word_is_lost(words in proptest::collection::vec("[a-z,]{1,12}", 0..20), room in 0_usize..40) {
             let all = words.join(" ");
             let flat = |lines: Vec<String>| lines.concat().replace(' ', "");
-            prop_assert_eq!(flat(wrap_text(&all, room, OverlongWordTreatment::Cut)), all.replace(' ', ""));
-            prop_assert_eq!(flat(wrap_text(&all, room, OverlongWordTreatment::Keep)), all.replace(' ', ""));
+            prop_assert_eq!(flat(wrap_text(&all, room, WordOverflow::Cut)), all.replace(' ', ""));
+            prop_assert_eq!(flat(wrap_text(&all, room, WordOverflow::Keep)), all.replace(' ', ""));
         }
     }
 
     #[test]
     fn a_long_word_is_broken_after_its_commas_before_it_is_cut() {
         assert_eq!(
-            wrap_text("/srv/data is full", 6, OverlongWordTreatment::Cut),
+            wrap_text("/srv/data is full", 6, WordOverflow::Cut),
             ["/srv/d", "ata is", "full"]
         );
         assert_eq!(
-            wrap_text("/srv/data is full", 6, OverlongWordTreatment::Keep),
+            wrap_text("/srv/data is full", 6, WordOverflow::Keep),
             ["/srv/data", "is", "full"]
         );
-        for overlong in [OverlongWordTreatment::Cut, OverlongWordTreatment::Keep] {
+        for overlong in [WordOverflow::Cut, WordOverflow::Keep] {
             assert_eq!(
                 wrap_text("ext4 rw,noatime,discard", 12, overlong),
                 ["ext4 rw,", "noatime,", "discard"]
             );
         }
-        assert_eq!(wrap_text("", 6, OverlongWordTreatment::Cut), [""]);
+        assert_eq!(wrap_text("", 6, WordOverflow::Cut), [""]);
     }
 }

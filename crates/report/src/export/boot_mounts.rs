@@ -232,7 +232,7 @@ fn has_same_fstype(report: &Report, line: &Subject, mounted: &Subject) -> bool {
     now.is_some() && now == report.facts.value(line, &boot::FSTYPE)
 }
 
-pub struct TargetNotMountedAtBoot<'a> {
+pub struct MissingBootMount<'a> {
     pub title: &'a str,
     /// The fstab line that mounts the target, or the reason why no line can be given.
     pub line: Result<String, String>,
@@ -240,14 +240,14 @@ pub struct TargetNotMountedAtBoot<'a> {
 
 /// Lists the targets that are mounted now but not at boot. Targets whose mount at boot is unknown
 /// are left out.
-pub fn targets_not_mounted_at_boot(report: &Report) -> Vec<TargetNotMountedAtBoot<'_>> {
+pub fn targets_not_mounted_at_boot(report: &Report) -> Vec<MissingBootMount<'_>> {
     let is_missing = |target: &&TargetSummary| {
         let mounted = report.facts.subject_in_scope(&target.target, Scope::Mount);
         mounted.and_then(|mounted| report.facts.value(&mounted, &mount::AT_BOOT)) == Some(false)
     };
     let missing = report.targets.iter().filter(is_missing);
     missing
-        .map(|target| TargetNotMountedAtBoot {
+        .map(|target| MissingBootMount {
             title: &target.title,
             line: fstab_line_for_mounted_target(report, target),
         })

@@ -3,7 +3,7 @@
 //!
 //! A free disk gets a commented line whose placeholders cannot match a device at boot.
 
-use super::boot_mounts::{self, BootMountOptionsEdit, DeclarationSite, TargetNotMountedAtBoot};
+use super::boot_mounts::{self, BootMountOptionsEdit, DeclarationSite, MissingBootMount};
 use super::{
     comment_lines, file_header, nothing_to_change_text, pasteable_or_commented_lines,
     section_heading_comment, step_reason_comments,
@@ -48,7 +48,7 @@ pub fn render_fstab_export(report: &Report) -> String {
                 + &nothing_to_change_text(&boot_mounts::no_change_reasons(report, &lines)),
         );
     }
-    for TargetNotMountedAtBoot { title, line } in bare {
+    for MissingBootMount { title, line } in bare {
         let says = "Neither /etc/fstab nor a unit in /etc/systemd/system mounts this file system at boot. Line for /etc/fstab:";
         let line = match line {
             Ok(line) => pasteable_or_commented_lines(report, &[], &[line]),

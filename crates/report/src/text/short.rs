@@ -9,7 +9,7 @@ use crate::view::flush_path::NO_BREAK_SPACE;
 use crate::view::short_report::{FixDetailLimit, ShortPart, VisibleFixes, short_parts};
 use crate::view::{Badge, Bullet, Detail, Tone};
 use walwise_model::text::page_layout::{PageLayout, WIDTH};
-use walwise_model::text::wrap::{OverlongWordTreatment, display_width, wrap_text};
+use walwise_model::text::wrap::{WordOverflow, display_width, wrap_text};
 
 /// Width of the labels at the start of lines, in columns.
 const LABEL_WIDTH: usize = 11;
@@ -119,7 +119,7 @@ impl ShortReportText {
         let mut lines = wrap_text(
             &bullet.text.to_string(),
             WIDTH - display_width(&label).min(WIDTH / 2),
-            OverlongWordTreatment::Keep,
+            WordOverflow::Keep,
         );
         let last = lines.pop().unwrap_or_default();
         let mut before = self.colour_text(&label, colour);
@@ -158,8 +158,8 @@ impl ShortReportText {
         self.out.push('\n');
         self.push_line(&format!("{:label$}{:now$}  recommended", "", "now"));
         for row in rows {
-            let left = wrap_text(&row.now, now - 1, OverlongWordTreatment::Cut);
-            let right = wrap_text(&row.recommended, rest, OverlongWordTreatment::Cut);
+            let left = wrap_text(&row.now, now - 1, WordOverflow::Cut);
+            let right = wrap_text(&row.recommended, rest, WordOverflow::Cut);
             for at in 0..left.len().max(right.len()) {
                 let cell = |cells: &[String]| cells.get(at).cloned().unwrap_or_default();
                 let (name, mark) = if at == 0 {
@@ -190,7 +190,7 @@ impl ShortReportText {
             self.push_fix(*number, fix);
         }
         if let Some(more) = &list.more {
-            for line in wrap_text(more, WIDTH, OverlongWordTreatment::Keep) {
+            for line in wrap_text(more, WIDTH, WordOverflow::Keep) {
                 self.push_line(&line);
             }
         }
@@ -217,11 +217,7 @@ impl ShortReportText {
         let margin = LEVEL_WIDTH;
         let front = format!("{number}{level:<width$}", width = margin - number.len());
         let aside = fix.note.to_string();
-        let lines = wrap_text(
-            &fix.text.to_string(),
-            WIDTH - margin,
-            OverlongWordTreatment::Keep,
-        );
+        let lines = wrap_text(&fix.text.to_string(), WIDTH - margin, WordOverflow::Keep);
         let painted = self.colour_text(&front, fix.badges.first().and_then(badge_colour));
         let escapes = display_width(&painted) - display_width(&front);
         let mut front = painted;
@@ -254,7 +250,7 @@ impl ShortReportText {
                 | Detail::UserCommand(_) => self.push_detail(detail),
             }
         }
-        let rules = wrap_text(&fix.rule, WIDTH - 2, OverlongWordTreatment::Keep);
+        let rules = wrap_text(&fix.rule, WIDTH - 2, WordOverflow::Keep);
         match rules.as_slice() {
             [one] if one.is_empty() && seen.is_empty() => {}
             [one] => self.push_with_right_aligned(&seen, one),
@@ -278,7 +274,7 @@ impl ShortReportText {
                 }
             }
             Detail::Sentence(says) | Detail::Field(_, says) | Detail::Continuation(says) => {
-                for line in wrap_text(&says.to_string(), WIDTH - 2, OverlongWordTreatment::Keep) {
+                for line in wrap_text(&says.to_string(), WIDTH - 2, WordOverflow::Keep) {
                     self.push_line(&format!("  {line}"));
                 }
             }

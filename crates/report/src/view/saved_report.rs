@@ -98,11 +98,7 @@ fn saved_target_heading(
         .verdicts
         .get(target)
         .map_or("no verdict", |standing| standing.as_str());
-    Section::new_top(
-        RichText::verdict_word(standing)
-            .append(": ")
-            .append_code(name),
-    )
+    Section::new_top(RichText::verdict(standing).append(": ").append_code(name))
 }
 
 type FindingEntry<'k> = (&'k (String, Subject), &'k FindingState);

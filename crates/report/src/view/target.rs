@@ -14,17 +14,17 @@ pub fn verdict_heading(report: &Report, target: &TargetSummary) -> RichText {
         return verdict_text_with_reservations(verdict);
     }
     let Some(content) = &target.content else {
-        return RichText::verdict_word("no verdict");
+        return RichText::verdict("no verdict");
     };
     let words = content.heading();
     let (word, rest) = words.split_at(words.find(' ').unwrap_or(words.len()));
-    RichText::verdict_word(word).append(rest)
+    RichText::verdict(word).append(rest)
 }
 
 /// Formats the verdict with its reservations: missing redundancy, and sessions whose verdict
 /// differs.
 pub fn verdict_text_with_reservations(verdict: &Verdict) -> RichText {
-    RichText::verdict_word(verdict.standing.as_str()).append(verdict.heading_suffix())
+    RichText::verdict(verdict.standing.as_str()).append(verdict.heading_suffix())
 }
 
 pub fn device_content_sentences(target: &TargetSummary) -> Vec<String> {

@@ -66,7 +66,7 @@ impl ToolOutputFields {
             Some(Err(())) => FieldReading::conflicting(format!("`{key}` has two different values")),
             Some(Ok(value)) => match meaning(&value.to_ascii_lowercase()) {
                 Some(meant) => FieldReading::Value(meant),
-                None => FieldReading::unknown_word(key, value),
+                None => FieldReading::unrecognised_value(key, value),
             },
         }
     }

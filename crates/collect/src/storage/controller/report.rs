@@ -21,7 +21,7 @@ impl<T: Copy> FieldReading<T> {
     }
 
     /// A malformed reading, for a word whose meaning is unknown.
-    pub fn unknown_word(what: &str, word: &str) -> Self {
+    pub fn unrecognised_value(what: &str, word: &str) -> Self {
         Self::Missing(
             UnknownReason::Malformed,
             format!("`{what}` is `{word}`, a value unknown to walwise"),

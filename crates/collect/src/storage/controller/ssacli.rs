@@ -164,7 +164,7 @@ fn parse_volumes(answer: &[u8], controller: &ToolOutputFields) -> Vec<Volume> {
 fn parse_volume(name: String, own: &ToolOutputFields, controller: &ToolOutputFields) -> Volume {
     parse_volume_cache_modes(own, controller, is_cache_read_only(controller)).apply_to(Volume {
         // Some versions append the mount points to the device node.
-        node: first_word(own, "disk name")
+        node: first_token(own, "disk name")
             .filter(|node| node.starts_with("/dev/"))
             .map(str::to_owned),
         wwn: own.get("unique identifier").and_then(parse_wwn),
@@ -173,7 +173,7 @@ fn parse_volume(name: String, own: &ToolOutputFields, controller: &ToolOutputFie
     })
 }
 
-fn first_word<'a>(own: &'a ToolOutputFields, key: &str) -> Option<&'a str> {
+fn first_token<'a>(own: &'a ToolOutputFields, key: &str) -> Option<&'a str> {
     own.get(key)?.split_whitespace().next()
 }
 

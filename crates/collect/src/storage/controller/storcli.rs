@@ -150,7 +150,7 @@ fn worst_battery_state(
         ) {
             (Ok(number), _) => megaraid_battery::parse_battery_state_code(number),
             (Err(_), Some(state)) => FieldReading::Value(state),
-            (Err(_), None) => FieldReading::unknown_word("Status/BBU Status", &code),
+            (Err(_), None) => FieldReading::unrecognised_value("Status/BBU Status", &code),
         },
     };
     worst_reading([present, module, status])

@@ -3,7 +3,7 @@
 //!
 //! Options belong to the superblock, so all mounts of one superblock get the same findings.
 
-use super::{CacheStateOfDisksBelow, HopFinding, kernel_evidence, zfs_pool_findings};
+use super::{HopFinding, LowerDiskCaches, kernel_evidence, zfs_pool_findings};
 use crate::compat::is_journal_ignored;
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
@@ -17,7 +17,7 @@ use crate::ternary::Ternary;
 pub fn file_system_findings(
     ask: &mut FactReader,
     hop: &Subject,
-    bottom: CacheStateOfDisksBelow,
+    bottom: LowerDiskCaches,
 ) -> Vec<HopFinding> {
     use EvidenceImpact::{AtRisk, Unproven};
     let name = hop.name();
@@ -81,7 +81,7 @@ pub fn file_system_findings(
 }
 
 fn impact_of_omitted_flush(
-    bottom: CacheStateOfDisksBelow,
+    bottom: LowerDiskCaches,
     off: &str,
     mend: VerdictRemedy,
 ) -> (EvidenceImpact, String) {
@@ -105,7 +105,7 @@ fn barrier_finding(
     ask: &mut FactReader,
     hop: &Subject,
     fstype: &str,
-    bottom: CacheStateOfDisksBelow,
+    bottom: LowerDiskCaches,
 ) -> HopFinding {
     use EvidenceImpact::{Durable, Unproven};
     let name = hop.name();
@@ -302,7 +302,7 @@ fn overlay_finding(ask: &mut FactReader, hop: &Subject) -> HopFinding {
     )
 }
 
-fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: CacheStateOfDisksBelow) -> HopFinding {
+fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: LowerDiskCaches) -> HopFinding {
     use EvidenceImpact::{AtRisk, Durable, Unproven};
     let name = hop.name();
     let host = Subject::host();

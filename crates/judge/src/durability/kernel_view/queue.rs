@@ -5,9 +5,8 @@
 //! hand.
 
 use super::{
-    CacheStateOfDisksBelow, DmTargetFlushBehaviour, HopFinding, array_findings,
-    dm_target_behaviour, find_unknown_dm_target, holds_no_unflushed_data, kernel_evidence,
-    mapping_fault_finding,
+    DmTargetFlushBehaviour, HopFinding, LowerDiskCaches, array_findings, dm_target_behaviour,
+    find_unknown_dm_target, holds_no_unflushed_data, kernel_evidence, mapping_fault_finding,
 };
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
@@ -37,7 +36,7 @@ fn is_always_write_back(kind: DeviceKind) -> bool {
 pub fn queue_findings(
     ask: &mut FactReader,
     hop: &Subject,
-    bottom: CacheStateOfDisksBelow,
+    bottom: LowerDiskCaches,
 ) -> Vec<HopFinding> {
     let kind = ask.read_or_record_missing(hop, &device::KIND);
     // Reads the targets to record them as used, because `is_stateless` reads them without `ask`.
@@ -82,7 +81,7 @@ fn write_cache_finding(
     ask: &mut FactReader,
     hop: &Subject,
     kind: Option<DeviceKind>,
-    bottom: CacheStateOfDisksBelow,
+    bottom: LowerDiskCaches,
 ) -> HopFinding {
     use EvidenceImpact::{Contradictory, Durable, Unproven};
     let name = hop.name();

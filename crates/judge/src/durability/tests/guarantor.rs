@@ -237,7 +237,7 @@ fn azure_disks_beyond_host_cache_limits_are_durable() {
                 .with_fact("device.size", size)
                 .with_fact("device.logical_block", sector);
             assert_eq!(
-                without_volatile_cache(machine).verdict_word(),
+                without_volatile_cache(machine).verdict_name(),
                 standing,
                 "{transport} {size} {sector}"
             );
@@ -260,7 +260,7 @@ fn uncached_guest_disk_needs_documented_hypervisor() {
                 .with_fact("device.transport", transport)
                 .with_fact("host.virtualisation", virtualisation);
             assert_eq!(
-                without_volatile_cache(machine).verdict_word(),
+                without_volatile_cache(machine).verdict_name(),
                 standing,
                 "{transport} {virtualisation}"
             );

@@ -184,7 +184,7 @@ impl TestHost {
         self.clone().judge_only_target().1
     }
 
-    pub fn verdict_word(&self) -> &'static str {
+    pub fn verdict_name(&self) -> &'static str {
         self.verdict().standing.as_str()
     }
 

@@ -115,7 +115,7 @@ fn verdict_by_doublewrite_and_directory_role() {
         let machine = host_with_mysql()
             .with_fact("mysql.innodb_doublewrite", mode)
             .with_fact("target.roles", roles);
-        assert_eq!(machine.verdict_word(), expected, "{mode} on {roles}");
+        assert_eq!(machine.verdict_name(), expected, "{mode} on {roles}");
     }
 }
 
@@ -131,7 +131,7 @@ fn a_binary_log_in_an_engine_is_not_judged_by_sync_binlog() {
         let machine = host_with_mysql()
             .with_fact("mysql.binlog_storage_engine", engine)
             .with_fact("mysql.sync_binlog", sync);
-        assert_eq!(machine.verdict_word(), expected, "{engine} {sync}");
+        assert_eq!(machine.verdict_name(), expected, "{engine} {sync}");
     }
 }
 
@@ -173,7 +173,7 @@ fn verdict_by_innodb_flush_method() {
                 _ => "unproven",
             };
             assert_eq!(
-                machine.verdict_word(),
+                machine.verdict_name(),
                 expected,
                 "{method} of {kind} {version}"
             );
@@ -209,7 +209,7 @@ fn o_direct_no_fsync_verdict_by_release_disks_and_cache() {
                     _ => "unproven",
                 };
                 assert_eq!(
-                    machine.verdict_word(),
+                    machine.verdict_name(),
                     expected,
                     "{kind} {version}, together {together}, {cache}"
                 );
@@ -223,7 +223,7 @@ fn o_direct_no_fsync_verdict_by_release_disks_and_cache() {
     assert_eq!(
         only_redo
             .with_fact("mysql.version", "8.0.13")
-            .verdict_word(),
+            .verdict_name(),
         "durable"
     );
 }
@@ -234,21 +234,21 @@ fn fast_doublewrite_is_never_durable() {
         .with_fact("cluster.kind", "mariadb")
         .with_fact("mysql.innodb_doublewrite", "fast");
     let fast = fast.with_fact("mysql.binlog_storage_engine", "");
-    assert_eq!(fast.verdict_word(), "at risk");
-    assert_eq!(with_disk_cache(fast, "none").verdict_word(), "unproven");
+    assert_eq!(fast.verdict_name(), "at risk");
+    assert_eq!(with_disk_cache(fast, "none").verdict_name(), "unproven");
     let none = |roles: &str| {
         host_with_mysql()
             .with_fact("mysql.innodb_doublewrite", "off")
             .with_fact("target.roles", roles)
     };
-    assert_eq!(none("data,redo").verdict_word(), "at risk");
+    assert_eq!(none("data,redo").verdict_name(), "at risk");
     assert_eq!(
-        none("redo,binlog").verdict_word(),
+        none("redo,binlog").verdict_name(),
         "durable",
         "no pages lie there"
     );
     assert_eq!(
-        none("?").verdict_word(),
+        none("?").verdict_name(),
         "at risk",
         "it is unknown what lies there"
     );

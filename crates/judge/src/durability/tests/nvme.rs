@@ -238,7 +238,7 @@ fn capacitor_report_only_lowers_verdict() {
             .with_fact("nvme.capacitor_percent", "0");
         assert_eq!(
             (
-                failed.verdict_word(),
+                failed.verdict_name(),
                 failed.derived_fact_text("target.cache").as_str()
             ),
             ("at risk", "volatile")
@@ -252,7 +252,7 @@ fn capacitor_report_only_lowers_verdict() {
     }
     let silent = drive("write through", "?").with_fact("nvme.capacitor", "healthy");
     assert_eq!(
-        silent.verdict_word(),
+        silent.verdict_name(),
         "unproven",
         "a capacitor does not say that there is no volatile cache"
     );
@@ -261,16 +261,16 @@ fn capacitor_report_only_lowers_verdict() {
 #[test]
 fn fua_reveals_overridden_write_through_queue() {
     let drive = host_with_nvme_drive("write through");
-    assert_eq!(drive.verdict_word(), "unproven");
+    assert_eq!(drive.verdict_name(), "unproven");
     assert_eq!(
         drive
             .clone()
             .with_fact("device.fua", "false")
-            .verdict_word(),
+            .verdict_name(),
         "unproven"
     );
     let told = drive.clone().with_fact("device.fua", "true");
-    assert_eq!(told.verdict_word(), "contradictory");
+    assert_eq!(told.verdict_name(), "contradictory");
     assert!(
         told.verdict().sentence.contains("forced unit access"),
         "{}",
@@ -281,12 +281,12 @@ fn fua_reveals_overridden_write_through_queue() {
     let asked = told
         .with_fact("nvme.volatile_cache", "false")
         .with_fact("nvme.critical_warning", "");
-    assert_eq!(asked.verdict_word(), "durable");
+    assert_eq!(asked.verdict_name(), "durable");
     assert_eq!(
         drive
             .with_fact("device.transport", "sata")
             .with_fact("device.fua", "true")
-            .verdict_word(),
+            .verdict_name(),
         "unproven"
     );
 }

@@ -156,7 +156,7 @@ fn documented_ebs_setup_holds_but_stays_unproven() {
     assert_eq!(
         host_with_atomic_pages()
             .with_fact("mysql.innodb_doublewrite", "on")
-            .verdict_word(),
+            .verdict_name(),
         "durable",
         "the rest of it is"
     );
@@ -190,7 +190,7 @@ fn each_broken_or_unknown_link_is_named_and_leaves_it_at_risk() {
                 link.starts_with(says.trim_start_matches('!')),
                 "{fact} = {word}: {link}"
             );
-            assert_eq!(other.verdict_word(), "at risk", "{fact} = {word}");
+            assert_eq!(other.verdict_name(), "at risk", "{fact} = {word}");
         }
     }
 }
@@ -248,7 +248,7 @@ fn zfs_and_unknown_file_systems_need_no_link_chain() {
             other
         };
         assert_eq!(page_writes_fact(&other), expect, "{fstype} {record}");
-        assert_eq!(other.verdict_word(), verdict, "{fstype} {record}");
+        assert_eq!(other.verdict_name(), verdict, "{fstype} {record}");
     }
 }
 
@@ -329,7 +329,7 @@ fn postgres_page_cache_breaks_atomicity_chain() {
         link.starts_with("server: PostgreSQL writes pages through the page cache"),
         "{link}"
     );
-    assert_eq!(other.verdict_word(), "at risk");
+    assert_eq!(other.verdict_name(), "at risk");
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn verdict_by_queue_of_stacked_devices() {
             .with_fact("device.cache_type", disk_word)
             .with_fact("device.drive_cache", answer);
         assert_eq!(
-            machine.verdict_word(),
+            machine.verdict_name(),
             verdict,
             "{kind} {queue} above {disk_queue} / {disk_word}"
         );
@@ -204,14 +204,14 @@ fn verdict_of_stateful_devices() {
                 .with_fact_of(&other, "device.write_cache", "write back");
         }
         assert_eq!(
-            machine.verdict_word(),
+            machine.verdict_name(),
             verdict,
             "{kind} {queue} {fact}={value} on {disks}"
         );
         if disks == 2 && verdict == "durable" {
             let forgets = machine.with_fact_of(&other, "device.write_cache", "?");
             assert_eq!(
-                forgets.verdict_word(),
+                forgets.verdict_name(),
                 "unproven",
                 "{kind}: the cache's own disk counts like any other"
             );
@@ -250,7 +250,7 @@ fn dm_targets_decide_verdict() {
                 .with_fact("device.cache_type", "write through")
                 .with_fact("device.drive_cache", "off");
             assert_eq!(
-                machine.verdict_word(),
+                machine.verdict_name(),
                 verdict,
                 "{kind} {targets}: {queue}, barrier {barrier}"
             );
@@ -280,7 +280,7 @@ fn dm_state_decides_verdict_and_redundancy() {
             let machine = host_with_device_above_disk(kind, "write back")
                 .with_fact_of(&top, "dm.targets", "raid")
                 .with_fact_of(&top, "dm.state", state);
-            assert_eq!(machine.verdict_word(), verdict, "{kind} {state}");
+            assert_eq!(machine.verdict_name(), verdict, "{kind} {state}");
             assert_eq!(
                 machine.derived_fact_text("target.redundancy"),
                 redundancy,
@@ -311,7 +311,7 @@ fn zfs_pool_state_decides_verdict() {
             .with_fact("zfs.sync", "standard")
             .with_fact("zfs.no_cache_flush", "false")
             .with_fact(fact, word);
-        assert_eq!(machine.verdict_word(), verdict, "{fact} {word}");
+        assert_eq!(machine.verdict_name(), verdict, "{fact} {word}");
     }
 }
 
@@ -326,7 +326,7 @@ fn array_with_unjudged_member_is_unproven() {
         assert_eq!(
             host_with_device_above_disk("md", "write back")
                 .with_fact_of(&top, "md.members", members)
-                .verdict_word(),
+                .verdict_name(),
             verdict,
             "{members}"
         );
@@ -339,7 +339,7 @@ fn array_with_unjudged_member_is_unproven() {
     assert_eq!(
         failed
             .with_fact_of(&top, "md.failed_members", "sdb")
-            .verdict_word(),
+            .verdict_name(),
         "durable"
     );
 }
@@ -355,9 +355,9 @@ fn generic_dm_device_without_targets_is_unproven() {
         let top = Subject::device("top");
         let machine =
             host_with_device_above_disk(kind, "write back").with_fact_of(&top, "dm.targets", "?");
-        assert_eq!(machine.verdict_word(), verdict, "{kind}");
+        assert_eq!(machine.verdict_name(), verdict, "{kind}");
         assert_eq!(
-            host_with_device_above_disk(kind, "write back").verdict_word(),
+            host_with_device_above_disk(kind, "write back").verdict_name(),
             verdict,
             "{kind}, not collected"
         );
@@ -377,7 +377,7 @@ fn without_barriers_stateful_layers_are_not_durable() {
             .with_fact("device.cache_type", "write through")
             .with_fact("device.drive_cache", "off")
             .with_fact_of(&Subject::mount("/data2"), "mount.barrier", "off");
-        assert_eq!(machine.verdict_word(), verdict, "{kind}");
+        assert_eq!(machine.verdict_name(), verdict, "{kind}");
     }
 }
 
@@ -399,13 +399,13 @@ fn a_loop_file_is_judged_through_the_file_system_it_lies_on() {
             .with_fact_of(&disk, "device.transport", "sata")
             .with_fact_of(&disk, "device.write_cache", "write back")
     };
-    assert_eq!(lower("on").verdict_word(), "durable");
-    assert_eq!(lower("off").verdict_word(), "at risk");
-    assert_eq!(lower("?").verdict_word(), "unproven");
+    assert_eq!(lower("on").verdict_name(), "durable");
+    assert_eq!(lower("off").verdict_name(), "at risk");
+    assert_eq!(lower("?").verdict_name(), "unproven");
     assert_eq!(
         lower("on")
             .with_fact_of(&host_mount, "mount.class", "memory")
-            .verdict_word(),
+            .verdict_name(),
         "at risk"
     );
 }
@@ -420,9 +420,9 @@ fn worst_disk_decides_verdict() {
             .with_fact_of(&other, "device.transport", "sata")
             .with_fact_of(&other, "device.write_cache", queue)
     };
-    assert_eq!(pair("disk", "write back").verdict_word(), "durable");
-    assert_eq!(pair("disk", "?").verdict_word(), "unproven");
-    assert_eq!(pair("zram", "write back").verdict_word(), "at risk");
+    assert_eq!(pair("disk", "write back").verdict_name(), "durable");
+    assert_eq!(pair("disk", "?").verdict_name(), "unproven");
+    assert_eq!(pair("zram", "write back").verdict_name(), "at risk");
     let verdict = pair("disk", "?").verdict();
     assert_eq!(verdict.paths.len(), 2);
     assert_eq!(
@@ -460,8 +460,8 @@ fn too_many_routes_are_judged_merged_with_note() {
         }
         machine
     };
-    assert_eq!(build("write back").verdict_word(), "durable");
-    assert_eq!(build("?").verdict_word(), "unproven");
+    assert_eq!(build("write back").verdict_name(), "durable");
+    assert_eq!(build("?").verdict_name(), "unproven");
     let mut machine = build("write back");
     crate::durability::judge_targets(&mut machine.facts, true, &VerdictCaps::default());
     assert_eq!(machine.facts.notes().len(), 1);
@@ -612,7 +612,7 @@ fn redundancy_of_raid_lvm_and_btrfs() {
         .with_fact("mount.fstype", "btrfs")
         .with_fact("btrfs.data_profiles", "raid1");
     assert_eq!(
-        btrfs.verdict_word(),
+        btrfs.verdict_name(),
         "unproven",
         "its members are not known"
     );

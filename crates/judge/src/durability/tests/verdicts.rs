@@ -342,7 +342,7 @@ fn verdict_by_kernel_cache_type_and_disk_answer() {
         .with_fact("device.cache_type", "write through")
         .with_fact("device.drive_cache", "off");
     assert_eq!(
-        bridge.verdict_word(),
+        bridge.verdict_name(),
         "unproven",
         "a bridge may answer for its disk"
     );
@@ -362,14 +362,14 @@ fn unprovable_disks_name_the_reason() {
         let machine = TestHost::with_volatile_disk()
             .with_fact("device.transport", transport)
             .with_fact("device.fabric", fabric);
-        assert_eq!(machine.verdict_word(), "unproven", "{transport} {fabric}");
+        assert_eq!(machine.verdict_name(), "unproven", "{transport} {fabric}");
         let sentence = machine.verdict().sentence;
         assert!(sentence.contains(says), "{transport} {fabric}: {sentence}");
     }
     let gone = TestHost::with_volatile_disk()
         .with_fact("device.transport", "nvme")
         .with_fact("device.ephemeral", "true");
-    assert_eq!(gone.verdict_word(), "at risk");
+    assert_eq!(gone.verdict_name(), "at risk");
     assert!(
         gone.verdict().sentence.contains("sda is an ephemeral disk"),
         "{}",
@@ -378,12 +378,12 @@ fn unprovable_disks_name_the_reason() {
     assert_eq!(
         TestHost::with_volatile_disk()
             .with_fact("device.ephemeral", "false")
-            .verdict_word(),
+            .verdict_name(),
         "durable"
     );
     let unread = TestHost::with_volatile_disk().with_fact("device.ephemeral", "?");
     assert_eq!(
-        unread.verdict_word(),
+        unread.verdict_name(),
         "unproven",
         "a model that may not be read may be an ephemeral disk's"
     );
@@ -404,7 +404,7 @@ fn remote_write_back_queue_means_volatile_cache() {
             .with_fact("device.cache_type", word)
             .with_fact("device.write_cache", "write back");
         let seen = [
-            machine.verdict_word().to_owned(),
+            machine.verdict_name().to_owned(),
             machine.derived_fact_text("target.cache"),
             machine.derived_fact_text("target.flush"),
         ];
@@ -475,7 +475,7 @@ fn disks_behind_raid_drivers_are_unproven() {
                 .with_fact("device.transport", transport)
                 .with_fact("device.driver", driver);
             assert_eq!(
-                machine.verdict_word(),
+                machine.verdict_name(),
                 "unproven",
                 "{driver} by {transport}"
             );
@@ -495,7 +495,7 @@ fn verdict_by_ext4_journal() {
         let machine = TestHost::with_volatile_disk()
             .with_fact("mount.fstype", fstype)
             .with_fact("ext4.journal", journal);
-        assert_eq!(machine.verdict_word(), verdict, "{fstype} {journal}");
+        assert_eq!(machine.verdict_name(), verdict, "{fstype} {journal}");
     }
 }
 
@@ -636,7 +636,7 @@ fn verdict_by_zfs_sync_and_flush_settings() {
     ] {
         let machine = pool(sync, told, queue, answer);
         let seen = [
-            machine.verdict_word().to_owned(),
+            machine.verdict_name().to_owned(),
             machine.derived_fact_text("target.flush"),
         ];
         assert_eq!(
@@ -733,7 +733,7 @@ fn verdict_by_transport_and_queue() {
             .with_fact("device.cache_type", word);
         assert_eq!(
             [
-                machine.verdict_word(),
+                machine.verdict_name(),
                 &machine.derived_fact_text("device.cache")
             ],
             [verdict, cache],
@@ -901,7 +901,7 @@ fn verdict_by_raid_controller_cache() {
                 .with_fact("controller.disk_cache", members);
             assert_eq!(
                 [
-                    machine.verdict_word(),
+                    machine.verdict_name(),
                     &machine.derived_fact_text("device.cache")
                 ],
                 [verdict, cache],
@@ -912,11 +912,11 @@ fn verdict_by_raid_controller_cache() {
     let overridden = TestHost::with_protected_cache()
         .with_fact("device.write_cache", "write through")
         .with_fact("device.cache_type", "write back");
-    assert_eq!(overridden.verdict_word(), "contradictory");
+    assert_eq!(overridden.verdict_name(), "contradictory");
     assert_eq!(
         overridden
             .with_fact("controller.battery", "failed")
-            .verdict_word(),
+            .verdict_name(),
         "at risk",
         "the worst wins"
     );
@@ -924,7 +924,7 @@ fn verdict_by_raid_controller_cache() {
         .with_fact("device.transport", "scsi")
         .with_fact("device.driver", "megaraid_sas");
     assert_eq!(
-        by_driver.verdict_word(),
+        by_driver.verdict_name(),
         "unproven",
         "its flushes may end in the driver"
     );
@@ -934,7 +934,7 @@ fn verdict_by_raid_controller_cache() {
                 .with_fact("device.transport", transport)
                 .with_fact("device.driver", driver);
             disk.with_fact("device.cache_type", "write back")
-                .verdict_word()
+                .verdict_name()
         };
         assert_eq!(behind("mpt3sas"), "durable");
         assert_eq!(behind("?"), "unproven");
@@ -967,28 +967,28 @@ fn verdict_of_file_systems_without_a_disk() {
             .with_fact_of(&mount, "mount.class", class)
             .with_fact_of(&mount, "mount.fstype", fstype)
             .with_fact_of(&mount, "mount.barrier", "on");
-        assert_eq!(machine.verdict_word(), verdict, "{class}");
+        assert_eq!(machine.verdict_name(), verdict, "{class}");
         assert_eq!(machine.derived_fact_text("target.cache"), "unknown");
     }
     assert_eq!(
         TestHost::with_volatile_disk()
             .with_fact("mount.class", "overlay")
             .with_fact("mount.super_options", "volatile")
-            .verdict_word(),
+            .verdict_name(),
         "at risk"
     );
     assert_eq!(
         TestHost::with_volatile_disk()
             .with_fact("mount.class", "overlay")
             .with_fact("mount.super_options", "rw")
-            .verdict_word(),
+            .verdict_name(),
         "durable"
     );
     assert_eq!(
         TestHost::with_volatile_disk()
             .with_fact("mount.class", "zfs")
             .with_fact("zfs.sync", "disabled")
-            .verdict_word(),
+            .verdict_name(),
         "at risk"
     );
 }
@@ -1014,7 +1014,7 @@ fn verdict_by_postgres_settings() {
         let machine = TestHost::with_volatile_disk()
             .with_postgres_cluster()
             .with_fact(fact, value);
-        assert_eq!(machine.verdict_word(), verdict, "{fact} = {value}");
+        assert_eq!(machine.verdict_name(), verdict, "{fact} = {value}");
     }
     let off = TestHost::with_volatile_disk()
         .with_postgres_cluster()
@@ -1028,7 +1028,7 @@ fn verdict_by_postgres_settings() {
         .with_fact("pg.fsync_disabled_by", "?")
         .with_fact("pg.running", "false");
     assert_eq!(
-        stopped.verdict_word(),
+        stopped.verdict_name(),
         "durable",
         "no server, no preloaded library"
     );
@@ -1039,7 +1039,7 @@ fn verdict_by_postgres_settings() {
         silent
             .clone()
             .with_fact("pg.running", "false")
-            .verdict_word(),
+            .verdict_name(),
         "durable",
         "no server, no sessions"
     );
@@ -1047,7 +1047,7 @@ fn verdict_by_postgres_settings() {
     assert_eq!(
         silent
             .with_fact("pg.synchronous_commit", "off")
-            .verdict_word(),
+            .verdict_name(),
         "at risk",
         "whatever others may have"
     );
@@ -1061,21 +1061,21 @@ fn measurements_lower_and_never_raise() {
             counted
                 .clone()
                 .with_fact("probe.flushes_per_commit", arrived)
-                .verdict_word(),
+                .verdict_name(),
             verdict,
             "{arrived}"
         );
     }
     let uncounted = TestHost::with_volatile_disk().with_fact("probe.flushes_per_commit", "0");
     assert_eq!(
-        uncounted.verdict_word(),
+        uncounted.verdict_name(),
         "durable",
         "where flushes are not counted, none counted says nothing"
     );
     assert_eq!(
         TestHost::with_volatile_disk()
             .with_fact("probe.implausible", "true")
-            .verdict_word(),
+            .verdict_name(),
         "unproven"
     );
     let expected = counted
@@ -1084,7 +1084,7 @@ fn measurements_lower_and_never_raise() {
         .with_fact("device.cache_type", "write through")
         .with_fact("probe.flushes_per_commit", "0");
     assert_eq!(
-        expected.verdict_word(),
+        expected.verdict_name(),
         "durable",
         "no flush is needed, none arrived"
     );
@@ -1137,10 +1137,10 @@ fn passthrough_disk_is_judged_by_its_own_report() {
     };
     for driver in ["megaraid_sas", "smartpqi", "hpsa"] {
         let machine = passed(driver);
-        assert_eq!(machine.verdict_word(), "durable", "{driver}");
+        assert_eq!(machine.verdict_name(), "durable", "{driver}");
         let volume = machine.clone().with_fact("controller.volume", "0");
         assert_eq!(
-            volume.verdict_word(),
+            volume.verdict_name(),
             "unproven",
             "{driver}: a volume is its controller's"
         );
@@ -1152,7 +1152,7 @@ fn passthrough_disk_is_judged_by_its_own_report() {
             quiet
                 .clone()
                 .with_fact("device.drive_cache", "off")
-                .verdict_word(),
+                .verdict_name(),
             "durable",
             "{driver}"
         );
@@ -1167,13 +1167,13 @@ fn passthrough_disk_is_judged_by_its_own_report() {
     assert_eq!(
         passed("megaraid_sas")
             .with_fact("kernel.version", "4.4")
-            .verdict_word(),
+            .verdict_name(),
         "unproven"
     );
     assert_eq!(
         passed("smartpqi")
             .with_fact("kernel.version", "4.4")
-            .verdict_word(),
+            .verdict_name(),
         "durable"
     );
 }
@@ -1265,6 +1265,6 @@ fn container_makes_verdict_unproven() {
         ("?", "unproven"),
     ] {
         let host = TestHost::with_volatile_disk().with_fact("host.container", container);
-        assert_eq!(host.verdict_word(), expected, "{container}");
+        assert_eq!(host.verdict_name(), expected, "{container}");
     }
 }

@@ -52,7 +52,7 @@ mod xfs {
     //! its own; `ftype` exists in both.
 
     use super::crc32c;
-    use super::{SuperblockError, bytes_at, feature_bit_names};
+    use super::{SuperblockError, feature_bit_names, read_byte_array};
 
     const MAGIC: &[u8] = b"XFSB";
 
@@ -115,13 +115,13 @@ mod xfs {
             return Err(SuperblockError::WrongFormat);
         }
         let short = |at| {
-            bytes_at(block, at)
+            read_byte_array(block, at)
                 .map(u16::from_be_bytes)
                 .map(u32::from)
                 .ok_or(SuperblockError::WrongFormat)
         };
         let number = |at| {
-            bytes_at(block, at)
+            read_byte_array(block, at)
                 .map(u32::from_be_bytes)
                 .ok_or(SuperblockError::WrongFormat)
         };
@@ -139,7 +139,7 @@ mod xfs {
             else {
                 return Err(SuperblockError::WrongFormat);
             };
-            let said = bytes_at(sector, CHECKSUM).map(u32::from_le_bytes);
+            let said = read_byte_array(sector, CHECKSUM).map(u32::from_le_bytes);
             if said != Some(crc32c::crc32c_checksum([before, &[0; 4], behind])) {
                 return Err(SuperblockError::Checksum);
             }
@@ -422,11 +422,11 @@ const READ_ONLY: &[(u32, &str)] = &[
 fn parse_ext_features_and_cluster(
     block: &[u8],
 ) -> Result<(Vec<String>, Option<u64>), SuperblockError> {
-    if block.len() < SIZE || bytes_at(block, 0x38) != Some(EXT_MAGIC) {
+    if block.len() < SIZE || read_byte_array(block, 0x38) != Some(EXT_MAGIC) {
         return Err(SuperblockError::WrongFormat);
     }
     let number = |at| {
-        bytes_at(block, at)
+        read_byte_array(block, at)
             .map(u32::from_le_bytes)
             .ok_or(SuperblockError::WrongFormat)
     };
@@ -462,12 +462,12 @@ impl SuperblockError {
     }
 }
 
-fn bytes_at<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
+fn read_byte_array<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
     block.get(at..)?.first_chunk().copied()
 }
 
 fn read_uuid(block: &[u8], at: usize) -> Option<String> {
-    let digits = format!("{:032x}", u128::from_be_bytes(bytes_at(block, at)?));
+    let digits = format!("{:032x}", u128::from_be_bytes(read_byte_array(block, at)?));
     let ranges = [0..8, 8..12, 12..16, 16..20, 20..32];
     Some(
         ranges
