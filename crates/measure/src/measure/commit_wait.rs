@@ -211,6 +211,7 @@ impl PassiveMeasurement {
         let (commits, cause) = commit_count_bounds(ids, &samples.waits, growth.as_ref());
         let mean = commits.value.max(f64::MIN_POSITIVE);
         let commit_us = totals.mean_wait_estimate(commits);
+        let commit_us = commit_us.map(widen_by_uncovered_share);
         let mut limits = Vec::new();
         if ids == 0 {
             limits.push(UnknownLatencyReason::NoCommits);
@@ -254,7 +255,7 @@ impl PassiveMeasurement {
                 low: per_second(commits.low),
                 high: per_second(commits.high),
             },
-            commit_us: commit_us.filter(|_| is_known).map(widen_by_uncovered_share),
+            commit_us: commit_us.filter(|_| is_known),
             parts: (is_known && settings.separates_turn).then(|| CommitWaitBreakdown {
                 turn_us: totals.turn_us / mean,
                 flush_us: totals.flush_us / mean,

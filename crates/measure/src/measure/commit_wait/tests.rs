@@ -136,6 +136,8 @@ fn intervals_cover_true_wait_of_busy_servers() {
             shown += 1;
             held += usize::from(wait.low <= truth && truth <= wait.high);
             assert!((wait.value / truth - 1.0).abs() < 0.35, "{wait:?} {truth}");
+            let half_width = (wait.high - wait.low) / 2.0;
+            assert!(half_width <= MAX_HALF_WIDTH * wait.value, "{wait:?}");
         }
     }
     assert!(held * 100 >= shown * 90, "{held} of {shown}");
