@@ -122,7 +122,7 @@ fn the_wait_of_a_commit_agrees_with_pgbench() {
     }
 }
 
-/// `check` shows the mean flush that the server itself has measured.
+/// `check` shows the mean flush that the server itself has measured, and what slow flushes suggest.
 #[test]
 #[ignore = "needs root: PostgreSQL 15"]
 fn a_check_shows_the_latency_in_production() {
@@ -130,18 +130,21 @@ fn a_check_shows_the_latency_in_production() {
     cluster.append_to_file("postgresql.conf", "fsync = on\ntrack_wal_io_timing = on\n");
     cluster.start();
     cluster.sql("CREATE TABLE load (v int)");
-    let check = || {
+    let check = |format: &str| {
         let mut command = walwise();
-        command
-            .arg("check")
-            .arg(&cluster.data)
-            .args(["--no-probe", "--format", "text"]);
-        stdout(&command.output_in_time())
+        command.arg("check").arg(&cluster.data);
+        stdout(
+            &command
+                .args(["-v", "--no-probe", "--format", format])
+                .output_in_time(),
+        )
     };
-    assert!(!check().contains("in production"), "too few flushes");
-    let script = cluster.temporary_directory().join("load.sql");
+    assert!(!check("text").contains("in production"), "too few flushes");
+    let directory = cluster.temporary_directory();
+    let script = directory.join("load.sql");
     std::fs::write(&script, "INSERT INTO load VALUES (1);\n").unwrap();
-    let mut command = pgbench_command(&cluster, &["-t", "400", "-f"]);
+    let delays = inject_fsync_delay(&postmaster_pid(&cluster), &directory.join("trace"));
+    let mut command = pgbench_command(&cluster, &["-t", "200", "-f"]);
     assert!(
         command
             .arg(&script)
@@ -149,10 +152,19 @@ fn a_check_shows_the_latency_in_production() {
             .status_in_time()
             .success()
     );
+    drop(delays);
     wait_for_condition("the server reports its counters", || {
-        check().contains("in production")
+        check("text").contains("in production")
     });
-    assert!(check().contains("a flush (mean)"));
+    assert!(check("text").contains("a flush (mean)"));
+    let report: Value = serde_json::from_str(&check("json")).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    let delay = findings
+        .iter()
+        .find(|finding| finding["rule"] == "pg.commit-delay");
+    let set = delay.and_then(|finding| finding["advice"][0]["change"]["set"].as_str());
+    let micros: f64 = set.unwrap().parse().unwrap();
+    assert!(micros >= DELAY_MS * 1e3 / 2.0 * 0.9, "{delay:?}");
 }
 
 /// Commits that cannot be counted, because a transaction id does not stand for one commit, and

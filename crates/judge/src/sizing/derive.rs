@@ -209,7 +209,7 @@ use super::{
     Forecast, ServerFacts, UnknownFact, derive_retention_facts, derived_reading, derived_source,
 };
 use crate::facts::catalog::cluster::{self, LogSizeFit};
-use crate::facts::catalog::{mount, postgres};
+use crate::facts::catalog::{mount, postgres, probe};
 use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject, UnknownReason};
 use crate::servers::{format_postgres_size, format_postgres_time};
 use crate::sizing::bytes_from_float;
@@ -224,6 +224,7 @@ pub fn derive_sizing_facts(facts: &mut FactSet) {
         match facts.value(&subject, &cluster::KIND) {
             Some(ServerKind::Postgres) => {
                 derive_wal_facts(facts, &subject);
+                derive_flush_facts(facts, &subject);
                 derive_retention_facts(facts, &subject);
             }
             Some(ServerKind::Mysql | ServerKind::Mariadb) => {
@@ -246,6 +247,9 @@ fn least_and_most_in_micros(span: &Reading<Forecast>) -> (Reading<f64>, Reading<
 const LONGER_TIMEOUT: f64 = 900.0;
 /// The shortest counting time, in seconds, whose average is representative.
 const MIN_COUNTED_SECONDS: f64 = 60.0;
+
+/// Upper limit of `commit_delay`.
+const MAX_COMMIT_DELAY_MICROS: f64 = 100e3;
 
 const SIZING_FACTS: [&str; 6] = [
     postgres::WAL_MADE.name(),
@@ -297,6 +301,26 @@ fn derive_wal_facts(facts: &mut FactSet, cluster: &Subject) {
     facts.insert(cluster, &postgres::RECOVERY_LEAST, least);
     facts.insert(cluster, &postgres::RECOVERY_MOST, most);
     facts.insert(cluster, &postgres::TIMEOUT_TRADE, told.longer);
+}
+
+fn derive_flush_facts(facts: &mut FactSet, cluster: &Subject) {
+    let of = |subject| ServerFacts { facts, subject };
+    let flush = || of(cluster).require(&postgres::WAL_FLUSH_MEAN);
+    let half = flush().map(|micros| format!("{:.0}", (micros / 2.0).min(MAX_COMMIT_DELAY_MICROS)));
+    let target = facts.subject_in_scope(cluster, Scope::Target);
+    let slowdown = flush().and_then(|flush| match &target {
+        Some(target) => Ok(flush / of(target).require(&probe::COMMIT)?),
+        None => Err(UnknownFact(Reading::absent(
+            "the WAL's directory is unknown",
+        ))),
+    });
+    let names = [postgres::WAL_FLUSH_MEAN.name(), probe::COMMIT.name()];
+    let (half, slowdown) = (
+        derived_reading(half, &names[..1]),
+        derived_reading(slowdown, &names),
+    );
+    facts.insert(cluster, &postgres::HALF_FLUSH, half);
+    facts.insert(cluster, &postgres::FLUSH_SLOWDOWN, slowdown);
 }
 
 struct WalSizeReadings {
@@ -625,6 +649,27 @@ mod postgres_tests {
             };
             assert_eq!(detail, "a standby");
         }
+    }
+
+    #[test]
+    fn flushes_of_the_server_are_compared_with_an_idle_commit() {
+        let (mut facts, server) = facts_of_busy_server(None, "16.4");
+        let target = Subject::target("/pg/pg_wal");
+        facts.apply_facts_of(&server, &target);
+        derive_flush_facts(&mut facts, &server);
+        assert_eq!(facts.value(&server, &postgres::HALF_FLUSH), None);
+        let from = || Source::from_system_call("test");
+        facts.insert_known(&server, &postgres::WAL_FLUSH_MEAN, 4_321.0, from());
+        derive_flush_facts(&mut facts, &server);
+        let half = facts.value(&server, &postgres::HALF_FLUSH);
+        assert_eq!(half.as_deref(), Some("2160"));
+        assert_eq!(facts.value(&server, &postgres::FLUSH_SLOWDOWN), None);
+        facts.insert_known(&target, &probe::COMMIT, 1_000.0, from());
+        facts.insert_known(&server, &postgres::WAL_FLUSH_MEAN, 400_000.0, from());
+        derive_flush_facts(&mut facts, &server);
+        assert_eq!(facts.value(&server, &postgres::FLUSH_SLOWDOWN), Some(400.0));
+        let half = facts.value(&server, &postgres::HALF_FLUSH);
+        assert_eq!(half.as_deref(), Some("100000"));
     }
 
     #[test]

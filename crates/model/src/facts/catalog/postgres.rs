@@ -79,6 +79,11 @@ facts! {
     /// Mean duration of the server's flushes of the WAL since `pg.wal_since` (`pg_stat_wal`, from
     /// PostgreSQL 18 on `pg_stat_io`); known with `track_wal_io_timing`.
     WAL_FLUSH_MEAN: f64 = Cluster "pg.wal_flush_mean" Micros, mark_drifting;
+    /// `pg.wal_flush_mean` relative to `probe.commit`, the commit latency of walwise's own probe; 1
+    /// means equal.
+    FLUSH_SLOWDOWN: f64 = Cluster "pg.flush_slowdown", mark_judged;
+    /// Half of `pg.wal_flush_mean` in whole microseconds, as a value for `commit_delay`.
+    HALF_FLUSH: String = Cluster "pg.half_flush", mark_judged;
     /// Time of the last reset of the server's WAL counters (`pg_stat_wal.stats_reset`).
     WAL_SINCE: String = Cluster "pg.wal_since", mark_drifting;
     /// Time since `pg.wal_since`, by the server's clock.
