@@ -46,6 +46,8 @@ impl ServerRelease {
             &mysql::VERSION
         };
         facts.insert_known(&subject, key, version.clone(), source());
+        // Without it, `pg.commit-delay` does not apply.
+        facts.insert_known(&subject, &postgres::WAL_FLUSH_MEAN, 8300.0, source());
         if of == "postgres" && version.number(0) >= 15 {
             // Every other release is built with lz4, so that builds with and without the library
             // are covered.

@@ -78,6 +78,7 @@ impl RequestedServer {
         match kind {
             ServerKind::Postgres => {
                 facts.insert_known(&cluster, &postgres::VERSION, version.clone(), seen());
+                facts.insert_known(&cluster, &postgres::WAL_FLUSH_MEAN, 8300.0, seen());
                 facts.insert_known(&cluster, &postgres::DATA, text("data"), seen());
                 facts.insert_known(
                     &cluster,

@@ -42,6 +42,7 @@ fn values_of_change(change: &ChangeSpec) -> Vec<String> {
             "pg.wal_size" | "pg.wal_size_limit" | "pg.slot_wal_cap" => {
                 ["32MB", "4GB", "16TB"].map(str::to_owned).to_vec()
             }
+            "pg.half_flush" => ["1000", "100000"].map(str::to_owned).to_vec(),
             "mysql.redo_size_wanted" => ["16777216", "268435456"].map(str::to_owned).to_vec(),
             "mysql.log_buffer_wanted" => ["4194304", "268435456"].map(str::to_owned).to_vec(),
             other => panic!("say here what {other} can be"),
