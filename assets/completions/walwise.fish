@@ -66,7 +66,7 @@ latency\t'Commit latency, method by method'
 unknown\t'Unknown facts, the rules they leave undecided, and how to read the facts'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -s o -l output -d 'Write to FILE atomically. An existing file is replaced by a new one that you own' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, subject to the umask for other users' -r
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l baseline -d 'Compare with a report written by --save, --format json or --format html; `last`, or no value, selects the last saved report' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l baseline -d 'Compare with a report written by --save, --format html or -v --format json; `last`, or no value, selects the last saved report' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l assume -d 'Also show what would differ if this fact had this value; repeatable. Without @SUBJECT, the assumption applies to the host, or to the only subject with this fact. An assumption never unlocks a setting that can lose data' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fs -d 'Use this file system for TARGET, a free device, instead of the recommended one. The plan, script and fstab lines change accordingly. All safety checks still apply' -r -f -a "ext4\t''
 xfs\t''

@@ -11,7 +11,7 @@ mod show {
 
     #[derive(Args, Debug)]
     pub struct ShowArgs {
-        /// A report written by --save, --format json or --format html.
+        /// A report written by --save, --format html or -v --format json.
         pub report: PathBuf,
         /// Output format.
         #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
@@ -206,7 +206,7 @@ pub struct CheckArgs {
     pub extent: DetailLevel,
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Compare with a report written by --save, --format json or --format html; `last`, or no
+    /// Compare with a report written by --save, --format html or -v --format json; `last`, or no
     /// value, selects the last saved report.
     #[arg(long, value_name = "REPORT", num_args = 0..=1, default_missing_value = "last")]
     pub baseline: Option<PathBuf>,

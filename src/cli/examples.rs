@@ -30,7 +30,7 @@ pub const ALL: &[CommandExamples] = &[
                 "verdict, measurement and plan for one directory",
             ),
             (
-                "walwise check --format json > report.json",
+                "walwise check -v --format json > report.json",
                 "everything found on this host, as JSON",
             ),
             (
