@@ -3,15 +3,17 @@
 
 use std::path::PathBuf;
 
+use super::redo_log_config::RedoLogConfig;
 use super::{CancelHandle, DiskCounterReader};
-use crate::facts::catalog::mysql::InnodbFlushMethod;
 use crate::facts::catalog::postgres::{SynchronousCommit, WalSyncMethod};
 use crate::facts::catalog::target::{self, FlushDelivery};
 use crate::facts::catalog::{cluster as kind, device, mysql, postgres};
 use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject};
 use crate::host::commit_sampler::{CommitSample, CommitSampler, ServerProtocol};
 use crate::host::{Host as _, HostError, LiveHost, path_from_bytes};
-use crate::measure::{CommitSamples, CommitSettings, DiskFlushes, LogSyncMode, PassiveMeasurement};
+use crate::measure::{
+    CommitSamples, CommitSettings, DiskFlushes, LogSyncMode, Method, PassiveMeasurement, SyncCall,
+};
 use crate::text::decode_display_safe;
 
 /// A server to observe, and its settings that affect commits.
@@ -63,7 +65,7 @@ impl PassivePlan {
         };
         let Some(socket) = socket else {
             return refuse(
-                "no running server answered; run walwise as root or as the server's user",
+                "no running server answered: start it, or run walwise as root or as the server's user",
             );
         };
         if kind.is_mariadb() && !has_flush_wait_after_commit(&cluster, facts) {
@@ -105,9 +107,9 @@ fn commit_settings(
             reason_wal_commit_may_not_wait(cluster, facts),
         )
     } else {
-        let method = facts.value(cluster, &mysql::FLUSH_METHOD);
+        let log = RedoLogConfig::from_facts(facts, target, cluster);
         (
-            method.and_then(redo_log_sync_mode),
+            log.and_then(|log| redo_log_sync_mode(log.in_force?)),
             reason_redo_commit_may_not_wait(cluster, facts),
         )
     };
@@ -118,8 +120,29 @@ fn commit_settings(
         flushes_must_arrive: facts.value(target, &target::FLUSH) == Some(FlushDelivery::Sent)
             && !disks.is_empty()
             && disks.iter().all(counts),
+        flushes_reach_each_disk: does_each_disk_get_flushes(target, facts),
         disks: disks.iter().map(|disk| disk.name().to_owned()).collect(),
     }
+}
+
+/// Whether the layers below `target` pass each flush on to every disk: partitions, LVM without thin
+/// volumes or snapshots, LUKS.
+fn does_each_disk_get_flushes(target: &Subject, facts: &FactSet) -> bool {
+    let is_plain_target = |name: &String| ["linear", "striped", "crypt"].contains(&name.as_str());
+    let is_plain = |layer: &Subject| {
+        let kind = facts.value(layer, &device::KIND);
+        kind.is_some_and(|kind| kind.is_disk() || kind.is_partition())
+            || facts
+                .value(layer, &device::DM_TARGETS)
+                .is_some_and(|targets| targets.iter().all(is_plain_target))
+    };
+    facts.layers_below(target).iter().all(|layer| {
+        if layer.scope() == Scope::Device {
+            is_plain(layer)
+        } else {
+            facts.directly_below(layer).len() <= 1
+        }
+    })
 }
 
 fn wal_log_sync_mode(method: WalSyncMethod) -> Option<LogSyncMode> {
@@ -130,13 +153,10 @@ fn wal_log_sync_mode(method: WalSyncMethod) -> Option<LogSyncMode> {
     }
 }
 
-fn redo_log_sync_mode(method: InnodbFlushMethod) -> Option<LogSyncMode> {
-    match method {
-        InnodbFlushMethod::Fsync | InnodbFlushMethod::Direct | InnodbFlushMethod::DirectNoFsync => {
-            Some(LogSyncMode::Call)
-        }
-        InnodbFlushMethod::Dsync => Some(LogSyncMode::Open),
-        InnodbFlushMethod::Littlesync | InnodbFlushMethod::Nosync => None,
+fn redo_log_sync_mode(method: Method) -> Option<LogSyncMode> {
+    match method.sync_call() {
+        SyncCall::Fdatasync | SyncCall::Fsync => Some(LogSyncMode::Call),
+        SyncCall::NoCall => method.is_durable().then_some(LogSyncMode::Open),
     }
 }
 
@@ -232,5 +252,50 @@ pub fn observe_commits(
         (Some(found), _) => Ok(found),
         (None, Some(error)) => Err(failed(error.to_string())),
         (None, None) => Err(failed("too short for two samples".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Source;
+    use crate::facts::catalog::device::DeviceKind;
+
+    /// A target on a device-mapper device with these targets, on two disks.
+    fn stack_of_two_disks(targets: &str) -> (FactSet, Subject) {
+        let (target, dm) = (Subject::target("/db"), Subject::device("dm-0"));
+        let mut facts = FactSet::default();
+        let source = || Source::from_system_call("test");
+        facts.add_layer_below(&target, &dm);
+        facts.insert_known(&dm, &device::DM_TARGETS, vec![targets.to_owned()], source());
+        for disk in ["sda", "sdb"].map(Subject::device) {
+            facts.add_layer_below(&dm, &disk);
+            facts.insert_known(&disk, &device::KIND, DeviceKind::Disk, source());
+        }
+        (facts, target)
+    }
+
+    #[test]
+    fn only_plain_layers_pass_each_flush_to_every_disk() {
+        for (targets, expected) in [("striped", true), ("multipath", false), ("thin", false)] {
+            let (facts, target) = stack_of_two_disks(targets);
+            assert_eq!(
+                does_each_disk_get_flushes(&target, &facts),
+                expected,
+                "{targets}"
+            );
+        }
+        let (mut facts, target) = stack_of_two_disks("linear");
+        let mount = Subject::mount("/db");
+        facts.add_layer_below(&target, &mount);
+        for disk in ["sdc", "sdd"].map(Subject::device) {
+            let source = Source::from_system_call("test");
+            facts.add_layer_below(&mount, &disk);
+            facts.insert_known(&disk, &device::KIND, DeviceKind::Disk, source);
+        }
+        assert!(
+            !does_each_disk_get_flushes(&target, &facts),
+            "an external journal"
+        );
     }
 }

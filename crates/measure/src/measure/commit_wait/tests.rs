@@ -99,6 +99,7 @@ fn fsync_server_settings() -> CommitSettings {
         separates_turn: true,
         asynchronous: None,
         flushes_must_arrive: true,
+        flushes_reach_each_disk: true,
         disks: vec!["sda".to_owned(), "sdb".to_owned()],
     }
 }
@@ -298,6 +299,12 @@ fn missing_required_disk_flushes_are_a_contradiction() {
         !contradicts(Some(ids), &fsync_server_settings())
             && !contradicts(None, &fsync_server_settings())
     );
+    // One path of a multipath device gets the flushes.
+    let multipath = CommitSettings {
+        flushes_reach_each_disk: false,
+        ..fsync_server_settings()
+    };
+    assert!(!contradicts(Some(0), &multipath));
     for excused in [
         CommitSettings {
             flushes_must_arrive: false,

@@ -2,7 +2,8 @@
 //!
 //! Since 10.6, a committed session waits for its flush in the state `Updating status`
 //! (MDEV-24341). With the binary log, it waits in the state `Commit`. A writing transaction
-//! takes two transaction ids, one at its first write and one when it ends.
+//! takes two transaction ids, one at its first write and one when it ends. Prepared statements
+//! (`Execute`) and replication workers commit as queries do.
 
 use std::time::Duration;
 
@@ -14,8 +15,8 @@ use crate::host::HostError;
 use crate::host::live::mysql::QuerySequence;
 
 /// Values of `information_schema.PROCESSLIST.STATE` that count as a wait for a commit.
-const COMMIT_STATES: &str =
-    "'Commit', 'Commit_implicit', 'Updating status', 'Waiting for prior transaction to commit'";
+const COMMIT_STATES: &str = "'Commit', 'Commit_implicit', 'Updating status', 'Waiting for prior transaction to commit', \
+     'Waiting for semi-sync ACK from slave', 'Waiting for semi-sync ACK from replica'";
 
 const IDS_PER_TRANSACTION: u64 = 2;
 
@@ -170,7 +171,7 @@ const TIME_QUERY: &str =
 fn waits_query() -> String {
     let sample = format!(
         " UNION ALL SELECT 'pause', SLEEP(0.02 + RAND() * 0.03) UNION ALL SELECT 'waiting', COUNT(*) \
-         FROM information_schema.PROCESSLIST WHERE COMMAND = 'Query' AND STATE IN ({COMMIT_STATES})"
+         FROM information_schema.PROCESSLIST WHERE COMMAND <> 'Sleep' AND STATE IN ({COMMIT_STATES})"
     );
     format!(
         "{TIME_QUERY}SELECT VARIABLE_NAME, VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS \
