@@ -90,6 +90,9 @@ pub struct CommitLoad {
     pub bytes: u32,
     pub file: LogFileAllocation,
     pub requirement: Option<Requirement>,
+    /// True if no flush reaches a disk: a memory file system, barriers off. Its commits are fast
+    /// because they are not durable.
+    pub is_flush_suppressed: bool,
 }
 
 impl CommitLoad {
@@ -101,6 +104,7 @@ impl CommitLoad {
             bytes: row.commit_bytes(),
             file: row.log_file_allocation(),
             requirement: requirement.or_else(|| profile?.requirement()),
+            is_flush_suppressed: false,
         }
     }
 
@@ -109,12 +113,16 @@ impl CommitLoad {
     }
 
     pub(crate) fn operation_text(&self) -> String {
-        let log = self.profile.map_or("a log", CommitProfile::log_name);
+        let log = self.profile.map(CommitProfile::log_name);
+        let log = log.map_or_else(String::new, |name| format!(" like {name}"));
         let place = match self.file {
             LogFileAllocation::Overwritten => "overwritten in",
             LogFileAllocation::Preallocated | LogFileAllocation::Growing(_) => "appended to",
         };
-        format!("{} {place} {log}, back to back", self.bytes_text())
+        format!(
+            "{} {place} a scratch file{log}, back to back",
+            self.bytes_text()
+        )
     }
 
     fn bytes_text(&self) -> String {

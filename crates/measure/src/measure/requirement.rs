@@ -93,8 +93,14 @@ pub struct RequirementResult {
     pub interval_us: Option<[f64; 2]>,
     /// Back-to-back commits, without warm-up.
     pub samples: u64,
+    /// Those of them that exceed the threshold.
+    #[serde(default)]
+    pub slow_samples: u64,
     /// Rounds of consecutive commits; a round is one observation.
     pub rounds: u32,
+    /// True if no flush reaches a disk, so that *pass* would praise commits that are not durable.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_flush_suppressed: bool,
 }
 
 const ACCEPTED: &str = "expected median, p95 or p99, then < or <=, then a time in us, ms or s, \
@@ -313,7 +319,28 @@ impl RequirementResult {
             estimate_us: (samples > 0).then(|| quantile_with_equal_round_weight(&times)(share)),
             interval_us: quantile_interval(&times, share, ALPHA),
             samples: samples as u64,
+            slow_samples: times
+                .iter()
+                .flat_map(|round| round.iter())
+                .filter(|us| requirement.is_slow(**us))
+                .count() as u64,
             rounds: u32::try_from(rounds.len()).unwrap_or(u32::MAX),
+            is_flush_suppressed: false,
+        }
+    }
+
+    /// The result where no flush reaches a disk: never *pass*.
+    pub(crate) fn without_flushes(self) -> Self {
+        let answer = match self.answer {
+            RequirementAnswer::Fail => RequirementAnswer::Fail,
+            RequirementAnswer::Pass | RequirementAnswer::CannotTell => {
+                RequirementAnswer::CannotTell
+            }
+        };
+        Self {
+            answer,
+            is_flush_suppressed: true,
+            ..self
         }
     }
 
@@ -323,7 +350,12 @@ impl RequirementResult {
             return format!("{answer}; no commits were measured.");
         };
         let interval = self.interval_us.map_or_else(
-            || "interval unknown".to_owned(),
+            || {
+                format!(
+                    "{} exceed the threshold",
+                    text::group_digits(self.slow_samples)
+                )
+            },
             |[low, high]| {
                 let [low, high] = [low, high].map(text::format_micros);
                 format!("95 % interval {low} to {high}")
@@ -336,6 +368,7 @@ impl RequirementResult {
             text::format_micros(estimate)
         );
         let more = match self.answer {
+            _ if self.is_flush_suppressed => " No flush reaches a disk here.",
             RequirementAnswer::CannotTell => " A longer run (--seconds N) may decide.",
             RequirementAnswer::Pass | RequirementAnswer::Fail => "",
         };

@@ -113,7 +113,14 @@ impl WorkloadResult {
             .collect();
         let requirement = load
             .requirement
-            .map(|required| RequirementResult::new(required, &rounds, is_complete));
+            .map(|required| RequirementResult::new(required, &rounds, is_complete))
+            .map(|found| {
+                if load.is_flush_suppressed {
+                    found.without_flushes()
+                } else {
+                    found
+                }
+            });
         let found = Self::new(Workload::Commit, series, keep_samples);
         Self {
             operation: load.operation_text(),
