@@ -248,7 +248,7 @@ const LONGER_TIMEOUT: f64 = 900.0;
 /// The shortest counting time, in seconds, whose average is representative.
 const MIN_COUNTED_SECONDS: f64 = 60.0;
 
-/// Upper limit of `commit_delay`.
+/// Largest value of `commit_delay` (PostgreSQL manual).
 const MAX_COMMIT_DELAY_MICROS: f64 = 100e3;
 
 const SIZING_FACTS: [&str; 6] = [
@@ -304,12 +304,12 @@ fn derive_wal_facts(facts: &mut FactSet, cluster: &Subject) {
 }
 
 fn derive_flush_facts(facts: &mut FactSet, cluster: &Subject) {
-    let of = |subject| ServerFacts { facts, subject };
-    let flush = || of(cluster).require(&postgres::WAL_FLUSH_MEAN);
+    let read = |subject| ServerFacts { facts, subject };
+    let flush = || read(cluster).require(&postgres::WAL_FLUSH_MEAN);
     let half = flush().map(|micros| format!("{:.0}", (micros / 2.0).min(MAX_COMMIT_DELAY_MICROS)));
     let target = facts.subject_in_scope(cluster, Scope::Target);
     let slowdown = flush().and_then(|flush| match &target {
-        Some(target) => Ok(flush / of(target).require(&probe::COMMIT)?),
+        Some(target) => Ok(flush / read(target).require(&probe::COMMIT)?),
         None => Err(UnknownFact(Reading::absent(
             "the WAL's directory is unknown",
         ))),

@@ -217,8 +217,9 @@ impl PassiveMeasurement {
         let ids = last.next_xid.saturating_sub(first.next_xid);
         let (commits, cause) = commit_count_bounds(ids, &samples.waits, growth.as_ref());
         let mean = commits.value.max(f64::MIN_POSITIVE);
-        let commit_us = totals.mean_wait_estimate(commits);
-        let commit_us = commit_us.map(widen_by_uncovered_time);
+        let commit_us = totals
+            .mean_wait_estimate(commits)
+            .map(widen_by_uncovered_time);
         let mut limits = Vec::new();
         if ids == 0 {
             limits.push(UnknownLatencyReason::NoCommits);

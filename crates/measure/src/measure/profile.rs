@@ -90,8 +90,8 @@ pub struct CommitLoad {
     pub bytes: u32,
     pub file: LogFileAllocation,
     pub requirement: Option<Requirement>,
-    /// True if no flush reaches a disk: a memory file system, barriers off. Its commits are fast
-    /// because they are not durable.
+    /// True if no flush reaches a disk (`target.flush`): commits are then fast because they are not
+    /// durable.
     pub is_flush_suppressed: bool,
 }
 

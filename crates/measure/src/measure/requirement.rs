@@ -330,7 +330,7 @@ impl RequirementResult {
     }
 
     /// The result where no flush reaches a disk: never *pass*.
-    pub(crate) fn without_flushes(self) -> Self {
+    pub(crate) fn withhold_pass(self) -> Self {
         let answer = match self.answer {
             RequirementAnswer::Fail => RequirementAnswer::Fail,
             RequirementAnswer::Pass | RequirementAnswer::CannotTell => {

@@ -111,16 +111,14 @@ impl WorkloadResult {
             .flat_map(|row| &row.rounds)
             .map(|round| (&round.times_us[..], round.seconds))
             .collect();
-        let requirement = load
-            .requirement
-            .map(|required| RequirementResult::new(required, &rounds, is_complete))
-            .map(|found| {
-                if load.is_flush_suppressed {
-                    found.without_flushes()
-                } else {
-                    found
-                }
-            });
+        let requirement = load.requirement.map(|required| {
+            let found = RequirementResult::new(required, &rounds, is_complete);
+            if load.is_flush_suppressed {
+                found.withhold_pass()
+            } else {
+                found
+            }
+        });
         let found = Self::new(Workload::Commit, series, keep_samples);
         Self {
             operation: load.operation_text(),

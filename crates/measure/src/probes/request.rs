@@ -75,8 +75,6 @@ pub struct ProbeRequest {
     pub workloads: Vec<Workload>,
     /// The commits of [`Workload::Commit`].
     pub commits: CommitLoad,
-    /// True if no flush of the target reaches a disk.
-    pub is_flush_suppressed: bool,
     pub options: ProbeOptions,
     /// Kernel names of the disks at the bottom of the target's stack.
     pub leaves: Vec<String>,
@@ -106,7 +104,6 @@ impl ProbeRequest {
             extra: Method::methods_included_besides_servers(ProbeInclusion::Always).collect(),
             workloads: Vec::new(),
             commits: CommitLoad::new(None, None),
-            is_flush_suppressed: false,
             options: ProbeOptions::default(),
             leaves: Vec::new(),
             leaves_count_flushes: false,
@@ -141,7 +138,7 @@ impl ProbeRequest {
                 load.bytes = redo.block_bytes;
             }
         }
-        load.is_flush_suppressed = self.is_flush_suppressed;
+        load.is_flush_suppressed = self.commits.is_flush_suppressed;
         self.pages.clear();
         (self.workloads, self.commits) = (vec![Workload::Commit], load);
         Ok(())
@@ -165,10 +162,12 @@ impl ProbeRequest {
             leaves: leaves.iter().map(|leaf| leaf.name().to_owned()).collect(),
             speed_limit: max_plausible_commit_rate(target, facts, mount_class),
             mount_class,
-            is_flush_suppressed: mount_class == Some(MountClass::Memory)
-                || facts
+            commits: CommitLoad {
+                is_flush_suppressed: facts
                     .value(target, &target_facts::FLUSH)
                     .is_some_and(FlushDelivery::is_suppressed),
+                ..CommitLoad::new(None, None)
+            },
             server: server_log_config(target, facts),
             ..Self::new(PathBuf::from(OsString::from_vec(
                 text::decode_display_safe(&path),

@@ -336,7 +336,7 @@ fn interrupted_run_cannot_tell() {
     insta::assert_snapshot!(complete.sentence(), @"p99 < 10 ms: pass; the p99 of 45 000 back-to-back commits is 100 µs (95 % interval 100 µs to 100 µs).");
     let stopped = RequirementResult::new(requirement, &rounds, false);
     insta::assert_snapshot!(stopped.sentence(), @"p99 < 10 ms: cannot tell; the p99 of 45 000 back-to-back commits is 100 µs (95 % interval 100 µs to 100 µs). A longer run (--seconds N) may decide.");
-    let memory = RequirementResult::new(requirement, &rounds, true).without_flushes();
+    let memory = RequirementResult::new(requirement, &rounds, true).withhold_pass();
     insta::assert_snapshot!(memory.sentence(), @"p99 < 10 ms: cannot tell; the p99 of 45 000 back-to-back commits is 100 µs (95 % interval 100 µs to 100 µs). No flush reaches a disk here.");
     let nothing = RequirementResult::new(requirement, &[], true);
     insta::assert_snapshot!(nothing.sentence(), @"p99 < 10 ms: cannot tell; no commits were measured.");
