@@ -212,6 +212,37 @@ fn uncounted_or_unwaiting_commits_lack_latency() {
     cluster.sql("ALTER SYSTEM SET commit_delay = 100");
     cluster.sql("SELECT pg_reload_conf()");
     assert_eq!(reason(insert), "commit-delay");
+    cluster.sql("ALTER SYSTEM RESET commit_delay");
+    cluster.sql("SELECT pg_reload_conf()");
+    // The apply worker of a subscription does not wait for its commits by default.
+    cluster.sql("CREATE SUBSCRIPTION s CONNECTION '' PUBLICATION p WITH (connect = false); ALTER SUBSCRIPTION s ENABLE");
+    assert_eq!(reason(insert), "asynchronous");
+}
+
+/// The figure of a measurement that the server's end cuts short says so.
+#[test]
+#[ignore = "needs root: PostgreSQL 15"]
+fn a_server_that_stops_ends_the_measurement_early() {
+    let cluster = Cluster::new();
+    cluster.start();
+    let arguments = [
+        "probe",
+        &cluster.path_string("data"),
+        "--passive",
+        "--format",
+        "json",
+    ];
+    let probe = RunningProgram::start_walwise(arguments);
+    wait_for_condition("the counters are read twice", || {
+        cluster.sql(
+            "SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE '%pg_stat_clear_snapshot%' \
+             AND pid <> pg_backend_pid() AND query_start - backend_start > '9 s'",
+        ) == "t"
+    });
+    cluster.stop();
+    let output = probe.wait_for_output();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(found["ended_early"].is_string(), "{found}");
 }
 
 /// The sampler takes no connection that an application needs, and reports why it disconnected.

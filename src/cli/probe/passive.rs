@@ -6,7 +6,9 @@ use super::super::args::{ProbeArgs, TextOrJsonFormat};
 use super::super::out::{self, ExitResult, print_document};
 use super::super::signals::SignalListener;
 use super::super::{CliError, host};
+use super::requirement_exit_code;
 use crate::cli::args::HostArgs;
+use crate::measure::RequirementAnswer;
 use crate::probes::passive::{PassivePlan, observe_commits};
 use crate::report::json;
 use crate::rules::RuleSet;
@@ -60,9 +62,9 @@ pub(super) fn run(args: &ProbeArgs, directory: &Path) -> ExitResult {
             Some("nothing was written".to_owned()),
         ));
     }
-    Ok(if found.contradiction.is_some() {
-        CONTRADICTION_EXIT_CODE
-    } else {
-        code
+    Ok(match (&found.contradiction, found.commit_us) {
+        (Some(_), _) => CONTRADICTION_EXIT_CODE,
+        (None, None) => requirement_exit_code(RequirementAnswer::CannotTell),
+        (None, Some(_)) => code,
     })
 }

@@ -140,6 +140,28 @@ fn planted_tails_never_pass() {
     }
 }
 
+/// A commit that outlasts the time limit is the last of its round, and counts.
+#[test]
+#[ignore = "needs strace"]
+fn the_commit_that_exceeds_the_time_limit_counts() {
+    let directory = directory_on_disk();
+    let arguments = [
+        "--require",
+        "p99 < 10ms",
+        "--seconds",
+        "2",
+        "--format",
+        "json",
+    ];
+    let stall = ["fdatasync:delay_exit=3000000:when=150"];
+    let trace = Path::new("/dev/null");
+    let output = start_probe_under_strace(directory.path(), trace, &stall, &arguments);
+    let text = stdout(&output.wait_for_output());
+    let found: Value = serde_json::from_str(&text).unwrap();
+    let required = &found["workloads"][0]["requirement"];
+    assert_eq!(required["slow_samples"], 1, "{required:#}");
+}
+
 #[test]
 #[ignore = "needs strace"]
 fn each_profile_writes_as_its_program_does() {

@@ -196,6 +196,9 @@ pub struct PassiveMeasurement {
     /// them.
     pub disk_flushes: Option<FlushRate>,
     pub limits: Vec<UnknownLatencyReason>,
+    /// The error that ended the measurement before its time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_early: Option<String>,
     /// Why the flushes that the server acknowledges contradict the disks' counters.
     pub contradiction: Option<String>,
 }
@@ -226,6 +229,11 @@ impl PassiveMeasurement {
         }
         if let Some(because) = &settings.asynchronous {
             let because = because.clone();
+            limits.push(UnknownLatencyReason::Asynchronous { because });
+        }
+        let is_asynchronous = |all: &CommitCounters| all.asynchronous_subscriptions > 0;
+        if samples.counters.iter().any(is_asynchronous) {
+            let because = "synchronous_commit is off for a subscription".to_owned();
             limits.push(UnknownLatencyReason::Asynchronous { because });
         }
         let delay = samples.counters.iter().map(|all| all.commit_delay).max();
@@ -281,6 +289,7 @@ impl PassiveMeasurement {
                     mean_us: flushes.millis as f64 * 1e3 / flushes.count.max(1) as f64,
                 }),
             limits,
+            ended_early: None,
             contradiction: growth.as_ref().and_then(|growth| {
                 missing_flushes_contradiction(growth, samples, settings, commits)
             }),
@@ -295,6 +304,9 @@ impl PassiveMeasurement {
         )];
         if let Some(contradiction) = &self.contradiction {
             lines.push(format!("CONTRADICTORY: {contradiction}"));
+        }
+        if let Some(error) = &self.ended_early {
+            lines.push(format!("ended early      {error}"));
         }
         lines.push(format!("commits          {:.0}/s", commits.value));
         match (self.commit_us, self.parts) {

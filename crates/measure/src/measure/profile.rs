@@ -93,6 +93,8 @@ pub struct CommitLoad {
     /// True if no flush reaches a disk (`target.flush`): commits are then fast because they are not
     /// durable.
     pub is_flush_suppressed: bool,
+    /// Highest plausible rate of durable commits, if known.
+    pub max_per_second: Option<f64>,
 }
 
 impl CommitLoad {
@@ -105,6 +107,7 @@ impl CommitLoad {
             file: row.log_file_allocation(),
             requirement: requirement.or_else(|| profile?.requirement()),
             is_flush_suppressed: false,
+            max_per_second: None,
         }
     }
 

@@ -77,6 +77,16 @@ choice! {
     }
 }
 
+choice! {
+    /// Evidence that fast commits are not durable.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum NotDurable {
+        FlushSuppressed = "no flush reaches a disk here",
+        ImplausibleRate = "no disk of this kind flushes that fast",
+    }
+}
+
 /// A requirement with its answer, the error probability, and the figures behind the answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RequirementResult {
@@ -98,9 +108,9 @@ pub struct RequirementResult {
     pub slow_samples: u64,
     /// Rounds of consecutive commits; a round is one observation.
     pub rounds: u32,
-    /// True if no flush reaches a disk, so that *pass* would praise commits that are not durable.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_flush_suppressed: bool,
+    /// Why *pass* is impossible here: it would praise commits that are not durable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_durable: Option<NotDurable>,
 }
 
 const ACCEPTED: &str = "expected median, p95 or p99, then < or <=, then a time in us, ms or s, \
@@ -325,12 +335,12 @@ impl RequirementResult {
                 .filter(|us| requirement.is_slow(**us))
                 .count() as u64,
             rounds: u32::try_from(rounds.len()).unwrap_or(u32::MAX),
-            is_flush_suppressed: false,
+            not_durable: None,
         }
     }
 
-    /// The result where no flush reaches a disk: never *pass*.
-    pub(crate) fn withhold_pass(self) -> Self {
+    /// The result where commits are not durable: never *pass*.
+    pub(crate) fn withhold_pass(self, not_durable: NotDurable) -> Self {
         let answer = match self.answer {
             RequirementAnswer::Fail => RequirementAnswer::Fail,
             RequirementAnswer::Pass | RequirementAnswer::CannotTell => {
@@ -339,7 +349,7 @@ impl RequirementResult {
         };
         Self {
             answer,
-            is_flush_suppressed: true,
+            not_durable: Some(not_durable),
             ..self
         }
     }
@@ -367,10 +377,12 @@ impl RequirementResult {
             text::group_digits(self.samples),
             text::format_micros(estimate)
         );
-        let more = match self.answer {
-            _ if self.is_flush_suppressed => " No flush reaches a disk here.",
-            RequirementAnswer::CannotTell => " A longer run (--seconds N) may decide.",
-            RequirementAnswer::Pass | RequirementAnswer::Fail => "",
+        let more = match (self.not_durable, self.answer) {
+            (Some(evidence), _) => format!(" The commits are not durable: {}.", evidence.as_str()),
+            (None, RequirementAnswer::CannotTell) => {
+                " A longer run (--seconds N) may decide.".to_owned()
+            }
+            (None, RequirementAnswer::Pass | RequirementAnswer::Fail) => String::new(),
         };
         format!("{answer}; {figures}{more}")
     }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::order_statistics::{
     ALPHA, median_interval, median_interval_or_span, median_of, quantile_with_equal_round_weight,
 };
+use super::requirement::NotDurable;
 use super::{
     CommitLoad, CommitProfile, ComparisonConclusion, MEANINGFUL_PERCENT, MIN_SAMPLES_FOR_P99,
     RequirementResult,
@@ -111,15 +112,24 @@ impl WorkloadResult {
             .flat_map(|row| &row.rounds)
             .map(|round| (&round.times_us[..], round.seconds))
             .collect();
+        let found = Self::new(Workload::Commit, series, keep_samples);
+        let is_implausible = |max: f64| {
+            let mut latencies = found.rows.iter().map(|row| row.median_us.value);
+            latencies.any(|us| us > 0.0 && 1e6 / us > max)
+        };
+        let not_durable = if load.is_flush_suppressed {
+            Some(NotDurable::FlushSuppressed)
+        } else {
+            let is_implausible = load.max_per_second.is_some_and(is_implausible);
+            is_implausible.then_some(NotDurable::ImplausibleRate)
+        };
         let requirement = load.requirement.map(|required| {
-            let found = RequirementResult::new(required, &rounds, is_complete);
-            if load.is_flush_suppressed {
-                found.withhold_pass()
-            } else {
-                found
+            let result = RequirementResult::new(required, &rounds, is_complete);
+            match not_durable {
+                Some(evidence) => result.withhold_pass(evidence),
+                None => result,
             }
         });
-        let found = Self::new(Workload::Commit, series, keep_samples);
         Self {
             operation: load.operation_text(),
             sentence: requirement

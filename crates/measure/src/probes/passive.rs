@@ -195,7 +195,7 @@ fn reason_redo_commit_may_not_wait(cluster: &Subject, facts: &FactSet) -> Option
 
 /// Observes the server until the time limit, until the samples contradict each other, or until
 /// `cancel` is set. `progress` gets the seconds since the start. The result covers the time
-/// until the last reading of the counters; an error of the server ends the observation.
+/// until the last reading of the counters. An error of the server ends the observation early.
 pub fn observe_commits(
     plan: &PassivePlan,
     cancel: &CancelHandle,
@@ -249,7 +249,10 @@ pub fn observe_commits(
         }
     }
     match (result, error) {
-        (Some(found), _) => Ok(found),
+        (Some(found), error) => Ok(PassiveMeasurement {
+            ended_early: error.map(|error| error.to_string()),
+            ..found
+        }),
         (None, Some(error)) => Err(failed(error.to_string())),
         (None, None) => Err(failed("too short for two samples".to_owned())),
     }

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::super::simulation::NoiseSource;
 use super::*;
+use crate::measure::{CommitLoad, RoundSamples, RowSamples, WorkloadResult};
 
 /// A disk with bursts of slow commits. With a burst of one commit, slow commits are independent.
 #[derive(Clone, Copy)]
@@ -336,8 +337,9 @@ fn interrupted_run_cannot_tell() {
     insta::assert_snapshot!(complete.sentence(), @"p99 < 10 ms: pass; the p99 of 45 000 back-to-back commits is 100 µs (95 % interval 100 µs to 100 µs).");
     let stopped = RequirementResult::new(requirement, &rounds, false);
     insta::assert_snapshot!(stopped.sentence(), @"p99 < 10 ms: cannot tell; the p99 of 45 000 back-to-back commits is 100 µs (95 % interval 100 µs to 100 µs). A longer run (--seconds N) may decide.");
-    let memory = RequirementResult::new(requirement, &rounds, true).withhold_pass();
-    insta::assert_snapshot!(memory.sentence(), @"p99 < 10 ms: cannot tell; the p99 of 45 000 back-to-back commits is 100 µs (95 % interval 100 µs to 100 µs). No flush reaches a disk here.");
+    let memory = RequirementResult::new(requirement, &rounds, true)
+        .withhold_pass(NotDurable::FlushSuppressed);
+    insta::assert_snapshot!(memory.sentence(), @"p99 < 10 ms: cannot tell; the p99 of 45 000 back-to-back commits is 100 µs (95 % interval 100 µs to 100 µs). The commits are not durable: no flush reaches a disk here.");
     let nothing = RequirementResult::new(requirement, &[], true);
     insta::assert_snapshot!(nothing.sentence(), @"p99 < 10 ms: cannot tell; no commits were measured.");
     insta::assert_json_snapshot!(complete, @r#"
@@ -358,4 +360,29 @@ fn interrupted_run_cannot_tell() {
       "rounds": 900
     }
     "#);
+}
+
+/// A disk of 7,200 rpm makes at most 180 commits a second durable.
+#[test]
+fn implausibly_fast_commits_never_pass() {
+    let requirement = Requirement::parse("p99 < 10ms").ok();
+    for (latency_us, expected) in [
+        (1_000.0, RequirementAnswer::CannotTell),
+        (8_000.0, RequirementAnswer::Pass),
+    ] {
+        let round = RoundSamples {
+            times_us: vec![latency_us; 50],
+            seconds: latency_us * 50.0 / 1e6,
+            ..RoundSamples::default()
+        };
+        let mut series = RowSamples::new("fdatasync", 8_192);
+        series.rounds = vec![round; 900];
+        let load = CommitLoad {
+            max_per_second: Some(180.0),
+            ..CommitLoad::new(None, requirement)
+        };
+        let found = WorkloadResult::from_commit_load(&load, &[series], true, false);
+        let result = found.requirement.unwrap();
+        assert_eq!(result.answer, expected, "{latency_us} µs");
+    }
 }

@@ -59,26 +59,28 @@ pub(super) fn run_commit_workload(
         let commits_within =
             |share| commits_per_round(mean_us, ROUND.as_micros() as f64, bytes, share);
         let count = commits_within(generator_byte_limit);
-        for _ in 0..count {
+        // A round that the time limit cuts short counts: its last commit may be a stall.
+        let outcome: Result<(), StopReason> = (0..count).try_for_each(|_| {
             round.times_us.extend(log.append_and_flush_timed(stage)?);
             round.flush_calls += 1;
-        }
+            Ok(())
+        });
         let elapsed = begun.elapsed();
         (busy, commits) = (
             busy + elapsed,
             commits.saturating_add(u32::try_from(count).unwrap_or(u32::MAX)),
         );
-        if round.times_us.is_empty() {
-            // Signals interrupted all commits.
-            continue;
-        }
         round.seconds = elapsed.as_secs_f64();
-        if let Some(test) = &mut test {
-            test.push_round(&round.times_us, round.seconds);
+        // Signals may have interrupted all commits.
+        if !round.times_us.is_empty() {
+            if let Some(test) = &mut test {
+                test.push_round(&round.times_us, round.seconds);
+            }
+            series
+                .iter_mut()
+                .for_each(|row| row.rounds.push(round.clone()));
         }
-        series
-            .iter_mut()
-            .for_each(|row| row.rounds.push(round.clone()));
+        outcome?;
         if done % ROUNDS_PER_ANALYSIS == 0 {
             stage.scratch.check_directory_not_removed()?;
             tell(done);

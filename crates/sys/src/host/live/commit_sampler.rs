@@ -44,7 +44,7 @@ struct SamplerRequest {
 /// Result of one query: numbers of waiting sessions, summed over [`Self::samples`] samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitWaits {
-    /// The server's clock at the start of the query, in microseconds since 1970.
+    /// Start of the query in microseconds since the sampler started, by a clock that is never set.
     pub time_us: u64,
     /// The next transaction id at the start. An aborted transaction takes an id as well if it
     /// writes, and in PostgreSQL so does a subtransaction.
@@ -73,7 +73,7 @@ pub struct CommitWaits {
 /// The server's counters at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitCounters {
-    /// The server's clock, in microseconds since 1970.
+    /// Start of the query, as [`CommitWaits::time_us`].
     pub time_us: u64,
     /// Seconds since the statistics were last reset.
     pub reset_age_s: u64,
@@ -91,6 +91,8 @@ pub struct CommitCounters {
     pub buffers_full: u64,
     /// `commit_delay` in µs; 0 for InnoDB. A session that delays its flush reports no wait.
     pub commit_delay: u64,
+    /// Enabled subscriptions whose workers commit without waiting; 0 for InnoDB.
+    pub asynchronous_subscriptions: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -172,6 +174,7 @@ impl CommitCounters {
             wal_syncs: optional(last.wal_syncs, first.wal_syncs)?,
             buffers_full: last.buffers_full.checked_sub(first.buffers_full)?,
             commit_delay: 0,
+            asynchronous_subscriptions: 0,
         })
     }
 }
@@ -236,6 +239,7 @@ struct QuerySchedule {
     seconds: f64,
     /// The query that was sent last; `None` before the first one.
     current: Option<SamplerQuery>,
+    current_begun_us: u64,
     waits_since_counters: u32,
     queries: u32,
     /// Whether the result of `current` has arrived.
@@ -248,6 +252,7 @@ impl QuerySchedule {
             begun: Instant::now(),
             seconds,
             current: None,
+            current_begun_us: 0,
             waits_since_counters: 0,
             queries: 0,
             is_answered: false,
@@ -278,6 +283,7 @@ impl QuerySchedule {
             SamplerQuery::Waits => self.waits_since_counters + 1,
             SamplerQuery::Counters => 0,
         };
+        self.current_begun_us = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.current = Some(next);
         self.current
     }
@@ -337,4 +343,18 @@ fn check_wait_counts(waits: CommitWaits) -> Result<CommitWaits, HostError> {
 
 fn malformed_answer_error() -> HostError {
     HostError::failed("the server's answer is malformed")
+}
+
+#[cfg(test)]
+fn without_time(sample: CommitSample) -> CommitSample {
+    match sample {
+        CommitSample::Waits(waits) => CommitSample::Waits(CommitWaits {
+            time_us: 0,
+            ..waits
+        }),
+        CommitSample::Counters(counters) => CommitSample::Counters(CommitCounters {
+            time_us: 0,
+            ..counters
+        }),
+    }
 }

@@ -21,8 +21,7 @@ const COMMIT_STATES: &str = "'Commit', 'Commit_implicit', 'Updating status', 'Wa
 const IDS_PER_TRANSACTION: u64 = 2;
 
 /// Names of the result rows whose values `SamplerQueries::numbers` stores.
-const NUMBERS: [&[u8]; 10] = [
-    b"time",
+const NUMBERS: [&[u8]; 9] = [
     b"is_privileged",
     b"max_connections",
     b"INNODB_MAX_TRX_ID",
@@ -58,7 +57,6 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
 
     fn sample_from_rows(&mut self) -> Result<CommitSample, HostError> {
         let [
-            time_us,
             is_privileged,
             max_connections,
             ids,
@@ -70,7 +68,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
             sessions,
         ] = std::mem::take(&mut self.numbers)
             .map(|number| number.ok_or_else(malformed_answer_error));
-        let time_us = time_us?;
+        let time_us = self.schedule.current_begun_us;
         match self.schedule.current {
             Some(SamplerQuery::Waits) => {
                 if is_privileged? == 0 {
@@ -110,6 +108,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
                 wal_syncs: None,
                 buffers_full: buffers_full?,
                 commit_delay: 0,
+                asynchronous_subscriptions: 0,
             })),
             None => Err(malformed_answer_error()),
         }
@@ -122,7 +121,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
             .advance_to_next_query()
             .map(|query| match query {
                 SamplerQuery::Waits => waits_query(),
-                SamplerQuery::Counters => counters_query(),
+                SamplerQuery::Counters => COUNTERS_QUERY.to_owned(),
             })
     }
 
@@ -164,9 +163,6 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
     }
 }
 
-const TIME_QUERY: &str =
-    "SELECT 'time', CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS UNSIGNED) UNION ALL ";
-
 /// The parts of the UNION run in order, so a pause of random length precedes each sample.
 fn waits_query() -> String {
     let sample = format!(
@@ -174,7 +170,7 @@ fn waits_query() -> String {
          FROM information_schema.PROCESSLIST WHERE COMMAND <> 'Sleep' AND STATE IN ({COMMIT_STATES})"
     );
     format!(
-        "{TIME_QUERY}SELECT VARIABLE_NAME, VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS \
+        "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS \
          WHERE VARIABLE_NAME IN ('INNODB_MAX_TRX_ID', 'THREADS_CONNECTED', 'COM_XA_PREPARE') \
          UNION ALL SELECT 'max_connections', @@max_connections \
          UNION ALL SELECT 'is_privileged', COUNT(*) FROM information_schema.USER_PRIVILEGES \
@@ -184,13 +180,9 @@ fn waits_query() -> String {
     )
 }
 
-fn counters_query() -> String {
-    format!(
-        "{TIME_QUERY}SELECT VARIABLE_NAME, VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS \
-         WHERE VARIABLE_NAME IN ('HANDLER_ROLLBACK', 'INNODB_LOG_WRITES', 'INNODB_LOG_WAITS', \
-         'UPTIME_SINCE_FLUSH_STATUS') UNION ALL SELECT 'end', 1"
-    )
-}
+const COUNTERS_QUERY: &str = "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS \
+     WHERE VARIABLE_NAME IN ('HANDLER_ROLLBACK', 'INNODB_LOG_WRITES', 'INNODB_LOG_WAITS', \
+     'UPTIME_SINCE_FLUSH_STATUS') UNION ALL SELECT 'end', 1";
 
 #[cfg(test)]
 mod tests {
@@ -201,7 +193,7 @@ mod tests {
     fn feed_rows(results: &[&[Row<'_>]]) -> (Vec<CommitSample>, Result<(), HostError>) {
         let mut samples = Vec::new();
         let mut queries = SamplerQueries::new(QuerySchedule::new(60.0), |sample| {
-            samples.push(sample);
+            samples.push(super::super::without_time(sample));
             Ok(())
         });
         let mut end = Ok(());
@@ -215,7 +207,6 @@ mod tests {
     }
 
     const COUNTERS: &[Row<'_>] = &[
-        ("time", "5"),
         ("HANDLER_ROLLBACK", "2"),
         ("INNODB_LOG_WRITES", "9"),
         ("INNODB_LOG_WAITS", "0"),
@@ -224,7 +215,6 @@ mod tests {
     ];
 
     const WAITS: &[Row<'_>] = &[
-        ("time", "7"),
         ("INNODB_MAX_TRX_ID", "41"),
         ("max_connections", "5"),
         ("THREADS_CONNECTED", "5"),
@@ -241,14 +231,12 @@ mod tests {
     fn rows_become_samples() {
         let (samples, end) = feed_rows(&[COUNTERS, WAITS]);
         let counters = CommitCounters {
-            time_us: 5,
             reset_age_s: 60,
             rollbacks: 2,
             wal_writes: 9,
             ..CommitCounters::default()
         };
         let waits = CommitWaits {
-            time_us: 7,
             next_xid: 20,
             samples: 2,
             sessions: 5,
