@@ -166,7 +166,7 @@ fn assumed_kernel_changes_dependent_facts() {
         finding_change_class(what_if, "boot.ineffective-option"),
         Some("new")
     );
-    let (_, page) = check_text(&["--host", &host, "--assume", "kernel.release=4.14.200"]);
+    let (_, page) = check_text(&["-v", "--host", &host, "--assume", "kernel.release=4.14.200"]);
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for says in [
         "What if",

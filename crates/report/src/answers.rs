@@ -8,8 +8,8 @@ use walwise_judge::rules::{AdviceBasis, Confidence, Finding, Level, Outcome};
 use walwise_measure::measure::MethodResult;
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog::postgres::WalSyncMethod;
-use walwise_model::facts::catalog::{mount, mysql, postgres};
-use walwise_model::facts::{KeyInfo, Scope, ServerArea, Subject};
+use walwise_model::facts::catalog::{self, mount, mysql, postgres};
+use walwise_model::facts::{KeyInfo, Scope, ServerArea, Subject, UnknownReason};
 use walwise_model::settings::{self, Setting, SettingKind};
 use walwise_model::text;
 use walwise_model::text::JoinText;
@@ -66,6 +66,25 @@ impl Topic {
             Self::Filesystem | Self::MkfsOptions | Self::MountOptions | Self::CommitLatency => &[],
         }
     }
+}
+
+/// How the first missing fact that would decide the finding becomes known, or else its name.
+fn undecided_reason(report: &Report, finding: &Finding) -> String {
+    let missing = match &finding.outcome {
+        Outcome::Undecided { needs } => needs.first().and_then(|all| all.first()),
+        Outcome::Applies | Outcome::DoesNotApply => None,
+    };
+    let Some(missing) = missing else {
+        return finding.title.clone();
+    };
+    let name = || catalog::find_by_name(&missing.fact).map(|fact| fact.name_without_area());
+    let is_in_capture = report.host.live || missing.why != UnknownReason::NotCollected;
+    let reason = match &missing.remedy {
+        Some(remedy) => Some(remedy.to_string()),
+        None if !is_in_capture => Some("not in this capture".to_owned()),
+        None => name(),
+    };
+    format!("unknown: {}", reason.unwrap_or_default())
 }
 
 struct TargetContext<'r> {
@@ -156,7 +175,7 @@ impl<'r> TargetContext<'r> {
             {
                 Some(open) => Answer {
                     current: to_text_value(current),
-                    ..Answer::undecided(open.title.clone())
+                    ..Answer::undecided(undecided_reason(self.report, open))
                 },
                 None => Answer {
                     current: to_text_value(current),

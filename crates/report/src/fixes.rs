@@ -213,7 +213,7 @@ pub(crate) fn untargeted_fixes<'r>(findings: &[&'r Finding]) -> Vec<RecommendedF
     merge_fixes(fixes, None)
 }
 
-fn is_verdict_rule(rule: &str) -> bool {
+pub(crate) fn is_verdict_rule(rule: &str) -> bool {
     rule.starts_with("verdict.")
 }
 

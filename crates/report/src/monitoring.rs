@@ -287,6 +287,7 @@ pub mod prometheus {
 }
 
 use super::exit::{self, FailThreshold, WorstResult};
+use super::fixes;
 use super::model::Report;
 use walwise_judge::durability::{Verdict, VerdictKind};
 use walwise_judge::rules::{Finding, Level, Outcome};
@@ -423,15 +424,16 @@ fn reason_for_unknown_state(report: &Report) -> String {
     open.into_iter().chain(missing).join_with(", ")
 }
 
-/// Summarises the report in one line: bad verdicts, then critical findings and warnings. Names at
-/// most `most` verdicts, and `most` findings of each level.
+/// Summarises the report in one line: bad verdicts, then the other critical findings and warnings.
+/// Names at most `most` verdicts, and `most` findings of each level.
 fn summary_line(report: &Report, most: usize) -> String {
     let says =
         |verdict: &&Verdict| format!("{} {}", verdict.target.name(), verdict.standing.as_str());
     let mut parts = describe_first_and_count(&bad_verdicts(report), most, says);
     for level in [Level::Critical, Level::Warning] {
         let title = |finding: &&Finding| format!("{} ({})", finding.title, finding.rule);
-        let found = applying_findings_of_level(report, level);
+        let mut found = applying_findings_of_level(report, level);
+        found.retain(|finding| !fixes::is_verdict_rule(&finding.rule));
         if !found.is_empty() {
             parts.push(format!(
                 "{} {}: {}",

@@ -77,8 +77,9 @@ struct FixEntry<'r> {
     /// Instruction for a manual change, if no command makes the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<String>,
-    /// `none`, `reload`, `restart`, `unmount` or `downtime`.
-    interrupts: &'static str,
+    /// `none`, `reload`, `restart`, `unmount` or `downtime`; absent for a manual change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interrupts: Option<&'static str>,
     data_loss_if_wrong: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<String>,
@@ -181,13 +182,13 @@ impl<'r> From<RecommendedFix<'r>> for FixEntry<'r> {
             title: fix.title,
             subject: fix.subject,
             setting: fix.setting,
+            interrupts: (!fix.commands.is_empty()).then(|| fix.risk.interruption_word()),
             commands: fix
                 .commands
                 .iter()
                 .map(|command| command.as_str().to_owned())
                 .collect(),
             fix: fix.remedy,
-            interrupts: fix.risk.interruption_word(),
             data_loss_if_wrong: fix.risk == Risk::DataLossIfWrong,
             seen: fix.source,
             rules: fix.rules,

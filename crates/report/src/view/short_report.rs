@@ -233,7 +233,7 @@ pub(crate) fn short_parts(report: &Report) -> Vec<ShortPart> {
         report
             .what_if
             .iter()
-            .flat_map(what_if::what_if_sections)
+            .flat_map(what_if::short_what_if_sections)
             .map(ShortPart::Section),
     );
     remove_repeated_parts(lines)
@@ -269,7 +269,14 @@ fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -
     let report = by_target.report;
     let row = |target: &TargetSummary| {
         let standing = target::verdict_heading(report, target);
-        let standing = match target_order::critical_finding_count(by_target, target) {
+        let about: Vec<&Finding> = by_target
+            .findings_about(target)
+            .iter()
+            .map(|(_, finding)| *finding)
+            .collect();
+        let fixes = fixes::target_fixes(report, target, &about);
+        let is_critical = |fix: &&RecommendedFix<'_>| fix.level == Level::Critical;
+        let standing = match fixes.iter().filter(is_critical).count() {
             0 => standing,
             count => standing.append(format!(", {count} critical")),
         };

@@ -4,7 +4,6 @@ use crate::model::difference::{
     DisplayedValue, FactChange, FactState, FindingChange, FindingChangeKind,
 };
 use crate::{FactAssumption, StepChange, WhatIf, WithheldRiskyAdvice};
-use walwise_judge::rules::Level;
 use walwise_model::facts::{Reading, Subject, Value, catalog};
 
 const NO_EFFECT_NOTE: &str = "Assumptions do not affect plans, exports or the exit code.";
@@ -76,7 +75,17 @@ pub(crate) fn assumption_bullets(assumed: &[FactAssumption]) -> Vec<Bullet> {
     assumed.iter().map(assumption_bullet).collect()
 }
 
+/// All differences.
 pub fn what_if_sections(what_if: &WhatIf) -> Vec<Section> {
+    sections_with_detail(what_if, true)
+}
+
+/// As [`what_if_sections`], without derived facts.
+pub(crate) fn short_what_if_sections(what_if: &WhatIf) -> Vec<Section> {
+    sections_with_detail(what_if, false)
+}
+
+fn sections_with_detail(what_if: &WhatIf, is_detailed: bool) -> Vec<Section> {
     let top = Section::new_top("What if").with_sentence(NO_EFFECT_NOTE);
     let part = |title: &str, bullets| {
         let mut section = Section::new_part(title);
@@ -106,7 +115,9 @@ pub fn what_if_sections(what_if: &WhatIf) -> Vec<Section> {
         "Would be offered if observed and measured on this host; can lose data",
         withheld_advice_bullets(what_if),
     ));
-    parts.push(part("Derived facts", derived_fact_bullets(what_if)));
+    if is_detailed {
+        parts.push(part("Derived facts", derived_fact_bullets(what_if)));
+    }
     parts.retain(|part| !part.elements.is_empty());
     [top, first].into_iter().chain(parts).collect()
 }
@@ -164,23 +175,22 @@ fn rule_decision_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
     rows.into_iter().filter(|row| !row.text.is_empty())
 }
 
-/// Groups the changed findings under titles. Findings that only become decided or undecided are
-/// listed from the level warning on.
+/// Groups the changed findings under titles, without those that become undecided or do not apply.
 fn changed_finding_groups(what_if: &WhatIf) -> impl Iterator<Item = (&'static str, Vec<Bullet>)> {
-    const PARTS: [(&str, &[FindingChangeKind]); 4] = [
+    const PARTS: [(&str, &[FindingChangeKind]); 3] = [
         (
             "New",
-            &[FindingChangeKind::New, FindingChangeKind::Appeared],
+            &[
+                FindingChangeKind::New,
+                FindingChangeKind::Appeared,
+                FindingChangeKind::Decided,
+            ],
         ),
         (
             "No longer applies",
             &[FindingChangeKind::Fixed, FindingChangeKind::Gone],
         ),
         ("Level changed", &[FindingChangeKind::Level]),
-        (
-            "Newly decided or undecided",
-            &[FindingChangeKind::Decided, FindingChangeKind::Undecided],
-        ),
     ];
     PARTS.into_iter().map(|(title, classes)| {
         let among = |finding: &&FindingChange| classes.contains(&finding.class);
@@ -192,11 +202,7 @@ fn changed_finding_groups(what_if: &WhatIf) -> impl Iterator<Item = (&'static st
             let Some(latest) = finding.latest_finding_state() else {
                 continue;
             };
-            let decided = matches!(
-                finding.class,
-                FindingChangeKind::Decided | FindingChangeKind::Undecided
-            );
-            if decided && latest.level < Level::Warning {
+            if finding.class == FindingChangeKind::Decided && finding.now.is_none() {
                 continue;
             }
             let open = if finding.now.as_ref().is_some_and(|now| !now.applies) {
@@ -204,14 +210,9 @@ fn changed_finding_groups(what_if: &WhatIf) -> impl Iterator<Item = (&'static st
             } else {
                 ""
             };
-            let gone = if decided && finding.now.is_none() {
-                "does not apply: "
-            } else {
-                ""
-            };
             let of = wording::describe_subject(&finding.subject);
             let label = format!("{}{open}", latest.level.as_str());
-            let says = format!("{of}: {gone}{} ({})", latest.title, finding.rule);
+            let says = format!("{of}: {} ({})", latest.title, finding.rule);
             let about = ItemRef {
                 rules: vec![finding.rule.clone()],
                 subject: Some(finding.subject.clone()),
