@@ -77,7 +77,7 @@ fn undecided_reason(report: &Report, finding: &Finding) -> String {
     let Some(missing) = missing else {
         return finding.title.clone();
     };
-    let name = || catalog::find_by_name(&missing.fact).map(|fact| fact.name_without_area());
+    let name = || catalog::find_by_name(&missing.fact).map(KeyInfo::name_without_area);
     let is_in_capture = report.host.live || missing.why != UnknownReason::NotCollected;
     let reason = match &missing.remedy {
         Some(remedy) => Some(remedy.to_string()),
