@@ -13,7 +13,7 @@ use super::page_view::PageView;
 use super::screen_id::ScreenId;
 use super::what_if::{self, AssumptionPicker};
 use super::widgets::text_field::TextEdit;
-use crate::facts::catalog;
+use crate::facts::{catalog, choice};
 use crate::report::TargetSummary;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,24 +29,13 @@ pub struct KeyCommand {
     pub action: Action,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum HelpSection {
-    Selection,
-    Move,
-    Work,
-    View,
-    Program,
-}
-
-impl HelpSection {
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Selection => "this row",
-            Self::Move => "move",
-            Self::Work => "work",
-            Self::View => "view",
-            Self::Program => "walwise",
-        }
+choice! {
+    pub enum HelpSection {
+        Selection = "this row",
+        Move = "move",
+        Work = "work",
+        View = "view",
+        Program = "walwise",
     }
 }
 
@@ -765,7 +754,7 @@ pub fn matching_help_entries(model: &Model, filter: &str) -> Vec<KeyCommand> {
             "{} {} {}",
             command.label,
             command.keys,
-            command.group.title()
+            command.group.as_str()
         )
         .to_lowercase();
         words.iter().all(|word| text.contains(word))

@@ -402,7 +402,7 @@ mod help {
                 let heading = if group == Some(command.group) {
                     ""
                 } else {
-                    command.group.title()
+                    command.group.as_str()
                 };
                 group = Some(command.group);
                 help_entry_line(model, command, heading, at == chosen, room)

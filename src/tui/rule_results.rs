@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::facts::{Scope, Subject};
+use crate::facts::{Scope, Subject, choice};
 use crate::report::Report;
 use crate::rules::{Finding, Level, Outcome};
 
@@ -13,31 +13,14 @@ pub struct RuleSummary {
     pub result: RuleResult,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RuleResult {
-    Applies,
-    /// The rule applies to no subject of the target or host, and is undecided for at least one.
-    Undecided,
-    DoesNotApply,
-    /// No subject of the target or host is in the rule's scope.
-    NoSubject,
-}
-
-impl RuleResult {
-    pub const ALL: [Self; 4] = [
-        Self::Applies,
-        Self::Undecided,
-        Self::DoesNotApply,
-        Self::NoSubject,
-    ];
-
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Applies => "applies",
-            Self::Undecided => "undecided",
-            Self::DoesNotApply => "does not apply",
-            Self::NoSubject => "not applicable here",
-        }
+choice! {
+    pub enum RuleResult {
+        Applies = "applies",
+        /// The rule applies to no subject of the target or host, and is undecided for at least one.
+        Undecided = "undecided",
+        DoesNotApply = "does not apply",
+        /// No subject of the target or host is in the rule's scope.
+        NoSubject = "not applicable here",
     }
 }
 

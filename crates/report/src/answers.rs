@@ -9,7 +9,7 @@ use walwise_measure::measure::MethodResult;
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog::postgres::WalSyncMethod;
 use walwise_model::facts::catalog::{self, mount, mysql, postgres};
-use walwise_model::facts::{KeyInfo, Scope, ServerArea, Subject, UnknownReason};
+use walwise_model::facts::{Choice, KeyInfo, Scope, ServerArea, Subject, UnknownReason};
 use walwise_model::settings::{self, Setting, SettingKind};
 use walwise_model::text;
 use walwise_model::text::JoinText;
@@ -21,8 +21,8 @@ pub fn target_answers(
 ) -> BTreeMap<Topic, Answer> {
     let context = TargetContext::new(report, target, about);
     Topic::ALL
-        .into_iter()
-        .map(|topic| (topic, context.topic_answer(topic)))
+        .iter()
+        .map(|&topic| (topic, context.topic_answer(topic)))
         .collect()
 }
 
@@ -36,7 +36,7 @@ impl Topic {
             SettingKind::MountOptions => Some(Self::MountOptions),
             SettingKind::Postgres | SettingKind::Mysql => {
                 let current = setting.current?;
-                Self::ALL.into_iter().find(|topic| {
+                Self::ALL.iter().copied().find(|topic| {
                     topic
                         .setting_facts()
                         .iter()

@@ -6,7 +6,7 @@ use super::{Plan, Report, Step, TargetSummary, mkfs, setting_source};
 use walwise_judge::durability::{EvidenceLayer, Verdict, rule_source};
 use walwise_judge::rules::{Advice, AdviceBasis, Finding, Level, Outcome, Risk};
 use walwise_model::escape::ShellCommand;
-use walwise_model::facts::{Reading, Scope, Subject, Value};
+use walwise_model::facts::{Choice, Reading, Scope, Subject, Value};
 use walwise_model::settings::{PresentOrBootMount, Setting, SettingKind};
 
 #[derive(Clone, Debug)]

@@ -28,6 +28,7 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use walwise_model::facts::choice;
 
 use archive::Answers;
 use serde::{Deserialize, Serialize};
@@ -194,65 +195,52 @@ impl Question {
     }
 }
 
-/// The syntax of a configuration file, which decides the keys that an answer may contain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ConfigDialect {
-    /// Storage settings and includes of postgresql.conf and postgresql.auto.conf.
-    Postgres,
-    /// Option files of MySQL and MariaDB (my.cnf): `include`, `includedir`, and storage settings of
-    /// the groups that servers read, as `group.name`.
-    Mysql,
-    /// mysqld-auto.cnf, in which SET PERSIST of MySQL stores settings: storage settings as
-    /// `persisted.name`.
-    MysqlPersisted,
-    /// A service unit (systemd.service(5)), reduced to `pgdata` from Environment, `data` from `-D`
-    /// in ExecStart, and `user`.
-    Service,
-    /// fstab(5), reduced to device, mount point, type and known options.
-    Fstab,
-    /// A mount unit (systemd.mount(5)), reduced to What, Where, Type and Options.
-    MountUnit,
-    /// The kernel command line, reduced to root, rootfstype, rootflags, elevator, resume, and
-    /// devices that the boot waits for. Other parameters that mount or unlock something are reduced
-    /// to names.
-    KernelCommandLine,
-    /// crypttab(5), reduced to name, device, kind of key, whether the key exists, and known
-    /// options. The path of a key is never kept.
-    Crypttab,
+choice! {
+    /// The syntax of a configuration file, which decides the keys that an answer may contain.
+    pub enum ConfigDialect {
+        /// Storage settings and includes of postgresql.conf and postgresql.auto.conf.
+        Postgres = "postgres",
+        /// Option files of MySQL and MariaDB (my.cnf): `include`, `includedir`, and storage settings of
+        /// the groups that servers read, as `group.name`.
+        Mysql = "mysql",
+        /// mysqld-auto.cnf, in which SET PERSIST of MySQL stores settings: storage settings as
+        /// `persisted.name`.
+        MysqlPersisted = "mysql-persisted",
+        /// A service unit (systemd.service(5)), reduced to `pgdata` from Environment, `data` from `-D`
+        /// in ExecStart, and `user`.
+        Service = "service",
+        /// fstab(5), reduced to device, mount point, type and known options.
+        Fstab = "fstab",
+        /// A mount unit (systemd.mount(5)), reduced to What, Where, Type and Options.
+        MountUnit = "mount-unit",
+        /// The kernel command line, reduced to root, rootfstype, rootflags, elevator, resume, and
+        /// devices that the boot waits for. Other parameters that mount or unlock something are reduced
+        /// to names.
+        KernelCommandLine = "kernel-command-line",
+        /// crypttab(5), reduced to name, device, kind of key, whether the key exists, and known
+        /// options. The path of a key is never kept.
+        Crypttab = "crypttab",
+    }
 }
 
-impl ConfigDialect {
-    pub const ALL: [Self; 8] = [
-        Self::Postgres,
-        Self::Mysql,
-        Self::MysqlPersisted,
-        Self::Service,
-        Self::Fstab,
-        Self::MountUnit,
-        Self::KernelCommandLine,
-        Self::Crypttab,
-    ];
+choice! {
+    pub enum SuperblockKind {
+        Ext = "ext",
+        Xfs = "xfs",
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SuperblockKind {
-    Ext,
-    Xfs,
-}
-
-impl SuperblockKind {
-    pub const ALL: [Self; 2] = [Self::Ext, Self::Xfs];
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum HostErrorKind {
-    Absent,
-    Denied,
-    /// No answer arrived before the deadline, or a time or size budget was used up.
-    TimedOut,
-    NotCollected,
-    /// Any other error; [`HostError::detail`] describes it.
-    Failed,
+choice! {
+    #[derive(Serialize, Deserialize)]
+    pub enum HostErrorKind {
+        Absent = "absent",
+        Denied = "denied",
+        /// No answer arrived before the deadline, or a time or size budget was used up.
+        TimedOut = "timed-out",
+        NotCollected = "not-collected",
+        /// Any other error; [`HostError::detail`] describes it.
+        Failed = "failed",
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

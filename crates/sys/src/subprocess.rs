@@ -164,6 +164,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+use walwise_model::facts::{Choice, choice};
 
 use nix::sys::signal::SigSet;
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -179,62 +180,30 @@ pub const RECV_TIMEOUT: Duration = Duration::from_secs(10);
 /// Path of the running program, which works even if the program's file was replaced.
 pub const OWN_PROGRAM: &str = "/proc/self/exe";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    HostReader,
-    OwnerReader,
-    ScratchCleaner,
-    TrialNamespaces,
-    /// The first process in the namespaces of a trial.
-    TrialInit,
-    /// Like [`Self::TrialNamespaces`], for a trial on a disk. When walwise exits, the kernel does
-    /// not kill this process, so that the disk can be cleared.
-    DiskTrialNamespaces,
-    DiskTrialInit,
-    DocumentWriter,
-    FileReader,
-    Drill,
-    CommitSampler,
+choice! {
+    pub enum Role {
+        HostReader = "__ask",
+        OwnerReader = "__ask-as",
+        ScratchCleaner = "__watch",
+        TrialNamespaces = "__trial-between",
+        /// The first process in the namespaces of a trial.
+        TrialInit = "__trial-inside",
+        /// Like [`Self::TrialNamespaces`], for a trial on a disk. When walwise exits, the kernel does
+        /// not kill this process, so that the disk can be cleared.
+        DiskTrialNamespaces = "__trial-between-disk",
+        DiskTrialInit = "__trial-inside-disk",
+        DocumentWriter = "__write",
+        FileReader = "__read",
+        Drill = "__drill",
+        CommitSampler = "__sample-commits",
+    }
 }
 
 impl Role {
-    const ALL: [Self; 11] = [
-        Self::HostReader,
-        Self::OwnerReader,
-        Self::ScratchCleaner,
-        Self::TrialNamespaces,
-        Self::TrialInit,
-        Self::DiskTrialNamespaces,
-        Self::DiskTrialInit,
-        Self::DocumentWriter,
-        Self::FileReader,
-        Self::Drill,
-        Self::CommitSampler,
-    ];
-
     /// Returns the role in `arguments`, which include the program's name. `None` if a user started
     /// the program.
     pub fn from_arguments(mut arguments: impl Iterator<Item = OsString>) -> Option<Self> {
-        let word = arguments.nth(1)?;
-        Self::ALL
-            .into_iter()
-            .find(|role| word == OsStr::new(role.role_argument()))
-    }
-
-    fn role_argument(self) -> &'static str {
-        match self {
-            Self::HostReader => "__ask",
-            Self::OwnerReader => "__ask-as",
-            Self::ScratchCleaner => "__watch",
-            Self::TrialNamespaces => "__trial-between",
-            Self::TrialInit => "__trial-inside",
-            Self::DiskTrialNamespaces => "__trial-between-disk",
-            Self::DiskTrialInit => "__trial-inside-disk",
-            Self::DocumentWriter => "__write",
-            Self::FileReader => "__read",
-            Self::Drill => "__drill",
-            Self::CommitSampler => "__sample-commits",
-        }
+        Self::from_word(arguments.nth(1)?.to_str()?)
     }
 
     /// Whether the subprocess gets its own process group, so that it does not receive a terminal's
@@ -288,10 +257,7 @@ impl Role {
 
 fn role_command(program: impl AsRef<OsStr>, role: Role) -> Command {
     let mut command = Command::new(program);
-    command
-        .arg(role.role_argument())
-        .env_clear()
-        .stderr(Stdio::null());
+    command.arg(role.as_str()).env_clear().stderr(Stdio::null());
     command
 }
 
@@ -628,8 +594,8 @@ mod tests {
 
     #[test]
     fn a_role_is_the_first_argument() {
-        for known in Role::ALL {
-            assert_eq!(role(&["walwise", known.role_argument()]), Some(known));
+        for &known in Role::ALL {
+            assert_eq!(role(&["walwise", known.as_str()]), Some(known));
         }
         for ordinary in [
             &["walwise", "check", "__ask"][..],

@@ -443,11 +443,11 @@ fn candidates_with_installed_mkfs(asked: &[TrialCandidate]) -> Result<Vec<Candid
                 out::print_notice(&format!(
                     "{} is skipped, because it needs {} ({miss})",
                     candidate.name(),
-                    maker.name()
+                    maker.as_str()
                 ));
             }
             Err(miss) => {
-                let (name, package) = (maker.name(), maker.package());
+                let (name, package) = (maker.as_str(), maker.package());
                 return refusal_error(format!(
                     "{} needs {name} ({miss}); install {package}",
                     candidate.name()

@@ -318,7 +318,7 @@ fn plan_candidate_options(
             .iter()
             .chain(candidate.extra_mkfs_options())
             .map(|word| (*word).to_owned());
-        let program = [maker.name().to_owned()].into_iter();
+        let program = [maker.as_str().to_owned()].into_iter();
         found.push(CandidateRecord {
             candidate: *candidate,
             mkfs: program.chain(recipe.mkfs).chain(own).collect(),

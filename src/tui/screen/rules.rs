@@ -5,7 +5,7 @@ use ratatui::text::Line;
 
 use super::detail_lines::DetailLines;
 use super::shared_page_parts::no_target_page;
-use crate::facts::Subject;
+use crate::facts::{Choice, Subject};
 use crate::report::Report;
 use crate::report::view::Badge;
 use crate::rules::{self, EvaluationOptions, Finding, Level, Outcome};
@@ -31,7 +31,7 @@ pub fn rules_page(data: &ScreenData, state: &PageState, room: usize) -> Page {
         room,
         theme: data.theme,
     };
-    for came_to in RuleResult::ALL {
+    for &came_to in RuleResult::ALL {
         view.push_result_group(&mut page, came_to);
     }
     if page.blocks.is_empty() {
@@ -125,7 +125,7 @@ impl RulesPage<'_> {
             .collect();
         self.state.passes_filter(&format!(
             "{} {} {}",
-            judged.result.label(),
+            judged.result.as_str(),
             cells.join(" "),
             titles.join(" ")
         ))

@@ -5,56 +5,34 @@ use serde::Deserialize;
 
 use crate::facts::catalog::{cluster, host, kernel};
 use crate::facts::note::RunNote;
-use crate::facts::{FactSet, Scope, ServerKind};
+use crate::facts::{Choice, FactSet, Scope, ServerKind, choice};
 use crate::toml_table::parse_without_verification_stamps;
 use crate::version::Version;
 
 pub(super) const TEXT: &str = include_str!("../../rules/tables/releases.toml");
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-pub enum Product {
-    Linux,
-    #[serde(rename = "PostgreSQL")]
-    Postgres,
-    #[serde(rename = "MySQL")]
-    Mysql,
-    #[serde(rename = "MariaDB")]
-    Mariadb,
-    #[serde(rename = "e2fsprogs")]
-    E2fsprogs,
-    #[serde(rename = "xfsprogs")]
-    Xfsprogs,
-    #[serde(rename = "btrfs-progs")]
-    Btrfsprogs,
-    #[serde(rename = "OpenZFS")]
-    Zfs,
+choice! {
+    #[derive(Deserialize)]
+    pub enum Product {
+        Linux = "Linux",
+        #[serde(rename = "e2fsprogs")]
+        E2fsprogs = "e2fsprogs",
+        #[serde(rename = "xfsprogs")]
+        Xfsprogs = "xfsprogs",
+        #[serde(rename = "btrfs-progs")]
+        Btrfsprogs = "btrfs-progs",
+        #[serde(rename = "OpenZFS")]
+        Zfs = "OpenZFS",
+        #[serde(rename = "PostgreSQL")]
+        Postgres = "PostgreSQL",
+        #[serde(rename = "MySQL")]
+        Mysql = "MySQL",
+        #[serde(rename = "MariaDB")]
+        Mariadb = "MariaDB",
+    }
 }
 
 impl Product {
-    pub const ALL: [Self; 8] = [
-        Self::Linux,
-        Self::E2fsprogs,
-        Self::Xfsprogs,
-        Self::Btrfsprogs,
-        Self::Zfs,
-        Self::Postgres,
-        Self::Mysql,
-        Self::Mariadb,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Linux => "Linux",
-            Self::Postgres => "PostgreSQL",
-            Self::Mysql => "MySQL",
-            Self::Mariadb => "MariaDB",
-            Self::E2fsprogs => "e2fsprogs",
-            Self::Xfsprogs => "xfsprogs",
-            Self::Btrfsprogs => "btrfs-progs",
-            Self::Zfs => "OpenZFS",
-        }
-    }
-
     fn versions_in_use(self, facts: &FactSet) -> Vec<Version> {
         let here = |key| facts.host_value(key).into_iter().collect();
         match self {
@@ -130,7 +108,7 @@ pub fn notes_on_newer_releases(facts: &FactSet) -> Vec<RunNote> {
             .max_by_key(|release| release.version_components())
     };
     let mut notes = Vec::new();
-    for product in Product::ALL {
+    for &product in Product::ALL {
         let Some(known) = newest(product) else {
             continue;
         };
@@ -163,7 +141,7 @@ mod tests {
         let found = parse_without_verification_stamps::<ReleaseTable>(TEXT)
             .unwrap()
             .release;
-        for product in Product::ALL {
+        for &product in Product::ALL {
             assert!(
                 found.iter().any(|release| release.of == product),
                 "{}",

@@ -33,7 +33,7 @@ impl TrialExtent {
             maker
                 .run(&words)
                 .map(drop)
-                .map_err(|miss| format!("{}: {miss}", maker.name()))
+                .map_err(|miss| format!("{}: {miss}", maker.as_str()))
         };
         match self {
             Self::Loop(image) => {

@@ -185,7 +185,7 @@ fn run_program(maker: TrialTool, words: &[&str]) -> Result<(), String> {
     maker
         .run(&words)
         .map(drop)
-        .map_err(|miss| format!("{}: {miss}", maker.name()))
+        .map_err(|miss| format!("{}: {miss}", maker.as_str()))
 }
 
 fn sysfs_directory(number: u64) -> String {

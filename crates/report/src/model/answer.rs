@@ -1,52 +1,27 @@
 use schemars::JsonSchema;
 use serde::Serialize;
+use walwise_model::facts::choice;
 
 use walwise_judge::rules::{AdviceBasis, Confidence, Risk};
 use walwise_model::escape::ShellCommand;
 
-/// The settings that every target has an answer for, in display order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Topic {
-    Filesystem,
-    MkfsOptions,
-    MountOptions,
-    WalSyncMethod,
-    #[serde(rename = "innodb_flush_method")]
-    FlushMethod,
-    #[serde(rename = "innodb_flush_log_at_trx_commit")]
-    FlushLog,
-    MaxWalSize,
-    #[serde(rename = "innodb_redo_log_capacity")]
-    RedoCapacity,
-    CommitLatency,
-}
-
-impl Topic {
-    pub const ALL: [Self; 9] = [
-        Self::Filesystem,
-        Self::MkfsOptions,
-        Self::MountOptions,
-        Self::WalSyncMethod,
-        Self::FlushMethod,
-        Self::FlushLog,
-        Self::MaxWalSize,
-        Self::RedoCapacity,
-        Self::CommitLatency,
-    ];
-
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Filesystem => "filesystem",
-            Self::MkfsOptions => "mkfs options",
-            Self::MountOptions => "mount options",
-            Self::WalSyncMethod => "wal_sync_method",
-            Self::FlushMethod => "innodb_flush_method",
-            Self::FlushLog => "innodb_flush_log_at_trx_commit",
-            Self::MaxWalSize => "max_wal_size",
-            Self::RedoCapacity => "innodb_redo_log_capacity",
-            Self::CommitLatency => "commit latency",
-        }
+choice! {
+    /// The settings that every target has an answer for, in display order.
+    #[derive(Serialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Topic {
+        Filesystem = "filesystem",
+        MkfsOptions = "mkfs options",
+        MountOptions = "mount options",
+        WalSyncMethod = "wal_sync_method",
+        #[serde(rename = "innodb_flush_method")]
+        FlushMethod = "innodb_flush_method",
+        #[serde(rename = "innodb_flush_log_at_trx_commit")]
+        FlushLog = "innodb_flush_log_at_trx_commit",
+        MaxWalSize = "max_wal_size",
+        #[serde(rename = "innodb_redo_log_capacity")]
+        RedoCapacity = "innodb_redo_log_capacity",
+        CommitLatency = "commit latency",
     }
 }
 

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use walwise_judge::rules::Level;
-use walwise_model::facts::Subject;
+use walwise_model::facts::{Subject, choice};
 
 /// The changes that the next kernel brings, blockers first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -66,51 +66,27 @@ pub struct UpgradeItem {
     pub(crate) name: Option<String>,
 }
 
-/// The sections of the report, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum UpgradeSection {
-    /// A file system will not mount, or the host will not boot.
-    Blocker,
-    /// A setting is accepted but no longer has any effect.
-    LosesEffect,
-    /// A setting is accepted but will be removed.
-    Deprecated,
-    /// Undecided: the outcome is known only after the boot.
-    NotKnown,
-    /// A change that fits no other section.
-    Changes,
-    /// Something is wrong today, and the upgrade does not change that.
-    Already,
-    /// A setting has become the default, so it is redundant.
-    Needless,
-    /// A current fault or rejected option is gone with the next kernel.
-    Better,
-}
-
-impl UpgradeSection {
-    pub const ALL: [Self; 8] = [
-        Self::Blocker,
-        Self::LosesEffect,
-        Self::Deprecated,
-        Self::NotKnown,
-        Self::Changes,
-        Self::Already,
-        Self::Needless,
-        Self::Better,
-    ];
-
-    pub fn heading(self) -> &'static str {
-        match self {
-            Self::Blocker => "Will not mount or boot",
-            Self::LosesEffect => "No longer effective",
-            Self::Deprecated => "Deprecated",
-            Self::NotKnown => "Undecided",
-            Self::Changes => "Changes",
-            Self::Already => "Existing problems",
-            Self::Needless => "Now redundant",
-            Self::Better => "Gets better",
-        }
+choice! {
+    /// The sections of the report, in order.
+    #[derive(Serialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum UpgradeSection {
+        /// A file system will not mount, or the host will not boot.
+        Blocker = "Will not mount or boot",
+        /// A setting is accepted but no longer has any effect.
+        LosesEffect = "No longer effective",
+        /// A setting is accepted but will be removed.
+        Deprecated = "Deprecated",
+        /// Undecided: the outcome is known only after the boot.
+        NotKnown = "Undecided",
+        /// A change that fits no other section.
+        Changes = "Changes",
+        /// Something is wrong today, and the upgrade does not change that.
+        Already = "Existing problems",
+        /// A setting has become the default, so it is redundant.
+        Needless = "Now redundant",
+        /// A current fault or rejected option is gone with the next kernel.
+        Better = "Gets better",
     }
 }
 

@@ -65,7 +65,7 @@ fn answer_row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRo
         .map_or_else(|| missing_value_text(target, topic), value_text);
     AnswerRow {
         topic,
-        label: answer.setting.unwrap_or(topic.label()),
+        label: answer.setting.unwrap_or(topic.as_str()),
         now: match &answer.usage {
             Some(usage) => format!("{now}; {usage}"),
             None => now,

@@ -3,8 +3,8 @@ use super::{RichText, Section, host, what_if, wording};
 use crate::model::upgrade::{Upgrade, UpgradeItem, UpgradeSection};
 use crate::{FactAssumption, Report, WhatIf};
 use walwise_judge::rules::Level;
-use walwise_model::facts::Scope;
 use walwise_model::facts::catalog::kernel;
+use walwise_model::facts::{Choice, Scope};
 use walwise_model::version::Version;
 
 pub(crate) fn upgrade_sections(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> Vec<Section> {
@@ -22,7 +22,7 @@ pub fn upgrade_change_sections(assumed: &WhatIf, upgrade: &Upgrade) -> Vec<Secti
     let note = assumed.assumed.iter().find_map(downgrade_note);
     let mut sections: Vec<Section> = note.map(sentence).into_iter().collect();
     let before = sections.len();
-    for part in UpgradeSection::ALL {
+    for &part in UpgradeSection::ALL {
         let items: Vec<&UpgradeItem> = upgrade
             .items
             .iter()
@@ -54,7 +54,7 @@ fn downgrade_note(one: &FactAssumption) -> Option<String> {
 }
 
 fn upgrade_part_section(part: UpgradeSection, items: &[&UpgradeItem]) -> Section {
-    let mut section = Section::new_top(part.heading());
+    let mut section = Section::new_top(part.as_str());
     let is_minor = |item: &&&UpgradeItem| item.undecided && item.level < Level::Warning;
     let bullet = |item: &&UpgradeItem| {
         let sentences = [Some(&*item.because), item.fix.as_deref()]

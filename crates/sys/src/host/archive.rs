@@ -26,6 +26,7 @@ use foldhash::fast::FixedState;
 use super::{HostError, HostResult, Question, question_text};
 use crate::limits::CAPTURE;
 use crate::text;
+use walwise_model::facts::Choice as _;
 
 pub type HostAnswer = HostResult;
 
@@ -58,7 +59,7 @@ pub fn render_capture(answers: &Answers, comment: &str) -> String {
             Ok(bytes) => write_answer_lines(&mut out, bytes, answer_separator(question)),
             Err(miss) => {
                 let detail = display_safe_detail(&miss.detail);
-                let line = format!("!{} {detail}", question_text::error_kind_word(miss.kind));
+                let line = format!("!{} {detail}", miss.kind);
                 out.push_str(line.trim_end());
                 out.push('\n');
             }
@@ -375,7 +376,7 @@ impl CaptureEntry {
             }
             (b'!', AnswerBody::Empty) => {
                 let (kind, detail) = words.split_once(' ').unwrap_or((words, ""));
-                let kind = question_text::parse_error_kind(kind).ok_or("unknown kind of error")?;
+                let kind = super::HostErrorKind::from_word(kind).ok_or("unknown kind of error")?;
                 AnswerBody::Error(HostError::new(kind, display_safe_detail(detail.trim_end())))
             }
             _ => return Err("the line does not continue the previous line"),

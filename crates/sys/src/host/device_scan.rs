@@ -2,19 +2,17 @@
 //! [`super::live`].
 
 use super::HostError;
+use walwise_model::facts::choice;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ScanDepth {
-    /// For a device that the user did not name: reads for at most one second, without ever holding
-    /// the device exclusively.
-    Brief,
-    /// For a named device: reads for at most ten seconds, and looks for exclusive holders before
-    /// and after.
-    Thorough,
-}
-
-impl ScanDepth {
-    pub const ALL: [Self; 2] = [Self::Brief, Self::Thorough];
+choice! {
+    pub enum ScanDepth {
+        /// For a device that the user did not name: reads for at most one second, without ever holding
+        /// the device exclusively.
+        Brief = "passing",
+        /// For a named device: reads for at most ten seconds, and looks for exclusive holders before
+        /// and after.
+        Thorough = "named",
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Default)]

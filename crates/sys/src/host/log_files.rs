@@ -1,15 +1,17 @@
 //! The log files of a database server in one directory, counted without their names.
 
 use super::HostError;
+use walwise_model::facts::choice;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LogFileKind {
-    /// WAL segments of PostgreSQL: 24 hexadecimal digits (`XLogFileName`).
-    WalSegment,
-    /// Marks of segments that wait for the archiver: `*.ready` in `archive_status`.
-    ArchiveReady,
-    /// Binary logs of MySQL and MariaDB: the prefix, a dot and at least six digits.
-    BinaryLog,
+choice! {
+    pub enum LogFileKind {
+        /// WAL segments of PostgreSQL: 24 hexadecimal digits (`XLogFileName`).
+        WalSegment = "segment",
+        /// Marks of segments that wait for the archiver: `*.ready` in `archive_status`.
+        ArchiveReady = "ready",
+        /// Binary logs of MySQL and MariaDB: the prefix, a dot and at least six digits.
+        BinaryLog = "binlog",
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +24,6 @@ pub struct LogFileStats {
 }
 
 impl LogFileKind {
-    pub const ALL: [Self; 3] = [Self::WalSegment, Self::ArchiveReady, Self::BinaryLog];
-
     /// `prefix` is the file name at the end of a binary log's path prefix.
     pub(crate) fn matches_file_name(self, name: &[u8], prefix: &[u8]) -> bool {
         match self {

@@ -4,45 +4,14 @@
 //! may be any bytes, so [`crate::text`] escapes them. Decoding is the inverse of encoding.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use super::{ConfigDialect, HostErrorKind, LogFileKind, Question, ScanDepth, SuperblockKind, Tool};
+use super::{Question, Tool};
 use crate::text;
 use crate::text::display_path;
-
-const DIALECTS: [(ConfigDialect, &str); 8] = [
-    (ConfigDialect::Postgres, "postgres"),
-    (ConfigDialect::Mysql, "mysql"),
-    (ConfigDialect::MysqlPersisted, "mysql-persisted"),
-    (ConfigDialect::Service, "service"),
-    (ConfigDialect::Fstab, "fstab"),
-    (ConfigDialect::MountUnit, "mount-unit"),
-    (ConfigDialect::KernelCommandLine, "kernel-command-line"),
-    (ConfigDialect::Crypttab, "crypttab"),
-];
-
-const SUPERBLOCKS: [(SuperblockKind, &str); 2] =
-    [(SuperblockKind::Ext, "ext"), (SuperblockKind::Xfs, "xfs")];
-
-const SCAN_DEPTHS: [(ScanDepth, &str); 2] = [
-    (ScanDepth::Brief, "passing"),
-    (ScanDepth::Thorough, "named"),
-];
-
-const LOG_FILE_KINDS: [(LogFileKind, &str); 3] = [
-    (LogFileKind::WalSegment, "segment"),
-    (LogFileKind::ArchiveReady, "ready"),
-    (LogFileKind::BinaryLog, "binlog"),
-];
-
-const ERROR_KINDS: [(HostErrorKind, &str); 5] = [
-    (HostErrorKind::Absent, "absent"),
-    (HostErrorKind::Denied, "denied"),
-    (HostErrorKind::TimedOut, "timed-out"),
-    (HostErrorKind::NotCollected, "not-collected"),
-    (HostErrorKind::Failed, "failed"),
-];
+use walwise_model::facts::Choice;
 
 /// Encodes the question as one line without a newline.
 pub fn encode(question: &Question) -> String {
@@ -55,9 +24,7 @@ pub fn encode(question: &Question) -> String {
         Question::Stat(path) => format_with_path("stat", path),
         Question::StatFs(path) => format_with_path("statfs", path),
         Question::Flags(path) => format_with_path("flags", path),
-        Question::LogFiles(path, kind) => {
-            format_with_kind("log-files", &LOG_FILE_KINDS, *kind, path)
-        }
+        Question::LogFiles(path, kind) => format_with_kind("log-files", *kind, path),
         Question::Uname => "uname".to_owned(),
         Question::Identity => "identity".to_owned(),
         Question::Resources => "summary".to_owned(),
@@ -67,11 +34,9 @@ pub fn encode(question: &Question) -> String {
         Question::CommandLine(pid) => format!("command-line {pid}"),
         Question::Environment(pid) => format!("environment {pid}"),
         Question::UserName(uid) => format!("user-name {uid}"),
-        Question::Config(path, dialect) => format_with_kind("config", &DIALECTS, *dialect, path),
-        Question::Content(path, look) => format_with_kind("content", &SCAN_DEPTHS, *look, path),
-        Question::Superblock(path, kind) => {
-            format_with_kind("superblock", &SUPERBLOCKS, *kind, path)
-        }
+        Question::Config(path, dialect) => format_with_kind("config", *dialect, path),
+        Question::Content(path, look) => format_with_kind("content", *look, path),
+        Question::Superblock(path, kind) => format_with_kind("superblock", *kind, path),
         Question::PgSettings(path) => format_with_path("pg-settings", path),
         Question::MysqlSettings(path) => format_with_path("mysql-settings", path),
         Question::Run(tool, arguments) => {
@@ -91,26 +56,14 @@ fn format_with_path(verb: &str, path: &Path) -> String {
     format!("{verb} {}", display_path(path))
 }
 
-fn format_with_kind<K: Copy + PartialEq>(
-    verb: &str,
-    kinds: &[(K, &str)],
-    kind: K,
-    path: &Path,
-) -> String {
-    let name = kinds
-        .iter()
-        .find(|(known, _)| *known == kind)
-        .map_or("", |(_, name)| name);
-    format_with_path(&format!("{verb} {name}"), path)
+fn format_with_kind(verb: &str, kind: impl Display, path: &Path) -> String {
+    format_with_path(&format!("{verb} {kind}"), path)
 }
 
-fn parse_kind_and_path<K: Copy>(kinds: &[(K, &str)], words: &str) -> Option<(PathBuf, K)> {
+fn parse_kind_and_path<K: Choice>(words: &str) -> Option<(PathBuf, K)> {
     let (name, path) = words.split_once(' ')?;
-    let (kind, _) = kinds.iter().find(|(_, known)| *known == name)?;
-    Some((
-        PathBuf::from(OsString::from_vec(text::decode_display_safe(path))),
-        *kind,
-    ))
+    let path = PathBuf::from(OsString::from_vec(text::decode_display_safe(path)));
+    Some((path, K::from_word(name)?))
 }
 
 pub fn decode(words: &str) -> Option<Question> {
@@ -126,8 +79,7 @@ pub fn decode(words: &str) -> Option<Question> {
         "stat" => Some(Question::Stat(path())),
         "statfs" => Some(Question::StatFs(path())),
         "flags" => Some(Question::Flags(path())),
-        "log-files" => parse_kind_and_path(&LOG_FILE_KINDS, rest)
-            .map(|(path, kind)| Question::LogFiles(path, kind)),
+        "log-files" => parse_kind_and_path(rest).map(|(path, kind)| Question::LogFiles(path, kind)),
         "uname" => bare(Question::Uname),
         "identity" => bare(Question::Identity),
         "summary" => bare(Question::Resources),
@@ -137,12 +89,13 @@ pub fn decode(words: &str) -> Option<Question> {
         "command-line" => rest.parse().ok().map(Question::CommandLine),
         "environment" => rest.parse().ok().map(Question::Environment),
         "user-name" => rest.parse().ok().map(Question::UserName),
-        "config" => parse_kind_and_path(&DIALECTS, rest)
-            .map(|(path, dialect)| Question::Config(path, dialect)),
-        "superblock" => parse_kind_and_path(&SUPERBLOCKS, rest)
-            .map(|(path, kind)| Question::Superblock(path, kind)),
-        "content" => parse_kind_and_path(&SCAN_DEPTHS, rest)
-            .map(|(path, look)| Question::Content(path, look)),
+        "config" => {
+            parse_kind_and_path(rest).map(|(path, dialect)| Question::Config(path, dialect))
+        }
+        "superblock" => {
+            parse_kind_and_path(rest).map(|(path, kind)| Question::Superblock(path, kind))
+        }
+        "content" => parse_kind_and_path(rest).map(|(path, look)| Question::Content(path, look)),
         "pg-settings" => Some(Question::PgSettings(path())),
         "mysql-settings" => Some(Question::MysqlSettings(path())),
         "run" => {
@@ -162,24 +115,11 @@ pub fn decode(words: &str) -> Option<Question> {
     }
 }
 
-pub fn error_kind_word(kind: HostErrorKind) -> &'static str {
-    ERROR_KINDS
-        .iter()
-        .find(|(k, _)| *k == kind)
-        .map_or("failed", |(_, word)| word)
-}
-
-pub fn parse_error_kind(word: &str) -> Option<HostErrorKind> {
-    ERROR_KINDS
-        .iter()
-        .find(|(_, w)| *w == word)
-        .map(|(kind, _)| *kind)
-}
-
 #[cfg(test)]
 pub mod tests {
     use proptest::prelude::*;
 
+    use super::super::{ConfigDialect, LogFileKind, ScanDepth, SuperblockKind};
     use super::*;
 
     pub fn any_question() -> impl Strategy<Value = Question> {
@@ -196,7 +136,7 @@ pub mod tests {
             any::<u32>().prop_map(Tool::PgCtl),
             any::<u32>().prop_map(Tool::PgControldata)
         ];
-        let dialect = prop::sample::select(DIALECTS.map(|(d, _)| d).to_vec());
+        let dialect = prop::sample::select(ConfigDialect::ALL.to_vec());
         let plain = prop_oneof![
             path().prop_map(Question::Read),
             path().prop_map(Question::List),

@@ -493,6 +493,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use walwise_model::facts::Choice as _;
 
     /// A secret that is no part of any allow-listed name.
     const SECRET: &str = "Zk7hunter2";
@@ -650,7 +651,7 @@ mod tests {
 
         #[test]
         fn redaction_never_panics(text: Vec<u8>) {
-            for dialect in ConfigDialect::ALL {
+            for &dialect in ConfigDialect::ALL {
                 let _ = redact_config(&text, dialect);
             }
             for &tool in Tool::FIXED {

@@ -8,6 +8,7 @@
 
 use std::path::PathBuf;
 use std::time::Duration;
+use walwise_model::facts::choice;
 
 use super::HostError;
 use super::live::programs;
@@ -17,26 +18,17 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Options of the small ext2 file system that exists only so that mount(8) attaches a loop device.
 const SMALL_FS_OPTIONS: [&str; 8] = ["-q", "-F", "-t", "ext2", "-b", "4096", "-E", "nodiscard"];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrialTool {
-    Mke2fs,
-    MkfsXfs,
-    MkfsBtrfs,
-    Mount,
-    Losetup,
+choice! {
+    pub enum TrialTool {
+        Mke2fs = "mke2fs",
+        MkfsXfs = "mkfs.xfs",
+        MkfsBtrfs = "mkfs.btrfs",
+        Mount = "mount",
+        Losetup = "losetup",
+    }
 }
 
 impl TrialTool {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mke2fs => "mke2fs",
-            Self::MkfsXfs => "mkfs.xfs",
-            Self::MkfsBtrfs => "mkfs.btrfs",
-            Self::Mount => "mount",
-            Self::Losetup => "losetup",
-        }
-    }
-
     /// The package that provides the program in most distributions.
     pub fn package(self) -> &'static str {
         match self {
@@ -49,7 +41,7 @@ impl TrialTool {
 
     /// Fails if the program is missing or must not be run.
     pub fn find_program_path(self) -> Result<PathBuf, HostError> {
-        programs::find_program(self.name())
+        programs::find_program(self.as_str())
     }
 
     pub fn run(self, words: &[String]) -> Result<String, HostError> {
@@ -58,7 +50,7 @@ impl TrialTool {
                 "walwise does not run this program with these arguments",
             ));
         }
-        let printed = programs::run_trial_tool(self.name(), words, DEADLINE)?;
+        let printed = programs::run_trial_tool(self.as_str(), words, DEADLINE)?;
         Ok(String::from_utf8_lossy(&printed).into_owned())
     }
 

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::fact_line::{FactLine, FactLineState};
-use crate::facts::{FactGroup, Subject, catalog};
+use crate::facts::{FactGroup, Subject, catalog, choice};
 use crate::report::Report;
 use crate::report::view::wording;
 use crate::rules::{Level, Outcome};
@@ -11,35 +11,18 @@ use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::columns::{Column, StyledText};
 use crate::tui::widgets::text;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum FactDisplayGroup {
-    /// Facts about flushes, facts on which findings depend, and missing facts that a rule needs.
-    Decides,
-    Speed,
-    Health,
-    Identity,
-    Other,
+choice! {
+    pub enum FactDisplayGroup {
+        /// Facts about flushes, facts on which findings depend, and missing facts that a rule needs.
+        Decides = "Decisive",
+        Speed = "Speed and layout",
+        Health = "Health",
+        Identity = "Identity",
+        Other = "Other facts",
+    }
 }
 
 impl FactDisplayGroup {
-    pub const ALL: [Self; 5] = [
-        Self::Decides,
-        Self::Speed,
-        Self::Health,
-        Self::Identity,
-        Self::Other,
-    ];
-
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Decides => "Decisive",
-            Self::Speed => "Speed and layout",
-            Self::Health => "Health",
-            Self::Identity => "Identity",
-            Self::Other => "Other facts",
-        }
-    }
-
     pub fn is_folded_by_default(self) -> bool {
         matches!(self, Self::Identity | Self::Other)
     }

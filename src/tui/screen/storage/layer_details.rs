@@ -4,7 +4,7 @@ use super::fact_groups::{self, FactDisplayGroup};
 use super::fact_line::{FactLine, FactLineState};
 use super::layer::StackNode;
 use crate::durability::Evidence;
-use crate::facts::{MissingFact, Reading, Scope, Subject, catalog};
+use crate::facts::{Choice, MissingFact, Reading, Scope, Subject, catalog};
 use crate::report::Report;
 use crate::report::view::target::verdict_text_with_reservations;
 use crate::report::view::wording;
@@ -211,7 +211,7 @@ impl<'a> LayerDetails<'a> {
         let folds = facts
             .iter()
             .any(|fact| !FactDisplayGroup::for_fact(fact.name, &decides).is_folded_by_default());
-        for group in FactDisplayGroup::ALL {
+        for &group in FactDisplayGroup::ALL {
             let of_group: Vec<&FactLine<'_>> = facts
                 .iter()
                 .copied()
@@ -220,8 +220,8 @@ impl<'a> LayerDetails<'a> {
             if of_group.is_empty() {
                 continue;
             }
-            let heading = Span::styled(group.title(), theme.role_style(TextRole::Heading));
-            let key = format!("group {} {}", self.subject, group.title());
+            let heading = Span::styled(group.as_str(), theme.role_style(TextRole::Heading));
+            let key = format!("group {} {}", self.subject, group.as_str());
             let is_folded = folds && group.is_folded_by_default();
             let is_open = !is_folded || place.unfolded.contains(&key);
             if is_folded {

@@ -592,6 +592,7 @@ mod tests {
 
     use super::*;
     use crate::host::HostErrorKind;
+    use walwise_model::facts::Choice as _;
 
     #[test]
     fn checksum_error_rereads_superblock_once() {
@@ -630,7 +631,7 @@ mod tests {
     fn superblock_is_read_only_from_block_devices() {
         let file = tempfile::NamedTempFile::new().unwrap();
         for path in [file.path(), Path::new("/dev/null"), Path::new("/proc")] {
-            for kind in SuperblockKind::ALL {
+            for &kind in SuperblockKind::ALL {
                 assert_eq!(
                     read_superblock(path, kind).unwrap_err(),
                     HostError::failed("is not a block device")
