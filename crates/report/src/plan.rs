@@ -1,7 +1,7 @@
 //! Builds the plan of a target from the advice of its findings. Advice belongs to the subject
 //! that owns the setting: a rule about a target may advise an option of its mount.
 //!
-//! Optional advice becomes an option of the plan. It becomes a step if the same finding advises
+//! Optional advice becomes an option of the plan, as does a change of level *keep*. It becomes a step if the same finding advises
 //! the file system that is chosen for a free disk.
 
 mod advice_merging;
@@ -72,7 +72,7 @@ pub fn build_plan(
             ..piece
         };
         let belongs = chosen.is_some_and(|of| finding_creates_filesystem(&piece, of));
-        let is_option = piece.finding.level == Level::Optional && piece.advice.rank.is_none();
+        let is_option = piece.finding.level <= Level::Optional && piece.advice.rank.is_none();
         if is_option && !belongs && !piece.keeps_setting() {
             // Each option is merged alone, so the list of conflicts stays empty.
             options.extend(advice_merging::merge_advice(

@@ -281,6 +281,14 @@ fn lower_ranks_become_alternatives() {
 }
 
 #[test]
+fn change_of_level_keep_is_an_option() {
+    let change = added_options_advice("noatime");
+    let report = report_with_overrides(vec![rule_finding("a.keep", Level::Keep, change)], &[]);
+    assert!(report.plans[0].steps.is_empty());
+    assert_eq!(report.plans[0].options.len(), 1);
+}
+
+#[test]
 fn refused_advice_is_only_withheld() {
     let report = report_with_overrides(
         vec![
