@@ -323,6 +323,23 @@ fn assumption_without_effect_is_reported() {
     assert!(page.contains("Nothing else would change."), "{page}");
 }
 
+/// The short report leaves derived facts to `-v`, and says so if nothing else differs.
+#[test]
+fn assumption_that_changes_only_derived_facts_is_reported() {
+    let host = recorded_host_path("ec2-ebs");
+    let check = |detail: &[&str]| {
+        let assumed = ["--host", &host, "--assume", "kernel.release=6.1.0-29-amd64"];
+        check_text(&[&assumed[..], detail].concat()).1
+    };
+    let (short, full) = (check(&[]), check(&["-v"]));
+    assert!(
+        short.contains("No verdict, finding or step would change"),
+        "{short}"
+    );
+    assert!(!short.contains("Derived facts"), "{short}");
+    assert!(full.contains("Derived facts"), "{full}");
+}
+
 /// An accepted unknown option would count as harmless, because no rule judges unknown options.
 #[test]
 fn a_mount_option_that_the_file_system_lacks_is_refused() {

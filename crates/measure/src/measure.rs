@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 use crate::facts::catalog::probe::ProbeOutcome;
 
 pub use by_commit_size::latency_by_commit_size_lines;
-pub use caveats::{DiskTraffic, MaxPlausibleCommitRate, SampleContext};
+pub use caveats::{DiskTraffic, SampleContext};
 pub(crate) use commit_wait::{CommitSamples, CommitSettings, LogSyncMode};
 pub use commit_wait::{DiskFlushes, PassiveMeasurement};
 pub use facts::{WalFlushMethod, insert_probe_facts};
@@ -45,7 +45,7 @@ pub use method::{Method, OpenMode, ProbeInclusion, SyncCall};
 pub(crate) use order_statistics::median_and_p99;
 pub use order_statistics::{ALPHA, histogram, median_interval, median_of};
 pub use pg_test_fsync_layout::format_like_pg_test_fsync;
-pub use profile::{CommitLoad, CommitProfile, LogFileAllocation};
+pub use profile::{CommitLoad, CommitProfile, LogFileAllocation, MaxPlausibleCommitRate};
 pub use progress::{ProbePhase, ProbeProgress};
 pub use requirement::{
     LatencyQuantile, Requirement, RequirementAnswer, RequirementResult, RequirementTest,

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use super::missing_facts::FactRemedy;
 use super::model::answer::{
     Answer, AnswerAction, AnswerValue, CommitLatencyValue, ProductionLatency, Topic,
 };
@@ -9,7 +10,7 @@ use walwise_measure::measure::MethodResult;
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog::postgres::WalSyncMethod;
 use walwise_model::facts::catalog::{self, mount, mysql, postgres};
-use walwise_model::facts::{Choice, KeyInfo, Scope, ServerArea, Subject, UnknownReason};
+use walwise_model::facts::{Choice, KeyInfo, Scope, ServerArea, Subject};
 use walwise_model::settings::{self, Setting, SettingKind};
 use walwise_model::text;
 use walwise_model::text::JoinText;
@@ -77,14 +78,14 @@ fn undecided_reason(report: &Report, finding: &Finding) -> String {
     let Some(missing) = missing else {
         return finding.title.clone();
     };
-    let name = || catalog::find_by_name(&missing.fact).map(KeyInfo::name_without_area);
-    let is_in_capture = report.host.live || missing.why != UnknownReason::NotCollected;
-    let reason = match &missing.remedy {
-        Some(remedy) => Some(remedy.to_string()),
-        None if !is_in_capture => Some("not in this capture".to_owned()),
-        None => name(),
-    };
-    format!("unknown: {}", reason.unwrap_or_default())
+    match FactRemedy::from_missing_fact(missing, report) {
+        FactRemedy::Remedy(remedy) => format!("unknown: {remedy}"),
+        FactRemedy::AnotherCapture => "unknown: not in this capture".to_owned(),
+        FactRemedy::NoKnownWay => {
+            let name = catalog::find_by_name(&missing.fact).map(KeyInfo::name_without_area);
+            format!("unknown: {}", name.as_deref().unwrap_or(&missing.fact))
+        }
+    }
 }
 
 struct TargetContext<'r> {

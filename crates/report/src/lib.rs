@@ -264,7 +264,44 @@ pub mod missing_facts {
 
     use super::{Report, TargetSummary};
     use walwise_judge::rules::{Finding, Outcome};
-    use walwise_model::facts::{FactSet, MissingFact, Scope, Subject};
+    use walwise_model::facts::{FactSet, MissingFact, Remedy, Scope, Subject, UnknownReason};
+
+    /// How a missing fact becomes known.
+    #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+    pub(crate) enum FactRemedy {
+        NoKnownWay,
+        /// The source is missing from the capture, so the host must be captured again.
+        AnotherCapture,
+        Remedy(Remedy),
+    }
+
+    impl FactRemedy {
+        pub(crate) fn from_missing_fact(need: &MissingFact, report: &Report) -> Self {
+            match (&need.remedy, need.why) {
+                (Some(remedy), _) => Self::Remedy(remedy.clone()),
+                (None, UnknownReason::NotCollected) if !report.host.live => Self::AnotherCapture,
+                (
+                    None,
+                    UnknownReason::NotCollected
+                    | UnknownReason::Absent
+                    | UnknownReason::Denied
+                    | UnknownReason::TimedOut
+                    | UnknownReason::Malformed
+                    | UnknownReason::Ambiguous,
+                ) => Self::NoKnownWay,
+            }
+        }
+
+        /// The instruction that makes `count` facts readable.
+        pub(crate) fn instruction_text(&self, count: usize) -> String {
+            match self {
+                Self::NoKnownWay if count == 1 => "no known way to read it".to_owned(),
+                Self::NoKnownWay => "no known way to read them".to_owned(),
+                Self::AnotherCapture => "not in this capture; capture the host again".to_owned(),
+                Self::Remedy(remedy) => remedy.to_string(),
+            }
+        }
+    }
 
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct MissingRequiredFact {

@@ -1,8 +1,8 @@
 //! Builds the plan of a target from the advice of its findings. Advice belongs to the subject
 //! that owns the setting: a rule about a target may advise an option of its mount.
 //!
-//! Optional advice becomes an option of the plan, as does a change of level *keep*. It becomes a step if the same finding advises
-//! the file system that is chosen for a free disk.
+//! Optional advice becomes an option of the plan, as does a change of level *keep*. It becomes a
+//! step if the same finding advises the file system that is chosen for a free disk.
 
 mod advice_merging;
 

@@ -8,7 +8,7 @@ use super::model::SCHEMA_VERSION;
 use super::model::answer::{Answer, Topic};
 use super::model::difference::Difference;
 use super::model::what_if::WhatIf;
-use super::view::dedup::FindingsByTarget;
+use super::view::dedup::{FindingsByTarget, without_indices};
 use super::view::{self, wording};
 use super::{FilesystemChoice, HostSummary, Report, TargetSummary, ToolSummary};
 use walwise_judge::durability::VerdictKind;
@@ -129,11 +129,7 @@ impl<'r> RecommendationDocument<'r> {
 impl<'r> TargetAdvice<'r> {
     fn new(by_target: &FindingsByTarget<'r>, target: &'r TargetSummary) -> Self {
         let report = by_target.report;
-        let about: Vec<&Finding> = by_target
-            .findings_about(target)
-            .iter()
-            .map(|(_, finding)| *finding)
-            .collect();
+        let about = without_indices(by_target.findings_about(target));
         let open = about.iter().filter_map(|finding| match &finding.outcome {
             Outcome::Undecided { needs } if finding.level >= Level::Advice => Some(UndecidedRule {
                 level: finding.level,

@@ -7,7 +7,9 @@ use super::compare::MIN_RUNS;
 use super::order_statistics::{
     median_interval, median_interval_or_span, median_of, quantile, sorted,
 };
-use super::{Caveat, CaveatId, MeasuredLog, Method, MethodSamples, ProbeSamples};
+use super::{
+    Caveat, CaveatId, MaxPlausibleCommitRate, MeasuredLog, Method, MethodSamples, ProbeSamples,
+};
 use crate::text;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,43 +37,6 @@ pub struct SampleContext {
     pub suspended_seconds: f64,
     /// A sentence about scratch directories of killed probes, with the command that removes one.
     pub leftover: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct MaxPlausibleCommitRate {
-    /// Commits per second of one client.
-    pub per_second: f64,
-    /// Noun phrase with the basis of the limit and its calculation: `any disk`, `a disk of 7,200
-    /// rpm (…)`.
-    pub basis: String,
-    /// Another possible cause of a higher rate, as a clause; may be empty.
-    pub alternative: &'static str,
-}
-
-impl MaxPlausibleCommitRate {
-    /// A rate that no known block device exceeds, whether its cache is volatile or protected.
-    /// Persistent memory can exceed the rate.
-    pub(crate) fn for_block_device() -> Self {
-        Self {
-            per_second: 100_000.0,
-            basis: "any disk".to_owned(),
-            alternative: "",
-        }
-    }
-
-    /// A rate of 1.5 flushes per revolution, for a physical disk without a protected cache. The
-    /// kernel's rotational flag alone does not identify such a disk.
-    pub(crate) fn for_rpm(rpm: u32) -> Self {
-        let turns = f64::from(rpm) / 60.0;
-        Self {
-            per_second: 1.5 * turns,
-            basis: format!(
-                "a {} rpm disk ({turns:.0} revolutions per second; each flush waits for one)",
-                text::group_digits(rpm.into())
-            ),
-            alternative: ", or the disk has its own cache that survives a power failure",
-        }
-    }
 }
 
 /// Traffic of the disks over an interval, in bytes, from /sys/block/DISK/stat
@@ -121,11 +86,11 @@ pub fn exceeds_plausible_rate(
     method: Method,
     seen: &SampleContext,
 ) -> bool {
-    let rate = samples
-        .back_to_back_samples_of(method, 1)
-        .and_then(commits_per_second);
-    rate.zip(seen.speed_limit.as_ref())
-        .is_some_and(|(rate, limit)| rate > limit.per_second)
+    let cell = samples.back_to_back_samples_of(method, 1);
+    cell.zip(seen.speed_limit.as_ref())
+        .is_some_and(|(cell, limit)| {
+            limit.is_exceeded_by_latency(median_of(&cell.median_of_each_round()))
+        })
 }
 
 /// The rate of one client: the inverse of the median of the round medians. `None` if the median is

@@ -1,4 +1,4 @@
-//! How a program writes and flushes the log that its commits wait for.
+//! How a program writes and flushes the log that its commits wait for, and how fast commits can be.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,8 +93,6 @@ pub struct CommitLoad {
     /// True if no flush reaches a disk (`target.flush`): commits are then fast because they are not
     /// durable.
     pub is_flush_suppressed: bool,
-    /// Highest plausible rate of durable commits, if known.
-    pub max_per_second: Option<f64>,
 }
 
 impl CommitLoad {
@@ -107,7 +105,6 @@ impl CommitLoad {
             file: row.log_file_allocation(),
             requirement: requirement.or_else(|| profile?.requirement()),
             is_flush_suppressed: false,
-            max_per_second: None,
         }
     }
 
@@ -132,6 +129,48 @@ impl CommitLoad {
         match self.bytes {
             bytes if bytes.is_multiple_of(1_024) => format!("{} kB", bytes / 1_024),
             bytes => format!("{} B", text::group_digits(bytes.into())),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct MaxPlausibleCommitRate {
+    /// Commits per second of one client.
+    pub per_second: f64,
+    /// Noun phrase with the basis of the limit and its calculation: `any disk`, `a disk of 7,200
+    /// rpm (…)`.
+    pub basis: String,
+    /// Another possible cause of a higher rate, as a clause; may be empty.
+    pub alternative: &'static str,
+}
+
+impl MaxPlausibleCommitRate {
+    /// A rate that no known block device exceeds, whether its cache is volatile or protected.
+    /// Persistent memory can exceed the rate.
+    pub(crate) fn for_block_device() -> Self {
+        Self {
+            per_second: 100_000.0,
+            basis: "any disk".to_owned(),
+            alternative: "",
+        }
+    }
+
+    /// Whether one client with this median latency commits faster.
+    pub(crate) fn is_exceeded_by_latency(&self, median_us: f64) -> bool {
+        median_us > 0.0 && 1e6 / median_us > self.per_second
+    }
+
+    /// A rate of 1.5 flushes per revolution, for a physical disk without a protected cache. The
+    /// kernel's rotational flag alone does not identify such a disk.
+    pub(crate) fn for_rpm(rpm: u32) -> Self {
+        let turns = f64::from(rpm) / 60.0;
+        Self {
+            per_second: 1.5 * turns,
+            basis: format!(
+                "a {} rpm disk ({turns:.0} revolutions per second; each flush waits for one)",
+                text::group_digits(rpm.into())
+            ),
+            alternative: ", or the disk has its own cache that survives a power failure",
         }
     }
 }

@@ -78,7 +78,7 @@ choice! {
 }
 
 choice! {
-    /// Evidence that fast commits are not durable.
+    /// Evidence against the durability of fast commits.
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "kebab-case")]
     pub enum NotDurable {
@@ -378,7 +378,10 @@ impl RequirementResult {
             text::format_micros(estimate)
         );
         let more = match (self.not_durable, self.answer) {
-            (Some(evidence), _) => format!(" The commits are not durable: {}.", evidence.as_str()),
+            (Some(evidence), _) => format!(
+                " A pass requires durable commits, but {}.",
+                evidence.as_str()
+            ),
             (None, RequirementAnswer::CannotTell) => {
                 " A longer run (--seconds N) may decide.".to_owned()
             }

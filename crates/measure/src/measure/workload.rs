@@ -15,7 +15,7 @@ use super::order_statistics::{
 use super::requirement::NotDurable;
 use super::{
     CommitLoad, CommitProfile, ComparisonConclusion, MEANINGFUL_PERCENT, MIN_SAMPLES_FOR_P99,
-    RequirementResult,
+    MaxPlausibleCommitRate, RequirementResult,
 };
 use crate::facts::catalog::probe;
 use crate::facts::{FactSet, Key, Source, Subject};
@@ -104,6 +104,7 @@ impl WorkloadResult {
     pub(crate) fn from_commit_load(
         load: &CommitLoad,
         series: &[RowSamples],
+        speed_limit: Option<&MaxPlausibleCommitRate>,
         is_complete: bool,
         keep_samples: bool,
     ) -> Self {
@@ -113,15 +114,16 @@ impl WorkloadResult {
             .map(|round| (&round.times_us[..], round.seconds))
             .collect();
         let found = Self::new(Workload::Commit, series, keep_samples);
-        let is_implausible = |max: f64| {
-            let mut latencies = found.rows.iter().map(|row| row.median_us.value);
-            latencies.any(|us| us > 0.0 && 1e6 / us > max)
+        let is_implausible = |limit: &MaxPlausibleCommitRate| {
+            let mut rows = found.rows.iter();
+            rows.any(|row| limit.is_exceeded_by_latency(row.median_us.value))
         };
         let not_durable = if load.is_flush_suppressed {
             Some(NotDurable::FlushSuppressed)
+        } else if speed_limit.is_some_and(is_implausible) {
+            Some(NotDurable::ImplausibleRate)
         } else {
-            let is_implausible = load.max_per_second.is_some_and(is_implausible);
-            is_implausible.then_some(NotDurable::ImplausibleRate)
+            None
         };
         let requirement = load.requirement.map(|required| {
             let result = RequirementResult::new(required, &rounds, is_complete);

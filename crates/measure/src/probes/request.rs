@@ -139,7 +139,6 @@ impl ProbeRequest {
             }
         }
         load.is_flush_suppressed = self.commits.is_flush_suppressed;
-        load.max_per_second = self.commits.max_per_second;
         self.pages.clear();
         (self.workloads, self.commits) = (vec![Workload::Commit], load);
         Ok(())
@@ -155,22 +154,20 @@ impl ProbeRequest {
         let mount_class = facts
             .subject_in_scope(target, Scope::Mount)
             .and_then(|on| facts.value(&on, &mount::CLASS));
-        let speed_limit = max_plausible_commit_rate(target, facts, mount_class);
         Self {
             leaves_count_flushes: all_leaves(&|leaf| {
                 facts.value(leaf, &device::COUNTS_FLUSHES) == Some(true)
             }),
             smallest_disk_bytes: wear::smallest_wearing_disk_bytes(&leaves, facts),
             leaves: leaves.iter().map(|leaf| leaf.name().to_owned()).collect(),
+            speed_limit: max_plausible_commit_rate(target, facts, mount_class),
+            mount_class,
             commits: CommitLoad {
-                max_per_second: speed_limit.as_ref().map(|limit| limit.per_second),
                 is_flush_suppressed: facts
                     .value(target, &target_facts::FLUSH)
                     .is_some_and(FlushDelivery::is_suppressed),
                 ..CommitLoad::new(None, None)
             },
-            speed_limit,
-            mount_class,
             server: server_log_config(target, facts),
             ..Self::new(PathBuf::from(OsString::from_vec(
                 text::decode_display_safe(&path),

@@ -253,7 +253,13 @@ impl<'a> ProbeRun<'a> {
         let keep_samples = self.plan.options.keep_samples;
         let is_complete = matches!(outcome, Ok(()) | Err(StopReason::BudgetExhausted));
         self.workload_results.push(if workload == Workload::Commit {
-            WorkloadResult::from_commit_load(&self.plan.commits, &series, is_complete, keep_samples)
+            WorkloadResult::from_commit_load(
+                &self.plan.commits,
+                &series,
+                self.plan.speed_limit.as_ref(),
+                is_complete,
+                keep_samples,
+            )
         } else {
             WorkloadResult::new(workload, &series, keep_samples)
         });

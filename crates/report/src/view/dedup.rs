@@ -15,6 +15,10 @@ use walwise_model::parallel;
 /// A finding and its index in the report, which identifies the finding.
 pub(crate) type IndexedFinding<'a> = (usize, &'a Finding);
 
+pub(crate) fn without_indices<'a>(findings: &[IndexedFinding<'a>]) -> Vec<&'a Finding> {
+    findings.iter().map(|(_, finding)| *finding).collect()
+}
+
 pub(crate) struct FindingsByTarget<'a> {
     pub report: &'a Report,
     about: BTreeMap<&'a Subject, Vec<IndexedFinding<'a>>>,

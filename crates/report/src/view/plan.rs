@@ -1,4 +1,4 @@
-use super::dedup::ShownItemsTracker;
+use super::dedup::{ShownItemsTracker, without_indices};
 use super::section::{Badge, Bullet, Detail, Element, ItemRef, StepInstruction};
 use super::{RichText, Section, answers, wording};
 use crate::fixes::{RecommendedFix, target_fixes};
@@ -30,11 +30,7 @@ pub(super) fn fixes_section(
     target: &TargetSummary,
 ) -> Option<Section> {
     let report = chapter.report;
-    let about: Vec<&Finding> = chapter
-        .findings_about(target)
-        .iter()
-        .map(|(_, finding)| *finding)
-        .collect();
+    let about = without_indices(chapter.findings_about(target));
     let steps = report.plan(&target.target).map(|plan| &plan.steps);
     let instruction = |(number, fix): (usize, &RecommendedFix<'_>)| {
         let bullet = answers::fix_bullet(report, Some(target), fix);
@@ -179,11 +175,7 @@ fn step_instruction<'a>(
     step: &'a Step,
 ) -> StepInstruction {
     let beneath = chapter.mark_step_shown(step).then(|| {
-        let about: Vec<&Finding> = chapter
-            .findings_about(target)
-            .iter()
-            .map(|(_, finding)| *finding)
-            .collect();
+        let about = without_indices(chapter.findings_about(target));
         let mut beneath = if chapter.mark_reason_shown(step) {
             reason_details(step, &about)
         } else {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::answers::{self, AnswerRow};
-use super::dedup::{FindingsByTarget, IndexedFinding, ShownItemsTracker};
+use super::dedup::{FindingsByTarget, IndexedFinding, ShownItemsTracker, without_indices};
 use super::section::{Badge, Bullet, Detail, Grid, Section};
 use super::{
     RichText, baseline, findings, flush_path, host, latency, target, target_order, unknown_facts,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::fixes::{self, RecommendedFix};
 use crate::{Report, TargetSummary};
-use walwise_judge::rules::{Finding, Level, Outcome};
+use walwise_judge::rules::{Level, Outcome};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::Scope;
 use walwise_model::facts::catalog::mount;
@@ -269,11 +269,7 @@ fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -
     let report = by_target.report;
     let row = |target: &TargetSummary| {
         let standing = target::verdict_heading(report, target);
-        let about: Vec<&Finding> = by_target
-            .findings_about(target)
-            .iter()
-            .map(|(_, finding)| *finding)
-            .collect();
+        let about = without_indices(by_target.findings_about(target));
         let fixes = fixes::target_fixes(report, target, &about);
         let is_critical = |fix: &&RecommendedFix<'_>| fix.level == Level::Critical;
         let standing = match fixes.iter().filter(is_critical).count() {
@@ -332,20 +328,9 @@ fn main_target_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) ->
     pieces
 }
 
-fn target_findings<'a>(
-    chapter: &ShownItemsTracker<'_, 'a>,
-    of: &TargetSummary,
-) -> Vec<&'a Finding> {
-    chapter
-        .findings_about(of)
-        .iter()
-        .map(|(_, finding)| *finding)
-        .collect()
-}
-
 fn target_fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> FixList {
     let report = chapter.report;
-    let fixes = fixes::target_fixes(report, of, &target_findings(chapter, of));
+    let fixes = fixes::target_fixes(report, of, &without_indices(chapter.findings_about(of)));
     let persist = fixes::fstab_export_command(report, of);
     FixList {
         entries: (1..)
@@ -358,7 +343,7 @@ fn target_fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> F
 
 fn never_cut_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> Vec<ShortPart> {
     let report = chapter.report;
-    let fixes = fixes::target_fixes(report, of, &target_findings(chapter, of));
+    let fixes = fixes::target_fixes(report, of, &without_indices(chapter.findings_about(of)));
     let mut pieces = vec![ShortPart::Fixes(FixList::from_critical_fixes(
         report, &fixes,
     ))];
@@ -439,7 +424,7 @@ fn untargeted_parts(report: &Report) -> Vec<ShortPart> {
     } else {
         [host, beside].concat()
     };
-    let all: Vec<&Finding> = told.iter().map(|(_, finding)| *finding).collect();
+    let all = without_indices(&told);
     let fixes = fixes::untargeted_fixes(&all);
     let lesser = fixes
         .iter()

@@ -3,10 +3,11 @@ use std::collections::BTreeMap;
 use super::dedup::ShownItemsTracker;
 use super::section::{Badge, Bullet, Detail};
 use super::{RichText, Section, wording};
+use crate::missing_facts::{self, FactRemedy};
 use crate::model::is_readable_unknown;
-use crate::{Report, TargetSummary, missing_facts};
+use crate::{Report, TargetSummary};
 use walwise_model::escape::ShellCommand;
-use walwise_model::facts::{MissingFact, Remedy, UnknownReason};
+use walwise_model::facts::MissingFact;
 use walwise_model::parallel;
 
 const MAX_NAMED: usize = 8;
@@ -120,42 +121,6 @@ fn unknown_fact_count_sentence(report: &Report) -> Option<RichText> {
             .append_command(facts.as_str())
             .append(names),
     )
-}
-
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum FactRemedy {
-    NoKnownWay,
-    /// The source is missing from the capture, so the host must be captured again.
-    AnotherCapture,
-    Remedy(Remedy),
-}
-
-impl FactRemedy {
-    fn from_missing_fact(need: &MissingFact, report: &Report) -> Self {
-        match (&need.remedy, need.why) {
-            (Some(remedy), _) => Self::Remedy(remedy.clone()),
-            (None, UnknownReason::NotCollected) if !report.host.live => Self::AnotherCapture,
-            (
-                None,
-                UnknownReason::NotCollected
-                | UnknownReason::Absent
-                | UnknownReason::Denied
-                | UnknownReason::TimedOut
-                | UnknownReason::Malformed
-                | UnknownReason::Ambiguous,
-            ) => Self::NoKnownWay,
-        }
-    }
-
-    /// The instruction that makes `count` facts readable.
-    fn instruction_text(&self, count: usize) -> String {
-        match self {
-            Self::NoKnownWay if count == 1 => "no known way to read it".to_owned(),
-            Self::NoKnownWay => "no known way to read them".to_owned(),
-            Self::AnotherCapture => "not in this capture; capture the host again".to_owned(),
-            Self::Remedy(remedy) => remedy.to_string(),
-        }
-    }
 }
 
 #[derive(Default)]

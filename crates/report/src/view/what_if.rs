@@ -7,6 +7,8 @@ use crate::{FactAssumption, StepChange, WhatIf, WithheldRiskyAdvice};
 use walwise_model::facts::{Reading, Subject, Value, catalog};
 
 const NO_EFFECT_NOTE: &str = "Assumptions do not affect plans, exports or the exit code.";
+const ONLY_DERIVED_FACTS: &str =
+    "No verdict, finding or step would change; -v lists the derived facts.";
 const NO_DIFFERENCES: &str = "Nothing else would change.";
 
 /// Describes an assumption. If the fact is unknown on the real host, a note states that the
@@ -119,6 +121,9 @@ fn sections_with_detail(what_if: &WhatIf, is_detailed: bool) -> Vec<Section> {
         parts.push(part("Derived facts", derived_fact_bullets(what_if)));
     }
     parts.retain(|part| !part.elements.is_empty());
+    if parts.is_empty() && !is_detailed {
+        parts.push(Section::new_part("").with_sentence(ONLY_DERIVED_FACTS));
+    }
     [top, first].into_iter().chain(parts).collect()
 }
 

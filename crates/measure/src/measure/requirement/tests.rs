@@ -5,7 +5,9 @@ use proptest::prelude::*;
 
 use super::super::simulation::NoiseSource;
 use super::*;
-use crate::measure::{CommitLoad, RoundSamples, RowSamples, WorkloadResult};
+use crate::measure::{
+    CommitLoad, MaxPlausibleCommitRate, RoundSamples, RowSamples, WorkloadResult,
+};
 
 /// A disk with bursts of slow commits. With a burst of one commit, slow commits are independent.
 #[derive(Clone, Copy)]
@@ -339,7 +341,7 @@ fn interrupted_run_cannot_tell() {
     insta::assert_snapshot!(stopped.sentence(), @"p99 < 10 ms: cannot tell; the p99 of 45 000 back-to-back commits is 100 µs (95 % interval 100 µs to 100 µs). A longer run (--seconds N) may decide.");
     let memory = RequirementResult::new(requirement, &rounds, true)
         .withhold_pass(NotDurable::FlushSuppressed);
-    insta::assert_snapshot!(memory.sentence(), @"p99 < 10 ms: cannot tell; the p99 of 45 000 back-to-back commits is 100 µs (95 % interval 100 µs to 100 µs). The commits are not durable: no flush reaches a disk here.");
+    insta::assert_snapshot!(memory.sentence(), @"p99 < 10 ms: cannot tell; the p99 of 45 000 back-to-back commits is 100 µs (95 % interval 100 µs to 100 µs). A pass requires durable commits, but no flush reaches a disk here.");
     let nothing = RequirementResult::new(requirement, &[], true);
     insta::assert_snapshot!(nothing.sentence(), @"p99 < 10 ms: cannot tell; no commits were measured.");
     insta::assert_json_snapshot!(complete, @r#"
@@ -377,11 +379,9 @@ fn implausibly_fast_commits_never_pass() {
         };
         let mut series = RowSamples::new("fdatasync", 8_192);
         series.rounds = vec![round; 900];
-        let load = CommitLoad {
-            max_per_second: Some(180.0),
-            ..CommitLoad::new(None, requirement)
-        };
-        let found = WorkloadResult::from_commit_load(&load, &[series], true, false);
+        let load = CommitLoad::new(None, requirement);
+        let limit = MaxPlausibleCommitRate::for_rpm(7_200);
+        let found = WorkloadResult::from_commit_load(&load, &[series], Some(&limit), true, false);
         let result = found.requirement.unwrap();
         assert_eq!(result.answer, expected, "{latency_us} µs");
     }

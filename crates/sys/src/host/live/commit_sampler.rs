@@ -346,7 +346,7 @@ fn malformed_answer_error() -> HostError {
 }
 
 #[cfg(test)]
-fn without_time(sample: CommitSample) -> CommitSample {
+fn strip_time(sample: CommitSample) -> CommitSample {
     match sample {
         CommitSample::Waits(waits) => CommitSample::Waits(CommitWaits {
             time_us: 0,

@@ -193,7 +193,7 @@ mod tests {
     fn feed_rows(results: &[&[Row<'_>]]) -> (Vec<CommitSample>, Result<(), HostError>) {
         let mut samples = Vec::new();
         let mut queries = SamplerQueries::new(QuerySchedule::new(60.0), |sample| {
-            samples.push(super::super::without_time(sample));
+            samples.push(super::super::strip_time(sample));
             Ok(())
         });
         let mut end = Ok(());

@@ -238,7 +238,7 @@ mod tests {
         let mut samples = Vec::new();
         let schedule = QuerySchedule::new(seconds);
         let mut client = SamplerClient::new("postgres".to_owned(), schedule, |sample| {
-            samples.push(super::super::without_time(sample));
+            samples.push(super::super::strip_time(sample));
             Ok(())
         });
         let steps = messages
