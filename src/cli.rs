@@ -78,15 +78,14 @@ mod version {
     }
 }
 mod rule_files {
-    //! Selects the rule files that apply. The rules of the host that runs walwise apply, even to a
-    //! capture of another host.
+    //! The rule files of the host that runs walwise apply, even to a capture of another host.
 
     use std::fs;
     use std::io;
     use std::path::{Path, PathBuf};
 
     use super::rule_directory::{
-        ReadRuleFiles, SYSTEM_RULES, SelectedRuleFiles, rule_file_error_text,
+        LoadedRuleFiles, SYSTEM_RULES, SelectedRuleFiles, rule_file_error_text,
     };
     use super::{CliError, file_reader, out};
     use crate::rules::{ExampleLoading, RuleSet};
@@ -110,7 +109,7 @@ mod rule_files {
         let none =
             fs::symlink_metadata(of_machine).is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
         let found = match (dir, none) {
-            (None, true) => ReadRuleFiles::default(),
+            (None, true) => LoadedRuleFiles::default(),
             _ => match file_reader::read_rule_directories(dir) {
                 Ok(found) => found.map_err(CliError::Usage)?,
                 Err(e) => {
@@ -122,11 +121,12 @@ mod rule_files {
                 }
             },
         };
-        let (rules, _) = RuleSet::builtin_and_user_files(&found.files, examples, session::today());
-        Ok(rules.with_extra_sentences(found.ignored, found.remarks))
+        let (rules, _) =
+            RuleSet::builtin_and_user_files(&found.files, examples, session::today_utc());
+        Ok(rules.with_notes_on_unread_files(found.ignored, found.remarks))
     }
 
-    pub(super) fn exit_code_after_rule_warnings(code: u8, rules: &RuleSet) -> u8 {
+    pub(super) fn print_rule_warnings_and_exit_code(code: u8, rules: &RuleSet) -> u8 {
         if code != 0 || rules.not_in_force_sentences().is_empty() {
             return code;
         }
@@ -174,12 +174,12 @@ mod baseline {
     const LAST_REPORT_WORD: &str = "last";
 
     pub(super) fn check_baseline_format(args: &CheckArgs) -> Result<(), CliError> {
-        if args.baseline.is_none() || args.format.shows_difference() {
+        if args.baseline.is_none() || args.format.shows_baseline_comparison() {
             return Ok(());
         }
         let forms: Vec<_> = Format::ALL
             .into_iter()
-            .filter(|form| form.shows_difference())
+            .filter(|form| form.shows_baseline_comparison())
             .map(Format::name)
             .collect();
         Err(CliError::Usage(format!(
@@ -199,7 +199,7 @@ mod baseline {
             return Ok(None);
         };
         if name != Path::new(LAST_REPORT_WORD) {
-            return parse_baseline_report(name, file_reader::open_file_or_pipe(name, MAX_BYTES))
+            return read_baseline_report(name, file_reader::open_file_or_pipe(name, MAX_BYTES))
                 .map(Some);
         }
         match load_last_saved_report(args, session) {
@@ -226,7 +226,7 @@ mod baseline {
         })?;
         match newest {
             Some(path) => {
-                parse_baseline_report(&path, file_reader::open_regular_file(&path, MAX_BYTES))
+                read_baseline_report(&path, file_reader::open_regular_file(&path, MAX_BYTES))
             }
             None if args.save => Err(CliError::Usage(format!(
                 "no baseline is saved in {place} yet"
@@ -238,7 +238,7 @@ mod baseline {
         }
     }
 
-    pub(super) fn parse_baseline_report(
+    pub(super) fn read_baseline_report(
         path: &Path,
         opened: io::Result<impl Read>,
     ) -> Result<ReportSnapshot, CliError> {
@@ -251,7 +251,7 @@ mod baseline {
             )),
             _ => refuse(text::io_error_message(&error)),
         })?;
-        ReportSnapshot::parse(kept).map_err(|error| refuse(error.to_string()))
+        ReportSnapshot::from_reader(kept).map_err(|error| refuse(error.to_string()))
     }
 
     fn baseline_save_command(target: Option<&Path>) -> String {
@@ -290,7 +290,7 @@ mod capture {
         let comment = format!(
             "walwise {}, {}; check this capture before you share it",
             env!("CARGO_PKG_VERSION"),
-            session::now()
+            session::now_rfc3339()
         );
         delivery.print_or_save_document(&recording.render_capture(&comment, !args.no_mask))
     }
@@ -343,7 +343,7 @@ mod explain {
     use crate::facts::{MissingFact, Scope, Subject};
     use crate::rules::explain;
     use crate::rules::{self, Finding, Outcome, Rule, RuleSet};
-    use crate::text::page_layout::PageLayout;
+    use crate::text::page_layout::TextPage;
     use crate::{report, session};
 
     pub(super) fn run_explain(args: &ExplainArgs) -> ExitResult {
@@ -363,8 +363,8 @@ mod explain {
         };
         let mut subjects = rules::rule_subjects(rule, &facts);
         if args.target.is_some() {
-            let concerns = report::SubjectsByTarget::from_facts(&facts);
-            let about = |target| concerns.subjects(target);
+            let concerns = report::TargetSubjectCollector::from_facts(&facts);
+            let about = |target| concerns.subjects_of_target(target);
             let concerned: BTreeSet<Subject> = facts
                 .subjects_of_scope(Scope::Target)
                 .flat_map(about)
@@ -389,7 +389,7 @@ mod explain {
         let findings: Vec<Finding> = subjects.iter().map(explain).collect();
         let matters = |finding: &&Finding| finding.outcome != Outcome::DoesNotApply;
         let (told, others): (Vec<&Finding>, Vec<&Finding>) = findings.iter().partition(matters);
-        let mut page = PageLayout::default();
+        let mut page = TextPage::default();
         for finding in &told {
             push_finding_explanation(&mut page, finding);
         }
@@ -412,16 +412,16 @@ mod explain {
         }
         push_rule_sources_and_evidence(&mut page, rule, &session.rules);
         let code = print_document(&page.into_text())?;
-        Ok(rule_files::exit_code_after_rule_warnings(
+        Ok(rule_files::print_rule_warnings_and_exit_code(
             code,
             &session.rules,
         ))
     }
 
-    fn push_rule_sources_and_evidence(page: &mut PageLayout, rule: &Rule, rules: &RuleSet) {
+    fn push_rule_sources_and_evidence(page: &mut TextPage, rule: &Rule, rules: &RuleSet) {
         page.append_hanging_paragraph(0, "sources: ", &rule.refs.join("; "));
         for evidence in &rule.evidence {
-            for (line, at) in evidence.study_lines().iter().zip(0..) {
+            for (line, at) in evidence.measurement_lines().iter().zip(0..) {
                 if at == 0 {
                     page.append_hanging_paragraph(0, "evidence: ", line);
                 } else {
@@ -434,7 +434,7 @@ mod explain {
             .iter()
             .find(|given| given.rule == rule.id)
         {
-            page.append_paragraph(0, &given.to_overridden_note(false).to_string());
+            page.append_paragraph(0, &given.to_level_changed_note(false).to_string());
         }
         page.append_paragraph(
             0,
@@ -442,7 +442,7 @@ mod explain {
         );
     }
 
-    fn push_finding_explanation(page: &mut PageLayout, finding: &Finding) {
+    fn push_finding_explanation(page: &mut TextPage, finding: &Finding) {
         page.append_paragraph(
             0,
             &format!(
@@ -470,7 +470,7 @@ mod explain {
                 );
             }
         }
-        page.append_blank_line();
+        page.ensure_blank_line();
     }
 
     fn missing_fact_text(need: &MissingFact) -> String {
@@ -503,10 +503,10 @@ mod show {
         };
         let document = file_reader::open_file_or_pipe(&args.report, MAX_BYTES)
             .map_err(|error| refuse(text::io_error_message(&error)))?;
-        let kept = SavedReport::parse(document).map_err(|error| refuse(error.to_string()))?;
+        let kept = SavedReport::from_reader(document).map_err(|error| refuse(error.to_string()))?;
         delivery.print_or_save_document(&match args.format {
             ShowFormat::Text => kept.to_text(),
-            ShowFormat::Json => kept.json().to_owned(),
+            ShowFormat::Json => kept.display_safe_json().to_owned(),
             ShowFormat::Markdown => kept.to_markdown(),
             ShowFormat::Html => kept.to_html(),
         })
@@ -540,7 +540,7 @@ mod upgrade {
         let target = args.target.as_deref();
         let session = host::collect_session_from_host(&machine, &args.from, target, rules)?;
         let mut texts =
-            upgrade::upgrade_assumptions(&next, &session.facts).map_err(CliError::Usage)?;
+            upgrade::upgrade_assumption_texts(&next, &session.facts).map_err(CliError::Usage)?;
         texts.extend(args.assume.iter().cloned());
         let hypothesis =
             host::evaluate_assumption_texts(&texts, &session, &machine, &args.from, target)?;
@@ -572,14 +572,14 @@ use clap::error::ErrorKind;
 use args::{Cli, CliCommand};
 use out::ExitResult;
 
-use crate::host::enter_host_mounts;
+use crate::host::enter_init_mount_namespace;
 
 pub use error::CliError;
 
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();
     let result = match Cli::try_parse_from(&arguments) {
-        Ok(cli) => dispatch(cli),
+        Ok(cli) => run_command(cli),
         Err(error) if error.kind() == ErrorKind::DisplayVersion => {
             out::print_document(&version::version_lines())
         }
@@ -615,9 +615,9 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 /// namespace of the host if the container has the host's PID namespace.
 const HOST_MOUNTS: &str = "WALWISE_HOST_MOUNTS";
 
-fn dispatch(cli: Cli) -> ExitResult {
+fn run_command(cli: Cli) -> ExitResult {
     if std::env::var_os(HOST_MOUNTS).is_some_and(|value| value == "1") {
-        enter_host_mounts().context(
+        enter_init_mount_namespace().context(
             "the host's mount namespace cannot be entered; start the container with --privileged",
         )?;
     }

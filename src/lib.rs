@@ -35,16 +35,16 @@ pub fn run() -> ExitCode {
 }
 
 fn run_subprocess_role(role: Role) -> io::Result<()> {
-    let channel = role.enter_role()?;
+    let channel = role.set_up_process_and_channel()?;
     match role {
-        Role::HostReader => host::reader::serve(channel),
+        Role::HostReader => host::reader::serve_questions(channel),
         Role::OwnerReader => host::reader::serve_as_owner(channel),
         Role::ScratchCleaner => probes::scratch_cleaner::run_scratch_cleaner(channel),
         Role::TrialNamespaces => {
-            trial_runner::enter_namespaces_and_run_role(channel, Role::TrialInit)
+            trial_runner::create_namespaces_and_run_role(channel, Role::TrialInit)
         }
         Role::DiskTrialNamespaces => {
-            trial_runner::enter_namespaces_and_run_role(channel, Role::DiskTrialInit)
+            trial_runner::create_namespaces_and_run_role(channel, Role::DiskTrialInit)
         }
         Role::TrialInit | Role::DiskTrialInit => trial_runner::run_trial_child(channel),
         Role::DocumentWriter => output::run_document_writer(channel),

@@ -11,7 +11,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::collect::{self, CollectStep, Request};
-use crate::drill::{DrillRecord, StackFingerprint};
+use crate::drill::{DrillRecord, StackFacts};
 use crate::durability::{self, VerdictCap, VerdictCaps};
 use crate::facts::catalog::kernel;
 use crate::facts::catalog::target::{self, TargetKind};
@@ -38,8 +38,8 @@ pub mod upgrade;
 mod wanted_filesystem;
 
 pub use measurement::{
-    CommitProfileOptions, MeasurementOptions, ProbeRowSelection, measurable_targets,
-    missing_directory_message, probe_plan, unreadable_target_reason, wal_flush_method_in_force,
+    CommitProfileOptions, MeasurementOptions, ProbeRowSelection, measurable_targets_wal_first,
+    missing_directory_message, plan_target_probe, unreadable_target_reason, wal_method_in_force,
 };
 pub use raw_answer::raw_answer_lines;
 
@@ -112,15 +112,15 @@ impl Session {
     /// measurement is kept only if its target can still be measured and has the same storage stack.
     pub fn carry_over_choices_and_measurements(&mut self, before: Self) {
         self.wanted = before.wanted;
-        let there = measurable_targets(&self.facts);
+        let there = measurable_targets_wal_first(&self.facts);
         for (target, measurement) in before.measurements {
-            let changed = StackFingerprint::from_facts(&before.facts, &target)
-                .first_difference(&StackFingerprint::from_facts(&self.facts, &target));
+            let changed = StackFacts::from_facts(&before.facts, &target)
+                .first_difference(&StackFacts::from_facts(&self.facts, &target));
             match changed {
                 _ if !there.contains(&target) => {}
                 None => drop(self.measurements.insert(target, measurement)),
                 Some(change) => {
-                    self.facts.add_note(MeasurementNote::Outdated {
+                    self.facts.add_note_once(MeasurementNote::Outdated {
                         target: target.name().to_owned(),
                         change,
                     });
@@ -129,7 +129,7 @@ impl Session {
         }
     }
 
-    /// Derives facts and verdicts from everything read, including measurements, drills and trials.
+    /// Includes what measurements, drills and trials prove.
     pub fn derived_facts_and_verdicts(&self) -> (FactSet, Vec<durability::Verdict>) {
         self.derive_facts_and_verdicts(self.facts.clone())
     }
@@ -152,7 +152,7 @@ impl Session {
         let caps = evaluate_verdict_caps(&self.rules, &facts, self.live);
         let verdicts = durability::judge_targets(&mut facts, self.live, &caps);
         if let Some((hypothesis, real)) = &self.hypothesis {
-            hypothesis.mark_affected_readings(&mut facts, real);
+            hypothesis.mark_readings_as_assumed(&mut facts, real);
         }
         (facts, verdicts)
     }
@@ -181,7 +181,7 @@ impl Session {
                 self.filesystem_refusal(&facts, target, filesystem)
             },
             context: report::RunContext {
-                when: now(),
+                when: now_rfc3339(),
                 live: self.live,
                 options: self.options.clone(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -222,11 +222,9 @@ impl Session {
         );
         for given in rules.level_overrides() {
             let tally = report.rules.iter().find(|tally| tally.rule == given.rule);
-            notes.push(
-                given.to_overridden_note(
-                    tally.is_some_and(rules::RuleOutcomeCounts::has_no_subjects),
-                ),
-            );
+            notes.push(given.to_level_changed_note(
+                tally.is_some_and(rules::RuleOutcomeCounts::has_no_subjects),
+            ));
         }
         notes.extend(
             rules
@@ -242,7 +240,10 @@ impl Session {
         let on = |subjects: &[Subject]| {
             rules::evaluate_rules(subjects, &self.rules, facts, self.evaluation_options())
         };
-        rules::Evaluation::merge(parallel::map_chunks(&rules::subjects_by_scope(facts), on))
+        rules::Evaluation::merge(parallel::map_chunks(
+            &rules::subjects_in_scope_order(facts),
+            on,
+        ))
     }
 
     fn overrides_by_rule(&self) -> report::RuleOverrides {
@@ -265,17 +266,16 @@ impl Session {
 }
 
 /// The current time in UTC (RFC 3339), to the second.
-pub fn now() -> String {
+pub fn now_rfc3339() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-pub fn today() -> Date {
+pub fn today_utc() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
 }
 
-// Rules that cap verdicts. They are evaluated before the verdicts and must not use facts
-// derived from a verdict.
-
+/// Rules that cap verdicts are evaluated before the verdicts, and must not use facts derived from a
+/// verdict.
 fn evaluate_verdict_caps(rules: &RuleSet, facts: &FactSet, live: bool) -> VerdictCaps {
     let circumstances = EvaluationOptions { live, traced: true };
     let capping = rules
@@ -289,7 +289,7 @@ fn evaluate_verdict_caps(rules: &RuleSet, facts: &FactSet, live: bool) -> Verdic
                 let finding = rules::evaluate_rule(rule, facts, &subject, circumstances);
                 let (mut used, mut assumed) = (Vec::new(), Vec::new());
                 if let Some(trace) = &finding.trace {
-                    collect_trace_facts(trace, &mut used, &mut assumed);
+                    collect_used_and_assumed_facts(trace, &mut used, &mut assumed);
                 }
                 VerdictCap {
                     rule: rule.id.clone(),
@@ -337,7 +337,7 @@ fn missing_build_date_fact(outcome: &Outcome, used: &[&str], facts: &FactSet) ->
         .then(|| kernel::BUILD.name().to_owned())
 }
 
-fn collect_trace_facts(
+fn collect_used_and_assumed_facts(
     trace: &ConditionTrace,
     facts: &mut Vec<&'static str>,
     assumed: &mut Vec<String>,
@@ -353,16 +353,12 @@ fn collect_trace_facts(
     trace
         .kids
         .iter()
-        .for_each(|kid| collect_trace_facts(kid, facts, assumed));
+        .for_each(|kid| collect_used_and_assumed_facts(kid, facts, assumed));
 }
 
-// A drill record becomes facts of the directories on the tested stack.
-//
-// A record that fits no directory becomes a note with the difference: a new kernel or firmware
-// requires a new drill.
-
-/// Adds the facts that drill records prove about the targets. `live` is true if the facts
-/// describe this host.
+/// A record becomes facts of the directories on the tested stack. A record that fits no directory
+/// becomes a note with the difference, such as a new kernel. `live` is true if the facts describe
+/// this host.
 fn add_drill_facts(records: &[(String, DrillRecord)], live: bool, facts: &mut FactSet) {
     let is_directory = |of: &&Subject| {
         facts
@@ -379,7 +375,7 @@ fn add_drill_facts(records: &[(String, DrillRecord)], live: bool, facts: &mut Fa
         .collect();
     for (file, record) in records {
         if !live {
-            facts.add_note(DrillNote::OnCapture { file: file.clone() });
+            facts.add_note_once(DrillNote::OnCapture { file: file.clone() });
             continue;
         }
         let told: Vec<Result<(), String>> = targets
@@ -388,15 +384,13 @@ fn add_drill_facts(records: &[(String, DrillRecord)], live: bool, facts: &mut Fa
             .collect();
         if told.iter().all(Result::is_err) {
             let file = file.clone();
-            facts.add_note(match told.into_iter().find_map(Result::err) {
+            facts.add_note_once(match told.into_iter().find_map(Result::err) {
                 Some(reason) => DrillNote::OtherStack { file, reason },
                 None => DrillNote::NoTarget { file },
             });
         }
     }
 }
-
-// The mkfs and mount options in the plan for a free device, which a trial uses.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MkfsAndMountOptions {
@@ -408,7 +402,7 @@ pub struct MkfsAndMountOptions {
 impl Session {
     /// Plans the commands that create `filesystem` on `target`. Later reports also plan for
     /// this file system. The error states why there are no such commands.
-    pub fn plan_mkfs_and_mount(
+    pub fn choose_filesystem_and_plan_mkfs(
         &mut self,
         target: &Subject,
         filesystem: NewFilesystem,
@@ -433,7 +427,7 @@ impl Session {
 pub fn shipped_rule_files() -> impl Iterator<Item = (&'static str, &'static str)> {
     let tables = compat::TABLES.iter().copied();
     let distributions = ("rules/tables/distributions.toml", upgrade::TABLE_TEXT);
-    rules::builtin_names_and_texts()
+    rules::builtin_file_names_and_texts()
         .chain(tables)
         .chain([distributions])
 }

@@ -62,7 +62,7 @@ mod click_map {
         }
     }
 }
-mod hypothesis {
+mod assumptions {
     use crate::facts::Subject;
     use crate::report::{Report, WhatIf};
 
@@ -203,7 +203,7 @@ mod target_row {
     use super::theme::{TextRole, Theme};
     use super::widgets::columns::{Column, StyledText};
     use crate::durability::{FlushHop, FlushState};
-    use crate::report::view::short_report::filesystem_type;
+    use crate::report::view::short_report::target_filesystem_type;
     use crate::report::view::{Tone, latency, verdict_symbol};
     use crate::report::{Report, TargetSummary};
 
@@ -257,7 +257,7 @@ mod target_row {
             selection_mark(theme, is_chosen),
             (format!("{sign} {standing}"), style),
             (target.title.clone(), name),
-            (filesystem_type(report, target), dim),
+            (target_filesystem_type(report, target), dim),
             (price, dim),
         ]
     }
@@ -271,7 +271,7 @@ mod raw_answers {
     use std::collections::BTreeMap;
 
     use super::job::{Job, JobResult};
-    use super::page::Block;
+    use super::page::PageBlock;
     use crate::facts::{Reading, Source, catalog};
     use crate::report::Report;
 
@@ -288,7 +288,11 @@ mod raw_answers {
 
         /// Returns the job that fetches the answer behind a block. `None` if the answer is cached,
         /// or if the block has no known source.
-        pub fn job_to_fetch_answer(&self, report: Option<&Report>, block: &Block) -> Option<Job> {
+        pub fn job_to_fetch_answer(
+            &self,
+            report: Option<&Report>,
+            block: &PageBlock,
+        ) -> Option<Job> {
             let (source, value) = fact_source_and_value(report?, block)?;
             let is_known = self.0.contains_key(&(source.to_string(), value.clone()));
             (!is_known).then_some(Job::Raw(source, value))
@@ -306,7 +310,7 @@ mod raw_answers {
         }
     }
 
-    fn fact_source_and_value(report: &Report, block: &Block) -> Option<(Source, String)> {
+    fn fact_source_and_value(report: &Report, block: &PageBlock) -> Option<(Source, String)> {
         let (subject, fact) = block.fact.as_ref()?;
         let Reading::Known { value, source } = report.facts.reading_by_name(subject, fact) else {
             return None;
@@ -318,9 +322,9 @@ mod raw_answers {
 mod changes_jobs;
 mod changes_state;
 mod command;
-mod data;
 mod export;
 mod model;
+mod screen_data;
 mod what_if;
 mod labels {
     use crate::facts::Subject;
@@ -349,7 +353,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-pub use hypothesis::{AssumedFact, AssumedHost};
+pub use assumptions::{AssumedFact, AssumedHost};
 pub use job::{
     ComparisonReference, HostChange, JobProgress, ReferenceChoice, ReferenceComparison, SaveOutcome,
 };
@@ -423,7 +427,7 @@ fn event_loop(
     jobs: &mut JobRunner,
     theme: Theme,
 ) -> io::Result<ExitReason> {
-    let (mut model, effects) = Model::new(theme, display.size());
+    let (mut model, effects) = Model::new_with_first_job(theme, display.size());
     let mut drawn = Instant::now();
     draw_model(display, &mut model)?;
     let mut away = false;
@@ -534,7 +538,7 @@ fn perform_effect(
         SideEffect::Redraw => {
             model.size = display.size();
             model.drop_cached_page();
-            display.redraw(model.size)?;
+            display.clear_for_redraw(model.size)?;
             model.dirty = RedrawUrgency::Now;
         }
         // SIGCONT, which continues this process, arrives as a message, so nothing more happens

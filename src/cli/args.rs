@@ -48,7 +48,7 @@ use super::detail_level::DetailLevel;
 use super::examples::examples_help;
 use crate::facts::{Choice, ServerArea};
 use crate::measure::Requirement;
-use crate::output::FileAccess;
+use crate::output::FilePermissions;
 use crate::report::Format;
 use crate::report::exit::FailThreshold;
 use crate::rules::Level;
@@ -172,8 +172,8 @@ pub struct OutputArgs {
     pub output: Option<PathBuf>,
     /// Mode of the output file in octal, e.g. 0640. Default: 0600 for root, subject to the umask
     /// for other users.
-    #[arg(long, value_name = "MODE", requires = "output", value_parser = FileAccess::parse_octal_mode)]
-    pub output_mode: Option<FileAccess>,
+    #[arg(long, value_name = "MODE", requires = "output", value_parser = FilePermissions::parse_octal_mode)]
+    pub output_mode: Option<FilePermissions>,
 }
 
 /// Values of `--db`.
@@ -530,7 +530,7 @@ pub enum FailOn {
 }
 
 impl FailOn {
-    /// Returns the condition under which `check` fails; `None` for `never`.
+    /// `None` for `never`.
     pub fn fail_condition(self, undecided: bool) -> Option<FailThreshold> {
         let level = match self {
             Self::Critical => Level::Critical,

@@ -18,16 +18,18 @@ pub(super) fn run(args: &CheckArgs) -> ExitResult {
     match run_check(args) {
         // A monitoring protocol, such as Nagios, has its own line and exit code for a failure.
         Err(CliError::Usage(sentence)) => {
-            print_monitoring_failure(protocol, &sentence, CliError::Usage)
+            print_failure_or_return_error(protocol, &sentence, CliError::Usage)
         }
         Err(CliError::Other(error)) => {
-            print_monitoring_failure(protocol, &format!("{error:#}"), |_| CliError::Other(error))
+            print_failure_or_return_error(protocol, &format!("{error:#}"), |_| {
+                CliError::Other(error)
+            })
         }
         ended => ended,
     }
 }
 
-fn print_monitoring_failure(
+fn print_failure_or_return_error(
     protocol: MonitoringProtocol,
     sentence: &str,
     error: impl FnOnce(String) -> CliError,
@@ -130,7 +132,7 @@ fn run_check(args: &CheckArgs) -> ExitResult {
         (Format::Text, Some(only)) => delivery
             .print_or_save_document(&text::render_report_part(&report, only.report_part()))?,
         (Format::Text, None) if !args.extent.verbose => {
-            let style = delivery.line_style();
+            let style = delivery.text_style();
             delivery.print_or_save_document(&text::render_short(&report, style))?
         }
         (format, _) => {
@@ -155,7 +157,7 @@ fn run_check(args: &CheckArgs) -> ExitResult {
         return Ok(code);
     }
     let found = fail_on.map_or(0, |condition| exit::exit_code(&report, condition));
-    Ok(rule_files::exit_code_after_rule_warnings(
+    Ok(rule_files::print_rule_warnings_and_exit_code(
         found,
         &session.rules,
     ))
@@ -168,7 +170,10 @@ fn measure_target(
     options: &MeasureArgs,
 ) -> Result<Option<MeasurementNote>, CliError> {
     let (facts, _) = session.derived_facts_and_verdicts();
-    let Some(target) = session::measurable_targets(&facts).into_iter().next() else {
+    let Some(target) = session::measurable_targets_wal_first(&facts)
+        .into_iter()
+        .next()
+    else {
         let why = session::unreadable_target_reason(&facts)
             .or_else(|| session::missing_directory_message(&facts));
         return Ok(why.map(|reason| MeasurementNote::NotMeasured { reason }));
@@ -178,7 +183,7 @@ fn measure_target(
         scratch: scratch.clone(),
         ..MeasurementOptions::new(*seconds)
     };
-    let outcome = match session::probe_plan(&facts, &target, &options) {
+    let outcome = match session::plan_target_probe(&facts, &target, &options) {
         Ok(plan) => match run_probe_plan(&plan)? {
             // A report on an interrupted measurement would mislead.
             (outcome, Some(number)) => {

@@ -17,7 +17,7 @@ mod child {
 
     use crate::cli::CliError;
     use crate::cli::args::DrillWriteArgs;
-    use crate::drill::{ReadBackLog, RunHeader, StackFingerprint, parse_read_back_log};
+    use crate::drill::{ReadBackLog, RunHeader, StackFacts, parse_read_back_log};
     use crate::measure::Method;
     use crate::probes::CancelHandle;
     use crate::probes::drill::{self, DrillParentDirectory, SegmentMode};
@@ -55,12 +55,12 @@ mod child {
 
     const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-    pub(super) struct DrillWriter {
+    pub(super) struct DrillWriterChild {
         child: Option<Subprocess>,
         directory: String,
     }
 
-    impl DrillWriter {
+    impl DrillWriterChild {
         pub(super) fn start_drill_child(
             args: &DrillWriteArgs,
             head: &RunHeader,
@@ -83,8 +83,8 @@ mod child {
             }
         }
 
-        /// Writes until cancelled. Calls `tell` with `None` at the start, and with the number of
-        /// each commit once it is durable.
+        /// Calls `tell` with `None` at the start, and with the number of each commit once it is
+        /// durable.
         pub(super) fn receive_commits_until_cancelled(
             &mut self,
             control: &CancelHandle,
@@ -122,14 +122,14 @@ mod child {
     }
 
     /// The caller adds boot id, storage stack and time to the result.
-    pub(super) fn read_survived_commits(directory: &Path) -> Result<ReadBackLog, CliError> {
+    pub(super) fn read_surviving_commits(directory: &Path) -> Result<ReadBackLog, CliError> {
         let mut child = spawn_drill_child(&DrillRequest::Read(directory.into()))?;
         let mut patience = RECV_TIMEOUT;
         loop {
             match child.channel.recv(Some(patience)) {
                 Ok(Ok(DrillEvent::Ready | DrillEvent::Busy)) => patience = COMMIT_TIMEOUT,
                 Ok(Ok(DrillEvent::Found(text))) => {
-                    child.wait_for_exit();
+                    child.close_channel_and_wait();
                     return parse_read_back_log(&text).map_err(CliError::Usage);
                 }
                 other => {
@@ -196,12 +196,12 @@ mod child {
             DrillParentDirectory::open_to_read_drill(directory).map_err(DrillFailure::Refused)?;
         send_event(channel, DrillEvent::Ready)?;
         let mut is_busy = || drop(send_event(channel, DrillEvent::Busy));
-        let (head, pages) =
-            drill::read_drill(&parent, &mut is_busy).map_err(DrillFailure::Refused)?;
+        let (head, pages) = drill::read_header_and_page_ranges(&parent, &mut is_busy)
+            .map_err(DrillFailure::Refused)?;
         let found = ReadBackLog {
             header: head,
             boot: String::new(),
-            stack: StackFingerprint::default(),
+            stack: StackFacts::default(),
             pages,
             when: String::new(),
         };
@@ -243,7 +243,7 @@ use super::out::{self, ExitResult, print_document};
 use super::signals::SignalListener;
 use super::{CliError, host};
 use crate::drill::{
-    BOOT_PREFIX, DrillRecord, DrillResult, ReadBackLog, RunHeader, STOPPED_LINE, StackFingerprint,
+    BOOT_PREFIX, DrillRecord, DrillResult, ReadBackLog, RunHeader, STOPPED_LINE, StackFacts,
     date_part, find_lost_commits, parse_ack_log, parse_read_back_log, unproven_power_cut_reason,
 };
 use crate::escape::ShellCommand;
@@ -254,7 +254,7 @@ use crate::output::{ExistingFilePolicy, OutputOptions};
 use crate::probes::drill::{self, SegmentMode};
 use crate::rules::RuleSet;
 use crate::safe_path::random_u64;
-use crate::session::now;
+use crate::session::now_rfc3339;
 use crate::text::{display_path, display_safe};
 
 const LARGEST_LOG: u64 = 1 << 30;
@@ -296,7 +296,7 @@ fn drill_instructions(directory: &Path) -> Result<String, CliError> {
     );
     let remote = |program: &'static str, name: &str| {
         ShellCommand::new("ssh HOST ")
-            .append_nested_command(&ShellCommand::new(program).append_value(name)?)
+            .append_nested_command(&ShellCommand::new(program).append_quoted_name(name)?)
     };
     let write = remote("walwise drill write ", &dir).ok_or_else(cannot)?;
     let read = remote("walwise drill read ", &dir).ok_or_else(cannot)?;
@@ -340,10 +340,10 @@ fn run_write(args: &DrillWriteArgs) -> ExitResult {
         run: random_u64(),
         method: args.method.cli_name().to_owned(),
         segments: segments.to_string(),
-        when: now(),
+        when: now_rfc3339(),
         directory: display_path(&args.directory),
     };
-    let mut writer = child::DrillWriter::start_drill_child(args, &head)?;
+    let mut writer = child::DrillWriterChild::start_drill_child(args, &head)?;
     let (boot, stack) = (read_boot_id(), collect_stack_fingerprint(&args.directory)?);
     let listener = SignalListener::start()?;
     let mut stdout = io::stdout().lock();
@@ -382,12 +382,12 @@ fn run_write(args: &DrillWriteArgs) -> ExitResult {
 }
 
 fn run_read(directory: &Path) -> ExitResult {
-    let found = child::read_survived_commits(directory)?;
+    let found = child::read_surviving_commits(directory)?;
     print_document(
         &ReadBackLog {
             boot: read_boot_id(),
             stack: collect_stack_fingerprint(directory)?,
-            when: now(),
+            when: now_rfc3339(),
             ..found
         }
         .to_string(),
@@ -402,7 +402,7 @@ fn read_boot_id() -> String {
         .unwrap_or_default()
 }
 
-fn collect_stack_fingerprint(directory: &Path) -> Result<StackFingerprint, CliError> {
+fn collect_stack_fingerprint(directory: &Path) -> Result<StackFacts, CliError> {
     let session = host::open_host_and_collect_session(
         &HostArgs::default(),
         Some(directory),
@@ -410,7 +410,7 @@ fn collect_stack_fingerprint(directory: &Path) -> Result<StackFingerprint, CliEr
     )?;
     let target = session.facts.subjects_of_scope(Scope::Target).next();
     Ok(target
-        .map(|target| StackFingerprint::from_facts(&session.facts, target))
+        .map(|target| StackFacts::from_facts(&session.facts, target))
         .unwrap_or_default())
 }
 

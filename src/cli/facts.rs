@@ -133,8 +133,7 @@ fn push_reading(out: &mut String, fact: &str, reading: &Reading<Value>) {
     }
 }
 
-/// Appends a cell, padded to `width`, and a space. `format!` padding is too slow for half a million
-/// cells.
+/// `format!` padding is too slow for half a million cells.
 fn push_padded_cell(out: &mut String, cell: &str, width: usize) {
     const BLANKS: &str = "                                ";
     out.push_str(cell);
@@ -151,7 +150,7 @@ fn fact_catalogue_text(args: &FactsArgs, keys: &[String]) -> String {
     if args.format == TextOrJsonFormat::Json {
         let list: Vec<_> = infos
             .map(|i| {
-                json!({"fact": i.name, "label": i.name_without_area(), "group": i.group.as_str(), "scope": i.scope.as_str(),
+                json!({"fact": i.name, "label": i.display_label(), "group": i.group.as_str(), "scope": i.scope.as_str(),
                 "kind": i.kind.value_kind_description(), "doc": i.doc.trim()})
             })
             .collect();

@@ -17,7 +17,7 @@ use super::rule_directory;
 use crate::subprocess::{Channel, MessageBytes, RECV_TIMEOUT, RecvError, Role, Subprocess};
 
 #[derive(Serialize, Deserialize)]
-enum InputRequest {
+enum FileReaderRequest {
     /// Path, accepted kinds, and size limit in bytes.
     File(MessageBytes, AcceptedFileTypes, u64),
     Names(MessageBytes),
@@ -50,7 +50,7 @@ pub(super) fn read_bytes(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
 
 /// A read beyond `largest` bytes fails.
 pub(super) fn open_file_or_pipe(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
-    ReaderReplyStream::open(&InputRequest::File(
+    ReaderReplyStream::open(&FileReaderRequest::File(
         path.into(),
         AcceptedFileTypes::FilesAndPipes,
         largest,
@@ -58,7 +58,7 @@ pub(super) fn open_file_or_pipe(path: &Path, largest: u64) -> io::Result<impl Re
 }
 
 pub(super) fn open_regular_file(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
-    ReaderReplyStream::open(&InputRequest::File(
+    ReaderReplyStream::open(&FileReaderRequest::File(
         path.into(),
         AcceptedFileTypes::Files,
         largest,
@@ -67,24 +67,24 @@ pub(super) fn open_regular_file(path: &Path, largest: u64) -> io::Result<impl Re
 
 /// Names that are not UTF-8 are skipped.
 pub(super) fn list_file_names(directory: &Path) -> io::Result<Vec<String>> {
-    request_and_parse_json(&InputRequest::Names(directory.into()))
+    request_and_parse_json(&FileReaderRequest::Names(directory.into()))
 }
 
 pub(super) fn read_rule_directories(
     directory: Option<&Path>,
-) -> io::Result<Result<rule_directory::ReadRuleFiles, String>> {
-    request_and_parse_json(&InputRequest::Rules(directory.map(MessageBytes::from)))
+) -> io::Result<Result<rule_directory::LoadedRuleFiles, String>> {
+    request_and_parse_json(&FileReaderRequest::Rules(directory.map(MessageBytes::from)))
 }
 
 pub(super) fn read_rule_files(
     paths: &[PathBuf],
 ) -> io::Result<rule_directory::SelectedRuleFilesResult> {
-    request_and_parse_json(&InputRequest::RuleFiles(
+    request_and_parse_json(&FileReaderRequest::RuleFiles(
         paths.iter().map(|path| path.as_path().into()).collect(),
     ))
 }
 
-fn request_and_parse_json<T: DeserializeOwned>(request: &InputRequest) -> io::Result<T> {
+fn request_and_parse_json<T: DeserializeOwned>(request: &FileReaderRequest) -> io::Result<T> {
     let mut whole = Vec::new();
     ReaderReplyStream::open(request)?.read_to_end(&mut whole)?;
     serde_json::from_slice(&whole).map_err(io::Error::other)
@@ -98,7 +98,7 @@ struct ReaderReplyStream {
 }
 
 impl ReaderReplyStream {
-    fn open(request: &InputRequest) -> io::Result<Self> {
+    fn open(request: &FileReaderRequest) -> io::Result<Self> {
         let child = Subprocess::spawn(Role::FileReader, request)?;
         let mut answer = Self {
             child: Some(child),
@@ -146,7 +146,7 @@ impl Read for ReaderReplyStream {
                 self.child
                     .take()
                     .into_iter()
-                    .for_each(Subprocess::wait_for_exit);
+                    .for_each(Subprocess::close_channel_and_wait);
             }
             self.received.extend(part);
         }
@@ -164,20 +164,20 @@ pub fn run_file_reader(mut channel: Channel) -> io::Result<()> {
     let request = channel.recv(None)?;
     channel.exit_process_when_closed()?;
     let answered = match request {
-        InputRequest::File(path, kinds, largest) => {
+        FileReaderRequest::File(path, kinds, largest) => {
             InputFile::open(&PathBuf::from(path), kinds, largest)
                 .and_then(|file| send_file(file, &mut channel))
         }
-        InputRequest::Names(path) => list_utf8_file_names(&PathBuf::from(path))
+        FileReaderRequest::Names(path) => list_utf8_file_names(&PathBuf::from(path))
             .and_then(|names| send_json(&names, &mut channel)),
-        InputRequest::Rules(path) => {
+        FileReaderRequest::Rules(path) => {
             let directory = path.map(PathBuf::from);
             send_json(
-                &rule_directory::ReadRuleFiles::read_with_system_rules(directory.as_deref()),
+                &rule_directory::LoadedRuleFiles::read_with_system_rules(directory.as_deref()),
                 &mut channel,
             )
         }
-        InputRequest::RuleFiles(paths) => {
+        FileReaderRequest::RuleFiles(paths) => {
             let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
             send_json(
                 &rule_directory::read_named_and_system_rules(&paths),

@@ -26,7 +26,7 @@ pub(super) fn open_host(file: Option<&Path>) -> Result<Box<dyn Host + Send>, Cli
     let Some(path) = file else {
         return Ok(Box::new(LiveHost::with_started_child()));
     };
-    let host = RecordedHost::new(read_file_bytes(path, LARGEST_CAPTURE)?)
+    let host = RecordedHost::from_capture(read_file_bytes(path, LARGEST_CAPTURE)?)
         .map_err(|e| CliError::Usage(format!("cannot use {}: {e}", path.display())))?;
     Ok(Box::new(host))
 }
@@ -117,7 +117,7 @@ fn parse_drill_record(path: &Path, bytes: &[u8]) -> Result<DrillRecord, CliError
 }
 
 /// Each record has the display-safe name of its file.
-fn read_trial_records(files: &[PathBuf]) -> Result<Vec<(String, TrialRecord)>, CliError> {
+fn read_named_trial_records(files: &[PathBuf]) -> Result<Vec<(String, TrialRecord)>, CliError> {
     files
         .iter()
         .map(|file| Ok((display_path(file), read_trial_record(file)?)))
@@ -242,7 +242,7 @@ pub(super) fn collect_session_from_host(
         let (named, called) = (named.display(), called.display());
         out::print_notice(&format!("{named} is masked as {called} in this capture"));
     }
-    let show = out::stderr_is_terminal();
+    let show = out::can_show_progress();
     let mut progress = |step: CollectStep, _: &FactSet| {
         if show {
             out::print_progress(&format!("reading {} …", step.name()));
@@ -254,7 +254,7 @@ pub(super) fn collect_session_from_host(
         .iter()
         .map(|file| Ok((display_path(file), read_drill_record(file)?)))
         .collect::<Result<_, CliError>>()?;
-    session.trials = read_trial_records(&from.trial)?;
+    session.trials = read_named_trial_records(&from.trial)?;
     session.options = from.report_command_options();
     session.named_target = target.map(display_path);
     if show {

@@ -19,7 +19,7 @@ use crate::collect::{self, CollectStep, Request};
 use crate::facts::note::MeasurementNote;
 use crate::facts::{FactSet, Note, Scope, Source, Subject};
 use crate::host::{CachingHost, Host};
-use crate::measure::{ProbeProgress, measurement_sentence};
+use crate::measure::{ProbeProgress, measurement_summary};
 use crate::output::{ExistingFilePolicy, OutputDestination, OutputError, OutputOptions};
 use crate::probes::{self, CancelHandle, ProbePlan};
 use crate::report::{Format, Report, RunOption, host_summary, text};
@@ -47,7 +47,7 @@ pub(super) fn run(args: NoCommandArgs) -> ExitResult {
         .target
         .as_ref()
         .filter(|t| t.components().count() == 1 && t.is_relative())
-        && !exists_in_working_dir(word)
+        && !may_exist_in_working_dir(word)
     {
         let word = display_path(word);
         let all = Cli::command();
@@ -76,7 +76,7 @@ pub(super) fn run(args: NoCommandArgs) -> ExitResult {
             host::load_rules_in_force(None)?,
         )?;
         let report = session.build_report();
-        let style = out::line_style();
+        let style = out::stdout_text_style();
         let style = text::TextOutputStyle {
             ascii: style.ascii || args.ascii,
             ..style
@@ -90,7 +90,7 @@ pub(super) fn run(args: NoCommandArgs) -> ExitResult {
     let options = screen_options(args.ascii);
     let machine = host::open_host(from.host.as_deref())?;
     let request = host::collection_request(machine.as_ref(), &from, args.target.as_deref())?;
-    if let Some(mistake) = collect::reason_request_has_no_target(machine.as_ref(), &request) {
+    if let Some(mistake) = collect::unusable_request_note(machine.as_ref(), &request) {
         return Err(CliError::Usage(format!("nothing to check: {mistake}")));
     }
     let repeated = from.report_command_options();
@@ -117,14 +117,14 @@ pub(super) fn screen_options(ascii: bool) -> tui::ScreenOptions {
 
 /// Whether the working directory has, or may have, an entry of this name. The directory is listed
 /// instead of calling stat, because the entry itself may be on a file system that hangs.
-fn exists_in_working_dir(word: &Path) -> bool {
+fn may_exist_in_working_dir(word: &Path) -> bool {
     let Some(name) = word.file_name() else {
         return true;
     };
     fs::read_dir(".").map_or(true, |all| all.flatten().any(|one| one.file_name() == name))
 }
 
-fn probe_confirmation_text(plan: &ProbePlan) -> Vec<String> {
+fn probe_confirmation_lines(plan: &ProbePlan) -> Vec<String> {
     let mut methods: Vec<String> = Vec::new();
     for row in plan.rows.iter().filter(|row| row.as_server) {
         let named = plan.log.method_with_setting_text(row.method);
@@ -220,7 +220,7 @@ impl InteractiveWorker {
         act(looked.as_mut().ok_or("the host has not been read yet")?)
     }
 
-    fn report(&self) -> Result<Report, String> {
+    fn build_report(&self) -> Result<Report, String> {
         let mut report = self.with_loaded_host(|looked| Ok(looked.session.build_report()))?;
         let failed = self
             .probe_error
@@ -246,14 +246,15 @@ impl InteractiveWorker {
                 return Err("only the host itself can be measured, not a capture".to_owned());
             }
             let (facts, _) = session.derived_facts_and_verdicts();
-            if !session::measurable_targets(&facts).contains(target) {
+            if !session::measurable_targets_wal_first(&facts).contains(target) {
                 return Err(format!(
                     "{} cannot be measured: it is not a directory",
                     target.name()
                 ));
             }
             let options = MeasurementOptions::new(PROBE_SECONDS);
-            session::probe_plan(&facts, target, &options).map_err(|refusal| refusal.to_string())
+            session::plan_target_probe(&facts, target, &options)
+                .map_err(|refusal| refusal.to_string())
         })
     }
 }
@@ -282,7 +283,7 @@ impl Worker for InteractiveWorker {
             let session = Session::new(facts.clone(), RuleSet::default(), live);
             progress(JobProgress::Report(Box::new(session.build_report())));
         };
-        let read_at = session::now();
+        let read_at = session::now_rfc3339();
         let mut session = Session::collect_from_host(&machine, &self.request, rules, &mut so_far);
         session.options.clone_from(&self.options);
         session.named_target = self.request.target.as_deref().map(display_path);
@@ -298,10 +299,10 @@ impl Worker for InteractiveWorker {
 
     fn describe_probe(&self, target: &Subject) -> Result<Vec<String>, String> {
         self.probe_plan(target)
-            .map(|plan| probe_confirmation_text(&plan))
+            .map(|plan| probe_confirmation_lines(&plan))
     }
 
-    fn probe(
+    fn run_probe(
         &self,
         target: &Subject,
         cancel: &Arc<AtomicBool>,
@@ -313,7 +314,7 @@ impl Worker for InteractiveWorker {
         let (measurement, failed) = match outcome {
             // A measurement without a completed round must not replace an earlier one.
             Ok(measurement) if !measurement.has_complete_rounds() => {
-                return Err(measurement_sentence(&measurement, None));
+                return Err(measurement_summary(&measurement, None));
             }
             Ok(measurement) => (measurement, None),
             Err(error) => {
@@ -332,7 +333,7 @@ impl Worker for InteractiveWorker {
             session.measurements.insert(target.clone(), measurement);
             Ok(())
         })?;
-        self.report()
+        self.build_report()
     }
 
     fn replan_with_filesystem(
@@ -341,7 +342,7 @@ impl Worker for InteractiveWorker {
         filesystem: Option<NewFilesystem>,
     ) -> Result<Report, String> {
         self.with_loaded_host(|looked| looked.session.choose_filesystem(target, filesystem))?;
-        self.report()
+        self.build_report()
     }
 
     fn raw_answer_lines(&self, source: &Source, value: &str) -> Vec<String> {
@@ -352,7 +353,7 @@ impl Worker for InteractiveWorker {
     }
 
     fn render_document(&self, format: Format) -> Result<String, String> {
-        format.render(&self.report()?)
+        format.render(&self.build_report()?)
     }
 
     fn save_document(
@@ -386,7 +387,7 @@ impl Worker for InteractiveWorker {
         name: Option<&str>,
     ) -> Result<Option<ReferenceComparison>, String> {
         match with {
-            ComparisonReference::SavedReport => self.compare_with_saved(name),
+            ComparisonReference::SavedReport => self.compare_with_saved_report(name),
             ComparisonReference::Upgrade => self
                 .compare_with_upgrade(name.unwrap_or_default())
                 .map(Some),
@@ -394,7 +395,7 @@ impl Worker for InteractiveWorker {
     }
 
     fn describe_report_save(&self) -> Result<Vec<String>, String> {
-        self.report_save_confirmation()
+        self.report_save_confirmation_lines()
     }
 
     fn save_report(&self) -> Result<SaveOutcome, String> {

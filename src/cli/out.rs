@@ -41,7 +41,7 @@ fn exit_code_accepting_broken_pipe(outcome: io::Result<()>) -> ExitResult {
 /// A closed pipe is not an error. Terminal control sequences are escaped, except colours if the
 /// terminal supports them.
 pub(super) fn print_document(document: &str) -> ExitResult {
-    let escaped = if line_style().colour {
+    let escaped = if stdout_text_style().colour {
         escape_except_colours(document)
     } else {
         text::escape_display_unsafe_lines(document)
@@ -98,7 +98,7 @@ pub(super) enum OutputTarget {
 }
 
 impl OutputTarget {
-    /// Opens the output file, or chooses standard output; `runs` makes the file executable.
+    /// `runs` marks a script, which is refused in a directory that another user controls.
     pub(super) fn open(options: &OutputArgs, runs: bool) -> Result<Self, CliError> {
         match options
             .output
@@ -121,9 +121,9 @@ impl OutputTarget {
         }
     }
 
-    pub(super) fn line_style(&self) -> TextOutputStyle {
+    pub(super) fn text_style(&self) -> TextOutputStyle {
         match self {
-            Self::Printed => line_style(),
+            Self::Printed => stdout_text_style(),
             Self::Written(_) => TextOutputStyle {
                 colour: false,
                 ascii: !locale_is_utf8(),
@@ -151,7 +151,7 @@ impl OutputTarget {
     }
 }
 
-pub(super) fn line_style() -> TextOutputStyle {
+pub(super) fn stdout_text_style() -> TextOutputStyle {
     let is_terminal = io::IsTerminal::is_terminal(&io::stdout()) && !terminal_is_dumb();
     TextOutputStyle {
         colour: is_terminal && is_colour_allowed(),
@@ -197,7 +197,7 @@ pub(super) fn print_progress(line: &str) {
     let _ = stderr.flush();
 }
 
-pub(super) fn stderr_is_terminal() -> bool {
+pub(super) fn can_show_progress() -> bool {
     io::IsTerminal::is_terminal(&io::stderr()) && !terminal_is_dumb()
 }
 
@@ -225,6 +225,6 @@ pub(super) fn probe_progress_line(now: &ProbeProgress) -> String {
     format!(
         "{}: {}{so_far}",
         now.phase.description(),
-        now.remaining_time_text()
+        now.round_and_remaining_time_text()
     )
 }

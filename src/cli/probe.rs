@@ -10,11 +10,11 @@ use super::out::{self, ExitResult, print_document};
 use super::signals::SignalListener;
 use super::{CliError, file_reader, host};
 use crate::facts::catalog::postgres::WalSyncMethod;
-use crate::measure::WalFlushMethod;
+use crate::measure::WalMethodInForce;
 use crate::measure::{
     CommitProfile, ImportedRun, Measurement, PG_TEST_FSYNC_CASES, ProbePhase, RequirementAnswer,
-    Workload, format_like_pg_test_fsync, import_benchmark_output, imported_run_lines,
-    latency_by_commit_size_lines, latency_table_lines, measurement_sentence, workload_lines,
+    Workload, format_like_pg_test_fsync, imported_run_lines, latency_by_commit_size_lines,
+    latency_table_lines, measurement_summary, parse_benchmark_output, workload_lines,
 };
 use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, ProbeProgress, ProbeRefusal};
 use crate::report::json;
@@ -52,7 +52,10 @@ fn measure_directory(args: &ProbeArgs, directory: &Path, imported: &[ImportedRun
         RuleSet::default(),
     )?;
     let (facts, _) = session.derived_facts_and_verdicts();
-    let Some(target) = session::measurable_targets(&facts).into_iter().next() else {
+    let Some(target) = session::measurable_targets_wal_first(&facts)
+        .into_iter()
+        .next()
+    else {
         let why = session::unreadable_target_reason(&facts)
             .map(|why| anyhow!("cannot measure: {why}").into());
         let nothing = || {
@@ -90,7 +93,7 @@ fn measure_directory(args: &ProbeArgs, directory: &Path, imported: &[ImportedRun
             force: args.flags.force,
         },
     };
-    let plan = match session::probe_plan(&facts, &target, &options) {
+    let plan = match session::plan_target_probe(&facts, &target, &options) {
         Err(refusal @ ProbeRefusal::UnknownFlushMethod) => {
             out::print_error(&refusal.to_string());
             return Ok(requirement_exit_code(RequirementAnswer::CannotTell));
@@ -122,9 +125,9 @@ fn measure_directory(args: &ProbeArgs, directory: &Path, imported: &[ImportedRun
             print_document(&format_like_pg_test_fsync(rows, per_test))
         }
         Some(found) => {
-            let in_force = match session::wal_flush_method_in_force(&facts, &target) {
-                WalFlushMethod::Is(method) => Some(method),
-                WalFlushMethod::Default | WalFlushMethod::Unknown => None,
+            let in_force = match session::wal_method_in_force(&facts, &target) {
+                WalMethodInForce::Is(method) => Some(method),
+                WalMethodInForce::Default | WalMethodInForce::Unknown => None,
             };
             print_probe_output(
                 &ProbeOutput {
@@ -147,7 +150,7 @@ fn read_imported_runs(files: &[PathBuf]) -> Result<Vec<ImportedRun>, CliError> {
         let unusable = |why: String| CliError::Usage(format!("{}: {why}", file.display()));
         let bytes = file_reader::read_bytes(file, LARGEST_IMPORT)
             .map_err(|e| unusable(text::io_error_message(&e)))?;
-        all.extend(import_benchmark_output(&bytes).map_err(unusable)?);
+        all.extend(parse_benchmark_output(&bytes).map_err(unusable)?);
     }
     Ok(all)
 }
@@ -241,7 +244,7 @@ fn measurement_text(measurement: &Measurement, in_force: Option<WalSyncMethod>) 
         ));
         lines.extend(latency_table_lines(measurement, in_force));
         lines.extend(latency_by_commit_size_lines(measurement));
-        lines.extend([String::new(), measurement_sentence(measurement, in_force)]);
+        lines.extend([String::new(), measurement_summary(measurement, in_force)]);
     }
     for found in &measurement.workloads {
         lines.push(String::new());
@@ -261,7 +264,7 @@ pub(super) fn run_probe_plan(
     plan: &ProbePlan,
 ) -> Result<(Result<Measurement, ProbeError>, Option<i32>), CliError> {
     let listener = SignalListener::start()?;
-    let show = out::stderr_is_terminal();
+    let show = out::can_show_progress();
     // The announcement precedes every write, also without a terminal.
     out::print_notice(&format!("the measurement {}", plan.announcement));
     let mut phase = None;

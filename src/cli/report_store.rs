@@ -13,7 +13,7 @@ use super::{CliError, file_reader};
 use crate::facts::Subject;
 use crate::facts::catalog::host;
 use crate::host::path_bytes;
-use crate::output::{FileAccess, OutputOptions, series};
+use crate::output::{FilePermissions, OutputOptions, series};
 use crate::report::difference::MAX_BYTES;
 use crate::report::{CommitLatency, latency};
 use crate::safe_path::MissingDirectoryPolicy;
@@ -77,7 +77,7 @@ pub(super) fn read_saved_latencies(session: &Session, notify: impl Fn(&str)) -> 
         .filter(of_host)
         .take(MAX_DIRECTORIES)
         .filter_map(open)
-        .flat_map(latency::parse_latencies)
+        .flat_map(latency::read_latencies)
         .collect()
 }
 
@@ -122,7 +122,7 @@ impl ReportStore {
     /// The newest report is first.
     pub fn list_dated_reports(&self) -> io::Result<Vec<(PathBuf, String)>> {
         let names = file_reader::list_file_names(&self.directory).or_else(empty_if_missing)?;
-        let dated = series::series_documents_with_dates(names).into_iter();
+        let dated = series::dated_documents_newest_first(names).into_iter();
         Ok(dated
             .map(|(name, date)| (self.directory.join(name), date))
             .collect())
@@ -133,10 +133,10 @@ impl ReportStore {
     pub fn next_report_destination(&self) -> (PathBuf, OutputOptions) {
         let path = self
             .directory
-            .join(series::dated_file_name(&session::now()));
+            .join(series::dated_file_name(&session::now_rfc3339()));
         let missing = MissingDirectoryPolicy::Made(0o700);
         let wish = OutputOptions {
-            access: FileAccess::Private,
+            access: FilePermissions::Private,
             series: true,
             missing,
             ..OutputOptions::default()

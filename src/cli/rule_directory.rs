@@ -90,13 +90,13 @@ pub(super) fn read_named_and_system_rules(paths: &[PathBuf]) -> SelectedRuleFile
 const SOURCE_MARKER: &str = "tables/validity.toml";
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct ReadRuleFiles {
+pub(super) struct LoadedRuleFiles {
     pub files: Vec<RuleFile>,
     pub ignored: Vec<String>,
     pub remarks: Vec<String>,
 }
 
-impl ReadRuleFiles {
+impl LoadedRuleFiles {
     pub(super) fn read_with_system_rules(dir: Option<&Path>) -> Result<Self, String> {
         let mut found = read_system_rule_files(Path::new(SYSTEM_RULES));
         if let Some(dir) = dir {
@@ -124,8 +124,8 @@ impl ReadRuleFiles {
     }
 }
 
-fn read_system_rule_files(dir: &Path) -> ReadRuleFiles {
-    let mut found = ReadRuleFiles::default();
+fn read_system_rule_files(dir: &Path) -> LoadedRuleFiles {
+    let mut found = LoadedRuleFiles::default();
     let not_used =
         |path: &Path, why: &str| format!("the rules in {} are not used: {why}", display_path(path));
     let listed = match untrusted_file_reason(dir) {

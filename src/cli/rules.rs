@@ -10,7 +10,7 @@ use crate::rules::model::AdviceSpec;
 use crate::rules::{DisabledRule, ExpiredRuleOverride, Risk, Rule, RuleSet, examples};
 use crate::session;
 use crate::settings::{self, ValueShape};
-use crate::text::page_layout::PageLayout;
+use crate::text::page_layout::TextPage;
 
 pub(super) fn run(args: RulesCommand) -> ExitResult {
     match args {
@@ -21,7 +21,7 @@ pub(super) fn run(args: RulesCommand) -> ExitResult {
         } => {
             let rules = rule_files::load_rules_in_force(rules.as_deref())?;
             let code = print_document(&rules_list_text(&rules))?;
-            Ok(rule_files::exit_code_after_rule_warnings(code, &rules))
+            Ok(rule_files::print_rule_warnings_and_exit_code(code, &rules))
         }
         RulesCommand::Show { rule, rules } => {
             let rules = rule_files::load_rules_with_examples(rules.as_deref())?;
@@ -67,7 +67,7 @@ impl CheckedRules {
 fn check_rule_files(paths: &[PathBuf]) -> Result<CheckedRules, CliError> {
     let files = rule_files::read_selected_rule_files(paths)?;
     let (rules, mut found) =
-        RuleSet::with_replaced_builtin(&files.ours, &files.users, session::today());
+        RuleSet::with_replaced_builtin(&files.ours, &files.users, session::today_utc());
     // For a file that the user did not name, only conflicts with a named file are reported.
     for file in found
         .iter_mut()
@@ -119,7 +119,7 @@ fn check_rule_files(paths: &[PathBuf]) -> Result<CheckedRules, CliError> {
 
 pub(super) fn unknown_rule_error(rules: &RuleSet, id: &str) -> CliError {
     let hint = rules
-        .suggest_rule_id(id)
+        .similar_rule_id_hint(id)
         .map(|hint| format!("; {hint}"))
         .unwrap_or_default();
     CliError::Usage(format!(
@@ -149,13 +149,13 @@ fn rules_list_text(rules: &RuleSet) -> String {
         rules.rules().len(),
         session::build_rule_pack(rules).version_and_short_fingerprint()
     );
-    for line in rule_override_notes(rules) {
+    for line in rule_override_notes_and_remarks(rules) {
         let _ = writeln!(out, "{line}");
     }
     out
 }
 
-fn rule_override_notes(rules: &RuleSet) -> impl Iterator<Item = String> {
+fn rule_override_notes_and_remarks(rules: &RuleSet) -> impl Iterator<Item = String> {
     let notes = rules
         .disabled_rules()
         .iter()
@@ -164,7 +164,7 @@ fn rule_override_notes(rules: &RuleSet) -> impl Iterator<Item = String> {
             rules
                 .level_overrides()
                 .iter()
-                .map(|given| given.to_overridden_note(false)),
+                .map(|given| given.to_level_changed_note(false)),
         );
     let notes = notes.chain(
         rules
@@ -189,10 +189,10 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
         line,
         ..
     } = rule;
-    let mut page = PageLayout::default();
+    let mut page = TextPage::default();
     page.append_paragraph(0, id);
     page.append_paragraph(0, &rule.title.as_written());
-    page.append_blank_line();
+    page.ensure_blank_line();
     let (level, confidence) = (level.as_str(), confidence.as_str());
     page.append_paragraph(
         0,
@@ -209,13 +209,13 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
         .iter()
         .find(|given| given.rule == rule.id)
     {
-        page.append_blank_line();
-        page.append_paragraph(0, &given.to_overridden_note(false).to_string());
+        page.ensure_blank_line();
+        page.append_paragraph(0, &given.to_level_changed_note(false).to_string());
     }
-    page.append_blank_line();
+    page.ensure_blank_line();
     page.append_paragraph(0, &rule.because.as_written());
     page.append_heading("Applies when");
-    for line in explain::condition_tree_without_readings(&rule.when) {
+    for line in explain::condition_tree_lines(&rule.when) {
         page.append_verbatim_line(2, &line);
     }
     page.append_heading("Sources");
@@ -226,7 +226,7 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
         page.append_heading("Evidence");
     }
     for evidence in &rule.evidence {
-        for (line, at) in evidence.study_lines().iter().zip(0..) {
+        for (line, at) in evidence.measurement_lines().iter().zip(0..) {
             page.append_paragraph(if at == 0 { 2 } else { 4 }, line);
         }
     }
@@ -259,7 +259,7 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
     page.into_text()
 }
 
-fn push_advice(page: &mut PageLayout, advice: &AdviceSpec) {
+fn push_advice(page: &mut TextPage, advice: &AdviceSpec) {
     let reach = advice.reach.as_str();
     let interrupts = advice.risk.interruption_word();
     let loss = if advice.risk == Risk::DataLossIfWrong {
@@ -281,7 +281,7 @@ fn push_advice(page: &mut PageLayout, advice: &AdviceSpec) {
     );
     if let Some(when) = &advice.when {
         page.append_paragraph(4, "only when");
-        for line in explain::condition_tree_without_readings(when) {
+        for line in explain::condition_tree_lines(when) {
             page.append_verbatim_line(6, &line);
         }
     }

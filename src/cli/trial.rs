@@ -23,7 +23,7 @@ mod progress {
         pub(super) fn new(format: TrialFormat) -> Self {
             let text = matches!(format, TrialFormat::Text);
             let both = io::stdin().is_terminal() && io::stdout().is_terminal();
-            if !out::stderr_is_terminal() {
+            if !out::can_show_progress() {
                 return Self::Silent;
             }
             Self::Lines {
@@ -88,7 +88,7 @@ mod progress {
             }
         }
 
-        pub(super) fn update_record(&mut self, record: &TrialRecord) {
+        pub(super) fn show_record(&mut self, record: &TrialRecord) {
             match self {
                 Self::Silent | Self::Lines { .. } => {}
                 Self::Screen(screen) => screen.set_record(record),
@@ -152,7 +152,7 @@ mod clear_disk {
     }
 
     pub(super) fn clear_disk_leftovers(disk: &EraseTarget) -> Result<(), CliError> {
-        let shows = out::stderr_is_terminal();
+        let shows = out::can_show_progress();
         let done = clear_disk(disk, &mut |line| {
             if shows {
                 out::print_progress(line);
@@ -206,7 +206,7 @@ use anyhow::anyhow;
 use super::CliError;
 use super::args::{TrialArgs, TrialFormat};
 use super::out::{self, ExitResult, OutputTarget};
-use crate::output::{FileAccess, OutputOptions};
+use crate::output::{FilePermissions, OutputOptions};
 use crate::report::html;
 use crate::text::display_path;
 use crate::trial::{TrialRecord, trial_view};
@@ -252,7 +252,7 @@ pub(super) fn run(args: &TrialArgs) -> ExitResult {
 
 fn record_output_options(args: &TrialArgs) -> OutputOptions {
     OutputOptions {
-        access: args.output.output_mode.unwrap_or(FileAccess::Standard),
+        access: args.output.output_mode.unwrap_or(FilePermissions::Standard),
         ..OutputOptions::default()
     }
 }
@@ -270,6 +270,6 @@ fn trial_record_json(record: &TrialRecord) -> String {
     crate::report::json::to_pretty_json(record)
 }
 
-fn refusal_error<T>(sentence: String) -> Result<T, CliError> {
+fn refuse<T>(sentence: String) -> Result<T, CliError> {
     Err(CliError::Usage(sentence))
 }

@@ -4,9 +4,8 @@
 //! over the edited answers. An unknown fact is set directly instead.
 //!
 //! Every known reading that differs from the real host's, or comes from an edited answer, is marked
-//! as assumed. Marked facts can neither open an interlock nor unlock advice that can lose data. A
-//! second evaluation treats assumed facts as observed, to name the advice that a real observation
-//! would unlock.
+//! as assumed. Marked facts never unlock advice that can lose data. A second evaluation treats
+//! assumed facts as observed, to name the advice that a real observation would unlock.
 
 mod controller;
 mod recipes;
@@ -25,7 +24,6 @@ use crate::version::{Version, is_kernel_or_tool_release};
 use crate::{compat, report};
 use walwise_model::text::JoinText;
 
-/// Limit on the subjects that an error lists for the user to choose from.
 const MAX_LISTED_SUBJECTS: usize = 12;
 
 pub fn parse_assumptions(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<String>> {
@@ -62,7 +60,7 @@ pub fn assumption_from_parts(
     value: &str,
     read: &FactSet,
 ) -> Result<Assumption, String> {
-    let key = find_assumable_fact(fact)?;
+    let key = find_assumable_key(fact)?;
     if !subjects_that_can_have_fact(key, read).contains(subject) {
         return Err(format!("{subject} has no {fact}"));
     }
@@ -77,7 +75,7 @@ fn parse_assumption(given: &str, read: &FactSet) -> Result<Assumption, String> {
     let shown = text::display_safe(given.as_bytes());
     let name = given.split(['@', '=']).next().unwrap_or_default();
     let rest = given.strip_prefix(name).unwrap_or_default();
-    let key = find_assumable_fact(name)?;
+    let key = find_assumable_key(name)?;
     let (subject, value) = match rest.strip_prefix('@') {
         Some(rest) => split_subject_and_value(rest, key, read)?,
         None => (find_sole_subject(key, read)?, rest.strip_prefix('=')),
@@ -91,7 +89,7 @@ fn parse_assumption(given: &str, read: &FactSet) -> Result<Assumption, String> {
     })
 }
 
-fn find_assumable_fact(name: &str) -> Result<&'static KeyInfo, String> {
+fn find_assumable_key(name: &str) -> Result<&'static KeyInfo, String> {
     let Some(key) = catalog::find_by_name(name) else {
         let help = nearest_word_hint(name, catalog::all_keys().map(|info| info.name));
         let help = help.unwrap_or_else(|| "`walwise facts --list` lists all".to_owned());
@@ -183,7 +181,7 @@ fn subject_choices_text(subjects: &[Subject], before: &str) -> String {
         .collect();
     format!(
         "one of: {}",
-        text::names_and_count(&names, MAX_LISTED_SUBJECTS)
+        text::format_names_and_rest(&names, MAX_LISTED_SUBJECTS)
     )
 }
 
@@ -212,7 +210,7 @@ pub(super) fn parse_assumed_value(key: &KeyInfo, given: &str) -> Result<Value, S
             _ => None,
         },
         ValueKind::Count => given.parse().ok().map(Value::Whole),
-        ValueKind::Bytes => parse_byte_count(given).map(Value::Whole),
+        ValueKind::Bytes => parse_byte_size(given).map(Value::Whole),
         ValueKind::Micros | ValueKind::Number => given
             .parse::<f64>()
             .ok()
@@ -254,7 +252,7 @@ pub(super) fn parse_assumed_value(key: &KeyInfo, given: &str) -> Result<Value, S
                 .collect();
             if let Some(other) = words
                 .iter()
-                .find(|word| !catalog::choice_allows_word(key, word))
+                .find(|word| !catalog::is_allowed_word(key, word))
             {
                 let all = key.kind.allowed_words().unwrap_or_default();
                 let help =
@@ -268,7 +266,7 @@ pub(super) fn parse_assumed_value(key: &KeyInfo, given: &str) -> Result<Value, S
 }
 
 /// Accepts a plain number of bytes or binary units: `16777216`, `16M`, `16 MiB`.
-fn parse_byte_count(given: &str) -> Option<u64> {
+fn parse_byte_size(given: &str) -> Option<u64> {
     let digits = given.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = given.split_at_checked(digits)?;
     let number: u64 = number.parse().ok()?;
@@ -446,7 +444,7 @@ impl Session {
             facts: hypothesis.facts.clone(),
             ..self.clone()
         };
-        hypothesis.mark_affected_readings(&mut supposed.facts, &self.facts);
+        hypothesis.mark_readings_as_assumed(&mut supposed.facts, &self.facts);
         supposed.hypothesis = Some((hypothesis.clone(), self.derived_facts_and_verdicts().0));
         supposed
     }
@@ -541,7 +539,7 @@ fn edit_first_json_object(text: &str, new: &dyn Fn(&str, &Json) -> Option<Json>)
             }
         }
     }
-    let Some((mut document, _)) = json::first_json_object(text.as_bytes()) else {
+    let Some((mut document, _)) = json::split_first_json_object(text.as_bytes()) else {
         return text.to_owned();
     };
     replace_scalars(&mut document, "", new);
@@ -567,7 +565,7 @@ impl Hypothesis {
 
     /// Marks known readings that came from an edited answer or differ from the real ones. Only
     /// the assumptions can have caused the difference.
-    pub fn mark_affected_readings(&self, facts: &mut FactSet, real: &FactSet) {
+    pub fn mark_readings_as_assumed(&self, facts: &mut FactSet, real: &FactSet) {
         let follows = |row: &FactRow<'_>| {
             row.reading.source().is_some_and(|source| {
                 source.is_evidence()
@@ -596,7 +594,7 @@ impl Hypothesis {
         }
         for (subject, fact, reading) in marked {
             if let Some(key) = catalog::find_by_name(fact) {
-                facts.insert_value(&subject, key, reading);
+                facts.insert_untyped_value(&subject, key, reading);
             }
         }
         for one in &self.assumptions {

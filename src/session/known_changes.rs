@@ -7,7 +7,7 @@ use crate::report::{Difference, KernelUpgradeChange, Report};
 use crate::rules::{self, Outcome, Rule};
 
 impl Session {
-    /// Known changes of the server or kernel are added as explanations of slower commits.
+    /// The explanations are known changes of the server or kernel that make commits slower.
     pub fn difference_with_explanations(
         &self,
         before: &ReportSnapshot,
@@ -26,7 +26,10 @@ impl Session {
         }
         let before = facts_with_earlier_host_facts(facts, difference);
         let rules = self.rules.rules().iter();
-        for rule in rules.filter(|rule| rule.change.is_some_and(rules::ChangeEffect::is_slower)) {
+        for rule in rules.filter(|rule| {
+            rule.change
+                .is_some_and(rules::ChangeEffect::can_slow_commits)
+        }) {
             let subjects = match rule.scope {
                 Scope::Host => vec![Subject::host()],
                 scope => facts.subjects_of_scope(scope).cloned().collect(),
@@ -56,7 +59,6 @@ impl Session {
     }
 }
 
-/// `facts`, with the host's facts replaced by those in the earlier report.
 fn facts_with_earlier_host_facts(facts: &FactSet, difference: &Difference) -> FactSet {
     let mut before = facts.clone();
     let of_host = difference
@@ -68,13 +70,13 @@ fn facts_with_earlier_host_facts(facts: &FactSet, difference: &Difference) -> Fa
             continue;
         };
         let value = change
-            .known_values()
+            .known_value_pair()
             .and_then(|(value, _)| assume::parse_assumed_value(key, &value.displayed_text()).ok());
         let reading = match value {
             Some(value) => Reading::known(value, Source::Assumed),
             None => Reading::unknown(UnknownReason::NotCollected, "not in the earlier report"),
         };
-        before.insert_value(&Subject::host(), key, reading);
+        before.insert_untyped_value(&Subject::host(), key, reading);
     }
     before
 }

@@ -4,7 +4,7 @@ use crate::facts::catalog::device::CacheVolatility;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::measure::{
-    CommitProfile, Measurement, Method, ProbeInclusion, Requirement, WalFlushMethod, Workload,
+    CommitProfile, Measurement, Method, ProbeInclusion, Requirement, WalMethodInForce, Workload,
 };
 use crate::probes::{ProbeOptions, ProbePlan, ProbeRefusal, ProbeRequest, plan_probe};
 
@@ -56,7 +56,7 @@ impl MeasurementOptions {
 }
 
 /// Plans a measurement without writing anything. `facts` must include the conclusions.
-pub fn probe_plan(
+pub fn plan_target_probe(
     facts: &FactSet,
     subject: &Subject,
     options: &MeasurementOptions,
@@ -72,20 +72,20 @@ pub fn probe_plan(
         ProbeRowSelection::Sizes => (request.pages, request.all_paced) = (vec![1, 2, 4, 8], true),
         ProbeRowSelection::Nothing => request.pages.clear(),
     }
-    // An InnoDB transaction waits for more than its redo log, so a transaction is measured too.
-    // Each of the two parts gets half of the time limit.
     if let Some(CommitProfileOptions {
         profile,
         requirement,
     }) = options.commits
     {
         let server = facts
-            .subject_in_scope(subject, Scope::Cluster)
-            .map(|_| wal_flush_method_in_force(facts, subject));
-        request.request_only_commit_load(profile, requirement, server)?;
+            .applicable_subject(subject, Scope::Cluster)
+            .map(|_| wal_method_in_force(facts, subject));
+        request.restrict_to_commit_load(profile, requirement, server)?;
         return plan_probe(&request);
     }
     let is_whole = options.workloads.is_empty() && options.rows != ProbeRowSelection::Nothing;
+    // An InnoDB transaction waits for more than its redo log, so a transaction is measured too.
+    // Each of the two parts gets half of the time limit.
     if request.server.is_redo() && is_whole {
         request.workloads.push(Workload::Transaction);
         request.seconds /= 2.0;
@@ -98,29 +98,25 @@ pub fn probe_plan(
     if protected || options.rows == ProbeRowSelection::All {
         request
             .extra
-            .extend(Method::methods_included_besides_servers(
-                ProbeInclusion::FlushCost,
-            ));
+            .extend(Method::methods_with_inclusion(ProbeInclusion::FlushCost));
     }
     if options.rows == ProbeRowSelection::All {
         request
             .extra
-            .extend(Method::methods_included_besides_servers(
-                ProbeInclusion::AllRows,
-            ));
+            .extend(Method::methods_with_inclusion(ProbeInclusion::AllRows));
     }
     plan_probe(&request)
 }
 
-pub fn wal_flush_method_in_force(facts: &FactSet, subject: &Subject) -> WalFlushMethod {
-    let Some(cluster) = facts.subject_in_scope(subject, Scope::Cluster) else {
-        return WalFlushMethod::Default;
+pub fn wal_method_in_force(facts: &FactSet, subject: &Subject) -> WalMethodInForce {
+    let Some(cluster) = facts.applicable_subject(subject, Scope::Cluster) else {
+        return WalMethodInForce::Default;
     };
-    match facts.database_profile(&cluster).wal_method {
+    match facts.database_profile_or_postgres(&cluster).wal_method {
         Some(key) => facts
             .value(&cluster, key)
-            .map_or(WalFlushMethod::Unknown, WalFlushMethod::Is),
-        None => WalFlushMethod::Default,
+            .map_or(WalMethodInForce::Unknown, WalMethodInForce::Is),
+        None => WalMethodInForce::Default,
     }
 }
 
@@ -129,12 +125,12 @@ pub(super) fn add_measurement_facts(
     subject: &Subject,
     facts: &mut FactSet,
 ) {
-    let in_force = wal_flush_method_in_force(facts, subject);
+    let in_force = wal_method_in_force(facts, subject);
     crate::measure::insert_probe_facts(measurement, subject, in_force, facts);
 }
 
 /// Only existing directories. Those with WAL or redo log come first, because commits wait for them.
-pub fn measurable_targets(facts: &FactSet) -> Vec<Subject> {
+pub fn measurable_targets_wal_first(facts: &FactSet) -> Vec<Subject> {
     let exists = |t: &&Subject| {
         facts
             .value(t, &target::KIND)
@@ -216,7 +212,7 @@ mod tests {
             TargetKind::Directory,
             &[DirectoryRole::Data, DirectoryRole::Wal],
         );
-        let names: Vec<_> = measurable_targets(&facts)
+        let names: Vec<_> = measurable_targets_wal_first(&facts)
             .iter()
             .map(|target| target.name().to_owned())
             .collect();

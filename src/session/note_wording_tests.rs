@@ -13,7 +13,7 @@ use crate::rules::{Level, RuleSet};
 fn reports_with_all_sample_notes() -> Vec<Report> {
     let mut judged = Session::new(sample_reports::at_risk().facts, RuleSet::builtin(), true);
     for note in Note::samples() {
-        judged.facts.add_note(note);
+        judged.facts.add_note_once(note);
     }
     let mut settled = sample_reports::at_risk();
     settled.plans.clear();
@@ -29,7 +29,7 @@ fn reports_with_all_sample_notes() -> Vec<Report> {
     reports
 }
 
-struct DocumentWithoutNotes {
+struct DocumentAndNotes {
     rest: String,
     /// Notes in the document: sentences if the format keeps a note in one piece, else single words.
     shown_notes: Vec<String>,
@@ -46,14 +46,14 @@ fn plain_words(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn split_off_notes(document: &str, notes: &[Note]) -> DocumentWithoutNotes {
+fn split_off_notes(document: &str, notes: &[Note]) -> DocumentAndNotes {
     let sentences: Vec<String> = notes.iter().map(Note::to_string).collect();
     let count = notes.len();
     if let Ok(mut json) = serde_json::from_str::<serde_json::Value>(document)
         && let Some(told) = json.as_object_mut().unwrap().remove("warnings")
     {
         let told = serde_json::from_value(told).unwrap();
-        return DocumentWithoutNotes {
+        return DocumentAndNotes {
             rest: json.to_string(),
             shown_notes: told,
             expected: sentences,
@@ -73,7 +73,7 @@ fn split_off_notes(document: &str, notes: &[Note]) -> DocumentWithoutNotes {
         let (told, rest): (Vec<&str>, Vec<&str>) = document.lines().partition(is_note);
         let told: Vec<String> = told.into_iter().map(str::to_owned).collect();
         let count = told.len();
-        return DocumentWithoutNotes {
+        return DocumentAndNotes {
             rest: rest.join("\n"),
             expected: told.clone(),
             shown_notes: told,
@@ -98,7 +98,7 @@ fn split_off_notes(document: &str, notes: &[Note]) -> DocumentWithoutNotes {
         .iter()
         .flat_map(|sentence| plain_words(sentence))
         .collect();
-    DocumentWithoutNotes {
+    DocumentAndNotes {
         rest,
         shown_notes: plain_words(&told[heading.len()..]),
         expected,
@@ -108,7 +108,7 @@ fn split_off_notes(document: &str, notes: &[Note]) -> DocumentWithoutNotes {
 
 const ROW: &str = "<dt><span class=\"dim\">Note</span></dt><dd>";
 
-fn split_off_html_notes(document: &str, sentences: &[String]) -> DocumentWithoutNotes {
+fn split_off_html_notes(document: &str, sentences: &[String]) -> DocumentAndNotes {
     let count = sentences.len();
     let (page, inside) = document.split_once(report_reader::BEGIN_TAG).unwrap();
     let (inside, end) = inside.split_once(report_reader::END_TAG).unwrap();
@@ -148,7 +148,7 @@ fn split_off_html_notes(document: &str, sentences: &[String]) -> DocumentWithout
         .chain(sentences)
         .flat_map(|sentence| plain_words(sentence))
         .collect();
-    DocumentWithoutNotes {
+    DocumentAndNotes {
         rest: format!("{before}{after}{report}{end}"),
         shown_notes: told,
         expected,
@@ -161,7 +161,7 @@ type Render<'a> = &'a dyn Fn(&Report) -> Result<String, String>;
 fn check_wording_independence(report: &Report, render: Render<'_>) -> Result<usize, String> {
     let look = || {
         let document = render(report).unwrap_or_else(|why| why);
-        let DocumentWithoutNotes {
+        let DocumentAndNotes {
             rest,
             shown_notes: told,
             expected,

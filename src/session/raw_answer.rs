@@ -26,7 +26,7 @@ pub fn raw_answer_lines<H: Deref<Target: Host> + Sync>(
         _ => None,
     };
     let Some((question, answer)) =
-        machine.find_answer(|question| question_matches_source(question, source))
+        machine.find_cached_answer(|question| question_matches_source(question, source))
     else {
         return Vec::new();
     };

@@ -2,7 +2,7 @@
 //! kernel and options. Any other trial, or one without a settled result, causes a note. The facts
 //! about winners and methods are then marked as absent, with the reason.
 
-use crate::drill::StackFingerprint;
+use crate::drill::StackFacts;
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::catalog::trial::{self, TrialBasis, TrialFilesystem};
@@ -37,7 +37,7 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
     let mut records: Vec<&(String, TrialRecord)> = records.iter().collect();
     records.sort_by(|(_, a), (_, b)| a.started.cmp(&b.started));
     for (file, record) in records {
-        let stack = recorded_stack_fingerprint(record);
+        let stack = recorded_stack_facts(record);
         let mut here = None;
         let mut elsewhere = None;
         // The record concerns directories if the trial ran in a loop file, and free disks if it ran
@@ -49,7 +49,7 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
         for target in targets {
             match trial_record_unused_reason(&stack, facts, target, live) {
                 None => {
-                    add_record_facts(record, file, target, facts);
+                    add_trial_record_facts(record, file, target, facts);
                     here.get_or_insert(target);
                 }
                 Some(reason) => {
@@ -63,7 +63,7 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
             }
         }
         let (file, says) = (file.clone(), trial_summary_text(record));
-        facts.add_note(match (here, record.rank_candidates()) {
+        facts.add_note_once(match (here, record.rank_candidates()) {
             (Some(target), Ok(_)) => {
                 let (target, basis) = (
                     target.name().to_owned(),
@@ -78,7 +78,7 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
                 }
             }
             (Some(target), Err(why)) => {
-                let (target, why) = (target.name().to_owned(), why.reason());
+                let (target, why) = (target.name().to_owned(), why.as_str());
                 TrialNote::Undecided {
                     file,
                     target,
@@ -95,17 +95,16 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
     }
 }
 
-fn recorded_stack_fingerprint(record: &TrialRecord) -> StackFingerprint {
-    let mut stack = StackFingerprint::default();
+fn recorded_stack_facts(record: &TrialRecord) -> StackFacts {
+    let mut stack = StackFacts::default();
     for line in &record.stack {
         stack.add_line_if_fact(line);
     }
     stack
 }
 
-/// The reason why the record is not used for the target; `None` if it is used.
 fn trial_record_unused_reason(
-    stack: &StackFingerprint,
+    stack: &StackFacts,
     facts: &FactSet,
     target: &Subject,
     live: bool,
@@ -113,7 +112,7 @@ fn trial_record_unused_reason(
     if !live {
         return Some("this is a capture".to_owned());
     }
-    if let Some(changed) = stack.first_difference(&StackFingerprint::from_facts(facts, target)) {
+    if let Some(changed) = stack.first_difference(&StackFacts::from_facts(facts, target)) {
         return Some(changed);
     }
     let disks = facts.distinct_bottom_disks(target);
@@ -130,7 +129,7 @@ fn trial_record_unused_reason(
     }
 }
 
-fn add_record_facts(record: &TrialRecord, file: &str, target: &Subject, facts: &mut FactSet) {
+fn add_trial_record_facts(record: &TrialRecord, file: &str, target: &Subject, facts: &mut FactSet) {
     let source = || Source::Trial {
         file: file.to_owned(),
     };
@@ -148,7 +147,7 @@ fn add_record_facts(record: &TrialRecord, file: &str, target: &Subject, facts: &
         Ok(answer) => answer,
         Err(why) => {
             return mark_trial_results_absent(
-                &format!("the trial {file} has no usable result: {}", why.reason()),
+                &format!("the trial {file} has no usable result: {}", why.as_str()),
                 target,
                 facts,
             );
@@ -228,7 +227,7 @@ fn candidates_for_target(
         return answer.best.clone();
     }
     let on = facts
-        .subject_in_scope(target, Scope::Mount)
+        .applicable_subject(target, Scope::Mount)
         .and_then(|on| facts.value(&on, &mount::FSTYPE));
     let in_place = facts.value(target, &target::NOCOW) == Some(true);
     match on.as_deref() {
@@ -270,7 +269,7 @@ mod tests {
     use crate::session::Session;
     use crate::settings::NewFilesystem;
     use crate::trial::fixtures::record_with_commit_rates;
-    use crate::trial::{LoadShape, TrialEnding, TrialLoad};
+    use crate::trial::{LoadShape, TrialLoad, TrialState};
     use crate::version::Version;
     use walwise_model::text::JoinText;
 
@@ -305,7 +304,7 @@ mod tests {
             seen(),
         );
         let disk = facts
-            .subject_in_scope(&sample_reports::free_disk_target(), Scope::Device)
+            .applicable_subject(&sample_reports::free_disk_target(), Scope::Device)
             .unwrap();
         facts.insert_known(&disk, &device::READ_ONLY, false, seen());
         facts.insert_known(&disk, &device::SERIAL, "S1".to_owned(), seen());
@@ -318,7 +317,7 @@ mod tests {
         target: &Subject,
         mut record: TrialRecord,
     ) -> TrialRecord {
-        let stack = StackFingerprint::from_facts(&session.facts, target).to_string();
+        let stack = StackFacts::from_facts(&session.facts, target).to_string();
         record.extent = ExtentKind::Disk;
         record.stack = stack.lines().map(str::to_owned).collect();
         record
@@ -481,7 +480,7 @@ mod tests {
         check(
             &session,
             &TrialRecord {
-                ending: TrialEnding::Running,
+                ending: TrialState::Running,
                 ..won()
             },
             "did not finish",
@@ -526,7 +525,7 @@ mod tests {
         let target = sample_reports::free_disk_target();
         let disk = session
             .facts
-            .subject_in_scope(&target, Scope::Device)
+            .applicable_subject(&target, Scope::Device)
             .unwrap();
         session
             .facts
@@ -544,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn latest_settled_trial_record_wins() {
+    fn settled_trial_wins_over_later_unsettled() {
         let mut session = free_disk_session();
         let target = sample_reports::free_disk_target();
         let [won, mut open] = [15, 9].map(|blocks| {

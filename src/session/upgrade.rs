@@ -25,7 +25,7 @@ pub struct ComponentVersions {
 
 impl ComponentVersions {
     /// Reads a kernel version, such as `6.12`, or a distribution, such as `rhel10`.
-    pub fn from_name(name: &str) -> Self {
+    pub fn from_kernel_or_distribution(name: &str) -> Self {
         let is_version = name.starts_with(|first: char| first.is_ascii_digit());
         let (kernel, os) = (
             is_version.then(|| name.to_owned()),
@@ -41,7 +41,7 @@ impl ComponentVersions {
 
 /// An assumption `KEY=VALUE` for each fact that the upgrade sets. The error is a message for the
 /// user.
-pub fn upgrade_assumptions(
+pub fn upgrade_assumption_texts(
     next: &ComponentVersions,
     read: &FactSet,
 ) -> Result<Vec<String>, String> {
@@ -75,10 +75,10 @@ pub fn upgrade_assumptions(
     let mut say = |name: &str, value: &str| all.push(format!("{name}={value}"));
     let (release, vendor) = match (&next.kernel, &os) {
         (Some(kernel), os) => {
-            let release = check_version_option("--kernel", kernel)?;
+            let release = require_version_option("--kernel", kernel)?;
             let vendor = os
                 .as_ref()
-                .map(|os| os.kernel_vendor(release))
+                .map(|os| os.vendor_of_requested_kernel(release))
                 .transpose()?
                 .flatten();
             (Some(release), vendor)
@@ -135,7 +135,7 @@ pub fn upgrade_assumptions(
         (ServerKind::Postgres, host::OS_POSTGRESQL.name()),
     ] {
         let is_here = read
-            .known_values(&cluster::KIND)
+            .known_values_by_subject(&cluster::KIND)
             .into_iter()
             .any(|(_, own)| own == kind);
         if let Some(version) = servers.and_then(|own| own.get(&kind)).filter(|_| is_here) {
@@ -144,7 +144,7 @@ pub fn upgrade_assumptions(
     }
     for (option, name, given, shipped) in tools {
         match (given, shipped) {
-            (Some(given), _) => say(name, check_version_option(option, given)?),
+            (Some(given), _) => say(name, require_version_option(option, given)?),
             // An upgrade does not install a tool that is missing today.
             (None, Some(Some(shipped)))
                 if read.reading_by_name(&Subject::host(), name).is_known() =>
@@ -164,7 +164,7 @@ pub fn upgrade_choices(read: &FactSet) -> Vec<(String, String)> {
     distributions::list_upgrade_choices(id.as_deref(), version.as_deref())
 }
 
-fn check_version_option<'v>(option: &str, given: &'v str) -> Result<&'v str, String> {
+fn require_version_option<'v>(option: &str, given: &'v str) -> Result<&'v str, String> {
     if is_kernel_or_tool_release(given) {
         return Ok(given);
     }
@@ -210,7 +210,7 @@ mod tests {
             os: os.map(str::to_owned),
             ..ComponentVersions::default()
         };
-        upgrade_assumptions(&next, &read).map(|all| all.join(" "))
+        upgrade_assumption_texts(&next, &read).map(|all| all.join(" "))
     }
 
     #[test]

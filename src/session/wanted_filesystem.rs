@@ -23,7 +23,7 @@ impl Session {
             return Ok(());
         };
         let (facts, _) = self.derived_facts_and_verdicts();
-        let refused = occupied_reason(&facts, target)
+        let refused = not_free_device_reason(&facts, target)
             .or_else(|| self.filesystem_refusal(&facts, target, filesystem));
         if let Some(why) = refused {
             return Err(format!(
@@ -57,11 +57,11 @@ impl Session {
 }
 
 /// Reason why no file system can be created on the target; `None` for a free disk.
-fn occupied_reason(facts: &FactSet, target: &Subject) -> Option<String> {
+fn not_free_device_reason(facts: &FactSet, target: &Subject) -> Option<String> {
     match facts.value(target, &KIND) {
         Some(TargetKind::Device) => {
             let content = DeviceContent::from_facts(facts, target);
-            (!content.may_get_new_file_system()).then(|| content.evidence_text())
+            (!content.may_get_new_file_system()).then(|| content.explanation_text())
         }
         Some(TargetKind::Directory | TargetKind::Created) => {
             Some("The target is a directory; a new file system needs a free device.".to_owned())
@@ -131,7 +131,7 @@ mod tests {
             Source::from_system_call("uname"),
         );
         let disk = facts
-            .subject_in_scope(
+            .applicable_subject(
                 &sample_reports::free_disk_target(),
                 crate::facts::Scope::Device,
             )
@@ -148,7 +148,7 @@ mod tests {
     fn free_disk_device(session: &Session) -> Subject {
         session
             .facts
-            .subject_in_scope(
+            .applicable_subject(
                 &sample_reports::free_disk_target(),
                 crate::facts::Scope::Device,
             )

@@ -1,11 +1,10 @@
-//! Comparisons with a saved report and with a later kernel, and what changes while the screens are
-//! open.
+//! Comparisons with a saved report or an upgrade, and the watch for changes of the host.
 
 use super::changes_state::{ChangedFacts, ComparisonState, ReferenceList};
-use super::data::BackgroundActivity;
 use super::job::{ComparisonReference, HostChange, Job, JobId, JobResult, SaveOutcome};
 use super::model::{Model, Overlay};
 use super::msg::SideEffect;
+use super::screen_data::BackgroundActivity;
 use super::screen_id::ScreenId;
 use super::widgets::text_field::TextField;
 
@@ -22,7 +21,7 @@ pub fn open_reference_list(model: &mut Model, of: ComparisonReference) -> SideEf
 }
 
 /// Chooses the selected entry of the open list and closes the list; false without an entry.
-pub fn choose_reference(model: &mut Model) -> bool {
+pub fn try_choose_reference(model: &mut Model) -> bool {
     let Some(Overlay::References(list)) = &model.overlay else {
         return false;
     };
@@ -44,7 +43,7 @@ pub fn start_report_save(model: &mut Model) -> SideEffect {
     SideEffect::Start(job, Job::SaveReport)
 }
 
-/// Starts the comparisons that the screen shows, and the watch of a host that is read.
+/// Comparisons start only on the screen Changes, and the watch only on a live host.
 pub fn start_comparison_and_watch_jobs(model: &mut Model) -> Vec<SideEffect> {
     let Some(report) = model.data.report.as_ref().filter(|_| model.data.complete) else {
         return Vec::new();

@@ -2,14 +2,14 @@
 
 mod comparisons;
 
-use super::data::BackgroundActivity;
 use super::export;
 use super::export_state::{SaveForm, SaveFormStage};
 use super::job::ComparisonReference;
 use super::key_press::KeyPress;
 use super::model::{Model, Overlay};
-use super::page::{Block, IssueDirection, Motion, PageState, PaneFocus, RowDetails};
+use super::page::{IssueDirection, Motion, PageBlock, PageState, PaneFocus, RowDetails};
 use super::page_view::PageView;
+use super::screen_data::BackgroundActivity;
 use super::screen_id::ScreenId;
 use super::what_if::{self, AssumptionPicker};
 use super::widgets::text_field::TextEdit;
@@ -58,9 +58,9 @@ pub enum Action {
     AskTarget,
     NextTarget,
     PreviousTarget,
-    /// The user confirms what the probe would write.
+    /// Asks the user to confirm what the probe would write.
     PlanProbe,
-    /// The user confirms where the report would be saved.
+    /// Asks the user to confirm where the report would be saved.
     PlanReportSave,
     Confirm,
     AskReference(ComparisonReference),
@@ -307,7 +307,7 @@ fn selected_block_commands(view: &PageView, model: &Model) -> Vec<KeyCommand> {
     all
 }
 
-fn fact_value_entry_command(block: Option<&Block>, model: &Model) -> KeyCommand {
+fn fact_value_entry_command(block: Option<&PageBlock>, model: &Model) -> KeyCommand {
     let fact = block.and_then(|block| block.fact.as_ref());
     let report = model.data.report.as_deref();
     let possible = match (fact, report) {
@@ -745,7 +745,7 @@ fn save_form_commands(form: &SaveForm) -> Vec<KeyCommand> {
     }
 }
 
-pub fn matching_help_entries(model: &Model, filter: &str) -> Vec<KeyCommand> {
+pub fn matching_help_commands(model: &Model, filter: &str) -> Vec<KeyCommand> {
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
     let mut all = screen_commands(model, &model.current_page_view());
     all.sort_by_key(|command| command.group);

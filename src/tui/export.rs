@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use super::data::ScreenData;
 use super::export_state::{ExportDocument, SaveForm, SaveFormStage};
 use super::job::{Job, JobId, JobResult, SaveOutcome, SaveRequest};
 use super::model::{Model, Overlay};
 use super::msg::SideEffect;
 use super::page::PaneFocus;
+use super::screen_data::ScreenData;
 use super::screen_id::ScreenId;
 use super::widgets::text_field::TextField;
 use crate::facts::Subject;
@@ -49,8 +49,8 @@ pub fn check_can_save(data: &ScreenData) -> Result<(), String> {
         .ok_or_else(|| "facts are still being collected".to_owned())
 }
 
-/// Starts to render the document that the pane shows if it is missing, unless a document is being
-/// rendered.
+/// `None` if the pane shows no document, or if its document is already rendered. Only one document
+/// is rendered at a time.
 pub fn start_rendering_shown_document(model: &mut Model) -> Option<SideEffect> {
     let format = selected_format(model);
     if model.screen != ScreenId::Export

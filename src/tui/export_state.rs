@@ -21,8 +21,7 @@ impl ExportState {
         self.render_job = None;
     }
 
-    /// `None` until the document is rendered. The error is the reason why the format cannot be
-    /// rendered.
+    /// `None` until the document is rendered.
     pub fn rendered_document(&self, format: Format) -> Option<Result<&ExportDocument, &str>> {
         self.documents
             .get(&format)

@@ -7,11 +7,11 @@ use ratatui::widgets::{Clear, Widget};
 
 use super::click_map::ClickMap;
 use super::command::{self, KeyCommand};
-use super::data::{BackgroundActivity, ConfirmationRequest};
 use super::filter::Filter;
 use super::model::Model;
 use super::overlay;
 use super::page_view::PageView;
+use super::screen_data::{BackgroundActivity, ConfirmationRequest};
 use super::screen_id::ScreenId;
 use super::theme::{TextRole, Theme, replace_non_ascii};
 use super::viewport::{FrameLayout, frame_layout, page_area};
@@ -49,7 +49,7 @@ fn draw_whole_screen(model: &Model, hits: &mut ClickMap, buffer: &mut Buffer) {
     draw_header(model, parts.header, hits, buffer);
     draw_tabs(model, parts.tabs, hits, buffer);
     area::draw_horizontal_line(parts.rule, theme, buffer);
-    draw_assumption_banner(model, parts.rule, buffer);
+    draw_assumption_or_change_banner(model, parts.rule, buffer);
     let view = model.current_page_view();
     let state = &view.state;
     let body = page_area(model.size, state.filter.is_some());
@@ -130,7 +130,7 @@ fn draw_header(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buff
         right = format!("{which}{title}{list} ");
         let room = room.saturating_sub(text::width(&right));
         left.push(Span::styled(name, theme.role_style(TextRole::Accent)));
-        left.push(Span::raw(format!("   {}", fit_host_line(report, room))));
+        left.push(Span::raw(format!("   {}", fitting_host_text(report, room))));
     }
     let (place, _) = area::split_right(area, area::saturating_columns(text::width(&right)));
     hits.add_key_area(place, "t");
@@ -139,7 +139,7 @@ fn draw_header(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buff
 
 /// Shortens the line about the host to fit. The name of the distribution is shortened, then
 /// dropped; the kernel is next, and the rest is cut last.
-fn fit_host_line(report: &Report, room: usize) -> String {
+fn fitting_host_text(report: &Report, room: usize) -> String {
     let host = &report.host;
     let who = match host.privileged {
         Some(true) => "root",
@@ -220,7 +220,7 @@ fn tab_label(screen: ScreenId, model: &Model, named: bool) -> String {
 
 /// Draws the banner about assumptions on every screen, so that no user mistakes an assumed host for
 /// the real one.
-fn draw_assumption_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
+fn draw_assumption_or_change_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     const WHAT_IF: &str = "WHAT IF  ";
     let Some(supposed) = &model.data.assumed_host else {
         return draw_host_change_banner(model, area, buffer);
@@ -239,7 +239,7 @@ fn draw_assumption_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     let room = room.saturating_sub(text::width(WHAT_IF));
     let first = assumed
         .first()
-        .map(|one| fit_assumption(one, room))
+        .map(|one| fitting_assumption_text(one, room))
         .unwrap_or_default();
     let says = format!(" {WHAT_IF}{first}{more} ");
     Span::styled(says, model.data.theme.role_style(TextRole::Doubt)).render(inner, buffer);
@@ -269,7 +269,7 @@ fn draw_host_change_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     draw_left_and_right(left, right, inner, buffer);
 }
 
-fn fit_assumption(one: &FactAssumption, room: usize) -> String {
+fn fitting_assumption_text(one: &FactAssumption, room: usize) -> String {
     let [short, shorter] = what_if::assumption_short_forms(one);
     let all = [what_if::assumption_bullet(one).text.to_string(), short];
     all.into_iter()
@@ -339,7 +339,6 @@ fn draw_newcomer_hints(model: &Model, mut rest: Rect, hits: &mut ClickMap, buffe
     }
 }
 
-/// Describes the job that runs in the background; `None` if none runs.
 pub fn activity_line(model: &Model) -> Option<String> {
     const SPINNER_FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
     let turning = SPINNER_FRAMES
@@ -376,7 +375,7 @@ pub fn activity_line(model: &Model) -> Option<String> {
             "{turning} {}  {}  {}",
             progress.phase.description(),
             interval::progress_bar(progress.share, 12),
-            progress.remaining_time_text()
+            progress.round_and_remaining_time_text()
         )),
     }
 }

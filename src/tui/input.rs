@@ -58,7 +58,7 @@ pub fn listen_for_suspend_signals(out: Sender<Msg>) -> io::Result<()> {
 fn start_exit_timeout(number: i32) {
     let end = move || {
         thread::sleep(EXIT_TIMEOUT);
-        terminal::restore_terminal_modes();
+        terminal::restore_cooked_mode();
         signal_hook::low_level::exit(number.saturating_add(128));
     };
     // If the thread cannot be started, the process ends only when the main loop handles the signal.

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::hypothesis::{AssumedFact, AssumedHost};
+use super::assumptions::{AssumedFact, AssumedHost};
 use crate::facts::{Source, Subject};
 use crate::measure::ProbeProgress;
 use crate::report::view::Section;

@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use ratatui::layout::Size;
 
+use super::assumptions::AssumedFact;
 use super::changes_state::{ChangesScreenState, ReferenceList};
 use super::click_map::ClickMap;
-use super::data::{BackgroundActivity, ConfirmationRequest, ScreenData};
 use super::export_state::{ExportState, SaveForm};
-use super::hypothesis::AssumedFact;
 use super::job::{Job, JobId};
 use super::msg::{ExitReason, SideEffect};
 use super::page::{Page, PageState};
 use super::page_view::PageView;
 use super::raw_answers::RawAnswerCache;
+use super::screen_data::{BackgroundActivity, ConfirmationRequest, ScreenData};
 use super::screen_id::ScreenId;
 use super::target_context::TargetContext;
 use super::theme::Theme;
-use super::viewport::{Viewport, page_area};
+use super::viewport::{BodyLayout, page_area};
 use super::what_if::AssumptionPicker;
 use super::widgets::text_field::TextField;
 use crate::facts::Subject;
@@ -100,7 +100,7 @@ pub struct Model {
 
 impl Model {
     /// The initial state and the first job, which reads the host.
-    pub fn new(theme: Theme, size: Size) -> (Self, Vec<SideEffect>) {
+    pub fn new_with_first_job(theme: Theme, size: Size) -> (Self, Vec<SideEffect>) {
         let mut model = Self {
             data: ScreenData {
                 report: None,
@@ -233,7 +233,7 @@ impl Model {
         let body = page_area(self.size, state.filter.is_some());
         let place = (self.viewport(&state), body);
         PageView::new(page, state, place, |block, state, size| {
-            block.details_page(&self.data, state, size)
+            block.details_title_and_page(&self.data, state, size)
         })
     }
 
@@ -251,9 +251,9 @@ impl Model {
             .build_page(&self.data, state, self.viewport(state))
     }
 
-    fn viewport(&self, state: &PageState) -> Viewport {
+    fn viewport(&self, state: &PageState) -> BodyLayout {
         let of = (self.screen, self.data.focus.place.1);
-        Viewport::new(self.size, state.filter.is_some(), of)
+        BodyLayout::new(self.size, state.filter.is_some(), of)
     }
 
     pub fn is_animating(&self) -> bool {

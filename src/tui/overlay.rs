@@ -34,7 +34,7 @@ pub mod overlay_widgets {
     }
 
     /// If the screen is too short, the text is cut but the keys stay.
-    pub fn draw_question(
+    pub fn draw_dialog(
         theme: Theme,
         (title, mut lines): (&str, Vec<Line<'static>>),
         choices: &[(&str, &str)],
@@ -79,7 +79,7 @@ pub mod overlay_widgets {
     impl ChoiceList<'_> {
         /// Draws as many entries as fit, always including the chosen one. Returns the index and
         /// area of each drawn entry.
-        pub fn draw_entries(
+        pub fn draw_list(
             self,
             theme: Theme,
             whole: Rect,
@@ -173,10 +173,10 @@ mod confirmation {
     use ratatui::layout::Rect;
     use ratatui::text::Line;
 
-    use super::overlay_widgets::{WIDTH, draw_question};
+    use super::overlay_widgets::{WIDTH, draw_dialog};
     use crate::tui::click_map::ClickMap;
-    use crate::tui::data::ConfirmationRequest;
     use crate::tui::model::Model;
+    use crate::tui::screen_data::ConfirmationRequest;
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::text;
 
@@ -220,7 +220,7 @@ mod confirmation {
             (ConfirmationRequest::SaveReport, Ok(_)) => "Save this report".to_owned(),
             (ConfirmationRequest::SaveReport, Err(_)) => "The report cannot be saved".to_owned(),
         };
-        draw_question(
+        draw_dialog(
             theme,
             (&text::truncate_to_width(&title, room), lines),
             question,
@@ -274,7 +274,7 @@ mod filesystem_choice_list {
             .enumerate()
             .map(|(at, choice)| filesystem_choice_cells(choice, at == chosen, theme))
             .collect();
-        list.draw_entries(theme, area, buffer, |shown, room| {
+        list.draw_list(theme, area, buffer, |shown, room| {
             let lines = columns::align_rows(
                 &rows,
                 &[
@@ -370,7 +370,7 @@ mod help {
         buffer: &mut Buffer,
     ) {
         let theme = model.data.theme;
-        let commands = command::matching_help_entries(model, filter);
+        let commands = command::matching_help_commands(model, filter);
         // A row may be too short for the reason why its command is unavailable, so the chosen
         // command's reason is also shown below the list.
         let why = commands
@@ -391,7 +391,7 @@ mod help {
                 .into_iter()
                 .collect(),
         };
-        let places = list.draw_entries(theme, area, buffer, |shown, room| {
+        let places = list.draw_list(theme, area, buffer, |shown, room| {
             let mut group = None;
             let shown = commands
                 .iter()
@@ -455,7 +455,7 @@ mod save_dialog {
     use ratatui::layout::Rect;
     use ratatui::text::{Line, Span};
 
-    use super::overlay_widgets::{WIDTH, draw_question};
+    use super::overlay_widgets::{WIDTH, draw_dialog};
     use crate::tui::click_map::ClickMap;
     use crate::tui::export_state::{SaveForm, SaveFormStage};
     use crate::tui::model::Model;
@@ -514,7 +514,7 @@ mod save_dialog {
             ],
         };
         let title = format!("Save as {}", form.format.name());
-        draw_question(theme, (&title, lines), choices, area, hits, buffer);
+        draw_dialog(theme, (&title, lines), choices, area, hits, buffer);
     }
 }
 mod target_choice_list {
@@ -567,7 +567,7 @@ mod target_choice_list {
                 theme,
             ))
         };
-        let places = list.draw_entries(theme, area, buffer, |shown, room| {
+        let places = list.draw_list(theme, area, buffer, |shown, room| {
             columns::align_rows(
                 &shown.filter_map(cells).collect::<Vec<_>>(),
                 &target_row::COLUMNS,
@@ -633,7 +633,7 @@ mod what_if_picker {
             chosen: picker.chosen,
             below,
         };
-        choices.draw_entries(theme, area, buffer, |shown, room| {
+        choices.draw_list(theme, area, buffer, |shown, room| {
             let shown: Vec<(usize, &PickerEntry<'_>)> = entries
                 .iter()
                 .enumerate()
@@ -775,7 +775,9 @@ pub fn draw_open_overlay(model: &Model, area: Rect, hits: &mut ClickMap, buffer:
         Some(Overlay::Confirm { question, plan }) => {
             confirmation::draw_confirmation(model, question, plan, area, hits, buffer);
         }
-        Some(Overlay::References(list)) => reference_list::draw(model, list, area, hits, buffer),
+        Some(Overlay::References(list)) => {
+            reference_list::draw_reference_list(model, list, area, hits, buffer);
+        }
         Some(Overlay::WhatIf(picker)) => {
             what_if_picker::draw_what_if_picker(model, picker, area, buffer);
         }

@@ -15,7 +15,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-pub use self::block::{Block, RowDetails};
+pub use self::block::{PageBlock, RowDetails};
 use super::click_map::{ClickMap, ClickTarget};
 use super::filter::Filter;
 use super::sidebar::Sidebar;
@@ -33,12 +33,12 @@ pub enum IssueDirection {
 
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<PageBlock>,
     pub side: Option<Sidebar>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cursor {
+pub struct SelectionState {
     /// Key of the selected block. If no block has this key, the first problem is selected, or else
     /// the first row.
     pub selected: Option<String>,
@@ -58,8 +58,8 @@ pub enum PaneFocus {
 
 #[derive(Clone, Debug, Default)]
 pub struct PageState {
-    pub list: Cursor,
-    pub pane: Cursor,
+    pub list: SelectionState,
+    pub pane: SelectionState,
     pub focus: PaneFocus,
     pub filter: Option<Filter>,
     pub only_unknown: bool,
@@ -126,7 +126,7 @@ impl Page {
 
     pub fn push_text_block(&mut self, lines: Vec<Line<'static>>) {
         if !lines.is_empty() {
-            self.blocks.push(Block::new_text(lines));
+            self.blocks.push(PageBlock::new_text(lines));
         }
     }
 
@@ -149,7 +149,7 @@ impl Page {
             let dim = theme.role_style(TextRole::Dim);
             line.push_span(Span::styled(format!("  {aside}"), dim));
         }
-        self.blocks.push(Block::new_heading(vec![line]));
+        self.blocks.push(PageBlock::new_heading(vec![line]));
     }
 
     /// Drops blocks unless `wanted` accepts the text of the heading followed by the block's own. A
@@ -167,12 +167,12 @@ impl Page {
         }
     }
 
-    pub fn selected_block(&self, cursor: &Cursor) -> Option<&Block> {
+    pub fn selected_block(&self, cursor: &SelectionState) -> Option<&PageBlock> {
         self.selected_block_with_lines(cursor)
             .map(|(_, block)| block)
     }
 
-    pub fn selectable_blocks(&self) -> impl Iterator<Item = &Block> {
+    pub fn selectable_blocks(&self) -> impl Iterator<Item = &PageBlock> {
         self.blocks.iter().filter(|block| block.key.is_some())
     }
 
@@ -180,14 +180,14 @@ impl Page {
         self.blocks.iter().map(|block| block.lines.len()).sum()
     }
 
-    pub fn lines_below(&self, cursor: &Cursor, height: usize) -> usize {
+    pub fn lines_below(&self, cursor: &SelectionState, height: usize) -> usize {
         self.height()
             .saturating_sub(self.clamped_scroll(cursor, height).saturating_add(height))
     }
 
     fn selectable_blocks_with_lines(
         &self,
-    ) -> impl DoubleEndedIterator<Item = (Range<usize>, &Block)> {
+    ) -> impl DoubleEndedIterator<Item = (Range<usize>, &PageBlock)> {
         let mut at = 0_usize;
         let placed: Vec<_> = self
             .blocks
@@ -202,7 +202,10 @@ impl Page {
         placed.into_iter()
     }
 
-    fn selected_block_with_lines(&self, cursor: &Cursor) -> Option<(Range<usize>, &Block)> {
+    fn selected_block_with_lines(
+        &self,
+        cursor: &SelectionState,
+    ) -> Option<(Range<usize>, &PageBlock)> {
         let all = || self.selectable_blocks_with_lines();
         all()
             .find(|(_, block)| block.key == cursor.selected)
@@ -211,7 +214,7 @@ impl Page {
     }
 
     /// First visible line. Without a selection by the user, the first problem is visible.
-    fn clamped_scroll(&self, cursor: &Cursor, height: usize) -> usize {
+    fn clamped_scroll(&self, cursor: &SelectionState, height: usize) -> usize {
         let first = self
             .selected_block_with_lines(cursor)
             .filter(|(_, block)| cursor.selected.is_none() && block.has_issue);
@@ -225,7 +228,7 @@ impl Page {
     }
 
     /// `height` is the number of visible rows.
-    pub fn apply_motion(&self, cursor: &mut Cursor, motion: Motion, height: u16) {
+    pub fn apply_motion(&self, cursor: &mut SelectionState, motion: Motion, height: u16) {
         let height = usize::from(height);
         cursor.scroll = self.clamped_scroll(cursor, height);
         cursor.selected = self
@@ -262,7 +265,7 @@ impl Page {
     }
 
     /// The search wraps around at the last or first block.
-    pub fn jump_to_issue(&self, cursor: &mut Cursor, way: IssueDirection, height: u16) {
+    pub fn jump_to_issue(&self, cursor: &mut SelectionState, way: IssueDirection, height: u16) {
         let from = self
             .selected_block_with_lines(cursor)
             .map(|(lines, _)| lines.start);
@@ -289,7 +292,7 @@ impl Page {
     }
 
     /// Scrolls until the selected block is visible, together with its heading.
-    pub fn scroll_to_selection(&self, cursor: &mut Cursor, height: u16) {
+    pub fn scroll_to_selection(&self, cursor: &mut SelectionState, height: u16) {
         let height = usize::from(height);
         cursor.scroll = self.clamped_scroll(cursor, height);
         if let Some((lines, _)) = self.selected_block_with_lines(cursor) {
@@ -300,7 +303,7 @@ impl Page {
     /// Selects the next block if the end of the selected one is visible, and the next one starts at
     /// most one line below the visible area. Otherwise scrolls by one line, so that no line is
     /// skipped.
-    fn select_next_or_scroll(&self, cursor: &mut Cursor, height: usize) {
+    fn select_next_or_scroll(&self, cursor: &mut SelectionState, height: usize) {
         let below = cursor.scroll.saturating_add(height);
         let after = match self.selected_block_with_lines(cursor) {
             Some((lines, _)) if lines.start < below && lines.end <= below => lines
@@ -323,7 +326,7 @@ impl Page {
         cursor.scroll = self.clamped_scroll(cursor, height);
     }
 
-    fn select_previous_or_scroll(&self, cursor: &mut Cursor, height: usize) {
+    fn select_previous_or_scroll(&self, cursor: &mut SelectionState, height: usize) {
         let below = cursor.scroll.saturating_add(height);
         let before = match self.selected_block_with_lines(cursor) {
             Some((lines, _)) if lines.start >= cursor.scroll => lines.start.min(below),
@@ -342,7 +345,12 @@ impl Page {
     }
 
     /// If there are more lines than rows, the first lines are shown.
-    fn scroll_showing_first_lines(&self, cursor: &mut Cursor, lines: &Range<usize>, height: usize) {
+    fn scroll_showing_first_lines(
+        &self,
+        cursor: &mut SelectionState,
+        lines: &Range<usize>,
+        height: usize,
+    ) {
         let start = self.start_including_heading(lines.start);
         if lines.start < cursor.scroll {
             cursor.scroll = start;
@@ -357,7 +365,12 @@ impl Page {
     }
 
     /// If there are more lines than rows, the last lines are shown.
-    fn scroll_showing_last_lines(&self, cursor: &mut Cursor, lines: &Range<usize>, height: usize) {
+    fn scroll_showing_last_lines(
+        &self,
+        cursor: &mut SelectionState,
+        lines: &Range<usize>,
+        height: usize,
+    ) {
         let start = self.start_including_heading(lines.start);
         if lines.end.saturating_sub(start) > height {
             cursor.scroll = lines.end.saturating_sub(height);
@@ -378,7 +391,7 @@ impl Page {
             .unwrap_or(0)
     }
 
-    fn move_selection_into_view(&self, cursor: &mut Cursor, height: usize) {
+    fn move_selection_into_view(&self, cursor: &mut SelectionState, height: usize) {
         let below = cursor.scroll.saturating_add(height);
         let in_sight = |lines: &Range<usize>| lines.end > cursor.scroll && lines.start < below;
         if self
@@ -399,7 +412,7 @@ impl Page {
     /// keyboard focus. `hit` makes the click target of a row from its key.
     pub fn draw(
         &self,
-        cursor: &Cursor,
+        cursor: &SelectionState,
         theme: Theme,
         cursor_role: Option<TextRole>,
         area: Rect,
@@ -454,9 +467,9 @@ mod tests {
         let block = |(i, size): (usize, &usize)| {
             let lines = vec![Line::from("x"); *size];
             if i % 3 == 0 {
-                Block::new_text(lines)
+                PageBlock::new_text(lines)
             } else {
-                Block::new_row(format!("{i}"), RowDetails::Nothing, lines)
+                PageBlock::new_row(format!("{i}"), RowDetails::Nothing, lines)
             }
         };
         Page {
@@ -478,7 +491,7 @@ mod tests {
             height in 0_u16..12,
         ) {
             let page = page_with_block_sizes(&sizes);
-            let mut state = Cursor::default();
+            let mut state = SelectionState::default();
             for motion in motions {
                 page.apply_motion(&mut state, motion, height);
                 let scroll = page.clamped_scroll(&state, usize::from(height));
@@ -489,7 +502,7 @@ mod tests {
         #[test]
         fn motion_down_reaches_every_line(sizes in prop::collection::vec(1_usize..9, 1..12), height in 1_u16..12) {
             let page = page_with_block_sizes(&sizes);
-            let mut state = Cursor::default();
+            let mut state = SelectionState::default();
             let mut seen = vec![false; page.height()];
             for _ in 0..=page.height().saturating_add(sizes.len()) {
                 let scroll = page.clamped_scroll(&state, usize::from(height));
@@ -506,7 +519,7 @@ mod tests {
         for block in &mut page.blocks {
             block.has_issue = matches!(block.key.as_deref(), Some("2" | "5" | "7"));
         }
-        let mut state = Cursor::default();
+        let mut state = SelectionState::default();
         let mut visit = |way| {
             page.jump_to_issue(&mut state, way, 4);
             state.selected.clone().unwrap_or_default()
@@ -529,7 +542,7 @@ mod tests {
 
     #[test]
     fn selection_survives_page_change() {
-        let mut state = Cursor::default();
+        let mut state = SelectionState::default();
         page_with_block_sizes(&[1, 1, 1]).apply_motion(&mut state, Motion::Bottom, 10);
         assert_eq!(state.selected.as_deref(), Some("2"));
         let longer = page_with_block_sizes(&[1, 1, 1, 1, 1]);

@@ -10,9 +10,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 use super::click_map::{ClickMap, ClickTarget};
-use super::page::{Block, Cursor, Page, PageState, PaneFocus};
+use super::page::{Page, PageBlock, PageState, PaneFocus, SelectionState};
 use super::theme::{TextRole, Theme};
-use super::viewport::{PanePlace, Viewport};
+use super::viewport::{BodyLayout, PanePlace};
 use super::widgets::{area, text};
 
 /// A pane with fewer rows, its heading included, is left out.
@@ -36,8 +36,8 @@ impl PageView {
     pub fn new(
         page: Arc<Page>,
         state: PageState,
-        (room, body): (Viewport, Rect),
-        details: impl FnOnce(&Block, &PageState, (usize, usize)) -> (String, Page),
+        (room, body): (BodyLayout, Rect),
+        details: impl FnOnce(&PageBlock, &PageState, (usize, usize)) -> (String, Page),
     ) -> Self {
         let (_, body) = area::split_left(body, room.side);
         let selected = page.selected_block(&state.list);
@@ -65,7 +65,7 @@ impl PageView {
         if text::width(&title) + HEADING_WIDTH > size.0 {
             let rows = text::wrap(&std::mem::take(&mut title), size.0).into_iter();
             let lines = rows.map(|row| Line::styled(row, Modifier::BOLD)).collect();
-            details.blocks.insert(0, Block::new_text(lines));
+            details.blocks.insert(0, PageBlock::new_text(lines));
         }
         Self {
             state,
@@ -88,7 +88,7 @@ impl PageView {
     }
 
     /// The page with the keyboard focus, its cursor and its height.
-    pub fn focused_page(&self) -> (&Page, &Cursor, u16) {
+    pub fn focused_page(&self) -> (&Page, &SelectionState, u16) {
         if self.is_pane_focused() {
             let height = self.pane_area.height.saturating_sub(1);
             (&self.details, &self.state.pane, height)
@@ -99,7 +99,7 @@ impl PageView {
 
     /// The selected row. If the details have the focus but no row, the row that the details
     /// describe.
-    pub fn focused_selection(&self) -> Option<&Block> {
+    pub fn focused_selection(&self) -> Option<&PageBlock> {
         let (page, cursor, _) = self.focused_page();
         page.selected_block(cursor)
             .or_else(|| self.page.selected_block(&self.state.list))
@@ -110,7 +110,7 @@ impl PageView {
     #[must_use]
     pub fn into_state_with_changed_cursor(
         mut self,
-        change: impl FnOnce(&Page, &mut Cursor, u16),
+        change: impl FnOnce(&Page, &mut SelectionState, u16),
     ) -> PageState {
         let (page, cursor, height) = self.focused_page();
         let mut cursor = cursor.clone();
@@ -119,7 +119,7 @@ impl PageView {
             self.state.pane = cursor;
         } else {
             if cursor.selected != self.state.list.selected {
-                self.state.pane = Cursor::default();
+                self.state.pane = SelectionState::default();
             }
             self.state.list = cursor;
         }
@@ -159,7 +159,7 @@ impl PageView {
         if !in_pane {
             hits.add_key_area(self.pane_area, "tab");
         }
-        self.draw_heading(theme, heading, hits, buffer);
+        self.draw_pane_heading(theme, heading, hits, buffer);
         let pane = (hits, ClickTarget::PaneRow as fn(String) -> ClickTarget);
         self.details
             .draw(&self.state.pane, theme, pane_role, content, pane, buffer);
@@ -167,7 +167,7 @@ impl PageView {
 
     /// The heading is inverse while the pane has the keyboard focus, because the details may have
     /// no row to mark.
-    fn draw_heading(&self, theme: Theme, row: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
+    fn draw_pane_heading(&self, theme: Theme, row: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
         let dim = theme.role_style(TextRole::Dim);
         let height = usize::from(self.pane_area.height.saturating_sub(1));
         let below = self.details.lines_below(&self.state.pane, height);

@@ -10,10 +10,10 @@ mod export {
     use crate::escape::ShellCommand;
     use crate::report::view::wording::count_with_noun;
     use crate::report::{Format, Report};
-    use crate::tui::data::ScreenData;
     use crate::tui::export::check_can_save;
     use crate::tui::export_state::ExportDocument;
-    use crate::tui::page::{Block, Page, PageState, PaneFocus, RowDetails};
+    use crate::tui::page::{Page, PageBlock, PageState, PaneFocus, RowDetails};
+    use crate::tui::screen_data::ScreenData;
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::columns::{self, Column};
     use crate::tui::widgets::text;
@@ -71,7 +71,7 @@ mod export {
             room,
         );
         for (format, lines) in Format::ALL.into_iter().zip(rows) {
-            page.blocks.push(Block::new_row(
+            page.blocks.push(PageBlock::new_row(
                 format.name(),
                 RowDetails::Document(format),
                 lines,
@@ -185,7 +185,7 @@ mod curves {
         columns: usize,
         rows: usize,
     ) -> Vec<Line<'static>> {
-        let groups = group_similar_methods(measurement, in_force);
+        let groups = drawn_method_groups(measurement, in_force);
         let curves: Vec<Curve<'_>> = groups
             .iter()
             .take(MAX_CURVES)
@@ -225,12 +225,12 @@ mod curves {
 
     /// Groups methods with similar medians, the fastest group first. Groups between the fastest and
     /// the slowest are dropped unless they contain the method in force.
-    fn group_similar_methods(
+    fn drawn_method_groups(
         measurement: &Measurement,
         in_force: Option<WalSyncMethod>,
     ) -> Vec<Vec<&MethodResult>> {
         let paced = measurement
-            .measured_or_failed_server_rows()
+            .attempted_one_page_server_rows()
             .filter_map(|row| Some((row.paced_median_us()?, row)));
         let mut rows: Vec<(f64, &MethodResult)> = paced.collect();
         rows.sort_by(|(a, _), (b, _)| a.total_cmp(b));
@@ -262,8 +262,8 @@ mod shared_page_parts {
 
     use ratatui::text::Line;
 
-    use crate::tui::data::ScreenData;
     use crate::tui::page::Page;
+    use crate::tui::screen_data::ScreenData;
     use crate::tui::theme::TextRole;
 
     /// Builds the page that is shown without a target; `to` completes the sentence "No target to
@@ -287,9 +287,9 @@ mod rules;
 mod storage;
 mod unknown_facts;
 mod what_if {
-    use super::sections::SectionView;
+    use super::sections::SectionRenderer;
     use crate::report::view::{Section, what_if};
-    use crate::tui::page::{Block, Page, RowDetails};
+    use crate::tui::page::{Page, PageBlock, RowDetails};
     use crate::tui::widgets::text;
     use ratatui::text::Line;
 
@@ -297,7 +297,7 @@ mod what_if {
 
     /// Adds the lines of all sections without a heading, then one line with the number of items in
     /// each other section.
-    pub fn push_what_if_summary(page: &mut Page, view: SectionView<'_>) {
+    pub fn push_what_if_summary(page: &mut Page, view: SectionRenderer<'_>) {
         let Some(assumed) = &view.data.assumed_host else {
             return;
         };
@@ -321,10 +321,11 @@ mod what_if {
         let rows = text::wrap(&counted.join(" · "), view.room).into_iter();
         lines.extend(rows.filter(|row| !row.is_empty()).map(Line::from));
         let details = RowDetails::Sections("What if", sections);
-        page.blocks.push(Block::new_row("what if", details, lines));
+        page.blocks
+            .push(PageBlock::new_row("what if", details, lines));
     }
 
-    pub fn assumption_sections(view: SectionView<'_>) -> Vec<Section> {
+    pub fn assumption_sections(view: SectionRenderer<'_>) -> Vec<Section> {
         let assumed = view.data.assumed_host.as_ref();
         assumed.map_or_else(Vec::new, |host| what_if::what_if_sections(&host.what_if))
     }
@@ -332,18 +333,18 @@ mod what_if {
 mod advice {
     use ratatui::text::Line;
 
-    use super::sections::SectionView;
+    use super::sections::SectionRenderer;
     use super::shared_page_parts::no_target_page;
     use super::what_if;
-    use crate::tui::data::ScreenData;
     use crate::tui::page::Page;
+    use crate::tui::screen_data::ScreenData;
 
     pub fn advice_page(data: &ScreenData, room: usize) -> Page {
-        if data.chosen_target().is_none() {
+        if data.report_and_chosen_target().is_none() {
             return no_target_page(data, "advise on");
         }
         let mut page = Page::default();
-        let view = SectionView {
+        let view = SectionRenderer {
             data,
             room,
             with_commands: false,
@@ -365,14 +366,14 @@ mod overview;
 
 use ratatui::text::Line;
 
-use super::data::ScreenData;
 use super::page::{Page, PageState};
+use super::screen_data::ScreenData;
 use super::screen_id::ScreenId;
 use super::theme::TextRole;
-use super::viewport::Viewport;
+use super::viewport::BodyLayout;
 
 impl ScreenId {
-    pub fn build_page(self, data: &ScreenData, state: &PageState, room: Viewport) -> Page {
+    pub fn build_page(self, data: &ScreenData, state: &PageState, room: BodyLayout) -> Page {
         let mut page = match self {
             Self::Overview => overview::overview_page(data, room),
             Self::Storage => storage::storage_page(data, state, room.columns),

@@ -1,11 +1,11 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
-use super::data::FinishedProbe;
 use super::job::JobResult;
 use super::key_press::KeyPress;
 use super::model::Model;
 use super::msg::Msg;
+use super::screen_data::FinishedProbe;
 use super::screen_id::ScreenId;
 use super::theme::Theme;
 use super::update::update;
@@ -47,7 +47,7 @@ pub fn model_showing_report(
     size: (u16, u16),
     theme: Theme,
 ) -> Model {
-    let (mut model, _) = Model::new(theme, Size::new(size.0, size.1));
+    let (mut model, _) = Model::new_with_first_job(theme, Size::new(size.0, size.1));
     let measured = report.probes.first().map(|probe| probe.target.clone());
     model.data.last_probe = measured.map(|target| FinishedProbe {
         target,

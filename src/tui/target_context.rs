@@ -58,7 +58,7 @@ impl TargetContext {
 
     /// The context of the next target, in order of verdicts from the worst; the first follows the
     /// last.
-    pub fn next_target(&self, report: &Report) -> Self {
+    pub fn next_target_context(&self, report: &Report) -> Self {
         let order = &self.shared.order;
         let next = order
             .get(self.place.0.saturating_add(1))
@@ -71,12 +71,12 @@ impl TargetContext {
 
     /// The context of the previous target, in order of verdicts from the worst; the last precedes
     /// the first.
-    pub fn previous_target(&self, report: &Report) -> Self {
+    pub fn previous_target_context(&self, report: &Report) -> Self {
         let last = self.place.1.saturating_sub(1);
-        self.target_at(report, self.place.0.checked_sub(1).unwrap_or(last))
+        self.target_context_at(report, self.place.0.checked_sub(1).unwrap_or(last))
     }
 
-    pub fn target_at(&self, report: &Report, place: usize) -> Self {
+    pub fn target_context_at(&self, report: &Report, place: usize) -> Self {
         let wanted = self
             .shared
             .order
@@ -131,7 +131,7 @@ impl TargetContext {
         };
         focus.related = summary.subjects.iter().cloned().collect();
         focus.advised = AdviceSections::new(report, summary);
-        focus.classify_findings(report);
+        focus.collect_issues_and_undecided(report);
         focus.rules = summarize_rules(report, &focus.related);
         focus.needs = focus.missing_facts_of_target(report);
         focus.unknown_count = focus
@@ -140,7 +140,7 @@ impl TargetContext {
         focus
     }
 
-    fn classify_findings(&mut self, report: &Report) {
+    fn collect_issues_and_undecided(&mut self, report: &Report) {
         for (at, finding) in report.findings.iter().enumerate() {
             if !self.concerns_target(&finding.subject) {
                 continue;
@@ -177,7 +177,7 @@ impl TargetContext {
         subject.scope() == Scope::Host || self.related.contains(subject)
     }
 
-    /// Lists all subjects that concern the target, the host first.
+    /// The host comes first.
     pub fn concerned_subjects(&self) -> impl Iterator<Item = &Subject> {
         static HOST: LazyLock<Subject> = LazyLock::new(Subject::host);
         let others = self
@@ -221,7 +221,7 @@ mod tests {
         let first = TargetContext::new(&report, None);
         let mut focus = first.clone();
         for _ in 0..report.targets.len() {
-            focus = focus.next_target(&report);
+            focus = focus.next_target_context(&report);
             let alone = TargetContext::new(&report, focus.target.as_ref());
             assert_eq!(format!("{focus:?}"), format!("{alone:?}"));
         }

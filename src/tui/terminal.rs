@@ -110,9 +110,9 @@ const PICTURE_ENDS: &str = "\x1b[?2026l";
 pub trait TerminalDisplay {
     fn size(&self) -> Size;
     fn draw(&mut self, picture: &mut dyn FnMut(&mut Buffer)) -> io::Result<()>;
-    /// Clears the screen and redraws everything, after a resize or after another program wrote to
-    /// the terminal.
-    fn redraw(&mut self, size: Size) -> io::Result<()>;
+    /// Clears the screen after a resize, or after another program wrote to the terminal. The next
+    /// draw writes every cell.
+    fn clear_for_redraw(&mut self, size: Size) -> io::Result<()>;
     fn copy_to_clipboard(&mut self, text: &str) -> io::Result<()>;
     /// Captures the mouse, or leaves it to the terminal, where the user can then select text.
     fn set_mouse_capture(&mut self, ours: bool) -> io::Result<()>;
@@ -135,24 +135,24 @@ impl Tty {
     /// terminal.
     pub fn enter(in_tmux: bool) -> io::Result<Self> {
         install_panic_hook();
-        enter_screen()?;
+        take_over_terminal()?;
         let out = BufWriter::with_capacity(1 << 16, io::stdout());
         let mut tty = Self {
             out,
             picture: Buffer::default(),
             in_tmux,
         };
-        tty.redraw(terminal_size())
+        tty.clear_for_redraw(terminal_size())
             .inspect_err(|_| restore_terminal())?;
         Ok(tty)
     }
 
-    pub fn redraw_if_resized(&mut self) -> io::Result<()> {
+    pub fn clear_if_resized(&mut self) -> io::Result<()> {
         let now = terminal_size();
         if self.picture.area.as_size() == now {
             Ok(())
         } else {
-            self.redraw(now)
+            self.clear_for_redraw(now)
         }
     }
 }
@@ -180,7 +180,7 @@ impl TerminalDisplay for Tty {
         self.out.flush()
     }
 
-    fn redraw(&mut self, size: Size) -> io::Result<()> {
+    fn clear_for_redraw(&mut self, size: Size) -> io::Result<()> {
         self.picture = Buffer::empty(Rect::from((Position::ORIGIN, size)));
         self.out.write_all(paint::CLEAR.as_bytes())?;
         self.out.flush()
@@ -219,8 +219,8 @@ impl TerminalDisplay for Tty {
         // A shell may have changed the modes, so they are set again even if walwise never restored
         // them.
         restore_terminal();
-        enter_screen()?;
-        self.redraw(terminal_size())?;
+        take_over_terminal()?;
+        self.clear_for_redraw(terminal_size())?;
         Ok(true)
     }
 }
@@ -229,7 +229,7 @@ pub fn is_in_foreground() -> bool {
     tcgetpgrp(io::stdin()).is_ok_and(|group: Pid| group == getpgrp())
 }
 
-fn enter_screen() -> io::Result<()> {
+fn take_over_terminal() -> io::Result<()> {
     SCREEN_TAKEN.store(true, Ordering::SeqCst);
     let mouse = if MOUSE_CAPTURED.load(Ordering::SeqCst) {
         MOUSE_ON
@@ -259,7 +259,7 @@ pub fn restore_terminal() {
 }
 
 /// Restores the modes of the terminal without writing to it, because it may accept no output.
-pub fn restore_terminal_modes() {
+pub fn restore_cooked_mode() {
     let _ = disable_raw_mode();
 }
 

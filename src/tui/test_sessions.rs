@@ -4,7 +4,7 @@ use std::sync::Arc;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect, Size};
 
-use super::hypothesis::{AssumedFact, AssumedHost};
+use super::assumptions::{AssumedFact, AssumedHost};
 use super::job::{
     ComparisonReference, HostChange, Job, JobProgress, JobResult, ReferenceChoice,
     ReferenceComparison, SaveOutcome,
@@ -151,7 +151,7 @@ pub fn report_with_two_targets() -> Report {
     report
 }
 
-pub fn report_with_flush(flush: target::FlushDelivery) -> Report {
+pub fn report_with_flush_delivery(flush: target::FlushDelivery) -> Report {
     let mut report = at_risk_report();
     let source = Source::derived_from(["mount.barrier"]);
     report.facts.insert_known(
@@ -224,7 +224,7 @@ pub fn report_with_all_verdicts() -> Report {
 }
 
 pub fn session_before_report(size: (u16, u16), theme: Theme) -> Model {
-    Model::new(theme, Size::new(size.0, size.1)).0
+    Model::new_with_first_job(theme, Size::new(size.0, size.1)).0
 }
 
 pub fn session_with_report(report: Report, size: (u16, u16), theme: Theme) -> Model {
@@ -234,7 +234,7 @@ pub fn session_with_report(report: Report, size: (u16, u16), theme: Theme) -> Mo
     model
 }
 
-pub fn assumed_older_kernel() -> AssumedHost {
+pub fn assumed_host_with_older_kernel() -> AssumedHost {
     let (real, mut then) = (at_risk_report(), at_risk_report());
     then.findings
         .retain(|finding| finding.rule != "mount.ext4-nobarrier");
@@ -500,7 +500,7 @@ pub fn sample_upgrade_choices() -> Vec<ReferenceChoice> {
 }
 
 /// A session that compares the host with an upgrade and with a saved report.
-pub fn session_with_changes(size: (u16, u16), theme: Theme) -> Model {
+pub fn session_with_comparisons(size: (u16, u16), theme: Theme) -> Model {
     let mut model = session_with_report(at_risk_report(), size, theme);
     let effects = press_keys(&mut model, "o");
     let listed = JobResult::References(sample_upgrade_choices());
@@ -516,7 +516,7 @@ pub fn session_with_changes(size: (u16, u16), theme: Theme) -> Model {
 }
 
 pub fn sample_comparison(with: ComparisonReference) -> ReferenceComparison {
-    let (mut now, then) = (at_risk_report(), assumed_older_kernel());
+    let (mut now, then) = (at_risk_report(), assumed_host_with_older_kernel());
     let (title, mut sections) = match with {
         ComparisonReference::Upgrade => {
             let changes = Upgrade::from_reports(&now, &then.report);
@@ -659,7 +659,7 @@ pub fn named_sessions(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static st
     let mut supposed = supposing.clone();
     finish_job(
         &mut supposed,
-        JobResult::AssumedHost(Box::new(assumed_older_kernel())),
+        JobResult::AssumedHost(Box::new(assumed_host_with_older_kernel())),
     );
     let seen = |model: &Model, keys: &str| {
         let mut model = model.clone();
@@ -683,7 +683,7 @@ pub fn named_sessions(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static st
     });
     let states = vec![
         ("upgrade list", references),
-        ("changes", session_with_changes(size, theme)),
+        ("changes", session_with_comparisons(size, theme)),
         ("export", session(report_with_two_targets(), "e G")),
         ("export shown", session_with_open_export(size, theme)),
         ("naming a file", naming),

@@ -94,17 +94,17 @@ mod what_if;
 use ratatui::layout::Size;
 
 use super::command;
-use super::data::BackgroundActivity;
 use super::job::{Job, JobProgress, JobResult};
 use super::model::{Model, Overlay};
 use super::msg::{ExitReason, Msg, SideEffect};
+use super::screen_data::BackgroundActivity;
 use super::screen_id::ScreenId;
 use super::test_sessions::{
     RICH, WORST_FIRST, at_risk_report, buffer_text, draw_screen, finish_job,
     measurement_after_rounds, named_sessions, press_keys, probe_progress_at_round,
-    report_with_all_verdicts, report_with_flush, report_with_measurement, report_with_two_targets,
-    report_without_targets, send_job_progress, session_before_report, session_with_report,
-    styled_text,
+    report_with_all_verdicts, report_with_flush_delivery, report_with_measurement,
+    report_with_two_targets, report_without_targets, send_job_progress, session_before_report,
+    session_with_report, styled_text,
 };
 use super::theme::Theme;
 use super::update::update;
@@ -133,7 +133,7 @@ fn is_overlay_or_filter_active(model: &Model) -> bool {
 
 #[test]
 #[ignore = "exhaustive"]
-fn keys_work_at_every_size() {
+fn keys_never_panic_or_exit() {
     for (width, height) in [(0, 0), (1, 1), (59, 14), (60, 15), (80, 24), (300, 100)] {
         for (name, mut model) in named_sessions((width, height), RICH) {
             press_keys(
@@ -241,7 +241,7 @@ fn enter_on_a_fix_shows_its_reasons_at_full_height() {
 
 #[test]
 #[ignore = "exhaustive"]
-fn every_line_of_a_page_can_be_reached_by_keys() {
+fn advice_details_are_reached_by_keys() {
     let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     press_keys(&mut model, "4");
     let mut seen = String::new();
@@ -267,7 +267,7 @@ fn every_line_of_a_page_can_be_reached_by_keys() {
 }
 
 #[test]
-fn y_copies_the_commands_of_the_selected_step() {
+fn y_and_shift_y_copy_commands() {
     let mut model = session_with_report(at_risk_report(), (120, 40), RICH);
     press_keys(&mut model, "4 j");
     let copied = vec![SideEffect::Copy(
@@ -439,7 +439,7 @@ fn measurement_without_flushes_shows_warning() {
     const SAID: &str = "No flush was sent, so this is not the latency";
     for &flush in FlushDelivery::ALL {
         let said = flush == FlushDelivery::Suppressed;
-        let mut model = session_with_report(report_with_flush(flush), (60, 100), RICH);
+        let mut model = session_with_report(report_with_flush_delivery(flush), (60, 100), RICH);
         assert_eq!(
             screen_text(&model).contains(SAID),
             said,
@@ -457,7 +457,7 @@ fn measurement_without_flushes_shows_warning() {
             screen_text(&model)
         );
     }
-    let mut unmeasured = report_with_flush(FlushDelivery::Suppressed);
+    let mut unmeasured = report_with_flush_delivery(FlushDelivery::Suppressed);
     unmeasured.probes.clear();
     assert!(
         !screen_text(&session_with_report(unmeasured, (60, 40), RICH)).contains(SAID),
@@ -652,12 +652,12 @@ fn help_list_scrolls_by_keys() {
         press_keys(&mut model, "home");
         assert_eq!(screen_text(&model), top);
         let mut seen = top.clone();
-        for _ in command::matching_help_entries(&model, "") {
+        for _ in command::matching_help_commands(&model, "") {
             press_keys(&mut model, "pgdn");
             seen.push_str(&screen_text(&model));
         }
         assert_eq!(screen_text(&model), bottom);
-        for command in command::matching_help_entries(&model, "") {
+        for command in command::matching_help_commands(&model, "") {
             assert!(seen.contains(command.label), "{}", command.label);
         }
         press_keys(&mut model, &vec!["pgup"; 30].join(" "));

@@ -1,5 +1,5 @@
-//! Styles by meaning, in the sixteen colours of the user's palette, and ASCII replacements for all
-//! other characters.
+//! Styles by meaning, in the sixteen colours of the user's palette, and replacements for characters
+//! outside ASCII.
 //!
 //! Colour only repeats what words and marks show. Without colour, modifiers such as bold are kept.
 //! White, black and yellow are never a foreground: about half of all terminals have a background on

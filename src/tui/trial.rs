@@ -88,7 +88,7 @@ impl TrialScreen {
     /// Handles input, and draws if the terminal accepts output. `left` is the remaining time budget
     /// in seconds. Returns true if the user quits; Ctrl-C is raised as SIGINT.
     pub fn handle_input_and_draw(&mut self, left: f64, takes_output: bool) -> io::Result<bool> {
-        let leaves = self.process_input()?;
+        let leaves = self.handle_keys_and_signals()?;
         if self.is_suspended {
             self.is_suspended = !self.display.resume()?;
         }
@@ -100,13 +100,13 @@ impl TrialScreen {
                 status: doing,
                 ..
             } = self;
-            display.redraw_if_resized()?;
+            display.clear_if_resized()?;
             display.draw(&mut |buffer| picture::draw_board(board, doing, left, *theme, buffer))?;
         }
         Ok(leaves)
     }
 
-    fn process_input(&mut self) -> io::Result<bool> {
+    fn handle_keys_and_signals(&mut self) -> io::Result<bool> {
         let mut leaves = false;
         let typed = std::iter::from_fn(|| self.input.pop_interrupt_first(false));
         for msg in self.inbox.try_iter().chain(typed) {

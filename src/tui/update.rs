@@ -12,7 +12,6 @@ use super::changes_jobs;
 use super::changes_state::ReferenceList;
 use super::click_map::ClickTarget;
 use super::command::{self, Action, KeyCommand};
-use super::data::{BackgroundActivity, ConfirmationRequest, ScreenData};
 use super::export;
 use super::export_state::SaveFormStage;
 use super::filter::Filter;
@@ -20,8 +19,9 @@ use super::key_press::KeyPress;
 use super::model::{Model, Overlay, RedrawUrgency};
 use super::msg::{ExitReason, MouseAction, Msg, SideEffect};
 use super::overlay::overlay_widgets::entries_per_page;
-use super::page::{Block, Cursor, Motion, Page, PaneFocus, RowDetails};
+use super::page::{Motion, Page, PageBlock, PaneFocus, RowDetails, SelectionState};
 use super::page_view::PageView;
+use super::screen_data::{BackgroundActivity, ConfirmationRequest, ScreenData};
 use super::screen_id::ScreenId;
 use super::target_context::TargetContext;
 use super::viewport;
@@ -121,8 +121,7 @@ fn type_text(model: &mut Model, text: &str) -> bool {
         Some(overlay) => {
             let lists = overlay.is_filtered_by_typing();
             edit_filter_or_picker(model, |typed| {
-                // Outside overlays the key `/` starts a filter, so a user may type it before the
-                // text; this slash is dropped.
+                // A leading slash is dropped, because the key `/` starts a filter outside overlays.
                 let rest = if lists && typed.text().is_empty() {
                     text.strip_prefix('/')
                 } else {
@@ -198,17 +197,19 @@ fn handle_click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
     match model.hits.click_target_at(cell).cloned() {
         None => {}
         Some(ClickTarget::Press(key)) => return handle_key(model, &key),
-        Some(ClickTarget::Row(key)) => return click_row(model, PaneFocus::List, key),
+        Some(ClickTarget::Row(key)) => return select_or_enter_row(model, PaneFocus::List, key),
         Some(ClickTarget::PaneRow(key)) => {
             let focus = match model.current_page_state().focus {
                 PaneFocus::List => PaneFocus::Pane,
                 focus => focus,
             };
-            return click_row(model, focus, key);
+            return select_or_enter_row(model, focus, key);
         }
         Some(ClickTarget::Target(place)) => {
             model.overlay = None;
-            switch_target(model, |focus, report| focus.target_at(report, place));
+            switch_target(model, |focus, report| {
+                focus.target_context_at(report, place)
+            });
         }
         Some(ClickTarget::Entry(at)) => {
             if let Some(
@@ -224,7 +225,7 @@ fn handle_click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
 }
 
 /// Selects the row, or enters it if it is already selected.
-fn click_row(model: &mut Model, focus: PaneFocus, key: String) -> Vec<SideEffect> {
+fn select_or_enter_row(model: &mut Model, focus: PaneFocus, key: String) -> Vec<SideEffect> {
     model.page_state_mut().focus = focus;
     if selected_block(model).is_some_and(|block| block.key.as_ref() == Some(&key)) {
         return handle_key(model, &KeyPress::from_name("enter"));
@@ -239,11 +240,13 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec
         return Vec::new();
     }
     match command.action {
-        Action::Go(motion) => change_cursor_keeping_page(model, view, |page, cursor, height| {
-            page.apply_motion(cursor, motion, height);
-        }),
+        Action::Go(motion) => {
+            change_cursor_keeping_cached_page(model, view, |page, cursor, height| {
+                page.apply_motion(cursor, motion, height);
+            });
+        }
         Action::JumpToIssue(way) => {
-            change_cursor_keeping_page(model, view, |page, cursor, height| {
+            change_cursor_keeping_cached_page(model, view, |page, cursor, height| {
                 page.jump_to_issue(cursor, way, height);
             });
         }
@@ -265,7 +268,7 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec
             };
         }
         Action::Back => go_back(model),
-        Action::Copy => return copy_selection(model),
+        Action::Copy => return copy_document_or_commands(model),
         Action::CopyAll => {
             let commands = view.page.fix_commands();
             return copy_commands(model, &commands);
@@ -298,8 +301,8 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec
         }
         Action::ListGo(motion) => move_in_overlay_list(model, motion),
         Action::ListChoose => return choose_in_overlay_list(model),
-        Action::NextTarget => switch_target(model, TargetContext::next_target),
-        Action::PreviousTarget => switch_target(model, TargetContext::previous_target),
+        Action::NextTarget => switch_target(model, TargetContext::next_target_context),
+        Action::PreviousTarget => switch_target(model, TargetContext::previous_target_context),
         Action::PlanProbe => {
             return model
                 .data
@@ -365,7 +368,7 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec
                 form.name.edit(edit);
             }
         }
-        Action::Mouse => return toggle_mouse(model),
+        Action::Mouse => return toggle_mouse_capture(model),
         Action::Help => {
             model.overlay = Some(Overlay::Help {
                 filter: TextField::default(),
@@ -387,17 +390,17 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec
     Vec::new()
 }
 
-fn change_cursor(model: &mut Model, change: impl FnOnce(&Page, &mut Cursor, u16)) {
+fn change_cursor(model: &mut Model, change: impl FnOnce(&Page, &mut SelectionState, u16)) {
     let state = model
         .current_page_view()
         .into_state_with_changed_cursor(change);
     model.pages.insert(model.screen, state);
 }
 
-fn change_cursor_keeping_page(
+fn change_cursor_keeping_cached_page(
     model: &mut Model,
     view: PageView,
-    change: impl FnOnce(&Page, &mut Cursor, u16),
+    change: impl FnOnce(&Page, &mut SelectionState, u16),
 ) {
     let page = Arc::clone(&view.page);
     model
@@ -412,11 +415,11 @@ fn change_filter(model: &mut Model, change: impl FnOnce(&mut Option<Filter>)) {
     change_cursor(model, Page::scroll_to_selection);
 }
 
-fn selected_block(model: &Model) -> Option<Block> {
+fn selected_block(model: &Model) -> Option<PageBlock> {
     model.current_page_view().focused_selection().cloned()
 }
 
-fn enter_selected_block(model: &mut Model, block: Option<&Block>) {
+fn enter_selected_block(model: &mut Model, block: Option<&PageBlock>) {
     let in_list = model.current_page_state().focus == PaneFocus::List;
     match block.map(|block| (&block.details, block.key.clone())) {
         Some((RowDetails::Nothing, _)) if in_list => {}
@@ -533,7 +536,7 @@ fn toggle_only_unknown(model: &mut Model) {
     change_cursor(model, Page::scroll_to_selection);
 }
 
-fn copy_selection(model: &mut Model) -> Vec<SideEffect> {
+fn copy_document_or_commands(model: &mut Model) -> Vec<SideEffect> {
     if model.screen == ScreenId::Export {
         let Ok(document) = export::copyable_document(model) else {
             return Vec::new();
@@ -566,7 +569,7 @@ fn copy_commands(model: &mut Model, commands: &[ShellCommand]) -> Vec<SideEffect
     vec![SideEffect::Copy(lines.join("\n"))]
 }
 
-fn toggle_mouse(model: &mut Model) -> Vec<SideEffect> {
+fn toggle_mouse_capture(model: &mut Model) -> Vec<SideEffect> {
     model.mouse = !model.mouse;
     let said = if model.mouse {
         "mouse on: click and scroll; press m to release it"
@@ -580,7 +583,7 @@ fn toggle_mouse(model: &mut Model) -> Vec<SideEffect> {
 fn move_in_overlay_list(model: &mut Model, motion: Motion) {
     let count = match &model.overlay {
         Some(Overlay::Help { filter, .. }) => {
-            command::matching_help_entries(model, filter.text()).len()
+            command::matching_help_commands(model, filter.text()).len()
         }
         Some(Overlay::Targets { filter, .. }) => {
             command::filter_targets(model, filter.text()).count()
@@ -613,7 +616,7 @@ fn choose_in_overlay_list(model: &mut Model) -> Vec<SideEffect> {
         }
         Some(Overlay::WhatIf(_)) => choose_in_assumption_picker(model),
         Some(Overlay::References(_)) => {
-            if changes_jobs::choose_reference(model) {
+            if changes_jobs::try_choose_reference(model) {
                 show_screen(model, ScreenId::Changes);
             }
             Vec::new()
@@ -632,7 +635,9 @@ fn choose_target(model: &mut Model) {
         .map(|(place, _)| place);
     model.overlay = None;
     if let Some(place) = taken {
-        switch_target(model, |focus, report| focus.target_at(report, place));
+        switch_target(model, |focus, report| {
+            focus.target_context_at(report, place)
+        });
     }
 }
 
@@ -680,7 +685,7 @@ fn run_help_entry(model: &mut Model) -> Vec<SideEffect> {
     let Some(Overlay::Help { filter, chosen }) = &model.overlay else {
         return Vec::new();
     };
-    let Some(command) = command::matching_help_entries(model, filter.text())
+    let Some(command) = command::matching_help_commands(model, filter.text())
         .into_iter()
         .nth(*chosen)
     else {

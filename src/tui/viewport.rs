@@ -49,7 +49,7 @@ pub fn page_area(size: Size, is_searching: bool) -> Rect {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Viewport {
+pub struct BodyLayout {
     /// Columns and rows for the text of the page.
     pub columns: usize,
     pub rows: usize,
@@ -66,7 +66,7 @@ pub enum PanePlace {
     Below(u16),
 }
 
-impl Viewport {
+impl BodyLayout {
     /// Divides the terminal; `is_searching` takes one row for the filter.
     pub fn new(size: Size, is_searching: bool, (screen, targets): (ScreenId, usize)) -> Self {
         let has_list = matches!(screen, ScreenId::Overview) && targets > 1;
@@ -100,7 +100,7 @@ impl Viewport {
     }
 
     /// Rows of the page if the details below it have their minimum height.
-    pub fn page_rows(self) -> usize {
+    pub fn rows_above_pane(self) -> usize {
         match self.pane {
             PanePlace::Right(_) => self.rows,
             PanePlace::Below(least) => self.rows.saturating_sub(usize::from(least)),
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn pane_is_below_or_right_and_sidebar_at_left() {
         let of =
-            |screen, width, height| Viewport::new(Size::new(width, height), false, (screen, 2));
+            |screen, width, height| BodyLayout::new(Size::new(width, height), false, (screen, 2));
         let pane = |width, height| of(ScreenId::Rules, width, height).pane;
         assert_eq!(pane(60, 15), PanePlace::Below(0));
         assert_eq!(pane(80, 24), PanePlace::Below(6));

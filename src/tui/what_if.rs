@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::data::ScreenData;
-use super::hypothesis::AssumedFact;
+use super::assumptions::AssumedFact;
+use super::screen_data::ScreenData;
 use super::widgets::text_field::{TextEdit, TextField};
 use crate::facts::{Choice, KeyInfo, Reading, Scope, Subject, ValueKind, catalog};
 use crate::report::{Report, can_be_assumed};
@@ -225,7 +225,7 @@ impl AssumptionPicker {
 /// Whether the subject can have the fact, and collectors read such facts (derived facts cannot be
 /// assumed).
 pub fn can_assume(report: &Report, subject: &Subject, key: &KeyInfo) -> bool {
-    let here = key.scope == subject.scope() && report.facts.contains(subject);
+    let here = key.scope == subject.scope() && report.facts.contains_subject(subject);
     here && can_be_assumed(key.name) && !report.facts.is_fact_of_other_area(subject, key)
 }
 
@@ -268,8 +268,8 @@ fn selectable_facts(data: &ScreenData) -> Vec<SelectableFact> {
     }
     let subjects = || data.focus.concerned_subjects();
     for fact in COMMON_FACTS {
-        // The group “common” lists a battery that cannot be read, but none for a disk without a
-        // RAID controller.
+        // A battery that cannot be read is listed; a disk without a RAID controller has no battery
+        // to list.
         let matters = |subject: &&Subject| {
             let report = data.report.as_deref();
             report.is_some_and(|report| is_known_or_obtainable(report, subject, fact))

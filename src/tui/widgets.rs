@@ -114,17 +114,17 @@ pub mod axis {
 
     use super::text;
     use crate::report::time_axis::LogTimeAxis;
-    use crate::text::bars::index_of_share;
+    use crate::text::bars::share_to_index;
 
     /// Returns a row of ticks and a row of labels for a time axis; `None` if fewer than two labels
     /// fit.
     pub fn time_axis_lines(axis: &LogTimeAxis, columns: usize) -> Option<[String; 2]> {
         let ticks = axis.ticks();
-        let (shown, said) = axis_label_line(&ticks, columns);
+        let (shown, said) = axis_label_count_and_line(&ticks, columns);
         let is_tick = |column| {
             ticks
                 .iter()
-                .any(|(share, _)| index_of_share(*share, columns.saturating_sub(1)) == column)
+                .any(|(share, _)| share_to_index(*share, columns.saturating_sub(1)) == column)
         };
         let rule = (0..columns).map(|column| if is_tick(column) { '┬' } else { '─' });
         (shown > 1).then(|| [rule.collect(), text::pad_or_truncate(&said, columns)])
@@ -132,12 +132,12 @@ pub mod axis {
 
     /// Returns how many labels fit, and the row of labels. Each mark is a position from 0 to 1 and
     /// a label.
-    pub fn axis_label_line(marks: &[(f64, String)], columns: usize) -> (usize, String) {
+    pub fn axis_label_count_and_line(marks: &[(f64, String)], columns: usize) -> (usize, String) {
         let ticks: Vec<(usize, String)> = marks
             .iter()
             .map(|(share, label)| {
                 (
-                    index_of_share(*share, columns.saturating_sub(1)),
+                    share_to_index(*share, columns.saturating_sub(1)),
                     label.clone(),
                 )
             })
@@ -215,7 +215,7 @@ pub mod axis {
                 let high = low * factor;
                 let axis = LogTimeAxis::from_spans([(low, high)].into_iter()).unwrap();
                 let places: Vec<usize> =
-                    (0..=20).map(|step| index_of_share(axis.position_of_time(axis.time_at_position(f64::from(step) / 20.0)), columns)).collect();
+                    (0..=20).map(|step| share_to_index(axis.position_of_time(axis.time_at_position(f64::from(step) / 20.0)), columns)).collect();
                 prop_assert!(places.is_sorted());
                 if let Some([ticks, labels]) = time_axis_lines(&axis, columns) {
                     prop_assert_eq!(text::width(&ticks), columns);
@@ -235,7 +235,7 @@ pub mod interval {
     use super::text;
     use crate::measure::Estimate;
     use crate::report::time_axis::LogTimeAxis;
-    use crate::text::bars::{draw_interval, index_of_share};
+    use crate::text::bars::{format_interval_bar, share_to_index};
 
     /// Draws an estimate in exactly `columns` columns; blank unless its value is a positive time.
     pub fn interval_bar(estimate: Estimate, axis: &LogTimeAxis, columns: usize) -> String {
@@ -249,11 +249,11 @@ pub mod interval {
             high: or_value(estimate.high),
             ..estimate
         };
-        draw_interval(axis.positions_of_estimate(estimate), columns)
+        format_interval_bar(axis.positions_of_estimate(estimate), columns)
     }
 
     pub fn progress_bar(share: f64, columns: usize) -> String {
-        let done = index_of_share(share, columns);
+        let done = share_to_index(share, columns);
         (0..columns)
             .map(|column| if column < done { '█' } else { '░' })
             .collect()
@@ -316,13 +316,20 @@ pub mod diff {
     ) -> Vec<Line<'static>> {
         let mut all = match before {
             [] => Vec::new(),
-            before => diff_side("-", before, after, theme, TextRole::Bad, room),
+            before => diff_side_lines("-", before, after, theme, TextRole::Bad, room),
         };
-        all.extend(diff_side("+", after, before, theme, TextRole::Good, room));
+        all.extend(diff_side_lines(
+            "+",
+            after,
+            before,
+            theme,
+            TextRole::Good,
+            room,
+        ));
         all
     }
 
-    fn diff_side(
+    fn diff_side_lines(
         sign: &str,
         words: &[String],
         others: &[String],
@@ -378,28 +385,33 @@ pub mod diff {
             ascii: false,
         };
 
-        fn split_words(text: &str) -> Vec<String> {
+        fn split_at_commas(text: &str) -> Vec<String> {
             text.split(',').map(str::to_owned).collect()
         }
 
-        fn diff_text(before: &str, after: &str, room: usize) -> Vec<String> {
-            diff_lines(&split_words(before), &split_words(after), PLAIN, room)
-                .iter()
-                .map(ToString::to_string)
-                .collect()
+        fn drawn_diff_lines(before: &str, after: &str, room: usize) -> Vec<String> {
+            diff_lines(
+                &split_at_commas(before),
+                &split_at_commas(after),
+                PLAIN,
+                room,
+            )
+            .iter()
+            .map(ToString::to_string)
+            .collect()
         }
 
         #[test]
         fn old_value_is_drawn_above_new_value() {
             assert_eq!(
-                diff_text("rw,nobarrier", "rw", 40),
+                drawn_diff_lines("rw,nobarrier", "rw", 40),
                 ["- rw,nobarrier", "+ rw"]
             );
             assert_eq!(
-                diff_text("rw,nobarrier", "rw", 12),
+                drawn_diff_lines("rw,nobarrier", "rw", 12),
                 ["- rw,", "  nobarrier", "+ rw"]
             );
-            assert_eq!(diff_text("0", "100", 40), ["- 0", "+ 100"]);
+            assert_eq!(drawn_diff_lines("0", "100", 40), ["- 0", "+ 100"]);
         }
 
         proptest! {
@@ -473,7 +485,7 @@ pub mod trace {
             let used = label_room.saturating_add(11);
             let beside = room.saturating_sub(used);
             let labels = text::wrap_with_prefix(&self.left, &self.under, label_room);
-            let mut said: Vec<(String, TextRole)> = value_with_source(&seen, &from, beside)
+            let mut said: Vec<(String, TextRole)> = value_and_source_lines(&seen, &from, beside)
                 .into_iter()
                 .map(|row| (row, TextRole::Dim))
                 .collect();
@@ -510,7 +522,7 @@ pub mod trace {
         }
     }
 
-    fn value_with_source(value: &str, source: &str, room: usize) -> Vec<String> {
+    fn value_and_source_lines(value: &str, source: &str, room: usize) -> Vec<String> {
         let whole = format!("{value}   {source}");
         if text::width(&whole) <= room {
             return vec![whole.trim_end().to_owned()];

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread;
 
-use super::hypothesis::{AssumedFact, AssumedHost};
+use super::assumptions::{AssumedFact, AssumedHost};
 use super::job::{
     ComparisonReference, HostChange, Job, JobId, JobProgress, JobResult, ReferenceChoice,
     ReferenceComparison, SaveOutcome, SaveRequest,
@@ -29,7 +29,7 @@ pub trait Worker: Send + Sync {
 
     /// Measures the target and returns a new report. Once `cancel` is set, the probe ends soon,
     /// with a report of the complete rounds or an error.
-    fn probe(
+    fn run_probe(
         &self,
         target: &Subject,
         cancel: &Arc<AtomicBool>,
@@ -154,7 +154,7 @@ fn run_job(
     };
     let report = match job {
         Job::Collect => worker.collect_report(&mut progress),
-        Job::Probe(target) => worker.probe(target, cancel, &mut progress),
+        Job::Probe(target) => worker.run_probe(target, cancel, &mut progress),
         Job::ChooseFilesystem(target, filesystem) => {
             worker.replan_with_filesystem(target, *filesystem)
         }
@@ -180,7 +180,8 @@ fn run_job(
                 .map_or_else(JobResult::Failed, |text| JobResult::Document(text.into()));
         }
         Job::Save(save) => {
-            return run_save(worker, save).map_or_else(JobResult::Failed, JobResult::Saved);
+            return render_and_save_document(worker, save)
+                .map_or_else(JobResult::Failed, JobResult::Saved);
         }
         Job::ListReferences(of) => {
             let all = worker.list_references(*of);
@@ -209,7 +210,10 @@ fn run_job(
     })
 }
 
-fn run_save(worker: &dyn Worker, save: &SaveRequest) -> Result<SaveOutcome, String> {
+fn render_and_save_document(
+    worker: &dyn Worker,
+    save: &SaveRequest,
+) -> Result<SaveOutcome, String> {
     let document = match &save.document {
         Some(document) => Arc::clone(document),
         None => worker.render_document(save.format)?.into(),

@@ -37,8 +37,8 @@ impl ServerRelease {
         let (subject, target) = (Subject::cluster("/db"), Subject::target("/db"));
         let mut facts = FactSet::default();
         facts.add_subject(&target);
-        facts.apply_facts_of(&target, &subject);
-        facts.apply_facts_of(&subject, &target);
+        facts.set_fact_link(&target, &subject);
+        facts.set_fact_link(&subject, &target);
         facts.insert_known(&subject, &cluster::KIND, parse_server_kind(of), source());
         let key = if of == "postgres" {
             &postgres::VERSION
@@ -431,8 +431,8 @@ fn facts_with_defaults(release: &ServerRelease) -> FactSet {
     facts.add_layer_below(&mount, &disk);
     for of in [&target, &server] {
         facts.add_layer_below(of, &mount);
-        facts.apply_facts_of(of, &mount);
-        facts.apply_facts_of(of, &disk);
+        facts.set_fact_link(of, &mount);
+        facts.set_fact_link(of, &disk);
     }
     facts.set_server_area(
         &server,
@@ -491,12 +491,12 @@ fn facts_with_defaults(release: &ServerRelease) -> FactSet {
             ),
             None => Reading::absent("this release has none"),
         };
-        facts.insert_value(&at(info), info, reading);
+        facts.insert_untyped_value(&at(info), info, reading);
     }
     for (name, text) in PLACE {
         let info = catalog::find_by_name(name).unwrap();
         if info.scope != Scope::Cluster || name.starts_with(&own) {
-            facts.insert_value(
+            facts.insert_untyped_value(
                 &at(info),
                 info,
                 Reading::known(parse_advised_value(info.kind, text), Source::from_file("x")),

@@ -79,7 +79,7 @@ fn measure_densities() -> DensityTable {
             .collect::<Vec<_>>()
     };
     let mut table = DensityTable::new();
-    for (key, tally) in parallel::map_in_chunks(recorded_host_reports(), of_host).concat() {
+    for (key, tally) in parallel::map_items(recorded_host_reports(), of_host).concat() {
         table.entry(key).or_default().add(tally);
         table.entry(("all", key.1)).or_default().add(tally);
     }

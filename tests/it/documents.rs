@@ -82,7 +82,7 @@ impl PublishedComparison {
             }
             (None, Some(load)) => {
                 let found = record
-                    .load_results()
+                    .load_comparisons()
                     .into_iter()
                     .find(|found| found.load.name() == *load);
                 let found = found.unwrap_or_else(|| panic!("{}: no {load}", self.says));
@@ -133,7 +133,7 @@ fn trial_records_judge_comparisons_as_recorded() {
     for claim in &claims.claim {
         let record = read_trial_record(&claim.record);
         let (contest, [one, other]) = claim.comparison_in_record(&record);
-        let bounds = contest.pair_bounds(one, other);
+        let bounds = contest.log_ratio_bounds(one, other);
         let found = claim.judge_published_comparison(contest.pair_outcome(one, other), bounds);
         let [first, second] = claim.compared_candidates();
         let times = bounds.map_or_else(

@@ -132,7 +132,7 @@ proptest! {
             once.dedup();
             prop_assert_eq!(once.len(), stack.len());
             for leaf in facts.bottom_devices(&top) {
-                prop_assert!(facts.directly_below(&leaf).is_empty());
+                prop_assert!(facts.layers_directly_below(&leaf).is_empty());
             }
             prop_assert!(facts.distinct_bottom_disks(&top).len() <= facts.bottom_devices(&top).len());
         }

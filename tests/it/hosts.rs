@@ -2,7 +2,7 @@
 //! host. The first lines of each file name its origin.
 
 use serde_json::Value;
-use walwise_sys::host::archive;
+use walwise_sys::host::capture_format;
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::recorded::{
@@ -61,7 +61,7 @@ fn recorded_hosts_name_their_origin_and_parse_completely() {
             kinds.iter().any(|kind| comment.starts_with(kind)),
             "{name}: {comment}"
         );
-        let (_, problems) = archive::parse_capture(text.as_bytes()).unwrap();
+        let (_, problems) = capture_format::parse_capture(text.as_bytes()).unwrap();
         assert_eq!(problems, [""; 0], "{name}");
         let warnings: Vec<&str> = report["warnings"]
             .as_array()

@@ -9,7 +9,7 @@ use serde_json::Value;
 use walwise::session::Session;
 use walwise_collect::Request;
 use walwise_judge::rules::{Outcome, RuleSet};
-use walwise_measure::drill::StackFingerprint;
+use walwise_measure::drill::StackFacts;
 use walwise_measure::trial::TrialRecord;
 use walwise_model::facts::Subject;
 use walwise_report::{Format, Report, SavedReport, html, json};
@@ -65,7 +65,7 @@ fn size_without_report(page: &str) -> usize {
 #[ignore = "needs python3-html5lib"]
 fn the_page_of_a_trial_runs_nothing_and_holds_its_record() {
     let record =
-        crate::trial_records::decisive_trial_record(["ext4", "xfs"], &StackFingerprint::default());
+        crate::trial_records::decisive_trial_record(["ext4", "xfs"], &StackFacts::default());
     let page = html::trial::render_trial_page(&record);
     let found = parse_page(&page);
     assert_page_is_inert(&found);
@@ -241,7 +241,7 @@ fn two_hundred_hostile_names_stay_text() {
         places.sort_unstable();
         places.dedup();
         assert_eq!(places.len(), ids.len());
-        let kept = SavedReport::parse(render_page(&report).as_bytes()).unwrap();
+        let kept = SavedReport::from_reader(render_page(&report).as_bytes()).unwrap();
         assert_page_is_inert(&parse_page(&kept.to_html()));
     }
 }

@@ -265,7 +265,7 @@ impl FactCombination {
         ];
         for (from, to) in &links {
             case.facts
-                .apply_facts_of(&subject_of_scope(*from), &subject_of_scope(*to));
+                .set_fact_link(&subject_of_scope(*from), &subject_of_scope(*to));
         }
         // The case contains the result of a trial, because some rules test whether a trial was run.
         let both = vec![
@@ -285,7 +285,7 @@ impl FactCombination {
         let mut case = self.clone();
         let info = catalog::find_by_name(fact).unwrap();
         case.known.insert(fact, value.to_string());
-        case.facts.insert_value(
+        case.facts.insert_untyped_value(
             &subject_of_scope(info.scope),
             info,
             Reading::known(value, Source::from_file("x")),
@@ -361,7 +361,7 @@ impl FactCombination {
                 _ => &catalog::host::BTRFSPROGS,
             };
             let tool = self.facts.value(&Subject::host(), key);
-            compat::feature_support_at_mkfs(fs, name, tool.as_ref(), Some((kernel, vendor))).effect
+            compat::mkfs_feature_support(fs, name, tool.as_ref(), Some((kernel, vendor))).effect
         };
         let each = |ask: &dyn Fn(&str) -> Effect| {
             values.iter().map(|value| ask(value)).collect::<Vec<_>>()

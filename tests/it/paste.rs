@@ -93,8 +93,8 @@ fn nobarrier_report(path: &str, source: &str, point: &str, options: &[&str]) -> 
     facts.insert_known(&line, &boot::WHOLE, true, seen());
     facts.insert_known(&line, &boot::WHERE, seen().to_string(), seen());
     facts.add_layer_below(&place, &fs);
-    facts.apply_facts_of(&place, &fs);
-    facts.apply_facts_of(&line, &fs);
+    facts.set_fact_link(&place, &fs);
+    facts.set_fact_link(&line, &fs);
     let mut session = Session::new(facts, RuleSet::builtin(), true);
     session.named_target = Some(point.to_owned());
     session.build_report()

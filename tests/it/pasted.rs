@@ -198,10 +198,10 @@ fn report_of_mount_named(name: &str, rules: &RuleSet) -> Report {
     facts.insert_known(&line, &boot::WHERE, "/etc/fstab:3".to_owned(), seen());
     facts.insert_known(&disk, &device::KIND, device::DeviceKind::Disk, seen());
     facts.add_layer_below(&place, &fs);
-    facts.apply_facts_of(&place, &fs);
-    facts.apply_facts_of(&line, &fs);
+    facts.set_fact_link(&place, &fs);
+    facts.set_fact_link(&line, &fs);
     facts.add_layer_below(&fs, &disk);
-    facts.apply_facts_of(&fs, &disk);
+    facts.set_fact_link(&fs, &disk);
     // Without an fstab line the report prints what would mount the file system at boot.
     let bare = Subject::mount(display_safe(format!("/srv/{name}").as_bytes()));
     let below = Subject::target(display_safe(format!("/srv/{name}/data").as_bytes()));
@@ -218,7 +218,7 @@ fn report_of_mount_named(name: &str, rules: &RuleSet) -> Report {
     facts.insert_known(&bare, &mount::OPTIONS, words(&["rw", "relatime"]), seen());
     facts.insert_known(&bare, &mount::AT_BOOT, false, seen());
     facts.add_layer_below(&below, &bare);
-    facts.apply_facts_of(&below, &bare);
+    facts.set_fact_link(&below, &bare);
     Session::new(facts, rules.clone(), true).build_report()
 }
 

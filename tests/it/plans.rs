@@ -198,11 +198,11 @@ fn target_facts(blank: bool) -> FactSet {
         );
         facts.add_layer_below(&place, &fs);
         facts.add_layer_below(&fs, &disk);
-        facts.apply_facts_of(&place, &fs);
-        facts.apply_facts_of(&Subject::boot("/srv"), &fs);
+        facts.set_fact_link(&place, &fs);
+        facts.set_fact_link(&Subject::boot("/srv"), &fs);
         facts.add_subject(&Subject::boot("/srv"));
         facts.add_subject(&Subject::cluster("/srv/a"));
-        facts.apply_facts_of(&place, &Subject::cluster("/srv/a"));
+        facts.set_fact_link(&place, &Subject::cluster("/srv/a"));
     }
     facts
 }
@@ -268,7 +268,7 @@ fn arbitrary_finding(blank: bool) -> impl Strategy<Value = Finding> {
                 let command = ShellCommand::new("set ")
                     .append_literal(setting.name)
                     .append_literal(" ")
-                    .append_value_even_with_dash(&change.describe_change());
+                    .append_quoted_name_even_with_dash(&change.describe_change());
                 let advice = Advice {
                     own: Vec::new(),
                     setting,

@@ -149,11 +149,11 @@ fn a_running_cluster_is_found_with_where_its_settings_are_set() {
         ])
     );
     assert_eq!(
-        facts.subject_in_scope(&target, Scope::Cluster),
+        facts.applicable_subject(&target, Scope::Cluster),
         Some(subject.clone())
     );
     assert_eq!(
-        facts.subject_in_scope(&subject, Scope::Target),
+        facts.applicable_subject(&subject, Scope::Target),
         Some(target)
     );
 

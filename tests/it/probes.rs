@@ -39,9 +39,7 @@ fn a_probe_measures_and_leaves_nothing() {
     let mut request = short_probe_request(directory.path());
     request
         .extra
-        .extend(Method::methods_included_besides_servers(
-            ProbeInclusion::FlushCost,
-        ));
+        .extend(Method::methods_with_inclusion(ProbeInclusion::FlushCost));
     // The number of rounds ends this probe, because a busy disk makes little progress in a fixed
     // time.
     request.seconds = 3_000.0;

@@ -32,7 +32,7 @@ pub fn script_for(disk: &LoopDevice, fstype: &str, mkfs: &[&str], mount: &str) -
     facts.insert_known(&block, &device::CONTENT, device::ContentState::Free, seen());
     facts.insert_known(&place, &target::KIND, target::TargetKind::Device, seen());
     facts.add_layer_below(&place, &block);
-    facts.apply_facts_of(&place, &block);
+    facts.set_fact_link(&place, &block);
     let advice = |setting: &str, change| Advice {
         own: Vec::new(),
         setting: settings::find_by_name(setting).unwrap(),

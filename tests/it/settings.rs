@@ -11,7 +11,7 @@ use std::path::Path;
 use walwise::session::Session;
 use walwise_collect::Request;
 use walwise_judge::compat::{
-    Effect, ReleaseServerSetting, SettingChangeAction, check_advice, postgres_assignment_support,
+    Effect, ServerReleaseSetting, SettingChangeAction, check_advice, postgres_assignment_support,
     settings_of_server_release,
 };
 use walwise_judge::rules::RuleSet;
@@ -167,7 +167,7 @@ fn settings_table_matches_installed_postgres() {
     cluster.start();
     let rows = read_pg_settings(&cluster);
     let mut wrong = Vec::new();
-    for ReleaseServerSetting {
+    for ServerReleaseSetting {
         name,
         default,
         changed_by: says,
@@ -382,7 +382,7 @@ fn mariadb_accepts_advised_values_and_matches_the_table() {
         variables_with_defaults(&server),
     );
     let mut wrong = Vec::new();
-    for ReleaseServerSetting {
+    for ServerReleaseSetting {
         name,
         default,
         changed_by,

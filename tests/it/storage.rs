@@ -148,7 +148,7 @@ fn btrfs_stands_on_all_its_members() {
     let fs = first.mount("nodatacow");
     let (facts, subject) = (collect_live_facts(), mount_subject(&fs));
     let members = facts
-        .directly_below(&subject)
+        .layers_directly_below(&subject)
         .iter()
         .map(|device| device.name().to_owned())
         .collect();
@@ -164,7 +164,7 @@ fn btrfs_stands_on_all_its_members() {
         facts.value(&subject, &mount::BARRIER),
         Some(mount::BarrierState::On)
     );
-    for device in facts.directly_below(&subject) {
+    for device in facts.layers_directly_below(&subject) {
         assert_eq!(
             facts.value(device, &device::CONTENT),
             Some(ContentState::Holds),
@@ -184,7 +184,7 @@ fn an_external_log_of_xfs_is_part_of_the_stack() {
     let fs = data.mount(&option);
     let (facts, subject) = (collect_live_facts(), mount_subject(&fs));
     let below: Vec<&str> = facts
-        .directly_below(&subject)
+        .layers_directly_below(&subject)
         .iter()
         .map(Subject::name)
         .collect();
@@ -218,7 +218,7 @@ fn an_external_journal_of_ext4_is_part_of_the_stack() {
         Some(journal.name())
     );
     let below: Vec<&str> = facts
-        .directly_below(&subject)
+        .layers_directly_below(&subject)
         .iter()
         .map(Subject::name)
         .collect();
@@ -297,7 +297,7 @@ fn topmost_mount_is_the_visible_one() {
     );
     assert_eq!(facts.value(&top, &mount::IN_SIGHT), Some(true));
     assert_eq!(
-        facts.subject_in_scope(&top, Scope::Device),
+        facts.applicable_subject(&top, Scope::Device),
         Some(Subject::device(above.disk.name()))
     );
     drop(above);

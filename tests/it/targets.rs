@@ -43,11 +43,11 @@ fn a_new_directory_a_link_and_a_device_lead_to_the_same_file_system() {
         facts.notes()
     );
     assert_eq!(
-        facts.subject_in_scope(&created, Scope::Mount),
+        facts.applicable_subject(&created, Scope::Mount),
         Some(Subject::mount(disk.path()))
     );
     assert_eq!(
-        facts.subject_in_scope(&created, Scope::Device),
+        facts.applicable_subject(&created, Scope::Device),
         Some(Subject::device(disk.disk.name()))
     );
 
@@ -84,7 +84,7 @@ fn overmounted_path_resolves_to_the_upper_mount() {
     let path = covered.join("pg");
     let _inner = MountPoint::bind_mount(&inner.point, covered);
     let device =
-        || collect_target_facts(&path).subject_in_scope(&target_subject(&path), Scope::Device);
+        || collect_target_facts(&path).applicable_subject(&target_subject(&path), Scope::Device);
     assert_eq!(device(), Some(Subject::device(inner.disk.name())));
     let _over = MountPoint::bind_mount(&over.point, below.point.join("a"));
     assert_eq!(device(), Some(Subject::device(over.disk.name())));

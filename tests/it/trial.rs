@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 
 use kills::{KillMoment, Victim};
 use simulated::{NoiseModel, analyse_full_trial, simulate_trials};
-use walwise_measure::trial::{TrialEnding, TrialOutcome, TrialRecord, trial_view};
+use walwise_measure::trial::{ComparisonOutcome, TrialRecord, TrialState, trial_view};
 
 use crate::support::loops::{
     LoopDevice, MountPoint, MountedFileSystem, mount_btrfs, mount_ext4, mount_file_system,
@@ -64,10 +64,10 @@ fn a_planted_difference_is_found() {
 #[test]
 fn a_trial_that_ends_early_says_so() {
     let contest = analyse_full_trial(NoiseModel::Throttling, 1, &[0.0, 0.0], 7);
-    assert_eq!(contest.outcome(), TrialOutcome::TooFewBlocks);
+    assert_eq!(contest.outcome(), ComparisonOutcome::TooFewBlocks);
     let contest = analyse_full_trial(NoiseModel::Neighbour, 1, &[0.0, 0.0], 13);
     assert!(
-        contest.outcome().is_undecided()
+        contest.outcome().needs_more_blocks()
             && contest.blocks_needed().is_some_and(|blocks| blocks > 13)
     );
 }
@@ -463,7 +463,7 @@ fn real_trials_have_a_screen_and_q_reports_result_so_far() {
         "the report follows on the usual screen"
     );
     let record = TrialRecord::parse(&std::fs::read_to_string(&file).unwrap()).unwrap();
-    assert!(record.ending == TrialEnding::Stopped && !record.blocks.is_empty());
+    assert!(record.ending == TrialState::Stopped && !record.blocks.is_empty());
     assert_eq!(kills::loop_devices_below(&own), Vec::<String>::new());
 }
 

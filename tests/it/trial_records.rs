@@ -7,7 +7,7 @@ use serde_json::json;
 use walwise::session::Session;
 use walwise_collect::{Request, run_all_collectors};
 use walwise_judge::rules::{Finding, Level, Risk, RuleSet};
-use walwise_measure::drill::StackFingerprint;
+use walwise_measure::drill::StackFacts;
 use walwise_measure::trial::{ExtentKind, TrialRecord};
 use walwise_model::facts::{FactSet, Note, Scope, Subject};
 use walwise_report::Report;
@@ -18,7 +18,7 @@ use crate::support::recorded::recorded_host_files;
 /// Rules outside trial.toml that read facts of a trial.
 const TIED: [&str; 2] = ["filesystem.free-ext4", "filesystem.free-xfs"];
 
-pub fn decisive_trial_record(candidates: [&str; 2], stack: &StackFingerprint) -> TrialRecord {
+pub fn decisive_trial_record(candidates: [&str; 2], stack: &StackFacts) -> TrialRecord {
     let sample = |rate: f64| {
         json!({ "commits": 1000, "seconds": 1000.0 / rate, "p50_us": 250.0, "p99_us": 500.0, "flushes": 1000,
                 "leaf_flushes": null, "calls": 1000 })
@@ -77,7 +77,7 @@ fn trial_records_change_no_critical_finding() {
         let host = RecordedHost::parse(&std::fs::read(&file).unwrap()).unwrap();
         let read = run_all_collectors(&host, &Request::default(), &mut |_, _| {});
         let without = live_session(read.clone(), Vec::new()).build_report();
-        let elsewhere = decisive_trial_record(["ext4", "xfs"], &StackFingerprint::default());
+        let elsewhere = decisive_trial_record(["ext4", "xfs"], &StackFacts::default());
         let with = live_session(read.clone(), vec![elsewhere]).build_report();
         assert_eq!(
             with.findings,
@@ -94,8 +94,7 @@ fn trial_records_change_no_critical_finding() {
         ];
         if let Some(target) = targets.first() {
             let candidates = pairs[number % pairs.len()];
-            let mut own =
-                decisive_trial_record(candidates, &StackFingerprint::from_facts(&read, target));
+            let mut own = decisive_trial_record(candidates, &StackFacts::from_facts(&read, target));
             if target.name().starts_with("/dev/") {
                 own.extent = ExtentKind::Disk;
             }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use walwise_judge::compat::{
-    Effect, MountOptionTestCase, feature_support_at_mkfs, mkfs_feature_test_cases,
+    Effect, MountOptionTestCase, mkfs_feature_support, mkfs_feature_test_cases,
     mkfs_omit_arguments, mount_option_test_cases, mount_options_support,
     options_not_overridden_later,
 };
@@ -446,7 +446,7 @@ fn features_are_made_and_mounted_or_refused_as_the_table_says() {
         let (mut made, mut left_out, mut refused) = (0, 0, 0);
         for feature in mkfs_feature_test_cases(fs) {
             let ruling =
-                feature_support_at_mkfs(fs, feature.name, Some(&tool), Some((&kernel, "mainline")));
+                mkfs_feature_support(fs, feature.name, Some(&tool), Some((&kernel, "mainline")));
             let (with, without) = (&feature.with, &feature.without);
             match ruling.effect {
                 // The version of a kernel does not show whether the feature was built in, so both

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use walwise_judge::compat::{
-    ReleaseServerSetting, SettingChangeAction, check_advice, mysql_setting_support,
+    ServerReleaseSetting, SettingChangeAction, check_advice, mysql_assignment_support,
     postgres_assignment_support, settings_of_server_release,
 };
 use walwise_judge::rules::{
@@ -71,8 +71,8 @@ impl RequestedServer {
         );
         let mut facts = FactSet::default();
         facts.insert_known(&place, &target::KIND, target::TargetKind::Directory, seen());
-        facts.apply_facts_of(&place, &cluster);
-        facts.apply_facts_of(&cluster, &place);
+        facts.set_fact_link(&place, &cluster);
+        facts.set_fact_link(&cluster, &place);
         facts.insert_known(&cluster, &cluster::KIND, kind, seen());
         facts.set_server_area(&cluster, kind.server_area());
         match kind {
@@ -190,7 +190,7 @@ impl RequestedServer {
         let ruling = match self.kind {
             ServerKind::Postgres => postgres_assignment_support(name, value, &self.version),
             ServerKind::Mysql | ServerKind::Mariadb => {
-                mysql_setting_support(name, value, self.kind, &self.version)
+                mysql_assignment_support(name, value, self.kind, &self.version)
             }
         };
         json!({
@@ -213,7 +213,7 @@ impl RequestedServer {
             .map(|setting| setting.name)
             .filter(|name| !here.contains(name))
             .collect();
-        let setting = |one: &ReleaseServerSetting| json!({ "name": one.name, "default": one.default, "change": change_word(one.changed_by) });
+        let setting = |one: &ServerReleaseSetting| json!({ "name": one.name, "default": one.default, "change": change_word(one.changed_by) });
         let pair = |ask: &Json| {
             self.render_setting_support(ask[0].as_str().unwrap(), ask[1].as_str().unwrap())
         };

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use walwise_measure::trial::{
-    PairOutcome, PairedLogThroughput, PairwiseComparison, TrialOutcome, TrialRecord,
-    percent_interval,
+    ComparisonOutcome, PairOutcome, PairedLogThroughput, PairwiseComparison, TrialRecord,
+    format_percent_interval,
 };
 
 const SLOWED: f64 = 1.15;
@@ -37,7 +37,7 @@ fn compare_reference_with_twin(record: &TrialRecord, times: f64) -> PairwiseComp
     // disturbance.
     let sentinel = reference.clone();
     let twin = twin.into_iter().map(|log| log - times.ln()).collect();
-    PairwiseComparison::from_figures(
+    PairwiseComparison::from_log_throughput(
         &PairedLogThroughput {
             candidates: vec![reference, twin],
             twin: sentinel,
@@ -51,9 +51,9 @@ fn evaluate_control(nth: usize, record: &TrialRecord) -> ControlResult {
         compare_reference_with_twin(record, 1.0),
         compare_reference_with_twin(record, SLOWED),
     );
-    let names_a_winner = matches!(itself.outcome(), TrialOutcome::Best(_));
+    let names_a_winner = matches!(itself.outcome(), ComparisonOutcome::Best(_));
     let outcome = found.pair_outcome(0, 1);
-    let said = |interval| Option::map_or(interval, "—".to_owned(), percent_interval);
+    let said = |interval| Option::map_or(interval, "—".to_owned(), format_percent_interval);
     let row = format!(
         "| {nth} | {} | {} | {:.0} s | {} | {} | {} | {} |",
         record.seed,

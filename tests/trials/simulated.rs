@@ -3,8 +3,8 @@
 #![allow(dead_code, reason = "two test binaries use a part each")]
 
 use walwise_measure::trial::{
-    EQUIVALENCE_MARGIN, ExcludedRankCounts, INTERIM_BLOCKS, PairedLogThroughput,
-    PairwiseComparison, TrialEnding, TrialOutcome,
+    ComparisonOutcome, EQUIVALENCE_MARGIN, ExcludedRankCounts, INTERIM_BLOCKS, PairedLogThroughput,
+    PairwiseComparison, TrialState,
 };
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
@@ -167,7 +167,7 @@ pub fn run_interim_analyses(
         .filter(|(look, _)| *look <= figures.block_count())
     {
         contest.analyse_first_blocks(figures, *look, *cuts);
-        if !contest.outcome().is_undecided() {
+        if !contest.outcome().needs_more_blocks() {
             break;
         }
     }
@@ -212,17 +212,17 @@ pub fn simulate_trials(
         let contest = run_interim_analyses(&figures, &cuts);
         let near = |one: &usize| effects[*one] > best - EQUIVALENCE_MARGIN;
         match contest.outcome() {
-            TrialOutcome::Best(one) => {
+            ComparisonOutcome::Best(one) => {
                 tally.winners += 1;
                 tally.found += usize::from(effects[one] >= best);
             }
-            TrialOutcome::Inconclusive => tally.cannot_tell += 1,
-            TrialOutcome::Equivalent(_)
-            | TrialOutcome::Undecided(_)
-            | TrialOutcome::TooFewBlocks => {}
+            ComparisonOutcome::Inconclusive => tally.cannot_tell += 1,
+            ComparisonOutcome::Equivalent(_)
+            | ComparisonOutcome::Undecided(_)
+            | ComparisonOutcome::TooFewBlocks => {}
         }
         tally.missed += usize::from(!contest.candidates_not_shown_slower().iter().any(near));
-        tally.wrong += usize::from(!contest.equivalent_to_best().iter().all(near));
+        tally.wrong += usize::from(!contest.candidates_equivalent_to_best().iter().all(near));
         let seen = contest.analysed_block_count();
         for (one, effect) in effects.iter().enumerate().skip(1) {
             let Some(interval) = contest.interval_to_reference(one) else {
@@ -272,8 +272,8 @@ pub fn analyse_full_trial(
     effects: &[f64],
     blocks: usize,
 ) -> PairwiseComparison {
-    PairwiseComparison::from_figures(
+    PairwiseComparison::from_log_throughput(
         &machine.simulate_trial(seed, effects, blocks),
-        TrialEnding::Budget,
+        TrialState::Budget,
     )
 }

@@ -8,15 +8,17 @@ use walwise::cli::args::Shell;
 use walwise::cli::generate::completion_file;
 
 use crate::OutputFile;
-use crate::pictures::{load_recorded_session, render_html_page, render_screen_pictures};
+use crate::pictures::{
+    load_recorded_session_and_measurement, render_html_page, render_screen_pictures,
+};
 
 const README_SCREENSHOT: (&str, (u16, u16)) = ("overview.svg", (140, 45));
 
 pub fn asset_files(checkout: &Path) -> io::Result<Vec<OutputFile>> {
-    let (session, measured) = load_recorded_session(checkout)?;
+    let (session, measured) = load_recorded_session_and_measurement(checkout)?;
     let mut screens = render_screen_pictures(session, measured, README_SCREENSHOT.1);
     screens.retain(|(name, _)| name == README_SCREENSHOT.0);
-    let (session, measured) = load_recorded_session(checkout)?;
+    let (session, measured) = load_recorded_session_and_measurement(checkout)?;
     let mut files = vec![(
         "assets/report.html".to_owned(),
         render_html_page(session, measured),
@@ -45,7 +47,8 @@ mod tests {
 
     #[test]
     fn svg_pictures_have_only_drawing_elements() {
-        let (session, measured) = load_recorded_session(checkout_directory()).unwrap();
+        let (session, measured) =
+            load_recorded_session_and_measurement(checkout_directory()).unwrap();
         for (name, svg) in render_screen_pictures(session, measured, (100, 32)) {
             for element in svg
                 .split('<')

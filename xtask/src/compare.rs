@@ -15,7 +15,7 @@ const COMPARED_COMMANDS: [&[&str]; 3] = [
 
 /// Compares standard output, standard error and exit codes; the error lists the commands whose
 /// answers differ.
-pub fn run(checkout: &Path, old: &Path, new: &Path) -> io::Result<String> {
+pub fn compare_binaries(checkout: &Path, old: &Path, new: &Path) -> io::Result<String> {
     let hosts = fs::read_dir(checkout.join("tests/hosts"))?;
     let mut hosts: Vec<PathBuf> = hosts
         .map(|entry| Ok(entry?.path()))
@@ -88,8 +88,8 @@ fn run_for_recorded_host(binary: &Path, words: &[&str], host: &Path) -> io::Resu
         .output()
 }
 
-/// Removes the parts that may differ although the answers are equal: the time (RFC 3339 in UTC) and
-/// the fingerprint of the pack.
+/// Removes the time (RFC 3339 in UTC) and the fingerprint of the pack, which may differ although
+/// the answers are equal.
 fn strip_times_and_hashes(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let is_of_run = |word: &str| {

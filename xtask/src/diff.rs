@@ -10,7 +10,7 @@ use crate::pack::{
 };
 
 /// Compares two directories, or one directory with the pack of this checkout.
-pub fn run(old: &Path, new: Option<&Path>) -> io::Result<String> {
+pub fn compare_packs(old: &Path, new: Option<&Path>) -> io::Result<String> {
     let old = read_pack_directory(old)?;
     let new = match new {
         Some(directory) => read_pack_directory(directory)?,

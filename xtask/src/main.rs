@@ -38,17 +38,20 @@ fn main() -> ExitCode {
             man::man_pages().and_then(|pages| write_files(Path::new(directory), &pages))
         }
         ["pictures", directory] => {
-            let drawn =
-                pictures::load_recorded_session(checkout_directory()).map(|(session, measured)| {
+            let drawn = pictures::load_recorded_session_and_measurement(checkout_directory()).map(
+                |(session, measured)| {
                     pictures::render_screen_pictures(session, measured, (100, 32))
-                });
+                },
+            );
             drawn.and_then(|pictures| write_files(Path::new(directory), &pictures))
         }
-        ["compare", old, new] => compare::run(checkout_directory(), Path::new(old), Path::new(new)),
-        ["diff", old] => diff::run(Path::new(old), None),
-        ["diff", old, new] => diff::run(Path::new(old), Some(Path::new(new))),
-        ["stale"] => stale::run("1y"),
-        ["stale", age] => stale::run(age),
+        ["compare", old, new] => {
+            compare::compare_binaries(checkout_directory(), Path::new(old), Path::new(new))
+        }
+        ["diff", old] => diff::compare_packs(Path::new(old), None),
+        ["diff", old, new] => diff::compare_packs(Path::new(old), Some(Path::new(new))),
+        ["stale"] => stale::list_due_entries("1y"),
+        ["stale", age] => stale::list_due_entries(age),
         _ => Err(io::Error::other(USAGE)),
     };
     match done {
@@ -92,7 +95,7 @@ fn check_module_sizes(update: bool) -> io::Result<String> {
     if update {
         fs::write(&ceilings, size::ceiling_table(&modules))?;
     }
-    let above = size::exceeded_ceilings(&modules, &fs::read_to_string(ceilings)?);
+    let above = size::exceeded_ceiling_messages(&modules, &fs::read_to_string(ceilings)?);
     if above.is_empty() {
         return Ok(size::size_table(&modules));
     }

@@ -7,11 +7,11 @@ use std::{fs, io};
 
 pub use difference::{EntryChange, FieldChange, entry_differences};
 pub use due_entries::DueEntries;
-pub use entry::{KnowledgeEntry, parse_entries};
+pub use entry::{PackEntry, parse_entries};
 
 /// Reads the entries of the rule files in a directory, and of the tables in its subdirectory
 /// `tables`.
-pub fn read_pack_directory(directory: &Path) -> io::Result<Vec<KnowledgeEntry>> {
+pub fn read_pack_directory(directory: &Path) -> io::Result<Vec<PackEntry>> {
     let mut paths = list_toml_files(directory)?;
     if paths.is_empty() {
         return Err(io::Error::other(format!(

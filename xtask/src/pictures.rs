@@ -1,18 +1,20 @@
 use std::path::Path;
 use std::{fs, io};
 
-use walwise::session::{Session, measurable_targets};
+use walwise::session::{Session, measurable_targets_wal_first};
 use walwise::tui;
 use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
-use walwise_measure::measure::{Measurement, histogram};
+use walwise_measure::measure::{Measurement, log_scale_histogram};
 use walwise_model::facts::Subject;
 use walwise_report::{Report, html};
 use walwise_sys::host::RecordedHost;
 
 use crate::OutputFile;
 
-pub fn load_recorded_session(checkout: &Path) -> io::Result<(Session, Measurement)> {
+pub fn load_recorded_session_and_measurement(
+    checkout: &Path,
+) -> io::Result<(Session, Measurement)> {
     let read = |name: &str| fs::read(checkout.join("tests/screens").join(name));
     let host = RecordedHost::parse(&read("vm.host")?).map_err(io::Error::other)?;
     let request = Request {
@@ -32,21 +34,22 @@ pub fn render_screen_pictures(
     measured: Measurement,
     size: (u16, u16),
 ) -> Vec<OutputFile> {
-    let target: Option<Subject> = measurable_targets(&session.derived_facts_and_verdicts().0)
-        .into_iter()
-        .next();
+    let target: Option<Subject> =
+        measurable_targets_wal_first(&session.derived_facts_and_verdicts().0)
+            .into_iter()
+            .next();
     let times = default_method_quantiles(&measured);
     if let Some(target) = target {
         session.measurements.insert(target, measured);
     }
-    tui::render_screens_svg(session.build_report(), histogram(&times), size)
+    tui::render_screens_svg(session.build_report(), log_scale_histogram(&times), size)
 }
 
 /// Renders the page, dated at the start of the measurement, so that equal input gives an equal
 /// page.
 pub fn render_html_page(mut session: Session, measured: Measurement) -> String {
     let when = measured.when.clone();
-    if let Some(target) = measurable_targets(&session.derived_facts_and_verdicts().0)
+    if let Some(target) = measurable_targets_wal_first(&session.derived_facts_and_verdicts().0)
         .into_iter()
         .next()
     {

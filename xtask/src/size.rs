@@ -73,10 +73,10 @@ pub fn module_sizes(checkout: &Path) -> io::Result<BTreeMap<String, ModuleSize>>
             collect_source_files(&path, Some(directory), is_test, &mut files)?;
         }
     }
-    Ok(file_sizes(&files))
+    Ok(sizes_by_module(&files))
 }
 
-fn file_sizes(files: &[SourceFile]) -> BTreeMap<String, ModuleSize> {
+fn sizes_by_module(files: &[SourceFile]) -> BTreeMap<String, ModuleSize> {
     let test_modules: Vec<PathBuf> = files
         .iter()
         .flat_map(SourceFile::test_module_paths)
@@ -150,7 +150,7 @@ const TEST_ONLY: [&[&str]; 2] = [
 ];
 
 fn product_and_test_size(text: &str, is_test: bool) -> (CodeSize, CodeSize) {
-    let tokens = tokens(text);
+    let tokens = tokenize(text);
     if is_test {
         return (CodeSize::default(), CodeSize::new(&tokens));
     }
@@ -167,7 +167,7 @@ fn split_test_items<'a, 't>(tokens: &'a [Token<'t>]) -> (Vec<Token<'t>>, Vec<&'a
             .iter()
             .any(|attribute| starts_with_tokens(rest, attribute))
         {
-            let (item, after) = rest.split_at(item_token_count(rest));
+            let (item, after) = rest.split_at(leading_item_token_count(rest));
             test_items.push(item);
             rest = after;
         } else {
@@ -180,7 +180,7 @@ fn split_test_items<'a, 't>(tokens: &'a [Token<'t>]) -> (Vec<Token<'t>>, Vec<&'a
 
 /// Returns the names of the modules that have their own file and are compiled only for tests.
 fn test_module_names(text: &str) -> Vec<&str> {
-    let tokens = tokens(text);
+    let tokens = tokenize(text);
     let (_, test_items) = split_test_items(&tokens);
     let names = test_items.into_iter().filter_map(|item| match item {
         [.., keyword, name, end] if keyword.text == "mod" && end.text == ";" => Some(name.text),
@@ -199,7 +199,7 @@ fn starts_with_tokens(tokens: &[Token<'_>], words: &[&str]) -> bool {
 
 /// Returns the length of an item with its attributes: up to its semicolon or the end of its block,
 /// or for a field or variant up to its comma.
-fn item_token_count(tokens: &[Token<'_>]) -> usize {
+fn leading_item_token_count(tokens: &[Token<'_>]) -> usize {
     let (mut depth, mut is_field, mut is_attribute) = (0_usize, true, false);
     for (at, token) in tokens.iter().enumerate() {
         match token.text {
@@ -236,7 +236,7 @@ struct Token<'t> {
 
 /// Splits Rust source into tokens, without comments. Commas before a closing bracket do not count,
 /// because rustfmt adds them when it breaks a line.
-fn tokens(text: &str) -> Vec<Token<'_>> {
+fn tokenize(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let (mut rest, mut line) = (text, 1);
     while let Some(first) = rest.chars().next() {
@@ -330,7 +330,10 @@ fn parse_ceilings(table: &str) -> BTreeMap<&str, usize> {
 }
 
 /// Returns a message for each module that exceeds its ceiling or has none.
-pub fn exceeded_ceilings(modules: &BTreeMap<String, ModuleSize>, table: &str) -> Vec<String> {
+pub fn exceeded_ceiling_messages(
+    modules: &BTreeMap<String, ModuleSize>,
+    table: &str,
+) -> Vec<String> {
     let ceilings = parse_ceilings(table);
     let above = modules.iter().filter_map(|(name, module)| {
         let (tokens, ceiling) = (
@@ -388,7 +391,7 @@ mod tests {
             ("1_000.5", 3),
         ];
         for (text, count) in texts {
-            assert_eq!(tokens(text).len(), count, "{text}: {:?}", tokens(text));
+            assert_eq!(tokenize(text).len(), count, "{text}: {:?}", tokenize(text));
         }
     }
 
@@ -425,7 +428,7 @@ mod tests {
             file("src/a/c.rs", "fn c() {}\n"),
             file("src/a/c/d.rs", "fn d() {}\n"),
         ];
-        let sizes = file_sizes(&files);
+        let sizes = sizes_by_module(&files);
         assert_eq!(sizes["a"].product.tokens, 6);
         assert_eq!(sizes["a"].tests.tokens, 22);
     }

@@ -5,15 +5,15 @@ use std::io;
 
 use jiff::Span;
 use jiff::civil::Date;
-use walwise::session::{shipped_rule_files, today};
+use walwise::session::{shipped_rule_files, today_utc};
 use walwise_judge::compat;
 use walwise_model::text;
 
-use crate::pack::{DueEntries, KnowledgeEntry, parse_entries};
+use crate::pack::{DueEntries, PackEntry, parse_entries};
 
 /// Lists the entries that are due for a check. Returns an error if an entry has no stamp.
-pub fn run(older_than: &str) -> io::Result<String> {
-    let oldest = subtract_age(today(), older_than)?;
+pub fn list_due_entries(older_than: &str) -> io::Result<String> {
+    let oldest = subtract_age(today_utc(), older_than)?;
     let entries = parse_entries(shipped_rule_files()).map_err(io::Error::other)?;
     let due = DueEntries::new(&entries, compat::known_releases(), oldest);
     if !due.unverified.is_empty() {
@@ -49,7 +49,7 @@ pub fn run(older_than: &str) -> io::Result<String> {
     Ok(out)
 }
 
-fn format_check_stamp(entry: &KnowledgeEntry) -> String {
+fn format_check_stamp(entry: &PackEntry) -> String {
     let checked = entry.checked.as_ref();
     checked.map_or_else(String::new, |checked| format!("; checked {checked}"))
 }
@@ -62,15 +62,18 @@ fn push_section(out: &mut String, heading: &str, lines: impl ExactSizeIterator<I
     }
 }
 
-fn location_and_names(entry: &KnowledgeEntry) -> String {
-    let KnowledgeEntry {
+fn location_and_names(entry: &PackEntry) -> String {
+    let PackEntry {
         file,
         line,
         kind,
         names,
         ..
     } = entry;
-    format!("{file}:{line}  {kind} {}", text::names_and_count(names, 3))
+    format!(
+        "{file}:{line}  {kind} {}",
+        text::format_names_and_rest(names, 3)
+    )
 }
 
 /// Returns the day that is `age`, such as `6 months`, before today.

@@ -6,7 +6,7 @@
 mod mount_namespace;
 mod mysql;
 mod postgres;
-mod servers;
+mod server_processes;
 mod start_time;
 mod user_host;
 pub mod log_space {
@@ -37,18 +37,18 @@ pub mod log_space {
     }
 
     fn insert_wal_space_facts(facts: &mut FactSet, cluster: &Subject) {
-        let mount = facts.subject_in_scope(cluster, Scope::Mount);
+        let mount = facts.applicable_subject(cluster, Scope::Mount);
         let limit = facts.get(cluster, &postgres::MAX_WAL_SIZE);
         let limit = limit.and_then(|limit| match limit {
             0 => Err("0 is not a size".to_owned()),
             limit => Ok(limit),
         });
-        let room = ratio(
+        let room = ratio_reading(
             &fact_of_mount_or_unknown(facts, mount.as_ref(), &mount::FREE),
             &limit,
             [mount::FREE.name(), postgres::MAX_WAL_SIZE.name()],
         );
-        let volume = ratio(
+        let volume = ratio_reading(
             &fact_of_mount_or_unknown(facts, mount.as_ref(), &mount::SIZE),
             &limit,
             [mount::SIZE.name(), postgres::MAX_WAL_SIZE.name()],
@@ -61,10 +61,10 @@ pub mod log_space {
         let directory = facts.get(cluster, &mysql::BINLOG);
         let mount = directory
             .value()
-            .and_then(|path| facts.subject_in_scope(&Subject::target(path), Scope::Mount));
+            .and_then(|path| facts.applicable_subject(&Subject::target(path), Scope::Mount));
         let size = fact_of_mount_or_unknown(facts, mount.as_ref(), &mount::SIZE);
         let files = facts.get(cluster, &mysql::BINLOG_FILES);
-        let share = ratio(
+        let share = ratio_reading(
             &files,
             &size,
             [mysql::BINLOG_FILES.name(), mount::SIZE.name()],
@@ -92,7 +92,11 @@ pub mod log_space {
         }
     }
 
-    fn ratio(part: &Reading<u64>, of: &Reading<u64>, names: [&'static str; 2]) -> Reading<f64> {
+    fn ratio_reading(
+        part: &Reading<u64>,
+        of: &Reading<u64>,
+        names: [&'static str; 2],
+    ) -> Reading<f64> {
         match (part, of) {
             (Reading::Known { value: part, .. }, Reading::Known { value: of, .. }) => {
                 Reading::known(*part as f64 / *of as f64, Source::derived_from(names))
@@ -112,7 +116,7 @@ pub mod log_space {
             let (cluster, wal) = (Subject::cluster("/pg"), Subject::mount("/wal"));
             let mut facts = FactSet::default();
             facts.add_subject(&cluster);
-            facts.apply_facts_of(&cluster, &wal);
+            facts.set_fact_link(&cluster, &wal);
             if let Some(size) = size {
                 facts.insert_known(&cluster, &postgres::MAX_WAL_SIZE, size, Source::Assumed);
             }
@@ -143,8 +147,8 @@ pub mod log_space {
             let directory = Subject::target("/logs/binlog");
             let mut facts = FactSet::default();
             facts.set_server_area(&cluster, ServerArea::Mysql);
-            facts.apply_facts_of(&cluster, &Subject::mount("/"));
-            facts.apply_facts_of(&directory, &logs);
+            facts.set_fact_link(&cluster, &Subject::mount("/"));
+            facts.set_fact_link(&directory, &logs);
             let test = || Source::from_system_call("test");
             facts.insert_known(
                 &cluster,
@@ -167,20 +171,19 @@ use std::path::{Path, PathBuf};
 use user_host::UserHost;
 
 use super::collector::Request;
-use crate::error_readings::error_reading;
 use crate::facts::note::ServerNote;
 use crate::facts::{FactSet, Note, Reading, Remedy, Source, UnknownReason};
 use crate::host::{ConfigDialect, Host, HostError, HostErrorKind};
+use crate::host_readings::error_reading;
 use crate::parallel;
 use crate::text::display_path;
 
 pub const ID: &str = "database servers";
 
-/// Reads all database servers, those of PostgreSQL and those of MySQL concurrently. `host` must
-/// cache answers, because the collector of MySQL may run twice.
+/// `host` must cache answers, because the collector of MySQL may run twice.
 pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let postgres = || postgres::collect(host, request);
-    let (mut facts, others) = if mysql::needs_program_run(host, request) {
+    let (mut facts, others) = if mysql::is_program_run_needed(host, request) {
         // MySQL's program needs more time to print its version than walwise needs to read all
         // files, so the program runs while the files are read. Only one thread reads files
         // meanwhile, because more would slow the program down.
@@ -193,8 +196,10 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             mysql::collect(host, &ahead);
             facts
         };
-        let ((), facts) =
-            parallel::join_yielding(|| mysql::cache_program_version(host, request), read);
+        let ((), facts) = parallel::join_with_yielding_thread(
+            || mysql::cache_program_version(host, request),
+            read,
+        );
         (facts, mysql::collect(host, request))
     } else {
         parallel::join_in_threads(postgres, || mysql::collect(host, request))
@@ -205,12 +210,12 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
 
 pub fn config_argument_error(host: &dyn Host, request: &Request) -> Option<String> {
     let of_mysql = ConfigArgument::from_mysql_defaults(request).and_then(|named| {
-        let data = mysql::requested_data_directory(host, request);
+        let data = mysql::target_data_directory(host, request);
         named.unreadable_file_error(host, data.as_ref())
     });
     of_mysql.or_else(|| {
         let named = ConfigArgument::from_postgres_config(request)?;
-        let data = postgres::requested_data_directory(host, request);
+        let data = postgres::target_data_directory(host, request);
         named.unreadable_file_error(host, data.as_ref())
     })
 }
@@ -224,12 +229,12 @@ pub fn config_argument_error(host: &dyn Host, request: &Request) -> Option<Strin
 
 #[derive(Clone, Debug, Default)]
 struct ServerConfig {
-    events: Vec<ConfigEvent>,
+    events: Vec<ConfigEntry>,
     files: usize,
 }
 
 #[derive(Clone, Debug)]
-enum ConfigEvent {
+enum ConfigEntry {
     Set {
         name: String,
         value: Vec<u8>,
@@ -248,8 +253,13 @@ enum ConfigEvent {
 }
 
 impl ServerConfig {
-    pub fn set(&mut self, name: impl Into<String>, value: impl Into<Vec<u8>>, source: Source) {
-        self.events.push(ConfigEvent::Set {
+    pub fn add_setting(
+        &mut self,
+        name: impl Into<String>,
+        value: impl Into<Vec<u8>>,
+        source: Source,
+    ) {
+        self.events.push(ConfigEntry::Set {
             name: name.into(),
             value: value.into(),
             source,
@@ -261,7 +271,7 @@ impl ServerConfig {
         beginning: impl Into<String>,
         detail: impl Into<String>,
     ) {
-        self.events.push(ConfigEvent::UnknownSuffix {
+        self.events.push(ConfigEntry::UnknownSuffix {
             prefix: beginning.into(),
             detail: detail.into(),
         });
@@ -275,10 +285,10 @@ impl ServerConfig {
         detail: impl Into<String>,
         remedy: Option<Remedy>,
     ) {
-        if matches!(self.events.last(), Some(ConfigEvent::Gap { .. })) {
+        if matches!(self.events.last(), Some(ConfigEntry::Gap { .. })) {
             return;
         }
-        self.events.push(ConfigEvent::Gap {
+        self.events.push(ConfigEntry::Gap {
             why,
             detail: detail.into(),
             remedy,
@@ -297,7 +307,7 @@ impl ServerConfig {
     }
 
     pub fn mark_file_end(&mut self, path: impl Into<PathBuf>) {
-        self.events.push(ConfigEvent::FileEnd(path.into()));
+        self.events.push(ConfigEntry::FileEnd(path.into()));
     }
 
     pub fn increment_file_count(&mut self) -> usize {
@@ -313,18 +323,18 @@ impl ServerConfig {
         changed: impl Fn(&Path) -> Option<String>,
         remedy: Option<&Remedy>,
     ) -> Self {
-        let step = |step: &ConfigEvent| match step {
-            ConfigEvent::FileEnd(path) => changed(path).map_or_else(
+        let step = |step: &ConfigEntry| match step {
+            ConfigEntry::FileEnd(path) => changed(path).map_or_else(
                 || step.clone(),
-                |detail| ConfigEvent::Gap {
+                |detail| ConfigEntry::Gap {
                     why: UnknownReason::Ambiguous,
                     detail,
                     remedy: remedy.cloned(),
                 },
             ),
-            ConfigEvent::Set { .. }
-            | ConfigEvent::UnknownSuffix { .. }
-            | ConfigEvent::Gap { .. } => step.clone(),
+            ConfigEntry::Set { .. }
+            | ConfigEntry::UnknownSuffix { .. }
+            | ConfigEntry::Gap { .. } => step.clone(),
         };
         Self {
             events: self.events.iter().map(step).collect(),
@@ -335,18 +345,18 @@ impl ServerConfig {
     /// The reading of the last value; `None` if everything was read and nothing sets the name.
     pub fn setting_reading(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         self.events.iter().rev().find_map(|step| match step {
-            ConfigEvent::Set {
+            ConfigEntry::Set {
                 name: found,
                 value,
                 source,
             } => (found == name).then(|| Reading::known(value.clone(), source.clone())),
-            ConfigEvent::UnknownSuffix {
+            ConfigEntry::UnknownSuffix {
                 prefix: beginning,
                 detail,
             } => name
                 .starts_with(beginning.as_str())
                 .then(|| Reading::ambiguous(detail.clone())),
-            ConfigEvent::Gap {
+            ConfigEntry::Gap {
                 why,
                 detail,
                 remedy,
@@ -355,7 +365,7 @@ impl ServerConfig {
                 detail: detail.clone(),
                 remedy: remedy.clone(),
             }),
-            ConfigEvent::FileEnd(_) => None,
+            ConfigEntry::FileEnd(_) => None,
         })
     }
 
@@ -363,7 +373,7 @@ impl ServerConfig {
     /// facts.
     pub fn last_value_ignoring_gaps(&self, name: &str) -> Option<&[u8]> {
         self.events.iter().rev().find_map(|step| match step {
-            ConfigEvent::Set {
+            ConfigEntry::Set {
                 name: found, value, ..
             } if found == name => Some(value.as_slice()),
             _ => None,
@@ -403,11 +413,10 @@ impl<'a> ConfigArgument<'a> {
         })
     }
 
-    /// Returns the uid whose rights are used to read the file: the owner of the data directory,
-    /// or of the file if that directory is unknown. `nobody` replaces root and an unknown
-    /// owner.
+    /// The owner of the data directory, or of the file if that directory is unknown. `nobody`
+    /// replaces root and an unknown owner.
     pub fn reader_uid(self, host: &dyn Host, data: Option<&PathBuf>) -> u32 {
-        UserHost::for_owner(host, data.map_or(self.file, PathBuf::as_path)).uid
+        UserHost::for_owner_or_nobody(host, data.map_or(self.file, PathBuf::as_path)).uid
     }
 
     pub fn unused_file_note(self, why: impl Into<Note>) -> ServerNote {
@@ -529,7 +538,7 @@ mod tests {
     }
 
     #[test]
-    fn version_programs_run_once() {
+    fn each_program_runs_once() {
         let fake = host_with_servers();
         let facts = collect(&CachingHost::new(&fake), &Request::default());
         let clusters: Vec<_> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();

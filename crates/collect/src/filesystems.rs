@@ -6,10 +6,10 @@ mod superblocks {
     //! Features, cluster size and UUID of a file system, from its superblock, which only root can
     //! read. The live host parses superblocks itself, so no program is needed.
 
-    use crate::error_readings::error_reading;
     use crate::facts::catalog::{device, host, mount};
     use crate::facts::{FactSet, Reading, Remedy, Source, Subject};
     use crate::host::{Host, Question, SuperblockKind};
+    use crate::host_readings::error_reading;
     use crate::text::display_safe;
 
     #[derive(Clone)]
@@ -100,7 +100,7 @@ pub mod bcachefs {
     use crate::facts::catalog::mount;
     use crate::facts::{FactSet, Subject};
     use crate::host::Host;
-    use crate::storage::block::node;
+    use crate::storage::block::sysfs_device;
 
     pub const COLLECTOR: Collector = Collector {
         id: "bcachefs",
@@ -117,7 +117,11 @@ pub mod bcachefs {
         let names = match host.list_directory(Path::new(SYSFS_DIRECTORY)) {
             Ok(names) => names,
             Err(miss) => {
-                return facts.add_note(unknown_members_note(SYSFS_DIRECTORY, &miss, "bcachefs"));
+                return facts.add_note_once(unknown_members_note(
+                    SYSFS_DIRECTORY,
+                    &miss,
+                    "bcachefs",
+                ));
             }
         };
         let mut of_device: BTreeMap<Subject, usize> = BTreeMap::new();
@@ -130,7 +134,7 @@ pub mod bcachefs {
         }
         for subject in mounts {
             let found = facts
-                .directly_below(&subject)
+                .layers_directly_below(&subject)
                 .iter()
                 .find_map(|device| of_device.get(device));
             for device in found
@@ -152,7 +156,7 @@ pub mod bcachefs {
             host.link_target(&path.join("block"))
                 .ok()?
                 .file_name()
-                .map(node::device_subject)
+                .map(sysfs_device::device_subject)
         };
         devices.filter_map(|name| block(home.join(name))).collect()
     }
@@ -211,19 +215,19 @@ pub mod xfs {
 
     pub const COLLECTOR: Collector = Collector {
         id: "xfs",
-        collect_facts: collect_xfs_features_facts,
+        collect_facts: collect_xfs_superblock_facts,
     };
 
-    fn collect_xfs_features_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    fn collect_xfs_superblock_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         let mut by_device: BTreeMap<Option<Subject>, Vec<Subject>> = BTreeMap::new();
         for mount in facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "xfs") {
             by_device
-                .entry(facts.subject_in_scope(&mount, Scope::Device))
+                .entry(facts.applicable_subject(&mount, Scope::Device))
                 .or_default()
                 .push(mount);
         }
         let devices: Vec<&Option<Subject>> = by_device.keys().collect();
-        let readings = parallel::map_in_chunks(&devices, |device| match device {
+        let readings = parallel::map_items(&devices, |device| match device {
             Some(device) => superblocks::read_superblock(host, facts, device, SuperblockKind::Xfs),
             None => Reading::absent("the underlying device is unknown"),
         });
@@ -280,9 +284,9 @@ pub mod xfs {
                     "xfs".to_owned(),
                     Source::Assumed,
                 );
-                facts.apply_facts_of(&Subject::mount(point), &Subject::device("sda1"));
+                facts.set_fact_link(&Subject::mount(point), &Subject::device("sda1"));
             }
-            collect_xfs_features_facts(&host, &Request::default(), &mut facts);
+            collect_xfs_superblock_facts(&host, &Request::default(), &mut facts);
             assert!(
                 host.asked_questions().len() <= 1,
                 "each file system is queried once, regardless of its number of mounts"
@@ -348,12 +352,9 @@ fn unknown_members_note(
     }
 }
 
-// The class of a file system type, which decides whether walwise may query the file system.
-//
-// A process that queries a network or FUSE file system can block forever. The kernel does not
-// show the disks of `zfs`, and an overlay keeps its data elsewhere. An unlisted type counts as
-// a block file system unless its major device number is zero, which means that there is no
-// device.
+// A process that queries a network or FUSE file system can block forever. The kernel does not show
+// the disks of ZFS, and an overlay keeps its data in other file systems. A file system of an
+// unlisted type has no block device if its major device number is zero.
 
 const NETWORK_TYPES: &[&str] = &[
     "nfs",
@@ -385,7 +386,7 @@ const OVERLAY_TYPES: &[&str] = &["overlay", "overlayfs", "aufs", "unionfs", "shi
 /// These types keep their data on block devices, although their mounts have the major number 0.
 const BLOCK_TYPES_WITHOUT_MAJOR: &[&str] = &["btrfs", "bcachefs"];
 
-fn class_of_type(fstype: &str, major: u32) -> MountClass {
+fn mount_class_of_fstype(fstype: &str, major: u32) -> MountClass {
     let is = |list: &[&str]| list.contains(&fstype);
     if is(NETWORK_TYPES) {
         MountClass::Network
@@ -406,7 +407,7 @@ fn class_of_type(fstype: &str, major: u32) -> MountClass {
 
 #[cfg(test)]
 mod mount_class_tests {
-    use super::class_of_type;
+    use super::mount_class_of_fstype;
 
     #[test]
     fn classifies_file_system_types() {
@@ -431,7 +432,11 @@ mod mount_class_tests {
             ("cifs", 0, "network"),
             ("proc", 0, "other"),
         ] {
-            assert_eq!(class_of_type(fstype, major).as_str(), expect, "{fstype}");
+            assert_eq!(
+                mount_class_of_fstype(fstype, major).as_str(),
+                expect,
+                "{fstype}"
+            );
         }
     }
 }

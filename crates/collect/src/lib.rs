@@ -57,10 +57,9 @@ mod collector {
         pub collect_facts: fn(&dyn Host, &Request, &mut FactSet),
     }
 
-    /// Describes many subjects in parallel. `describe` gets the facts of the host, of the given
-    /// subjects and of everything directly below them. It may record facts of the given subjects
-    /// only.
-    pub fn describe_subjects_in_parallel<T: Sync>(
+    /// `describe` gets the facts of the host, of the given subjects and of everything directly
+    /// below them. It may record facts of the given subjects only.
+    pub fn insert_subject_facts_in_parallel<T: Sync>(
         things: &[T],
         subject: impl Fn(&T) -> &Subject + Sync,
         facts: &mut FactSet,
@@ -68,7 +67,7 @@ mod collector {
     ) {
         let known = &*facts;
         let parts = parallel::map_chunks(things, |piece| {
-            let mut part = known.subset(piece.iter().map(&subject));
+            let mut part = known.subset_with_layers_below(piece.iter().map(&subject));
             describe(piece, &mut part);
             (piece, part)
         });
@@ -77,12 +76,11 @@ mod collector {
         }
     }
 }
-mod error_readings {
+mod host_readings {
     use crate::facts::{Reading, Remedy, Source, UnknownReason};
     use crate::host::{HostError, HostErrorKind, Tool};
 
-    /// Turns a failed query into an unknown reading. `what` names the object of the query, such as
-    /// a path.
+    /// `what` names the object of the query, such as a path.
     pub fn error_reading<T>(miss: &HostError, what: &str) -> Reading<T> {
         let why = match miss.kind {
             HostErrorKind::Absent => UnknownReason::Absent,
@@ -104,17 +102,16 @@ mod error_readings {
         }
     }
 
-    /// The source of the reading is the file `path`; an error becomes an unknown reading.
     pub fn file_reading<T>(answer: Result<T, HostError>, path: &str) -> Reading<T> {
         result_reading(answer, path, Source::from_file(path))
     }
 
-    /// The source of the reading is the system call, such as `statfs /srv`.
+    /// `call` names the system call with its argument, such as `statfs /srv`.
     pub fn syscall_reading<T>(answer: Result<T, HostError>, call: &str) -> Reading<T> {
         result_reading(answer, call, Source::from_system_call(call))
     }
 
-    /// The reading of a program's output. If the program is missing, the remedy is to install it.
+    /// If the program is missing, the remedy is to install its package.
     pub fn tool_reading<T>(answer: Result<T, HostError>, tool: Tool, argv: &str) -> Reading<T> {
         let is_missing = answer.as_ref().is_err_and(HostError::is_absent);
         let source = Source::Command {
@@ -152,7 +149,7 @@ mod attribute {
 
     use std::path::Path;
 
-    use super::error_readings::{error_reading, file_reading};
+    use super::host_readings::{error_reading, file_reading};
     use crate::facts::{Choice, Reading, Source, UnknownReason};
     use crate::host::Host;
     use crate::text::display_path;
@@ -167,13 +164,13 @@ mod attribute {
         }
     }
 
-    /// Reads a string that may be blank, such as the vendor of a SCSI device.
+    /// For attributes that may be blank, such as the vendor of a SCSI device.
     pub fn read_text_or_blank(host: &dyn Host, path: &Path) -> Reading<String> {
         let shown = display_path(path);
         file_reading(host.read_attribute(path), &shown)
     }
 
-    /// Turns *absent* into *malformed*, for an attribute that every device of the kind has.
+    /// For attributes that every device of a kind has.
     pub fn malformed_if_absent(reading: Reading<String>) -> Reading<String> {
         match reading {
             Reading::Unknown {
@@ -277,7 +274,7 @@ mod path_lookup {
                 path
             };
             self.0.get(path).or_else(|| {
-                let above: Vec<&[u8]> = visibility::ancestors(path).collect();
+                let above: Vec<&[u8]> = visibility::ancestors_from_root(path).collect();
                 above
                     .into_iter()
                     .rev()
@@ -293,8 +290,7 @@ mod path_lookup {
         }
     }
 
-    /// Looks up the mount of a single path; for many paths,
-    /// [`VisibleMountPoints::mount_holding_path`] is faster.
+    /// For many paths, [`VisibleMountPoints::mount_holding_path`] is faster.
     pub fn mount_of_path(facts: &FactSet, path: &[u8]) -> Option<Subject> {
         VisibleMountPoints::from_facts(facts)
             .mount_holding_path(path)
@@ -321,7 +317,7 @@ mod path_lookup {
         let link = host.link_target(Path::new(&link)).ok()?;
         // sysfs writes `/` in device names as `!`, and so do the names of subjects.
         let subject = Subject::device(display_path(Path::new(link.file_name()?)));
-        facts.contains(&subject).then_some(subject)
+        facts.contains_subject(&subject).then_some(subject)
     }
 
     /// The device of a path in /dev; links are followed only if the path's name is not a device's
@@ -333,7 +329,8 @@ mod path_lookup {
                 .iter()
                 .map(|b| if *b == b'/' { b'!' } else { *b })
                 .collect();
-            Some(Subject::device(display_safe(&name))).filter(|subject| facts.contains(subject))
+            Some(Subject::device(display_safe(&name)))
+                .filter(|subject| facts.contains_subject(subject))
         };
         if !path.starts_with(b"/dev/") {
             return None;
@@ -359,19 +356,19 @@ mod testing;
 pub use self::collector::{CollectStep, Request};
 pub use self::databases::config_argument_error;
 pub use self::system::kernel::kernel_vendor_of;
-pub use self::targets::{query_everything_for_any_target, reason_request_has_no_target};
+pub use self::targets::{query_everything_for_any_target, unusable_request_note};
 
 use self::collector::Collector;
 use self::databases::log_space;
 use self::filesystems::{barrier, bcachefs, btrfs, ext4, mounts, stripe, xfs, zfs};
 use self::storage::{block, content, controller, drbd, drive, mappings, swap, trim};
-use self::system::tools::{self, VersionToolSelection};
+use self::system::tools::{self, ToolVersionQueries};
 use self::system::{boot, kernel, os};
 use crate::facts::FactSet;
 use crate::facts::note::RunNote;
 use crate::host::{CachingHost, Host};
 
-/// Collectors in the order in which they run. Each may use the facts of those before it.
+/// Each collector may use the facts of those before it.
 const STORAGE: &[Collector] = &[
     kernel::COLLECTOR,
     mounts::COLLECTOR,
@@ -399,7 +396,7 @@ const NEXT_BOOT: &[Collector] = &[boot::COLLECTOR, trim::COLLECTOR];
 
 const AFTER_STORAGE_AND_SERVERS: &[Collector] = &[targets::COLLECTOR, log_space::COLLECTOR];
 
-/// Runs all collectors. `progress` is called before each one, with the facts so far.
+/// `progress` is called before each collector, with the facts so far.
 pub fn run_all_collectors(
     host: &dyn Host,
     request: &Request,
@@ -408,8 +405,7 @@ pub fn run_all_collectors(
     run_with_assumed_facts(FactSet::default(), host, request, progress)
 }
 
-/// Runs all collectors on top of assumed `facts`, which override what collectors find. Collectors
-/// use the assumed values.
+/// `facts` are assumptions, which override what collectors find. Collectors use the assumed values.
 pub fn run_with_assumed_facts(
     mut facts: FactSet,
     host: &dyn Host,
@@ -422,7 +418,7 @@ pub fn run_with_assumed_facts(
     let storage = || {
         run_collectors_in_turn(STORAGE, host, request, &mut facts, progress);
         progress(CollectStep::Reads(tools::ID), &facts);
-        let tools = VersionToolSelection::from_facts(&facts);
+        let tools = ToolVersionQueries::from_facts(&facts);
         let next_boot = || {
             run_collectors_in_turn(NEXT_BOOT, &once, request, &mut facts, progress);
             progress(CollectStep::Waits(databases::ID), &facts);
@@ -441,7 +437,7 @@ pub fn run_with_assumed_facts(
         progress,
     );
     for sentence in host.run_notes() {
-        facts.add_note(RunNote::HostIncident { sentence });
+        facts.add_note_once(RunNote::HostIncident { sentence });
     }
     facts
 }

@@ -11,7 +11,7 @@ use crate::host::{Host, HostError};
 use crate::limits::MOUNT_TABLE;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct MountEntry {
     /// The line number, from 1.
     pub line: u32,
     pub id: u64,
@@ -30,7 +30,7 @@ pub struct Entry {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MountTable {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<MountEntry>,
     pub malformed: Vec<(u32, &'static str)>,
     /// Numbers of lines with an unescaped blank in the options; the rest of such a line still
     /// counts as options.
@@ -75,7 +75,7 @@ pub(crate) fn parse_mountinfo(bytes: &[u8], bound: usize) -> MountTable {
 
 /// The flag is true if the superblock options contain a blank, which some file systems print
 /// unescaped.
-fn parse_entry(line: &[u8], number: u32) -> Result<(Entry, bool), &'static str> {
+fn parse_entry(line: &[u8], number: u32) -> Result<(MountEntry, bool), &'static str> {
     let mut fields = line.split(|b| *b == b' ');
     let mut next = |missing| fields.next().ok_or(missing);
     let id = parse_integer(next("no mount id")?).ok_or("the mount id is not a number")?;
@@ -84,7 +84,7 @@ fn parse_entry(line: &[u8], number: u32) -> Result<(Entry, bool), &'static str> 
         .ok_or("the device number is not MAJOR:MINOR")?;
     let root = decode_fstab_field(next("no root directory")?);
     let point = decode_fstab_field(next("no mount point")?);
-    let options = split_options(next("no mount options")?);
+    let options = split_and_decode_options(next("no mount options")?);
     while next("no separator")? != b"-" {}
     let fstype = decode_fstab_field(next("no file system type")?);
     let source = decode_fstab_field(next("no source")?);
@@ -94,11 +94,11 @@ fn parse_entry(line: &[u8], number: u32) -> Result<(Entry, bool), &'static str> 
         last.push(b' ');
         last.extend_from_slice(more);
     }
-    let super_options = split_options(&last);
+    let super_options = split_and_decode_options(&last);
     if !point.starts_with(b"/") {
         return Err("the mount point is not an absolute path");
     }
-    let entry = Entry {
+    let entry = MountEntry {
         line: number,
         id,
         parent,
@@ -124,7 +124,7 @@ fn parse_device_number(field: &[u8]) -> Option<String> {
 }
 
 /// Splits options at commas outside double quotes (`context="u:r:t:s0:c1,c2"`).
-fn split_options(field: &[u8]) -> Vec<Vec<u8>> {
+fn split_and_decode_options(field: &[u8]) -> Vec<Vec<u8>> {
     let mut quoted = false;
     let apart = |b: &u8| {
         quoted ^= *b == b'"';
@@ -151,7 +151,7 @@ mod tests {
         b"27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard,nobarrier\n";
 
     /// Escapes bytes as the kernel's seq_path does: blanks, backslash and, in newer kernels, `#`.
-    fn escape(bytes: &[u8]) -> Vec<u8> {
+    fn seq_path_escape(bytes: &[u8]) -> Vec<u8> {
         let one = |b: &u8| match b {
             b' ' | b'\t' | b'\n' | b'\\' | b'#' => format!("\\{b:03o}").into_bytes(),
             b => vec![*b],
@@ -175,13 +175,13 @@ mod tests {
 
         #[test]
         fn escapes_round_trip(name: Vec<u8>) {
-            prop_assert_eq!(decode_fstab_field(&escape(&name)), name);
+            prop_assert_eq!(decode_fstab_field(&seq_path_escape(&name)), name);
         }
 
         #[test]
         fn mount_points_round_trip(name in proptest::collection::vec(1u8.., 0..40)) {
             let point = [b"/".as_slice(), &name].concat();
-            let line = [b"1 0 8:1 / ".as_slice(), &escape(&point), b" rw - xfs /dev/sda1 rw\n"].concat();
+            let line = [b"1 0 8:1 / ".as_slice(), &seq_path_escape(&point), b" rw - xfs /dev/sda1 rw\n"].concat();
             let table = parse_unbounded(&line);
             prop_assert_eq!(&table.entries.first().unwrap().point, &point);
         }

@@ -26,13 +26,13 @@ pub const COLLECTOR: Collector = Collector {
 
 fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let numbers: BTreeMap<String, &Subject> = facts
-        .known_values(&device::DEVNO)
+        .known_values_by_subject(&device::DEVNO)
         .into_iter()
         .map(|(subject, number)| (number, subject))
         .collect();
     let mappings = mappings_by_mapper_path(facts);
     let mounts: Vec<Subject> = facts.subjects_of_scope(Scope::Mount).cloned().collect();
-    let stand = parallel::map_in_chunks(&mounts, |subject| {
+    let stand = parallel::map_items(&mounts, |subject| {
         let number = facts
             .value(subject, &mount::DEVNO)
             .and_then(|number| numbers.get(&number).copied());
@@ -50,7 +50,7 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     });
     for (subject, (beneath, extra)) in mounts.iter().zip(stand) {
         if let Some(first) = beneath.first() {
-            facts.apply_facts_of(subject, first);
+            facts.set_fact_link(subject, first);
         }
         for device in beneath
             .iter()
@@ -84,7 +84,7 @@ fn mappings_by_mapper_path(facts: &FactSet) -> BTreeMap<Vec<u8>, Subject> {
         )
     };
     facts
-        .known_values(&device::DM_NAME)
+        .known_values_by_subject(&device::DM_NAME)
         .into_iter()
         .map(entry)
         .collect()
@@ -152,7 +152,7 @@ fn log_and_realtime_device_names(devices: &[(String, Option<Subject>)]) -> Readi
 
 fn link_loop_devices_to_backing(host: &dyn Host, facts: &mut FactSet) {
     let loops: Vec<(Subject, String)> = facts
-        .known_values(&device::LOOP_FILE)
+        .known_values_by_subject(&device::LOOP_FILE)
         .into_iter()
         .map(|(subject, file)| (subject.clone(), file))
         .collect();
@@ -187,7 +187,7 @@ fn link_loop_devices_to_backing(host: &dyn Host, facts: &mut FactSet) {
             )
         {
             facts.add_layer_below(&subject, mount);
-            facts.apply_facts_of(&subject, mount);
+            facts.set_fact_link(&subject, mount);
         }
     }
 }

@@ -31,7 +31,7 @@ pub const COLLECTOR: Collector = Collector {
     collect_facts,
 };
 
-pub fn reason_request_has_no_target(host: &dyn Host, request: &Request) -> Option<TargetNote> {
+pub fn unusable_request_note(host: &dyn Host, request: &Request) -> Option<TargetNote> {
     let path = request.target.as_deref()?;
     request::unusable_target_note(
         host,
@@ -43,7 +43,7 @@ pub fn reason_request_has_no_target(host: &dyn Host, request: &Request) -> Optio
 }
 
 fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let homes = directory_roles::link_servers_to_wal_mounts_and_devices(facts);
+    let homes = directory_roles::find_and_link_server_directories(facts);
     let places = match &request.target {
         Some(path) => {
             request::resolve_requested_targets(host, path, request.allow_missing, &homes, facts)
@@ -51,14 +51,14 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         None => discovery::discover_targets(host, &homes, facts),
     };
     let swapping = target_facts::swap_disks(facts);
-    let looks = parallel::map_in_chunks(&places, |place| {
+    let looks = parallel::map_items(&places, |place| {
         target_facts::read_directory_properties(host, place)
     });
     for (place, look) in places.iter().zip(looks) {
-        let wal = directory_roles::record_directory_roles_of_target(place, &homes, facts);
+        let wal = directory_roles::record_roles_and_list_log_directories(place, &homes, facts);
         target_facts::record_target_facts(host, place, look, &wal, swapping.as_ref(), facts);
     }
-    record_shared_disks_and_pools(&places, facts);
+    record_shared_storage(&places, facts);
 }
 
 /// Makes all queries that a capture needs, so that any target can be requested from it later.
@@ -75,7 +75,7 @@ pub fn query_everything_for_any_target(host: &dyn Host, facts: &FactSet) {
     let mut paths: BTreeSet<PathBuf> = points
         .map(|point| path_from_bytes(decode_display_safe(&point)))
         .collect();
-    let homes = directory_roles::link_servers_to_wal_mounts_and_devices(&mut facts);
+    let homes = directory_roles::find_and_link_server_directories(&mut facts);
     paths.extend(
         homes
             .iter()
@@ -99,27 +99,27 @@ mod tests;
 // Only targets of servers are compared, so the cost does not grow with the number of mounts.
 // Two volumes of one thin pool fill up together although each shows free space.
 
-struct FileSystemDisksAndPools {
+struct ServerTargetStorage {
     subject: Subject,
     file_system: Option<Subject>,
     disks: BTreeSet<Subject>,
     pools: BTreeSet<Subject>,
 }
 
-fn record_shared_disks_and_pools(places: &[ProspectiveTarget], facts: &mut FactSet) {
-    let all: Vec<FileSystemDisksAndPools> = places
+fn record_shared_storage(places: &[ProspectiveTarget], facts: &mut FactSet) {
+    let all: Vec<ServerTargetStorage> = places
         .iter()
-        .filter_map(|place| file_system_disks_and_pools(facts, place))
+        .filter_map(|place| storage_of_server_target(facts, place))
         .collect();
     for of in &all {
         let others = || all.iter().filter(|other| other.subject != of.subject);
-        let named = |with: &dyn Fn(&FileSystemDisksAndPools) -> bool| -> Vec<String> {
+        let named = |with: &dyn Fn(&ServerTargetStorage) -> bool| -> Vec<String> {
             others()
                 .filter(|other| with(other))
                 .map(|other| other.subject.name().to_owned())
                 .collect()
         };
-        let same_fs = |other: &FileSystemDisksAndPools| {
+        let same_fs = |other: &ServerTargetStorage| {
             of.file_system.is_some() && of.file_system == other.file_system
         };
         let disks = named(&|other| !of.disks.is_disjoint(&other.disks));
@@ -157,10 +157,10 @@ fn record_shared_disks_and_pools(places: &[ProspectiveTarget], facts: &mut FactS
     }
 }
 
-fn file_system_disks_and_pools(
+fn storage_of_server_target(
     facts: &FactSet,
     place: &ProspectiveTarget,
-) -> Option<FileSystemDisksAndPools> {
+) -> Option<ServerTargetStorage> {
     let subject = place.subject();
     if facts.value(&subject, &target::CLUSTERS)?.is_empty() {
         return None;
@@ -171,12 +171,12 @@ fn file_system_disks_and_pools(
             .is_some_and(|uuid| uuid.ends_with("-tpool"))
     };
     let stack = facts.layers_below(&subject);
-    Some(FileSystemDisksAndPools {
+    Some(ServerTargetStorage {
         file_system: place
             .base
             .as_ref()
             .filter(|base| base.scope() == Scope::Mount)
-            .map(|base| device_or_mount_as_identity(facts, base)),
+            .map(|base| file_system_identity(facts, base)),
         disks: facts.distinct_bottom_disks(&subject).into_iter().collect(),
         pools: stack.iter().filter(is_pool).cloned().collect(),
         subject,
@@ -209,13 +209,13 @@ fn mount_of_real_path(facts: &FactSet, path: &Path) -> Option<Subject> {
 /// One subject for all mounts of a file system: the device if there is one, else the mount. A
 /// bind mount is a subject of its own, and btrfs has a device number per subvolume. Neither a
 /// mount point nor a device number therefore identifies a file system.
-fn device_or_mount_as_identity(facts: &FactSet, mount: &Subject) -> Subject {
+fn file_system_identity(facts: &FactSet, mount: &Subject) -> Subject {
     facts
-        .subject_in_scope(mount, Scope::Device)
+        .applicable_subject(mount, Scope::Device)
         .unwrap_or_else(|| mount.clone())
 }
 
-fn device_with_node(facts: &FactSet, node: &str) -> Option<Subject> {
+fn device_by_node_path(facts: &FactSet, node: &str) -> Option<Subject> {
     facts
         .subjects_where(&device::PATH, |path| path == node)
         .into_iter()
@@ -241,7 +241,7 @@ fn suggest_path(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf
         .file_name()
         .map(|name| display_safe(name.as_bytes()))
         .unwrap_or_default();
-    let known = known_device_and_data_paths(facts);
+    let known = known_target_paths(facts);
     near.extend(
         known
             .iter()
@@ -263,8 +263,13 @@ fn suggest_path(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf
         .find(|near| !is_gone(near))
 }
 
-fn known_device_and_data_paths(facts: &FactSet) -> BTreeSet<String> {
-    let all = |key: &'static Key<String>| facts.known_values(key).into_iter().map(|(_, path)| path);
+fn known_target_paths(facts: &FactSet) -> BTreeSet<String> {
+    let all = |key: &'static Key<String>| {
+        facts
+            .known_values_by_subject(key)
+            .into_iter()
+            .map(|(_, path)| path)
+    };
     let mappings = all(&device::DM_NAME).map(|name| format!("/dev/mapper/{name}"));
     let data = ServerArea::ALL
         .iter()

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use crate::facts::{FactRow, FactSet, Reading};
 use crate::host::{Host, HostError, HostErrorKind, HostResult, Question, Stat, path_bytes};
 
-/// For a test to set the fields that matter to it.
+/// The base of a test's `Stat`; the test sets only the fields that matter to it.
 pub(crate) const ZERO_STAT: Stat = Stat {
     mode: 0,
     uid: 0,
@@ -68,7 +68,7 @@ impl FakeHost {
         self
     }
 
-    pub(crate) fn with_refusal(mut self, question: Question, kind: HostErrorKind) -> Self {
+    pub(crate) fn with_error(mut self, question: Question, kind: HostErrorKind) -> Self {
         self.answers
             .insert(question, Err(HostError::new(kind, "refused")));
         self

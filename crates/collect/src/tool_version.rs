@@ -1,5 +1,5 @@
 use super::collector::Request;
-use super::error_readings::{error_reading, programs_disabled_reading};
+use super::host_readings::{error_reading, programs_disabled_reading};
 use crate::facts::{Reading, Remedy, Source};
 use crate::host::{Host, Tool};
 use crate::text::display_safe;

@@ -7,12 +7,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::mountinfo::Entry;
+use super::mountinfo::MountEntry;
 
-/// For each mount, whether a path lookup reaches it. A lookup reaches the parent, no sibling covers
-/// a directory above, and no other mount is on top.
-pub fn are_mounts_visible(entries: &[Entry]) -> Vec<bool> {
-    let by_id: HashMap<u64, &Entry> = entries.iter().map(|entry| (entry.id, entry)).collect();
+/// For each mount, whether a path lookup reaches it: the lookup reaches the parent mount, no
+/// sibling covers a directory above, and no other mount is on top.
+pub fn are_mounts_visible(entries: &[MountEntry]) -> Vec<bool> {
+    let by_id: HashMap<u64, &MountEntry> = entries.iter().map(|entry| (entry.id, entry)).collect();
     let mut points: HashMap<u64, BTreeSet<&[u8]>> = HashMap::new();
     for entry in entries {
         points
@@ -21,7 +21,7 @@ pub fn are_mounts_visible(entries: &[Entry]) -> Vec<bool> {
             .insert(&entry.point);
     }
     let mut reached: HashMap<u64, bool> = HashMap::new();
-    let mut seen = |entry: &Entry| {
+    let mut seen = |entry: &MountEntry| {
         let mut chain = vec![entry];
         let mut known = None;
         while let Some(top) = chain.last().copied() {
@@ -43,13 +43,13 @@ pub fn are_mounts_visible(entries: &[Entry]) -> Vec<bool> {
         above
     };
     let reached: Vec<bool> = entries.iter().map(&mut seen).collect();
-    let bare = |entry: &Entry| {
+    let bare = |entry: &MountEntry| {
         !points
             .get(&entry.id)
             .is_some_and(|on_top| on_top.contains(entry.point.as_slice()))
     };
     // The kernel marks a deleted mount point with this suffix.
-    let deleted = |entry: &Entry| entry.point.ends_with(b"//deleted");
+    let deleted = |entry: &MountEntry| entry.point.ends_with(b"//deleted");
     entries
         .iter()
         .zip(reached)
@@ -58,7 +58,7 @@ pub fn are_mounts_visible(entries: &[Entry]) -> Vec<bool> {
 }
 
 /// Mounts whose parent is not in the mount table get one common id and so count as siblings.
-fn parent_id(entry: &Entry, by_id: &HashMap<u64, &Entry>) -> u64 {
+fn parent_id(entry: &MountEntry, by_id: &HashMap<u64, &MountEntry>) -> u64 {
     if by_id.contains_key(&entry.parent) && entry.parent != entry.id {
         entry.parent
     } else {
@@ -67,9 +67,9 @@ fn parent_id(entry: &Entry, by_id: &HashMap<u64, &Entry>) -> u64 {
 }
 
 fn is_covered(
-    entry: &Entry,
+    entry: &MountEntry,
     points: &HashMap<u64, BTreeSet<&[u8]>>,
-    by_id: &HashMap<u64, &Entry>,
+    by_id: &HashMap<u64, &MountEntry>,
 ) -> bool {
     let parent = parent_id(entry, by_id);
     let Some(siblings) = points.get(&parent) else {
@@ -78,11 +78,12 @@ fn is_covered(
     let start = by_id
         .get(&parent)
         .map_or(b"".as_slice(), |parent| parent.point.as_slice());
-    ancestors(&entry.point).any(|above| above.len() >= start.len() && siblings.contains(above))
+    ancestors_from_root(&entry.point)
+        .any(|above| above.len() >= start.len() && siblings.contains(above))
 }
 
-/// The directories strictly above a path; the root has none.
-pub fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The directories strictly above a path, from the root down; the root has none.
+pub fn ancestors_from_root(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let slashes = path
         .iter()
         .enumerate()

@@ -5,12 +5,12 @@
 mod advice_check;
 mod derive;
 mod feature;
-mod kernel_builder;
+mod kernel_build_kind;
 mod kernel_support;
 mod mkfs;
 mod releases;
 mod server;
-mod support_range;
+mod support_timeline;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -32,7 +32,7 @@ use crate::ternary::Ternary;
 use crate::version::Version;
 
 pub use derive::{boot_options_support, derive_compat_facts};
-pub use kernel_builder::is_same_custom_builder;
+pub use kernel_build_kind::is_same_custom_builder;
 #[cfg(any(test, feature = "testing"))]
 pub use {advice_check::check_advice, server::settings_of_server_release};
 
@@ -46,17 +46,18 @@ pub use kernel_support::{
 };
 pub(crate) use kernel_support::{is_journal_ignored, mount_option_support};
 pub use mkfs::{
-    can_mount_mkfs_defaults, feature_support_at_mkfs, mkfs_feature_test_cases, mkfs_flag,
+    mkfs_defaults_support, mkfs_feature_support, mkfs_feature_test_cases, mkfs_flag,
     mkfs_omit_arguments,
 };
 pub use releases::{ProductRelease, known_releases, notes_on_newer_releases};
 pub use server::{
-    ReleaseServerSetting, SettingChangeAction, mysql_setting_support, postgres_assignment_support,
+    ServerReleaseSetting, SettingChangeAction, mysql_assignment_support,
+    postgres_assignment_support,
 };
 
 /// Parses the tables of options and features in advance, while other facts are still being read.
-/// The option table is parsed if there are boot lines, the feature table if `versions` is true: the
-/// facts then have versions of mkfs tools.
+/// The option table is needed for boot lines, the feature table for versions of mkfs tools, which
+/// are read if `versions` is true.
 pub fn preload_option_and_feature_tables(facts: &FactSet, versions: bool) {
     if facts.subjects_of_scope(Scope::Boot).next().is_some() {
         table::option_table();
@@ -164,7 +165,7 @@ impl Support {
 /// Release of e2fsprogs in Red Hat 7, which counts as the oldest in use.
 const OLDEST_IN_USE: [u64; 3] = [1, 42, 9];
 
-fn find_feature(fs: &str, feature: &str) -> Option<&'static FileSystemFeature> {
+fn find_superblock_feature(fs: &str, feature: &str) -> Option<&'static FileSystemFeature> {
     let all = feature_table()
         .chosen
         .iter()
@@ -185,10 +186,10 @@ pub fn kernel_support_of_feature(
     kernel: &Version,
     vendor: &str,
 ) -> Support {
-    let Some(known) = find_feature(fs, feature) else {
+    let Some(known) = find_superblock_feature(fs, feature) else {
         return unlisted_feature_support(fs, feature);
     };
-    match known.is_mounted_by(kernel, vendor) {
+    match known.is_supported_by_kernel(kernel, vendor) {
         Ternary::True => Support::accepted_and_honoured(known.source.clone()),
         Ternary::Unknown if known.needs_kernel_support() => known.unknown_backport_support(kernel),
         Ternary::Unknown | Ternary::False => known.support_if_kernel_lacks_feature(kernel),
@@ -198,7 +199,7 @@ pub fn kernel_support_of_feature(
 /// Whether e2fsck checks an ext2, ext3 or ext4 file system with the feature. If the version of
 /// e2fsck is unknown, only features known to the oldest release in use are accepted.
 pub fn e2fsck_support_of_feature(feature: &str, tool: Option<&Version>) -> Support {
-    let Some(known) = find_feature("ext4", feature) else {
+    let Some(known) = find_superblock_feature("ext4", feature) else {
         return unlisted_feature_support("ext4", feature);
     };
     let source = known.source.clone();
@@ -222,14 +223,14 @@ pub fn e2fsck_support_of_feature(feature: &str, tool: Option<&Version>) -> Suppo
     }
 }
 
-struct MkfsToolInfo {
+struct MkfsToolKeys {
     pub version: &'static Key<Version>,
     /// Fact with the default features that mkfs must omit because this kernel may lack them.
     pub leave_out: &'static Key<Vec<String>>,
     pub package: &'static str,
 }
 
-impl MkfsToolInfo {
+impl MkfsToolKeys {
     /// The tool that creates a file system; `None` for ZFS, because no collector reads the
     /// version of its tools.
     fn for_filesystem(filesystem: NewFilesystem) -> Option<Self> {
@@ -255,11 +256,11 @@ pub fn require_creatable_and_mountable(
 ) -> Result<(), String> {
     let machine = Subject::host();
     let mut left_out = Vec::new();
-    if let Some(MkfsToolInfo {
+    if let Some(MkfsToolKeys {
         version,
         leave_out,
         package,
-    }) = MkfsToolInfo::for_filesystem(wanted)
+    }) = MkfsToolKeys::for_filesystem(wanted)
     {
         if let Reading::Unknown {
             why: UnknownReason::Absent,

@@ -67,7 +67,7 @@ mod fact_reader {
             reading.value().and_then(T::from_value)
         }
 
-        /// Like [`Self::get`], but records an unknown fact as missing.
+        /// Like [`Self::read_and_record_use`], but records an unknown fact as missing.
         pub fn read_or_record_missing<T: FactValue>(
             &mut self,
             subject: &Subject,
@@ -160,7 +160,7 @@ use crate::parallel;
 use crate::text::group_digits;
 
 pub use remedy::{EvidenceImpact, VerdictRemedy};
-pub use rule_cap::{VerdictCap, VerdictCaps, rule_source};
+pub use rule_cap::{VerdictCap, VerdictCaps, evidence_source_of_rule};
 pub use verdict::{Evidence, EvidenceLayer, PathVerdict, UndecidedCapRule, Verdict, VerdictKind};
 
 /// Judges every directory target and inserts the conclusions as facts (`device.cache` and the
@@ -172,7 +172,7 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &VerdictCaps) -> Vec
     let bottoms: BTreeSet<Subject> = {
         let disks = facts
             .subjects_of_scope(Scope::Device)
-            .filter(|device| is_leaf_device(facts, device))
+            .filter(|device| is_bottom_device(facts, device))
             .cloned();
         disks
             .chain(
@@ -183,7 +183,7 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &VerdictCaps) -> Vec
             .collect()
     };
     let bottoms: Vec<Subject> = bottoms.into_iter().collect();
-    let leaves = parallel::map_in_chunks(&bottoms, |disk| device_view::assess_disk(facts, disk));
+    let leaves = parallel::map_items(&bottoms, |disk| device_view::assess_disk(facts, disk));
     let disks: BTreeMap<Subject, DiskAssessment> = bottoms.into_iter().zip(leaves).collect();
     for (disk, leaf) in &disks {
         insert_disk_cache_facts(facts, disk, leaf);
@@ -199,7 +199,7 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &VerdictCaps) -> Vec
         .filter(is_directory)
         .cloned()
         .collect();
-    let judged = parallel::map_in_chunks(&targets, |of| {
+    let judged = parallel::map_items(&targets, |of| {
         let found = verdict_builder::judge_target(facts, of, &disks, caps);
         let below: Vec<_> = facts
             .bottom_devices(of)
@@ -209,14 +209,14 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &VerdictCaps) -> Vec
         let interlock = flush_removal_interlock::evaluate_flush_removal_interlock(
             facts, of, &found, &below, live,
         );
-        (found, interlock, page_conclusion_of_target(facts, of))
+        (found, interlock, page_atomicity_of_target(facts, of))
     });
     let mut verdicts = Vec::new();
     for (of, (found, interlock, pages)) in targets.iter().zip(judged) {
         insert_verdict_facts_of_target(facts, of, &found, interlock);
         insert_page_facts(facts, of, pages);
         if found.merged {
-            facts.add_note(StorageNote::RoutesBeyondBound {
+            facts.add_note_once(StorageNote::RoutesBeyondBound {
                 target: of.clone(),
                 most: ROUTES,
             });
@@ -226,7 +226,7 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &VerdictCaps) -> Vec
     verdicts
 }
 
-fn page_conclusion_of_target(
+fn page_atomicity_of_target(
     facts: &FactSet,
     of: &Subject,
 ) -> page_atomicity::PageAtomicityConclusion {
@@ -241,14 +241,14 @@ fn page_conclusion_of_target(
     }
 }
 
-fn is_leaf_device(facts: &FactSet, device: &Subject) -> bool {
+fn is_bottom_device(facts: &FactSet, device: &Subject) -> bool {
     let may_be = |kind: DeviceKind| {
         matches!(
             kind,
             DeviceKind::Disk | DeviceKind::Zram | DeviceKind::Ram | DeviceKind::Zvol
         )
     };
-    facts.directly_below(device).is_empty()
+    facts.layers_directly_below(device).is_empty()
         && facts.value(device, &device::KIND).is_some_and(may_be)
 }
 
@@ -437,7 +437,7 @@ fn find_routes(facts: &FactSet, target: &Subject) -> (Vec<Route>, bool) {
         }
         let below = hops
             .last()
-            .map_or(&[][..], |last| facts.directly_below(last));
+            .map_or(&[][..], |last| facts.layers_directly_below(last));
         if below.is_empty() {
             done.push(finished_route(hops, None));
         } else if hops.len() >= HOPS {
@@ -470,7 +470,7 @@ fn merged_route(facts: &FactSet, target: &Subject, seen: &[Route]) -> Route {
     let stack = facts.layers_below(target);
     let ends = stack
         .iter()
-        .filter(|hop| facts.directly_below(hop).is_empty())
+        .filter(|hop| facts.layers_directly_below(hop).is_empty())
         .cloned()
         .collect();
     let broken = seen.iter().find_map(|route| route.broken.clone());

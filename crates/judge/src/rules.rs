@@ -5,8 +5,6 @@
 
 mod diagnostic;
 pub mod published_evidence {
-    //! Published measurements for or against a rule.
-    //!
     //! Each measurement needs a caveat, because it need not hold for this host.
 
     use schemars::JsonSchema;
@@ -36,7 +34,7 @@ pub mod published_evidence {
     }
 
     impl PublishedMeasurement {
-        pub(crate) fn study_setup_text(&self) -> String {
+        pub(crate) fn year_kernel_and_hardware_text(&self) -> String {
             let kernel = self
                 .kernel
                 .as_ref()
@@ -47,10 +45,10 @@ pub mod published_evidence {
             format!("{}, {kernel}, {hardware}", self.year)
         }
 
-        pub fn study_lines(&self) -> Vec<String> {
+        pub fn measurement_lines(&self) -> Vec<String> {
             let mut lines = vec![
                 self.text.clone(),
-                format!("measured: {}", self.study_setup_text()),
+                format!("measured: {}", self.year_kernel_and_hardware_text()),
                 format!("caveat: {}", self.caveat),
             ];
             lines.extend(
@@ -96,9 +94,10 @@ use crate::version::Version;
 use walwise_model::text::JoinText;
 
 pub use advise::EvaluationOptions;
-pub use builtin::builtin_names_and_texts;
+pub use builtin::builtin_file_names_and_texts;
 pub use evaluate::{
-    Evaluation, RuleOutcomeCounts, evaluate_rule, evaluate_rules, rule_subjects, subjects_by_scope,
+    Evaluation, RuleOutcomeCounts, evaluate_rule, evaluate_rules, rule_subjects,
+    subjects_in_scope_order,
 };
 pub use finding::{
     Advice, AdviceBasis, BlockedAdvice, Change, ConditionTrace, Confidence, EffectScope, Finding,
@@ -110,14 +109,8 @@ pub use rule_pack::Pack;
 pub use rule_set::RuleSet;
 pub use template::Template;
 
-// Statements of users about rules: disabled rules and changed levels, with an optional last
-// day.
-//
-// Only the levels critical, warning and advice can be given or changed. Rules whose advice can
-// lose data have the level *optional*; another level would put that advice into plans.
-
-/// The levels that a user's rule file can assign. Only a rule that has one of these levels can
-/// get another.
+/// The levels that a user's rule file can assign and replace. Rules whose advice can lose data have
+/// the level *optional*; another level would put that advice into plans.
 const ADJUSTABLE_LEVELS: [Level; 3] = [Level::Advice, Level::Warning, Level::Critical];
 
 /// A rule that a user's rule file disables, with the reason and the last day.
@@ -177,7 +170,7 @@ impl DisabledRule {
 
 impl LevelOverride {
     /// `idle` means that the host has no subject for the rule.
-    pub fn to_overridden_note(&self, idle: bool) -> RulesNote {
+    pub fn to_level_changed_note(&self, idle: bool) -> RulesNote {
         let Self {
             rule,
             level,
@@ -220,7 +213,6 @@ pub struct ExpiredRuleOverride {
 }
 
 impl ExpiredRuleOverride {
-    /// The statement of a disabled rule, if its last day is before `today`; otherwise `None`.
     fn from_disabled_rule_if_expired(off: &DisabledRule, today: Date) -> Option<Self> {
         let DisabledRule {
             rule,
@@ -316,11 +308,6 @@ fn sha256_hex(bytes: &[u8]) -> String {
         })
 }
 
-// Commands of a user's rule, which walwise prints as the user's own and never checks.
-//
-// The type is not [`ShellCommand`](crate::escape::ShellCommand), so that no script or export can
-// contain such a command by mistake.
-
 choice! {
     /// The part that a user's command plays in the advised change.
     #[derive(Serialize, JsonSchema)]
@@ -335,6 +322,8 @@ choice! {
     }
 }
 
+/// The command is not a [`ShellCommand`](crate::escape::ShellCommand), so that no script or export
+/// can contain a command that walwise has not checked.
 #[derive(Clone, Debug)]
 pub struct UserCommandSpec {
     pub purpose: CommandPurpose,
@@ -407,8 +396,8 @@ const DESTRUCTIVE_WORDS: [&str; 40] = [
     "wipefs",
 ];
 
-/// Parts of longer words do not count, and case does not matter.
-fn find_destructive_word(command: &str) -> Option<Range<usize>> {
+/// The byte range of the first match. Parts of longer words do not count, and case does not matter.
+fn destructive_word_range(command: &str) -> Option<Range<usize>> {
     let lower = command.to_ascii_lowercase();
     let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let is_part = |(at, word): &(usize, &str)| {
@@ -429,7 +418,7 @@ fn find_destructive_word(command: &str) -> Option<Range<usize>> {
 }
 
 impl Condition {
-    pub(crate) fn condition_label(&self) -> String {
+    pub(crate) fn node_label(&self) -> String {
         match self {
             Self::All(_) => "all of".to_owned(),
             Self::Any(_) => "any of".to_owned(),
@@ -444,12 +433,12 @@ impl Condition {
 impl FactTest {
     /// Without a value, the result is unknown. Exceptions are tests of `known`, and tests of
     /// `exists` for an absent fact.
-    pub(crate) fn holds_for_reading(&self, reading: &Reading<Value>) -> Ternary {
+    pub(crate) fn truth_for_reading(&self, reading: &Reading<Value>) -> Ternary {
         match (&self.op, reading.value()) {
             (TestOperator::Known(wanted), value) => (value.is_some() == *wanted).into(),
             (TestOperator::Exists(wanted), None) if reading.is_absent() => (!*wanted).into(),
             (_, None) => Ternary::Unknown,
-            (op, Some(value)) => op.holds_for_value(value),
+            (op, Some(value)) => op.truth_for_value(value),
         }
     }
 
@@ -509,9 +498,12 @@ impl FactTest {
 
 impl TestOperator {
     /// Unknown if the value's type does not fit the test, or if two versions cannot be compared.
-    fn holds_for_value(&self, value: &Value) -> Ternary {
+    fn truth_for_value(&self, value: &Value) -> Ternary {
         let one_of = |values: &[Value]| {
-            let each: Vec<Ternary> = values.iter().map(|one| equal_values(value, one)).collect();
+            let each: Vec<Ternary> = values
+                .iter()
+                .map(|one| are_values_equal(value, one))
+                .collect();
             Ternary::any(each)
         };
         let has = |words: &[String]| match value {
@@ -535,8 +527,8 @@ impl TestOperator {
             _ => Ternary::Unknown,
         };
         match self {
-            Self::Is(wanted) => equal_values(value, wanted),
-            Self::IsNot(wanted) => !equal_values(value, wanted),
+            Self::Is(wanted) => are_values_equal(value, wanted),
+            Self::IsNot(wanted) => !are_values_equal(value, wanted),
             Self::In(wanted) => one_of(wanted),
             Self::NotIn(wanted) => !one_of(wanted),
             Self::Has(word) => has(std::slice::from_ref(word)),
@@ -565,7 +557,7 @@ impl TestOperator {
 }
 
 /// Unknown for different types. Lists are compared as sets, and numbers by value.
-fn equal_values(a: &Value, b: &Value) -> Ternary {
+fn are_values_equal(a: &Value, b: &Value) -> Ternary {
     let within = |a: &[String], b: &[String]| a.iter().all(|word| b.contains(word));
     match (a, b) {
         (Value::Bool(a), Value::Bool(b)) => (a == b).into(),
@@ -596,7 +588,7 @@ fn compare_numbers(a: &Value, b: &Value) -> Option<std::cmp::Ordering> {
 }
 
 #[cfg(test)]
-mod user_commands_tests {
+mod destructive_word_tests {
     use super::*;
 
     #[test]
@@ -620,7 +612,7 @@ mod user_commands_tests {
             ("echo ä; rm -r /srv", Some("rm")),
         ] {
             assert_eq!(
-                find_destructive_word(command).and_then(|range| command.get(range)),
+                destructive_word_range(command).and_then(|range| command.get(range)),
                 word,
                 "{command}"
             );

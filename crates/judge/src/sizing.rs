@@ -1,9 +1,9 @@
 //! Whether the log of a server is large enough for the server's writes, and what another size would
 //! cost.
 //!
-//! [`wal`] and [`redo`] calculate on plain numbers; [`derive()`] reads facts and inserts the
-//! results as facts. A prediction is a range, with the measurements behind it. Rules decide whether
-//! a size is advised.
+//! Calculations take plain numbers; the module `derive` reads facts and inserts the results as
+//! facts. A prediction is a range, with the measurements behind it. Rules decide whether a size is
+//! advised.
 
 mod derive;
 mod wal;
@@ -19,7 +19,7 @@ use crate::text;
 pub use derive::derive_sizing_facts;
 
 /// Rounds up to a power of two, from 1 MiB to 16 TiB.
-fn ceil_power_of_two(bytes: f64) -> u64 {
+fn next_power_of_two_clamped(bytes: f64) -> u64 {
     let mut size = 1 << 20;
     while (size as f64) < bytes && size < 1 << 44 {
         size *= 2;
@@ -44,7 +44,7 @@ fn bytes_from_float(figure: f64) -> u64 {
 // Replay speed was measured on other hosts, so its range is wide.
 
 #[derive(Clone, Copy, Debug)]
-struct RedoCounts {
+struct RedoLogUsage {
     /// Capacity of the redo log in bytes.
     pub capacity: u64,
     /// Redo written on average, in bytes per second.
@@ -61,8 +61,8 @@ struct RedoCounts {
 const WANTED_SECONDS: f64 = 3600.0;
 /// The shortest counting time, in seconds, whose average is representative.
 const MIN_COUNTED_SECONDS: f64 = 3600.0;
-/// From this share of the capacity on, the log counts as full: InnoDB then writes pages only to
-/// make room in the log.
+/// From this share of the capacity on, the log counts as full: InnoDB then flushes dirty pages only
+/// to free space in the log.
 const FULL_SHARE: f64 = 0.75;
 /// The largest `innodb_redo_log_capacity`, in bytes, that every release with this variable
 /// accepts.
@@ -75,8 +75,8 @@ const REPLAY_BYTES_PER_SECOND: Forecast = Forecast {
 /// Upper limit of the startup time without replay, in seconds.
 const STARTUP_SECONDS: f64 = 5.0;
 
-impl RedoCounts {
-    pub fn seconds_until_full(&self) -> f64 {
+impl RedoLogUsage {
+    pub fn seconds_to_fill_capacity(&self) -> f64 {
         self.capacity as f64 / self.rate.max(1.0)
     }
 
@@ -90,11 +90,11 @@ impl RedoCounts {
         if self.seconds < MIN_COUNTED_SECONDS && !is_full {
             return None;
         }
-        if self.seconds_until_full() >= WANTED_SECONDS && !is_full {
+        if self.seconds_to_fill_capacity() >= WANTED_SECONDS && !is_full {
             return Some((LogSizeFit::Enough, None));
         }
         let mut size =
-            ceil_power_of_two((self.rate * WANTED_SECONDS).max(self.capacity as f64 * 2.0))
+            next_power_of_two_clamped((self.rate * WANTED_SECONDS).max(self.capacity as f64 * 2.0))
                 .min(MAX_CAPACITY);
         let free = free?;
         while size.saturating_sub(self.capacity) > free / 2 {
@@ -132,7 +132,7 @@ impl Forecast {
 
     /// A range of seconds: `5 min`, `20 s to 3 min`. Figures are rounded, because predictions
     /// are not precise.
-    pub fn seconds_text(self) -> String {
+    pub fn duration_range_text(self) -> String {
         let (least, most) = (duration_text(self.least), duration_text(self.most));
         match (least.split_once(' '), most.split_once(' ')) {
             _ if least == most => most,
@@ -144,7 +144,10 @@ impl Forecast {
     }
 
     pub fn ratio_text(self) -> String {
-        let (least, most) = (format_two_digits(self.least), format_two_digits(self.most));
+        let (least, most) = (
+            format_compact_number(self.least),
+            format_compact_number(self.most),
+        );
         if least == most {
             most
         } else {
@@ -156,22 +159,20 @@ impl Forecast {
 fn duration_text(seconds: f64) -> String {
     match seconds {
         few if few < 1.0 => "1 s".to_owned(),
-        few if few < 99.5 => format!("{} s", format_two_digits(few)),
-        some if some < 5970.0 => format!("{} min", format_two_digits(some / 60.0)),
-        some if some < 99.5 * 3600.0 => format!("{} h", format_two_digits(some / 3600.0)),
-        many => format!("{} days", format_two_digits(many / 86_400.0)),
+        few if few < 99.5 => format!("{} s", format_compact_number(few)),
+        some if some < 5970.0 => format!("{} min", format_compact_number(some / 60.0)),
+        some if some < 99.5 * 3600.0 => format!("{} h", format_compact_number(some / 3600.0)),
+        many => format!("{} days", format_compact_number(many / 86_400.0)),
     }
 }
 
-fn format_two_digits(figure: f64) -> String {
+fn format_compact_number(figure: f64) -> String {
     if figure < 9.95 {
         format!("{figure:.1}").trim_end_matches(".0").to_owned()
     } else {
-        text::format_rounded(figure)
+        text::format_rounded_and_grouped(figure)
     }
 }
-
-// The facts of one server, with unknown ones as errors, for the judgements about its log.
 
 /// Below this share of free space, in percent, a file system counts as nearly full
 /// (`mount.low-space`).
@@ -204,7 +205,7 @@ impl ServerFacts<'_> {
     }
 
     fn log_mount_value<T: FactValue>(&self, key: &Key<T>) -> Option<T> {
-        let mount = self.facts.subject_in_scope(self.subject, Scope::Mount)?;
+        let mount = self.facts.applicable_subject(self.subject, Scope::Mount)?;
         self.facts.value(&mount, key)
     }
 
@@ -215,16 +216,16 @@ impl ServerFacts<'_> {
         Some(if percent < LOW_SPACE_PERCENT { 0 } else { free })
     }
 
-    /// Replay speed on rotating disks was not measured.
+    /// True if any disk below the log rotates; replay speed on such disks was not measured.
     fn is_on_rotating_disk(&self) -> bool {
-        let mount = self.facts.subject_in_scope(self.subject, Scope::Mount);
+        let mount = self.facts.applicable_subject(self.subject, Scope::Mount);
         let disks = mount
             .map(|mount| self.facts.distinct_bottom_disks(&mount))
             .unwrap_or_default();
         let turns = |disk: &Subject| {
             self.facts
                 .value(disk, &device::MEDIUM)
-                .is_some_and(Medium::is_rotating)
+                .is_some_and(Medium::is_rotational)
         };
         disks.iter().any(turns)
     }
@@ -247,7 +248,6 @@ fn derived_source(names: &[&str]) -> Source {
 /// A WAL file that waits longer for the archiver is overdue (`pg.archiver-fails`).
 const OVERDUE_MICROS: f64 = 3600e6;
 
-/// Concludes the causes that retain WAL, and the WAL size that fits into the file system.
 fn derive_retention_facts(facts: &mut FactSet, cluster: &Subject) {
     let server = ServerFacts {
         facts,
@@ -258,7 +258,7 @@ fn derive_retention_facts(facts: &mut FactSet, cluster: &Subject) {
         &[postgres::INACTIVE_SLOT_WAL.name()],
     );
     let missing = derived_reading(
-        server.missing_standbys(),
+        server.missing_standby_count(),
         &[postgres::CONNECTED_STANDBYS.name()],
     );
     let room = [mount::FREE.name(), postgres::WAL_FILES.name()];
@@ -288,7 +288,7 @@ impl ServerFacts<'_> {
         Ok(retained as f64 / limit.max(1) as f64)
     }
 
-    fn missing_standbys(&self) -> Result<u64, UnknownFact> {
+    fn missing_standby_count(&self) -> Result<u64, UnknownFact> {
         let wanted = self.require(&postgres::STANDBYS)?;
         if wanted == 0 {
             return Ok(0);
@@ -296,7 +296,6 @@ impl ServerFacts<'_> {
         Ok(wanted.saturating_sub(self.require(&postgres::CONNECTED_STANDBYS)?))
     }
 
-    /// Bytes that the WAL can occupy: its files and the free space.
     fn bytes_available_to_wal(&self) -> Result<u64, UnknownFact> {
         let files = self.require(&postgres::WAL_FILES)?;
         let unknown = || {
@@ -324,7 +323,7 @@ impl ServerFacts<'_> {
     fn max_slot_wal_keep_size_to_set(&self) -> Result<String, UnknownFact> {
         let retained = self.require(&postgres::SLOT_WAL)?;
         let cap = self.wal_size_fitting_space()?;
-        // The next checkpoint would already invalidate the slot.
+        // With a cap at or below the retained WAL, the next checkpoint would invalidate the slot.
         Ok(if retained >= cap {
             String::new()
         } else {
@@ -362,7 +361,7 @@ mod retention_tests {
     fn server_facts(values: &[(&Key<u64>, u64)]) -> (FactSet, Subject) {
         let (server, wal) = (Subject::cluster("/pg"), Subject::mount("/pg"));
         let mut facts = FactSet::default();
-        facts.apply_facts_of(&server, &wal);
+        facts.set_fact_link(&server, &wal);
         let test = || Source::from_system_call("test");
         for (key, value) in [(&mount::SIZE, 12 << 30), (&mount::FREE, 6 << 30)] {
             facts.insert_known(&wal, key, value, test());
@@ -382,7 +381,7 @@ mod retention_tests {
     }
 
     #[test]
-    fn limits_fit_the_space_that_the_wal_can_use() {
+    fn wal_limits_fit_space_of_wal_filesystem() {
         let limits = |values: &[(&Key<u64>, u64)]| {
             let (facts, server) = server_facts(values);
             [&postgres::WAL_SIZE_LIMIT, &postgres::SLOT_WAL_CAP]
@@ -438,7 +437,7 @@ mod retention_tests {
     }
 
     #[test]
-    fn standbys_are_missing_only_if_commits_wait_for_them() {
+    fn missing_standbys_are_wanted_minus_connected() {
         for (wanted, connected, missing) in [(0, 0, 0), (2, 1, 1), (1, 3, 0)] {
             let (facts, server) = server_facts(&[
                 (&postgres::STANDBYS, wanted),
@@ -469,7 +468,7 @@ mod forecast_tests {
             (1e6, 2e6, "12 to 23 days"),
         ] {
             assert_eq!(
-                Forecast::between_unordered(least, most).seconds_text(),
+                Forecast::between_unordered(least, most).duration_range_text(),
                 told
             );
         }
@@ -486,8 +485,8 @@ mod redo_tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn redo_counts(capacity: u64, rate: f64, seconds: f64, age: Option<u64>) -> RedoCounts {
-        RedoCounts {
+    fn redo_log_usage(capacity: u64, rate: f64, seconds: f64, age: Option<u64>) -> RedoLogUsage {
+        RedoLogUsage {
             capacity,
             rate,
             seconds,
@@ -501,35 +500,35 @@ mod redo_tests {
         for (counts, fit) in [
             // The rate of 1 MiB/s makes 3.5 GiB in an hour, rounded up to 4 GiB.
             (
-                redo_counts(100 * MIB, 1_048_576.0, 86_400.0, None),
+                redo_log_usage(100 * MIB, 1_048_576.0, 86_400.0, None),
                 Some((LogSizeFit::TooSmall, Some(4096 * MIB))),
             ),
             (
-                redo_counts(4096 * MIB, 1_048_576.0, 86_400.0, None),
+                redo_log_usage(4096 * MIB, 1_048_576.0, 86_400.0, None),
                 Some((LogSizeFit::Enough, None)),
             ),
             (
-                redo_counts(100 * MIB, 10.0, 86_400.0, Some(MIB)),
+                redo_log_usage(100 * MIB, 10.0, 86_400.0, Some(MIB)),
                 Some((LogSizeFit::Enough, None)),
             ),
             // The log is 80 % full now, which decides; the average of one minute does not.
             (
-                redo_counts(100 * MIB, 10.0, 60.0, Some(80 * MIB)),
+                redo_log_usage(100 * MIB, 10.0, 60.0, Some(80 * MIB)),
                 Some((LogSizeFit::TooSmall, Some(256 * MIB))),
             ),
-            (redo_counts(100 * MIB, 1e9, 60.0, Some(MIB)), None),
+            (redo_log_usage(100 * MIB, 1e9, 60.0, Some(MIB)), None),
             (
-                redo_counts(100 * MIB, 1e12, 86_400.0, None),
+                redo_log_usage(100 * MIB, 1e12, 86_400.0, None),
                 Some((LogSizeFit::TooSmall, Some(MAX_CAPACITY))),
             ),
             (
-                redo_counts(MAX_CAPACITY, 1e12, 86_400.0, None),
+                redo_log_usage(MAX_CAPACITY, 1e12, 86_400.0, None),
                 Some((LogSizeFit::NoRoom, None)),
             ),
         ] {
             assert_eq!(counts.fit_and_better_capacity(room), fit, "{counts:?}");
         }
-        let busy = redo_counts(100 * MIB, 1_048_576.0, 86_400.0, None);
+        let busy = redo_log_usage(100 * MIB, 1_048_576.0, 86_400.0, None);
         assert_eq!(
             busy.fit_and_better_capacity(Some(1024 * MIB)),
             Some((LogSizeFit::TooSmall, Some(512 * MIB)))
@@ -540,8 +539,8 @@ mod redo_tests {
         );
         assert_eq!(busy.fit_and_better_capacity(None), None);
         assert!(
-            RedoCounts::redo_recovery_seconds(100 * MIB).most
-                < RedoCounts::redo_recovery_seconds(200 * MIB).most
+            RedoLogUsage::redo_recovery_seconds(100 * MIB).most
+                < RedoLogUsage::redo_recovery_seconds(200 * MIB).most
         );
     }
 }

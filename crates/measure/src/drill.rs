@@ -29,9 +29,9 @@ const LINE_PREFIX: &str = "stack ";
 
 /// Maps a place and a fact name, such as `device 2 device.firmware`, to the value of the fact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StackFingerprint(BTreeMap<String, String>);
+pub struct StackFacts(BTreeMap<String, String>);
 
-impl StackFingerprint {
+impl StackFacts {
     pub fn from_facts(facts: &FactSet, target: &Subject) -> Self {
         let mut stack = Self::default();
         let machine = Subject::host();
@@ -42,7 +42,7 @@ impl StackFingerprint {
             kernel::ZFS_NO_FLUSH.name(),
         ];
         for name in of_host {
-            stack.add_reading(facts, &machine, "host", name);
+            stack.add_known_fact(facts, &machine, "host", name);
         }
         let mut counts: BTreeMap<Scope, usize> = BTreeMap::new();
         for subject in std::iter::once(target.clone()).chain(facts.layers_below(target)) {
@@ -50,15 +50,15 @@ impl StackFingerprint {
             *nth += 1;
             let place = format!("{} {nth}", subject.scope());
             for info in catalog::all_keys()
-                .filter(|info| info.scope == subject.scope() && is_in_stack_fingerprint(info))
+                .filter(|info| info.scope == subject.scope() && belongs_to_stack_facts(info))
             {
-                stack.add_reading(facts, &subject, &place, info.name);
+                stack.add_known_fact(facts, &subject, &place, info.name);
             }
         }
         stack
     }
 
-    fn add_reading(&mut self, facts: &FactSet, subject: &Subject, place: &str, name: &str) {
+    fn add_known_fact(&mut self, facts: &FactSet, subject: &Subject, place: &str, name: &str) {
         let reading = facts.reading_by_name(subject, name);
         let (Some(value), Some(source)) = (reading.value(), reading.source()) else {
             return;
@@ -109,7 +109,7 @@ impl StackFingerprint {
     }
 }
 
-impl fmt::Display for StackFingerprint {
+impl fmt::Display for StackFacts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0
             .iter()
@@ -117,7 +117,7 @@ impl fmt::Display for StackFingerprint {
     }
 }
 
-fn is_in_stack_fingerprint(info: &KeyInfo) -> bool {
+fn belongs_to_stack_facts(info: &KeyInfo) -> bool {
     let steady = !matches!(
         info.nature,
         FactStability::Assigned
@@ -266,7 +266,7 @@ pub fn find_lost_commits(
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunHeader {
     pub run: u64,
-    /// A value of `wal_sync_method`.
+    /// Name of the method, as `walwise drill write --method` takes it.
     pub method: String,
     pub segments: String,
     /// Start of the run, RFC 3339 in UTC.
@@ -323,7 +323,7 @@ pub struct AckLog {
     pub header: RunHeader,
     /// Boot id at the time of writing; empty if unknown.
     pub boot: String,
-    pub stack: StackFingerprint,
+    pub stack: StackFacts,
     /// Highest acknowledged number, or 0; the writer counts from 1 without gaps.
     pub last_number: u64,
     pub was_stopped: bool,
@@ -343,7 +343,7 @@ pub fn parse_ack_log(text: &str) -> Result<AckLog, String> {
             found = Some(found.unwrap_or(AckLog {
                 header: head,
                 boot: String::new(),
-                stack: StackFingerprint::default(),
+                stack: StackFacts::default(),
                 last_number: 0,
                 was_stopped: false,
             }));
@@ -374,7 +374,7 @@ pub struct ReadBackLog {
     pub header: RunHeader,
     /// Boot id at the time of reading; empty if unknown.
     pub boot: String,
-    pub stack: StackFingerprint,
+    pub stack: StackFacts,
     pub pages: CommitNumberRanges,
     /// Time of reading, RFC 3339 in UTC.
     pub when: String,
@@ -403,7 +403,7 @@ pub fn parse_read_back_log(text: &str) -> Result<ReadBackLog, String> {
     })?;
     let (mut boot, mut stack, mut pages) = (
         String::new(),
-        StackFingerprint::default(),
+        StackFacts::default(),
         CommitNumberRanges::new(),
     );
     for line in lines {
@@ -460,7 +460,7 @@ mod drill_logs_tests {
         AckLog {
             header: sample_header(),
             boot: String::new(),
-            stack: StackFingerprint::default(),
+            stack: StackFacts::default(),
             last_number: last,
             was_stopped: false,
         }
@@ -500,7 +500,7 @@ mod drill_logs_tests {
 
     #[test]
     fn read_back_log_round_trips() {
-        let mut stack = StackFingerprint::default();
+        let mut stack = StackFacts::default();
         assert!(
             stack.add_line_if_fact("stack device 1 device.model=A = B")
                 && !stack.add_line_if_fact("stack trace")
@@ -525,7 +525,7 @@ mod drill_logs_tests {
 
     proptest! {
         #[test]
-        fn log_parsers_accept_or_reject_any_text(text in "(walwise-drill 1 run=0 method=a segments=b when=c directory=d\n|ack [0-9]{0,30}\n|survived [0-9]{0,3}-[0-9]{0,3}\n|read x\n|\\PC{0,20}|\n){0,12}") {
+        fn parsed_logs_agree_with_their_text(text in "(walwise-drill 1 run=0 method=a segments=b when=c directory=d\n|ack [0-9]{0,30}\n|survived [0-9]{0,3}-[0-9]{0,3}\n|read x\n|\\PC{0,20}|\n){0,12}") {
             if let Ok(found) = parse_ack_log(&text) {
                 let named = text.contains(&format!("ack {}", found.last_number)) || text.contains("ack 0");
                 prop_assert!(found.last_number == 0 || named);
@@ -540,7 +540,7 @@ mod drill_logs_tests {
 #[cfg(test)]
 mod lost_commit_tests {
     use super::RunHeader;
-    use super::StackFingerprint;
+    use super::StackFacts;
     use super::*;
 
     fn compare_logs(last: u64, pages: &[(u64, u64)]) -> DrillResult {
@@ -551,7 +551,7 @@ mod lost_commit_tests {
             when: String::new(),
             directory: String::new(),
         };
-        let stack = StackFingerprint::default();
+        let stack = StackFacts::default();
         let survived = ReadBackLog {
             header: head.clone(),
             boot: "b".to_owned(),
@@ -624,7 +624,7 @@ mod lost_commit_tests {
             when: String::new(),
             directory: String::new(),
         };
-        let stack = StackFingerprint::default();
+        let stack = StackFacts::default();
         let survived = ReadBackLog {
             header: head(2),
             boot: "b".to_owned(),

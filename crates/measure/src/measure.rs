@@ -4,8 +4,8 @@
 //! The statistics treat the figure of a round, not of a commit, as one observation. "No meaningful
 //! difference" is a result, not a failure.
 
-mod by_commit_size;
 mod caveats;
+mod commit_size_table;
 mod commit_wait;
 mod compare;
 mod facts;
@@ -26,39 +26,39 @@ mod workload;
 
 use PgTestFsyncCase::{NotSynced, Pages, Sizes, WriteCloseFsync, WriteFsyncClose};
 use order_statistics::{
-    median_interval_or_span, medians_of_consecutive_runs, quantile, quantile_interval, sorted,
+    median_interval_or_span, medians_of_consecutive_runs, quantile, quantile_interval, sorted_copy,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::catalog::probe::ProbeOutcome;
 
-pub use by_commit_size::latency_by_commit_size_lines;
 pub use caveats::{DiskTraffic, SampleContext};
-pub(crate) use commit_wait::{CommitSamples, CommitSettings, LogSyncMode};
+pub use commit_size_table::latency_by_commit_size_lines;
+pub(crate) use commit_wait::{CommitSamples, LogSyncMode, ServerAndDiskProperties};
 pub use commit_wait::{DiskFlushes, PassiveMeasurement};
-pub use facts::{WalFlushMethod, insert_probe_facts};
-pub use import::{ImportedRun, import_benchmark_output, imported_run_lines};
+pub use facts::{WalMethodInForce, insert_probe_facts};
+pub use import::{ImportedRun, imported_run_lines, parse_benchmark_output};
 pub use latency_shift::{LatencyShift, ShiftDirection, estimate_latency_shift};
 pub use measurement::{Caveat, CaveatId, Comparison, Latencies, Measurement, MethodResult};
 pub use method::{Method, OpenMode, ProbeInclusion, SyncCall};
 pub(crate) use order_statistics::median_and_p99;
-pub use order_statistics::{ALPHA, histogram, median_interval, median_of};
+pub use order_statistics::{ALPHA, log_scale_histogram, median_interval, median_of};
 pub use pg_test_fsync_layout::format_like_pg_test_fsync;
 pub use profile::{CommitLoad, CommitProfile, LogFileAllocation, MaxPlausibleCommitRate};
 pub use progress::{ProbePhase, ProbeProgress};
 pub use requirement::{
-    LatencyQuantile, Requirement, RequirementAnswer, RequirementResult, RequirementTest,
+    LatencyQuantile, Requirement, RequirementAnswer, RequirementResult, SequentialRequirementTest,
     ThresholdRelation, TimeUnit,
 };
-pub use sentence::measurement_sentence;
+pub use sentence::measurement_summary;
 pub use table::{comparison_label, latency_table_lines, sparkline};
 pub use workload::{
     RoundSamples, RowSamples, Workload, WorkloadResult, WorkloadRow, workload_lines,
 };
 
 // Tests of `pg_test_fsync` in the tool's order and with the tool's labels
-// (src/bin/pg_test_fsync/pg_test_fsync.c). [`super::pg_test_fsync_layout`] prints the text
+// (src/bin/pg_test_fsync/pg_test_fsync.c). The module `pg_test_fsync_layout` prints the text
 // around them.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl PgTestFsyncCase {
         )
     }
 
-    /// The method under test; `None` for the two tests that reopen the file in every operation.
+    /// `None` for the two tests that reopen the file in every operation.
     pub(crate) fn method_under_test(self) -> Option<Method> {
         match self {
             Pages(_, method) => Some(method),
@@ -365,7 +365,7 @@ pub enum ComparisonConclusion {
 }
 
 impl ComparisonConclusion {
-    pub fn shows_difference(self) -> bool {
+    pub(crate) fn shows_difference(self) -> bool {
         matches!(self, Self::Settled)
     }
 
@@ -491,7 +491,7 @@ fn summarise_method_samples(cell: &MethodSamples, samples: &ProbeSamples) -> Met
 }
 
 fn summarise_latencies(cell: &MethodSamples, medians: Vec<f64>) -> Latencies {
-    let all = sorted(&cell.rounds.concat());
+    let all = sorted_copy(&cell.rounds.concat());
     let rounds: Vec<&[f64]> = cell.rounds.iter().map(Vec::as_slice).collect();
     let interval = |share| quantile_interval(&rounds, share, ALPHA);
     Latencies {

@@ -29,7 +29,7 @@ pub mod wear {
         let wears = |leaf: &&Subject| {
             facts
                 .value(leaf, &device::MEDIUM)
-                .is_none_or(Medium::wears_out)
+                .is_none_or(Medium::can_wear_out)
         };
         let sizes = leaves
             .iter()
@@ -106,7 +106,7 @@ pub use commit_writer::{AlignedRandomBuffer, CommitWriter};
 pub use plan::{ProbePlan, plan_probe};
 pub use request::{ProbeOptions, ProbeRequest};
 pub use run::run_probe;
-pub(crate) use scratch::set_inherited_inode_flags;
+pub(crate) use scratch::set_and_verify_inode_flags;
 pub(crate) use scratch_place::enclosing_database_path;
 
 pub use crate::measure::ProbeProgress;
@@ -124,8 +124,7 @@ pub struct WalSettings {
     pub debug_io_direct: Option<String>,
 }
 
-/// Returns the methods with which this server can make its WAL durable, the default first.
-/// Unknown settings count as PostgreSQL's defaults.
+/// The methods with which this server can make its WAL durable, the default first.
 ///
 /// Servers up to 15 add O_DIRECT to the open methods if no process reads the WAL.
 /// `pg_test_fsync` always adds O_DIRECT, so its figures for these methods are not the server's.
@@ -395,7 +394,7 @@ impl ProbeError {
             ),
             Errno::ACCESS | Errno::PERM => {
                 let look = ShellCommand::text_or_placeholder(
-                    ShellCommand::new("lsattr -d ").append_value(&at),
+                    ShellCommand::new("lsattr -d ").append_quoted_name(&at),
                 );
                 let says =
                     format!("{at} denies access; probe as its owner or as root, and check {look}");
@@ -513,7 +512,7 @@ impl SuspendClocks {
         }
     }
 
-    pub fn suspended_seconds(self) -> f64 {
+    pub fn suspended_seconds_since(self) -> f64 {
         let now = Self::read();
         let (all, awake) = (
             now.boottime.saturating_sub(self.boottime),
@@ -525,12 +524,12 @@ impl SuspendClocks {
 
 /// CPU time since boot in clock ticks, from the first line of /proc/stat (proc_stat(5)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct CpuTime {
+struct CpuTicks {
     total: u64,
     steal: u64,
 }
 
-impl CpuTime {
+impl CpuTicks {
     pub fn read() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)
     }
@@ -550,8 +549,8 @@ impl CpuTime {
         })
     }
 
-    /// Returns the share of CPU time that the hypervisor gave to other guests between two readings,
-    /// in percent; `None` if no time has passed.
+    /// Share of CPU time that the hypervisor gave to other guests between two readings, in percent;
+    /// `None` if no time has passed.
     pub fn steal_percent(before: Self, after: Self) -> Option<f64> {
         let all = after.total.checked_sub(before.total).filter(|n| *n > 0)?;
         Some(100.0 * after.steal.saturating_sub(before.steal) as f64 / all as f64)
@@ -573,7 +572,7 @@ mod counters_tests {
     use super::*;
 
     #[test]
-    fn old_kernel_stat_has_no_flush_count() {
+    fn disk_stat_has_flush_count_only_with_17_fields() {
         let line = "  120 3 4096 10 200 5 8192 20 0 30 30 1 0 16 0 77 9\n";
         let new = parse_disk_stat(line).unwrap();
         assert_eq!(
@@ -602,18 +601,18 @@ mod counters_tests {
     #[test]
     fn steal_percent_is_share_of_cpu_time() {
         let at = |steal| {
-            CpuTime::parse(&format!(
+            CpuTicks::parse(&format!(
                 "cpu  100 0 100 {} 0 0 0 {steal} 7 0\ncpu0 1",
                 800 - steal
             ))
         };
         let (before, after) = (
             at(0).unwrap(),
-            CpuTime::parse("cpu 150 0 100 850 0 0 0 100 0 0").unwrap(),
+            CpuTicks::parse("cpu 150 0 100 850 0 0 0 100 0 0").unwrap(),
         );
-        let percent = CpuTime::steal_percent(before, after).unwrap();
+        let percent = CpuTicks::steal_percent(before, after).unwrap();
         assert!((percent - 50.0).abs() < 1e-9, "{percent}");
-        assert_eq!(CpuTime::parse("intr 1 2"), None);
+        assert_eq!(CpuTicks::parse("intr 1 2"), None);
     }
 }
 
@@ -682,7 +681,7 @@ mod wal_methods_tests {
     }
 
     #[test]
-    fn open_methods_set_different_flags() {
+    fn open_datasync_and_open_sync_set_their_flags() {
         let directory = tempfile::tempdir().unwrap();
         let flags_in_force = |method| {
             let (path, create) = (directory.path().join("file"), OFlags::CREATE | OFlags::RDWR);

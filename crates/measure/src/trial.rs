@@ -20,7 +20,7 @@ mod view;
 use comparison::log_ratio_interval;
 use view::TrialView;
 
-use crate::text::page_layout::PageLayout;
+use crate::text::page_layout::TextPage;
 use crate::text::wrap::display_width;
 use walwise_model::text::JoinText;
 
@@ -29,7 +29,8 @@ pub use candidate_ranking::CandidateRanking;
 #[cfg(any(test, feature = "testing"))]
 pub use comparison::PairOutcome;
 pub use comparison::{
-    EQUIVALENCE_MARGIN, ExcludedRankCounts, PairedLogThroughput, PairwiseComparison, TrialOutcome,
+    ComparisonOutcome, EQUIVALENCE_MARGIN, ExcludedRankCounts, PairedLogThroughput,
+    PairwiseComparison,
 };
 pub use forest_plot::{CandidateStanding, ForestPlotRow};
 pub(crate) use load::SEGMENT_BYTES;
@@ -40,7 +41,7 @@ pub use record::{
 };
 pub use signed_ranks::LogRatioInterval;
 pub use view::{
-    LoadTable, NOT_RANKED, TableCell, percent_interval, trial_summary_text, trial_view,
+    LoadTable, NOT_RANKED, TableCell, format_percent_interval, trial_summary_text, trial_view,
 };
 
 const INDENT: usize = 2;
@@ -130,7 +131,7 @@ fn load_table_lines(part: &LoadTable) -> Vec<String> {
         .chain(part.rows.iter().chain(&part.unranked).map(words))
         .collect();
     let right: Vec<bool> = (0..part.columns.len()).map(|at| at > 0).collect();
-    let mut page = PageLayout::unbounded();
+    let mut page = TextPage::with_unlimited_width();
     page.append_table(INDENT, &rows, &right);
     let mut lines: Vec<String> = page.into_text().lines().map(str::to_owned).collect();
     if !part.unranked.is_empty() {
@@ -151,7 +152,7 @@ fn load_table_lines(part: &LoadTable) -> Vec<String> {
 pub const MAX_WAIT_SECONDS: f64 = 86_400.0;
 
 #[derive(Clone, Debug)]
-pub struct LoadResult {
+pub struct LoadComparison {
     pub index: usize,
     pub load: TrialLoad,
     /// Indices of the ranked candidates in the record; `comparison` numbers candidates by their
@@ -160,8 +161,8 @@ pub struct LoadResult {
     pub comparison: PairwiseComparison,
 }
 
-impl LoadResult {
-    pub(crate) fn record_indices_of_places(&self, places: &[usize]) -> Vec<usize> {
+impl LoadComparison {
+    pub(crate) fn to_record_indices(&self, places: &[usize]) -> Vec<usize> {
         places
             .iter()
             .filter_map(|place| self.ranked.get(*place).copied())
@@ -171,17 +172,17 @@ impl LoadResult {
 
 impl TrialRecord {
     /// Empty unless the reference and at least one other candidate are ranked.
-    pub fn load_results(&self) -> Vec<LoadResult> {
+    pub fn load_comparisons(&self) -> Vec<LoadComparison> {
         let ranked = self.indices_of_ranked_candidates();
         if ranked.first() != Some(&0) || ranked.len() < 2 {
             return Vec::new();
         }
         let of = |(at, load): (usize, &TrialLoad)| {
-            let comparison = PairwiseComparison::from_figures(
+            let comparison = PairwiseComparison::from_log_throughput(
                 &self.paired_log_throughput(&ranked, at),
                 self.ending,
             );
-            LoadResult {
+            LoadComparison {
                 index: at,
                 load: *load,
                 ranked: ranked.clone(),
@@ -194,16 +195,16 @@ impl TrialRecord {
     /// True after the largest number of blocks, or if no deciding load and no comparison of
     /// methods needs more blocks. False before the first block.
     pub fn needs_no_more_blocks(&self) -> bool {
-        let results = self.load_results();
-        let open = |result: &LoadResult| {
-            result.load.must_be_settled() && result.comparison.outcome().is_undecided()
+        let results = self.load_comparisons();
+        let open = |result: &LoadComparison| {
+            result.load.must_be_settled() && result.comparison.outcome().needs_more_blocks()
         };
         let by_method = || {
             self.compares_only_sync_methods()
                 && self
                     .method_comparisons()
                     .iter()
-                    .any(|found| found.comparison.outcome().is_undecided())
+                    .any(|found| found.comparison.outcome().needs_more_blocks())
         };
         // A trial with too few ranked candidates is settled too: a candidate that failed once stays
         // unranked, so more blocks cannot help.
@@ -215,7 +216,7 @@ impl TrialRecord {
     /// trial is settled.
     pub fn remaining_trial_seconds(&self) -> Option<f64> {
         let deciding = self
-            .load_results()
+            .load_comparisons()
             .into_iter()
             .filter(|result| result.load.must_be_settled());
         let blocks = deciding
@@ -229,18 +230,18 @@ impl TrialRecord {
     /// The index of the candidate that is best under every deciding load, if there is one.
     pub(crate) fn winner_index(&self) -> Option<usize> {
         let deciding = self
-            .load_results()
+            .load_comparisons()
             .into_iter()
             .filter(|result| result.load.must_be_settled());
         let winners: Vec<Option<usize>> = deciding
             .map(|result| match result.comparison.outcome() {
-                TrialOutcome::Best(place) => {
-                    result.record_indices_of_places(&[place]).first().copied()
+                ComparisonOutcome::Best(place) => {
+                    result.to_record_indices(&[place]).first().copied()
                 }
-                TrialOutcome::TooFewBlocks
-                | TrialOutcome::Inconclusive
-                | TrialOutcome::Equivalent(_)
-                | TrialOutcome::Undecided(_) => None,
+                ComparisonOutcome::TooFewBlocks
+                | ComparisonOutcome::Inconclusive
+                | ComparisonOutcome::Equivalent(_)
+                | ComparisonOutcome::Undecided(_) => None,
             })
             .collect();
         let first = winners.first().copied().flatten()?;
@@ -250,14 +251,14 @@ impl TrialRecord {
             .then_some(first)
     }
 
-    pub fn set_ending_and_duration(&mut self, ending: TrialEnding, seconds: f64) {
+    pub fn set_ending_and_duration(&mut self, ending: TrialState, seconds: f64) {
         self.ending = ending;
         self.seconds = seconds;
     }
 }
 
-// Estimates how well figures on a loop file represent the disk: every block also times commits
-// to the bare loop device and to the loop file itself.
+// The fidelity of figures on a loop file: every block also times commits to the bare loop device
+// and to the loop file itself.
 //
 // A flush of a loop device is an fsync of its file. The host's journal is therefore part of
 // every sample and draws the ratios between candidates towards 1.
@@ -296,8 +297,8 @@ impl TrialRecord {
 
     fn estimate_loop_fidelity(&self) -> LoopFidelity {
         let (floor, host) = (
-            self.sample_of_each_block(CellSubject::Floor, 0),
-            self.sample_of_each_block(CellSubject::Host, 0),
+            self.samples_by_block(CellSubject::Floor, 0),
+            self.samples_by_block(CellSubject::Host, 0),
         );
         let pairs = floor
             .into_iter()
@@ -322,9 +323,9 @@ impl TrialRecord {
 
     /// Steadiness of the disk: the ratio of the 90th to the 10th percentile of commit rates on the
     /// raw extent, over all blocks. `None` without blocks, or if the 10th percentile is 0.
-    pub(crate) fn raw_extent_p90_to_p10(&self) -> Option<f64> {
+    pub(crate) fn raw_extent_rate_p90_to_p10(&self) -> Option<f64> {
         let mut rates: Vec<f64> = self
-            .sample_of_each_block(CellSubject::Floor, 0)
+            .samples_by_block(CellSubject::Floor, 0)
             .into_iter()
             .flatten()
             .map(|sample| sample.commits_per_second())
@@ -361,7 +362,7 @@ const MAX_TRIAL_BLOCKS: usize = 124;
 /// after the last interim analysis count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum TrialEnding {
+pub enum TrialState {
     Running,
     Settled,
     /// The time limit was reached. The limit is declared in advance, so all blocks until then are
@@ -372,14 +373,14 @@ pub enum TrialEnding {
     Stopped,
 }
 
-fn analysed_block_counts(blocks: usize, ending: TrialEnding) -> Vec<usize> {
+fn analysed_block_counts(blocks: usize, ending: TrialState) -> Vec<usize> {
     let mut looks: Vec<usize> = INTERIM_BLOCKS
         .into_iter()
         .filter(|look| *look <= blocks)
         .collect();
     match ending {
-        TrialEnding::Running | TrialEnding::Settled | TrialEnding::Stopped => {}
-        TrialEnding::Budget => {
+        TrialState::Running | TrialState::Settled | TrialState::Stopped => {}
+        TrialState::Budget => {
             let end = blocks.min(MAX_TRIAL_BLOCKS);
             if looks.last() != Some(&end) {
                 looks.push(end);
@@ -395,13 +396,13 @@ mod interim_analysis_tests {
 
     #[test]
     fn blocks_after_the_last_interim_analysis_count_only_at_the_time_limit() {
-        assert_eq!(analysed_block_counts(13, TrialEnding::Running), [10, 12]);
-        assert_eq!(analysed_block_counts(13, TrialEnding::Stopped), [10, 12]);
-        assert_eq!(analysed_block_counts(13, TrialEnding::Budget), [10, 12, 13]);
-        assert_eq!(analysed_block_counts(12, TrialEnding::Budget), [10, 12]);
-        assert_eq!(analysed_block_counts(4, TrialEnding::Budget), [4]);
+        assert_eq!(analysed_block_counts(13, TrialState::Running), [10, 12]);
+        assert_eq!(analysed_block_counts(13, TrialState::Stopped), [10, 12]);
+        assert_eq!(analysed_block_counts(13, TrialState::Budget), [10, 12, 13]);
+        assert_eq!(analysed_block_counts(12, TrialState::Budget), [10, 12]);
+        assert_eq!(analysed_block_counts(4, TrialState::Budget), [4]);
         assert_eq!(
-            analysed_block_counts(1_000_000, TrialEnding::Budget),
+            analysed_block_counts(1_000_000, TrialState::Budget),
             INTERIM_BLOCKS
         );
         assert_eq!(INTERIM_BLOCKS.last(), Some(&MAX_TRIAL_BLOCKS));
@@ -452,7 +453,7 @@ mod render_tests {
     use super::*;
 
     #[test]
-    fn nondeciding_loads_share_equal_sentences() {
+    fn nondeciding_loads_with_equal_sentences_are_merged() {
         let load = |title: &str, sentence: &str| LoadTable {
             title: title.to_owned(),
             sentence: sentence.to_owned(),
@@ -476,7 +477,7 @@ mod render_tests {
 pub mod fixtures {
     #![allow(clippy::indexing_slicing, reason = "for tests")]
 
-    use super::TrialEnding;
+    use super::TrialState;
     use super::candidate::Candidate;
     use super::load::{LoadPreset, TrialLoad};
     use super::record::{
@@ -549,7 +550,7 @@ pub mod fixtures {
             trial: FORMAT_VERSION,
             walwise: "0.1.0".to_owned(),
             started: "2026-11-25T08:00:00Z".to_owned(),
-            ending: TrialEnding::Budget,
+            ending: TrialState::Budget,
             seconds: 600.0,
             budget: 600.0,
             seed: 7,

@@ -14,7 +14,7 @@ mod extent;
 mod load;
 mod loop_device;
 mod loop_file;
-mod loop_place;
+mod loop_file_directory;
 mod mounted_candidate;
 
 use std::ops::Range;
@@ -41,8 +41,8 @@ use walwise_model::parallel::lock;
 pub use child_main::run_trial_child;
 pub use disk::{EraseTarget, InspectedDisk, clear_refusal_by_facts, erase_refusal_by_facts};
 pub use loop_device::{LoopDeviceIdentity, leftover_loop_devices};
-pub use loop_place::LoopFileDirectory;
-pub use mounted_candidate::{mkfs_program, program_version};
+pub use loop_file_directory::LoopFileDirectory;
+pub use mounted_candidate::{mkfs_program, read_version_line};
 
 /// Size of the tail of the loop file, after the extent. Commits to the tail measure the host's file
 /// system.
@@ -54,9 +54,9 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// may first have to wait a minute for an mkfs.
 const DISK_EXIT_TIMEOUT: Duration = Duration::from_secs(120);
 
-pub fn enter_namespaces_and_run_role(mut channel: Channel, inside: Role) -> io::Result<()> {
-    enter_namespaces()
-        .and_then(|()| inside.run_nested_subprocess())
+pub fn create_namespaces_and_run_role(mut channel: Channel, inside: Role) -> io::Result<()> {
+    create_namespaces()
+        .and_then(|()| inside.run_to_exit())
         .map(drop)
         .or_else(|error| {
             let why = crate::text::io_error_message(&error);
@@ -66,7 +66,7 @@ pub fn enter_namespaces_and_run_role(mut channel: Channel, inside: Role) -> io::
         })
 }
 
-fn enter_namespaces() -> io::Result<()> {
+fn create_namespaces() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
     // With MS_SLAVE, mounts made here stay invisible outside, but unmounts outside take effect here
     // (mount_namespaces(7)). Otherwise a file system unmounted outside would stay in use until the
@@ -154,8 +154,8 @@ impl Drop for TrialHandle {
     }
 }
 
-// Ends the child when its parents are gone or the time is up. A disk is cleared first, within
-// a time limit.
+// The child's end: its parents are gone, or the time is up. A disk is cleared first, within a time
+// limit.
 
 /// Longest time that the current step may take, such as an mkfs or an unmount.
 const MAX_STEP_TIME: Duration = Duration::from_secs(90);
@@ -177,7 +177,7 @@ impl Shutdown {
     /// Requires that `bytes` bytes of a disk are cleared at the end. Running loads may delay
     /// the clearing by `load_seconds`. Returns false if the trial is over: then nothing may be
     /// written.
-    pub fn require_clear_at_end(&self, bytes: u64, load_seconds: f64) -> bool {
+    pub fn require_clear_unless_over(&self, bytes: u64, load_seconds: f64) -> bool {
         let mut duties = lock(&self.0);
         let loads = Duration::from_secs_f64(load_seconds.clamp(0.0, 86_400.0));
         // The factor is 2 because zeros are written and read back.
@@ -195,7 +195,7 @@ impl Shutdown {
             let mut duties = lock(&self.0);
             duties.is_over = true;
             match duties.clearing {
-                // Exiting is safe: a disk is written only after `require_clear_at_end`, under
+                // Exiting is safe: a disk is written only after `require_clear_unless_over`, under
                 // the same lock.
                 None => exit(0),
                 Some(longest) => longest,
@@ -272,7 +272,7 @@ enum TrialRequest {
 
 const WRITE_BYTES: usize = 1 << 20;
 
-/// Writes zeros without flushing; the caller must flush.
+/// The caller must flush the file.
 fn write_zeros(file: &OwnedFd, part: Range<u64>) -> Result<(), Errno> {
     let piece = vec![0u8; WRITE_BYTES];
     let mut at = part.start;
@@ -329,8 +329,8 @@ impl FreeSpace {
     }
 }
 
-// Waits until a new file system causes no more I/O, because the writes after mkfs and mount
-// must not count as part of the load.
+// The wait until a new file system causes no more I/O: the writes after mkfs and mount must not
+// count as part of the load.
 
 const QUIET_TIME: Duration = Duration::from_millis(150);
 
@@ -464,8 +464,7 @@ fn read_flush_counts(meters: &TrialCounterReaders) -> FlushCounts {
     )
 }
 
-/// Makes a sample from the latencies of its commits. `seconds` is the duration of all commits, and
-/// `calls` the number of flush requests.
+/// `seconds` is the duration of all commits together, and `calls` the number of flush requests.
 fn build_sample(
     micros: &[f64],
     seconds: f64,
@@ -486,8 +485,8 @@ fn build_sample(
     }
 }
 
-// Creates, writes and flushes files one after the other, as fs_mark does, to measure the cost
-// of journalling new names.
+// The load of new files, which measures the cost of journalling new names. Files are created,
+// written and flushed one after the other, as by fs_mark.
 
 const FILE_BYTES: usize = 16 << 10;
 
@@ -570,13 +569,13 @@ mod shutdown_tests {
     #[test]
     fn finished_trial_refuses_work_and_clearing_gets_time() {
         let end = Shutdown::default();
-        assert!(!end.is_over() && end.require_clear_at_end(2 << 30, 1.0));
+        assert!(!end.is_over() && end.require_clear_unless_over(2 << 30, 1.0));
         let longest = end.0.lock().unwrap().clearing.unwrap();
         assert!(
             longest > Duration::from_secs(2 * 128) && longest < Duration::from_secs(600),
             "{longest:?}"
         );
         end.0.lock().unwrap().is_over = true;
-        assert!(end.is_over() && !end.require_clear_at_end(1, 1.0));
+        assert!(end.is_over() && !end.require_clear_unless_over(1, 1.0));
     }
 }

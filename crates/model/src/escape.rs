@@ -16,7 +16,7 @@ pub mod comment {
 
     /// Replaces line ends, and characters that change a terminal's display, by `?`. The result is
     /// safe after a `#`.
-    pub fn replace_unsafe_in_comment_line(text: &str) -> String {
+    pub fn replace_unsafe_chars(text: &str) -> String {
         text.chars()
             .map(|c| if is_display_unsafe(c) { '?' } else { c })
             .collect()
@@ -25,7 +25,7 @@ pub mod comment {
     /// Formats each item as one comment line, even an item that contains line ends.
     pub fn comment_lines<S: AsRef<str>>(lines: impl IntoIterator<Item = S>) -> String {
         let one = |line: S| {
-            format!("# {}", replace_unsafe_in_comment_line(line.as_ref()))
+            format!("# {}", replace_unsafe_chars(line.as_ref()))
                 .trim_end()
                 .to_owned()
                 + "\n"
@@ -142,7 +142,7 @@ pub mod mysql {
     use super::comment;
 
     pub fn quote_mysql_option_value(value: &str) -> String {
-        let value = comment::replace_unsafe_in_comment_line(value);
+        let value = comment::replace_unsafe_chars(value);
         if !value.is_empty() && value.chars().all(is_plain_option_char) {
             return value;
         }
@@ -437,7 +437,7 @@ impl ShellCommand {
     pub fn walwise_check_command(name: &str, after: &'static str) -> Option<Self> {
         Some(
             Self::new("walwise check ")
-                .append_value(name)?
+                .append_quoted_name(name)?
                 .append_literal(after),
         )
     }
@@ -445,10 +445,7 @@ impl ShellCommand {
     /// Makes a comment line of `# ` and the text. Line ends in the text become `?`, so the text
     /// cannot end the comment.
     pub fn from_comment(says: &str) -> Self {
-        Self(format!(
-            "# {}",
-            comment::replace_unsafe_in_comment_line(says)
-        ))
+        Self(format!("# {}", comment::replace_unsafe_chars(says)))
     }
 
     #[must_use]
@@ -465,17 +462,17 @@ impl ShellCommand {
 
     /// Appends the original name of a display-safe text, quoted. `None` for a name that cannot be
     /// quoted, or that a program would read as an option.
-    pub fn append_value(self, shown: &str) -> Option<Self> {
+    pub fn append_quoted_name(self, shown: &str) -> Option<Self> {
         let is_option = shown.starts_with('-') && self.0.ends_with(' ');
         if is_option {
             None
         } else {
-            self.append_value_even_with_dash(shown)
+            self.append_quoted_name_even_with_dash(shown)
         }
     }
 
-    /// Like [`Self::append_value`], but also accepts a value that begins with a dash.
-    pub fn append_value_even_with_dash(mut self, shown: &str) -> Option<Self> {
+    /// Like [`Self::append_quoted_name`], but also accepts a value that begins with a dash.
+    pub fn append_quoted_name_even_with_dash(mut self, shown: &str) -> Option<Self> {
         self.0
             .push_str(&shell::quote_display_safe_shell_name(shown)?);
         Some(self)
@@ -493,7 +490,7 @@ impl ShellCommand {
     }
 
     #[must_use]
-    pub fn with_comment(self, says: &str) -> Self {
+    pub fn with_trailing_comment(self, says: &str) -> Self {
         Self(format!("{}   {}", self.0, Self::from_comment(says).0))
     }
 
@@ -550,7 +547,7 @@ mod command_tests {
     fn leading_dash_is_refused_at_argument_start() {
         let node = |code| {
             ShellCommand::new(code)
-                .append_value("-x")
+                .append_quoted_name("-x")
                 .map(|command| command.to_string())
         };
         assert_eq!(
@@ -564,7 +561,7 @@ mod command_tests {
         assert_eq!(node("cat "), None);
         assert_eq!(
             ShellCommand::new("mkfs ")
-                .append_value_even_with_dash("-x")
+                .append_quoted_name_even_with_dash("-x")
                 .unwrap()
                 .as_str(),
             "mkfs -x"
@@ -573,7 +570,9 @@ mod command_tests {
 
     #[test]
     fn nested_command_is_one_quoted_word() {
-        let inner = ShellCommand::new("rm -r ").append_value("/a b").unwrap();
+        let inner = ShellCommand::new("rm -r ")
+            .append_quoted_name("/a b")
+            .unwrap();
         let outer = ShellCommand::new("ssh HOST ")
             .append_nested_command(&inner)
             .unwrap();

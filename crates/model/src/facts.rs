@@ -123,11 +123,11 @@ mod choice {
         /// The error lists the known words; [`Reading::and_then`] makes it the detail of a
         /// malformed reading.
         fn parse_word(word: &str) -> Result<Self, String> {
-            Self::from_word(word).ok_or_else(|| unknown_word_error(word, Self::WORDS))
+            Self::from_word(word).ok_or_else(|| unknown_word_message(word, Self::WORDS))
         }
     }
 
-    fn unknown_word_error(word: &str, words: &[&str]) -> String {
+    fn unknown_word_message(word: &str, words: &[&str]) -> String {
         format!("`{word}` is not one of: {}", words.join(", "))
     }
 
@@ -144,11 +144,11 @@ mod choice {
             Value::Text(word) if !kind.is_list() && words.contains(&word.as_str()) => Ok(value),
             Value::List(all) if kind.is_list() => {
                 match all.iter().find(|word| !words.contains(&word.as_str())) {
-                    Some(other) => Err(unknown_word_error(other, words)),
+                    Some(other) => Err(unknown_word_message(other, words)),
                     None => Ok(value),
                 }
             }
-            other => Err(unknown_word_error(&other.to_string(), words)),
+            other => Err(unknown_word_message(&other.to_string(), words)),
         })
     }
 
@@ -283,7 +283,7 @@ mod server_area {
 
     /// The server area of a fact or setting, by the word before the dot; `None` if that word is not
     /// an area.
-    pub fn area_of_name(name: &str) -> Option<ServerArea> {
+    pub fn server_area_of_name(name: &str) -> Option<ServerArea> {
         ServerArea::from_word(name.split_once('.')?.0)
     }
 }
@@ -298,7 +298,7 @@ use std::sync::{Arc, LazyLock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::text::escape_in_place;
+use crate::text::escape_display_unsafe_in_place;
 use crate::version::Version;
 
 pub use crate::choice;
@@ -308,12 +308,11 @@ pub use fact_set::{FactRow, FactSet};
 pub use key::{FactGroup, FactId, FactStability, Key, KeyInfo};
 pub use note::Note;
 pub use reading::{Reading, Remedy, Source, UnknownReason};
-pub use server_area::{ServerArea, ServerKind, area_of_name};
+pub use server_area::{ServerArea, ServerKind, server_area_of_name};
 pub use subject::{Scope, Subject};
 pub use value_kind::{FactValue, ValueKind};
 
-// The data types of fact values. A unit belongs to the key of a fact ([`super::ValueKind`]),
-// not to the value.
+// The unit of a value belongs to the fact's key ([`ValueKind`]), not to the value.
 
 /// The value of a fact. Text is display-safe: control characters were escaped where the text
 /// was read.
@@ -353,8 +352,8 @@ impl Value {
 impl Value {
     fn into_display_safe(mut self) -> Self {
         match &mut self {
-            Self::Text(text) => escape_in_place(text),
-            Self::List(words) => words.iter_mut().for_each(escape_in_place),
+            Self::Text(text) => escape_display_unsafe_in_place(text),
+            Self::List(words) => words.iter_mut().for_each(escape_display_unsafe_in_place),
             // These values contain nothing to escape; even a parsed version holds only printable
             // ASCII.
             Self::Bool(_) | Self::Whole(_) | Self::Number(_) | Self::Version(_) => {}
@@ -391,10 +390,8 @@ impl Serialize for Value {
     }
 }
 
-// The facts of one subject, ordered by name.
-//
-// Judgement looks up millions of facts on a large host, so facts are compared by [`FactId`],
-// never by name.
+// Judgement looks up millions of facts on a large host, so a list is sorted and searched by
+// [`FactId`], never by name.
 
 #[derive(Clone, Debug, PartialEq)]
 struct Fact {
@@ -581,7 +578,7 @@ pub mod testing {
         assert!(
             words
                 .iter()
-                .all(|word| catalog::choice_allows_word(info, word)),
+                .all(|word| catalog::is_allowed_word(info, word)),
             "{} is never {word}",
             info.name
         );

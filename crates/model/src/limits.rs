@@ -24,7 +24,7 @@ pub const HOPS: usize = 64;
 pub const USERS: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct SubjectLimits {
     /// Maximum number of mounts that are read from the kernel's mount table, from its first line
     /// on.
     pub mounts: usize,
@@ -33,7 +33,7 @@ pub struct Limits {
     pub servers: usize,
 }
 
-impl Limits {
+impl SubjectLimits {
     /// Limits for a live host. The kernel allows 100,000 mounts per mount namespace by default
     /// (`fs.mount-max`).
     pub const LIVE: Self = Self {

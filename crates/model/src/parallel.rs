@@ -85,7 +85,10 @@ pub fn join_in_threads<A, B: Send>(
 
 /// Like [`join_in_threads`], but the thread of `there` yields first. Suits a `here` that starts a
 /// program: the program then runs as early as possible, even if all processors are busy.
-pub fn join_yielding<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) -> (A, B) {
+pub fn join_with_yielding_thread<A, B: Send>(
+    here: impl FnOnce() -> A,
+    there: impl Fn() -> B + Sync,
+) -> (A, B) {
     join_in_threads(here, || {
         thread::yield_now();
         there()
@@ -127,7 +130,7 @@ fn processor_count() -> usize {
     *COUNT.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
 }
 
-pub fn map_in_chunks<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub fn map_items<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let pieces = map_chunks(things, |piece| piece.iter().map(&work).collect::<Vec<R>>());
     pieces.into_iter().flatten().collect()
 }
@@ -148,7 +151,7 @@ mod tests {
         ] {
             let things: Vec<usize> = (0..count).collect();
             assert_eq!(map_chunks(&things, <[usize]>::to_vec).concat(), things);
-            assert_eq!(map_in_chunks(&things, |thing| *thing), things);
+            assert_eq!(map_items(&things, |thing| *thing), things);
         }
     }
 
@@ -162,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn map_concurrent_panic_affects_only_its_item() {
+    fn panic_affects_only_result_of_its_item() {
         let results = map_with_thread_per_item(&[1, 2, 3], |thing| {
             assert!(*thing != 2, "the second fails");
             thing * 10

@@ -109,13 +109,13 @@ pub const ALL: &[ScsiDriver] = &[
     plain_adapter_row("ahci", Some(Transport::Sata)),
     plain_adapter_row("ata_piix", Some(Transport::Sata)),
     plain_adapter_row("virtio_scsi", Some(Transport::VirtioScsi)),
-    adapter_with_transport_row("vmw_pvscsi", Transport::Vmware),
-    adapter_with_transport_row("storvsc", Transport::Hyperv),
-    adapter_with_transport_row("hv_storvsc", Transport::Hyperv),
-    adapter_with_transport_row("storvsc_host", Transport::Hyperv),
-    adapter_with_transport_row("usb-storage", Transport::Usb),
-    adapter_with_transport_row("uas", Transport::Usb),
-    adapter_with_transport_row("iscsi_tcp", Transport::Network),
+    other_adapter_row("vmw_pvscsi", Transport::Vmware),
+    other_adapter_row("storvsc", Transport::Hyperv),
+    other_adapter_row("hv_storvsc", Transport::Hyperv),
+    other_adapter_row("storvsc_host", Transport::Hyperv),
+    other_adapter_row("usb-storage", Transport::Usb),
+    other_adapter_row("uas", Transport::Usb),
+    other_adapter_row("iscsi_tcp", Transport::Network),
 ];
 
 const MEGARAID: &str = "query the controller as root with storcli, perccli (Dell) or MegaCli for its cache policies (configured and current), battery and disk caches";
@@ -149,7 +149,7 @@ const fn plain_adapter_row(name: &'static str, transport: Option<Transport>) -> 
     }
 }
 
-const fn adapter_with_transport_row(name: &'static str, transport: Transport) -> ScsiDriver {
+const fn other_adapter_row(name: &'static str, transport: Transport) -> ScsiDriver {
     ScsiDriver {
         name,
         transport: Some(transport),
@@ -198,7 +198,7 @@ mod tests {
                 "{}",
                 driver.name
             );
-            let is_raid = driver.transport.is_some_and(Transport::is_raid);
+            let is_raid = driver.transport.is_some_and(Transport::is_raid_controller);
             assert_eq!(
                 is_raid,
                 driver.raid_controller().is_some(),

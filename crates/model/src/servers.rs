@@ -20,23 +20,23 @@ pub use crate::facts::ServerArea;
 pub use redaction_policy::{POLICY_TOML, ValueExposure};
 pub use release::{MysqlDefault, SettingChangeStatement, client_program, has_set_persist};
 pub use table::{
-    LinuxAcceptance, MysqlSetting, PostgresSetting, SERVERS_TOML, SettingChangeAction,
+    LinuxAcceptance, MysqlSettingRow, PostgresSettingRow, SERVERS_TOML, SettingChangeAction,
     UnsafeValues, ValueSyntax, newest_value_up_to_release,
 };
 
 /// If the compiled-in text does not parse, the table is empty; a test checks that the text parses.
-pub fn server_table() -> &'static table::ServerTable {
-    static SERVERS: LazyLock<table::ServerTable> = LazyLock::new(|| {
-        toml_table::parse_without_verification_stamps(SERVERS_TOML).unwrap_or_default()
+pub fn server_settings_table() -> &'static table::ServerSettingsTable {
+    static SERVERS: LazyLock<table::ServerSettingsTable> = LazyLock::new(|| {
+        toml_table::parse_ignoring_verification_stamps(SERVERS_TOML).unwrap_or_default()
     });
     &SERVERS
 }
 
 /// Starts to parse the table of settings in the background. A run first needs the table near its
 /// end, when nothing else can run in parallel.
-pub fn preload_server_table() {
+pub fn preload_server_settings_table() {
     static BEGUN: Once = Once::new();
-    BEGUN.call_once(|| parallel::spawn_detached(|| _ = server_table()));
+    BEGUN.call_once(|| parallel::spawn_detached(|| _ = server_settings_table()));
 }
 
 /// The policy in `leaving.toml`. The file is separate from `servers.toml`, because every subprocess
@@ -59,7 +59,7 @@ pub fn find_server_program(name: &[u8]) -> Option<(&'static str, ServerArea)> {
         .map(|(name, area)| (name.as_str(), *area))
 }
 
-pub fn program_areas(name: &[u8]) -> Vec<ServerArea> {
+pub fn possible_program_areas(name: &[u8]) -> Vec<ServerArea> {
     find_server_program(name).map_or_else(|| ServerArea::ALL.to_vec(), |(_, area)| vec![area])
 }
 
@@ -72,15 +72,14 @@ pub fn settings_safe_to_read(of: ServerArea) -> &'static BTreeMap<String, ValueE
 }
 
 pub(crate) fn find_unsafe_values(name: &str) -> Option<&'static UnsafeValues> {
-    server_table()
+    server_settings_table()
         .loses
         .iter()
         .find(|row| row.names.iter().any(|own| own == name))
 }
 
-// Sizes and times as PostgreSQL writes them (guc.c): a whole number with the largest unit that
-// divides the value.
-
+/// Formats a size as PostgreSQL does (guc.c): a whole number with the largest unit that divides the
+/// value.
 pub fn format_postgres_size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] = [
         (1 << 40, "TB"),
@@ -102,6 +101,8 @@ pub(crate) fn format_mysql_size(bytes: u64) -> String {
         .map_or(size.clone(), str::to_uppercase)
 }
 
+/// Formats microseconds as PostgreSQL does (guc.c): a whole number with the largest unit that
+/// divides the value.
 pub fn format_postgres_time(micros: f64) -> String {
     const UNITS: [(f64, &str); 5] = [
         (86_400e6, "d"),

@@ -24,7 +24,7 @@ use crate::servers;
 
 pub use filesystem::NewFilesystem;
 pub use kind::{PresentOrBootMount, SettingKind};
-use value_words::{OFF, ON, UNSAFE_OPTIONS, normalise_number};
+use value_words::{OFF, ON, UNSAFE_OPTIONS, normalise_value_number};
 
 #[derive(Debug)]
 pub struct Setting {
@@ -64,7 +64,7 @@ impl Setting {
             };
             let mut parts = parts
                 .into_iter()
-                .map(|part| (part.trim(), normalise_number(part.trim())));
+                .map(|part| (part.trim(), normalise_value_number(part.trim())));
             parts.any(|(part, plain)| {
                 // An option is also compared without its value: an option that is listed without a
                 // value is unsafe with any value.
@@ -94,7 +94,7 @@ impl Setting {
     /// versions and lists, and for a setting without such a fact.
     pub fn is_valid_value(&self, value: &str) -> bool {
         let number = |value: &str| {
-            normalise_number(value)
+            normalise_value_number(value)
                 .parse::<f64>()
                 .is_ok_and(f64::is_finite)
         };
@@ -102,7 +102,7 @@ impl Setting {
         match self.current.map(|fact| fact.kind) {
             Some(ValueKind::Bool) => any_case(ON) || any_case(OFF),
             Some(ValueKind::Choice(words)) => any_case(words),
-            Some(ValueKind::Count) => normalise_number(value).parse::<u64>().is_ok(),
+            Some(ValueKind::Count) => normalise_value_number(value).parse::<u64>().is_ok(),
             Some(ValueKind::Number) => number(value),
             Some(ValueKind::Bytes | ValueKind::Micros) => number(
                 value
@@ -663,7 +663,7 @@ mod tests {
     fn setting_kinds_match_their_area() {
         for setting in ALL {
             assert_eq!(
-                crate::facts::area_of_name(setting.name),
+                crate::facts::server_area_of_name(setting.name),
                 setting.kind.server_area(),
                 "{}",
                 setting.name
@@ -692,7 +692,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_current_values_are_facts() {
         let mut seen = std::collections::BTreeSet::new();
-        for name in servers::server_table()
+        for name in servers::server_settings_table()
             .loses
             .iter()
             .flat_map(|row| &row.names)

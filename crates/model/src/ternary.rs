@@ -35,16 +35,16 @@ impl Ternary {
     /// Whether all of the conditions hold; unknown for an empty list. Evaluation stops at the first
     /// [`Self::False`].
     pub fn all(of: impl IntoIterator<Item = Self>) -> Self {
-        Self::fold_until_settled(of, Self::and, Self::False)
+        Self::fold_short_circuiting(of, Self::and, Self::False)
     }
 
     /// Whether any of the conditions holds; unknown for an empty list. Evaluation stops at the
     /// first [`Self::True`].
     pub fn any(of: impl IntoIterator<Item = Self>) -> Self {
-        Self::fold_until_settled(of, Self::or, Self::True)
+        Self::fold_short_circuiting(of, Self::or, Self::True)
     }
 
-    fn fold_until_settled(
+    fn fold_short_circuiting(
         of: impl IntoIterator<Item = Self>,
         join: fn(Self, Self) -> Self,
         settles: Self,
@@ -76,7 +76,6 @@ impl From<bool> for Ternary {
     }
 }
 
-/// Swaps true and false; *unknown* stays *unknown*.
 impl Not for Ternary {
     type Output = Self;
 
@@ -115,8 +114,6 @@ mod tests {
 
     #[test]
     fn known_result_does_not_depend_on_unknown_operand() {
-        // A result that is known despite an unknown operand must not change once that operand is
-        // known.
         for a in ALL {
             for known in [True, False] {
                 for (before, after) in
@@ -129,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn quantifiers_over_nothing_are_unknown() {
+    fn all_and_any_of_empty_and_mixed_lists() {
         assert_eq!(Ternary::all([]), Unknown);
         assert_eq!(Ternary::any([]), Unknown);
         assert_eq!(Ternary::all([Unknown, False]), False);

@@ -12,7 +12,7 @@ pub mod json {
 
     /// The JSON object at the first `{`, and the text after it; `None` without a valid object
     /// there.
-    pub fn first_json_object(answer: &[u8]) -> Option<(Value, &[u8])> {
+    pub fn split_first_json_object(answer: &[u8]) -> Option<(Value, &[u8])> {
         let start = answer.iter().position(|b| *b == b'{')?;
         let answer = answer.get(start..)?;
         let mut documents = Deserializer::from_slice(answer).into_iter();
@@ -34,13 +34,13 @@ pub mod json {
                 ("{\"a\": 1} {\"b\"", " {\"b\""),
             ] {
                 assert_eq!(
-                    first_json_object(answer.as_bytes()),
+                    split_first_json_object(answer.as_bytes()),
                     Some((json!({ "a": 1 }), behind.as_bytes())),
                     "{answer}"
                 );
             }
             for none in ["", "no such device", "{\"a\": 1", "[1] x"] {
-                assert_eq!(first_json_object(none.as_bytes()), None, "{none}");
+                assert_eq!(split_first_json_object(none.as_bytes()), None, "{none}");
             }
         }
     }
@@ -61,8 +61,8 @@ pub mod line_index {
         }
     }
 
-    /// The line of a byte position, counted from one. For a single lookup, for which a
-    /// [`LineIndex`] is not worth building.
+    /// The line of a byte position, counted from one. A single lookup is cheaper without a
+    /// [`LineIndex`].
     pub fn line_number_at(text: &str, at: usize) -> usize {
         1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
     }
@@ -96,8 +96,8 @@ pub mod suggest {
             .or_else(|| Some(format!("one of: {}", known.join(", "))))
     }
 
-    /// Help for an unknown word: the nearest known word, if it differs in at most one letter, or in
-    /// at most a third of the letters of the longer word.
+    /// Help for an unknown word: the nearest known word. `None` if it differs in more than one
+    /// letter, and in more than a third of the letters of the longer word.
     pub fn nearest_word_hint<'a>(
         word: &str,
         known: impl IntoIterator<Item = &'a str>,
@@ -161,7 +161,7 @@ pub mod bars {
 
     /// Maps a share from 0 to 1 to an index from 0 to `last`. Finite shares outside this range map
     /// to the nearer end; NaN and infinity map to 0.
-    pub fn index_of_share(share: f64, last: usize) -> usize {
+    pub fn share_to_index(share: f64, last: usize) -> usize {
         let share = if share.is_finite() {
             share.clamp(0.0, 1.0)
         } else {
@@ -178,21 +178,21 @@ pub mod bars {
 
     pub fn bar_char(share: f64) -> char {
         HEIGHTS
-            .get(index_of_share(share, HEIGHTS.len() - 1))
+            .get(share_to_index(share, HEIGHTS.len() - 1))
             .copied()
             .unwrap_or('█')
     }
 
     /// Draws an interval such as `├──●──┤`, given the positions of lower end, middle and upper end
     /// as shares of the width. A position outside the field is drawn as an arrow at the edge.
-    pub fn draw_interval([low, at, high]: [f64; 3], columns: usize) -> String {
+    pub fn format_interval_bar([low, at, high]: [f64; 3], columns: usize) -> String {
         let place = |share: f64, mark| {
             let mark = match share {
                 share if share < 0.0 => '◂',
                 share if share > 1.0 => '▸',
                 _ => mark,
             };
-            (index_of_share(share, columns.saturating_sub(1)), mark)
+            (share_to_index(share, columns.saturating_sub(1)), mark)
         };
         let ((from, from_mark), (at, mark), (to, to_mark)) =
             (place(low, '├'), place(at, '●'), place(high, '┤'));
@@ -228,7 +228,7 @@ pub trait JoinText: Iterator<Item: AsRef<str>> + Sized {
 impl<I: Iterator<Item: AsRef<str>>> JoinText for I {}
 
 /// Names at most `most` items and counts the others: `sda, sdb and 3 more`.
-pub fn names_and_count<S: AsRef<str>>(names: &[S], most: usize) -> String {
+pub fn format_names_and_rest<S: AsRef<str>>(names: &[S], most: usize) -> String {
     let first: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
     match names.len().saturating_sub(most) {
         0 => first.join(", "),
@@ -328,10 +328,10 @@ fn decode_escape(text: &str) -> (Vec<u8>, usize) {
     (vec![b'\\'], 1)
 }
 
-pub fn format_rate(rate: Option<f64>) -> String {
+pub fn format_rate_or_dash(rate: Option<f64>) -> String {
     rate.map_or_else(
         || "–".to_owned(),
-        |rate| format!("{}/s", format_rounded(rate)),
+        |rate| format!("{}/s", format_rounded_and_grouped(rate)),
     )
 }
 
@@ -362,9 +362,9 @@ pub fn format_micros(us: f64) -> String {
         us if us < 1_000.0 => format!("{us:.0} µs"),
         us if us < 1_000_000.0 => format!("{:.2} ms", us / 1e3),
         us if us < 120_000_000.0 => format!("{:.2} s", us / 1e6),
-        us if us < 7_200_000_000.0 => format!("{} min", format_one_decimal(us / 60e6)),
-        us if us < 172_800_000_000.0 => format!("{} h", format_one_decimal(us / 3600e6)),
-        us => format!("{} days", format_one_decimal(us / 86_400e6)),
+        us if us < 7_200_000_000.0 => format!("{} min", format_up_to_one_decimal(us / 60e6)),
+        us if us < 172_800_000_000.0 => format!("{} h", format_up_to_one_decimal(us / 3600e6)),
+        us => format!("{} days", format_up_to_one_decimal(us / 86_400e6)),
     }
 }
 
@@ -374,7 +374,12 @@ pub fn format_micros_or_dash(us: Option<f64>) -> String {
 
 /// The median with `low_us` and `high_us`, its 95 % interval:
 /// `390 µs median (370–420), p99 1.90 ms`.
-pub fn format_latency(median_us: f64, low_us: f64, high_us: f64, p99_us: Option<f64>) -> String {
+pub fn format_latency_summary(
+    median_us: f64,
+    low_us: f64,
+    high_us: f64,
+    p99_us: Option<f64>,
+) -> String {
     let (median, low, high) = (
         format_micros(median_us),
         format_micros(low_us),
@@ -392,7 +397,7 @@ pub fn format_latency(median_us: f64, low_us: f64, high_us: f64, p99_us: Option<
     format!("{median} median ({interval}){tail}")
 }
 
-fn format_one_decimal(figure: f64) -> String {
+fn format_up_to_one_decimal(figure: f64) -> String {
     format!("{figure:.1}").trim_end_matches(".0").to_owned()
 }
 
@@ -418,7 +423,7 @@ pub fn group_digits(count: u64) -> String {
 }
 
 /// Rounds to a whole number and groups its digits by three; negative values and NaN become 0.
-pub fn format_rounded(figure: f64) -> String {
+pub fn format_rounded_and_grouped(figure: f64) -> String {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -439,21 +444,21 @@ pub fn io_error_message(error: &io::Error) -> String {
 /// Escapes display-unsafe characters but does not double backslashes, so text from [`display_safe`]
 /// passes unchanged.
 pub fn escape_display_unsafe(text: &str) -> Cow<'_, str> {
-    escape_except(text, |_| false)
+    escape_display_unsafe_except(text, |_| false)
 }
 
 /// Like [`escape_display_unsafe`], for documents of several lines: line feeds and tabs stay.
 pub fn escape_display_unsafe_lines(document: &str) -> Cow<'_, str> {
-    escape_except(document, |c| matches!(c, '\n' | '\t'))
+    escape_display_unsafe_except(document, |c| matches!(c, '\n' | '\t'))
 }
 
-pub(crate) fn escape_in_place(text: &mut String) {
+pub(crate) fn escape_display_unsafe_in_place(text: &mut String) {
     if let Cow::Owned(escaped) = escape_display_unsafe(text) {
         *text = escaped;
     }
 }
 
-fn escape_except(text: &str, stays: fn(char) -> bool) -> Cow<'_, str> {
+fn escape_display_unsafe_except(text: &str, stays: fn(char) -> bool) -> Cow<'_, str> {
     let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') || stays(char::from(*byte));
     let is_inert = |c: char| stays(c) || !is_display_unsafe(c);
     if text.as_bytes().iter().all(is_plain) || text.chars().all(is_inert) {
@@ -504,11 +509,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_of_several_are_named_and_the_rest_is_counted() {
-        assert_eq!(names_and_count::<&str>(&[], 2), "");
-        assert_eq!(names_and_count(&["sda", "sdb"], 2), "sda, sdb");
+    fn first_names_are_listed_and_rest_is_counted() {
+        assert_eq!(format_names_and_rest::<&str>(&[], 2), "");
+        assert_eq!(format_names_and_rest(&["sda", "sdb"], 2), "sda, sdb");
         assert_eq!(
-            names_and_count(&["sda", "sdb", "sdc"], 2),
+            format_names_and_rest(&["sda", "sdb", "sdc"], 2),
             "sda, sdb and 1 more"
         );
     }

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
 pub const CHECKED: &str = "checked";
 
 /// Deserialises a document whose top-level keys are arrays of rows, without the stamps of the rows.
-pub fn parse_without_verification_stamps<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+pub fn parse_ignoring_verification_stamps<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     let mut document = DeTable::parse(text)?;
     for (_, kind) in document.get_mut().iter_mut() {
         let DeValue::Array(rows) = kind.get_mut() else {
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn stamps_are_dropped_and_unknown_fields_rejected() {
-        let rows: TestedRows = parse_without_verification_stamps(
+        let rows: TestedRows = parse_ignoring_verification_stamps(
             "[[row]]\nsince = \"6.1\"\nchecked = \"2026-11-23 against x\"\n",
         )
         .unwrap();
@@ -67,7 +67,7 @@ mod tests {
                 "unknown field `surprise`",
             ),
         ] {
-            let error = parse_without_verification_stamps::<TestedRows>(text)
+            let error = parse_ignoring_verification_stamps::<TestedRows>(text)
                 .unwrap_err()
                 .to_string();
             assert!(error.contains(says), "{text}: {error}");

@@ -173,17 +173,17 @@ impl Version {
         self.0.built.is_some()
     }
 
-    /// Whether the build may have fixes that the numbers do not show. The vendor then backports, or
-    /// the stable level before a tail is 0 (`6.1.0-28-amd64`). A tail in brackets, as in `6.1.100
-    /// (6.1.0-28-amd64)`, means that the real stable level is known.
-    fn may_hide_later_stable_level(&self) -> bool {
-        let tail = self.text_after_numbers();
+    /// Whether the build may have fixes that its numbers do not show. This is so if the vendor
+    /// backports, or if the third number is 0 and a tail follows (`6.1.0-28-amd64`). Before a tail
+    /// in brackets, the third number is the real one: `6.1.100 (6.1.0-28-amd64)`.
+    fn may_have_hidden_fixes(&self) -> bool {
+        let tail = self.vendor_tail();
         self.0.backports || (!tail.is_empty() && !tail.starts_with('(') && self.number(2) == 0)
     }
 
     /// The text after the numbers and the pre-release part: `-28-amd64`, `-553.el8_10.x86_64`, or
     /// empty.
-    pub fn text_after_numbers(&self) -> &str {
+    pub fn vendor_tail(&self) -> &str {
         self.0.tail.trim_start()
     }
 
@@ -250,8 +250,8 @@ impl Version {
 
     /// Whether the version has a fix that landed in several releases, such as `["6.12", "6.6.54",
     /// "6.1.112"]`. The highest one is the mainline release: it and all later versions have the
-    /// fix. A version of a listed stable line has the fix from the listed release on; an earlier
-    /// version with a hidden stable level is unknown. Versions of all other lines are unknown.
+    /// fix. A version of a listed stable line has the fix from the listed release on. An earlier
+    /// version that may hide fixes is unknown, and so are versions of all other lines.
     pub fn has_fix(&self, fixed_in: &[Self]) -> Ternary {
         let Some(mainline) = fixed_in.iter().max() else {
             return Ternary::Unknown;
@@ -264,7 +264,7 @@ impl Version {
         };
         match fixed_in.iter().find(same_line) {
             Some(fix) if self >= fix => Ternary::True,
-            Some(_) if !self.may_hide_later_stable_level() => Ternary::False,
+            Some(_) if !self.may_have_hidden_fixes() => Ternary::False,
             _ => Ternary::Unknown,
         }
     }
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn has_fix_compares_within_a_release_line() {
+    fn has_fix_compares_mainline_and_stable_lines() {
         let fixed = [
             parse_version("6.12"),
             parse_version("6.6.54"),
@@ -473,7 +473,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn version_parser_accepts_or_rejects_any_text(text: String) {
+        fn parsed_version_text_parses_back(text: String) {
             if let Some(version) = Version::parse(&text) {
                 let again = Version::parse(&version.to_string()).unwrap();
                 prop_assert_eq!(&again, &version);
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn is_release_accepts_uname_releases() {
+    fn kernel_and_tool_releases_are_recognised() {
         for taken in [
             "6.12",
             "6.12.0",

@@ -20,7 +20,7 @@ pub fn target_answers(
     target: &TargetSummary,
     about: &[&Finding],
 ) -> BTreeMap<Topic, Answer> {
-    let context = TargetContext::new(report, target, about);
+    let context = TargetAnswerBuilder::new(report, target, about);
     Topic::ALL
         .iter()
         .map(|&topic| (topic, context.topic_answer(topic)))
@@ -39,7 +39,7 @@ impl Topic {
                 let current = setting.current?;
                 Self::ALL.iter().copied().find(|topic| {
                     topic
-                        .setting_facts()
+                        .setting_fact_keys()
                         .iter()
                         .any(|fact| fact.id == current.id)
                 })
@@ -57,7 +57,7 @@ impl Topic {
 
     /// The facts with the setting's value: several if server versions name the setting differently,
     /// none for other topics.
-    fn setting_facts(self) -> &'static [&'static KeyInfo] {
+    fn setting_fact_keys(self) -> &'static [&'static KeyInfo] {
         match self {
             Self::WalSyncMethod => &[&postgres::WAL_SYNC_METHOD.info],
             Self::MaxWalSize => &[&postgres::MAX_WAL_SIZE.info],
@@ -69,7 +69,7 @@ impl Topic {
     }
 }
 
-/// How the first missing fact that would decide the finding becomes known, or else its name.
+/// The remedy for the first missing fact of the finding, or else the name of that fact.
 fn undecided_reason(report: &Report, finding: &Finding) -> String {
     let missing = match &finding.outcome {
         Outcome::Undecided { needs } => needs.first().and_then(|all| all.first()),
@@ -82,13 +82,13 @@ fn undecided_reason(report: &Report, finding: &Finding) -> String {
         FactRemedy::Remedy(remedy) => format!("unknown: {remedy}"),
         FactRemedy::AnotherCapture => "unknown: not in this capture".to_owned(),
         FactRemedy::NoKnownWay => {
-            let name = catalog::find_by_name(&missing.fact).map(KeyInfo::name_without_area);
+            let name = catalog::find_by_name(&missing.fact).map(KeyInfo::display_label);
             format!("unknown: {}", name.as_deref().unwrap_or(&missing.fact))
         }
     }
 }
 
-struct TargetContext<'r> {
+struct TargetAnswerBuilder<'r> {
     report: &'r Report,
     target: &'r TargetSummary,
     /// Area of the target's server; for a target without a server, the area that the run assumes.
@@ -98,7 +98,7 @@ struct TargetContext<'r> {
     undecided: Vec<&'r Finding>,
 }
 
-impl<'r> TargetContext<'r> {
+impl<'r> TargetAnswerBuilder<'r> {
     fn new(report: &'r Report, target: &'r TargetSummary, about: &[&'r Finding]) -> Self {
         let area = target
             .cluster
@@ -111,7 +111,9 @@ impl<'r> TargetContext<'r> {
             report,
             target,
             area: area.unwrap_or(report.engine),
-            mount: report.facts.subject_in_scope(&target.target, Scope::Mount),
+            mount: report
+                .facts
+                .applicable_subject(&target.target, Scope::Mount),
             undecided: about.iter().copied().filter(is_open).collect(),
         }
     }
@@ -286,7 +288,7 @@ impl<'r> TargetContext<'r> {
                 ServerArea::Mysql => "not a MySQL or MariaDB server",
             });
         }
-        let (facts, steps) = (topic.setting_facts(), self.topic_steps(topic));
+        let (facts, steps) = (topic.setting_fact_keys(), self.topic_steps(topic));
         let Some(cluster) = &self.target.cluster else {
             let none = if self.target.kind.is_device() {
                 "not mounted"
@@ -337,7 +339,7 @@ impl<'r> TargetContext<'r> {
             let current = answer.current.take();
             answer = Answer {
                 current,
-                apply: self.measure_command(),
+                apply: self.measure_commands(),
                 ..Answer::undecided("not measured".to_owned())
             };
         }
@@ -375,7 +377,7 @@ impl<'r> TargetContext<'r> {
         }
     }
 
-    fn measure_command(&self) -> Vec<ShellCommand> {
+    fn measure_commands(&self) -> Vec<ShellCommand> {
         // A capture holds the facts of another host, on which this run cannot measure.
         let check = ShellCommand::walwise_check_command(self.target.target.name(), "")
             .filter(|_| self.report.host.live);
@@ -398,7 +400,7 @@ impl<'r> TargetContext<'r> {
         if latency::are_flushes_suppressed(self.report, &self.target.target) {
             return Answer::undecided("no flush reaches the disk".to_owned());
         }
-        let found = latency::row_in_force_or_best(self.report, self.target);
+        let found = latency::measurement_and_main_row(self.report, self.target);
         let current = found.and_then(|(_, row)| paced_latency(row));
         let (Some((measurement, _)), Some(current)) = (found, current) else {
             let reason = if self.report.host.live {
@@ -407,7 +409,7 @@ impl<'r> TargetContext<'r> {
                 "captures hold no measurements"
             };
             return Answer {
-                apply: self.measure_command(),
+                apply: self.measure_commands(),
                 ..Answer::undecided(reason.to_owned())
             };
         };
@@ -415,7 +417,7 @@ impl<'r> TargetContext<'r> {
         let reason = measurement.paced_conditions_text();
         let changes = |step: &&Step| step.basis == AdviceBasis::Measured && !step.keeps_setting();
         let best = measurement
-            .one_page_server_rows()
+            .one_page_server_rows_without_error()
             .find(|row| row.method == measurement.best)
             .and_then(paced_latency);
         match (

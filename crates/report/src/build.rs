@@ -92,7 +92,7 @@ pub fn build_report(input: ReportInput<'_>) -> Report {
     for verdict in &mut verdicts {
         flush_hop::fill_in_hop_texts(facts, verdict);
     }
-    let concerns = SubjectsByTarget::from_facts(facts);
+    let concerns = TargetSubjectCollector::from_facts(facts);
     let verdict = |target: &Subject| {
         let at = verdicts
             .binary_search_by(|verdict| verdict.target.cmp(target))
@@ -100,7 +100,7 @@ pub fn build_report(input: ReportInput<'_>) -> Report {
         verdicts.get(at)
     };
     let subjects: Vec<&Subject> = facts.subjects_of_scope(Scope::Target).collect();
-    let mut targets: Vec<TargetSummary> = parallel::map_in_chunks(&subjects, |target| {
+    let mut targets: Vec<TargetSummary> = parallel::map_items(&subjects, |target| {
         target_summary(facts, &concerns, target, verdict(target))
     });
     disk_ranking::rank_free_disks(facts, &mut targets);
@@ -128,7 +128,7 @@ pub fn build_report(input: ReportInput<'_>) -> Report {
         conflicts.extend(new);
     }
     remount_commands::add_remount_commands_to_findings(&mut findings, facts);
-    let stacks = parallel::map_in_chunks(&subjects, |target| {
+    let stacks = parallel::map_items(&subjects, |target| {
         stack::build_stack(facts, target, verdict(target))
     });
     let mut report = Report {
@@ -171,7 +171,7 @@ pub fn build_report(input: ReportInput<'_>) -> Report {
     fixes::fill_in_step_commands(&mut report);
     report.prices = latency::latencies_from_probes(&report);
     let index = FindingsBySubject::new(&report.findings);
-    let answers = parallel::map_in_chunks(&report.targets, |target| {
+    let answers = parallel::map_items(&report.targets, |target| {
         let about = index
             .findings_about(&target.subjects)
             .into_iter()
@@ -181,7 +181,7 @@ pub fn build_report(input: ReportInput<'_>) -> Report {
     for (target, answers) in report.targets.iter_mut().zip(answers) {
         target.answers = answers;
     }
-    stack_truncation::truncate_stacks(&mut report);
+    stack_truncation::remove_excess_layers(&mut report);
     report
 }
 
@@ -191,7 +191,7 @@ fn withhold_refused_advice(
     findings: &mut [Finding],
     guard: &AdviceCheckFn<'_>,
 ) -> Vec<WithheldAdvice> {
-    let refusals = parallel::map_in_chunks(findings, |finding| refusal_reasons(finding, guard));
+    let refusals = parallel::map_items(findings, |finding| refusal_reasons(finding, guard));
     let mut withheld = Vec::new();
     for (
         Finding {
@@ -275,11 +275,11 @@ pub fn host_summary(facts: &FactSet, live: bool) -> HostSummary {
 
 fn target_summary(
     facts: &FactSet,
-    concerns: &SubjectsByTarget<'_>,
+    concerns: &TargetSubjectCollector<'_>,
     subject: &Subject,
     verdict: Option<&Verdict>,
 ) -> TargetSummary {
-    let cluster = facts.subject_in_scope(subject, Scope::Cluster);
+    let cluster = facts.applicable_subject(subject, Scope::Cluster);
     let name = cluster.as_ref().and_then(|cluster| {
         ServerArea::ALL
             .iter()
@@ -313,7 +313,7 @@ fn target_summary(
         kind,
         roles: roles.map(|roles| roles.iter().map(ToString::to_string).collect()),
         directories: directories.into_iter().filter_map(directory).collect(),
-        subjects: concerns.subjects(subject),
+        subjects: concerns.subjects_of_target(subject),
         cluster,
         rank: None,
         rank_because: String::new(),
@@ -331,16 +331,16 @@ fn target_title(cluster: Option<String>, path: &str) -> String {
 
 /// Collects the subjects of each target. The boot lines (fstab, mount units) are indexed by mount
 /// once, because a host can have thousands of targets.
-pub struct SubjectsByTarget<'a> {
+pub struct TargetSubjectCollector<'a> {
     facts: &'a FactSet,
     boot_lines: BTreeMap<Subject, Vec<Subject>>,
 }
 
-impl<'a> SubjectsByTarget<'a> {
+impl<'a> TargetSubjectCollector<'a> {
     pub fn from_facts(facts: &'a FactSet) -> Self {
         let mut boots: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
         for boot in facts.subjects_of_scope(Scope::Boot) {
-            if let Some(mount) = facts.subject_in_scope(boot, Scope::Mount) {
+            if let Some(mount) = facts.applicable_subject(boot, Scope::Mount) {
                 boots.entry(mount).or_default().push(boot.clone());
             }
         }
@@ -352,13 +352,13 @@ impl<'a> SubjectsByTarget<'a> {
 
     /// The target, its stack, the boot lines of its mounts, and its cluster, in this order and
     /// without duplicates.
-    pub fn subjects(&self, target: &Subject) -> Vec<Subject> {
+    pub fn subjects_of_target(&self, target: &Subject) -> Vec<Subject> {
         let facts = self.facts;
         let mut all = vec![target.clone()];
         all.extend(
             [Scope::Mount, Scope::Device]
                 .into_iter()
-                .filter_map(|scope| facts.subject_in_scope(target, scope)),
+                .filter_map(|scope| facts.applicable_subject(target, scope)),
         );
         all.extend(facts.layers_below(target));
         let boots: BTreeSet<&Subject> = all
@@ -368,7 +368,7 @@ impl<'a> SubjectsByTarget<'a> {
             .collect();
         let boots: Vec<Subject> = boots.into_iter().cloned().collect();
         all.extend(boots);
-        all.extend(facts.subject_in_scope(target, Scope::Cluster));
+        all.extend(facts.applicable_subject(target, Scope::Cluster));
         let mut seen = BTreeSet::new();
         all.retain(|subject| seen.insert(subject.clone()));
         all

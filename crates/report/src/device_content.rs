@@ -42,7 +42,7 @@ pub enum DeviceContent {
 
 impl DeviceContent {
     pub fn from_facts(facts: &FactSet, target: &Subject) -> Self {
-        match facts.subject_in_scope(target, Scope::Device) {
+        match facts.applicable_subject(target, Scope::Device) {
             Some(disk) => Self::from_disk(facts, &disk),
             None => Self::Unreadable {
                 because: "the device is unknown".to_owned(),
@@ -86,7 +86,6 @@ impl DeviceContent {
         }
     }
 
-    /// True if a file system may be created on the device.
     pub fn may_get_new_file_system(&self) -> bool {
         matches!(self, Self::Free { .. } | Self::Blank)
     }
@@ -94,14 +93,16 @@ impl DeviceContent {
     /// The heading: `holds xfs, LVM2`, `unreadable`, `free` or `blank`.
     pub fn heading(&self) -> String {
         match self {
-            Self::Holds { holds } => format!("holds {}", text::names_and_count(holds, MAX_NAMED)),
+            Self::Holds { holds } => {
+                format!("holds {}", text::format_names_and_rest(holds, MAX_NAMED))
+            }
             Self::Unreadable { .. } => "unreadable".to_owned(),
             Self::Free { .. } => "free".to_owned(),
             Self::Blank => "blank".to_owned(),
         }
     }
 
-    pub fn evidence_text(&self) -> String {
+    pub fn explanation_text(&self) -> String {
         match self {
             Self::Holds { holds } => {
                 format!(
@@ -217,7 +218,7 @@ mod tests {
     #[test]
     fn free_device_text_states_unread_range() {
         let says = content_from_reading(Reading::known(ContentState::Free, Source::Assumed))
-            .evidence_text();
+            .explanation_text();
         assert!(
             says.contains("in the 64 MiB sampled")
                 && says.contains("up to 20 MiB of contiguous data may have been"),

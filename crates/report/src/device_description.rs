@@ -207,7 +207,7 @@ mod tests {
         let mut set = FactSet::default();
         let subject = Subject::device("x");
         for (key, value) in facts {
-            set.insert_value(
+            set.insert_untyped_value(
                 &subject,
                 key,
                 walwise_model::facts::Reading::known(value.clone(), Source::from_file("x")),

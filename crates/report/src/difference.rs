@@ -27,34 +27,34 @@ use walwise_model::facts::catalog::postgres::{self, WalSyncMethod};
 use walwise_model::facts::{
     Choice, FactRow, FactStability, KeyInfo, Reading, Scope, Subject, Value,
 };
-use walwise_model::text::names_and_count;
+use walwise_model::text::format_names_and_rest;
 
 pub use super::model::difference::FindingChangeKind;
-pub use parse::{MAX_BYTES, ParseError};
+pub use parse::{MAX_BYTES, ReportParseError};
 
 pub fn compare_snapshots(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
     let names = Renames::detect(before, now);
     let old = names.rename_snapshot(before);
     let mut difference = Difference {
         before: before.origin.clone(),
-        same_host: is_same_host(&before.origin, &now.origin),
+        same_host: may_be_same_host(&before.origin, &now.origin),
         remarks: comparison_remarks(&old, now),
         renamed: names
-            .pairs_still_existing(now)
+            .pairs_with_existing_names(now)
             .map(|(a, b)| RenamedSubject {
                 before: a.clone(),
                 now: b.clone(),
             })
             .collect(),
-        gone: subjects_lacking_in_other_report(&old, now),
-        appeared: subjects_lacking_in_other_report(now, &old),
+        gone: subjects_missing_in_other_report(&old, now),
+        appeared: subjects_missing_in_other_report(now, &old),
         verdicts: verdict_changes(&old, now),
         findings: finding_changes(&old, now),
         facts: fact_changes(&old, now),
         probes: Vec::new(),
         known_changes: Vec::new(),
     };
-    if let Some(common) = subjects_of_common_targets(&old, now) {
+    if let Some(common) = common_subjects_if_limited(&old, now) {
         difference
             .findings
             .retain(|change| common.contains(&change.subject));
@@ -67,14 +67,14 @@ pub fn compare_snapshots(before: &ReportSnapshot, now: &ReportSnapshot) -> Diffe
 }
 
 /// True as well if the host's name is unknown in either report.
-fn is_same_host(before: &ReportOrigin, now: &ReportOrigin) -> bool {
+fn may_be_same_host(before: &ReportOrigin, now: &ReportOrigin) -> bool {
     let known = |name: &str| !name.is_empty() && name != "unknown";
     !known(&before.host) || !known(&now.host) || before.host == now.host
 }
 
 /// Lists the subjects with facts that are in `from` but not in `of`. Targets are left out unless
 /// both reports cover the same targets.
-fn subjects_lacking_in_other_report(from: &ReportSnapshot, of: &ReportSnapshot) -> Vec<Subject> {
+fn subjects_missing_in_other_report(from: &ReportSnapshot, of: &ReportSnapshot) -> Vec<Subject> {
     let alike = has_same_targets(from, of);
     let counts = |subject: &&Subject| alike || !from.targets.contains_key(*subject);
     let gone = from
@@ -92,7 +92,7 @@ fn has_same_targets(a: &ReportSnapshot, b: &ReportSnapshot) -> bool {
 
 /// The subjects of the targets that both reports cover, to which the comparison is limited. `None`
 /// if the reports cover the same targets, so that no limit is needed.
-fn subjects_of_common_targets(
+fn common_subjects_if_limited(
     before: &ReportSnapshot,
     now: &ReportSnapshot,
 ) -> Option<BTreeSet<Subject>> {
@@ -268,7 +268,7 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
         if rules.is_empty() {
             "none".to_owned()
         } else {
-            names_and_count(&rules, 3)
+            format_names_and_rest(&rules, 3)
         }
     };
     let (new, old): (Vec<_>, Vec<_>) = (
@@ -323,8 +323,7 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
 #[cfg(test)]
 mod tests;
 
-// Compares the commit latencies of two reports and lists changed facts as possible causes. A
-// cause is at best *likely*: that a fact and the latency both changed proves nothing.
+// Changed facts are at best *likely* causes of a changed latency: that both changed proves nothing.
 
 /// The change of latency of each target that both reports measured with the same kind of log and
 /// page size.
@@ -362,16 +361,13 @@ fn target_latency_shift(
         before: old.when.clone(),
         directory_before: old.directory.clone(),
         directory_now: new.directory.clone(),
-        method: new
-            .log
-            .in_force
-            .or_else(|| main_row_method(now, target, &rows)),
+        method: new.log.in_force.or_else(|| main_method(now, target, &rows)),
         rows,
         doubts: caveats_of_both_probes(old, new),
         likely_causes: Vec::new(),
     };
     if probe.is_significant() {
-        probe.likely_causes = changes_that_can_explain_latency(now, target, changes);
+        probe.likely_causes = likely_causes_of_shift(now, target, changes);
     }
     probe
 }
@@ -400,7 +396,7 @@ fn caveats_of_both_probes(old: &ProbeSnapshot, new: &ProbeSnapshot) -> Vec<Strin
         .collect()
 }
 
-fn main_row_method(
+fn main_method(
     now: &ReportSnapshot,
     target: &Subject,
     rows: &[MethodLatencyShift],
@@ -412,7 +408,7 @@ fn main_row_method(
     let in_force = target_and_host_subjects(now, target)
         .into_iter()
         .filter(|subject| subject.scope() == Scope::Cluster)
-        .find_map(|cluster| now.value(cluster, postgres::WAL_SYNC_METHOD.name()))
+        .find_map(|cluster| now.known_value(cluster, postgres::WAL_SYNC_METHOD.name()))
         .and_then(|shown| WalSyncMethod::from_word(&shown.displayed_text()));
     let named =
         of_server().find(|row| in_force.is_some() && row.method.wal_sync_method() == in_force);
@@ -446,7 +442,7 @@ fn target_and_host_subjects<'k>(
 
 /// Lists the changed facts of the target's stack and of the host that can affect latency.
 /// Derived facts are left out, because the facts from which they follow are compared as well.
-fn changes_that_can_explain_latency(
+fn likely_causes_of_shift(
     now: &ReportSnapshot,
     target: &Subject,
     changes: &[FactChange],
@@ -456,7 +452,7 @@ fn changes_that_can_explain_latency(
         let prices = catalog::find_by_name(change.fact).is_some_and(|info| info.affects_latency);
         prices
             && change.nature != FactStability::Concluded
-            && change.known_values().is_some()
+            && change.known_value_pair().is_some()
             && concerned.contains(&change.subject)
     };
     let cause = |change: &FactChange| LikelyCause {
@@ -563,7 +559,7 @@ impl ReportSnapshot {
             findings: report
                 .findings
                 .iter()
-                .filter_map(finding_snapshot)
+                .filter_map(keyed_finding_state)
                 .collect(),
             probes: report
                 .probes
@@ -596,7 +592,7 @@ impl ReportSnapshot {
                 kept.facts
                     .entry(subject.clone())
                     .or_default()
-                    .insert(info.name, fact_snapshot(info, reading));
+                    .insert(info.name, fact_state(info, reading));
             }
         }
         kept
@@ -633,7 +629,7 @@ impl ReportSnapshot {
     }
 
     /// `None` for an unknown or absent fact.
-    pub fn value(&self, subject: &Subject, fact: &str) -> Option<&DisplayedValue> {
+    pub fn known_value(&self, subject: &Subject, fact: &str) -> Option<&DisplayedValue> {
         self.facts.get(subject)?.get(fact)?.known_value()
     }
 }
@@ -653,7 +649,7 @@ fn report_origin(report: &Report) -> ReportOrigin {
     }
 }
 
-fn fact_snapshot(info: &KeyInfo, reading: &Reading<Value>) -> FactState {
+fn fact_state(info: &KeyInfo, reading: &Reading<Value>) -> FactState {
     match reading {
         Reading::Known { value, .. } => FactState::Known {
             value: DisplayedValue::from_value(info, value),
@@ -662,7 +658,7 @@ fn fact_snapshot(info: &KeyInfo, reading: &Reading<Value>) -> FactState {
     }
 }
 
-fn finding_snapshot(finding: &Finding) -> Option<((String, Subject), FindingState)> {
+fn keyed_finding_state(finding: &Finding) -> Option<((String, Subject), FindingState)> {
     let applies = match finding.outcome {
         Outcome::Applies => true,
         Outcome::Undecided { .. } => false,

@@ -114,7 +114,7 @@ mod tests {
     use walwise_model::facts::catalog::device::ContentState;
 
     #[test]
-    fn disks_rank_by_attachment_cache_rotation_and_size() {
+    fn disks_rank_by_transport_cache_rotation_and_size() {
         let mut facts = FactSet::default();
         let mut disk =
             |name: &str, cache: Option<&str>, transport: &str, rotational: bool, size: u64| {
@@ -142,7 +142,7 @@ mod tests {
                 facts.insert_known(&place, &target::KIND, TargetKind::Device, seen());
                 facts.insert_known(&block, &device::CONTENT, ContentState::Free, seen());
                 facts.add_layer_below(&place, &block);
-                facts.apply_facts_of(&place, &block);
+                facts.set_fact_link(&place, &block);
             };
         disk("a", Some("none"), "usb", false, 9);
         disk("b", Some("contradictory"), "sata", false, 9);

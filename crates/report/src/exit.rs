@@ -74,7 +74,7 @@ pub(super) fn worst_result(report: &Report, fail_on: FailThreshold) -> WorstResu
         || unread
         || findings
             .iter()
-            .any(|f| is_undecided_beyond_measurement(&f.outcome) && reaches(f.level));
+            .any(|f| lacks_non_probe_facts(&f.outcome) && reaches(f.level));
     match worst {
         Some(level) => WorstResult::Finding(level),
         None if fail_on.undecided && open => WorstResult::Undecided,
@@ -83,8 +83,7 @@ pub(super) fn worst_result(report: &Report, fail_on: FailThreshold) -> WorstResu
 }
 
 impl Upgrade {
-    /// The exit code of the module documentation, determined from the items of the upgrade instead
-    /// of findings and verdicts.
+    /// Like [`exit_code`], but from the items of the upgrade instead of findings and verdicts.
     pub fn exit_code(&self, fail_on: FailThreshold) -> u8 {
         let counted: Vec<&UpgradeItem> = self.problem_items_from_level(fail_on.level).collect();
         let decided = |item: &&UpgradeItem| {
@@ -130,18 +129,16 @@ pub(super) fn findings_for_requested_target(report: &Report) -> Vec<&Finding> {
     report.findings.iter().filter(counts).collect()
 }
 
-pub(super) fn undecided_beyond_measurement_count(report: &Report, level: Level) -> usize {
+pub(super) fn count_findings_lacking_non_probe_facts(report: &Report, level: Level) -> usize {
     findings_for_requested_target(report)
         .iter()
-        .filter(|finding| {
-            finding.level == level && is_undecided_beyond_measurement(&finding.outcome)
-        })
+        .filter(|finding| finding.level == level && lacks_non_probe_facts(&finding.outcome))
         .count()
 }
 
 /// True if the finding lacks facts other than those of a measurement. A finding that a measurement
 /// alone would decide does not count as undecided, because the user chose not to measure.
-fn is_undecided_beyond_measurement(outcome: &Outcome) -> bool {
+fn lacks_non_probe_facts(outcome: &Outcome) -> bool {
     let Outcome::Undecided { needs } = outcome else {
         return false;
     };
@@ -213,7 +210,7 @@ mod tests {
                     let finding =
                         sample_reports::applying_finding("rule.one", subject, level, Vec::new());
                     for finding in [make_undecided(finding.clone(), &[]), finding] {
-                        let open = is_undecided_beyond_measurement(&finding.outcome);
+                        let open = lacks_non_probe_facts(&finding.outcome);
                         let report = Report {
                             findings: vec![finding],
                             asked: asked.clone(),
@@ -237,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn undecided_by_measurement_alone_exits_with_0() {
+    fn missing_probe_facts_alone_do_not_fail() {
         let mut report =
             report_with_findings_and_verdict(&sample_reports::free_disk(), None, None, None);
         let cases: [(&[&[&str]], u8); 6] = [

@@ -31,10 +31,7 @@ fn comment_lines<S: AsRef<str>>(lines: &[S]) -> String {
 }
 
 fn section_heading_comment(title: &str) -> String {
-    format!(
-        "\n# ==== {} ====\n",
-        comment::replace_unsafe_in_comment_line(title)
-    )
+    format!("\n# ==== {} ====\n", comment::replace_unsafe_chars(title))
 }
 
 fn step_reason_comments(steps: &[&Step]) -> String {
@@ -68,7 +65,7 @@ fn pasteable_or_commented_lines<S: AsRef<str>>(
         .iter()
         .flat_map(|line| {
             [
-                comment::replace_unsafe_in_comment_line(line.as_ref()),
+                comment::replace_unsafe_chars(line.as_ref()),
                 "\n".to_owned(),
             ]
         })
@@ -115,7 +112,7 @@ mod fstab_fixtures {
         }
     }
 
-    pub fn to_bytes(list: &[&str]) -> Vec<Vec<u8>> {
+    pub fn words_to_bytes(list: &[&str]) -> Vec<Vec<u8>> {
         list.iter().map(|word| word.as_bytes().to_vec()).collect()
     }
 
@@ -192,8 +189,8 @@ mod fstab_fixtures {
         facts.insert_known(&line, &boot::WHOLE, written.whole, origin());
         facts.insert_known(&line, &boot::WHERE, origin().to_string(), origin());
         facts.add_layer_below(&place, &fs);
-        facts.apply_facts_of(&place, &fs);
-        facts.apply_facts_of(&line, &fs);
+        facts.set_fact_link(&place, &fs);
+        facts.set_fact_link(&line, &fs);
         let finding = |rule: &str, subject: &Subject, setting: &str, change| {
             let advice = Advice {
                 ..sample_reports::advice_without_current_value(setting, change)
@@ -216,7 +213,7 @@ mod fstab_fixtures {
             .collect()
     }
 
-    pub fn any_name() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
+    pub fn any_name_bytes() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
         use proptest::prelude::*;
         let worst = prop::sample::select(
             b" \t\n\\\"'%#$`*?[]{}()<>|&;!~=,:.-_/aZ0\r\x1b\x7f\xff\xc3\xa9".to_vec(),

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::answer::Topic;
 use super::{Plan, Report, Step, TargetSummary, mkfs, setting_source};
-use walwise_judge::durability::{EvidenceLayer, Verdict, rule_source};
+use walwise_judge::durability::{EvidenceLayer, Verdict, evidence_source_of_rule};
 use walwise_judge::rules::{Advice, AdviceBasis, Finding, Level, Outcome, Risk};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::{Choice, Reading, Scope, Subject, Value};
@@ -34,7 +34,10 @@ impl RecommendedFix<'_> {
     fn addresses_verdict_cause(&self, verdict: Option<&Verdict>) -> bool {
         let mut evidence = verdict.into_iter().flat_map(Verdict::deciding_evidence);
         evidence.any(|one| match one.layer {
-            EvidenceLayer::Rule => self.rules.iter().any(|id| one.source == rule_source(id)),
+            EvidenceLayer::Rule => self
+                .rules
+                .iter()
+                .any(|id| one.source == evidence_source_of_rule(id)),
             EvidenceLayer::Database
             | EvidenceLayer::Kernel
             | EvidenceLayer::Device
@@ -71,7 +74,7 @@ pub(crate) fn target_fixes<'r>(
     fixes.extend(
         beside
             .filter(|finding| finding.level >= Level::Warning)
-            .map(|finding| fix_with_remedy_of_finding(finding)),
+            .map(|finding| fix_from_finding(finding)),
     );
     // The sort is stable, so fixes with equal keys stay in the order of the plan.
     fixes.sort_by_key(|fix| {
@@ -140,9 +143,13 @@ fn apply_verify_undo_commands(
     // On a free disk, one script checks the disk again and creates the file system with all
     // options.
     let script = || {
-        mkfs::free_disk_check_command(report, &target.target, " --format script --output setup.sh")
-            .into_iter()
-            .collect()
+        mkfs::walwise_check_command_for_disk(
+            report,
+            &target.target,
+            " --format script --output setup.sh",
+        )
+        .into_iter()
+        .collect()
     };
     let apply = || match advice.setting.kind {
         SettingKind::BootOptions => fstab_export_command(report, target).into_iter().collect(),
@@ -207,7 +214,7 @@ pub(crate) fn untargeted_fixes<'r>(findings: &[&'r Finding]) -> Vec<RecommendedF
         .filter(|finding| finding.outcome == Outcome::Applies);
     let mut fixes: Vec<RecommendedFix<'_>> = applies
         .filter(|finding| finding.level >= Level::Warning)
-        .map(|finding| fix_with_remedy_of_finding(finding))
+        .map(|finding| fix_from_finding(finding))
         .collect();
     fixes.sort_by_key(|fix| Reverse(fix.level));
     merge_fixes(fixes, None)
@@ -263,7 +270,7 @@ fn step_fixes<'r>(
                 risk: alone.risk,
                 commands: commands_to_apply(report, target, alone),
                 source: source_of_current_value(&step.advice),
-                ..fix_with_remedy_of_finding(finding)
+                ..fix_from_finding(finding)
             });
         }
     }
@@ -285,7 +292,7 @@ fn step_fixes<'r>(
     fixes
 }
 
-fn fix_with_remedy_of_finding(finding: &Finding) -> RecommendedFix<'_> {
+fn fix_from_finding(finding: &Finding) -> RecommendedFix<'_> {
     RecommendedFix {
         level: finding.level,
         title: finding.title.trim_end_matches('.').to_owned(),

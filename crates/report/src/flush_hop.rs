@@ -24,7 +24,7 @@ fn hop_description(facts: &FactSet, hop: &FlushHop) -> String {
             "evaluated from the file system down".to_owned()
         }
         HopKind::Server => of_each(server_flush_settings_text),
-        HopKind::FileSystem => of_each(mount_options_text),
+        HopKind::FileSystem => of_each(mount_point_and_options_text),
         HopKind::Layer => of_each(describe_device),
         HopKind::Disk => {
             let contradicts = matches!(hop.state, FlushState::Disagrees);
@@ -54,7 +54,7 @@ fn join_with_counts(all: impl Iterator<Item = String>) -> String {
             words
         }
     };
-    text::names_and_count(
+    text::format_names_and_rest(
         &counted.into_iter().map(words).collect::<Vec<_>>(),
         MAX_DESCRIPTIONS,
     )
@@ -86,7 +86,7 @@ fn setting_name_and_value<T: FactValue>(
 
 fn server_flush_settings_text(facts: &FactSet, of: &Subject) -> String {
     let version = facts
-        .value(of, facts.database_profile(of).version)
+        .value(of, facts.database_profile_or_postgres(of).version)
         .map(|version| version.to_string());
     match facts.value(of, &cluster::KIND) {
         Some(ServerKind::Mysql | ServerKind::Mariadb) => join_with_middle_dots([
@@ -106,7 +106,7 @@ fn server_flush_settings_text(facts: &FactSet, of: &Subject) -> String {
     }
 }
 
-fn mount_options_text(facts: &FactSet, of: &Subject) -> String {
+fn mount_point_and_options_text(facts: &FactSet, of: &Subject) -> String {
     let words = stack::mount_options(facts, of).map(|words| {
         stack::collapse_overlay_layers(mount_and_mkfs_options::explicit_mount_options(&words))
             .join(",")

@@ -99,15 +99,15 @@ mod section;
 mod dashboard {
     use std::collections::BTreeSet;
 
-    use super::chart::TargetCharts;
+    use super::chart::TargetChartBuilder;
     use super::findings_and_facts::FactAppendix;
     use super::markup::{Markup, Tag, tag};
     use super::{section, tone_class};
     use crate::Report;
-    use crate::view::short_report::{FixDetailLimit, ShortPart, VisibleFixes, short_parts};
+    use crate::view::short_report::{FixDetailLimit, ShortPart, VisibleFixes, short_report_parts};
     use crate::view::{self, Badge, Bullet, verdict_symbol};
 
-    pub fn dashboard(report: &Report, facts: &FactAppendix<'_>) -> Markup {
+    pub fn render_dashboard(report: &Report, facts: &FactAppendix<'_>) -> Markup {
         let told: BTreeSet<&str> = report
             .findings
             .iter()
@@ -118,14 +118,14 @@ mod dashboard {
         let targets = view::targets_worst_first(report);
         let first = targets.first().copied();
         let mut pictures = first.map(|target| {
-            target_charts(TargetCharts {
+            flush_path_and_latency_charts(TargetChartBuilder {
                 report,
                 target,
                 place: 1,
                 facts,
             })
         });
-        for piece in short_parts(report) {
+        for piece in short_report_parts(report) {
             let block = match piece {
                 ShortPart::Line(line) => match line.badges.first() {
                     Some(verdict @ Badge::Verdict(words, of)) => {
@@ -223,7 +223,7 @@ mod dashboard {
         }))
     }
 
-    fn target_charts(of: TargetCharts<'_>) -> Markup {
+    fn flush_path_and_latency_charts(of: TargetChartBuilder<'_>) -> Markup {
         let both = [of.flush_path_chart(), of.latency_chart()];
         let both: Vec<Markup> = both.into_iter().flatten().collect();
         if both.is_empty() {
@@ -237,7 +237,7 @@ pub mod trial;
 
 use super::view::{self, Section, Tone};
 use super::{Report, json, report_reader};
-use chart::TargetCharts;
+use chart::TargetChartBuilder;
 use findings_and_facts::FactAppendix;
 use markup::{Markup, tag};
 use walwise_model::parallel;
@@ -255,12 +255,12 @@ pub fn render_report_page(report: &Report) -> String {
     let facts = FactAppendix::from_report(report);
     let groups = view::full_report_section_groups(report);
     let numbered: Vec<(usize, &Vec<Section>)> = groups.iter().enumerate().collect();
-    let chapters = parallel::map_in_chunks(&numbered, |(at, sections)| {
+    let chapters = parallel::map_items(&numbered, |(at, sections)| {
         // The first group is about the host, the last about subjects of no target. Each group in
         // between is about one target.
         let place = at.checked_sub(1);
         let target = place.and_then(|place| targets.get(place));
-        let of = target.map(|target| TargetCharts {
+        let of = target.map(|target| TargetChartBuilder {
             report,
             target,
             place: *at,
@@ -271,7 +271,7 @@ pub fn render_report_page(report: &Report) -> String {
             .filter(|_| *at > 1)
             .into_iter()
             .flat_map(|of| [of.flush_path_chart(), of.latency_chart()]);
-        let further = of.into_iter().flat_map(TargetCharts::detail_charts);
+        let further = of.into_iter().flat_map(TargetChartBuilder::detail_charts);
         let more = Markup::concat(pictures.flatten().chain(further));
         tag("section")
             .attr("id", &format!("part-{at}"))
@@ -279,7 +279,7 @@ pub fn render_report_page(report: &Report) -> String {
             .add(more)
     });
     let links = targets.iter().enumerate().map(|(at, target)| {
-        let name = view::target::verdict_heading(report, target)
+        let name = view::target::verdict_or_content_heading(report, target)
             .append(": ")
             .append_code(&target.title);
         let to = format!("#part-{}", at + 1);
@@ -292,13 +292,13 @@ pub fn render_report_page(report: &Report) -> String {
     let glance = tag("section")
         .attr("id", "glance")
         .add(tag("h2").add_text("At a glance"))
-        .add(dashboard::dashboard(report, &facts));
+        .add(dashboard::render_dashboard(report, &facts));
     let folds = [
         (
             "Findings",
             "findings",
             false,
-            findings_and_facts::sections_by_rule(report),
+            findings_and_facts::rule_sections(report),
         ),
         ("Facts", "facts", true, facts.facts_table()),
     ];
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn page_has_all_findings_and_commands() {
-        for report in sample_reports::all_samples() {
+        for report in sample_reports::at_risk_and_free_disk() {
             let page = render_report_page(&report);
             let text = visible_text(&page);
             for finding in report
@@ -450,7 +450,7 @@ mod tests {
 
     #[test]
     fn every_link_has_its_anchor() {
-        for report in sample_reports::all_samples() {
+        for report in sample_reports::at_risk_and_free_disk() {
             let page = render_report_page(&report);
             let values = |attribute: &str| -> Vec<String> {
                 let pieces = page.split(attribute).skip(1);
@@ -470,7 +470,7 @@ mod tests {
 
     #[test]
     fn rendering_is_deterministic() {
-        for report in sample_reports::all_samples() {
+        for report in sample_reports::at_risk_and_free_disk() {
             assert_eq!(
                 render_report_page(&report),
                 render_report_page(&report.clone())
@@ -514,7 +514,7 @@ mod tests {
     #[test]
     fn section_references_name_existing_headings() {
         let mut told = 0;
-        for report in sample_reports::all_samples()
+        for report in sample_reports::at_risk_and_free_disk()
             .into_iter()
             .chain([sample_reports::free_disks(200)])
         {
@@ -541,7 +541,7 @@ mod tests {
 
     #[test]
     fn flush_path_links_to_facts() {
-        for report in sample_reports::all_samples() {
+        for report in sample_reports::at_risk_and_free_disk() {
             let page = render_report_page(&report);
             for subject in report
                 .verdicts

@@ -24,7 +24,7 @@ const MAX_ROWS: usize = 256;
 
 /// The row of one-page commits with the method in force, or else with the best method, or else the
 /// first row.
-pub(crate) fn row_in_force_or_best<'a>(
+pub(crate) fn measurement_and_main_row<'a>(
     report: &'a Report,
     target: &TargetSummary,
 ) -> Option<(&'a Measurement, &'a MethodResult)> {
@@ -35,7 +35,8 @@ pub(crate) fn row_in_force_or_best<'a>(
     let measurement = &probe.measurement;
     Some((
         measurement,
-        measurement.in_force_or_best_row(sync_method_in_force(report, target.cluster.as_ref()))?,
+        measurement
+            .in_force_or_best_row(wal_sync_method_in_force(report, target.cluster.as_ref()))?,
     ))
 }
 
@@ -47,7 +48,10 @@ pub fn are_flushes_suppressed(report: &Report, target: &Subject) -> bool {
         .is_some_and(FlushDelivery::is_suppressed)
 }
 
-pub fn sync_method_in_force(report: &Report, cluster: Option<&Subject>) -> Option<WalSyncMethod> {
+pub fn wal_sync_method_in_force(
+    report: &Report,
+    cluster: Option<&Subject>,
+) -> Option<WalSyncMethod> {
     report.facts.value(cluster?, &postgres::WAL_SYNC_METHOD)
 }
 
@@ -79,7 +83,7 @@ pub fn add_earlier_latencies(report: &mut Report, mut earlier: Vec<CommitLatency
 
 /// The document is untrusted: malformed entries are left out, and a malformed document gives no
 /// latencies.
-pub fn parse_latencies(document: impl Read) -> Vec<CommitLatency> {
+pub fn read_latencies(document: impl Read) -> Vec<CommitLatency> {
     #[derive(Deserialize)]
     struct SavedLatencies {
         #[serde(default, alias = "prices")]
@@ -94,11 +98,11 @@ pub fn parse_latencies(document: impl Read) -> Vec<CommitLatency> {
     prices
         .into_iter()
         .take(MAX_ROWS)
-        .filter_map(|price| validate_latency(CommitLatency::deserialize(price).ok()?))
+        .filter_map(|price| sanitise_latency(CommitLatency::deserialize(price).ok()?))
         .collect()
 }
 
-fn validate_latency(mut price: CommitLatency) -> Option<CommitLatency> {
+fn sanitise_latency(mut price: CommitLatency) -> Option<CommitLatency> {
     let when: jiff::Timestamp = price.when.parse().ok()?;
     price.when = when.to_string();
     price.methods.truncate(MAX_ROWS);
@@ -122,7 +126,7 @@ fn latency_from_probe(report: &Report, probe: &ProbeResult) -> Option<CommitLate
     if are_flushes_suppressed(report, &target.target) || probe.measurement.cancelled {
         return None;
     }
-    let chosen = row_in_force_or_best(report, target).map(|(_, row)| row);
+    let chosen = measurement_and_main_row(report, target).map(|(_, row)| row);
     let row = |row: &MethodResult| {
         let paced = row.paced.as_ref()?;
         Some(MethodLatency {
@@ -134,13 +138,13 @@ fn latency_from_probe(report: &Report, probe: &ProbeResult) -> Option<CommitLate
             p99_us: paced.p99_us,
         })
     };
-    validate_latency(CommitLatency {
+    sanitise_latency(CommitLatency {
         target: probe.target.clone(),
         when: probe.measurement.when.clone(),
         layers: stack_layer_descriptions(report, &probe.target)?,
         methods: probe
             .measurement
-            .one_page_server_rows()
+            .one_page_server_rows_without_error()
             .filter_map(row)
             .collect(),
     })
@@ -192,7 +196,7 @@ mod tests {
         };
         add_earlier_latencies(
             &mut now,
-            parse_latencies(json::render_report(&before).as_bytes()),
+            read_latencies(json::render_report(&before).as_bytes()),
         );
         assert_eq!(now.prices, before.prices);
         // A measurement of this run is newer than any saved one, so the saved one is not added.
@@ -254,16 +258,13 @@ mod tests {
             assert_ne!(wrong, good);
             let document = format!("{{\"prices\": [{wrong}, {good}]}}");
             assert_eq!(
-                parse_latencies(document.as_bytes()),
-                parse_latencies(format!("{{\"prices\": [{good}]}}").as_bytes()),
+                read_latencies(document.as_bytes()),
+                read_latencies(format!("{{\"prices\": [{good}]}}").as_bytes()),
                 "{wrong}"
             );
         }
         for document in ["", "[]", "{\"prices\": 7}", "{\"prices\": [", "\u{0}"] {
-            assert!(
-                parse_latencies(document.as_bytes()).is_empty(),
-                "{document}"
-            );
+            assert!(read_latencies(document.as_bytes()).is_empty(), "{document}");
         }
     }
 }

@@ -55,9 +55,9 @@ pub mod ratio_axis {
 
     use walwise_measure::trial::LogRatioInterval;
 
-    /// An axis whose ends are log-ratios.
+    /// Both ends are natural logarithms of speed ratios.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RatioAxis {
+    pub struct LogRatioAxis {
         low: f64,
         high: f64,
     }
@@ -67,15 +67,14 @@ pub mod ratio_axis {
         0.0, 10.0, -10.0, 20.0, -20.0, 50.0, -50.0, 100.0, -80.0, 5.0, -5.0, 200.0, -90.0, 2.0,
         -2.0, 400.0, -95.0, 900.0, -98.0, 1.0, -1.0, 1900.0, -99.0, 4900.0, 9900.0,
     ];
-    /// The minimum extent of the axis to each side of the first candidate, as a log-ratio: about 5
-    /// %.
+    /// Minimum extent to each side of the first candidate, as a log-ratio: about 5 %.
     const MIN_REACH: f64 = 0.05;
     /// ln(100): the axis covers at most a hundredth to a hundred times the first candidate's speed.
     const MAX_REACH: f64 = 4.605_170_185_988_092;
 
-    impl RatioAxis {
-        /// Makes an axis that covers the intervals and the first candidate. Intervals with an end
-        /// that is not finite are ignored.
+    impl LogRatioAxis {
+        /// Covers the intervals and the first candidate. Intervals with an end that is not finite
+        /// are ignored.
         pub fn from_intervals(intervals: impl Iterator<Item = LogRatioInterval>) -> Self {
             let sane = intervals.filter(|found| found.low.is_finite() && found.high.is_finite());
             let (low, high) = sane.fold((-MIN_REACH, MIN_REACH), |(low, high), found| {
@@ -91,7 +90,7 @@ pub mod ratio_axis {
 
         /// 0 is the low end and 1 the high end. A ratio off the axis gives a position outside 0–1,
         /// a ratio that is not finite gives 0.
-        pub fn share_of_log_ratio(&self, log: f64) -> f64 {
+        pub fn position_of_log_ratio(&self, log: f64) -> f64 {
             let share = (log - self.low) / (self.high - self.low);
             if share.is_finite() { share } else { 0.0 }
         }
@@ -101,7 +100,7 @@ pub mod ratio_axis {
             let mut found: Vec<(f64, String)> = Vec::new();
             for percent in PERCENT_MARKS {
                 let log = (percent / 100.0).ln_1p();
-                let share = self.share_of_log_ratio(log);
+                let share = self.position_of_log_ratio(log);
                 let is_near = |(other, _): &(f64, String)| (share - other).abs() < apart;
                 if (self.low..=self.high).contains(&log) && !found.iter().any(is_near) {
                     let label = if percent == 0.0 {
@@ -127,17 +126,17 @@ pub mod ratio_axis {
             #[test]
             fn zero_has_a_tick_and_ticks_keep_distance(low in -9.0_f64..1.0, wide in 0.0_f64..9.0, apart in 0.05_f64..0.5) {
                 let interval = LogRatioInterval { low, value: low, high: low + wide };
-                let axis = RatioAxis::from_intervals([interval].into_iter());
+                let axis = LogRatioAxis::from_intervals([interval].into_iter());
                 let marks = axis.ticks(apart);
                 prop_assert!(marks.iter().any(|(_, label)| label == "0 %"), "{:?}", marks);
                 prop_assert!(marks.windows(2).all(|pair| pair[1].0 - pair[0].0 >= apart - 1e-9), "{:?}", marks);
-                prop_assert!(axis.share_of_log_ratio(low) <= axis.share_of_log_ratio(low + wide));
+                prop_assert!(axis.position_of_log_ratio(low) <= axis.position_of_log_ratio(low + wide));
             }
         }
 
         #[test]
         fn non_finite_intervals_are_ignored() {
-            let axis = RatioAxis::from_intervals(
+            let axis = LogRatioAxis::from_intervals(
                 [LogRatioInterval {
                     low: f64::NEG_INFINITY,
                     value: 0.0,
@@ -145,8 +144,8 @@ pub mod ratio_axis {
                 }]
                 .into_iter(),
             );
-            assert_eq!(axis, RatioAxis::from_intervals(std::iter::empty()));
-            assert!(axis.share_of_log_ratio(f64::NAN) <= 0.0);
+            assert_eq!(axis, LogRatioAxis::from_intervals(std::iter::empty()));
+            assert!(axis.position_of_log_ratio(f64::NAN) <= 0.0);
         }
     }
 }
@@ -162,16 +161,15 @@ mod disk_id {
     use walwise_model::facts::{Source, Subject};
 
     #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct DiskIdentity {
+    pub struct DiskIdAttribute {
         /// The path below the disk's directory in /sys/class/block, for example `device/wwid`.
         pub file: String,
         /// The value of the attribute: only ASCII letters, digits, `_-.:` and blanks.
         pub value: String,
     }
 
-    /// Returns the identity of a disk; `None` for captures, and for disks without an identity of
-    /// plain characters.
-    pub fn stable_disk_id(report: &Report, disk: &Subject) -> Option<DiskIdentity> {
+    /// `None` for captures, and for disks without an identity of plain characters.
+    pub fn find_disk_id_attribute(report: &Report, disk: &Subject) -> Option<DiskIdAttribute> {
         let facts = [&device::UNIT, &device::SERIAL, &device::DM_UUID];
         facts
             .into_iter()
@@ -189,15 +187,15 @@ mod disk_id {
                 // identifies none of them.
                 let shared = fact.name() == device::SERIAL.name() && file == "device/serial";
                 let value = reading.value()?;
-                (!shared && has_only_safe_chars(file, "_/") && has_only_safe_chars(value, "_-.: "))
-                    .then(|| DiskIdentity {
+                (!shared && is_safe_plain_text(file, "_/") && is_safe_plain_text(value, "_-.: "))
+                    .then(|| DiskIdAttribute {
                         file: file.to_owned(),
                         value: value.clone(),
                     })
             })
     }
 
-    fn has_only_safe_chars(text: &str, also: &str) -> bool {
+    fn is_safe_plain_text(text: &str, also: &str) -> bool {
         let good = |c: char| c.is_ascii_alphanumeric() || also.contains(c);
         text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.chars().all(good)
@@ -244,13 +242,17 @@ mod disk_id {
                         .facts
                         .insert_known(&disk, fact, (*value).to_owned(), source);
                 }
-                let expect = expect.map(|(file, value)| DiskIdentity {
+                let expect = expect.map(|(file, value)| DiskIdAttribute {
                     file: file.to_owned(),
                     value: value.to_owned(),
                 });
-                assert_eq!(stable_disk_id(&report, &disk), expect);
+                assert_eq!(find_disk_id_attribute(&report, &disk), expect);
                 report.host.live = false;
-                assert_eq!(stable_disk_id(&report, &disk), None, "a capture masks it");
+                assert_eq!(
+                    find_disk_id_attribute(&report, &disk),
+                    None,
+                    "a capture masks it"
+                );
             }
         }
     }
@@ -292,7 +294,7 @@ pub mod missing_facts {
             }
         }
 
-        /// The instruction that makes `count` facts readable.
+        /// One instruction for `count` facts that have this remedy.
         pub(crate) fn instruction_text(&self, count: usize) -> String {
             match self {
                 Self::NoKnownWay if count == 1 => "no known way to read it".to_owned(),
@@ -304,7 +306,7 @@ pub mod missing_facts {
     }
 
     #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct MissingRequiredFact {
+    pub struct MissingFactWithRules {
         pub need: MissingFact,
         /// The undecided rules that need the fact; empty if only the verdict needs it.
         pub rules: Vec<String>,
@@ -316,9 +318,9 @@ pub mod missing_facts {
         report: &Report,
         target: &TargetSummary,
         about: impl IntoIterator<Item = &'a Finding>,
-    ) -> Vec<MissingRequiredFact> {
-        let way = TargetSubjects::new(&report.facts, target);
-        let mut all = MissingFacts::default();
+    ) -> Vec<MissingFactWithRules> {
+        let way = TargetAndServerSubjects::new(&report.facts, target);
+        let mut all = MissingFactCollector::default();
         let missing = report
             .verdict(&target.target)
             .into_iter()
@@ -344,12 +346,12 @@ pub mod missing_facts {
         all.entries
     }
 
-    pub struct TargetSubjects<'a> {
+    pub struct TargetAndServerSubjects<'a> {
         own: BTreeSet<&'a Subject>,
         servers: BTreeSet<Subject>,
     }
 
-    impl<'a> TargetSubjects<'a> {
+    impl<'a> TargetAndServerSubjects<'a> {
         /// Collects the subjects of the target, the servers on it, and the stacks below their
         /// directories.
         pub fn new(facts: &FactSet, target: &'a TargetSummary) -> Self {
@@ -370,7 +372,7 @@ pub mod missing_facts {
                 all.extend(
                     linked
                         .into_iter()
-                        .filter_map(|scope| facts.subject_in_scope(&server, scope)),
+                        .filter_map(|scope| facts.applicable_subject(&server, scope)),
                 );
                 all.extend(facts.layers_below(&server));
                 all.insert(server);
@@ -381,7 +383,7 @@ pub mod missing_facts {
             }
         }
 
-        /// True for a subject in the scope; the host is in every scope.
+        /// The host counts as a subject of every target.
         pub fn contains(&self, subject: &Subject) -> bool {
             subject.scope() == Scope::Host
                 || self.own.contains(subject)
@@ -390,12 +392,12 @@ pub mod missing_facts {
     }
 
     #[derive(Default)]
-    struct MissingFacts {
-        entries: Vec<MissingRequiredFact>,
+    struct MissingFactCollector {
+        entries: Vec<MissingFactWithRules>,
         positions: BTreeMap<(Subject, String), usize>,
     }
 
-    impl MissingFacts {
+    impl MissingFactCollector {
         fn add_missing_fact(&mut self, need: &MissingFact, rule: Option<&str>) {
             let next = self.entries.len();
             let at = *self
@@ -403,7 +405,7 @@ pub mod missing_facts {
                 .entry((need.subject.clone(), need.fact.clone()))
                 .or_insert(next);
             if at == next {
-                self.entries.push(MissingRequiredFact {
+                self.entries.push(MissingFactWithRules {
                     need: need.clone(),
                     rules: Vec::new(),
                 });
@@ -477,7 +479,7 @@ mod remedies {
             finding.remedy = remedy_from_advice(finding)
                 .or(told)
                 .or_else(|| remedy_from_withheld_advice(finding, withheld))
-                .or_else(|| Some(unknown_remedy()));
+                .or_else(|| Some(no_known_remedy()));
         }
     }
 
@@ -519,7 +521,7 @@ mod remedies {
 
     /// Returns the remedy of a critical finding without advice and text. Such a finding exists only
     /// if a user's rule file raises the level of the rule.
-    fn unknown_remedy() -> FixOrReason {
+    fn no_known_remedy() -> FixOrReason {
         let says = "No fix is known. A user's rule file raised this rule to critical, but the rule has no fix.";
         FixOrReason {
             here: false,
@@ -565,8 +567,8 @@ mod what_if {
     use walwise_judge::rules::{Finding, Risk};
     use walwise_model::facts::{Subject, catalog};
 
-    /// False for a fact that judgement concludes, because it changes only with the facts from which
-    /// it follows.
+    /// False for a fact that walwise-judge derives, because it changes only with the facts that it
+    /// is derived from.
     pub fn can_be_assumed(fact: &str) -> bool {
         !catalog::find_by_name(fact).is_some_and(|key| key.is_judged)
     }
@@ -587,7 +589,7 @@ mod what_if {
             difference
                 .findings
                 .retain(|finding| finding.class != FindingChangeKind::Same);
-            let (before, now) = (plan_step_changes(real), plan_step_changes(supposed));
+            let (before, now) = (described_plan_steps(real), described_plan_steps(supposed));
             let gone = before.difference(&now).map(|step| step_change(step, false));
             let mut steps: Vec<StepChange> = now
                 .difference(&before)
@@ -595,8 +597,8 @@ mod what_if {
                 .collect();
             steps.extend(gone);
             steps.sort();
-            let given = withheld_risky_advice(real);
-            let mut would_be_offered = withheld_risky_advice(pretended);
+            let given = offered_risky_advice(real);
+            let mut would_be_offered = offered_risky_advice(pretended);
             would_be_offered.retain(|offer| !given.contains(offer));
             Self {
                 assumed,
@@ -608,7 +610,7 @@ mod what_if {
     }
 
     /// Every step as (target, subject, change).
-    fn plan_step_changes(report: &Report) -> BTreeSet<(Subject, Subject, String)> {
+    fn described_plan_steps(report: &Report) -> BTreeSet<(Subject, Subject, String)> {
         let plans = report.plans.iter();
         let steps = plans.flat_map(|plan| plan.steps.iter().map(move |step| (&plan.target, step)));
         steps
@@ -635,7 +637,7 @@ mod what_if {
         }
     }
 
-    fn withheld_risky_advice(report: &Report) -> Vec<WithheldRiskyAdvice> {
+    fn offered_risky_advice(report: &Report) -> Vec<WithheldRiskyAdvice> {
         let of = |finding: &Finding| {
             let risky = finding
                 .advice
@@ -657,7 +659,7 @@ mod what_if {
 #[cfg(any(test, feature = "testing"))]
 pub mod sample_reports;
 
-pub use build::{ReportInput, RunContext, SubjectsByTarget, build_report, host_summary};
+pub use build::{ReportInput, RunContext, TargetSubjectCollector, build_report, host_summary};
 pub use device_content::DeviceContent;
 pub use mkfs::{mkfs_command, planned_filesystem};
 pub(crate) use model::SCHEMA_VERSION;

@@ -7,17 +7,20 @@ use super::view::{
     StepInstruction,
 };
 use markdown_writer::{
-    MarkdownWriter, code_span, escaped_table_cell, escaped_text, markdown_from_rich_text,
+    MarkdownWriter, code_span_or_text, escaped_table_cell, escaped_text, markdown_from_rich_text,
 };
 use walwise_model::escape::comment;
 use walwise_model::parallel;
-use walwise_model::text::page_layout::PageLayout;
+use walwise_model::text::page_layout::TextPage;
 
 pub fn render(report: &Report) -> String {
     let mut document = MarkdownWriter::default();
     document.push_heading(
         1,
-        &format!("Database storage on {}", code_span(&report.host.name)),
+        &format!(
+            "Database storage on {}",
+            code_span_or_text(&report.host.name)
+        ),
     );
     let masked = if report.host.live {
         ""
@@ -28,7 +31,7 @@ pub fn render(report: &Report) -> String {
         "For review: nothing was changed. Read each command before you run it; most commands need \
          root.{masked}"
     ));
-    for group in parallel::map_in_chunks(&view::full_report_section_groups(report), |sections| {
+    for group in parallel::map_items(&view::full_report_section_groups(report), |sections| {
         render_sections(sections)
     }) {
         document.append(&group);
@@ -36,7 +39,7 @@ pub fn render(report: &Report) -> String {
     document.into_string()
 }
 
-pub fn render_document(title: &str, sections: &[Section]) -> String {
+pub(crate) fn render_titled_sections(title: &str, sections: &[Section]) -> String {
     let mut document = MarkdownWriter::default();
     document.push_heading(1, &escaped_text(title));
     document.append(&render_sections(sections));
@@ -66,11 +69,11 @@ fn write_section(document: &mut MarkdownWriter, section: &Section) {
             Element::Bullets(all) => write_bullets(document, all),
             Element::Grid(columns) => write_grid(document, columns),
             Element::Stack(layers) => {
-                let mut page = PageLayout::unbounded();
+                let mut page = TextPage::with_unlimited_width();
                 let row = |one| {
                     layer_cells(one)
                         .iter()
-                        .map(|cell| comment::replace_unsafe_in_comment_line(cell))
+                        .map(|cell| comment::replace_unsafe_chars(cell))
                         .collect()
                 };
                 page.append_table(
@@ -87,7 +90,7 @@ fn write_section(document: &mut MarkdownWriter, section: &Section) {
 
 const CELL_RENDERERS: CellRenderer<String> = CellRenderer {
     text: escaped_text,
-    code: code_span,
+    code: code_span_or_text,
     rich_text: markdown_from_rich_text,
     badge: badge_text,
     bullet: bullet_text,
@@ -171,7 +174,7 @@ fn write_steps(document: &mut MarkdownWriter, steps: &[StepInstruction]) {
     document.push_table(
         &StepInstruction::HEAD,
         &[true],
-        &StepInstruction::step_rows(steps, &CELL_RENDERERS),
+        &StepInstruction::numbered_step_rows(steps, &CELL_RENDERERS),
     );
     for step in steps {
         let number = step
@@ -180,7 +183,7 @@ fn write_steps(document: &mut MarkdownWriter, steps: &[StepInstruction]) {
             .unwrap_or_default();
         let what = format!(
             "{} of {}: {}",
-            code_span(step.setting),
+            code_span_or_text(step.setting),
             escaped_text(&step.subject),
             escaped_text(&step.change)
         );
@@ -209,7 +212,7 @@ fn write_details<'d>(document: &mut MarkdownWriter, details: impl Iterator<Item 
                 items.extend(
                     whole
                         .iter()
-                        .map(|whole| format!("result: {}", code_span(whole))),
+                        .map(|whole| format!("result: {}", code_span_or_text(whole))),
                 );
             }
             Detail::Commands(label, all) => {
@@ -220,7 +223,7 @@ fn write_details<'d>(document: &mut MarkdownWriter, details: impl Iterator<Item 
                 own.push(format!(
                     "{}: {} — {}",
                     one.purpose.as_str(),
-                    code_span(&one.command),
+                    code_span_or_text(&one.command),
                     escaped_text(&one.unchecked_origin_sentence())
                 ));
             }

@@ -93,7 +93,7 @@ pub fn mkfs_command(steps: &[Step], fstype: &str) -> Result<ShellCommand, String
             return Err(format!("conflicting mkfs options: {word}, {other}"));
         }
     }
-    let line = mount_and_mkfs_options::join_mkfs_options(&words);
+    let line = mount_and_mkfs_options::merge_mkfs_options(&words);
     let bad = |word: &&str| match word.strip_prefix('-') {
         // -f and -F would make mkfs overwrite existing data.
         Some(flag) => !is_shell_literal_word(flag, "") || flag.contains(['f', 'F']),
@@ -102,11 +102,11 @@ pub fn mkfs_command(steps: &[Step], fstype: &str) -> Result<ShellCommand, String
     if let Some(word) = line.split_whitespace().find(bad) {
         return Err(format!("an unsafe or unquotable mkfs option: {word}"));
     }
-    let made = ShellCommand::new("mkfs.").append_value(fstype);
+    let made = ShellCommand::new("mkfs.").append_quoted_name(fstype);
     let with = |command: Option<ShellCommand>, word: &str| {
         command?
             .append_literal(" ")
-            .append_value_even_with_dash(word)
+            .append_quoted_name_even_with_dash(word)
     };
     let all = line.split_whitespace().fold(made, with);
     all.ok_or_else(|| format!("mkfs options that cannot be quoted in a command: {line}"))
@@ -114,7 +114,7 @@ pub fn mkfs_command(steps: &[Step], fstype: &str) -> Result<ShellCommand, String
 
 /// `format` is a suffix of the command and begins with a blank. `None` if the target's name or an
 /// option cannot be quoted for a shell.
-pub fn free_disk_check_command(
+pub fn walwise_check_command_for_disk(
     report: &Report,
     target: &Subject,
     format: &'static str,
@@ -126,7 +126,7 @@ pub fn free_disk_check_command(
     let ask = match wanted {
         Some(wanted) => ask
             .append_literal(" --fs ")
-            .append_value(wanted.filesystem.as_str())?,
+            .append_quoted_name(wanted.filesystem.as_str())?,
         None => ask,
     };
     let ask = match report.engine {

@@ -63,8 +63,7 @@ pub mod what_if {
     }
 
     impl WhatIf {
-        /// True if the assumptions have no effect. The assumed facts themselves do not count as a
-        /// difference.
+        /// The assumed facts themselves do not count as an effect.
         pub(crate) fn has_no_effect(&self) -> bool {
             let assumed = |subject: &Subject, fact: &str| {
                 self.assumed
@@ -341,7 +340,7 @@ impl HostSummary {
             .try_fold(command, |command, (option, value)| {
                 let command = command.append_literal(" ").append_literal(option);
                 match value {
-                    Some(value) => command.append_literal(" ").append_value(value),
+                    Some(value) => command.append_literal(" ").append_quoted_name(value),
                     None => Some(command),
                 }
             })

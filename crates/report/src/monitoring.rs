@@ -36,7 +36,7 @@ pub mod nagios {
             format!("warning={};0;;0", count(Level::Warning)),
             format!(
                 "undecided={};;;0",
-                exit::undecided_beyond_measurement_count(report, Level::Critical)
+                exit::count_findings_lacking_non_probe_facts(report, Level::Critical)
             ),
         ];
         for price in report.prices.iter().take(MAX_LATENCIES) {
@@ -121,13 +121,13 @@ pub mod prometheus {
             ],
             1.0,
         );
-        if let Some(seconds) = unix_seconds(&report.when) {
+        if let Some(seconds) = parse_unix_seconds(&report.when) {
             page.begin_metric("walwise_last_run_timestamp_seconds", "Time of this report.");
             page.add_sample(&[], seconds);
         }
         let left_out = [
-            write_verdict_metrics(&mut page, report),
-            write_finding_metrics(&mut page, report),
+            write_verdicts_and_count_omitted(&mut page, report),
+            write_findings_and_count_omitted(&mut page, report),
         ];
         write_latency_metrics(&mut page, report);
         page.begin_metric(
@@ -140,7 +140,7 @@ pub mod prometheus {
         page.text
     }
 
-    fn write_verdict_metrics(page: &mut MetricsWriter, report: &Report) -> usize {
+    fn write_verdicts_and_count_omitted(page: &mut MetricsWriter, report: &Report) -> usize {
         page.begin_metric(
             "walwise_verdict",
             "Durability verdict of a target: 1 for its current verdict, 0 for all others.",
@@ -158,7 +158,7 @@ pub mod prometheus {
         report.verdicts.len().saturating_sub(MAX_TARGETS)
     }
 
-    fn write_finding_metrics(page: &mut MetricsWriter, report: &Report) -> usize {
+    fn write_findings_and_count_omitted(page: &mut MetricsWriter, report: &Report) -> usize {
         page.begin_metric(
             "walwise_findings",
             "Number of findings that apply, by level.",
@@ -176,7 +176,7 @@ pub mod prometheus {
         for &level in Level::ALL {
             page.add_sample(
                 &[("level", level.as_str())],
-                count_as_f64(exit::undecided_beyond_measurement_count(report, level)),
+                count_as_f64(exit::count_findings_lacking_non_probe_facts(report, level)),
             );
         }
         page.begin_metric(
@@ -225,13 +225,13 @@ pub mod prometheus {
             "Time of the commit latency measurement.",
         );
         for price in told() {
-            if let Some(at) = unix_seconds(&price.when) {
+            if let Some(at) = parse_unix_seconds(&price.when) {
                 page.add_sample(&[("target", price.target.name())], at);
             }
         }
     }
 
-    fn unix_seconds(when: &str) -> Option<f64> {
+    fn parse_unix_seconds(when: &str) -> Option<f64> {
         when.parse::<jiff::Timestamp>()
             .ok()
             .map(|at| at.as_second() as f64)
@@ -388,17 +388,17 @@ fn applying_findings_of_level(report: &Report, level: Level) -> Vec<&Finding> {
         .collect()
 }
 
-fn bad_verdicts(report: &Report) -> Vec<&Verdict> {
+fn warning_and_critical_verdicts(report: &Report) -> Vec<&Verdict> {
     let mut bad: Vec<&Verdict> = report
         .verdicts
         .iter()
-        .filter(|verdict| is_bad_verdict(verdict.standing))
+        .filter(|verdict| is_warning_or_critical_verdict(verdict.standing))
         .collect();
     bad.sort_by_key(|verdict| verdict.standing);
     bad
 }
 
-fn is_bad_verdict(standing: VerdictKind) -> bool {
+fn is_warning_or_critical_verdict(standing: VerdictKind) -> bool {
     exit::verdict_level(standing).is_some()
 }
 
@@ -415,7 +415,7 @@ fn lacks_configured_rules(report: &Report) -> bool {
 }
 
 fn reason_for_unknown_state(report: &Report) -> String {
-    let open = match exit::undecided_beyond_measurement_count(report, Level::Critical) {
+    let open = match exit::count_findings_lacking_non_probe_facts(report, Level::Critical) {
         0 => None,
         1 => Some("1 critical rule is undecided".to_owned()),
         more => Some(format!("{more} critical rules are undecided")),
@@ -429,7 +429,7 @@ fn reason_for_unknown_state(report: &Report) -> String {
 fn summary_line(report: &Report, most: usize) -> String {
     let says =
         |verdict: &&Verdict| format!("{} {}", verdict.target.name(), verdict.standing.as_str());
-    let mut parts = describe_first_and_count(&bad_verdicts(report), most, says);
+    let mut parts = describe_first_and_count(&warning_and_critical_verdicts(report), most, says);
     for level in [Level::Critical, Level::Warning] {
         let title = |finding: &&Finding| format!("{} ({})", finding.title, finding.rule);
         let mut found = applying_findings_of_level(report, level);
@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn every_protocol_has_its_own_exit_codes() {
+    fn plugin_state_and_exit_code_by_finding() {
         let cases = [
             (None, false, PluginState::Good, 0),
             (Some(Level::Advice), false, PluginState::Good, 0),
@@ -675,7 +675,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_names_keep_metrics_valid() {
+    fn hostile_names_keep_metrics_and_nagios_line_valid() {
         for name in [
             "/a\"} 1\\",
             "/a|b=c'd",

@@ -66,7 +66,7 @@ fn options_implied_by(word: &str) -> &'static [&'static str] {
 
 /// The explicit options in force after a change; `defaults` if none is left. Options that a removed
 /// option had turned on are removed too, unless they are in `written`.
-pub fn mount_options_after_change(
+pub fn explicit_options_after_change(
     current: &[String],
     written: &[String],
     add: &[String],
@@ -82,17 +82,17 @@ pub fn mount_options_after_change(
     let kept = stay
         .into_iter()
         .filter(|word| written.contains(word) || !caused(word));
-    append_and_join_options(explicit_mount_options(kept), add)
+    join_options_or_defaults(explicit_mount_options(kept), add)
 }
 
-/// Applies a change to options from a configuration file. Unlike [`mount_options_after_change`],
+/// Applies a change to options from a configuration file. Unlike [`explicit_options_after_change`],
 /// this keeps implicit options and the order of the file.
 pub fn apply_change_to_written_options(
     written: &[String],
     add: &[String],
     remove: &[String],
 ) -> String {
-    append_and_join_options(
+    join_options_or_defaults(
         written
             .iter()
             .filter(|word| is_option_kept_by_change(word, add, remove))
@@ -109,7 +109,7 @@ fn is_option_kept_by_change(word: &String, add: &[String], remove: &[String]) ->
         })
 }
 
-fn append_and_join_options(mut words: Vec<String>, add: &[String]) -> String {
+fn join_options_or_defaults(mut words: Vec<String>, add: &[String]) -> String {
     words.extend(add.iter().cloned());
     if words.is_empty() {
         "defaults".to_owned()
@@ -118,8 +118,8 @@ fn append_and_join_options(mut words: Vec<String>, add: &[String]) -> String {
     }
 }
 
-/// Splits mkfs options such as `-O a,b` into pairs of flag and item: `("-O", "a")` and `("-O",
-/// "b")`. The flag is empty for an item without one.
+/// Splits mkfs options such as `-O a,b` into pairs of flag and item: `("-O", "a"), ("-O", "b")`.
+/// The flag is empty for an item without one.
 fn split_mkfs_option_items(word: &str) -> impl Iterator<Item = (&str, &str)> {
     let (flag, items) = match word.split_once(char::is_whitespace) {
         Some((flag, items)) if flag.starts_with('-') => (flag, items.trim()),
@@ -142,7 +142,7 @@ fn mkfs_item_exclusion_key<'a>((flag, item): (&'a str, &'a str)) -> (&'a str, &'
 }
 
 /// Joins mkfs options, so that each flag occurs once, with all its items.
-pub fn join_mkfs_options(words: &[String]) -> String {
+pub fn merge_mkfs_options(words: &[String]) -> String {
     let mut flags: Vec<(&str, Vec<&str>)> = Vec::new();
     for (flag, item) in words.iter().flat_map(|word| split_mkfs_option_items(word)) {
         match flags.iter_mut().find(|(known, _)| *known == flag) {
@@ -207,7 +207,7 @@ mod tests {
         let now =
             split_at_semicolons("rw;relatime;nobarrier;attr2;inode64;logbufs=8;errors=remount-ro");
         assert_eq!(
-            mount_options_after_change(
+            explicit_options_after_change(
                 &now,
                 &[],
                 &split_at_semicolons("noatime"),
@@ -216,15 +216,15 @@ mod tests {
             "rw,errors=remount-ro,noatime"
         );
         assert_eq!(
-            mount_options_after_change(&now, &[], &split_at_semicolons("barrier=1"), &[]),
+            explicit_options_after_change(&now, &[], &split_at_semicolons("barrier=1"), &[]),
             "rw,errors=remount-ro,barrier=1"
         );
         assert_eq!(
-            mount_options_after_change(&split_at_semicolons("relatime"), &[], &[], &[]),
+            explicit_options_after_change(&split_at_semicolons("relatime"), &[], &[], &[]),
             "defaults"
         );
         assert_eq!(
-            mount_options_after_change(
+            explicit_options_after_change(
                 &split_at_semicolons("discard"),
                 &[],
                 &split_at_semicolons("nodiscard"),
@@ -235,27 +235,30 @@ mod tests {
     }
 
     #[test]
-    fn caused_options_are_removed_unless_written() {
+    fn implied_options_are_removed_unless_written() {
         let now = split_at_semicolons("rw;nodelalloc;nodioread_nolock;data=journal");
         let (ordered, journal) = (
             split_at_semicolons("data=ordered"),
             split_at_semicolons("data=journal"),
         );
-        assert_eq!(mount_options_after_change(&now, &[], &[], &journal), "rw");
         assert_eq!(
-            mount_options_after_change(&now, &[], &ordered, &[]),
+            explicit_options_after_change(&now, &[], &[], &journal),
+            "rw"
+        );
+        assert_eq!(
+            explicit_options_after_change(&now, &[], &ordered, &[]),
             "rw,data=ordered"
         );
         assert_eq!(
-            mount_options_after_change(&now, &split_at_semicolons("nodelalloc"), &[], &journal),
+            explicit_options_after_change(&now, &split_at_semicolons("nodelalloc"), &[], &journal),
             "rw,nodelalloc"
         );
         assert_eq!(
-            mount_options_after_change(&now, &[], &split_at_semicolons("noatime"), &[]),
+            explicit_options_after_change(&now, &[], &split_at_semicolons("noatime"), &[]),
             "rw,nodelalloc,nodioread_nolock,data=journal,noatime"
         );
         assert_eq!(
-            mount_options_after_change(
+            explicit_options_after_change(
                 &split_at_semicolons("rw;nodatasum;nodatacow"),
                 &[],
                 &[],
@@ -294,11 +297,11 @@ mod tests {
 
     #[test]
     fn mkfs_flags_appear_once() {
-        let joined = join_mkfs_options(&split_at_semicolons(
+        let joined = merge_mkfs_options(&split_at_semicolons(
             "-O ^orphan_file;-m 1;-O fast_commit;-O ^orphan_file;-E stride=16",
         ));
         assert_eq!(joined, "-O ^orphan_file,fast_commit -m 1 -E stride=16");
-        assert_eq!(join_mkfs_options(&split_at_semicolons("-K")), "-K");
+        assert_eq!(merge_mkfs_options(&split_at_semicolons("-K")), "-K");
     }
 
     #[test]

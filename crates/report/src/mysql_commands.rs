@@ -20,11 +20,11 @@ pub fn add_mysql_commands_to_findings(findings: &mut [Finding], facts: &FactSet)
     } in findings
     {
         for advice in advice.iter_mut().filter(|advice| is_mysql_setting(advice)) {
-            let cluster = facts.subject_in_scope(subject, Scope::Cluster);
+            let cluster = facts.applicable_subject(subject, Scope::Cluster);
             if let Some(server) =
                 cluster.and_then(|cluster| MysqlServer::from_facts(facts, &cluster))
             {
-                server.fill_in_advice_commands(advice);
+                server.fill_in_commands_and_risk(advice);
             }
         }
     }
@@ -66,7 +66,7 @@ impl MysqlServer {
         })
     }
 
-    fn fill_in_advice_commands(&self, advice: &mut Advice) {
+    fn fill_in_commands_and_risk(&self, advice: &mut Advice) {
         let Change::Set(value) = advice.change.clone() else {
             return;
         };
@@ -108,7 +108,8 @@ impl MysqlServer {
             return SettingChangeMethod::File;
         };
         let by = |value: &str| {
-            servers::server_table().statement_to_change_setting(name, value, self.kind, version)
+            servers::server_settings_table()
+                .statement_to_change_setting(name, value, self.kind, version)
         };
         let both = now.map_or(by(value), |now| by(value).and(by(now)));
         let is_persisted =
@@ -134,15 +135,15 @@ impl MysqlServer {
         match way {
             SettingChangeMethod::Persist => self.set_variable_commands("PERSIST", name, value),
             SettingChangeMethod::PersistOnly => {
-                append_restart_remark(self.set_variable_commands("PERSIST_ONLY", name, value))
+                append_restart_comment(self.set_variable_commands("PERSIST_ONLY", name, value))
             }
             SettingChangeMethod::GlobalAndFile => {
                 let mut commands = self.set_variable_commands("GLOBAL", name, value);
-                commands.push(edit_option_file_remark(advice, value));
+                commands.push(option_file_edit_comment(advice, value));
                 commands
             }
             SettingChangeMethod::File => {
-                append_restart_remark(vec![edit_option_file_remark(advice, value)])
+                append_restart_comment(vec![option_file_edit_comment(advice, value)])
             }
         }
     }
@@ -162,15 +163,15 @@ impl MysqlServer {
         match way {
             SettingChangeMethod::Persist => self.undo_persist_commands(advice, name, now),
             SettingChangeMethod::PersistOnly => {
-                append_restart_remark(self.set_variable_commands("PERSIST_ONLY", name, now))
+                append_restart_comment(self.set_variable_commands("PERSIST_ONLY", name, now))
             }
             SettingChangeMethod::GlobalAndFile => {
                 let mut commands = self.set_variable_commands("GLOBAL", name, now);
-                commands.push(restore_option_file_remark(advice, now));
+                commands.push(option_file_restore_comment(advice, now));
                 commands
             }
             SettingChangeMethod::File => {
-                append_restart_remark(vec![restore_option_file_remark(advice, now)])
+                append_restart_comment(vec![option_file_restore_comment(advice, now)])
             }
         }
     }
@@ -197,21 +198,21 @@ impl MysqlServer {
 
     fn reset_persist_commands(&self, name: &str, now: &str) -> Vec<ShellCommand> {
         let mut commands = vec![ShellCommand::from_comment("no value was persisted before")];
-        commands.extend(self.mysql_client_commands(&format!("RESET PERSIST {name}")));
+        commands.extend(self.mysql_client_command_list(&format!("RESET PERSIST {name}")));
         commands.extend(self.set_variable_commands("GLOBAL", name, now));
         commands
     }
 
     fn set_variable_commands(&self, scope: &str, name: &str, value: &str) -> Vec<ShellCommand> {
         match escape::mysql::format_mysql_statement_literal(value) {
-            Some(value) => self.mysql_client_commands(&format!("SET {scope} {name} = {value}")),
+            Some(value) => self.mysql_client_command_list(&format!("SET {scope} {name} = {value}")),
             None => vec![ShellCommand::from_comment(&format!(
                 "{name}: this value cannot be quoted in a statement"
             ))],
         }
     }
 
-    fn mysql_client_commands(&self, sql: &str) -> Vec<ShellCommand> {
+    fn mysql_client_command_list(&self, sql: &str) -> Vec<ShellCommand> {
         self.mysql_client_command(sql).into_iter().collect()
     }
 
@@ -220,14 +221,16 @@ impl MysqlServer {
     fn mysql_client_command(&self, sql: &str) -> Option<ShellCommand> {
         let client = ShellCommand::new(client_program(self.kind, self.version.as_ref()));
         let client = match &self.socket {
-            Some(socket) => client.append_literal(" --socket=").append_value(socket)?,
+            Some(socket) => client
+                .append_literal(" --socket=")
+                .append_quoted_name(socket)?,
             None => client,
         };
         client.append_literal(" -e ").append_quoted_text(sql)
     }
 }
 
-fn edit_option_file_remark(advice: &Advice, value: &str) -> ShellCommand {
+fn option_file_edit_comment(advice: &Advice, value: &str) -> ShellCommand {
     let line = format!(
         "{} = {}",
         advice.setting.name_without_area(),
@@ -244,7 +247,7 @@ fn edit_option_file_remark(advice: &Advice, value: &str) -> ShellCommand {
     })
 }
 
-fn restore_option_file_remark(advice: &Advice, now: &str) -> ShellCommand {
+fn option_file_restore_comment(advice: &Advice, now: &str) -> ShellCommand {
     let name = advice.setting.name_without_area();
     let line = format!("{name} = {}", escape::mysql::quote_mysql_option_value(now));
     ShellCommand::from_comment(&match CurrentValuePlace::from_advice(advice) {
@@ -277,7 +280,7 @@ impl CurrentValuePlace {
     }
 }
 
-fn append_restart_remark(mut commands: Vec<ShellCommand>) -> Vec<ShellCommand> {
+fn append_restart_comment(mut commands: Vec<ShellCommand>) -> Vec<ShellCommand> {
     commands.push(ShellCommand::from_comment("then restart the server"));
     commands
 }

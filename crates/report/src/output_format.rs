@@ -137,7 +137,7 @@ impl Format {
         self.properties().runs
     }
 
-    pub fn shows_difference(self) -> bool {
+    pub fn shows_baseline_comparison(self) -> bool {
         self.properties().compares
     }
 

@@ -1,8 +1,8 @@
 //! Builds the plan of a target from the advice of its findings. Advice belongs to the subject
 //! that owns the setting: a rule about a target may advise an option of its mount.
 //!
-//! Optional advice becomes an option of the plan, as does a change of level *keep*. It becomes a
-//! step if the same finding advises the file system that is chosen for a free disk.
+//! Optional advice and changes of level *keep* become options of the plan. They become steps if the
+//! same finding advises the file system that is chosen for a free disk.
 
 mod advice_merging;
 
@@ -75,7 +75,7 @@ pub fn build_plan(
         let is_option = piece.finding.level <= Level::Optional && piece.advice.rank.is_none();
         if is_option && !belongs && !piece.keeps_setting() {
             // Each option is merged alone, so the list of conflicts stays empty.
-            options.extend(advice_merging::merge_advice(
+            options.extend(advice_merging::merge_advice_into_step(
                 facts,
                 &subject,
                 &[piece],
@@ -92,7 +92,7 @@ pub fn build_plan(
     let mut steps: Vec<Step> = groups
         .into_iter()
         .filter_map(|((subject, _), pieces)| {
-            advice_merging::merge_advice(facts, &subject, &pieces, overrides, conflicts)
+            advice_merging::merge_advice_into_step(facts, &subject, &pieces, overrides, conflicts)
         })
         .collect();
     let blank = target.kind.is_device();
@@ -130,7 +130,7 @@ fn setting_owner_subject(
         Scope::Device | Scope::Host => return subject.clone(),
         owner => owner,
     };
-    let of = |subject| facts.subject_in_scope(subject, owner);
+    let of = |subject| facts.applicable_subject(subject, owner);
     of(subject)
         .or_else(|| of(target))
         .unwrap_or_else(|| match owner {
@@ -299,7 +299,6 @@ fn finding_creates_filesystem(piece: &AdviceItem<'_>, filesystem: &str) -> bool 
         .any(|advice| advice.rank.is_some() && creates_filesystem(advice, filesystem))
 }
 
-/// The file system that the finding, or a command of the advice, creates.
 fn filesystem_created_by_finding_or_command<'a>(piece: &AdviceItem<'a>) -> Option<&'a str> {
     let sibling = piece.finding.advice.iter().find_map(created_filesystem);
     let mut words = piece

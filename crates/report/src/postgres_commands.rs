@@ -6,7 +6,7 @@
 //! *Setting Parameters*). The statement exists since PostgreSQL 9.4, the oldest release in the
 //! table of servers.
 
-use super::server_conf::quote_postgres_value;
+use super::server_conf::quote_postgres_conf_value;
 use super::setting_source::{self, OverridingSource};
 use walwise_judge::rules::{Advice, Change, Finding, Risk};
 use walwise_model::escape::{ShellCommand, comment};
@@ -20,13 +20,13 @@ pub fn add_postgres_commands_to_findings(findings: &mut [Finding], facts: &FactS
         subject, advice, ..
     } in findings
     {
-        let cluster = facts.subject_in_scope(subject, Scope::Cluster);
+        let cluster = facts.applicable_subject(subject, Scope::Cluster);
         for advice in advice {
             let commands = [&mut advice.apply, &mut advice.verify, &mut advice.undo];
             for command in commands.into_iter().flatten() {
                 let connect = |cluster| {
                     let statement = command.as_str().strip_prefix("psql ")?;
-                    PostgresServer::from_facts(facts, cluster).psql_command_with_options(statement)
+                    PostgresServer::from_facts(facts, cluster).complete_rule_psql_command(statement)
                 };
                 if let Some(whole) = cluster.as_ref().and_then(connect) {
                     *command = whole;
@@ -40,7 +40,7 @@ pub fn add_postgres_commands_to_findings(findings: &mut [Finding], facts: &FactS
                     PostgresServer::from_facts(facts, cluster).fill_in_advice_commands(advice);
                 }
                 None if is_set_by_initdb(advice) => {}
-                None => add_initdb_setting_remark(advice),
+                None => add_new_server_conf_comment(advice),
             }
         }
     }
@@ -50,12 +50,12 @@ fn is_set_by_initdb(advice: &Advice) -> bool {
     advice.setting.kind == SettingKind::InitDb
 }
 
-fn add_initdb_setting_remark(advice: &mut Advice) {
+fn add_new_server_conf_comment(advice: &mut Advice) {
     if let (Change::Set(value), true) = (&advice.change, advice.apply.is_empty()) {
         let line = format!(
             "{} = {}",
             advice.setting.name_without_area(),
-            quote_postgres_value(value)
+            quote_postgres_conf_value(value)
         );
         advice.apply = vec![ShellCommand::from_comment(&format!(
             "in postgresql.conf of the new server: {line}"
@@ -120,8 +120,8 @@ impl PostgresServer {
                 setting_source::overriding_source(advice) == Some(OverridingSource::CommandLine);
             (advice.apply, advice.undo) = if self.is_stopped || is_fixed {
                 (
-                    self.config_file_remarks(advice, Some(&value)),
-                    self.config_file_remarks(advice, now.as_deref()),
+                    self.config_file_edit_comments(advice, Some(&value)),
+                    self.config_file_edit_comments(advice, now.as_deref()),
                 )
             } else {
                 (
@@ -178,7 +178,7 @@ impl PostgresServer {
 
     /// Shell comments that name the file and line to change by hand. `value` is `None` if the
     /// earlier value is unknown.
-    fn config_file_remarks(&self, advice: &Advice, value: Option<&str>) -> Vec<ShellCommand> {
+    fn config_file_edit_comments(&self, advice: &Advice, value: Option<&str>) -> Vec<ShellCommand> {
         let name = advice.setting.name_without_area();
         let Some(value) = value else {
             return vec![ShellCommand::from_comment(&format!(
@@ -197,12 +197,14 @@ impl PostgresServer {
                 )
             }
             (_, Some(source @ Source::File { .. }), _) => {
-                format!("at {source}: {name} = {}", quote_postgres_value(value))
+                format!("at {source}: {name} = {}", quote_postgres_conf_value(value))
             }
-            (_, _, Some(file)) => format!("in {file}: {name} = {}", quote_postgres_value(value)),
+            (_, _, Some(file)) => {
+                format!("in {file}: {name} = {}", quote_postgres_conf_value(value))
+            }
             (_, _, None) => format!(
                 "in postgresql.conf: {name} = {}",
-                quote_postgres_value(value)
+                quote_postgres_conf_value(value)
             ),
         };
         let then = if self.is_stopped {
@@ -222,19 +224,19 @@ impl PostgresServer {
         let run = || {
             let run = match &self.runs_as {
                 Some(user) => ShellCommand::new("runuser -u ")
-                    .append_value(user)?
+                    .append_quoted_name(user)?
                     .append_literal(" -- "),
                 None => ShellCommand::new(""),
             };
             let major = self.major?.to_string();
             let path = run
                 .append_literal("env PATH=/usr/lib/postgresql/")
-                .append_value(&major)?
+                .append_quoted_name(&major)?
                 .append_literal("/bin:/usr/pgsql-");
-            path.append_value(&major)?
+            path.append_quoted_name(&major)?
                 .append_literal("/bin:/usr/bin pg_checksums")
                 .append_literal(options)
-                .append_value(self.data_directory.as_ref()?)
+                .append_quoted_name(self.data_directory.as_ref()?)
         };
         let stop =
             ShellCommand::from_comment("stop the server and its standbys, and take a backup");
@@ -242,7 +244,7 @@ impl PostgresServer {
     }
 
     /// Completes a rule's psql command, which names no server. `None` if a name cannot be quoted.
-    fn psql_command_with_options(&self, options: &str) -> Option<ShellCommand> {
+    fn complete_rule_psql_command(&self, options: &str) -> Option<ShellCommand> {
         Some(
             self.psql_command(&[])?
                 .append_literal(" ")
@@ -255,7 +257,7 @@ impl PostgresServer {
     fn psql_command(&self, statements: &[&str]) -> Option<ShellCommand> {
         let psql = match &self.runs_as {
             Some(user) => ShellCommand::new("runuser -u ")
-                .append_value(user)?
+                .append_quoted_name(user)?
                 .append_literal(" -- psql"),
             None => ShellCommand::new("psql"),
         };
@@ -264,13 +266,13 @@ impl PostgresServer {
             .as_ref()
             .filter(|of| !DEFAULT_SOCKETS.contains(&of.as_str()))
         {
-            Some(directory) => psql.append_literal(" -h ").append_value(directory)?,
+            Some(directory) => psql.append_literal(" -h ").append_quoted_name(directory)?,
             None => psql,
         };
         let psql = match self.port.filter(|port| *port != DEFAULT_PORT) {
             Some(port) => psql
                 .append_literal(" -p ")
-                .append_value(&port.to_string())?,
+                .append_quoted_name(&port.to_string())?,
             None => psql,
         };
         let psql = match self.owner.as_ref().filter(|owner| *owner != DEFAULT_OWNER) {
@@ -286,7 +288,7 @@ impl PostgresServer {
 /// Builds the ALTER SYSTEM SET statement. The value is always quoted, because a bare `default`
 /// resets the setting. In an SQL string, a backslash is literal.
 fn alter_system_statement(advice: &Advice, value: &str) -> String {
-    let value = comment::replace_unsafe_in_comment_line(value).replace('\'', "''");
+    let value = comment::replace_unsafe_chars(value).replace('\'', "''");
     format!(
         "ALTER SYSTEM SET {} = '{value}'",
         advice.setting.name_without_area()

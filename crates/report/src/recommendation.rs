@@ -97,13 +97,13 @@ struct UndecidedRule<'r> {
 impl<'r> RecommendationDocument<'r> {
     pub fn new(report: &'r Report) -> Self {
         let by_target = FindingsByTarget::new(report);
-        let (host, beside) = view::findings::untargeted_findings(report);
+        let (host, beside) = view::findings::host_and_other_untargeted_findings(report);
         let others: Vec<&Finding> = host
             .iter()
             .chain(&beside)
             .map(|(_, finding)| *finding)
             .collect();
-        let targets = view::target_order::sort_targets_worst_first(&by_target);
+        let targets = view::target_order::sorted_targets_worst_first(&by_target);
         Self {
             schema: SCHEMA_VERSION,
             document: "recommendation",
@@ -166,7 +166,7 @@ impl<'r> TargetAdvice<'r> {
                 .map(FixEntry::from)
                 .collect(),
             undecided: open.collect(),
-            withheld: withheld.map(wording::withheld_text).collect(),
+            withheld: withheld.map(wording::withheld_advice_text).collect(),
         }
     }
 }

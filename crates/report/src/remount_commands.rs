@@ -21,7 +21,7 @@ pub fn add_remount_commands_to_findings(findings: &mut [Finding], facts: &FactSe
         subject, advice, ..
     } in findings
     {
-        if let Some(mounted) = facts.subject_in_scope(subject, Scope::Mount) {
+        if let Some(mounted) = facts.applicable_subject(subject, Scope::Mount) {
             for advice in advice {
                 add_remount_commands_to_advice(advice, facts, &mounted);
             }
@@ -44,7 +44,7 @@ pub fn add_remount_commands_to_advice(advice: &mut Advice, facts: &FactSet, moun
     let Some((place, in_force)) = parts() else {
         return;
     };
-    let now = mount_and_mkfs_options::mount_options_after_change(&in_force, &[], &[], &[]);
+    let now = mount_and_mkfs_options::explicit_options_after_change(&in_force, &[], &[], &[]);
     if advice.setting.kind == SettingKind::FastCommit {
         for commands in [&mut advice.apply, &mut advice.undo] {
             *commands = place.wrap_between_unmount_and_mount(commands, &now);
@@ -61,7 +61,7 @@ pub fn add_remount_commands_to_advice(advice: &mut Advice, facts: &FactSet, moun
     if advice.risk != Risk::DataLossIfWrong && change.remount.is_none() {
         advice.risk = Risk::NeedsUnmount;
     }
-    let becomes = mount_and_mkfs_options::mount_options_after_change(
+    let becomes = mount_and_mkfs_options::explicit_options_after_change(
         &in_force,
         &[],
         &change.mount_options,
@@ -80,7 +80,7 @@ pub fn add_remount_commands_to_advice(advice: &mut Advice, facts: &FactSet, moun
 
 /// The options that must be added to override the defaults that the change removes. Defaults of the
 /// superblock (tune2fs -o) and of the driver are not in mountinfo.
-pub fn hidden_default_overrides(
+pub fn overrides_of_removed_defaults(
     facts: &FactSet,
     mounted: &Subject,
     change: &Change,
@@ -108,8 +108,8 @@ fn options_overriding_hidden_defaults(fstype: &str, hidden: &[String]) -> Vec<St
 }
 
 /// Those of `words` that are in force as a default of the file system. If no source lists any of
-/// them, the driver sets the default, such as no barriers in ext3. The result is then the first
-/// option that a remount can revert.
+/// them, the driver sets the default, such as no barriers in ext3. Only the first option that a
+/// remount can revert is then returned.
 fn hidden_default_options(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<String> {
     let shown = stack::mount_options(facts, mounted).unwrap_or_default();
     let all = facts
@@ -267,28 +267,28 @@ impl MountedFilesystem {
 
     fn remount_command(&self, words: &[String]) -> Option<ShellCommand> {
         ShellCommand::new("mount -o remount,")
-            .append_value(&words.join(","))?
+            .append_quoted_name(&words.join(","))?
             .append_literal(" ")
-            .append_value(&self.point)
+            .append_quoted_name(&self.point)
     }
 
     fn unmount_and_mount_commands(&self, list: &str) -> Option<[ShellCommand; 2]> {
         let unmount = ShellCommand::new("umount ")
-            .append_value(&self.point)?
+            .append_quoted_name(&self.point)?
             .append_literal("   # first stop all processes that use it");
         let mount = if let Some(source) = &self.source {
             let typed = ShellCommand::new("mount -t ")
-                .append_value(&self.fstype)?
+                .append_quoted_name(&self.fstype)?
                 .append_literal(" -o ")
-                .append_value(list)?;
+                .append_quoted_name(list)?;
             typed
                 .append_literal(" ")
-                .append_value(source)?
+                .append_quoted_name(source)?
                 .append_literal(" ")
-                .append_value(&self.point)?
+                .append_quoted_name(&self.point)?
         } else {
-            let line = ShellCommand::new("mount ").append_value(&self.point)?;
-            line.with_comment("after changing its line in /etc/fstab")
+            let line = ShellCommand::new("mount ").append_quoted_name(&self.point)?;
+            line.with_trailing_comment("after changing its line in /etc/fstab")
         };
         Some([unmount, mount])
     }
@@ -304,8 +304,8 @@ impl MountedFilesystem {
             .collect();
         Some(
             ShellCommand::new("findmnt -no OPTIONS ")
-                .append_value(&self.point)?
-                .with_comment(&says.join("; ")),
+                .append_quoted_name(&self.point)?
+                .with_trailing_comment(&says.join("; ")),
         )
     }
 }

@@ -95,12 +95,12 @@ pub fn free_disks(count: usize) -> Report {
     let names = (0..count).map(|number| format!("sd{number:05}"));
     let mut findings = Vec::new();
     for name in names {
-        findings.extend(insert_free_disk(&mut facts, &name));
+        findings.extend(insert_free_disk_and_list_findings(&mut facts, &name));
     }
     build_sample_report(&facts, Vec::new(), findings, BTreeMap::new())
 }
 
-pub fn all_samples() -> [Report; 2] {
+pub fn at_risk_and_free_disk() -> [Report; 2] {
     [at_risk(), free_disk()]
 }
 
@@ -254,7 +254,7 @@ fn insert_host_facts(facts: &mut FactSet) {
         Source::from_system_call("geteuid"),
     );
     let sentence = "/proc/self/mountinfo: line 31 is malformed and was skipped".to_owned();
-    facts.add_note(RunNote::HostIncident { sentence });
+    facts.add_note_once(RunNote::HostIncident { sentence });
 }
 
 fn insert_disk_facts(facts: &mut FactSet, name: &str, model: &str, cache: CacheVolatility) {
@@ -397,10 +397,10 @@ fn at_risk_facts() -> FactSet {
     ] {
         facts.add_layer_below(&top, &base);
     }
-    facts.apply_facts_of(&data_target(), &fs);
-    facts.apply_facts_of(&data_target(), &cluster_subject());
-    facts.apply_facts_of(&next, &fs);
-    facts.apply_facts_of(&cluster_subject(), &data_target());
+    facts.set_fact_link(&data_target(), &fs);
+    facts.set_fact_link(&data_target(), &cluster_subject());
+    facts.set_fact_link(&next, &fs);
+    facts.set_fact_link(&cluster_subject(), &data_target());
     facts
 }
 
@@ -747,11 +747,11 @@ fn measurement() -> Measurement {
 fn free_disk_facts() -> FactSet {
     let mut facts = FactSet::default();
     insert_host_facts(&mut facts);
-    insert_free_disk(&mut facts, "sdc");
+    insert_free_disk_and_list_findings(&mut facts, "sdc");
     facts
 }
 
-fn insert_free_disk(facts: &mut FactSet, name: &str) -> Vec<Finding> {
+fn insert_free_disk_and_list_findings(facts: &mut FactSet, name: &str) -> Vec<Finding> {
     let node = format!("/dev/{name}");
     let (disk, place) = (Subject::device(name), Subject::target(&node));
     insert_disk_facts(
@@ -779,7 +779,7 @@ fn insert_free_disk(facts: &mut FactSet, name: &str) -> Vec<Finding> {
         Source::derived_from(["device.path"]),
     );
     facts.add_layer_below(&place, &disk);
-    facts.apply_facts_of(&place, &disk);
+    facts.set_fact_link(&place, &disk);
     free_disk_findings(&place)
 }
 

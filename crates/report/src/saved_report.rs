@@ -3,7 +3,7 @@
 
 use std::io::{BufReader, Read};
 
-use super::difference::{ParseError, ReportSnapshot};
+use super::difference::{ReportParseError, ReportSnapshot};
 use super::report_reader::ReportJsonReader;
 use super::view::saved_report::saved_report_sections;
 use super::{html, json, markdown, text};
@@ -14,31 +14,31 @@ pub struct SavedReport {
 }
 
 impl SavedReport {
-    pub fn parse(document: impl Read) -> Result<Self, ParseError> {
+    pub fn from_reader(document: impl Read) -> Result<Self, ReportParseError> {
         let mut bytes = Vec::new();
         ReportJsonReader::new(BufReader::new(document))
             .read_to_end(&mut bytes)
             .map_err(|error| {
-                ParseError::Unreadable(walwise_model::text::io_error_message(&error))
+                ReportParseError::Unreadable(walwise_model::text::io_error_message(&error))
             })?;
-        let snapshot = ReportSnapshot::parse(bytes.as_slice())?;
+        let snapshot = ReportSnapshot::from_reader(bytes.as_slice())?;
         Ok(Self {
             snapshot,
-            json: json::display_safe_json(&String::from_utf8_lossy(&bytes)),
+            json: json::make_json_display_safe(&String::from_utf8_lossy(&bytes)),
         })
     }
 
     /// The report as JSON, without indentation if the JSON was extracted from HTML.
-    pub fn json(&self) -> &str {
+    pub fn display_safe_json(&self) -> &str {
         &self.json
     }
 
     pub fn to_text(&self) -> String {
-        text::render_document(&saved_report_sections(&self.snapshot))
+        text::render_sections_text(&saved_report_sections(&self.snapshot))
     }
 
     pub fn to_markdown(&self) -> String {
-        markdown::render_document(&self.title(), &saved_report_sections(&self.snapshot))
+        markdown::render_titled_sections(&self.title(), &saved_report_sections(&self.snapshot))
     }
 
     /// Renders the report as HTML with [`SavedReport::json`] embedded, so that walwise can read the
@@ -65,33 +65,36 @@ mod tests {
     use walwise_model::text::is_display_unsafe;
 
     fn parse_saved_report(document: &str) -> SavedReport {
-        SavedReport::parse(document.as_bytes()).unwrap()
+        SavedReport::from_reader(document.as_bytes()).unwrap()
     }
 
     #[test]
     fn json_and_html_parse_to_same_report() {
-        for mut report in sample_reports::all_samples() {
+        for mut report in sample_reports::at_risk_and_free_disk() {
             report.host.name = "a<b\\u003c\u{202e}c</script>".to_owned();
             let written = json::render_report(&report);
             let (plain, page) = (
                 parse_saved_report(&written),
                 parse_saved_report(&html::render_report_page(&report)),
             );
-            assert_eq!(plain.json(), written);
+            assert_eq!(plain.display_safe_json(), written);
             let plainly: String = written
                 .lines()
                 .flat_map(|line| [line.trim_start(), "\n"])
                 .collect();
-            assert_eq!(page.json(), plainly);
+            assert_eq!(page.display_safe_json(), plainly);
             assert_eq!(plain.snapshot, page.snapshot);
             assert_eq!(plain.to_text(), page.to_text());
-            assert_eq!(parse_saved_report(&plain.to_html()).json(), plainly);
+            assert_eq!(
+                parse_saved_report(&plain.to_html()).display_safe_json(),
+                plainly
+            );
         }
     }
 
     #[test]
     fn findings_are_shown_without_commands() {
-        for report in sample_reports::all_samples() {
+        for report in sample_reports::at_risk_and_free_disk() {
             let kept = parse_saved_report(&json::render_report(&report));
             for document in [
                 kept.to_text().split_whitespace().join_with(" "),
@@ -135,7 +138,7 @@ mod tests {
             kept.to_text(),
             kept.to_markdown(),
             kept.to_html(),
-            kept.json().to_owned(),
+            kept.display_safe_json().to_owned(),
         ] {
             let found = document
                 .chars()
@@ -165,7 +168,7 @@ mod tests {
             &cut,
             &page,
         ] {
-            let refused = SavedReport::parse(document.as_bytes())
+            let refused = SavedReport::from_reader(document.as_bytes())
                 .map(|_| ())
                 .unwrap_err()
                 .to_string();

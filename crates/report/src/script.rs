@@ -21,25 +21,25 @@ use walwise_model::facts::{ConfigFileSyntax, Scope, Subject};
 pub fn render(report: &Report) -> Result<String, String> {
     let alone = report.targets.len() == 1;
     if let Some(target) = report.targets.first().filter(|_| alone) {
-        refuse_used_disk(target)?;
+        ensure_disk_is_free(target)?;
     }
     let mut parts = vec![script_header(report)];
     for target in &report.targets {
         parts.push(format!(
             "\n# ==== {} ====\n",
-            comment::replace_unsafe_in_comment_line(&target.title)
+            comment::replace_unsafe_chars(&target.title)
         ));
         parts.push(match target.kind {
             TargetKind::Device if alone => new_filesystem::free_disk_part(report, target),
             TargetKind::Device => comment_out(&format!(
                 "Free disk. To get a script that creates a file system on it, run:\n  {}",
-                ShellCommand::text_or_placeholder(mkfs::free_disk_check_command(
+                ShellCommand::text_or_placeholder(mkfs::walwise_check_command_for_disk(
                     report,
                     &target.target,
                     " --format script"
                 ))
             )),
-            TargetKind::Directory | TargetKind::Created => target_part(report, target),
+            TargetKind::Directory | TargetKind::Created => directory_part(report, target),
         });
     }
     let apart = untargeted_advice_parts(report);
@@ -52,7 +52,7 @@ pub fn render(report: &Report) -> Result<String, String> {
     Ok(parts.concat())
 }
 
-fn refuse_used_disk(target: &TargetSummary) -> Result<(), String> {
+fn ensure_disk_is_free(target: &TargetSummary) -> Result<(), String> {
     match target
         .content
         .as_ref()
@@ -61,7 +61,7 @@ fn refuse_used_disk(target: &TargetSummary) -> Result<(), String> {
         Some(content) => Err(format!(
             "{}: no script was generated. {}",
             target.title,
-            content.evidence_text()
+            content.explanation_text()
         )),
         None => Ok(()),
     }
@@ -89,16 +89,15 @@ fn script_header(report: &Report) -> String {
          \n\
          [ \"$I_HAVE_READ_THIS\" = yes ] || stop 'read this script, then set I_HAVE_READ_THIS=yes; nothing was done'\n\
          [ \"$(id -u)\" = 0 ] || stop 'this script needs root; nothing was done'\n",
-        comment::replace_unsafe_in_comment_line(&report.tool.version),
-        comment::replace_unsafe_in_comment_line(&report.host.name),
-        comment::replace_unsafe_in_comment_line(&report.when),
+        comment::replace_unsafe_chars(&report.tool.version),
+        comment::replace_unsafe_chars(&report.host.name),
+        comment::replace_unsafe_chars(&report.when),
     )
 }
 
-// The parts of a script for the host, and for other subjects that belong to no target.
+// The parts of a script for the host, and for mounts, devices and servers of no target.
 //
-// Every command is a comment. If the user named a target, advice about these other subjects is
-// omitted.
+// Every command is a comment. If the user named a target, only the part for the host remains.
 
 fn untargeted_advice_parts(report: &Report) -> Vec<String> {
     let known: BTreeSet<&Subject> = report
@@ -142,7 +141,7 @@ fn advice_part(title: &str, findings: &[&Finding]) -> Option<String> {
     (!steps.is_empty()).then(|| {
         format!(
             "\n# ==== {} ====\n# Uncomment the commands that you want to run.\n{told}",
-            comment::replace_unsafe_in_comment_line(title)
+            comment::replace_unsafe_chars(title)
         )
     })
 }
@@ -168,11 +167,11 @@ fn comment_out(text: &str) -> String {
 fn no_changes_comment(target: &TargetSummary) -> String {
     format!(
         "# No changes recommended for {}.\n",
-        comment::replace_unsafe_in_comment_line(&target.title)
+        comment::replace_unsafe_chars(&target.title)
     )
 }
 
-fn target_part(report: &Report, target: &TargetSummary) -> String {
+fn directory_part(report: &Report, target: &TargetSummary) -> String {
     let steps = report
         .plan(&target.target)
         .map(|plan| plan.steps.as_slice())
@@ -293,7 +292,7 @@ mod tests {
 
     #[test]
     fn unedited_script_changes_nothing() {
-        for report in sample_reports::all_samples() {
+        for report in sample_reports::at_risk_and_free_disk() {
             let script = render(&report);
             assert!(script.contains("\nI_HAVE_READ_THIS=no "), "{script}");
             let lines = uncommented_lines(&script);
@@ -371,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn serial_number_check_follows_its_sysfs_file() {
+    fn serial_number_is_checked_by_sysfs_or_lsblk() {
         let mut report = sample_reports::free_disk();
         let disks: Vec<Subject> = report
             .facts
@@ -615,7 +614,7 @@ mod tests {
 
     #[test]
     fn script_has_valid_shell_syntax() {
-        for report in sample_reports::all_samples() {
+        for report in sample_reports::at_risk_and_free_disk() {
             let shell = std::process::Command::new("/bin/sh")
                 .arg("-n")
                 .stdin(std::process::Stdio::piped())
@@ -635,7 +634,7 @@ mod tests {
     #[ignore = "needs shellcheck"]
     fn script_passes_shellcheck() {
         use std::process::{Command, Stdio};
-        for report in sample_reports::all_samples() {
+        for report in sample_reports::at_risk_and_free_disk() {
             let script = render(&report);
             let edited = script.replace("I_HAVE_READ_THIS=no ", "I_HAVE_READ_THIS=yes");
             let edited = edited.replace("MOUNTPOINT= ", "MOUNTPOINT=/srv/new");
@@ -658,7 +657,7 @@ mod tests {
 
     #[test]
     fn template_placeholders_are_replaced_once() {
-        for report in sample_reports::all_samples() {
+        for report in sample_reports::at_risk_and_free_disk() {
             let script = render(&report);
             assert!(!script.contains('@'), "{script}");
         }

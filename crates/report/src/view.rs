@@ -11,7 +11,7 @@ pub(crate) mod target_order {
     use walwise_judge::rules::{Level, Outcome};
 
     /// Sorts targets by [`crate::urgency::Urgency`], and free disks by their rank.
-    pub(crate) fn sort_targets_worst_first<'a>(
+    pub(crate) fn sorted_targets_worst_first<'a>(
         findings: &FindingsByTarget<'a>,
     ) -> Vec<&'a TargetSummary> {
         let mut targets: Vec<&TargetSummary> = findings.report.targets.iter().collect();
@@ -106,9 +106,9 @@ pub(crate) mod target_order {
                     Source::from_system_call("test"),
                 );
                 facts.add_layer_below(&place, &fs);
-                facts.apply_facts_of(&place, &fs);
+                facts.set_fact_link(&place, &fs);
                 facts.add_subject(&next);
-                facts.apply_facts_of(&next, &fs);
+                facts.set_fact_link(&next, &fs);
                 verdicts.extend(standing.map(|standing| sample_reports::verdict(&place, standing)));
                 if critical {
                     findings.push(sample_reports::applying_finding(
@@ -166,7 +166,7 @@ pub mod flush_path {
         }
     }
 
-    pub fn hop_needs_no_remark(hop: &FlushHop) -> bool {
+    pub fn is_hop_unremarkable(hop: &FlushHop) -> bool {
         match hop_symbol_word_and_tone(hop).2 {
             Tone::Good | Tone::Dim => true,
             Tone::Doubt | Tone::Bad => false,
@@ -176,8 +176,7 @@ pub mod flush_path {
     /// Replaces the blanks in the text of one layer, so that the text never wraps.
     pub const NO_BREAK_SPACE: char = '\u{a0}';
 
-    /// Formats a path in one line. A bar separates parallel layers. No arrow leads to a layer whose
-    /// flush was suppressed.
+    /// A bar separates parallel layers. No arrow leads to a layer that receives no flush.
     pub fn flush_path_line(path: &[FlushHop]) -> String {
         let mut out = String::new();
         let mut before: Option<u32> = None;
@@ -253,11 +252,10 @@ pub enum ReportPart {
     Unknown,
 }
 
-/// Returns the sections of one part of the report: first the header, then one group per target.
-/// Targets without this part are left out.
-pub(crate) fn report_part_groups(report: &Report, part: ReportPart) -> Vec<Vec<Section>> {
+/// The first group is the header. Each target that has the part adds one more.
+pub(crate) fn report_part_section_groups(report: &Report, part: ReportPart) -> Vec<Vec<Section>> {
     let findings = FindingsByTarget::new(report);
-    let targets = target_order::sort_targets_worst_first(&findings);
+    let targets = target_order::sorted_targets_worst_first(&findings);
     let places = findings.assign_first_mentions(&targets);
     let mut groups: Vec<Vec<Section>> = vec![host::header_sections(report)];
     for (place, target) in targets.iter().enumerate() {
@@ -288,7 +286,7 @@ impl AdviceSections {
     /// Collects the advice about a target and about the host, including advice that other targets
     /// share.
     pub fn new(report: &Report, target: &TargetSummary) -> Self {
-        let findings = FindingsByTarget::from_single_target(report, target);
+        let findings = FindingsByTarget::for_target_and_host(report, target);
         let places = findings.assign_first_mentions(&[target]);
         let chapter = &mut places.target_tracker(0);
         let concerns = |of: &Subject| of.scope() == Scope::Host || target.subjects.contains(of);
@@ -305,7 +303,7 @@ impl AdviceSections {
     }
 
     /// Returns the sections that repeat nothing of `fixes`, without the undecided ones.
-    pub fn sections_after_fixes(&self) -> impl Iterator<Item = &Section> {
+    pub fn sections_without_repeated_fixes(&self) -> impl Iterator<Item = &Section> {
         let all = [
             &self.options,
             &self.withheld,
@@ -335,10 +333,10 @@ impl AdviceSections {
 }
 
 pub(crate) fn targets_worst_first(report: &Report) -> Vec<&TargetSummary> {
-    target_order::sort_targets_worst_first(&FindingsByTarget::new(report))
+    target_order::sorted_targets_worst_first(&FindingsByTarget::new(report))
 }
 
-/// Returns the indices of `report.targets` in display order.
+/// Indices into `report.targets`.
 pub fn target_indices_worst_first(report: &Report) -> Vec<usize> {
     let places: BTreeMap<&Subject, usize> = report
         .targets
@@ -352,18 +350,18 @@ pub fn target_indices_worst_first(report: &Report) -> Vec<usize> {
         .collect()
 }
 
-/// Returns the groups of the full report. The first group is about the host and lists the targets,
-/// each target has one group, and the last group has everything that belongs to no target.
+/// The first group is about the host and lists the targets, each target has one group, and the
+/// last group has everything that belongs to no target.
 pub(crate) fn full_report_section_groups(report: &Report) -> Vec<Vec<Section>> {
     let findings = FindingsByTarget::new(report);
-    let targets = target_order::sort_targets_worst_first(&findings);
+    let targets = target_order::sorted_targets_worst_first(&findings);
     let places = findings.assign_first_mentions(&targets);
     let mut first = host::header_sections(report);
     first.extend(baseline::baseline_sections(report));
     first.extend(host::targets_summary_section(&findings, &targets));
     let numbered: Vec<(usize, &TargetSummary)> = targets.iter().copied().enumerate().collect();
     let mut groups = vec![first];
-    groups.extend(parallel::map_in_chunks(&numbered, |(place, target)| {
+    groups.extend(parallel::map_items(&numbered, |(place, target)| {
         target::target_sections(&mut places.target_tracker(*place), target)
     }));
     groups.push(host::host_sections(

@@ -5,8 +5,8 @@
 //! separate questions, whose answers contain only allow-listed keys. An expendable child reads
 //! files on network and FUSE file systems, where reads may hang.
 
-pub mod archive;
 mod caching_host;
+pub mod capture_format;
 pub mod child;
 mod device_scan;
 mod edited_host;
@@ -30,10 +30,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use walwise_model::facts::choice;
 
-use archive::Answers;
+use capture_format::Answers;
 use serde::{Deserialize, Serialize};
 
-use crate::limits::Limits;
+use crate::limits::SubjectLimits;
 use crate::subprocess::MessageBytes;
 use crate::text;
 use walwise_model::parallel::lock;
@@ -41,13 +41,13 @@ use walwise_model::parallel::lock;
 pub use caching_host::CachingHost;
 pub use device_scan::{DeviceScan, ScanDepth};
 pub use edited_host::{AnswerEdit, EditedHost, EditedLinesByQuestion};
-pub use live::{LiveHost, commit_sampler, enter_host_mounts, untrusted_path_reason};
+pub use live::{LiveHost, commit_sampler, enter_init_mount_namespace, untrusted_path_reason};
 pub use log_files::{LogFileKind, LogFileStats};
 pub use recorded_host::RecordedHost;
 pub use stat::{Stat, StatFs};
 pub use timestamp::HostTimestamp;
 pub use tool::{SERVER_DIRECTORIES, Tool};
-pub use trial_tool::{TrialTool, is_loop_device};
+pub use trial_tool::{TrialTool, is_loop_device_path};
 
 /// User and group id of `nobody`. The kernel also reports this id for users and groups that are not
 /// mapped in this namespace (overflowuid and overflowgid).
@@ -257,7 +257,7 @@ impl HostError {
         self.kind == HostErrorKind::Absent
     }
 
-    pub fn is_io_error(&self) -> bool {
+    pub fn is_eio(&self) -> bool {
         self.kind == HostErrorKind::Failed && self.detail == nix::errno::Errno::EIO.desc()
     }
 
@@ -312,8 +312,8 @@ pub trait Host: Sync {
         Vec::new()
     }
 
-    fn subject_count_limits(&self) -> Limits {
-        Limits::LIVE
+    fn subject_count_limits(&self) -> SubjectLimits {
+        SubjectLimits::LIVE
     }
 
     fn is_live(&self) -> bool {
@@ -547,8 +547,7 @@ struct ServerOwner {
     pub socket: Option<MessageBytes>,
 }
 
-// Passes questions to another host and records the answers, for a capture.
-
+/// Passes questions to another host and records the answers, for a capture.
 pub struct RecordingHost<'a> {
     host: &'a dyn Host,
     answers: Mutex<Answers>,
@@ -567,9 +566,9 @@ impl<'a> RecordingHost<'a> {
     pub fn render_capture(&self, comment: &str, masked: bool) -> String {
         let answers = lock(&self.answers);
         if masked {
-            archive::render_capture(&mask::mask_answers(&answers), comment)
+            capture_format::render_capture(&mask::mask_answers(&answers), comment)
         } else {
-            archive::render_capture(&answers, comment)
+            capture_format::render_capture(&answers, comment)
         }
     }
 }
@@ -585,7 +584,7 @@ impl Host for RecordingHost<'_> {
         self.host.run_notes()
     }
 
-    fn subject_count_limits(&self) -> Limits {
+    fn subject_count_limits(&self) -> SubjectLimits {
         self.host.subject_count_limits()
     }
 

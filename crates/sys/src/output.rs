@@ -43,7 +43,7 @@ pub enum OutputError {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FileAccess {
+pub enum FilePermissions {
     /// Files that root writes are readable by root alone. Files of other users follow the umask.
     #[default]
     Standard,
@@ -51,7 +51,7 @@ pub enum FileAccess {
     Mode(u32),
 }
 
-impl FileAccess {
+impl FilePermissions {
     /// Parses an octal mode, at most 0755. Fails for setuid, setgid and sticky bits, write
     /// permission of group or others, and an owner without read or write permission.
     pub fn parse_octal_mode(text: &str) -> Result<Self, String> {
@@ -84,7 +84,7 @@ impl FileAccess {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputOptions {
     pub existing: ExistingFilePolicy,
-    pub access: FileAccess,
+    pub access: FilePermissions,
     /// Whether the document is a script that will be executed. Such a script is refused where
     /// another user could change it.
     pub executable: bool,
@@ -99,7 +99,7 @@ impl Default for OutputOptions {
     fn default() -> Self {
         Self {
             existing: ExistingFilePolicy::Replaced,
-            access: FileAccess::Standard,
+            access: FilePermissions::Standard,
             executable: false,
             series: false,
             missing: MissingDirectoryPolicy::Refused,
@@ -181,7 +181,7 @@ impl OutputDestination {
             series_name,
             warning,
         } = self.recv(LONGEST_WRITE)?;
-        self.child.wait_for_exit();
+        self.child.close_channel_and_wait();
         let path =
             series_name.map_or_else(|| self.path.clone(), |name| self.path.with_file_name(name));
         Ok(SavedDocument { path, warning })
@@ -244,7 +244,7 @@ fn receive_and_publish_document(
     let (path, options): (MessageBytes, WriteOptions) = channel
         .recv(None)
         .map_err(|_| DocumentWriterError::ParentGone)?;
-    let location = OutputLocation::open_directory_and_check_file(
+    let location = OutputLocation::open_and_check_writable(
         TrustedUser::current_user(),
         &PathBuf::from(path),
         options,
@@ -272,8 +272,7 @@ fn receive_and_publish_document(
     Ok(draft.publish()?)
 }
 
-/// The policy for a file that already exists at the path of the document; [`super::draft`]
-/// checks that file.
+/// What happens to a file that already exists at the path of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExistingFilePolicy {
     Kept,
@@ -288,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn octal_mode_rejects_write_permission_for_others() {
+    fn only_safe_octal_modes_are_accepted() {
         for (text, bits) in [
             ("0640", 0o640),
             ("644", 0o644),
@@ -296,22 +295,22 @@ mod tests {
             ("600", 0o600),
         ] {
             assert_eq!(
-                FileAccess::parse_octal_mode(text),
-                Ok(FileAccess::Mode(bits))
+                FilePermissions::parse_octal_mode(text),
+                Ok(FilePermissions::Mode(bits))
             );
         }
         for wrong in [
             "0660", "0602", "4755", "2755", "1644", "0440", "x", "", "-600", "0o600", "77777",
         ] {
-            assert!(FileAccess::parse_octal_mode(wrong).is_err(), "{wrong}");
+            assert!(FilePermissions::parse_octal_mode(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
-    fn standard_access_of_root_is_owner_only() {
-        let bits = |access: FileAccess| [access.mode_bits(true), access.mode_bits(false)];
-        assert_eq!(bits(FileAccess::Standard), [Some(0o600), None]);
-        assert_eq!(bits(FileAccess::Private), [Some(0o600); 2]);
-        assert_eq!(bits(FileAccess::Mode(0o640)), [Some(0o640); 2]);
+    fn mode_bits_follow_access_and_root() {
+        let bits = |access: FilePermissions| [access.mode_bits(true), access.mode_bits(false)];
+        assert_eq!(bits(FilePermissions::Standard), [Some(0o600), None]);
+        assert_eq!(bits(FilePermissions::Private), [Some(0o600); 2]);
+        assert_eq!(bits(FilePermissions::Mode(0o640)), [Some(0o640); 2]);
     }
 }

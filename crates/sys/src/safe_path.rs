@@ -80,7 +80,7 @@ pub struct TrustedUser {
 
 /// A directory on the path whose owner is another user and controls everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ForeignOwner {
+pub struct ForeignDirectory {
     pub at: PathBuf,
     pub owner: String,
 }
@@ -88,7 +88,7 @@ pub struct ForeignOwner {
 #[derive(Debug)]
 pub struct OpenedDirectory {
     pub directory: OwnedFd,
-    pub foreign_owner: Option<ForeignOwner>,
+    pub foreign_owner: Option<ForeignDirectory>,
 }
 
 #[derive(Debug)]
@@ -190,7 +190,7 @@ struct PathWalk {
     /// True if the path itself, not only a directory on it, is a link; a missing target is then an
     /// error.
     last_was_link: bool,
-    foreign_owner: Option<ForeignOwner>,
+    foreign_owner: Option<ForeignDirectory>,
 }
 
 impl PathWalk {
@@ -233,7 +233,7 @@ impl PathWalk {
             self.at = PathBuf::from("/");
             return Ok(NameLookup::Continue);
         }
-        self.check_directory_is_safe()?;
+        self.check_directory_and_record_owner()?;
         let found = match rustix::fs::openat(&self.current, name, LOOKUP_FLAGS, Mode::empty()) {
             Err(Errno::NOENT) => match self.missing_directory_mode() {
                 None => return Ok(NameLookup::Missing),
@@ -303,7 +303,7 @@ impl PathWalk {
 
     /// Refuses a directory in which other users could replace files, and records an owner other
     /// than the user or root.
-    fn check_directory_is_safe(&mut self) -> Result<(), PathError> {
+    fn check_directory_and_record_owner(&mut self) -> Result<(), PathError> {
         let stat = rustix::fs::fstat(&self.current)
             .map_err(|error| self.path_system_error(OsStr::new(""), error))?;
         let own_group = self.walker.uid != 0 && stat.st_gid == self.walker.gid;
@@ -322,7 +322,7 @@ impl PathWalk {
             _ => (!self.is_trusted_uid(stat.st_uid)).then(|| format!("uid {}", stat.st_uid)),
         };
         if let (None, Some(who)) = (&self.foreign_owner, who) {
-            self.foreign_owner = Some(ForeignOwner {
+            self.foreign_owner = Some(ForeignDirectory {
                 at: self.current_path(),
                 owner: who,
             });
@@ -343,7 +343,7 @@ impl PathWalk {
     }
 
     fn into_checked_directory(mut self) -> Result<OpenedDirectory, PathError> {
-        self.check_directory_is_safe()?;
+        self.check_directory_and_record_owner()?;
         Ok(OpenedDirectory {
             directory: self.current,
             foreign_owner: self.foreign_owner,
@@ -375,8 +375,6 @@ fn errno_message(errno: Errno) -> String {
 
 #[cfg(test)]
 mod tests {
-    //! Tests that need another owner need root, and are ignored unless requested.
-
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{PermissionsExt as _, chown, lchown, symlink};
 
@@ -384,9 +382,9 @@ mod tests {
 
     const SOMEBODY: u32 = 4242;
 
-    struct Tree(tempfile::TempDir);
+    struct TestTree(tempfile::TempDir);
 
-    impl Tree {
+    impl TestTree {
         fn new() -> Self {
             let tree = Self(tempfile::tempdir().unwrap());
             fs::create_dir_all(tree.join("one/two")).unwrap();
@@ -421,7 +419,7 @@ mod tests {
 
     #[test]
     fn paths_resolve_like_in_the_kernel() {
-        let tree = Tree::new();
+        let tree = TestTree::new();
         fs::write(tree.join("one/two/file"), "").unwrap();
         tree.create_symlink("one", "up");
         tree.create_symlink("../one/./two/../two", "one/round");
@@ -454,7 +452,7 @@ mod tests {
 
     #[test]
     fn directories_dangling_links_and_loops_are_refused() {
-        let tree = Tree::new();
+        let tree = TestTree::new();
         fs::write(tree.join("file"), "").unwrap();
         tree.create_symlink("nowhere", "dangling");
         tree.create_symlink("round", "round");
@@ -501,7 +499,7 @@ mod tests {
 
     #[test]
     fn world_writable_directory_needs_the_sticky_bit() {
-        let tree = Tree::new();
+        let tree = TestTree::new();
         for name in ["one", "one/two"] {
             for (mode, fine) in [
                 (0o777, false),
@@ -519,7 +517,7 @@ mod tests {
     /// Some systems give each user their own group and a umask of 002.
     #[test]
     fn own_group_write_access_is_trusted_except_for_root() {
-        let tree = Tree::new();
+        let tree = TestTree::new();
         tree.set_mode("one", 0o775);
         let gid = rustix::fs::stat(tree.join("one")).unwrap().st_gid;
         for (uid, gid, fine) in [
@@ -539,7 +537,7 @@ mod tests {
 
     #[test]
     fn missing_directories_are_created_on_request() {
-        let tree = Tree::new();
+        let tree = TestTree::new();
         let walk = |name: &str, missing| {
             TrustedUser::current_user()
                 .resolve_file(&tree.join(name), missing)
@@ -564,7 +562,7 @@ mod tests {
     #[test]
     #[ignore = "needs root: files of somebody else"]
     fn foreign_links_are_not_followed() {
-        let tree = Tree::new();
+        let tree = TestTree::new();
         fs::write(tree.join("one/two/file"), "").unwrap();
         tree.create_symlink("one", "up");
         tree.create_symlink("file", "one/two/last");
@@ -581,7 +579,7 @@ mod tests {
     #[test]
     #[ignore = "needs root: files of somebody else"]
     fn foreign_directory_is_reported_and_its_links_refused() {
-        let tree = Tree::new();
+        let tree = TestTree::new();
         tree.create_symlink("two", "one/root");
         assert!(
             tree.resolve("one/root/file")
@@ -599,7 +597,7 @@ mod tests {
             .unwrap();
         assert_eq!(
             stranger,
-            ForeignOwner {
+            ForeignDirectory {
                 at: tree.join("one"),
                 owner: "uid 4242".to_owned()
             }

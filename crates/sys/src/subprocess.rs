@@ -46,7 +46,7 @@ pub(crate) mod credentials {
         /// Gives up root for good, after changing to the root directory `root`. Root connects to
         /// the socket, but with the user's rights on the socket's path. After an error the
         /// subprocess must not read anything.
-        pub(crate) fn drop_root(
+        pub(crate) fn drop_privileges_and_connect(
             &self,
             root: Option<&Path>,
             socket: Option<&Path>,
@@ -65,8 +65,8 @@ pub(crate) mod credentials {
                     .map_err(|e| format!("{} cannot be entered: {}", root.display(), e.desc()))?;
             }
             let stream = socket.map(|path| self.connect_as_user(path)).transpose()?;
-            self.drop_user_and_groups()
-                .and_then(|()| self.verify_root_dropped(status))
+            self.become_user()
+                .and_then(|()| self.verify_privileges_dropped(status))
                 .map_err(|why| format!("{why}, and walwise reads nothing as root"))?;
             Ok(stream)
         }
@@ -81,7 +81,7 @@ pub(crate) mod credentials {
 
         /// Changes session, groups and user. The process leaves root's session first: in it, an
         /// attacker who takes over the process could type into root's terminal.
-        fn drop_user_and_groups(&self) -> Result<(), String> {
+        fn become_user(&self) -> Result<(), String> {
             let refused = |what, e: Errno| {
                 format!(
                     "walwise cannot become user {} ({what}: {})",
@@ -100,7 +100,7 @@ pub(crate) mod credentials {
 
         /// Verifies that no privilege of root is left: real, effective, saved and file-system ids,
         /// and every capability.
-        fn verify_root_dropped(&self, mut status: File) -> Result<(), String> {
+        fn verify_privileges_dropped(&self, mut status: File) -> Result<(), String> {
             let mut text = String::new();
             status
                 .read_to_string(&mut text)
@@ -147,7 +147,11 @@ pub(crate) mod credentials {
                 gid: 0,
                 groups: Vec::new(),
             };
-            assert!(root.drop_root(None, None).unwrap_err().contains("as root"));
+            assert!(
+                root.drop_privileges_and_connect(None, None)
+                    .unwrap_err()
+                    .contains("as root")
+            );
         }
     }
 }
@@ -188,8 +192,8 @@ choice! {
         TrialNamespaces = "__trial-between",
         /// The first process in the namespaces of a trial.
         TrialInit = "__trial-inside",
-        /// Like [`Self::TrialNamespaces`], for a trial on a disk. When walwise exits, the kernel does
-        /// not kill this process, so that the disk can be cleared.
+        /// Like [`Self::TrialNamespaces`], for a trial on a disk. When walwise exits, the kernel
+        /// does not kill this process, so that the disk can be cleared.
         DiskTrialNamespaces = "__trial-between-disk",
         DiskTrialInit = "__trial-inside-disk",
         DocumentWriter = "__write",
@@ -227,12 +231,11 @@ impl Role {
         }
     }
 
-    pub fn enter_role(self) -> io::Result<Channel> {
+    pub fn set_up_process_and_channel(self) -> io::Result<Channel> {
         match self {
             // A scratch cleaner or document writer cleans up after walwise, even if a signal ended
             // walwise.
             Self::ScratchCleaner | Self::DocumentWriter => SigSet::all().thread_block()?,
-            // The kernel kills these processes of a trial as soon as their parent exits.
             Self::TrialNamespaces | Self::TrialInit => {
                 set_parent_process_death_signal(Some(Signal::KILL))?;
             }
@@ -248,7 +251,7 @@ impl Role {
         Channel::from_stdout()
     }
 
-    pub fn run_nested_subprocess(self) -> io::Result<ExitStatus> {
+    pub fn run_to_exit(self) -> io::Result<ExitStatus> {
         role_command(OWN_PROGRAM, self)
             .stdin(Stdio::null())
             .status()
@@ -306,7 +309,7 @@ impl Subprocess {
     }
 
     /// Waits for the exit of a subprocess that has reported its last result.
-    pub fn wait_for_exit(mut self) {
+    pub fn close_channel_and_wait(mut self) {
         let _ = self.channel.shutdown(Shutdown::Both);
         let _ = self.child.wait();
     }
@@ -348,13 +351,13 @@ impl Subprocess {
 /// exits immediately and can be waited for. A stuck child may never exit.
 static KILLED: Mutex<Vec<(Child, bool)>> = Mutex::new(Vec::new());
 
-fn killed_children() -> MutexGuard<'static, Vec<(Child, bool)>> {
+fn lock_killed_children() -> MutexGuard<'static, Vec<(Child, bool)>> {
     lock(&KILLED)
 }
 
 fn kill_child_without_waiting(mut child: Child, is_idle: bool) {
     let _ = child.kill();
-    let mut killed = killed_children();
+    let mut killed = lock_killed_children();
     killed.push((child, is_idle));
     killed.retain_mut(|(child, _)| matches!(child.try_wait(), Ok(None)));
 }
@@ -362,7 +365,7 @@ fn kill_child_without_waiting(mut child: Child, is_idle: bool) {
 /// Waits for the exit of children that were killed while idle. `main` calls this last; such
 /// children exit immediately.
 pub fn reap_idle_children() {
-    for (mut child, _) in std::mem::take(&mut *killed_children())
+    for (mut child, _) in std::mem::take(&mut *lock_killed_children())
         .into_iter()
         .filter(|(_, is_idle)| *is_idle)
     {
@@ -373,8 +376,7 @@ pub fn reap_idle_children() {
 // Messages over a socket. Each message is its length in four bytes, followed by that many
 // bytes of JSON.
 
-/// The longest message, in bytes. The longest answer is a mount table, each of whose bytes
-/// takes up to four bytes of JSON.
+/// The longest answer is a mount table, each of whose bytes takes up to four bytes of JSON.
 const MAX_MESSAGE_BYTES: usize = 4 * MOUNT_TABLE;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -442,8 +444,7 @@ impl Channel {
             .write_all(&[&length.to_le_bytes()[..], &text].concat())
     }
 
-    /// Waits for the next message. Without a timeout, the call blocks until a message arrives
-    /// or the channel closes.
+    /// Without a timeout, the call blocks until a message arrives or the channel closes.
     pub fn recv<T: DeserializeOwned>(&mut self, timeout: Option<Duration>) -> Result<T, RecvError> {
         let deadline = timeout.map(|timeout| Instant::now() + timeout);
         let mut piece = vec![0; 64 << 10];
@@ -588,14 +589,14 @@ mod channel_tests {
 mod tests {
     use super::*;
 
-    fn role(words: &[&str]) -> Option<Role> {
+    fn parse_role(words: &[&str]) -> Option<Role> {
         Role::from_arguments(words.iter().map(OsString::from))
     }
 
     #[test]
     fn a_role_is_the_first_argument() {
         for &known in Role::ALL {
-            assert_eq!(role(&["walwise", known.as_str()]), Some(known));
+            assert_eq!(parse_role(&["walwise", known.as_str()]), Some(known));
         }
         for ordinary in [
             &["walwise", "check", "__ask"][..],
@@ -603,7 +604,7 @@ mod tests {
             &["__ask"],
             &[],
         ] {
-            assert_eq!(role(ordinary), None, "{ordinary:?}");
+            assert_eq!(parse_role(ordinary), None, "{ordinary:?}");
         }
     }
 

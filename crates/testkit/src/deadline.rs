@@ -91,7 +91,7 @@ impl ChildInTime for Child {
         assert!(
             is_over || thread::panicking(),
             "{} does not end when it is killed",
-            command_line(self.id())
+            describe_process(self.id())
         );
     }
 
@@ -106,8 +106,8 @@ impl ChildInTime for Child {
                 .map(AsFd::as_fd)
                 .chain(err.iter().map(AsFd::as_fd))
                 .collect();
-            if !poll_readable(&open, deadline) {
-                kill_and_fail(self.id(), "closes its output");
+            if !is_any_readable_before(&open, deadline) {
+                kill_and_panic(self.id(), "closes its output");
             }
             read_available(&mut out, &mut stdout);
             read_available(&mut err, &mut stderr);
@@ -138,7 +138,7 @@ fn wait_for_exit(child: &mut Child, deadline: Instant) -> ExitStatus {
         status.is_some()
     });
     if !is_over {
-        kill_and_fail(child.id(), "ends");
+        kill_and_panic(child.id(), "ends");
     }
     status.unwrap()
 }
@@ -146,7 +146,7 @@ fn wait_for_exit(child: &mut Child, deadline: Instant) -> ExitStatus {
 fn read_available(pipe: &mut Option<impl Read + AsFd>, to: &mut Vec<u8>) {
     let mut piece = [0; 1 << 14];
     let Some(open) = pipe.as_mut() else { return };
-    if !poll_readable(&[open.as_fd()], Instant::now()) {
+    if !is_any_readable_before(&[open.as_fd()], Instant::now()) {
         return;
     }
     match open.read(&mut piece) {
@@ -157,7 +157,7 @@ fn read_available(pipe: &mut Option<impl Read + AsFd>, to: &mut Vec<u8>) {
     }
 }
 
-fn poll_readable(open: &[BorrowedFd<'_>], deadline: Instant) -> bool {
+fn is_any_readable_before(open: &[BorrowedFd<'_>], deadline: Instant) -> bool {
     let mut asked: Vec<PollFd<'_>> = open
         .iter()
         .map(|fd| PollFd::new(*fd, PollFlags::POLLIN))
@@ -172,13 +172,13 @@ fn poll_readable(open: &[BorrowedFd<'_>], deadline: Instant) -> bool {
     }
 }
 
-fn kill_and_fail(process: u32, what: &str) -> ! {
-    let name = command_line(process);
+fn kill_and_panic(process: u32, what: &str) -> ! {
+    let name = describe_process(process);
     let _ = kill(Pid::from_raw(process.cast_signed()), Signal::SIGKILL);
     panic!("never within {} s: {name} {what}", DEADLINE.as_secs());
 }
 
-fn command_line(process: u32) -> String {
+fn describe_process(process: u32) -> String {
     let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let mut name = String::new();
     for word in line
@@ -192,7 +192,7 @@ fn command_line(process: u32) -> String {
 
 /// Waits for data and reads once; returns 0 at the end of the source.
 pub fn read_in_time(what: &str, source: &mut (impl Read + AsFd), bytes: &mut [u8]) -> usize {
-    let is_there = poll_readable(&[source.as_fd()], Instant::now() + DEADLINE);
+    let is_there = is_any_readable_before(&[source.as_fd()], Instant::now() + DEADLINE);
     assert!(is_there, "never within {} s: {what}", DEADLINE.as_secs());
     source.read(bytes).unwrap()
 }
@@ -228,8 +228,8 @@ impl Iterator for ChildStdoutLines {
                 let rest = std::mem::take(&mut self.unread);
                 return (!rest.is_empty()).then(|| String::from_utf8_lossy(&rest).into_owned());
             };
-            if !poll_readable(&[source.as_fd()], deadline) {
-                kill_and_fail(self.process, "writes a line");
+            if !is_any_readable_before(&[source.as_fd()], deadline) {
+                kill_and_panic(self.process, "writes a line");
             }
             read_available(&mut self.source, &mut self.unread);
         }

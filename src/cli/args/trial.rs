@@ -21,7 +21,7 @@ pub struct TrialArgs {
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
     pub candidates: Vec<TrialCandidate>,
     /// Time limit, such as 90s, 20m or 2h.
-    #[arg(long, value_name = "TIME", default_value = "20m", value_parser = parse_budget)]
+    #[arg(long, value_name = "TIME", default_value = "20m", value_parser = parse_budget_seconds)]
     pub budget: f64,
     /// Numbers of concurrent clients, comma-separated.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [1, 8, 32], value_parser = clap::value_parser!(u32).range(1..=256))]
@@ -129,7 +129,7 @@ pub enum TrialFormat {
 }
 
 /// Parses a time such as `90s`, `20m` or `2h` into seconds.
-fn parse_budget(text: &str) -> Result<f64, String> {
+fn parse_budget_seconds(text: &str) -> Result<f64, String> {
     let units = [("s", 1.0), ("m", 60.0), ("h", 3600.0)];
     let found = units.into_iter().find_map(|(unit, each)| {
         let number = text.strip_suffix(unit)?.trim().parse::<f64>().ok()?;
@@ -144,14 +144,14 @@ fn parse_budget(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_budget;
+    use super::parse_budget_seconds;
 
     #[test]
     fn budget_needs_unit_and_valid_range() {
-        assert_eq!(parse_budget("90s"), Ok(90.0));
-        assert_eq!(parse_budget("1.5h"), Ok(5400.0));
+        assert_eq!(parse_budget_seconds("90s"), Ok(90.0));
+        assert_eq!(parse_budget_seconds("1.5h"), Ok(5400.0));
         for wrong in ["20", "", "m", "0s", "25h", "-1m", "nans"] {
-            assert!(parse_budget(wrong).is_err(), "{wrong}");
+            assert!(parse_budget_seconds(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -54,11 +54,11 @@ impl InteractiveWorker {
         Ok(all)
     }
 
-    pub(super) fn compare_with_saved(
+    pub(super) fn compare_with_saved_report(
         &self,
         name: Option<&str>,
     ) -> Result<Option<ReferenceComparison>, String> {
-        let mut report = self.report()?;
+        let mut report = self.build_report()?;
         self.with_loaded_host(|LoadedHost { session, .. }| {
             let name = if let Some(name) = name {
                 Some(name.to_owned())
@@ -70,7 +70,7 @@ impl InteractiveWorker {
                 return Ok(None);
             };
             let path = Path::new(&name);
-            let before = baseline::parse_baseline_report(
+            let before = baseline::read_baseline_report(
                 path,
                 file_reader::open_regular_file(path, MAX_BYTES),
             )
@@ -94,13 +94,13 @@ impl InteractiveWorker {
     }
 
     pub(super) fn compare_with_upgrade(&self, name: &str) -> Result<ReferenceComparison, String> {
-        let report = self.report()?;
+        let report = self.build_report()?;
         self.with_loaded_host(
             |LoadedHost {
                  session, machine, ..
              }| {
-                let next = ComponentVersions::from_name(name);
-                let texts = upgrade::upgrade_assumptions(&next, &session.facts)?;
+                let next = ComponentVersions::from_kernel_or_distribution(name);
+                let texts = upgrade::upgrade_assumption_texts(&next, &session.facts)?;
                 let hypothesis = assume::parse_assumptions(&texts, &session.facts)
                     .and_then(|all| session.evaluate_assumptions(&all, machine, &self.request))
                     .map_err(|mistakes| mistakes.join("; "))?;
@@ -129,7 +129,7 @@ impl InteractiveWorker {
         })
     }
 
-    pub(super) fn report_save_confirmation(&self) -> Result<Vec<String>, String> {
+    pub(super) fn report_save_confirmation_lines(&self) -> Result<Vec<String>, String> {
         let store = self.report_store()?;
         let place = display_path(&store.directory);
         Ok(vec![
@@ -140,7 +140,7 @@ impl InteractiveWorker {
     }
 
     pub(super) fn save_report_for_comparison(&self) -> Result<SaveOutcome, String> {
-        let mut report = self.report()?;
+        let mut report = self.build_report()?;
         self.with_loaded_host(|LoadedHost { session, .. }| {
             if session.live {
                 let earlier = report_store::read_saved_latencies(session, |_| {});

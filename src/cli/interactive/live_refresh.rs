@@ -85,11 +85,11 @@ impl LoadedHost {
         let mut difference = self.session.difference_with_explanations(&then, &report);
         // Only subjects of targets count, because containers mount and unmount file systems all the
         // time.
-        difference.retain_subjects(|subject| {
+        difference.retain_changes_of_subjects(|subject| {
             let mut targets = report_then.targets.iter().chain(&report.targets);
             targets.any(|target| target.subjects.contains(subject))
         });
-        let is_moved = difference.has_lasting_changes();
+        let is_moved = difference.has_changes_besides_drift();
         self.watch.first = is_moved.then_some(first);
         if !is_moved {
             return was_moved.then_some(HostChange {
@@ -102,7 +102,7 @@ impl LoadedHost {
         let lasting = difference.facts.iter().filter(|change| change.is_lasting());
         let facts = lasting.map(|change| (change.subject.clone(), change.fact));
         let facts = facts.collect();
-        let sentences = baseline::change_sentences(&difference);
+        let sentences = baseline::subject_and_fact_change_sentences(&difference);
         report.baseline = Some(difference);
         let mut sections = baseline::baseline_sections(&report);
         report.baseline = None;

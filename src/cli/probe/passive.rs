@@ -9,7 +9,7 @@ use super::super::{CliError, host};
 use super::requirement_exit_code;
 use crate::cli::args::HostArgs;
 use crate::measure::RequirementAnswer;
-use crate::probes::passive::{PassivePlan, observe_commits};
+use crate::probes::passive::{PassiveMeasurementPlan, sample_commit_waits};
 use crate::report::json;
 use crate::rules::RuleSet;
 use crate::session;
@@ -27,7 +27,9 @@ pub(super) fn run(args: &ProbeArgs, directory: &Path) -> ExitResult {
     )?;
     let (facts, _) = session.derived_facts_and_verdicts();
     let usage = |why: String| CliError::Usage(why);
-    let target = session::measurable_targets(&facts).into_iter().next();
+    let target = session::measurable_targets_wal_first(&facts)
+        .into_iter()
+        .next();
     let target = target.ok_or_else(|| {
         usage(format!(
             "{} is not an existing directory",
@@ -35,14 +37,14 @@ pub(super) fn run(args: &ProbeArgs, directory: &Path) -> ExitResult {
         ))
     })?;
     let seconds = args.seconds.unwrap_or(DEFAULT_SECONDS);
-    let plan = PassivePlan::from_facts(&target, &facts, seconds)
+    let plan = PassiveMeasurementPlan::from_facts(&target, &facts, seconds)
         .map_err(|refusal| usage(refusal.to_string()))?;
     let listener = SignalListener::start()?;
-    let show = out::stderr_is_terminal();
+    let show = out::can_show_progress();
     out::print_notice(&format!(
         "the measurement samples the server's sessions for {seconds:.0} s over one connection and writes nothing"
     ));
-    let found = observe_commits(&plan, &listener.cancel_handle(), |passed| {
+    let found = sample_commit_waits(&plan, &listener.cancel_handle(), |passed| {
         if show {
             out::print_progress(&format!("{passed:.0} of {seconds:.0} s"));
         }

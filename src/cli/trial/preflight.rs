@@ -3,7 +3,7 @@ pub(super) mod disk {
     use std::path::Path;
 
     use super::{
-        TrialPlan, plan_trial_at_place, read_stdin_line, refusal_error, refuse_server_on_disk,
+        TrialPlan, plan_trial_at_place, read_stdin_line, refuse, refuse_disk_of_running_server,
     };
     use crate::cli::args::{HostArgs, TrialArgs};
     use crate::cli::{CliError, host, out};
@@ -32,28 +32,28 @@ pub(super) mod disk {
         let spare = inspect_spare_disk(args, path)?;
         let node = spare.target.node.clone();
         if args.yes {
-            return refusal_error(format!(
+            return refuse(format!(
                 "--yes applies only to a directory: to erase {node}, pass --erase with {}",
                 erase_id_text(&spare.target)
             ));
         }
         check_erase_id_matches(&spare.target, args.erase.as_deref())?;
         if spare.leftover_mark.is_some() {
-            return refusal_error(leftover_refusal(&spare));
+            return refuse(leftover_refusal_text(&spare));
         }
-        let (facts, target, disk) = collect_disk_facts(&spare)?;
+        let (facts, target, disk) = collect_facts_with_target_and_disk(&spare)?;
         if let Some(why) = trial_runner::erase_refusal_by_facts(&facts, &disk) {
-            return refusal_error(format!("{node} {why}; nothing was written"));
+            return refuse(format!("{node} {why}; nothing was written"));
         }
-        if let Some(why) = spare.erase_refusal(args.extent.size << 20) {
-            return refusal_error(format!("{why}; nothing was written"));
+        if let Some(why) = spare.erase_refusal_after_wait(args.extent.size << 20) {
+            return refuse(format!("{why}; nothing was written"));
         }
         if !args.force {
-            refuse_server_on_disk(&facts, &target)?;
+            refuse_disk_of_running_server(&facts, &target)?;
         }
         let may_ask = args.erase.is_some() || std::io::stdin().is_terminal();
         if !may_ask {
-            return refusal_error(refusal_without_terminal(
+            return refuse(no_terminal_refusal_text(
                 &spare.target,
                 args.extent.size << 20,
             ));
@@ -77,13 +77,13 @@ pub(super) mod disk {
         let spare = inspect_spare_disk(args, &path)?;
         let node = spare.target.node.clone();
         let Some(mark) = &spare.leftover_mark else {
-            return refusal_error(format!("there is no trial data on {node}"));
+            return refuse(format!("there is no trial data on {node}"));
         };
         if let Some(why) = spare.clear_refusal {
-            return refusal_error(format!("{node} is not cleared: {why}"));
+            return refuse(format!("{node} is not cleared: {why}"));
         }
         let bytes = mark.bytes;
-        let (facts, _, disk) = collect_disk_facts(&spare)?;
+        let (facts, _, disk) = collect_facts_with_target_and_disk(&spare)?;
         let others = facts.value(&disk, &device::SIGNATURES).map(|found| {
             found
                 .into_iter()
@@ -101,10 +101,10 @@ pub(super) mod disk {
             )),
         };
         if let Some(why) = why {
-            return refusal_error(format!("{node} {why}; nothing was written"));
+            return refuse(format!("{node} {why}; nothing was written"));
         }
-        if let Some(why) = spare.erase_refusal(bytes) {
-            return refusal_error(format!("{why}; nothing was written"));
+        if let Some(why) = spare.erase_refusal_after_wait(bytes) {
+            return refuse(format!("{why}; nothing was written"));
         }
         check_erase_id_matches(&spare.target, args.erase.as_deref())?;
         let InspectedDisk { target: order, .. } = spare;
@@ -114,14 +114,14 @@ pub(super) mod disk {
 
     fn inspect_spare_disk(args: &TrialArgs, path: &Path) -> Result<InspectedDisk, CliError> {
         if !rustix::process::geteuid().is_root() {
-            return refusal_error("only root can erase a disk: run walwise as root".to_owned());
+            return refuse("only root can erase a disk: run walwise as root".to_owned());
         }
         let Some(node) = path.to_str() else {
-            return refusal_error(format!("{} is not a device", super::display_path(path)));
+            return refuse(format!("{} is not a device", super::display_path(path)));
         };
         // `is_dir` is called only below /dev, because it can hang on another file system.
         if args.clear && (!node.starts_with("/dev/") || path.is_dir()) {
-            return refusal_error(format!(
+            return refuse(format!(
                 "--clear needs a disk; {} is not one",
                 super::display_path(path)
             ));
@@ -130,8 +130,9 @@ pub(super) mod disk {
             .map_err(|why| CliError::Usage(text::display_safe(why.as_bytes())))
     }
 
-    /// All facts, then the subjects of the target and of its disk.
-    fn collect_disk_facts(spare: &InspectedDisk) -> Result<(FactSet, Subject, Subject), CliError> {
+    fn collect_facts_with_target_and_disk(
+        spare: &InspectedDisk,
+    ) -> Result<(FactSet, Subject, Subject), CliError> {
         let EraseTarget { node, number, .. } = &spare.target;
         let session = host::open_host_and_collect_session(
             &HostArgs::default(),
@@ -142,9 +143,9 @@ pub(super) mod disk {
         let target = facts.subjects_of_scope(Scope::Target).next().cloned();
         let disk = target
             .as_ref()
-            .and_then(|target| facts.subject_in_scope(target, Scope::Device));
+            .and_then(|target| facts.applicable_subject(target, Scope::Device));
         let (Some(target), Some(disk)) = (target, disk) else {
-            return refusal_error(format!("{node} is not a known device"));
+            return refuse(format!("{node} is not a known device"));
         };
         let number = format!(
             "{}:{}",
@@ -152,7 +153,7 @@ pub(super) mod disk {
             rustix::fs::minor(*number)
         );
         if facts.value(&disk, &device::DEVNO) != Some(number) {
-            return refusal_error(format!(
+            return refuse(format!(
                 "{node} changed to another device during the check; nothing was written"
             ));
         }
@@ -162,24 +163,24 @@ pub(super) mod disk {
     fn erase_id_text(order: &EraseTarget) -> String {
         format!(
             "its {} {}",
-            order.known_by.kind_of_id(),
+            order.known_by.kind_name(),
             order.known_by.as_str()
         )
     }
 
     fn check_erase_id_matches(order: &EraseTarget, erase: Option<&str>) -> Result<(), CliError> {
         match erase {
-            Some(word) if !order.known_by.matches_typed_id(word) => refusal_error(format!(
+            Some(word) if !order.known_by.matches_typed_id(word) => refuse(format!(
                 "{} is not the {} of {}; nothing was written",
                 text::display_safe(word.as_bytes()),
-                order.known_by.kind_of_id(),
+                order.known_by.kind_name(),
                 order.node
             )),
             Some(_) | None => Ok(()),
         }
     }
 
-    fn refusal_without_terminal(order: &EraseTarget, bytes: u64) -> String {
+    fn no_terminal_refusal_text(order: &EraseTarget, bytes: u64) -> String {
         let again =
             trial_erase_command(order, "").map_or_else(String::new, |line| format!(": {line}"));
         format!(
@@ -193,10 +194,10 @@ pub(super) mod disk {
 
     fn trial_erase_command(order: &EraseTarget, more: &'static str) -> Option<ShellCommand> {
         let line = ShellCommand::new("walwise trial ")
-            .append_value(&order.node)?
+            .append_quoted_name(&order.node)?
             .append_literal(" --erase ");
         Some(
-            line.append_value(order.known_by.as_str())?
+            line.append_quoted_name(order.known_by.as_str())?
                 .append_literal(more),
         )
     }
@@ -205,7 +206,7 @@ pub(super) mod disk {
         ShellCommand::text_or_placeholder(trial_erase_command(order, " --clear"))
     }
 
-    fn leftover_refusal(spare: &InspectedDisk) -> String {
+    fn leftover_refusal_text(spare: &InspectedDisk) -> String {
         let node = &spare.target.node;
         match spare.clear_refusal {
             Some(why) => {
@@ -234,12 +235,12 @@ pub(super) mod disk {
                 ));
                 read_stdin_line().is_some_and(|answer| order.known_by.matches_typed_id(&answer))
             }
-            None => return refusal_error(refusal_without_terminal(order, bytes)),
+            None => return refuse(no_terminal_refusal_text(order, bytes)),
         };
         if agrees {
             Ok(())
         } else {
-            refusal_error("nothing was written".to_owned())
+            refuse("nothing was written".to_owned())
         }
     }
 }
@@ -247,10 +248,10 @@ pub(super) mod disk {
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::Path;
 
-use super::refusal_error;
+use super::refuse;
 use crate::cli::args::{HostArgs, TrialArgs, TrialCandidate};
 use crate::cli::{CliError, host, out};
-use crate::drill::StackFingerprint;
+use crate::drill::StackFacts;
 use crate::escape::ShellCommand;
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::target::{self, TargetKind};
@@ -258,11 +259,11 @@ use crate::facts::{FactSet, Scope, Subject};
 use crate::probes::wear;
 use crate::rules::RuleSet;
 use crate::safe_path::random_u64;
-use crate::session::now;
+use crate::session::now_rfc3339;
 use crate::text;
 use crate::text::display_path;
 use crate::trial::{
-    Candidate, ExtentKind, FORMAT_VERSION, INTERIM_BLOCKS, TrialEnding, TrialLoad, TrialRecord,
+    Candidate, ExtentKind, FORMAT_VERSION, INTERIM_BLOCKS, TrialLoad, TrialRecord, TrialState,
 };
 use crate::trial_runner::{self, TrialJob, TrialPlace};
 
@@ -280,7 +281,7 @@ pub(super) struct TrialPlan {
 pub(super) fn plan_trial(args: &TrialArgs) -> Result<TrialPlan, CliError> {
     let target = host::absolute_path(Some(&args.target))?.unwrap_or_else(|| args.target.clone());
     if !rustix::process::geteuid().is_root() {
-        return refusal_error("a trial creates and mounts file systems: run it as root".to_owned());
+        return refuse("a trial creates and mounts file systems: run it as root".to_owned());
     }
     // `is_dir` is called only below /dev, because stat(2) on another file system can hang.
     if target.starts_with("/dev") && !target.is_dir() {
@@ -293,7 +294,7 @@ pub(super) fn plan_trial(args: &TrialArgs) -> Result<TrialPlan, CliError> {
 fn plan_directory_trial(args: &TrialArgs, directory: &Path) -> Result<TrialPlan, CliError> {
     if args.erase.is_some() || args.clear {
         let shown = display_path(directory);
-        return refusal_error(format!(
+        return refuse(format!(
             "{shown} is not a disk: --erase and --clear apply only to a disk"
         ));
     }
@@ -304,7 +305,7 @@ fn plan_directory_trial(args: &TrialArgs, directory: &Path) -> Result<TrialPlan,
     )?;
     let facts = &session.facts;
     let Some(target) = facts.subjects_of_scope(Scope::Target).next().cloned() else {
-        return refusal_error(format!(
+        return refuse(format!(
             "the file system of {} could not be determined",
             display_path(directory)
         ));
@@ -312,13 +313,14 @@ fn plan_directory_trial(args: &TrialArgs, directory: &Path) -> Result<TrialPlan,
     check_target_is_on_local_disk(facts, &target)?;
     // The directory is opened only after `check_target_is_on_local_disk`, because a network or FUSE
     // file system can hang.
-    let place = trial_runner::LoopFileDirectory::open(directory).map_err(CliError::Usage)?;
+    let place =
+        trial_runner::LoopFileDirectory::open_and_check(directory).map_err(CliError::Usage)?;
     if !args.force {
-        refuse_server_on_disk(facts, &target)?;
+        refuse_disk_of_running_server(facts, &target)?;
     }
     let bytes = args.extent.size << 20;
     if !place.free_space.leaves_enough_space(bytes) {
-        return refusal_error(format!(
+        return refuse(format!(
             "{} has {} free, but the trial needs {} and must leave 20 % of the file system (at least 5 GiB) free; \
              choose a smaller --size or another directory",
             display_path(directory),
@@ -327,7 +329,7 @@ fn plan_directory_trial(args: &TrialArgs, directory: &Path) -> Result<TrialPlan,
         ));
     }
     let filesystem = facts
-        .subject_in_scope(&target, Scope::Mount)
+        .applicable_subject(&target, Scope::Mount)
         .and_then(|on| facts.value(&on, &mount::FSTYPE));
     let filesystem = filesystem.unwrap_or_else(|| "an unknown file system".to_owned());
     let place = TrialPlace::Directory(directory.into());
@@ -356,8 +358,8 @@ fn plan_trial_at_place(
     let record = TrialRecord {
         trial: FORMAT_VERSION,
         walwise: env!("CARGO_PKG_VERSION").to_owned(),
-        started: now(),
-        ending: TrialEnding::Running,
+        started: now_rfc3339(),
+        ending: TrialState::Running,
         seconds: 0.0,
         budget: args.budget,
         seed,
@@ -366,7 +368,7 @@ fn plan_trial_at_place(
         bytes,
         host_filesystem,
         leaves: leaves.clone(),
-        stack: StackFingerprint::from_facts(facts, target)
+        stack: StackFacts::from_facts(facts, target)
             .to_string()
             .lines()
             .map(str::to_owned)
@@ -403,7 +405,7 @@ fn check_target_is_on_local_disk(facts: &FactSet, target: &Subject) -> Result<()
     {
         return Ok(());
     }
-    let mount = facts.subject_in_scope(target, Scope::Mount);
+    let mount = facts.applicable_subject(target, Scope::Mount);
     let why = match mount.and_then(|mount| facts.value(&mount, &mount::CLASS)) {
         Some(MountClass::Block) => return Ok(()),
         Some(MountClass::Memory) => "is in memory, without a disk to test",
@@ -416,7 +418,7 @@ fn check_target_is_on_local_disk(facts: &FactSet, target: &Subject) -> Result<()
         Some(MountClass::Other) => "is not on a disk of this host",
         None => "is on a file system that could not be read",
     };
-    refusal_error(format!("{name} {why}; specify a directory on ext4 or XFS"))
+    refuse(format!("{name} {why}; specify a directory on ext4 or XFS"))
 }
 
 fn candidates_with_installed_mkfs(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliError> {
@@ -433,7 +435,7 @@ fn candidates_with_installed_mkfs(asked: &[TrialCandidate]) -> Result<Vec<Candid
         };
         match maker.find_program_path() {
             Ok(_) if found.contains(&candidate) => {
-                return refusal_error(format!(
+                return refuse(format!(
                     "{} is specified twice; a trial always measures the first candidate twice",
                     candidate.name()
                 ));
@@ -448,7 +450,7 @@ fn candidates_with_installed_mkfs(asked: &[TrialCandidate]) -> Result<Vec<Candid
             }
             Err(miss) => {
                 let (name, package) = (maker.as_str(), maker.package());
-                return refusal_error(format!(
+                return refuse(format!(
                     "{} needs {name} ({miss}); install {package}",
                     candidate.name()
                 ));
@@ -456,31 +458,29 @@ fn candidates_with_installed_mkfs(asked: &[TrialCandidate]) -> Result<Vec<Candid
         }
     }
     match found.first() {
-        Some(first) if found.len() == 1 => refusal_error(format!(
+        Some(first) if found.len() == 1 => refuse(format!(
             "{} alone cannot be compared: specify another candidate",
             first.name()
         )),
         Some(first) if first.has_barriers() => Ok(found),
-        Some(first) => refusal_error(format!(
+        Some(first) => refuse(format!(
             "{} cannot be the first candidate, as it can lose commits: specify another \
              candidate first",
             first.name()
         )),
-        None => {
-            refusal_error("no mkfs found: install e2fsprogs, xfsprogs or btrfs-progs".to_owned())
-        }
+        None => refuse("no mkfs found: install e2fsprogs, xfsprogs or btrfs-progs".to_owned()),
     }
 }
 
-fn refuse_server_on_disk(here: &FactSet, target: &Subject) -> Result<(), CliError> {
+fn refuse_disk_of_running_server(here: &FactSet, target: &Subject) -> Result<(), CliError> {
     let session =
         host::open_host_and_collect_session(&HostArgs::default(), None, RuleSet::default())?;
     let all = &session.facts;
     let ours = here.distinct_bottom_disks(target);
     let runs = |other: &&Subject| {
-        let server = all.subject_in_scope(other, Scope::Cluster);
+        let server = all.applicable_subject(other, Scope::Cluster);
         server.is_some_and(|server| {
-            all.value(&server, all.database_profile(&server).running) != Some(false)
+            all.value(&server, all.database_profile_or_postgres(&server).running) != Some(false)
         })
     };
     for other in all.subjects_of_scope(Scope::Target).filter(runs) {
@@ -492,7 +492,7 @@ fn refuse_server_on_disk(here: &FactSet, target: &Subject) -> Result<(), CliErro
             "is"
         };
         if may == "may be" || theirs.iter().any(|disk| ours.contains(disk)) {
-            return refusal_error(format!(
+            return refuse(format!(
                 "{} of a database server {may} on the same disk; a trial would slow the server down. Use \
                  --force to start it nevertheless",
                 other.name()
@@ -601,7 +601,7 @@ pub(super) fn show_costs_and_ask_consent(
     }
     match &plan.job.place {
         TrialPlace::Directory(_) => {
-            warn_leftover_loops();
+            warn_leftover_loop_devices();
             confirm_trial_start(args.yes)
         }
         TrialPlace::Disk(disk) => {
@@ -610,10 +610,10 @@ pub(super) fn show_costs_and_ask_consent(
     }
 }
 
-fn warn_leftover_loops() {
+fn warn_leftover_loop_devices() {
     for device in trial_runner::leftover_loop_devices() {
         let clear = ShellCommand::new("losetup --detach ")
-            .append_value(&device)
+            .append_quoted_name(&device)
             .map(|line| line.to_string())
             .unwrap_or_default();
         out::print_notice(&format!(
@@ -628,7 +628,7 @@ fn confirm_trial_start(yes: bool) -> Result<(), CliError> {
         return Ok(());
     }
     if !std::io::stdin().is_terminal() {
-        return refusal_error(
+        return refuse(
             "nothing was written: run the trial on a terminal to confirm, or pass --yes".to_owned(),
         );
     }
@@ -636,7 +636,7 @@ fn confirm_trial_start(yes: bool) -> Result<(), CliError> {
     if read_stdin_line().is_some_and(|answer| answer.trim() == "yes") {
         Ok(())
     } else {
-        refusal_error("nothing was written".to_owned())
+        refuse("nothing was written".to_owned())
     }
 }
 

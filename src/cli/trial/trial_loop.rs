@@ -13,7 +13,7 @@ use crate::facts::Scope;
 use crate::probes::CancelHandle;
 use crate::text;
 use crate::trial::{
-    Candidate, CandidateRecord, ExtentKind, TrialEnding, TrialRecord, trial_mkfs_options,
+    Candidate, CandidateRecord, ExtentKind, TrialRecord, TrialState, trial_mkfs_options,
     trial_mount_options,
 };
 use crate::trial_runner::{
@@ -41,7 +41,7 @@ pub(super) fn run_trial(
     };
     let named = disk
         .as_ref()
-        .map(|disk| plan_candidate_options(&disk.node, &plan.candidates))
+        .map(|disk| plan_candidates_on_device(&disk.node, &plan.candidates))
         .transpose();
     let named =
         named.map_err(|why| anyhow!("the trial did not start: {why}; nothing was written"))?;
@@ -68,14 +68,14 @@ pub(super) fn run_trial(
         trial.record.candidates = if let Some(named) = named {
             named
         } else {
-            attached = Some(LoopDeviceIdentity::from_path(&device));
-            plan_candidate_options(&device, &plan.candidates)?
+            attached = Some(LoopDeviceIdentity::read_by_device_path(&device));
+            plan_candidates_on_device(&device, &plan.candidates)?
         };
         trial.progress.switch_to_screen(&trial.record);
         trial.measure_trial_blocks()
     });
     if trial.has_quit {
-        (trial.record.ending, done) = (TrialEnding::Stopped, Ok(()));
+        (trial.record.ending, done) = (TrialState::Stopped, Ok(()));
         trial
             .progress
             .show_status("stopping: removing the trial's data");
@@ -109,7 +109,7 @@ pub(super) fn run_trial(
     let ending = if done.is_ok() {
         record.ending
     } else {
-        TrialEnding::Stopped
+        TrialState::Stopped
     };
     record.set_ending_and_duration(ending, begun.elapsed().as_secs_f64());
     match (signal, done) {
@@ -135,7 +135,7 @@ struct RunningTrial {
 
 impl RunningTrial {
     /// `None` when the time budget is used up. The error states why the trial stopped.
-    fn recv(&mut self) -> Result<Option<TrialEvent>, String> {
+    fn next_event_within_budget(&mut self) -> Result<Option<TrialEvent>, String> {
         loop {
             self.has_quit |= self.progress.draw_and_poll_quit(self.seconds_left());
             if self.has_quit || self.control.is_cancelled() {
@@ -158,7 +158,7 @@ impl RunningTrial {
 
     fn wait_for_device(&mut self) -> Result<String, String> {
         loop {
-            match self.recv()? {
+            match self.next_event_within_budget()? {
                 Some(TrialEvent::Prepared(bytes)) => {
                     let bytes = text::format_bytes(bytes);
                     self.progress.show_status(&match self.record.extent {
@@ -222,7 +222,7 @@ impl RunningTrial {
             self.written,
         );
         loop {
-            match self.recv()? {
+            match self.next_event_within_budget()? {
                 Some(TrialEvent::Cell { nth, written })
                     if self.written + written <= self.writes =>
                 {
@@ -241,7 +241,7 @@ impl RunningTrial {
                 Some(TrialEvent::Block(block)) => {
                     self.written += block.written;
                     self.record.blocks.push(block);
-                    self.progress.update_record(&self.record);
+                    self.progress.show_record(&self.record);
                 }
                 Some(
                     TrialEvent::Prepared(_)
@@ -264,7 +264,7 @@ impl RunningTrial {
             let over = self.record.seconds + each.as_secs_f64() > self.record.budget
                 || self.written + bytes > self.writes;
             if self.record.needs_no_more_blocks() {
-                self.record.ending = TrialEnding::Settled;
+                self.record.ending = TrialState::Settled;
                 return Ok(());
             }
             if over {
@@ -277,7 +277,7 @@ impl RunningTrial {
         if self.record.blocks.is_empty() {
             return Err(format!("a single block needs more {what}"));
         }
-        self.record.ending = TrialEnding::Budget;
+        self.record.ending = TrialState::Budget;
         Ok(())
     }
 }
@@ -285,7 +285,7 @@ impl RunningTrial {
 /// Lists the candidates with their mkfs and mount options: first the options that walwise would
 /// advise for this device, then those of the trial itself. A candidate without advice is left out,
 /// unless it is the first.
-fn plan_candidate_options(
+fn plan_candidates_on_device(
     device: &str,
     candidates: &[Candidate],
 ) -> Result<Vec<CandidateRecord>, String> {
@@ -306,7 +306,7 @@ fn plan_candidate_options(
         let Some(maker) = trial_runner::mkfs_program(filesystem) else {
             continue;
         };
-        let recipe = match session.plan_mkfs_and_mount(&target, filesystem) {
+        let recipe = match session.choose_filesystem_and_plan_mkfs(&target, filesystem) {
             Ok(recipe) => recipe,
             Err(why) if !found.is_empty() => {
                 out::print_notice(&format!("{} is skipped: {why}", candidate.name()));
@@ -322,7 +322,7 @@ fn plan_candidate_options(
         found.push(CandidateRecord {
             candidate: *candidate,
             mkfs: program.chain(recipe.mkfs).chain(own).collect(),
-            version: trial_runner::program_version(maker)?,
+            version: trial_runner::read_version_line(maker)?,
             mount: trial_mount_options(&recipe.mount, candidate.extra_mount_option()),
         });
     }

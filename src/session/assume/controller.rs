@@ -142,12 +142,12 @@ impl AssumedControllerState {
             }
             .into(),
             "Cache" | "CurrentCache" => self
-                .replace_cache_mode(
+                .replace_write_mode(
                     now.as_str()?,
                     self.in_force? == CachePolicyInForce::WriteBack,
                 )
                 .into(),
-            "DefaultCache" => self.replace_cache_mode(now.as_str()?, true).into(),
+            "DefaultCache" => self.replace_write_mode(now.as_str()?, true).into(),
             "Cache When BBU Bad" | "Write Cache When BBU Bad" | "Cache When Energy Pack Bad" => {
                 if self.on_failure? == BatteryFailurePolicy::Stays {
                     "On"
@@ -173,7 +173,7 @@ impl AssumedControllerState {
     }
 
     /// Replaces the write mode in a volume's cache code, such as `RAWBD` or `NR,WT`.
-    fn replace_cache_mode(self, now: &str, is_back: bool) -> String {
+    fn replace_write_mode(self, now: &str, is_back: bool) -> String {
         let mode = match self.policy {
             Some(CachePolicy::AlwaysWriteBack) if is_back => "AWB",
             Some(CachePolicy::WriteThrough) if is_back => "WT",

@@ -300,7 +300,7 @@ impl EditContext<'_> {
         let value = match (self.one.key.kind, &self.one.value) {
             (ValueKind::Bytes, Value::Whole(bytes)) => format!("{}kB", bytes / 1024),
             (ValueKind::Micros, Value::Number(micros)) => format!("{micros}us"),
-            (_, value) => format_on_off_value(value),
+            (_, value) => format_server_value(value),
         };
         let cluster = &self.one.subject;
         let socket = self
@@ -338,7 +338,7 @@ impl EditContext<'_> {
     /// unknown, so any option file with a known setting is edited.
     fn mysql_edits(&self) -> Option<Vec<AnswerEdit>> {
         let name = self.one.key.name.strip_prefix("mysql.")?;
-        let value = format_on_off_value(&self.one.value);
+        let value = format_server_value(&self.one.value);
         let cluster = &self.one.subject;
         let socket = self
             .read
@@ -375,7 +375,7 @@ fn access_mode_option(options: &[String]) -> Option<&'static str> {
         .find(|word| options.iter().any(|option| option == word))
 }
 
-fn format_on_off_value(value: &Value) -> String {
+fn format_server_value(value: &Value) -> String {
     match value {
         Value::Bool(on) => if *on { "on" } else { "off" }.to_owned(),
         value => format_captured_value(value),
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_replace_only_the_matching_line() {
+    fn edits_replace_or_append_assumed_value() {
         let file = Source::from_file("/etc/my.cnf");
         let edit = config_directive_edit(&file, "mysqld.", "sync_binlog", "0");
         for (answer, now) in [

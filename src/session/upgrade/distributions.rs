@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::facts::ServerKind;
 use crate::text;
 use crate::text::suggest::nearest_word_hint;
-use crate::toml_table::parse_without_verification_stamps;
+use crate::toml_table::parse_ignoring_verification_stamps;
 use crate::version::Version;
 
 pub const TABLE_TEXT: &str = include_str!("../../../rules/tables/distributions.toml");
@@ -59,7 +59,7 @@ struct DistributionTable {
 /// that.
 fn distribution_table() -> &'static DistributionTable {
     static TABLE: LazyLock<DistributionTable> =
-        LazyLock::new(|| parse_without_verification_stamps(TABLE_TEXT).unwrap_or_default());
+        LazyLock::new(|| parse_ignoring_verification_stamps(TABLE_TEXT).unwrap_or_default());
     &TABLE
 }
 
@@ -119,8 +119,8 @@ pub fn known_distribution_names() -> impl Iterator<Item = &'static str> {
         .map(String::as_str)
 }
 
-/// Lists all kernels of all releases, each with its versions, as [`parse_choice`] takes them: newer
-/// releases of the host's own distribution first.
+/// For each kernel of each release, a name that [`parse_distribution_choice`] takes, and the
+/// versions. Newer releases of the host's own distribution come first.
 pub(super) fn list_upgrade_choices(
     os_id: Option<&str>,
     os_version: Option<&str>,
@@ -217,15 +217,17 @@ impl DistributionChoice {
             return Err(self.unknown_release_error());
         };
         match &self.matching_kernels(release)[..] {
-            [only] => Ok((&only.version, self.vendor_of_kernel(only))),
+            [only] => Ok((&only.version, self.shipped_kernel_vendor(only))),
             _ => Err(self.kernel_choice_error(release)),
         }
     }
 
-    /// The vendor of a kernel version or full release. `None` if the table has no vendor for the
-    /// kernel. Also `None` if it has several and `kernel` is a full release string, which may
-    /// itself identify the vendor.
-    pub(super) fn kernel_vendor(&self, kernel: &str) -> Result<Option<&'static str>, String> {
+    /// `kernel` is a version or a full release string. `None` if the table has no vendor for it.
+    /// Also `None` if several vendors fit a full release string, which may itself name its vendor.
+    pub(super) fn vendor_of_requested_kernel(
+        &self,
+        kernel: &str,
+    ) -> Result<Option<&'static str>, String> {
         let Some(release) = self.release else {
             let vendor = self.distribution.vendor.as_deref();
             return vendor.map(Some).ok_or_else(|| self.unknown_release_error());
@@ -235,11 +237,12 @@ impl DistributionChoice {
         let same = offered
             .iter()
             .filter(|own| numbers(&own.version) == numbers(kernel));
-        let mut vendors: Vec<Option<&str>> = same.map(|own| self.vendor_of_kernel(own)).collect();
+        let mut vendors: Vec<Option<&str>> =
+            same.map(|own| self.shipped_kernel_vendor(own)).collect();
         if vendors.is_empty() {
             vendors = offered
                 .iter()
-                .map(|own| self.vendor_of_kernel(own))
+                .map(|own| self.shipped_kernel_vendor(own))
                 .collect();
         }
         vendors.dedup();
@@ -273,7 +276,7 @@ impl DistributionChoice {
             .map_or_else(|| all.filter(fits).collect(), |kernel| vec![kernel])
     }
 
-    fn vendor_of_kernel(&self, kernel: &'static ShippedKernel) -> Option<&'static str> {
+    fn shipped_kernel_vendor(&self, kernel: &'static ShippedKernel) -> Option<&'static str> {
         kernel
             .vendor
             .as_deref()
@@ -363,7 +366,7 @@ mod tests {
 
     #[test]
     fn distribution_table_is_valid() {
-        let table: DistributionTable = parse_without_verification_stamps(TABLE_TEXT).unwrap();
+        let table: DistributionTable = parse_ignoring_verification_stamps(TABLE_TEXT).unwrap();
         let vendors = [
             "el7", "el8", "el9", "el10", "uek", "debian", "ubuntu", "sles", "amazon", "alibaba",
         ];

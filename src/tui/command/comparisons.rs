@@ -3,10 +3,10 @@ use super::{
     text_deletion_commands,
 };
 use crate::tui::changes_state::ReferenceList;
-use crate::tui::data::ConfirmationRequest;
 use crate::tui::export;
 use crate::tui::job::ComparisonReference;
 use crate::tui::model::Model;
+use crate::tui::screen_data::ConfirmationRequest;
 use crate::tui::screen_id::ScreenId;
 
 pub(super) fn comparison_commands(model: &Model) -> Vec<KeyCommand> {

@@ -11,7 +11,7 @@ use crate::tui::target_row::selection_mark;
 use crate::tui::theme::TextRole;
 use crate::tui::widgets::columns::{self, Column};
 
-pub fn draw(
+pub fn draw_reference_list(
     model: &Model,
     list: &ReferenceList,
     area: Rect,
@@ -34,7 +34,7 @@ pub fn draw(
         chosen: list.chosen,
         below: why.into_iter().collect(),
     };
-    let places = drawn.draw_entries(theme, area, buffer, |shown, room| {
+    let places = drawn.draw_list(theme, area, buffer, |shown, room| {
         let rows = shown.filter_map(|at| {
             let choice = matching.get(at)?;
             Some(vec![

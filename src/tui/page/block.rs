@@ -25,7 +25,7 @@ pub enum RowDetails {
 }
 
 #[derive(Clone, Debug)]
-pub struct Block {
+pub struct PageBlock {
     /// Name for the selection; `None` if the block cannot be selected.
     pub key: Option<String>,
     pub lines: Vec<Line<'static>>,
@@ -41,7 +41,7 @@ pub struct Block {
     pub is_heading: bool,
 }
 
-impl Block {
+impl PageBlock {
     pub fn new_text(lines: Vec<Line<'static>>) -> Self {
         Self {
             key: None,

@@ -1,12 +1,12 @@
 use ratatui::text::{Line, Span};
 
-use super::sections::SectionView;
+use super::sections::SectionRenderer;
 use super::shared_page_parts::no_target_page;
 use crate::facts::Subject;
 use crate::report::view::Section;
 use crate::tui::changes_state::{ChangedFacts, ComparisonState};
-use crate::tui::data::ScreenData;
 use crate::tui::page::{Page, RowDetails};
+use crate::tui::screen_data::ScreenData;
 use crate::tui::theme::TextRole;
 use crate::tui::widgets::columns::labelled_rows;
 use crate::tui::widgets::text;
@@ -35,7 +35,7 @@ pub fn changes_page(data: &ScreenData, room: usize) -> Page {
     ]
     .map(|row| comparison_state_lines(data, row, room));
     page.push_text_block([saved, upgrade].concat());
-    let view = SectionView {
+    let view = SectionRenderer {
         data,
         room,
         with_commands: true,
@@ -92,7 +92,7 @@ fn comparison_state_lines(
     lines
 }
 
-/// Only rows of a layer or a fact can change; all other rows lose their mark.
+/// Marks the rows of changed layers and facts, and removes the mark from all other rows.
 pub fn mark_changed_blocks(page: &mut Page, moved: &ChangedFacts) {
     let is_moved = |subject: &Subject, fact: Option<&String>| {
         let mut facts = moved.facts.iter();

@@ -3,13 +3,13 @@ use ratatui::text::{Line, Span};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::{Estimate, Latencies, Measurement, Method, MethodResult, comparison_label};
 use crate::report::Report;
-use crate::report::latency::{are_flushes_suppressed, sync_method_in_force};
+use crate::report::latency::{are_flushes_suppressed, wal_sync_method_in_force};
 use crate::report::time_axis::LogTimeAxis;
 use crate::report::view::latency as latency_view;
 use crate::text::{format_micros_or_dash, group_digits};
-use crate::tui::data::ScreenData;
-use crate::tui::page::{Block, Page, RowDetails};
+use crate::tui::page::{Page, PageBlock, RowDetails};
 use crate::tui::screen::detail_lines::DetailLines;
+use crate::tui::screen_data::ScreenData;
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::{axis, interval, text};
 
@@ -33,7 +33,7 @@ pub fn live_or_last_measurement(data: &ScreenData) -> Option<(&Measurement, Stri
     })
 }
 
-pub fn measure_hint(data: &ScreenData) -> (String, TextRole) {
+pub fn measure_hint_or_reason(data: &ScreenData) -> (String, TextRole) {
     match data.check_measurable() {
         Ok(()) => (
             "press p to measure (asks first)".to_owned(),
@@ -51,10 +51,9 @@ pub struct MethodTable<'a> {
 }
 
 impl MethodTable<'_> {
-    /// One row per method; each row can be selected.
     pub fn push_method_table(&self, page: &mut Page) {
-        let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
-        let MethodChart { head, rows, axis } =
+        let in_force = wal_sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
+        let MethodChartLines { head, rows, axis } =
             build_method_chart(self.measurement, in_force, self.data.theme, self.room);
         page.push_text_block(
             self.suppressed_flush_warning_lines()
@@ -62,17 +61,17 @@ impl MethodTable<'_> {
                 .chain([head])
                 .collect(),
         );
-        for (row, line) in self.measurement.measured_or_failed_server_rows().zip(rows) {
+        for (row, line) in self.measurement.attempted_one_page_server_rows().zip(rows) {
             let key = format!("method {}", row.method.name());
             let details = RowDetails::Method(row.method);
             page.blocks
-                .push(Block::new_row(key, details, vec![line]).with_issue(row.error.is_some()));
+                .push(PageBlock::new_row(key, details, vec![line]).with_issue(row.error.is_some()));
         }
         page.push_text_block(axis);
     }
 
     fn suppressed_flush_warning_lines(&self) -> Vec<Line<'static>> {
-        if !flushes_are_suppressed(self.data, self.report) {
+        if !are_target_flushes_suppressed(self.data, self.report) {
             return Vec::new();
         }
         let doubt = self.data.theme.role_style(TextRole::Doubt);
@@ -91,7 +90,7 @@ pub fn push_method_details(
 ) {
     let measured = live_or_last_measurement(data).map(|(measurement, _)| measurement);
     let row = measured.and_then(|of| {
-        of.measured_or_failed_server_rows()
+        of.attempted_one_page_server_rows()
             .find(|row| row.method == method)
     });
     let (Some(measurement), Some(row)) = (measured, row) else {
@@ -108,8 +107,8 @@ pub fn push_method_details(
     if let Some(error) = &row.error {
         details.push_field("failed", error);
     } else {
-        let in_force = sync_method_in_force(report, data.focus.cluster.as_ref());
-        let figures = latency_view::method_row(measurement, row, in_force);
+        let in_force = wal_sync_method_in_force(report, data.focus.cluster.as_ref());
+        let figures = latency_view::method_row_cells(measurement, row, in_force);
         let figures = latency_view::COLUMNS
             .iter()
             .zip(&figures)
@@ -144,15 +143,15 @@ pub fn push_caveats(details: &mut DetailLines, measurement: &Measurement) {
     }
 }
 
-/// Whether flushes of the target do not reach the disk. The measured commits are then not durable.
-fn flushes_are_suppressed(data: &ScreenData, report: &Report) -> bool {
+/// If true, no flush of the target reaches the disk, so the measured commits are not durable.
+fn are_target_flushes_suppressed(data: &ScreenData, report: &Report) -> bool {
     data.focus
         .target
         .as_ref()
         .is_some_and(|target| are_flushes_suppressed(report, target))
 }
 
-struct MethodChart {
+struct MethodChartLines {
     head: Line<'static>,
     rows: Vec<Line<'static>>,
     axis: Vec<Line<'static>>,
@@ -193,8 +192,8 @@ fn build_method_chart(
     in_force: Option<WalSyncMethod>,
     theme: Theme,
     room: usize,
-) -> MethodChart {
-    let methods: Vec<&MethodResult> = measurement.measured_or_failed_server_rows().collect();
+) -> MethodChartLines {
+    let methods: Vec<&MethodResult> = measurement.attempted_one_page_server_rows().collect();
     let longest = methods
         .iter()
         .map(|row| text::width(&method_row_remark(measurement, row, in_force)))
@@ -246,7 +245,7 @@ fn build_method_chart(
         "median",
         text::spaces(GAP_WIDTH)
     );
-    MethodChart {
+    MethodChartLines {
         head: Line::styled(head, dim),
         rows,
         axis: scale,

@@ -12,7 +12,7 @@ use crate::tui::widgets::{diff, text, trace};
 /// Columns for a field's name, including the gap. A longer name widens the column.
 const NAME_WIDTH: usize = 10;
 
-fn label_width(name: &str) -> usize {
+fn label_column_width(name: &str) -> usize {
     NAME_WIDTH.max(text::width(name) + 1)
 }
 
@@ -52,7 +52,7 @@ impl DetailLines {
     pub fn push_fields<N: AsRef<str>>(&mut self, fields: &[(N, &str)]) {
         let columns = fields
             .iter()
-            .map(|(name, _)| label_width(name.as_ref()))
+            .map(|(name, _)| label_column_width(name.as_ref()))
             .max()
             .unwrap_or(NAME_WIDTH);
         for (name, says) in fields {
@@ -63,7 +63,7 @@ impl DetailLines {
 
     /// One command per line. A long command wraps and is never cut, so that it can be copied.
     pub fn push_commands<S: AsRef<str>>(&mut self, name: &str, commands: &[S]) {
-        let columns = label_width(name);
+        let columns = label_column_width(name);
         let room = self.room.saturating_sub(columns);
         let rows: Vec<String> = commands
             .iter()
@@ -73,7 +73,7 @@ impl DetailLines {
     }
 
     /// The prompt marks the command as text to paste.
-    pub fn push_command(&mut self, command: &ShellCommand) {
+    pub fn push_command_with_prompt(&mut self, command: &ShellCommand) {
         const PROMPT: &str = "  $ ";
         let room = self.room.saturating_sub(PROMPT.len());
         let rows = command
@@ -106,7 +106,12 @@ impl DetailLines {
 
     /// `told` holds details that are already shown. The rule's reason is left out if it is one of
     /// them, and the fix if there are any.
-    pub fn push_finding_reasons(&mut self, report: &Report, finding: &Finding, told: &[Detail]) {
+    pub fn push_finding_explanation(
+        &mut self,
+        report: &Report,
+        finding: &Finding,
+        told: &[Detail],
+    ) {
         let is_it = |detail: &Detail| match detail {
             Detail::Sentence(says) | Detail::Continuation(says) | Detail::Field(_, says) => {
                 *says.to_string() == *finding.because
@@ -130,14 +135,14 @@ impl DetailLines {
             &format!("{} ({}){was}", finding.rule, finding.confidence.as_str()),
         );
         for evidence in report.studies_behind_rule(&finding.rule) {
-            self.push_field("evidence", &evidence.study_lines().join(" · "));
+            self.push_field("evidence", &evidence.measurement_lines().join(" · "));
         }
         if !finding.refs.is_empty() {
             self.push_field("sources", &finding.refs.join(" · "));
         }
     }
 
-    pub fn push_report_details<'d>(&mut self, told: impl IntoIterator<Item = &'d Detail>) {
+    pub fn push_details<'d>(&mut self, told: impl IntoIterator<Item = &'d Detail>) {
         for detail in told {
             match detail {
                 Detail::Sentence(says) => self.push_paragraph(&says.to_string()),

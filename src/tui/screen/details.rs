@@ -1,26 +1,24 @@
-//! The details of the selected row of any screen.
-
 use ratatui::text::Line;
 
 use super::detail_lines::DetailLines;
-use super::sections::SectionView;
+use super::sections::SectionRenderer;
 use super::{commit_latency, export, rules, storage, unknown_facts};
 use crate::report::Report;
-use crate::tui::data::ScreenData;
-use crate::tui::page::{Block, Page, PageState, RowDetails};
+use crate::tui::page::{Page, PageBlock, PageState, RowDetails};
+use crate::tui::screen_data::ScreenData;
 
-impl Block {
+impl PageBlock {
     /// The title and the page of details for a pane of these columns and rows.
-    pub fn details_page(
+    pub fn details_title_and_page(
         &self,
         data: &ScreenData,
         state: &PageState,
         (room, rows): (usize, usize),
     ) -> (String, Page) {
-        let Some((report, _)) = data.chosen_target().filter(|_| rows > 0) else {
+        let Some((report, _)) = data.report_and_chosen_target().filter(|_| rows > 0) else {
             return Default::default();
         };
-        let view = SectionView {
+        let view = SectionRenderer {
             data,
             room,
             with_commands: false,
@@ -30,8 +28,7 @@ impl Block {
         let title = match &self.details {
             RowDetails::Nothing | RowDetails::Unfold => String::new(),
             RowDetails::Item(title, about, shown) => {
-                // A finding that vanishes under the assumptions is only in the report of the real
-                // host.
+                // Assumptions add and remove findings, so a finding may be in only one report.
                 let assumed = data.assumed_host.as_ref().map(|host| &host.report);
                 let reports: Vec<&Report> = [report].into_iter().chain(assumed).collect();
                 lines.lines = view.item_detail_lines(&reports, about, shown);
@@ -52,7 +49,7 @@ impl Block {
             }
             RowDetails::Rule(at) => rules::push_rule_details(&mut lines, data, report, *at),
             RowDetails::MissingFact(at) => {
-                unknown_facts::push_missing_fact(&mut lines, data, report, *at)
+                unknown_facts::push_needed_fact_details(&mut lines, data, report, *at)
             }
             RowDetails::Method(method) => {
                 commit_latency::push_method_details(&mut lines, data, report, *method);

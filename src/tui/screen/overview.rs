@@ -2,7 +2,7 @@ mod sidebar {
     use ratatui::text::Line;
 
     use crate::report::Report;
-    use crate::tui::data::ScreenData;
+    use crate::tui::screen_data::ScreenData;
     use crate::tui::sidebar::{Sidebar, SidebarRow};
     use crate::tui::target_row;
     use crate::tui::theme::TextRole;
@@ -13,7 +13,7 @@ mod sidebar {
 
     /// A list longer than `rows` is scrolled so far that the chosen target is visible.
     pub fn build_sidebar(data: &ScreenData, report: &Report, rows: usize) -> Sidebar {
-        let mut all = sidebar_target_rows(data, report, rows.saturating_sub(2));
+        let mut all = sidebar_rows(data, report, rows.saturating_sub(2));
         all.truncate(rows);
         Sidebar {
             rows: all,
@@ -21,7 +21,7 @@ mod sidebar {
         }
     }
 
-    fn sidebar_target_rows(data: &ScreenData, report: &Report, most: usize) -> Vec<SidebarRow> {
+    fn sidebar_rows(data: &ScreenData, report: &Report, most: usize) -> Vec<SidebarRow> {
         let theme = data.theme;
         let (place, count) = data.focus.place;
         let title = format!(" Targets {count}, worst first");
@@ -70,22 +70,22 @@ use ratatui::style::Modifier;
 use ratatui::text::Line;
 
 use super::detail_lines::DetailLines;
-use super::sections::SectionView;
+use super::sections::SectionRenderer;
 use super::{commit_latency, curves, storage, unknown_facts, what_if};
 use crate::durability::FlushHop;
-use crate::measure::measurement_sentence;
-use crate::report::latency::sync_method_in_force;
+use crate::measure::measurement_summary;
+use crate::report::latency::wal_sync_method_in_force;
 use crate::report::view::answers::{self, AnswerRow};
 use crate::report::view::flush_path;
 use crate::report::view::host;
 use crate::report::view::latency::HEADING;
-use crate::report::view::target::{self, device_content_sentences, verdict_heading};
+use crate::report::view::target::{self, device_content_sentences, verdict_or_content_heading};
 use crate::report::view::{Detail, ItemRef, Tone};
 use crate::report::{AnswerAction, Plan, Report, TargetSummary, Topic};
-use crate::tui::data::{BackgroundActivity, ScreenData};
-use crate::tui::page::{Block, Page, RowDetails};
+use crate::tui::page::{Page, PageBlock, RowDetails};
+use crate::tui::screen_data::{BackgroundActivity, ScreenData};
 use crate::tui::theme::TextRole;
-use crate::tui::viewport::Viewport;
+use crate::tui::viewport::BodyLayout;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::{flush_path as path_widget, text};
 
@@ -95,20 +95,20 @@ const CURVE_ROWS: usize = 10;
 /// Minimum columns for reasons at the right of the answers.
 const MIN_COLUMNS_WITH_REASONS: usize = 104;
 
-pub fn overview_page(data: &ScreenData, room: Viewport) -> Page {
+pub fn overview_page(data: &ScreenData, room: BodyLayout) -> Page {
     let mut page = Page::default();
     let Some(report) = data.report.as_deref() else {
-        page.push_text_block(loading_lines(data));
+        page.push_text_block(loading_or_failure_lines(data));
         return page;
     };
-    let view = OverviewPage { data, report, room };
+    let view = OverviewPageBuilder { data, report, room };
     let columns = room.columns;
     match report.targets.get(data.focus.position) {
-        _ if !data.complete => page.push_text_block(partial_target_lines(data, report, columns)),
-        Some(target) if data.focus.target.is_some() => view.push_target(&mut page, target),
+        _ if !data.complete => page.push_text_block(found_target_lines(data, report, columns)),
+        Some(target) if data.focus.target.is_some() => view.push_target_content(&mut page, target),
         _ => page.push_text_block(no_target_lines(data, columns)),
     }
-    if let Some(section) = host::notes_section(report) {
+    if let Some(section) = host::run_notes_section(report) {
         view.section_view().push_section(&mut page, &section);
     }
     if data.complete && room.side > 0 {
@@ -117,15 +117,15 @@ pub fn overview_page(data: &ScreenData, room: Viewport) -> Page {
     page
 }
 
-struct OverviewPage<'a> {
+struct OverviewPageBuilder<'a> {
     data: &'a ScreenData,
     report: &'a Report,
-    room: Viewport,
+    room: BodyLayout,
 }
 
-impl OverviewPage<'_> {
-    fn section_view(&self) -> SectionView<'_> {
-        SectionView {
+impl OverviewPageBuilder<'_> {
+    fn section_view(&self) -> SectionRenderer<'_> {
+        SectionRenderer {
             data: self.data,
             room: self.room.columns,
             with_commands: false,
@@ -133,12 +133,12 @@ impl OverviewPage<'_> {
     }
 
     /// Adds the parts, the most important first: a short terminal hides the last ones.
-    fn push_target(&self, page: &mut Page, target: &TargetSummary) {
+    fn push_target_content(&self, page: &mut Page, target: &TargetSummary) {
         self.push_verdict(page, target);
         what_if::push_what_if_summary(page, self.section_view());
         self.push_flush_path(page);
-        let answers = self.recommendation_blocks(target);
-        let other_fixes = self.push_fixes(page, &answers);
+        let answers = self.answer_table_blocks(target);
+        let other_fixes = self.push_fitting_fixes(page, &answers);
         page.blocks.extend(answers);
         if !other_fixes.is_empty() {
             page.push_heading(self.data.theme, "Fix next", "");
@@ -150,22 +150,21 @@ impl OverviewPage<'_> {
             self.section_view().push_section(page, section);
         }
         unknown_facts::push_unknown_section(page, self.data, self.report, self.room.columns);
-        for section in advised.sections_after_fixes() {
+        for section in advised.sections_without_repeated_fixes() {
             self.section_view().push_section(page, section);
         }
-        let verdict = self.data.verdict();
+        let verdict = self.data.target_verdict();
         for section in verdict.into_iter().flat_map(target::evidence_sections) {
             self.section_view().push_section(page, &section);
         }
     }
 
-    /// Adds a bar with the verdict, then its sentences.
     fn push_verdict(&self, page: &mut Page, target: &TargetSummary) {
         let (theme, columns) = (self.data.theme, self.room.columns);
-        let verdict = self.data.verdict();
+        let verdict = self.data.target_verdict();
         let wish = self
             .data
-            .plan()
+            .target_plan()
             .and_then(Plan::requested_filesystem_sentence);
         let mut sentences = device_content_sentences(target);
         sentences.extend(wish.map(|wish| format!("Planned: {wish}.")));
@@ -182,7 +181,7 @@ impl OverviewPage<'_> {
         }
         // A part that does not fit beside the verdict is left out, because the sentence and the
         // header repeat it.
-        let mut bar = verdict_heading(self.report, target).to_string();
+        let mut bar = verdict_or_content_heading(self.report, target).to_string();
         let cause = verdict
             .map(flush_path::verdict_cause_text)
             .unwrap_or_default();
@@ -205,8 +204,8 @@ impl OverviewPage<'_> {
         let details =
             verdict.map(|of| RowDetails::Sections("evidence", target::evidence_sections(of)));
         page.blocks.push(match details {
-            Some(details) => Block::new_row("verdict", details, lines),
-            None => Block::new_text(lines),
+            Some(details) => PageBlock::new_row("verdict", details, lines),
+            None => PageBlock::new_text(lines),
         });
     }
 
@@ -214,7 +213,11 @@ impl OverviewPage<'_> {
     /// selected.
     fn push_flush_path(&self, page: &mut Page) {
         let theme = self.data.theme;
-        let Some(path) = self.data.verdict().map(|verdict| &verdict.flush_path) else {
+        let Some(path) = self
+            .data
+            .target_verdict()
+            .map(|verdict| &verdict.flush_path)
+        else {
             return;
         };
         if path.is_empty() {
@@ -227,18 +230,18 @@ impl OverviewPage<'_> {
         }
         page.push_heading(theme, "Path of a commit", "");
         let block = |(hop, lines): (&FlushHop, Vec<Line<'static>>)| match hop.subjects.first() {
-            Some(subject) if !flush_path::hop_needs_no_remark(hop) => {
+            Some(subject) if !flush_path::is_hop_unremarkable(hop) => {
                 let details = RowDetails::Layer(subject.clone());
-                Block::new_row(storage::layer_block_key(subject), details, lines)
+                PageBlock::new_row(storage::layer_block_key(subject), details, lines)
             }
-            _ => Block::new_text(lines),
+            _ => PageBlock::new_text(lines),
         };
         let rows = path_widget::path_rows(path, theme, self.room.columns);
         page.blocks.extend(rows.into_iter().map(block));
     }
 
     /// Adds as many fixes as leave room for the answers, at least one. The result holds the others.
-    fn push_fixes(&self, page: &mut Page, answers: &[Block]) -> Vec<Block> {
+    fn push_fitting_fixes(&self, page: &mut Page, answers: &[PageBlock]) -> Vec<PageBlock> {
         const HEADING: &str = "Fix first";
         let theme = self.data.theme;
         let Some(section) = &self.data.focus.advised.fixes else {
@@ -246,16 +249,17 @@ impl OverviewPage<'_> {
             page.push_text_block(vec![Line::raw("Nothing to fix.")]);
             return Vec::new();
         };
-        let view = SectionView {
+        let view = SectionRenderer {
             with_commands: true,
             ..self.section_view()
         };
         let mut fixes = Page::default();
         view.push_section(&mut fixes, section);
-        let mut fixes: Vec<Block> = fixes.blocks.into_iter().skip(1).collect();
-        let height = |blocks: &[Block]| blocks.iter().map(|block| block.lines.len()).sum::<usize>();
+        let mut fixes: Vec<PageBlock> = fixes.blocks.into_iter().skip(1).collect();
+        let height =
+            |blocks: &[PageBlock]| blocks.iter().map(|block| block.lines.len()).sum::<usize>();
         let used = page.height() + height(answers) + 1;
-        let mut room = self.room.page_rows().saturating_sub(used);
+        let mut room = self.room.rows_above_pane().saturating_sub(used);
         let fitting = fixes.iter().take_while(|block| {
             let fits = block.lines.len() <= room;
             room = room.saturating_sub(block.lines.len());
@@ -272,7 +276,7 @@ impl OverviewPage<'_> {
         others
     }
 
-    fn recommendation_blocks(&self, target: &TargetSummary) -> Vec<Block> {
+    fn answer_table_blocks(&self, target: &TargetSummary) -> Vec<PageBlock> {
         const COLUMNS: [Column; 4] = [
             Column::new_cuttable(15),
             Column::new_wrapping(14),
@@ -287,7 +291,7 @@ impl OverviewPage<'_> {
         let has_reasons = self.room.columns >= MIN_COLUMNS_WITH_REASONS;
         let rows = answers::answer_rows(target);
         let cells = |row: &AnswerRow| -> Vec<StyledText> {
-            // Other answers already give their reason in place of a recommendation.
+            // An answer without a recommendation shows its reason in the column of recommendations.
             let (style, has_reason) = match row.action {
                 AnswerAction::Keep => (theme.tone_style(Tone::Good), has_reasons),
                 AnswerAction::Change | AnswerAction::Create => {
@@ -323,12 +327,12 @@ impl OverviewPage<'_> {
             .collect();
         let mut drawn = columns::wrapped_rows(&all, &COLUMNS, self.room.columns).into_iter();
         let mut head = drawn.next().unwrap_or_default();
-        // A heading begins one column after the rows.
+        // A heading is drawn one column further right than rows, so its first cell is narrowed.
         if let Some(title) = head.first_mut().and_then(|line| line.spans.first_mut()) {
             title.content.to_mut().pop();
         }
         let mut page = Page::default();
-        page.blocks.push(Block::new_heading(head));
+        page.blocks.push(PageBlock::new_heading(head));
         for (row, lines) in rows.into_iter().zip(drawn) {
             let key = format!("answer {}", row.label);
             let apply = target
@@ -345,9 +349,9 @@ impl OverviewPage<'_> {
             }
             let title = format!("{}: {}", row.label, self.recommended_text(&row));
             let details = RowDetails::Item(title, ItemRef::default(), details);
-            page.blocks.push(Block {
+            page.blocks.push(PageBlock {
                 commands,
-                ..Block::new_row(key, details, lines)
+                ..PageBlock::new_row(key, details, lines)
             });
         }
         if let Some(grid) = answers::filesystem_candidates_grid(self.report, target) {
@@ -363,7 +367,7 @@ impl OverviewPage<'_> {
             row.topic,
             commit_latency::live_or_last_measurement(self.data),
         ) {
-            (Topic::CommitLatency, None) => commit_latency::measure_hint(self.data).0,
+            (Topic::CommitLatency, None) => commit_latency::measure_hint_or_reason(self.data).0,
             _ => row.recommended.clone(),
         }
     }
@@ -386,8 +390,8 @@ impl OverviewPage<'_> {
         }
         .push_method_table(page);
         let mut details = DetailLines::new(theme, columns);
-        let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
-        details.push_paragraph(&measurement_sentence(measurement, in_force));
+        let in_force = wal_sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
+        details.push_paragraph(&measurement_summary(measurement, in_force));
         commit_latency::push_caveats(&mut details, measurement);
         page.push_text_block(details.lines);
         if self.room.rows >= MIN_ROWS_WITH_PATH {
@@ -398,7 +402,7 @@ impl OverviewPage<'_> {
     }
 }
 
-fn loading_lines(data: &ScreenData) -> Vec<Line<'static>> {
+fn loading_or_failure_lines(data: &ScreenData) -> Vec<Line<'static>> {
     let said = match &data.activity {
         BackgroundActivity::Collecting { what, .. } => format!("reading {what} …"),
         _ => "Reading failed; press r to try again.".to_owned(),
@@ -410,8 +414,8 @@ fn loading_lines(data: &ScreenData) -> Vec<Line<'static>> {
 }
 
 /// Verdicts are left out, because they could still change.
-fn partial_target_lines(data: &ScreenData, report: &Report, room: usize) -> Vec<Line<'static>> {
-    let mut lines = loading_lines(data);
+fn found_target_lines(data: &ScreenData, report: &Report, room: usize) -> Vec<Line<'static>> {
+    let mut lines = loading_or_failure_lines(data);
     lines.push(Line::default());
     for target in &report.targets {
         lines.push(Line::raw(text::truncate_to_width(

@@ -7,16 +7,16 @@ use super::detail_lines::DetailLines;
 use super::shared_page_parts::no_target_page;
 use super::{commit_latency, curves};
 use crate::measure::{
-    Latencies, Measurement, MethodResult, ProbeProgress, measurement_sentence, sparkline,
+    Latencies, Measurement, MethodResult, ProbeProgress, measurement_summary, sparkline,
 };
 use crate::report::Report;
-use crate::report::latency::sync_method_in_force;
+use crate::report::latency::wal_sync_method_in_force;
 use crate::report::view::latency::HEADING;
 use crate::text::{format_micros, format_micros_or_dash, group_digits};
-use crate::tui::data::{BackgroundActivity, ScreenData};
 use crate::tui::page::Page;
+use crate::tui::screen_data::{BackgroundActivity, ScreenData};
 use crate::tui::theme::TextRole;
-use crate::tui::viewport::Viewport;
+use crate::tui::viewport::BodyLayout;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::{histogram, text};
 
@@ -29,16 +29,16 @@ const GAP: usize = 3;
 /// Columns of the tail latency table, including gaps, without the bars of the rounds.
 const WIDTH_BESIDE_ROUNDS: usize = 55;
 
-pub fn probe_page(data: &ScreenData, room: Viewport) -> Page {
-    let Some((report, _)) = data.chosen_target() else {
+pub fn probe_page(data: &ScreenData, room: BodyLayout) -> Page {
+    let Some((report, _)) = data.report_and_chosen_target() else {
         return no_target_page(data, "measure");
     };
     let mut page = Page::default();
-    let view = ProbePage {
+    let view = ProbePageBuilder {
         data,
         report,
         room: room.columns,
-        rows: room.page_rows(),
+        rows: room.rows_above_pane(),
     };
     match (&data.activity, data.measurement_in_report()) {
         (
@@ -58,14 +58,14 @@ pub fn probe_page(data: &ScreenData, room: Viewport) -> Page {
     page
 }
 
-struct ProbePage<'a> {
+struct ProbePageBuilder<'a> {
     data: &'a ScreenData,
     report: &'a Report,
     room: usize,
     rows: usize,
 }
 
-impl ProbePage<'_> {
+impl ProbePageBuilder<'_> {
     fn push_heading(&self, page: &mut Page, aside: &str) {
         const TITLE_PREFIX: &str = "Probe of ";
         let name = self
@@ -82,13 +82,13 @@ impl ProbePage<'_> {
         page.push_heading(self.data.theme, &format!("{TITLE_PREFIX}{name}"), aside);
     }
 
-    fn new_details(&self) -> DetailLines {
+    fn new_detail_lines(&self) -> DetailLines {
         DetailLines::new(self.data.theme, self.room)
     }
 
     fn push_unmeasured_notice(&self, page: &mut Page) {
         self.push_heading(page, "not measured");
-        let mut details = self.new_details();
+        let mut details = self.new_detail_lines();
         self.push_last_probe_failure(&mut details);
         details.push_empty_line();
         match self.data.check_measurable() {
@@ -135,7 +135,7 @@ impl ProbePage<'_> {
             &format!(
                 "{}, {}",
                 progress.phase.description(),
-                progress.remaining_time_text()
+                progress.round_and_remaining_time_text()
             ),
         );
         let says = match progress.interim_comparison_text() {
@@ -143,7 +143,7 @@ impl ProbePage<'_> {
             Some(says) => says,
             None => "first round still running".to_owned(),
         };
-        let mut details = self.new_details();
+        let mut details = self.new_detail_lines();
         details.push_paragraph(&says);
         // At least two lines, so that the figures below stay in place.
         while details.lines.len() < 2 {
@@ -154,7 +154,7 @@ impl ProbePage<'_> {
             return;
         };
         self.push_latency_figures(page, measurement, &progress.histogram);
-        let mut details = self.new_details();
+        let mut details = self.new_detail_lines();
         details.push_empty_line();
         commit_latency::push_caveats(&mut details, measurement);
         if details.lines.len() > 1 {
@@ -171,9 +171,9 @@ impl ProbePage<'_> {
                 measurement.when
             ),
         );
-        let mut details = self.new_details();
-        let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
-        details.push_paragraph(&measurement_sentence(measurement, in_force));
+        let mut details = self.new_detail_lines();
+        let in_force = wal_sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
+        details.push_paragraph(&measurement_summary(measurement, in_force));
         commit_latency::push_caveats(&mut details, measurement);
         self.push_last_probe_failure(&mut details);
         details.push_empty_line();
@@ -210,12 +210,12 @@ impl ProbePage<'_> {
             room: self.room,
         };
         rows.push_method_table(page);
-        let tails = self.tail_latency_table(measurement);
+        let tails = self.tail_latency_lines(measurement);
         self.push_charts(page, measurement, histogram, tails.len());
         page.push_text_block(tails);
     }
 
-    fn tail_latency_table(&self, measurement: &Measurement) -> Vec<Line<'static>> {
+    fn tail_latency_lines(&self, measurement: &Measurement) -> Vec<Line<'static>> {
         let theme = self.data.theme;
         let (plain, dim) = (
             theme.role_style(TextRole::Plain),
@@ -252,7 +252,7 @@ impl ProbePage<'_> {
             head("flushes"),
         ]];
         let measured = measurement
-            .measured_or_failed_server_rows()
+            .attempted_one_page_server_rows()
             .filter_map(MethodResult::paced_row_and_latencies);
         rows.extend(measured.map(row));
         let shape = [
@@ -268,7 +268,8 @@ impl ProbePage<'_> {
         lines
     }
 
-    /// Adds curves and histogram. They fill the rows that `below`, the rows after them, leaves.
+    /// Adds curves and histogram, which fill the free rows. `below` counts the rows of the table
+    /// that follows.
     fn push_charts(
         &self,
         page: &mut Page,
@@ -276,7 +277,7 @@ impl ProbePage<'_> {
         histogram: &[(f64, u64)],
         below: usize,
     ) {
-        let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
+        let in_force = wal_sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
         let (half, is_wide) = match self.room {
             TWO_COLUMN_WIDTH.. => ((self.room - GAP) / 2, true),
             narrow => (narrow, false),

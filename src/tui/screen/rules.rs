@@ -9,10 +9,10 @@ use crate::facts::{Choice, Subject};
 use crate::report::Report;
 use crate::report::view::Badge;
 use crate::rules::{self, EvaluationOptions, Finding, Level, Outcome};
-use crate::tui::data::ScreenData;
 use crate::tui::labels;
-use crate::tui::page::{Block, Page, PageState, RowDetails};
+use crate::tui::page::{Page, PageBlock, PageState, RowDetails};
 use crate::tui::rule_results::{RuleResult, RuleSummary};
+use crate::tui::screen_data::ScreenData;
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::columns::{self, Column, StyledText};
 
@@ -20,11 +20,11 @@ use crate::tui::widgets::columns::{self, Column, StyledText};
 const MAX_TRACES: usize = 8;
 
 pub fn rules_page(data: &ScreenData, state: &PageState, room: usize) -> Page {
-    let Some((report, _)) = data.chosen_target() else {
+    let Some((report, _)) = data.report_and_chosen_target() else {
         return no_target_page(data, "judge");
     };
     let mut page = Page::default();
-    let view = RulesPage {
+    let view = RulesPageBuilder {
         data,
         state,
         report,
@@ -58,16 +58,16 @@ pub fn push_rule_details(
     let Some(judged) = data.focus.rules.get(at) else {
         return String::new();
     };
-    RuleDetails { data, report }.push_findings_and_traces(details, judged);
+    RuleDetailsBuilder { data, report }.push_findings_and_traces(details, judged);
     judged.rule.clone()
 }
 
-struct RuleDetails<'a> {
+struct RuleDetailsBuilder<'a> {
     data: &'a ScreenData,
     report: &'a Report,
 }
 
-struct RulesPage<'a> {
+struct RulesPageBuilder<'a> {
     data: &'a ScreenData,
     state: &'a PageState,
     report: &'a Report,
@@ -75,7 +75,7 @@ struct RulesPage<'a> {
     theme: Theme,
 }
 
-impl RulesPage<'_> {
+impl RulesPageBuilder<'_> {
     fn push_result_group(&self, page: &mut Page, came_to: RuleResult) {
         let all = &self.data.focus.rules;
         let here = all.iter().filter(|judged| judged.result == came_to);
@@ -111,7 +111,7 @@ impl RulesPage<'_> {
             let place = all.iter().position(|other| other.rule == judged.rule);
             let details = place.map_or(RowDetails::Nothing, RowDetails::Rule);
             page.blocks
-                .push(Block::new_row(key, details, lines).with_issue(is_amiss));
+                .push(PageBlock::new_row(key, details, lines).with_issue(is_amiss));
         }
     }
 
@@ -190,14 +190,14 @@ impl RulesPage<'_> {
     }
 }
 
-impl RuleDetails<'_> {
+impl RuleDetailsBuilder<'_> {
     fn push_findings_and_traces(&self, details: &mut DetailLines, judged: &RuleSummary) {
         let mut told: Option<&Finding> = None;
         for finding in judged.rule_findings_in_report(self.report) {
             details.push_paragraph(&finding.title);
             // Most rules give the same reason for all subjects; a repeated reason is left out.
             if told.is_none_or(|told| told.because != finding.because) {
-                details.push_finding_reasons(self.report, finding, &[]);
+                details.push_finding_explanation(self.report, finding, &[]);
                 told = Some(finding);
             }
             details.push_missing_fact_sets(finding);

@@ -12,15 +12,15 @@ use crate::report::view::{
     Badge, Bullet, BulletList, Detail, Element, Grid, ItemRef, RichText, Section, StepInstruction,
 };
 use crate::rules::{Finding, Level, Outcome};
-use crate::tui::data::ScreenData;
 use crate::tui::labels;
-use crate::tui::page::{Block, Page, RowDetails};
+use crate::tui::page::{Page, PageBlock, RowDetails};
+use crate::tui::screen_data::ScreenData;
 use crate::tui::theme::TextRole;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::text;
 
 #[derive(Clone, Copy, Debug)]
-pub struct SectionView<'a> {
+pub struct SectionRenderer<'a> {
     pub data: &'a ScreenData,
     pub room: usize,
     /// Shows the commands of a row below it.
@@ -55,7 +55,7 @@ impl SectionItem<'_> {
     }
 }
 
-impl SectionView<'_> {
+impl SectionRenderer<'_> {
     pub fn push_section(&self, page: &mut Page, section: &Section) {
         let theme = self.data.theme;
         if !section.heading.is_empty() {
@@ -183,7 +183,7 @@ impl SectionView<'_> {
         }
     }
 
-    fn item_blocks(&self, items: Vec<SectionItem<'_>>) -> Vec<Block> {
+    fn item_blocks(&self, items: Vec<SectionItem<'_>>) -> Vec<PageBlock> {
         let rows: Vec<Vec<StyledText>> = items.iter().map(|item| item.cells.to_vec()).collect();
         let rows = columns::wrapped_rows(&rows, &COLUMNS, self.room);
         let block = |(mut lines, item): (Vec<Line<'static>>, SectionItem<'_>)| {
@@ -193,33 +193,33 @@ impl SectionView<'_> {
             }
             if item.about.rules.is_empty() && item.about.key.is_empty() {
                 let mut beneath = DetailLines::new(self.data.theme, self.room.saturating_sub(2));
-                beneath.push_report_details(item.details);
+                beneath.push_details(item.details);
                 lines.extend(beneath.into_indented_lines());
                 let fact = item.about.fact.clone();
-                return Block {
+                return PageBlock {
                     key: fact.is_some().then_some(item.key),
                     commands,
                     fact,
-                    ..Block::new_text(lines)
+                    ..PageBlock::new_text(lines)
                 };
             }
             let [.., says, _] = item.cells;
             let details = RowDetails::Item(says.0, item.about.clone(), item.details.to_vec());
-            Block {
+            PageBlock {
                 commands,
                 fact: item.about.fact.clone(),
-                ..Block::new_row(item.key, details, lines)
+                ..PageBlock::new_row(item.key, details, lines)
                     .with_issue(item.level >= Some(Level::Advice))
             }
         };
         rows.into_iter().zip(items).map(block).collect()
     }
 
-    /// Lists the commands of an item, or what to do if no command does it. A long command wraps.
+    /// The commands of an item or, without commands, its fix.
     fn item_remedy_lines(&self, item: &SectionItem<'_>) -> Vec<Line<'static>> {
         let mut lines = DetailLines::new(self.data.theme, self.room);
         for command in item.item_commands() {
-            lines.push_command(command);
+            lines.push_command_with_prompt(command);
         }
         let remedy = item.details.iter().find_map(|detail| match detail {
             Detail::Field("fix", says) => Some(says.to_string()),
@@ -244,9 +244,9 @@ impl SectionView<'_> {
         // The findings below name their rules, so the field `rules` is left out.
         let is_new =
             |one: &&Detail| findings.is_empty() || !matches!(one, Detail::Field("rules", _));
-        details.push_report_details(shown.iter().filter(is_new));
+        details.push_details(shown.iter().filter(is_new));
         for (report, finding) in findings {
-            details.push_finding_reasons(report, finding, shown);
+            details.push_finding_explanation(report, finding, shown);
             if shown.is_empty() {
                 details.push_missing_fact_sets(finding);
             }

@@ -2,27 +2,27 @@
 //! with value and source, an unknown fact with a reason and a remedy.
 
 mod layer;
-mod fact_line {
+mod fact_entry {
 
     use crate::facts::MissingFact;
     use crate::report::view::wording;
 
-    pub enum FactLineState {
+    pub enum FactEntryState {
         Known(String, String),
         /// The flag is true for a fact that is readable on this host, but was not read.
         Unknown(Box<MissingFact>, bool),
     }
 
-    pub struct FactLine<'a> {
+    pub struct FactEntry<'a> {
         pub name: &'a str,
-        pub state: FactLineState,
+        pub state: FactEntryState,
     }
 
-    impl FactLine<'_> {
+    impl FactEntry<'_> {
         pub fn search_text(&self) -> String {
             match &self.state {
-                FactLineState::Known(value, source) => format!("{} {value} {source}", self.name),
-                FactLineState::Unknown(need, _) => {
+                FactEntryState::Known(value, source) => format!("{} {value} {source}", self.name),
+                FactEntryState::Unknown(need, _) => {
                     let remedy = need
                         .remedy
                         .as_ref()
@@ -38,7 +38,7 @@ mod fact_line {
         }
 
         pub fn is_unknown_but_readable(&self) -> bool {
-            matches!(self.state, FactLineState::Unknown(_, true))
+            matches!(self.state, FactEntryState::Unknown(_, true))
         }
     }
 }
@@ -48,16 +48,16 @@ mod layer_details;
 use ratatui::text::Line;
 
 use super::detail_lines::DetailLines;
-use super::sections::SectionView;
+use super::sections::SectionRenderer;
 use super::shared_page_parts::no_target_page;
 use crate::facts::catalog::target;
 use crate::facts::{Scope, Subject, Value};
 use crate::report::Report;
-use crate::report::view::flush_path::hop_needs_no_remark;
-use crate::report::view::target::{directories_section, evidence_sections};
+use crate::report::view::flush_path::is_hop_unremarkable;
+use crate::report::view::target::{evidence_sections, server_directories_section};
 use crate::report::view::wording;
-use crate::tui::data::ScreenData;
-use crate::tui::page::{Block, Page, PageState, RowDetails};
+use crate::tui::page::{Page, PageBlock, PageState, RowDetails};
+use crate::tui::screen_data::ScreenData;
 use crate::tui::theme::{TextRole, Theme};
 use layer::StackNode;
 use layer_details::LayerDetails;
@@ -67,11 +67,11 @@ pub fn layer_block_key(layer: &Subject) -> String {
 }
 
 pub fn storage_page(data: &ScreenData, state: &PageState, room: usize) -> Page {
-    let Some((report, target)) = data.chosen_target() else {
+    let Some((report, target)) = data.report_and_chosen_target() else {
         return no_target_page(data, "show");
     };
     let mut page = Page::default();
-    let view = StoragePage {
+    let view = StoragePageBuilder {
         data,
         report,
         target,
@@ -79,7 +79,7 @@ pub fn storage_page(data: &ScreenData, state: &PageState, room: usize) -> Page {
         room,
         theme: data.theme,
     };
-    let (stack, beside) = (view.visible_stack(), view.related_subject_nodes());
+    let (stack, beside) = (view.target_stack_nodes(), view.related_subject_nodes());
     view.push_stack_tree(&mut page, &stack);
     view.push_disk_sharing(&mut page);
     view.push_related_subjects(&mut page, &beside);
@@ -117,10 +117,10 @@ pub fn push_layer_details(
     state: &PageState,
     room: usize,
 ) -> String {
-    let Some((report, target)) = data.chosen_target() else {
+    let Some((report, target)) = data.report_and_chosen_target() else {
         return String::new();
     };
-    let view = StoragePage {
+    let view = StoragePageBuilder {
         data,
         report,
         target,
@@ -128,7 +128,7 @@ pub fn push_layer_details(
         room,
         theme: data.theme,
     };
-    let (stack, beside) = (view.visible_stack(), view.related_subject_nodes());
+    let (stack, beside) = (view.target_stack_nodes(), view.related_subject_nodes());
     let chosen = stack
         .iter()
         .chain(&beside)
@@ -146,7 +146,7 @@ pub fn push_layer_details(
     layer.title()
 }
 
-struct StoragePage<'a> {
+struct StoragePageBuilder<'a> {
     data: &'a ScreenData,
     report: &'a Report,
     target: &'a Subject,
@@ -155,12 +155,12 @@ struct StoragePage<'a> {
     theme: Theme,
 }
 
-impl<'a> StoragePage<'a> {
+impl<'a> StoragePageBuilder<'a> {
     fn is_filtering(&self) -> bool {
         self.state.only_unknown || self.state.has_filter_text()
     }
 
-    fn visible_stack(&self) -> Vec<StackNode<'a>> {
+    fn target_stack_nodes(&self) -> Vec<StackNode<'a>> {
         let rows = self
             .report
             .stack(self.target)
@@ -194,11 +194,11 @@ impl<'a> StoragePage<'a> {
     fn layer_has_issue(&self, layer: &Subject) -> bool {
         let path = self
             .data
-            .verdict()
+            .target_verdict()
             .map(|verdict| verdict.flush_path.as_slice())
             .unwrap_or_default();
         let hop = path.iter().find(|hop| hop.subjects.contains(layer));
-        hop.is_some_and(|hop| !hop_needs_no_remark(hop)) || self.data.focus.issues.contains(layer)
+        hop.is_some_and(|hop| !is_hop_unremarkable(hop)) || self.data.focus.issues.contains(layer)
     }
 
     fn push_stack_tree(&self, page: &mut Page, stack: &[StackNode<'a>]) {
@@ -231,12 +231,12 @@ impl<'a> StoragePage<'a> {
         else {
             return;
         };
-        let view = SectionView {
+        let view = SectionRenderer {
             data: self.data,
             room: self.room,
             with_commands: false,
         };
-        if let Some(section) = directories_section(summary) {
+        if let Some(section) = server_directories_section(summary) {
             view.push_section(page, &section);
         }
         let mut details = DetailLines::new(self.theme, self.room);
@@ -257,12 +257,12 @@ impl<'a> StoragePage<'a> {
     }
 
     fn push_verdict_evidence(&self, page: &mut Page) {
-        let view = SectionView {
+        let view = SectionRenderer {
             data: self.data,
             room: self.room,
             with_commands: false,
         };
-        let verdict = self.data.verdict().filter(|_| !self.is_filtering());
+        let verdict = self.data.target_verdict().filter(|_| !self.is_filtering());
         for section in verdict.into_iter().flat_map(evidence_sections) {
             view.push_section(page, &section);
         }
@@ -303,7 +303,7 @@ impl<'a> StoragePage<'a> {
         for ((layer, facts), lines) in shown.iter().zip(drawn) {
             let details = RowDetails::Layer(layer.subject.clone());
             page.blocks.push(
-                Block::new_row(layer.key(), details, lines)
+                PageBlock::new_row(layer.key(), details, lines)
                     .with_issue(self.layer_has_issue(layer.subject)),
             );
             if self.is_filtering() {

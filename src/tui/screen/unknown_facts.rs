@@ -7,10 +7,10 @@ use crate::facts::{MissingFact, Reading, Remedy, catalog};
 use crate::report::Report;
 use crate::report::view::unknown_facts::NONE_MISSING_TEXT;
 use crate::report::view::wording;
-use crate::text::names_and_count;
-use crate::tui::data::ScreenData;
+use crate::text::format_names_and_rest;
 use crate::tui::labels;
-use crate::tui::page::{Block, Page, RowDetails};
+use crate::tui::page::{Page, PageBlock, RowDetails};
+use crate::tui::screen_data::ScreenData;
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::what_if::can_assume;
 use crate::tui::widgets::columns::{self, Column, StyledText};
@@ -25,7 +25,7 @@ pub fn push_unknown_section(page: &mut Page, data: &ScreenData, report: &Report,
     }
     let all = wording::count_with_noun(needs.len(), "fact");
     page.push_heading(theme, "Unknown", &format!("{all} needed to evaluate rules"));
-    let view = UnknownFactsSection {
+    let view = UnknownFactsBuilder {
         data,
         report,
         theme,
@@ -42,16 +42,16 @@ pub fn push_unknown_section(page: &mut Page, data: &ScreenData, report: &Report,
     let rows = columns::wrapped_rows(&rows, &shape, room).into_iter();
     for (at, (lines, (need, _))) in rows.zip(needs).enumerate() {
         let key = format!("need {} {}", need.fact, need.subject);
-        page.blocks.push(Block {
+        page.blocks.push(PageBlock {
             fact: Some((need.subject.clone(), need.fact.clone())),
-            commands: view.root_command(need).into_iter().collect(),
-            ..Block::new_row(key, RowDetails::MissingFact(at), lines)
+            commands: view.run_as_root_command(need).into_iter().collect(),
+            ..PageBlock::new_row(key, RowDetails::MissingFact(at), lines)
         });
     }
 }
 
 /// Adds the details of a missing fact and returns its name.
-pub fn push_missing_fact(
+pub fn push_needed_fact_details(
     details: &mut DetailLines,
     data: &ScreenData,
     report: &Report,
@@ -61,7 +61,7 @@ pub fn push_missing_fact(
     let Some((need, rules)) = data.focus.needs.get(at) else {
         return String::new();
     };
-    let view = UnknownFactsSection {
+    let view = UnknownFactsBuilder {
         data,
         report,
         theme,
@@ -70,13 +70,13 @@ pub fn push_missing_fact(
     need.fact.clone()
 }
 
-struct UnknownFactsSection<'a> {
+struct UnknownFactsBuilder<'a> {
     data: &'a ScreenData,
     report: &'a Report,
     theme: Theme,
 }
 
-impl UnknownFactsSection<'_> {
+impl UnknownFactsBuilder<'_> {
     fn missing_fact_cells(&self, need: &MissingFact) -> Vec<StyledText> {
         let plain = self.theme.role_style(TextRole::Plain);
         let remedy = match &need.remedy {
@@ -125,7 +125,7 @@ impl UnknownFactsSection<'_> {
         if need.remedy == Some(Remedy::RunAsRoot) {
             details.push_field("as root", &self.root_readable_facts_text());
         }
-        if self.root_command(need).is_some() {
+        if self.run_as_root_command(need).is_some() {
             details.push_field("y", "copies the command to run walwise as root");
         }
         if need.remedy == Some(Remedy::RunProbe) && self.data.check_measurable().is_ok() {
@@ -164,14 +164,15 @@ impl UnknownFactsSection<'_> {
         );
         names.sort_unstable();
         names.dedup();
-        names_and_count(&names, MAX_NAMES)
+        format_names_and_rest(&names, MAX_NAMES)
     }
 
     /// `None` if root privileges would not help, and on a capture.
-    fn root_command(&self, need: &MissingFact) -> Option<ShellCommand> {
+    fn run_as_root_command(&self, need: &MissingFact) -> Option<ShellCommand> {
         if need.remedy != Some(Remedy::RunAsRoot) || !self.report.host.live {
             return None;
         }
-        ShellCommand::new("sudo walwise ").append_value(self.data.focus.target.as_ref()?.name())
+        ShellCommand::new("sudo walwise ")
+            .append_quoted_name(self.data.focus.target.as_ref()?.name())
     }
 }

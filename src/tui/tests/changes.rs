@@ -1,12 +1,12 @@
 use super::screen_text;
-use crate::tui::data::ConfirmationRequest;
 use crate::tui::job::{ComparisonReference, Job, JobResult, SaveOutcome};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::{Msg, SideEffect};
+use crate::tui::screen_data::ConfirmationRequest;
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{
     RICH, at_risk_report, finish_job, finish_started_job, press_keys, sample_host_change,
-    sample_upgrade_choices, session_before_report, session_with_changes, session_with_report,
+    sample_upgrade_choices, session_before_report, session_with_comparisons, session_with_report,
 };
 use crate::tui::update::update;
 
@@ -62,7 +62,7 @@ fn report_is_saved_after_location_is_confirmed() {
 }
 
 #[test]
-fn an_upgrade_is_chosen_or_typed_on_any_screen() {
+fn upgrade_is_chosen_from_list_or_typed() {
     for (keys, name) in [("down enter", "rhel10"), ("6 . 9 enter", "6.9")] {
         let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
         let effects = press_keys(&mut model, "2 o");
@@ -83,7 +83,7 @@ fn an_upgrade_is_chosen_or_typed_on_any_screen() {
 
 #[test]
 fn fix_commands_of_comparison_are_copied() {
-    let mut model = session_with_changes((100, 30), RICH);
+    let mut model = session_with_comparisons((100, 30), RICH);
     let copied = |effects: &[SideEffect]| match effects {
         [SideEffect::Copy(text)] => text.clone(),
         other => panic!("{other:?}"),

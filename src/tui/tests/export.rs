@@ -8,7 +8,7 @@ use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::{Msg, SideEffect};
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{
-    RICH, assumed_older_kernel, at_risk_report, named_sessions, press_keys,
+    RICH, assumed_host_with_older_kernel, at_risk_report, named_sessions, press_keys,
     report_with_two_targets, sample_document, session_before_report, session_with_open_export,
     session_with_report,
 };
@@ -301,7 +301,7 @@ fn export_works_while_a_probe_runs() {
 }
 
 #[test]
-fn export_states_all_targets_and_real_host_scope() {
+fn export_note_states_scope() {
     const TARGETS: &str =
         "This export covers all targets; for /srv/pg/15/main alone: `walwise check";
     const MACHINE: &str =
@@ -309,7 +309,7 @@ fn export_states_all_targets_and_real_host_scope() {
     for (report, several) in [(at_risk_report(), false), (report_with_two_targets(), true)] {
         for supposing in [false, true] {
             let mut model = session_with_report(report.clone(), (80, 24), PLAIN);
-            model.data.assumed_host = supposing.then(|| Box::new(assumed_older_kernel()));
+            model.data.assumed_host = supposing.then(|| Box::new(assumed_host_with_older_kernel()));
             press_keys(&mut model, "e");
             let screen = screen_text(&model);
             let said = screen.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -68,7 +68,7 @@ fn filesystem_is_chosen_by_key_and_default_removes_choice() {
 }
 
 #[test]
-fn refused_filesystem_states_reason_and_needs_free_disk() {
+fn refused_filesystem_choice_states_reason() {
     let mut model = session_with_report(sample_reports::free_disk(), (80, 24), RICH);
     press_keys(&mut model, "f end");
     assert!(

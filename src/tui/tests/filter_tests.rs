@@ -1,7 +1,7 @@
 use super::{PLAIN, screen_text};
 use crate::report::Format;
-use crate::tui::data::BackgroundActivity;
 use crate::tui::model::Model;
+use crate::tui::screen_data::BackgroundActivity;
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{
     at_risk_report, measurement_after_rounds, press_keys, report_with_measurement,
@@ -122,7 +122,7 @@ fn switching_target_clears_filter() {
 }
 
 #[test]
-fn slash_is_ignored_in_lists_filtered_by_typing() {
+fn leading_slash_is_ignored_in_filtered_lists() {
     for (keys, found) in [("w", "which fact?"), ("?", "type to filter")] {
         let mut model = session_with_report(at_risk_report(), (80, 24), PLAIN);
         press_keys(&mut model, keys);

@@ -11,7 +11,7 @@ use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::target::FlushDelivery;
 use crate::measure::{Estimate, Latencies, Measurement, Method, MethodResult};
 use crate::report::{Format, Report, sample_reports};
-use crate::text::{format_latency, format_micros};
+use crate::text::{format_latency_summary, format_micros};
 use crate::tui::test_sessions::{measurement_after_rounds, press_keys, session_with_report};
 
 /// Figures of one method in microseconds. `median` holds the value and the ends of its interval;
@@ -135,7 +135,7 @@ const TEN: [(WalSyncMethod, [RecordedLatency; 4]); 10] = [
     ),
 ];
 
-fn latencies(samples: u64, [value, low, high]: [f64; 3], p99_us: Option<f64>) -> Latencies {
+fn sample_latencies(samples: u64, [value, low, high]: [f64; 3], p99_us: Option<f64>) -> Latencies {
     Latencies {
         samples,
         median_us: Estimate { value, low, high },
@@ -149,8 +149,8 @@ fn measurement_from_recorded(rows: &[RecordedLatency]) -> Measurement {
         method: of.method,
         pages: 1,
         as_server: true,
-        paced: Some(latencies(of.samples, of.median, of.p99)),
-        back_to_back: Some(latencies(
+        paced: Some(sample_latencies(of.samples, of.median, of.p99)),
+        back_to_back: Some(sample_latencies(
             4_000,
             [of.back_to_back; 3],
             Some(of.back_to_back),
@@ -165,7 +165,7 @@ fn measurement_from_recorded(rows: &[RecordedLatency]) -> Measurement {
     }
 }
 
-fn report_json(report: &Report, is_verbose: bool) -> Json {
+fn parsed_report_json(report: &Report, is_verbose: bool) -> Json {
     let text = if is_verbose {
         crate::report::json::render_report(report)
     } else {
@@ -182,7 +182,7 @@ fn every_output_shows_the_same_latency() {
             .find(|row| row.method.wal_sync_method() == Some(*in_force))
             .unwrap();
         let [value, low, high] = spoken.median;
-        let says = format_latency(value, low, high, spoken.p99);
+        let says = format_latency_summary(value, low, high, spoken.p99);
         let median = format!("{} median", format_micros(value));
         let report = sample_reports::at_risk_with_measurement(
             measurement_from_recorded(rows),
@@ -214,7 +214,7 @@ fn every_output_shows_the_same_latency() {
         let near =
             |json: &Json, us: f64| json.as_f64().is_some_and(|of| (of - us).abs() < 1e-6 * us);
         for is_verbose in [false, true] {
-            let current = &report_json(&report, is_verbose)["targets"][0]["answers"]["commit_latency"]
+            let current = &parsed_report_json(&report, is_verbose)["targets"][0]["answers"]["commit_latency"]
                 ["current"];
             assert_eq!(current["method"], spoken.method.name());
             let all = [("median_us", value), ("low_us", low), ("high_us", high)];
@@ -228,7 +228,7 @@ fn every_output_shows_the_same_latency() {
                 "{current}"
             );
         }
-        let whole = report_json(&report, true);
+        let whole = parsed_report_json(&report, true);
         let chosen = |row: &&Json| row["chosen"] == true;
         let methods = whole["commit_latencies"][0]["methods"].as_array().unwrap();
         assert!(

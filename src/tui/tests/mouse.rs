@@ -31,7 +31,7 @@ fn click_targets_by_cell(model: &Model) -> Vec<(Position, ClickTarget)> {
         .collect()
 }
 
-fn scroll(model: &mut Model, what: MouseAction) {
+fn turn_mouse_wheel(model: &mut Model, what: MouseAction) {
     assert_eq!(update(model, Msg::Mouse(what, Position::new(10, 10))), []);
 }
 
@@ -163,18 +163,18 @@ fn click_on_flush_path_hop_selects_its_layer() {
 fn mouse_wheel_moves_selection_in_page_and_help() {
     let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     press_keys(&mut model, "6");
-    scroll(&mut model, MouseAction::WheelDown);
+    turn_mouse_wheel(&mut model, MouseAction::WheelDown);
     assert_eq!(
         model.current_page_state().list.selected.as_deref(),
         Some("conf")
     );
-    scroll(&mut model, MouseAction::WheelUp);
+    turn_mouse_wheel(&mut model, MouseAction::WheelUp);
     assert_eq!(
         model.current_page_state().list.selected.as_deref(),
         Some("text")
     );
     press_keys(&mut model, "?");
-    scroll(&mut model, MouseAction::WheelDown);
+    turn_mouse_wheel(&mut model, MouseAction::WheelDown);
     assert!(matches!(
         model.overlay,
         Some(Overlay::Help { chosen: 1, .. })

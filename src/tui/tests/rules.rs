@@ -1,11 +1,11 @@
 use super::{PLAIN, screen_text};
 use crate::facts::catalog;
-use crate::tui::page::Block;
+use crate::tui::page::PageBlock;
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{at_risk_report, press_keys, session_with_report};
-use crate::tui::viewport::{PanePlace, Viewport};
+use crate::tui::viewport::{BodyLayout, PanePlace};
 
-const ROOM: Viewport = Viewport {
+const ROOM: BodyLayout = BodyLayout {
     columns: 116,
     rows: 35,
     side: 0,
@@ -58,12 +58,17 @@ fn rules_are_filtered_by_id_title_and_result() {
 }
 
 #[test]
-fn rules_screen_shows_no_raw_placeholders() {
+fn rules_screen_shows_no_placeholders_or_fact_names() {
     let model = session_with_report(at_risk_report(), (120, 40), PLAIN);
     let page = ScreenId::Rules.build_page(&model.data, &model.current_page_state(), ROOM);
     let state = model.current_page_state();
-    let details = |block: &Block| block.details_page(&model.data, &state, (120, 40)).1.blocks;
-    let open: Vec<Block> = page.selectable_blocks().flat_map(details).collect();
+    let details = |block: &PageBlock| {
+        block
+            .details_title_and_page(&model.data, &state, (120, 40))
+            .1
+            .blocks
+    };
+    let open: Vec<PageBlock> = page.selectable_blocks().flat_map(details).collect();
     let lines = page
         .blocks
         .iter()

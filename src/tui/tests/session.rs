@@ -51,7 +51,7 @@ impl TerminalDisplay for ScriptedDisplay {
         Ok(())
     }
 
-    fn redraw(&mut self, _: Size) -> io::Result<()> {
+    fn clear_for_redraw(&mut self, _: Size) -> io::Result<()> {
         self.log.push("renew");
         Ok(())
     }
@@ -102,7 +102,7 @@ impl Worker for PanicOnRescanWorker {
         Ok(vec!["Writes 16 MiB.".to_owned()])
     }
 
-    fn probe(
+    fn run_probe(
         &self,
         _: &Subject,
         cancel: &Arc<AtomicBool>,

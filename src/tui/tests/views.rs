@@ -6,14 +6,14 @@ use ratatui::style::Color;
 use super::{ASCII, PLAIN, screen_text};
 use crate::tui::model::Model;
 use crate::tui::test_sessions::{
-    RICH, at_risk_report, draw_screen, named_sessions, press_keys, session_with_changes,
+    RICH, at_risk_report, draw_screen, named_sessions, press_keys, session_with_comparisons,
     session_with_open_export, session_with_report, styled_text,
 };
 use crate::tui::theme::Theme;
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (60, 20)];
 
-fn sample_screens(size: (u16, u16), theme: Theme) -> Vec<(&'static str, Model)> {
+fn sample_sessions(size: (u16, u16), theme: Theme) -> Vec<(&'static str, Model)> {
     let session = |keys: &str| {
         let mut model = session_with_report(at_risk_report(), size, theme);
         press_keys(&mut model, keys);
@@ -29,7 +29,7 @@ fn sample_screens(size: (u16, u16), theme: Theme) -> Vec<(&'static str, Model)> 
         ("advice", session("4")),
         ("rules", session("5")),
         ("export", session_with_open_export(size, theme)),
-        ("changes", session_with_changes(size, theme)),
+        ("changes", session_with_comparisons(size, theme)),
     ]
 }
 
@@ -37,7 +37,7 @@ fn sample_screens(size: (u16, u16), theme: Theme) -> Vec<(&'static str, Model)> 
 fn snapshots_of_every_screen_at_usual_sizes() {
     let mut texts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for size in SIZES {
-        for (name, model) in sample_screens(size, RICH) {
+        for (name, model) in sample_sessions(size, RICH) {
             let text = styled_text(&draw_screen(&model));
             texts.entry(name).or_default().push(text);
         }
@@ -53,9 +53,9 @@ fn snapshots_of_every_screen_at_usual_sizes() {
 fn screens_without_colour_differ_only_in_colours() {
     let mut all: Vec<((u16, u16), &str, Model, Model)> = Vec::new();
     for size in SIZES {
-        let plain = sample_screens(size, PLAIN)
+        let plain = sample_sessions(size, PLAIN)
             .into_iter()
-            .zip(sample_screens(size, RICH));
+            .zip(sample_sessions(size, RICH));
         all.extend(plain.map(|((name, plain), (_, rich))| (size, name, plain, rich)));
     }
     let sessions = named_sessions((100, 30), PLAIN)

@@ -7,15 +7,15 @@ use crate::facts::{Value, catalog};
 use crate::report::view::wording::plan_interruption_texts;
 use crate::report::{FactAssumption, WhatIf};
 use crate::rules::{Outcome, Risk};
-use crate::tui::hypothesis::{AssumedFact, AssumedHost};
-use crate::tui::test_sessions::assumed_older_kernel;
+use crate::tui::assumptions::{AssumedFact, AssumedHost};
+use crate::tui::test_sessions::assumed_host_with_older_kernel;
 
 fn session_with_assumption(size: (u16, u16), theme: Theme) -> Model {
     let mut model = session_with_report(at_risk_report(), size, theme);
     press_keys(&mut model, "w k e r n enter 4 . 1 4 . 2 0 0 enter");
     finish_job(
         &mut model,
-        JobResult::AssumedHost(Box::new(assumed_older_kernel())),
+        JobResult::AssumedHost(Box::new(assumed_host_with_older_kernel())),
     );
     model
 }
@@ -237,7 +237,7 @@ fn assumptions_accumulate_change_and_are_removed() {
     };
     let facts: Vec<&str> = all.iter().map(|one| one.fact).collect();
     assert_eq!(facts, ["kernel.release", "mount.fstype"]);
-    let mut both = assumed_older_kernel();
+    let mut both = assumed_host_with_older_kernel();
     both.suppositions.clone_from(all);
     finish_job(&mut model, JobResult::AssumedHost(Box::new(both)));
     // Choosing a fact again replaces its value.
@@ -249,7 +249,7 @@ fn assumptions_accumulate_change_and_are_removed() {
     assert_eq!(values, ["4.14.200", "zfs"]);
     finish_job(
         &mut model,
-        JobResult::AssumedHost(Box::new(assumed_older_kernel())),
+        JobResult::AssumedHost(Box::new(assumed_host_with_older_kernel())),
     );
     // Removing the last assumption returns to the real host.
     press_keys(&mut model, "w enter");
@@ -286,7 +286,7 @@ fn rescan_reevaluates_assumptions() {
         &mut left,
         Msg::Done(
             job,
-            JobResult::AssumedHost(Box::new(assumed_older_kernel())),
+            JobResult::AssumedHost(Box::new(assumed_host_with_older_kernel())),
         ),
     );
     assert!(left.data.assumed_host.is_none() && left.data.activity == BackgroundActivity::Idle);
@@ -322,7 +322,7 @@ fn missing_fact_offers_root_command_and_value_entry() {
     };
     let stated = crate::tui::AssumedHost {
         suppositions: all.clone(),
-        ..assumed_older_kernel()
+        ..assumed_host_with_older_kernel()
     };
     finish_job(&mut model, JobResult::AssumedHost(Box::new(stated)));
     assert!(
@@ -352,7 +352,7 @@ fn advice_screen_states_interruptions_as_in_text() {
     for report in [at_risk_report(), sample_reports::free_disk()] {
         let mut model = session_with_report(report, (120, 40), RICH);
         press_keys(&mut model, "4");
-        let says = plan_interruption_texts(model.data.plan().unwrap()).join("; ");
+        let says = plan_interruption_texts(model.data.target_plan().unwrap()).join("; ");
         assert!(
             tall_screen_text(&model).contains(&format!("interrupts  {says}")),
             "{says}: {}",
@@ -363,11 +363,11 @@ fn advice_screen_states_interruptions_as_in_text() {
 
 #[test]
 fn step_details_equal_text_report() {
-    for report in sample_reports::all_samples() {
+    for report in sample_reports::at_risk_and_free_disk() {
         let text = crate::report::text::render(&report);
         let mut model = session_with_report(report, (120, 40), RICH);
         press_keys(&mut model, "4");
-        let plan = model.data.plan().unwrap().clone();
+        let plan = model.data.target_plan().unwrap().clone();
         for step in plan.steps.iter().chain(&plan.options) {
             model.pages.clear();
             let key = crate::report::view::ItemRef::from_step(step).key;

@@ -1,10 +1,10 @@
 //! Content of the trial screen, computed once per block, so that drawing between blocks does not
 //! disturb the measurement.
 
-use crate::report::ratio_axis::RatioAxis;
+use crate::report::ratio_axis::LogRatioAxis;
 use crate::trial::{
-    ForestPlotRow, INTERIM_BLOCKS, LoadResult, MAX_WAIT_SECONDS, TrialOutcome, TrialRecord,
-    trial_view,
+    ComparisonOutcome, ForestPlotRow, INTERIM_BLOCKS, LoadComparison, MAX_WAIT_SECONDS,
+    TrialRecord, trial_view,
 };
 use crate::tui::theme::TextRole;
 
@@ -14,7 +14,7 @@ pub struct TrialBoard {
     pub blocks: usize,
     pub loads: Vec<BoardLoad>,
     /// Spans the intervals of all candidates that may still be best.
-    pub axis: RatioAxis,
+    pub axis: LogRatioAxis,
     /// Commits/s on the bare device or file, one figure for each block with such a measurement.
     pub raw_extent_rates: Vec<f64>,
     /// Estimated seconds until the result is settled. `None` without an estimate, once settled, or
@@ -34,7 +34,7 @@ pub struct BoardLoad {
 
 impl TrialBoard {
     pub fn from_record(record: &TrialRecord) -> Self {
-        let results = record.load_results();
+        let results = record.load_comparisons();
         let deciding = results
             .iter()
             .filter(|result| result.load.must_be_settled());
@@ -44,7 +44,7 @@ impl TrialBoard {
             .iter()
             .flat_map(|load| &load.rows)
             .filter(|row| row.place.may_be_best());
-        let axis = RatioAxis::from_intervals(close.filter_map(|row| row.place.interval()));
+        let axis = LogRatioAxis::from_intervals(close.filter_map(|row| row.place.interval()));
         let disks = record.leaves.join(", ");
         let beneath = if disks.is_empty() {
             String::new()
@@ -80,7 +80,7 @@ impl TrialBoard {
     }
 }
 
-fn board_load(record: &TrialRecord, result: &LoadResult) -> BoardLoad {
+fn board_load(record: &TrialRecord, result: &LoadComparison) -> BoardLoad {
     let rows = record.forest_plot_rows(result);
     let name = |place: usize| rows.get(place).map_or("?", |row| row.name.as_str());
     let (says, role) = trial_outcome_text(&result.comparison.outcome(), result.ranked.len(), name);
@@ -95,28 +95,30 @@ fn board_load(record: &TrialRecord, result: &LoadResult) -> BoardLoad {
 /// `of` is the number of ranked candidates. The text is short enough to follow the load's name
 /// within 80 columns.
 fn trial_outcome_text<'a>(
-    outcome: &TrialOutcome,
+    outcome: &ComparisonOutcome,
     of: usize,
     name: impl Fn(usize) -> &'a str,
 ) -> (String, TextRole) {
     match outcome {
-        TrialOutcome::TooFewBlocks => {
+        ComparisonOutcome::TooFewBlocks => {
             let first = INTERIM_BLOCKS.first().copied().unwrap_or_default();
             (
                 format!("no comparison before block {first}"),
                 TextRole::Plain,
             )
         }
-        TrialOutcome::Inconclusive => (
+        ComparisonOutcome::Inconclusive => (
             "inconclusive: the control runs differ".to_owned(),
             TextRole::Doubt,
         ),
-        TrialOutcome::Best(place) => (format!("{} is the fastest", name(*place)), TextRole::Good),
-        TrialOutcome::Equivalent(set) => (
+        ComparisonOutcome::Best(place) => {
+            (format!("{} is the fastest", name(*place)), TextRole::Good)
+        }
+        ComparisonOutcome::Equivalent(set) => (
             format!("{} of {of} within 5 % of each other", set.len()),
             TextRole::Good,
         ),
-        TrialOutcome::Undecided(set) => (
+        ComparisonOutcome::Undecided(set) => (
             format!("{} of {of} may still be best", set.len()),
             TextRole::Plain,
         ),
@@ -136,7 +138,7 @@ pub fn format_duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{format_duration, trial_outcome_text};
-    use crate::trial::{Candidate, LoadShape, TrialLoad, TrialOutcome};
+    use crate::trial::{Candidate, ComparisonOutcome, LoadShape, TrialLoad};
 
     #[test]
     fn format_duration_picks_seconds_minutes_or_hours() {
@@ -150,15 +152,18 @@ mod tests {
     fn load_name_and_outcome_fit_80_columns() {
         let all = Candidate::ALL.len();
         let places = || (0..all).collect();
-        let certain = [TrialOutcome::TooFewBlocks, TrialOutcome::Inconclusive];
+        let certain = [
+            ComparisonOutcome::TooFewBlocks,
+            ComparisonOutcome::Inconclusive,
+        ];
         let sets = [
-            TrialOutcome::Equivalent(places()),
-            TrialOutcome::Undecided(places()),
+            ComparisonOutcome::Equivalent(places()),
+            ComparisonOutcome::Undecided(places()),
         ];
         let outcomes: Vec<_> = certain
             .into_iter()
             .chain(sets)
-            .chain((0..all).map(TrialOutcome::Best))
+            .chain((0..all).map(ComparisonOutcome::Best))
             .collect();
         for shape in [LoadShape::WriteOnly, LoadShape::Usual, LoadShape::Files] {
             let load = TrialLoad {

@@ -8,8 +8,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 use super::board::{BoardLoad, TrialBoard, format_duration};
-use crate::text::bars::{bar_char, draw_interval, index_of_share};
-use crate::text::format_rate;
+use crate::text::bars::{bar_char, format_interval_bar, share_to_index};
+use crate::text::format_rate_or_dash;
 use crate::trial::{CandidateStanding, ForestPlotRow};
 use crate::tui::theme::{TextRole, Theme, replace_non_ascii};
 use crate::tui::widgets::{area, axis, text};
@@ -52,7 +52,7 @@ pub fn draw_board(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buff
         buffer,
     );
     Span::styled("─".repeat(usize::from(rule.width)), dim).render(rule, buffer);
-    draw_loads(board, body, theme, buffer);
+    draw_loads_or_no_result(board, body, theme, buffer);
     draw_raw_extent_rates(&board.raw_extent_rates, floor, theme, buffer);
     let keys = Line::from(vec![
         Span::styled(" q", theme.role_style(TextRole::Accent)),
@@ -75,7 +75,12 @@ fn draw_left_and_right(left: (&str, Style), right: (&str, Style), row: Rect, buf
     Span::styled(right.0.to_owned(), right.1).render(place, buffer);
 }
 
-fn draw_loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut Buffer) {
+fn draw_loads_or_no_result<'b>(
+    board: &'b TrialBoard,
+    body: Rect,
+    theme: Theme,
+    buffer: &mut Buffer,
+) {
     if let Some(says) = &board.no_result {
         let lines = text::wrap(says, usize::from(body.width).saturating_sub(2));
         for (line, row) in lines.iter().zip(body.rows()) {
@@ -194,7 +199,7 @@ fn candidate_line(
     };
     let (name, rate) = (
         text::pad_or_truncate(&row.name, field.name),
-        format_rate(row.rate),
+        format_rate_or_dash(row.rate),
     );
     let mut spans = vec![
         Span::styled(format!(" {sign} "), mark),
@@ -217,13 +222,13 @@ fn candidate_line(
 }
 
 fn interval_bar_text(board: &TrialBoard, row: &ForestPlotRow, columns: usize) -> String {
-    let first = index_of_share(
-        board.axis.share_of_log_ratio(0.0),
+    let first = share_to_index(
+        board.axis.position_of_log_ratio(0.0),
         columns.saturating_sub(1),
     );
     let drawn = match (row.place.interval(), row.place) {
-        (Some(found), _) => draw_interval(
-            [found.low, found.value, found.high].map(|at| board.axis.share_of_log_ratio(at)),
+        (Some(found), _) => format_interval_bar(
+            [found.low, found.value, found.high].map(|at| board.axis.position_of_log_ratio(at)),
             columns,
         ),
         (None, CandidateStanding::Reference { .. }) => (0..columns)
@@ -255,7 +260,7 @@ fn ratio_axis_label_line(
     theme: Theme,
 ) -> Option<Line<'static>> {
     let apart = 8.0 / field.bar.max(1) as f64;
-    let (_, labels) = axis::axis_label_line(&board.axis.ticks(apart), field.bar);
+    let (_, labels) = axis::axis_label_count_and_line(&board.axis.ticks(apart), field.bar);
     let line = format!("{}{labels}", text::spaces(field.bar_start()));
     (!board.loads.is_empty()).then(|| Line::styled(line, theme.role_style(TextRole::Dim)))
 }
@@ -266,7 +271,7 @@ fn draw_raw_extent_rates(floor: &[f64], row: Rect, theme: Theme, buffer: &mut Bu
         return;
     };
     let name = " raw extent  ";
-    let now = format!("  {} ", format_rate(Some(*last)));
+    let now = format!("  {} ", format_rate_or_dash(Some(*last)));
     let room = usize::from(row.width).saturating_sub(text::width(name) + text::width(&now));
     let shown = floor.iter().skip(floor.len().saturating_sub(room));
     let drawn: String = shown.map(|rate| bar_char(rate / most)).collect();

@@ -1,16 +1,16 @@
 use super::{change_cursor, show_screen};
 use crate::facts::catalog::postgres::WalSyncMethod;
-use crate::measure::{Measurement, measurement_sentence};
-use crate::report::latency::sync_method_in_force;
+use crate::measure::{Measurement, measurement_summary};
+use crate::report::latency::wal_sync_method_in_force;
 use crate::report::{Plan, ProbeResult};
+use crate::tui::assumptions::AssumedHost;
 use crate::tui::changes_jobs;
-use crate::tui::data::{BackgroundActivity, FinishedProbe};
 use crate::tui::export;
-use crate::tui::hypothesis::AssumedHost;
 use crate::tui::job::{JobId, JobProgress, JobResult};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::SideEffect;
 use crate::tui::page::Motion;
+use crate::tui::screen_data::{BackgroundActivity, FinishedProbe};
 use crate::tui::screen_id::ScreenId;
 
 pub(super) fn handle_job_progress(
@@ -66,7 +66,7 @@ pub(super) fn handle_job_result(
             model.show_report(report);
             let wish = model
                 .data
-                .plan()
+                .target_plan()
                 .and_then(Plan::requested_filesystem_sentence);
             model.notice =
                 Some(wish.unwrap_or_else(|| "the plan uses the first choice".to_owned()));
@@ -81,8 +81,10 @@ pub(super) fn handle_job_result(
                 // The probe screen itself shows the result.
                 let elsewhere = model.screen != ScreenId::Probe;
                 let cluster = report.targets.iter().find(|about| about.target == target);
-                let in_force =
-                    sync_method_in_force(&report, cluster.and_then(|about| about.cluster.as_ref()));
+                let in_force = wal_sync_method_in_force(
+                    &report,
+                    cluster.and_then(|about| about.cluster.as_ref()),
+                );
                 let says = |probe: &ProbeResult| probe_notice(&probe.measurement, in_force);
                 model.notice = found.filter(|_| elsewhere).map(says);
                 let histogram = progress
@@ -152,7 +154,7 @@ fn probe_notice(found: &Measurement, in_force: Option<WalSyncMethod>) -> String 
     } else {
         "measured"
     };
-    format!("{how}: {}", measurement_sentence(found, in_force))
+    format!("{how}: {}", measurement_summary(found, in_force))
 }
 
 /// If the picker is still open on a screen other than the overview, opens Advice, where the

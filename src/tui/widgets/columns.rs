@@ -60,7 +60,7 @@ pub type StyledText = (String, Style);
 
 const GAP: usize = 2;
 
-/// Columns that wrap are cut as well.
+/// Each row is one line: columns that could wrap are cut as well.
 pub fn align_rows(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<Line<'static>> {
     let widths = fit_column_widths(rows, columns, room);
     rows.iter().map(|row| row_line(row, &widths)).collect()

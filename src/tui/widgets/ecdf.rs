@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::{axis, text};
 use crate::report::time_axis::LogTimeAxis;
-use crate::text::bars::index_of_share;
+use crate::text::bars::share_to_index;
 
 pub struct Curve<'a> {
     /// Text beside the curve. In ASCII, its first letter draws the curve.
@@ -102,7 +102,7 @@ struct ChartGrid {
 fn curve_rows(curve: &Curve<'_>, axis: &LogTimeAxis, columns: usize, last: usize) -> Vec<usize> {
     let at = |column: usize| {
         let time = axis.time_at_position(column as f64 / columns.saturating_sub(1).max(1) as f64);
-        last - index_of_share(share_of_commits_within(curve.quantiles, time), last)
+        last - share_to_index(share_of_commits_within(curve.quantiles, time), last)
     };
     let mut lowest = last;
     let falls_never = |column| {

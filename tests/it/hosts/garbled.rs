@@ -11,7 +11,7 @@ use walwise_judge::rules::RuleSet;
 use walwise_model::facts::{FactRow, FactSet, Reading};
 use walwise_model::text::is_display_unsafe;
 use walwise_report::{Report, json, text};
-use walwise_sys::host::archive::{self, Answers, HostAnswer};
+use walwise_sys::host::capture_format::{self, Answers, HostAnswer};
 use walwise_sys::host::{Host, HostError, HostErrorKind, Question};
 
 pub struct GarbledHost<'a> {
@@ -48,7 +48,7 @@ impl Host for GarbledHost<'_> {
 pub static HOSTS: LazyLock<Vec<(String, String, Answers)>> = LazyLock::new(|| {
     let of = |name: String| {
         let (answers, _) =
-            archive::parse_capture(&std::fs::read(super::host(&name)).unwrap()).unwrap();
+            capture_format::parse_capture(&std::fs::read(super::host(&name)).unwrap()).unwrap();
         let target = super::table::recorded_target(&name).to_owned();
         (name, target, answers)
     };

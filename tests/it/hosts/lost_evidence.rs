@@ -19,7 +19,7 @@ use walwise_judge::rules::{Level, Outcome, Risk, RuleSet};
 use walwise_model::facts::{FactSet, Subject};
 use walwise_report::Report;
 use walwise_report::exit::{FailThreshold, exit_code};
-use walwise_sys::host::archive::{self, Answers};
+use walwise_sys::host::capture_format::{self, Answers};
 use walwise_sys::host::{ConfigDialect, Question, RecordedHost};
 
 use super::garbled::HOSTS;
@@ -267,7 +267,7 @@ fn load_capture(name: &'static str, target: &'static str) -> LoadedCapture {
     let ends = starts.iter().skip(1).copied().chain([lines.len()]);
     let entry = |(start, end): (&usize, usize)| {
         let text = format!("{}\n{}\n", lines[0], lines[*start..end].join("\n"));
-        let (answers, _) = archive::parse_capture(text.as_bytes()).unwrap();
+        let (answers, _) = capture_format::parse_capture(text.as_bytes()).unwrap();
         Some(RecordedEntry {
             question: answers.into_keys().next()?,
             lines: *start..end,
@@ -340,10 +340,12 @@ impl DamageCase {
         }
         let header = &lines[..1];
         let (answers, _) =
-            archive::parse_capture(joined(&[header, &lines[*start..*end]]).as_bytes()).unwrap();
+            capture_format::parse_capture(joined(&[header, &lines[*start..*end]]).as_bytes())
+                .unwrap();
         let bytes = answers.into_values().next()?.ok()?;
         let changed = damage_bytes(bytes, self.damage, draw)?;
-        let entry = archive::render_capture(&Answers::from([(question.clone(), Ok(changed))]), "");
+        let entry =
+            capture_format::render_capture(&Answers::from([(question.clone(), Ok(changed))]), "");
         let entry: Vec<String> = entry.lines().skip(1).map(str::to_owned).collect();
         Some(joined(&[&lines[..*start], &entry, &lines[*end..]]))
     }

@@ -10,7 +10,7 @@ use walwise_model::facts::catalog::{cluster, device, mount, mysql, postgres, tar
 use walwise_model::facts::{
     FactSet, Reading, Remedy, Scope, ServerArea, ServerKind, Source, Subject,
 };
-use walwise_report::missing_facts::{TargetSubjects, target_missing_facts};
+use walwise_report::missing_facts::{TargetAndServerSubjects, target_missing_facts};
 use walwise_report::{Report, TargetSummary, markdown, text};
 use walwise_sys::host::RecordedHost;
 
@@ -44,7 +44,7 @@ fn listed_unknown_facts(report: &Report, target: &TargetSummary) -> BTreeSet<(Su
 
 fn assert_listed_with_target(report: &Report, what: &str) {
     for target in &report.targets {
-        let way = TargetSubjects::new(&report.facts, target);
+        let way = TargetAndServerSubjects::new(&report.facts, target);
         let foreign = |kind: ServerArea| {
             target
                 .cluster
@@ -115,12 +115,12 @@ fn facts_of_two_servers() -> FactSet {
         facts.add_layer_below(&place, &fs);
         facts.add_layer_below(&fs, &disk);
         facts.add_layer_below(&server, &fs);
-        facts.apply_facts_of(&place, &fs);
-        facts.apply_facts_of(&fs, &disk);
-        facts.apply_facts_of(&place, &disk);
-        facts.apply_facts_of(&place, &server);
-        facts.apply_facts_of(&server, &place);
-        facts.apply_facts_of(&server, &fs);
+        facts.set_fact_link(&place, &fs);
+        facts.set_fact_link(&fs, &disk);
+        facts.set_fact_link(&place, &disk);
+        facts.set_fact_link(&place, &server);
+        facts.set_fact_link(&server, &place);
+        facts.set_fact_link(&server, &fs);
         facts.set_server_area(&server, area);
     }
     let (pg, my) = (Subject::cluster("/srv/pg"), Subject::cluster("/srv/my"));

@@ -38,7 +38,7 @@ fn judge_facts(read: FactSet) -> Judgements {
         traced: false,
     };
     let found = rules::evaluate_rules(
-        &rules::subjects_by_scope(&facts),
+        &rules::subjects_in_scope_order(&facts),
         &RuleSet::builtin(),
         &facts,
         circumstances,
@@ -79,8 +79,8 @@ fn unknown_enum_word_is_judged_like_a_missing_fact() {
                 Value::Text(word)
             };
             let (mut unknown, mut absent) = (read.clone(), read.clone());
-            unknown.insert_value(&subject, info, Reading::known(value, source));
-            absent.insert_value(
+            unknown.insert_untyped_value(&subject, info, Reading::known(value, source));
+            absent.insert_untyped_value(
                 &subject,
                 info,
                 Reading::malformed("a word that nobody knows"),
@@ -137,7 +137,7 @@ fn attribute_with_unknown_word_improves_nothing() {
 }
 
 fn is_short_single_line(
-    answers: &walwise_sys::host::archive::Answers,
+    answers: &walwise_sys::host::capture_format::Answers,
     question: &Question,
 ) -> bool {
     let text = answers

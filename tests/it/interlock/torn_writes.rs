@@ -47,8 +47,8 @@ const LINKS: &[(&str, &[&str])] = &[
 fn protected_mysql_host(doublewrite: &str, values: &[(&str, &str)]) -> TestHost {
     let mut machine = TestHost::new_with_protected_cache();
     let cluster = Subject::cluster("/data");
-    machine.facts.apply_facts_of(&data_subject(), &cluster);
-    machine.facts.apply_facts_of(&cluster, &data_subject());
+    machine.facts.set_fact_link(&data_subject(), &cluster);
+    machine.facts.set_fact_link(&cluster, &data_subject());
     machine.facts.set_server_area(&cluster, ServerArea::Mysql);
     for (fact, word) in [
         ("cluster.kind", "mysql"),

@@ -84,7 +84,7 @@ impl Worker for PanickingWorker {
         Ok(vec!["It panics.".to_owned()])
     }
 
-    fn probe(
+    fn run_probe(
         &self,
         _: &Subject,
         cancel: &Arc<AtomicBool>,

@@ -104,9 +104,7 @@ fn the_cost_of_a_flush_needs_real_direct_io() {
     let mut request = probe_request_for(&mounted);
     request
         .extra
-        .extend(Method::methods_included_besides_servers(
-            ProbeInclusion::FlushCost,
-        ));
+        .extend(Method::methods_with_inclusion(ProbeInclusion::FlushCost));
     request.extra.push(Method::OpenDatasyncDirect);
     let found = run_twenty_rounds(request);
     for method in [
@@ -141,9 +139,7 @@ fn buffered_direct_io_is_told_from_direct_io() {
         let mut request = probe_request_for(&mounted);
         request
             .extra
-            .extend(Method::methods_included_besides_servers(
-                ProbeInclusion::FlushCost,
-            ));
+            .extend(Method::methods_with_inclusion(ProbeInclusion::FlushCost));
         let found = run_twenty_rounds(request);
         let row = one_page_method_result(&found, Method::FdatasyncDirect);
         assert!(row.back_to_back.is_none() && row.error.is_some(), "{row:?}");

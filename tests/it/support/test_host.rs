@@ -40,7 +40,7 @@ impl TestHost {
         .with_mount_on_disk("/data", "sda1", "sda");
         machine
             .facts
-            .apply_facts_of(&mount, &Subject::device("sda1"));
+            .set_fact_link(&mount, &Subject::device("sda1"));
         for (fact, word) in [
             ("target.kind", "directory"),
             ("target.path", "/data"),
@@ -88,7 +88,7 @@ impl TestHost {
     #[must_use]
     pub fn with_cluster(mut self) -> Self {
         self.facts
-            .apply_facts_of(&data_subject(), &Subject::cluster("/data"));
+            .set_fact_link(&data_subject(), &Subject::cluster("/data"));
         self.with_fact("cluster.kind", "postgres")
             .with_fact("pg.fsync", "true")
             .with_fact("pg.synchronous_commit", "on")
@@ -100,7 +100,7 @@ impl TestHost {
     fn with_mount_on_disk(mut self, point: &str, part: &str, disk: &str) -> Self {
         let (mount, part) = (Subject::mount(point), Subject::device(part));
         self.facts.add_layer_below(&data_subject(), &mount);
-        self.facts.apply_facts_of(&data_subject(), &mount);
+        self.facts.set_fact_link(&data_subject(), &mount);
         self.facts.add_layer_below(&mount, &part);
         self.facts.add_layer_below(&part, &Subject::device(disk));
         self.set_fact_of(&part, "device.kind", "partition");
@@ -116,7 +116,7 @@ impl TestHost {
             reading,
         } in self.facts.rows()
         {
-            facts.insert_value(
+            facts.insert_untyped_value(
                 subject,
                 catalog::find_by_name(fact).unwrap(),
                 reading.clone(),
@@ -124,8 +124,8 @@ impl TestHost {
         }
         let (mount, top) = (Subject::mount("/data"), Subject::device("top"));
         facts.add_layer_below(&data_subject(), &mount);
-        facts.apply_facts_of(&data_subject(), &mount);
-        facts.apply_facts_of(&mount, &top);
+        facts.set_fact_link(&data_subject(), &mount);
+        facts.set_fact_link(&mount, &top);
         facts.add_layer_below(&mount, &top);
         facts.add_layer_below(&top, &Subject::device("sda"));
         let mut machine = Self { facts };
@@ -171,7 +171,8 @@ impl TestHost {
         }
         let info = catalog::find_by_name(fact).unwrap_or_else(|| panic!("no fact {fact}"));
         if word == "?" {
-            self.facts.insert_value(of, info, Reading::denied("a test"));
+            self.facts
+                .insert_untyped_value(of, info, Reading::denied("a test"));
             return;
         }
         let (word, source) = match word.strip_prefix('~') {
@@ -193,7 +194,7 @@ impl TestHost {
         assert!(
             words
                 .iter()
-                .all(|word| catalog::choice_allows_word(info, word)),
+                .all(|word| catalog::is_allowed_word(info, word)),
             "{fact} is never {word}"
         );
         let value = match info.kind {
@@ -205,7 +206,7 @@ impl TestHost {
             _ => Value::Text(word.to_owned()),
         };
         self.facts
-            .insert_value(of, info, Reading::known(value, source));
+            .insert_untyped_value(of, info, Reading::known(value, source));
     }
 
     pub fn verdict(&self) -> Verdict {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use toml::Value;
 
-use super::entry::{KnowledgeEntry, display_value};
+use super::entry::{PackEntry, display_value};
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum EntryChange {
@@ -27,8 +27,8 @@ pub struct FieldChange {
 type EntriesByName<'e> = BTreeMap<(&'e str, &'e str), Vec<&'e BTreeMap<String, Value>>>;
 
 pub fn entry_differences<'e>(
-    old: &'e [KnowledgeEntry],
-    new: &'e [KnowledgeEntry],
+    old: &'e [PackEntry],
+    new: &'e [PackEntry],
 ) -> Vec<(&'e str, &'e str, EntryChange)> {
     let (old, new) = (group_by_name(old), group_by_name(new));
     let mut names: Vec<_> = old.keys().chain(new.keys()).copied().collect();
@@ -61,7 +61,7 @@ pub fn entry_differences<'e>(
 
 const NAMELESS: &str = "without a name";
 
-fn group_by_name(entries: &[KnowledgeEntry]) -> EntriesByName<'_> {
+fn group_by_name(entries: &[PackEntry]) -> EntriesByName<'_> {
     let mut found = EntriesByName::new();
     for entry in entries {
         let names = entry.names.iter().map(String::as_str);
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_added_removed_and_changed_is_named_by_its_field() {
+    fn differences_name_entries_and_changed_fields() {
         let old = "[[rule]]\nid = \"a.a\"\nlevel = \"advice\"\nchecked = \"2026-11-22 against mount(8)\"\n[[rule]]\nid = \"a.b\"\n\
                    [[options]]\nof = [\"xfs\"]\nnames = [\"x\", \"y\"]\nsource = \"s\"\n";
         let new = "# moved\n[[options]]\nof = [\"xfs\"]\nnames = [\"y\"]\nsource = \"s\"\n[[rule]]\nid = \"a.c\"\n\

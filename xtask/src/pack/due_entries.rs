@@ -1,23 +1,19 @@
 use jiff::civil::Date;
 
-use super::entry::KnowledgeEntry;
+use super::entry::PackEntry;
 use walwise_judge::compat::ProductRelease;
 
 #[derive(Default)]
 pub struct DueEntries<'e> {
     /// Entries without a stamp; the pack refuses them.
-    pub unverified: Vec<&'e KnowledgeEntry>,
+    pub unverified: Vec<&'e PackEntry>,
     /// Entries whose last check is before the oldest accepted day.
-    pub old: Vec<&'e KnowledgeEntry>,
-    pub outdated: Vec<(&'e KnowledgeEntry, &'e ProductRelease)>,
+    pub old: Vec<&'e PackEntry>,
+    pub outdated: Vec<(&'e PackEntry, &'e ProductRelease)>,
 }
 
 impl<'e> DueEntries<'e> {
-    pub fn new(
-        entries: &'e [KnowledgeEntry],
-        releases: &'e [ProductRelease],
-        oldest: Date,
-    ) -> Self {
+    pub fn new(entries: &'e [PackEntry], releases: &'e [ProductRelease], oldest: Date) -> Self {
         let mut due = Self::default();
         for entry in entries {
             let Some(checked) = &entry.checked else {
@@ -55,14 +51,14 @@ mod tests {
     use walwise_judge::compat::known_releases;
 
     #[test]
-    fn what_is_due_is_named_once_for_each_reason() {
+    fn entries_are_listed_once_per_due_reason() {
         let text = "[[rule]]\nid = \"a.a\"\n\
                     [[rule]]\nid = \"a.b\"\nchecked = \"2025-01-31 against PostgreSQL 17, runtime-config-wal\"\n\
                     [[rule]]\nid = \"a.c\"\nchecked = \"2026-11-20 against mount(8) of util-linux\"\n\
                     [[rule]]\nid = \"a.d\"\nchecked = \"2025-09-01 against PostgreSQL 17\"\n";
         let found = parse_entries([("f.toml", text)]).unwrap();
         let due = DueEntries::new(&found, known_releases(), date(2025, 6, 1));
-        let ids = |list: Vec<&KnowledgeEntry>| {
+        let ids = |list: Vec<&PackEntry>| {
             list.iter()
                 .map(|one| one.names[0].clone())
                 .collect::<Vec<_>>()

@@ -12,7 +12,7 @@ use walwise_model::provenance::VerificationStamp;
 use walwise_model::text::line_index::LineIndex;
 use walwise_model::toml_table::CHECKED;
 
-pub struct KnowledgeEntry {
+pub struct PackEntry {
     pub file: String,
     /// The line where the entry begins, from 1.
     pub line: usize,
@@ -34,7 +34,7 @@ const OWNER_FIELD: &str = "of";
 /// Parses the entries of files, given as name and text; the error names the file.
 pub fn parse_entries<'f>(
     files: impl IntoIterator<Item = (&'f str, &'f str)>,
-) -> Result<Vec<KnowledgeEntry>, String> {
+) -> Result<Vec<PackEntry>, String> {
     let mut all = Vec::new();
     for (name, text) in files {
         all.extend(parse_file_entries(name, text)?);
@@ -42,7 +42,7 @@ pub fn parse_entries<'f>(
     Ok(all)
 }
 
-fn parse_file_entries(file: &str, text: &str) -> Result<Vec<KnowledgeEntry>, String> {
+fn parse_file_entries(file: &str, text: &str) -> Result<Vec<PackEntry>, String> {
     let document = DeTable::parse(text).map_err(|error| format!("{file}: {}", error.message()))?;
     let lines = LineIndex::new(text);
     let mut found = Vec::new();
@@ -72,7 +72,7 @@ fn build_entry(
     line: usize,
     kind: &str,
     mut fields: BTreeMap<String, Value>,
-) -> KnowledgeEntry {
+) -> PackEntry {
     let stamp = fields.remove(CHECKED);
     let stamp = stamp
         .as_ref()
@@ -98,7 +98,7 @@ fn build_entry(
             .flat_map(|of| own.iter().map(move |name| format!("{of} {name}")))
             .collect(),
     };
-    KnowledgeEntry {
+    PackEntry {
         file: file.to_owned(),
         line,
         kind: kind.to_owned(),

@@ -11,11 +11,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::error_readings::error_reading;
 use crate::facts::{Reading, Source};
 use crate::host::{
     Host, HostError, HostErrorKind, HostResult, Question, path_bytes, path_from_bytes,
 };
+use crate::host_readings::error_reading;
 use crate::text::{display_path, display_safe};
 use crate::{mountinfo, visibility};
 
@@ -31,13 +31,13 @@ pub struct NamespaceHost<'a> {
     root: PathBuf,
     our_mounts: Vec<(String, PathBuf, PathBuf)>,
     /// The process's mount table, read at the first use because it may be long.
-    process_mounts: OnceLock<Result<Vec<mountinfo::Entry>, HostError>>,
+    process_mounts: OnceLock<Result<Vec<mountinfo::MountEntry>, HostError>>,
 }
 
 impl<'a> NamespaceHost<'a> {
     /// The file system as process `pid` sees it; `None` if the process shares walwise's mount
     /// namespace, or if that is unknown.
-    pub fn new(host: &'a dyn Host, ours: &'a dyn Host, pid: u32) -> Option<Self> {
+    pub fn if_other_namespace(host: &'a dyn Host, ours: &'a dyn Host, pid: u32) -> Option<Self> {
         let own = host.link_target(Path::new("/proc/self/ns/mnt")).ok()?;
         let theirs = host
             .link_target(Path::new(&format!("/proc/{pid}/ns/mnt")))
@@ -137,7 +137,8 @@ impl<'a> NamespaceHost<'a> {
             Ok(theirs) => theirs,
             Err(miss) => return error_reading(miss, &from),
         };
-        let over = |entry: &&mountinfo::Entry| real.starts_with(OsStr::from_bytes(&entry.point));
+        let over =
+            |entry: &&mountinfo::MountEntry| real.starts_with(OsStr::from_bytes(&entry.point));
         // Of several mounts on one mount point, the last one hides the others, so the last match
         // counts.
         let entry = theirs
@@ -173,10 +174,9 @@ impl<'a> NamespaceHost<'a> {
     }
 }
 
-/// The uid of a directory's owner. The directory's path is `seen` for the process and `here`
-/// for walwise. For a process in another mount namespace, the result is the owner of `here` if
-/// `seen` belongs to `user`: the process can change its own mounts between two queries, but not
-/// walwise's.
+/// The directory's path is `seen` for the process and `here` for walwise. For a process in another
+/// mount namespace, the result is the owner of `here` if `seen` belongs to `user`: the process can
+/// change its own mounts between two queries, but not walwise's.
 pub fn directory_owner_uid(
     host: &dyn Host,
     inside: Option<&NamespaceHost<'_>>,
@@ -191,7 +191,7 @@ pub fn directory_owner_uid(
     }
 }
 
-/// Removes the trailing slash that `PathVerdict::join` with an empty path leaves.
+/// `Path::join` with an empty path leaves a trailing slash.
 fn without_trailing_slash(path: &Path) -> PathBuf {
     path.components().collect()
 }
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn container_paths_map_to_verified_host_paths() {
         let fake = host_with_container();
-        let inside = NamespaceHost::new(&fake, &fake, 7).unwrap();
+        let inside = NamespaceHost::if_other_namespace(&fake, &fake, 7).unwrap();
         let here = |path: &str| inside.host_path(Path::new(path));
         assert_eq!(
             here("/pgdata").value().unwrap(),
@@ -322,7 +322,7 @@ mod tests {
             Question::Stat("/srv/volumes/pg/data".into()),
             stat_answer(17, 99),
         );
-        let inside = NamespaceHost::new(&fake, &fake, 7).unwrap();
+        let inside = NamespaceHost::if_other_namespace(&fake, &fake, 7).unwrap();
         assert!(!inside.host_path(Path::new("/pgdata")).is_known());
     }
 
@@ -333,8 +333,8 @@ mod tests {
             fake.with_symlink("/proc/7/ns/mnt", "mnt:[1]"),
             FakeHost::default(),
         );
-        assert!(NamespaceHost::new(&same, &same, 7).is_none());
-        assert!(NamespaceHost::new(&nothing, &nothing, 7).is_none());
+        assert!(NamespaceHost::if_other_namespace(&same, &same, 7).is_none());
+        assert!(NamespaceHost::if_other_namespace(&nothing, &nothing, 7).is_none());
     }
 
     proptest! {
@@ -342,7 +342,7 @@ mod tests {
         fn arbitrary_container_mounts_never_panic(table: Vec<u8>, target in "[./a-z]{0,12}", path in "/[./a-z]{0,12}") {
             let fake = host_with_container();
             let fake = fake.with_file("/proc/7/mountinfo", table).with_symlink("/proc/7/root/a", &target).with_symlink("/proc/7/root/b", "b/b");
-            let inside = NamespaceHost::new(&fake, &fake, 7).unwrap();
+            let inside = NamespaceHost::if_other_namespace(&fake, &fake, 7).unwrap();
             inside.host_path(Path::new(&path));
             inside.host_path(Path::new("/b"));
             let _ = inside.real_path(Path::new(&path));

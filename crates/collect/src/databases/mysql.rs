@@ -1,10 +1,10 @@
 //! MySQL and MariaDB servers, running or installed: the directories of data and logs, and the
 //! settings that affect storage, each with its source.
 //!
-//! Leads to a data directory are processes, installed programs, the requested directory, and an
-//! option file that the user names. Each directory is read with its owner's rights and recorded
-//! once. A process counts as the server of a directory only if the process's user owns the
-//! directory and the process has the system tablespace open.
+//! Candidates for a data directory come from processes, installed programs, the requested
+//! directory, and an option file that the user names. Each directory is read with its owner's
+//! rights and recorded once. A process counts as the server of a directory only if the process's
+//! user owns the directory and the process has the system tablespace open.
 //!
 //! SET GLOBAL changes many settings at run time without a trace in any file. Files show the
 //! settings at the server's start; only the server reports those in force.
@@ -22,24 +22,24 @@ use std::path::{Path, PathBuf};
 use instance::{HostViews, InstanceCandidate};
 use options::join_base_and_path_value;
 use process::MysqldProcess;
-use product_version::{ProductLine, ProductVersion};
+use product_version::{ProductVersion, ServerProduct};
 use settings::parse_suffixed_number;
 
 use super::ConfigArgument;
 use super::mount_namespace::NamespaceHost;
-use super::servers::ServingProof;
+use super::server_processes::ServingProof;
 use super::user_host::UserHost;
 use crate::collector::Request;
 use crate::databases::ServerConfig;
-use crate::databases::servers::{self, own_effective_uid};
-use crate::error_readings::error_reading;
+use crate::databases::server_processes::{self, own_effective_uid};
 use crate::facts::catalog::mysql;
 use crate::facts::note::{MysqlNote, ServerNote};
 use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, UnknownReason};
 use crate::host::{Host, HostError, HostErrorKind, Question, path_from_bytes};
+use crate::host_readings::error_reading;
 use crate::text::{decode_display_safe, display_path, display_safe};
 
-pub use self::product_version::{cache_program_version, needs_program_run};
+pub use self::product_version::{cache_program_version, is_program_run_needed};
 
 const DEFAULT_DATA_DIRECTORY: &str = "/var/lib/mysql";
 
@@ -49,7 +49,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     // An error is dropped here, because the PostgreSQL collector reports that processes cannot be
     // listed.
     let (running, mut unproven) =
-        process::running_servers(host, request, &mut facts).unwrap_or_default();
+        process::read_mysqld_processes(host, request, &mut facts).unwrap_or_default();
     let leads = running.into_iter().map(|server| {
         let reader = server.uid;
         InstanceCandidate {
@@ -59,9 +59,9 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             reader_uid: reader,
         }
     });
-    let asked = requested_data_directory(host, request);
+    let asked = target_data_directory(host, request);
     let named = config_argument_candidate(host, request, asked.as_ref(), &mut facts);
-    let reader_uid = UserHost::for_owner(host, Path::new(DEFAULT_DATA_DIRECTORY)).uid;
+    let reader_uid = UserHost::for_owner_or_nobody(host, Path::new(DEFAULT_DATA_DIRECTORY)).uid;
     let installed = InstanceCandidate {
         server: None,
         directory: None,
@@ -69,7 +69,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
         reader_uid,
     };
     let asked = asked.map(|directory| {
-        let reader = UserHost::for_owner(host, &directory).uid;
+        let reader = UserHost::for_owner_or_nobody(host, &directory).uid;
         InstanceCandidate {
             server: None,
             directory: Some(directory),
@@ -83,28 +83,28 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
         let inside = lead
             .server
             .as_ref()
-            .and_then(|server| NamespaceHost::new(&behalf, host, server.pid));
+            .and_then(|server| NamespaceHost::if_other_namespace(&behalf, host, server.pid));
         let view = HostViews {
             host: &behalf,
             invoker_host: host,
             namespace: inside.as_ref(),
         };
         let named = lead.config_argument;
-        let found = match (lead.resolve_instance(&view, request, &mut own), named) {
+        let found = match (lead.read_instance(&view, request, &mut own), named) {
             (Ok(Some(found)), _) => found,
             (Ok(None), None) => continue,
             (Ok(None), Some(named)) => {
-                facts.add_note(named.unused_file_note(MysqlNote::NoData));
+                facts.add_note_once(named.unused_file_note(MysqlNote::NoData));
                 continue;
             }
             (Err(note), _) => {
                 // `own` has a cluster only if the data directory of a running server was not read
-                // in time. Notes about any other lead are dropped, because another user's files may
-                // have caused them.
+                // in time. Notes about any other candidate are dropped, because another user's
+                // files may have caused them.
                 if own.subjects_of_scope(Scope::Cluster).next().is_some() {
                     facts.merge(own);
                 }
-                facts.add_note(note);
+                facts.add_note_once(note);
                 continue;
             }
         };
@@ -114,7 +114,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             found.prove_stopped(&view, &unproven)
         };
         if let (Some(named), Err(why)) = (named, stopped) {
-            facts.add_note(named.unused_file_note(why));
+            facts.add_note_once(named.unused_file_note(why));
             continue;
         }
         if seen.contains(&found.path) {
@@ -126,7 +126,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
                 found.insert_instance_facts(&view, &unproven, &mut own);
                 facts.merge(own);
             }
-            ServingProof::Contradicted(note) => facts.add_note(note),
+            ServingProof::Contradicted(note) => facts.add_note_once(note),
             ServingProof::Unreadable(process) => unproven.push(process),
         }
     }
@@ -153,10 +153,10 @@ fn config_argument_candidate<'a>(
         invoker_host: host,
         namespace: None,
     };
-    match lead(reader, None).resolve_instance(&view, request, &mut FactSet::default()) {
+    match lead(reader, None).read_instance(&view, request, &mut FactSet::default()) {
         Ok(Some(found)) if found.has_datadir_setting() => {
             if let Some(asked) = asked.filter(|asked| **asked != found.path) {
-                facts.add_note(named.other_data_directory_note(&found.path, asked));
+                facts.add_note_once(named.other_data_directory_note(&found.path, asked));
             }
             Some(lead(named.reader_uid(host, Some(&found.path)), None))
         }
@@ -166,7 +166,7 @@ fn config_argument_candidate<'a>(
 
 /// Whether the directory has the entries `mysql` and `ibdata1`, which a server creates in its data
 /// directory by default. A directory to which access is denied counts as a data directory.
-fn is_data_directory(host: &dyn Host, path: &Path) -> bool {
+fn may_be_data_directory(host: &dyn Host, path: &Path) -> bool {
     let has = |name: &str| host.stat(&path.join(name));
     match has("mysql") {
         Ok(stat) => {
@@ -189,7 +189,7 @@ fn may_exist_despite_error(miss: &HostError) -> bool {
 
 /// The requested target or its nearest parent that is a data directory; `None` if there is
 /// none, without a target, or if the target's links cannot be resolved.
-pub fn requested_data_directory(host: &dyn Host, request: &Request) -> Option<PathBuf> {
+pub fn target_data_directory(host: &dyn Host, request: &Request) -> Option<PathBuf> {
     let real = host.real_path(request.target.as_deref()?).ok()?;
     // An entry to which access is denied may exist. A directory therefore counts if one entry
     // exists and the other is not certainly missing.
@@ -246,8 +246,8 @@ fn query_variables(
     let lets_in = edition
         .product_and_version()
         .is_some_and(|(line, version)| match line {
-            ProductLine::Mariadb => (root || own) && settings::is_series_or_later(version, 10, 4),
-            ProductLine::Mysql => root && settings::is_series_or_later(version, 8, 0),
+            ServerProduct::Mariadb => (root || own) && settings::is_series_or_later(version, 10, 4),
+            ServerProduct::Mysql => root && settings::is_series_or_later(version, 8, 0),
         });
     if !lets_in {
         let whom = if root {
@@ -287,7 +287,7 @@ fn query_variables(
     let shown = display_path(&socket);
     // A stopped process (SIGSTOP) would answer only after it continues, and log an aborted
     // connection.
-    if servers::is_process_stopped(view, server.pid) {
+    if server_processes::is_process_stopped(view, server.pid) {
         return silent(
             UnknownReason::TimedOut,
             format!(
@@ -508,7 +508,7 @@ mod counter_tests {
     }
 
     #[test]
-    fn checkpoint_age_is_read_under_both_names() {
+    fn counters_have_values_or_reasons() {
         let age = &mysql::CHECKPOINT_AGE;
         assert_eq!(
             counter_value(&[("Uptime", "9"), ("Innodb_checkpoint_age", "7")], age),

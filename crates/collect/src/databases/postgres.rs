@@ -1,28 +1,27 @@
 //! PostgreSQL clusters, running or installed: the directories of data and WAL, and the settings
 //! that affect storage, each with its source.
 //!
-//! Leads to a data directory are processes, distributions' directories, systemd units, the
-//! requested directory, and a configuration file that the user names. Each directory is read with
-//! its owner's rights and recorded once. Any user can name a process `postgres`. A process
+//! Candidates for a data directory come from processes, distributions' directories, systemd units,
+//! the requested directory, and a configuration file that the user names. Each directory is read
+//! with its owner's rights and recorded once. Any user can name a process `postgres`. A process
 //! therefore counts as a server only if its user owns the directory and `postmaster.pid` there has
-//! its process id. Without root, most leads are recorded as *denied*.
+//! its process id. Without root, most candidates are recorded as *denied*.
 
 mod conf;
 mod io_uring;
-mod log_files {
+mod wal_files {
     //! WAL segments, and segments that wait for the archiver. Both are files, so they are known
     //! without a running server.
 
     use std::path::Path;
 
-    use crate::error_readings::file_reading;
     use crate::facts::catalog::postgres;
     use crate::facts::{FactSet, Reading, Subject};
     use crate::host::{Host, LogFileKind, LogFileStats};
+    use crate::host_readings::file_reading;
     use crate::text::display_path;
 
-    /// Records the bytes of WAL segments in `wal`, and the number and greatest age of segments that
-    /// wait for the archiver. `wal` is a path in the mount namespace of `host`.
+    /// `wal` is a path in the mount namespace of `host`.
     pub fn insert_wal_file_facts(
         host: &dyn Host,
         wal: &Path,
@@ -65,12 +64,11 @@ use cluster::ClusterCandidate;
 use server::SettingsReply;
 
 use super::mount_namespace::NamespaceHost;
-use super::servers::{self, ServingProof, own_effective_uid};
+use super::server_processes::{self, ServingProof, own_effective_uid};
 use super::user_host::UserHost;
 use super::{ConfigArgument, ServerConfig};
 use crate::collector::Request;
 use crate::databases::start_time;
-use crate::error_readings::{error_reading, programs_disabled_reading};
 use crate::escape::shell;
 use crate::facts::catalog::{cluster as kind, postgres};
 use crate::facts::note::{PostgresNote, ServerNote};
@@ -80,6 +78,7 @@ use crate::facts::{
 use crate::host::{
     Host, HostErrorKind, HostTimestamp, Question, Tool, path_bytes, path_from_bytes,
 };
+use crate::host_readings::{error_reading, programs_disabled_reading};
 use crate::text::{display_path, display_safe};
 use crate::version::Version;
 
@@ -99,7 +98,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
         seen.collect_candidate(lead, host, request, &mut facts);
     }
     for directory in debian_config_directories(host, &mut facts) {
-        let reader = UserHost::for_owner(host, &directory).uid;
+        let reader = UserHost::for_owner_or_nobody(host, &directory).uid;
         let config_file = directory.join("postgresql.conf");
         let lead = ClusterCandidate {
             config_file,
@@ -117,13 +116,13 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let named = systemd_units::service_data_directories(host)
         .into_iter()
         .map(|(home, source)| (home, Some(source)));
-    let named = named.filter(|(home, _)| is_cluster_directory(host, home));
-    let asked = requested_data_directory(host, request).map(|home| (home, None));
+    let named = named.filter(|(home, _)| may_be_cluster_directory(host, home));
+    let asked = target_data_directory(host, request).map(|home| (home, None));
     let unproven = std::mem::take(&mut seen.unproven_directories)
         .into_iter()
         .map(|home| (home, None));
     for (home, named_by) in named.chain(usual).chain(asked).chain(unproven) {
-        let reader = UserHost::for_owner(host, &home).uid;
+        let reader = UserHost::for_owner_or_nobody(host, &home).uid;
         let config_file = home.join("postgresql.conf");
         let lead = ClusterCandidate {
             config_file,
@@ -148,7 +147,7 @@ fn config_argument_candidate<'a>(
     request: &'a Request,
 ) -> Option<ClusterCandidate<'a>> {
     let named = ConfigArgument::from_postgres_config(request)?;
-    let home = requested_data_directory(host, request);
+    let home = target_data_directory(host, request);
     let reader_uid = named.reader_uid(host, home.as_ref());
     let config_file = named.file.to_owned();
     Some(ClusterCandidate {
@@ -199,10 +198,9 @@ impl UnreadCluster {
 }
 
 impl CollectionState {
-    /// Keeps the directory of a lead that cannot be read. A lead without a process is kept only
-    /// after a time-out (`in_time` is false), because a cluster may then be there. `reader` has the
-    /// rights of the lead's user. It is `None` for a process in a container, where the directory
-    /// has another path.
+    /// A candidate without a process is kept only after a time-out (`in_time` is false), because a
+    /// cluster may then be there. `reader` has the rights of the candidate's user. It is `None` for
+    /// a process in a container, where the directory has another path.
     fn add_unread_cluster(
         &mut self,
         lead: &ClusterCandidate<'_>,
@@ -213,9 +211,9 @@ impl CollectionState {
             return;
         };
         let running = match &lead.server {
-            Some(server) => {
-                servers::serves_unread_directory(reader, server.pid, server.uid, &directory)
-            }
+            Some(server) => server_processes::running_reading_of_unread_directory(
+                reader, server.pid, server.uid, &directory,
+            ),
             None if in_time => None,
             None => Some(Reading::unknown(
                 UnknownReason::TimedOut,
@@ -245,7 +243,7 @@ impl CollectionState {
         let inside = lead
             .server
             .as_ref()
-            .and_then(|server| NamespaceHost::new(&behalf, host, server.pid));
+            .and_then(|server| NamespaceHost::if_other_namespace(&behalf, host, server.pid));
         let view: &dyn Host = inside.as_ref().map_or(&behalf, |inside| inside);
         let reader = inside.is_none().then_some(&behalf);
         let real = |path: &PathBuf| view.real_path(path).unwrap_or_else(|_| path.clone());
@@ -253,7 +251,7 @@ impl CollectionState {
             Err(miss) if miss.kind == HostErrorKind::TimedOut => {
                 let file = display_path(&lead.config_file);
                 self.add_unread_cluster(&lead, false, reader);
-                return facts.add_note(PostgresNote::ConfigTimeout { file });
+                return facts.add_note_once(PostgresNote::ConfigTimeout { file });
             }
             found => found.unwrap_or_else(|_| lead.config_file.clone()),
         };
@@ -262,8 +260,8 @@ impl CollectionState {
                 .data_directory
                 .as_ref()
                 .is_some_and(|home| self.directories.contains(&real(home)));
-        // Running servers may share a configuration file, so a lead is skipped because of a known
-        // file only if it has no process.
+        // Running servers may share a configuration file, so a candidate is skipped because of a
+        // known file only if it has no process.
         let config_file = (lead.reader_uid, config_file);
         let known_file = lead.server.is_none() && self.config_files.contains(&config_file);
         let by_hand = lead.config_argument;
@@ -274,30 +272,30 @@ impl CollectionState {
         let may_follow =
             lead.server.is_none() && (lead.data_directory.is_none() || by_hand.is_some());
         let origin = lead.clone();
-        let found = match lead.resolve_config(view, inside.as_ref(), &mut own) {
+        let found = match lead.read_cluster(view, inside.as_ref(), &mut own) {
             Ok(found) => found,
             Err(why) => {
                 self.add_unread_cluster(&origin, true, reader);
                 return match by_hand {
-                    Some(named) => facts.add_note(named.unused_file_note(why)),
-                    None => facts.add_note(why),
+                    Some(named) => facts.add_note_once(named.unused_file_note(why)),
+                    None => facts.add_note_once(why),
                 };
             }
         };
         if self.directories.contains(&found.data_path) {
             if let Some(named) = by_hand {
-                facts.add_note(named.unused_file_note(ServerNote::ServerRunning));
+                facts.add_note_once(named.unused_file_note(ServerNote::ServerRunning));
             }
             return;
         }
         match found.prove_served(view, inside.as_ref()) {
             ServingProof::Serves | ServingProof::NoServer => {}
-            ServingProof::Contradicted(note) => return facts.add_note(note),
+            ServingProof::Contradicted(note) => return facts.add_note_once(note),
             ServingProof::Unreadable(_) => return self.unproven_directories.push(found.data_path),
         }
         // If the configuration and the data directory have different owners, both are read again
         // with the rights of the data directory's owner.
-        let owner = UserHost::for_owner(host, &found.data_path).uid;
+        let owner = UserHost::for_owner_or_nobody(host, &found.data_path).uid;
         if may_follow
             && origin.reader_uid != owner
             && self.followed_configs.insert(origin.config_file.clone())
@@ -315,12 +313,12 @@ impl CollectionState {
         let directory = found.data_path.clone();
         if let Some(named) = by_hand {
             if let Err(why) = found.prove_stopped(view) {
-                return facts.add_note(named.unused_file_note(why));
+                return facts.add_note_once(named.unused_file_note(why));
             }
             if let Some(asked) =
-                requested_data_directory(host, request).filter(|asked| *asked != directory)
+                target_data_directory(host, request).filter(|asked| *asked != directory)
             {
-                facts.add_note(named.other_data_directory_note(&directory, &asked));
+                facts.add_note_once(named.other_data_directory_note(&directory, &asked));
             }
         }
         match found.insert_cluster_facts(view, inside.as_ref(), request, &mut own) {
@@ -334,7 +332,7 @@ impl CollectionState {
             Err(note) => {
                 let in_time = !matches!(note, PostgresNote::DataTimeout { .. });
                 self.add_unread_cluster(&origin, in_time, reader);
-                facts.add_note(note);
+                facts.add_note_once(note);
             }
         }
     }
@@ -348,7 +346,7 @@ fn running_candidates(
     let servers = match process::running_postmasters(host, request, facts) {
         Ok(servers) => servers,
         Err(miss) => {
-            facts.add_note(ServerNote::UnlistableServers {
+            facts.add_note_once(ServerNote::UnlistableServers {
                 reason: miss.to_string(),
             });
             return Vec::new();
@@ -377,7 +375,7 @@ fn running_candidates(
                     reader_uid,
                 });
             }
-            None => facts.add_note(PostgresNote::UnknownDataDirectory {
+            None => facts.add_note_once(PostgresNote::UnknownDataDirectory {
                 pid: server.pid,
                 or_as_root,
             }),
@@ -409,7 +407,7 @@ struct ConfigLoadTime<'a> {
 impl<'a> ConfigLoadTime<'a> {
     /// Uses the server's start as the load time: the second in `postmaster.pid`, refined by the
     /// start time of the process if that is known.
-    pub fn new(
+    pub fn from_server_start(
         host: &'a dyn Host,
         second: Option<u64>,
         process: Option<u32>,
@@ -441,13 +439,13 @@ impl<'a> ConfigLoadTime<'a> {
 
     /// The settings with a gap at each file that may have changed since the server loaded it. The
     /// gaps have a remedy if the name of the user `owner` is known.
-    pub fn with_possible_change_gaps(
+    pub fn config_with_change_gaps(
         &self,
         conf: &ServerConfig,
         owner: Option<&String>,
     ) -> ServerConfig {
         conf.with_changed_file_gaps(
-            |path| self.change_since_load(path),
+            |path| self.possible_change_reason(path),
             owner.map(|owner| self.unknown_load_remedy(owner)).as_ref(),
         )
     }
@@ -459,7 +457,7 @@ impl<'a> ConfigLoadTime<'a> {
                 self.data
             ));
         }
-        let uid = servers::own_effective_uid(self.host);
+        let uid = server_processes::own_effective_uid(self.host);
         let name = uid.and_then(|uid| self.host.ask(&Question::UserName(uid)).ok());
         // Root has already queried with the owner's rights, so running walwise as the owner is
         // not a remedy.
@@ -473,7 +471,7 @@ impl<'a> ConfigLoadTime<'a> {
         }
     }
 
-    fn change_since_load(&self, path: &Path) -> Option<String> {
+    fn possible_change_reason(&self, path: &Path) -> Option<String> {
         let complaint = start_time::possible_path_change_reason(self.host, self.time, path)?;
         Some(format!(
             "{complaint}, and the server did not report the value"
@@ -538,13 +536,13 @@ fn packaged_data_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBu
             found.extend(list_directory_as_owner(host, &version, facts));
         }
     }
-    found.retain(|path| is_cluster_directory(host, path));
+    found.retain(|path| may_be_cluster_directory(host, path));
     found
 }
 
 /// Whether the directory contains PG_VERSION, which every cluster has. A directory to which
 /// access is denied counts as a cluster directory.
-fn is_cluster_directory(host: &dyn Host, path: &Path) -> bool {
+fn may_be_cluster_directory(host: &dyn Host, path: &Path) -> bool {
     match host.stat(&path.join("PG_VERSION")) {
         Ok(_) => true,
         Err(miss) => {
@@ -555,7 +553,7 @@ fn is_cluster_directory(host: &dyn Host, path: &Path) -> bool {
 
 /// The requested target or its nearest parent that is a data directory; `None` if there is
 /// none, without a target, or if the target's links cannot be resolved.
-pub fn requested_data_directory(host: &dyn Host, request: &Request) -> Option<PathBuf> {
+pub fn target_data_directory(host: &dyn Host, request: &Request) -> Option<PathBuf> {
     let real = host.real_path(request.target.as_deref()?).ok()?;
     let has = |path: &Path, name: &str| host.stat(&path.join(name)).is_ok();
     // The directories of single databases have a PG_VERSION too, but only a cluster's directory
@@ -571,7 +569,7 @@ fn list_directory_as_owner(host: &dyn Host, directory: &Path, facts: &mut FactSe
     if host.stat(directory).is_err_and(|miss| miss.is_absent()) {
         return Vec::new();
     }
-    match UserHost::for_owner(host, directory).list_directory(directory) {
+    match UserHost::for_owner_or_nobody(host, directory).list_directory(directory) {
         Ok(names) => names.iter().map(|name| directory.join(name)).collect(),
         Err(miss) => {
             let unseen = [HostErrorKind::Denied, HostErrorKind::TimedOut].contains(&miss.kind);
@@ -579,7 +577,7 @@ fn list_directory_as_owner(host: &dyn Host, directory: &Path, facts: &mut FactSe
                 error_reading::<()>(&miss, &display_path(directory))
                 && unseen
             {
-                facts.add_note(PostgresNote::HiddenClusters { detail, why });
+                facts.add_note_once(PostgresNote::HiddenClusters { detail, why });
             }
             Vec::new()
         }
@@ -597,7 +595,7 @@ fn list_directory_as_owner(host: &dyn Host, directory: &Path, facts: &mut FactSe
 const CHECKSUMS_SETTING: &str = "data_checksums";
 
 /// `data` is the data directory in the mount namespace of `host`.
-fn data_checksums_enabled(
+fn data_checksums_reading(
     host: &dyn Host,
     request: &Request,
     answer: Option<&SettingsReply>,

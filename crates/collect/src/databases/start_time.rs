@@ -84,7 +84,7 @@ fn possible_file_change_reason(
     }
 }
 
-/// Times known only to the second must differ by their seconds.
+/// If one of the times is known only to the second, the seconds must differ.
 fn is_certainly_before(changed: HostTimestamp, started: HostTimestamp) -> bool {
     if changed.has_nanos() && started.has_nanos() {
         changed.earliest_nanos() + MAX_CLOCK_LAG_NS < started.earliest_nanos()
@@ -97,9 +97,10 @@ fn is_certainly_before(changed: HostTimestamp, started: HostTimestamp) -> bool {
 pub fn process_start_time(host: &dyn Host, pid: u32) -> Option<HostTimestamp> {
     match host.process_start_time(pid) {
         Err(miss) if miss.kind == HostErrorKind::NotCollected => {
-            let ticks = start_ticks(&host.read(Path::new(&format!("/proc/{pid}/stat"))).ok()?)?;
+            let ticks =
+                parse_start_ticks(&host.read(Path::new(&format!("/proc/{pid}/stat"))).ok()?)?;
             Some(HostTimestamp::from_unix_seconds(
-                boot_time(host)?.checked_add(ticks / TICKS_PER_SECOND)?,
+                boot_time_seconds(host)?.checked_add(ticks / TICKS_PER_SECOND)?,
             ))
         }
         told => told.ok(),
@@ -119,7 +120,7 @@ pub fn refine_start_time(second: u64, process: Option<HostTimestamp>) -> HostTim
 const TICKS_PER_SECOND: u64 = 100;
 
 /// The boot time in seconds since 1970 (`btime` of /proc/stat).
-fn boot_time(host: &dyn Host) -> Option<u64> {
+fn boot_time_seconds(host: &dyn Host) -> Option<u64> {
     let stat = host.read(Path::new("/proc/stat")).ok()?;
     let text = String::from_utf8_lossy(&stat);
     text.lines()
@@ -131,7 +132,7 @@ fn boot_time(host: &dyn Host) -> Option<u64> {
 
 /// The start time of a process in ticks since boot: field 22 of proc_pid_stat(5). The process name
 /// in field 2 may contain anything, even parentheses.
-fn start_ticks(stat: &[u8]) -> Option<u64> {
+fn parse_start_ticks(stat: &[u8]) -> Option<u64> {
     let behind = stat.iter().rposition(|b| *b == b')')? + 1;
     let text = str::from_utf8(stat.get(behind..)?).ok()?;
     text.split_ascii_whitespace().nth(19)?.parse().ok()
@@ -272,7 +273,7 @@ mod tests {
         let started = Question::ProcessStart(10);
         let old = |kind| {
             let fake = FakeHost::default()
-                .with_refusal(started.clone(), kind)
+                .with_error(started.clone(), kind)
                 .with_file("/proc/stat", "cpu 1\nbtime 1000\n");
             fake.with_file(
                 "/proc/10/stat",
@@ -296,9 +297,9 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_stat_never_panics(bytes: Vec<u8>, name in prop::collection::vec(any::<u8>(), 0..16)) {
-            start_ticks(&bytes);
+            parse_start_ticks(&bytes);
             let stat = [b"12 (", name.as_slice(), b") S 1 1 1 0 -1 4 1 0 0 0 5 3 0 0 20 0 9 0 4711 1\n"].concat();
-            prop_assert_eq!(start_ticks(&stat), Some(4711));
+            prop_assert_eq!(parse_start_ticks(&stat), Some(4711));
         }
     }
 }

@@ -20,14 +20,14 @@ impl<'a> UserHost<'a> {
         if uid != NOBODY {
             // A server exists, so its settings table will be needed. The table is parsed here,
             // while the child process that queries as this user starts.
-            servers::preload_server_table();
+            servers::preload_server_settings_table();
         }
         Self { host, uid }
     }
 
     /// The host with the rights of the owner of the file to which `path` resolves. If that owner is
     /// root or unknown, the rights are those of `nobody`.
-    pub fn for_owner(host: &'a dyn Host, path: &Path) -> Self {
+    pub fn for_owner_or_nobody(host: &'a dyn Host, path: &Path) -> Self {
         let owner = host
             .stat(path)
             .ok()
@@ -105,9 +105,15 @@ mod tests {
         let fake = FakeHost::default()
             .with_answer(Question::Stat("/srv/pg".into()), stat.encode())
             .with_answer(Question::Stat("/root".into()), root.encode());
-        ask(&UserHost::for_owner(&fake, Path::new("/srv/pg")));
-        assert_eq!(UserHost::for_owner(&fake, Path::new("/root")).uid, NOBODY);
-        assert_eq!(UserHost::for_owner(&fake, Path::new("/none")).uid, NOBODY);
+        ask(&UserHost::for_owner_or_nobody(&fake, Path::new("/srv/pg")));
+        assert_eq!(
+            UserHost::for_owner_or_nobody(&fake, Path::new("/root")).uid,
+            NOBODY
+        );
+        assert_eq!(
+            UserHost::for_owner_or_nobody(&fake, Path::new("/none")).uid,
+            NOBODY
+        );
         fake.asked_questions().into_iter().skip(1).collect()
     }
 

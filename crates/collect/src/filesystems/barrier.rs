@@ -37,11 +37,11 @@ const BARRIER_OFF_OPTIONS: &[&str] = &[
 fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mounts = facts.subjects_where(&mount::CLASS, |class| is_flushing_class(*class));
     let mut found: Vec<(Option<String>, Subject, Reading<BarrierState>)> =
-        parallel::map_in_chunks(&mounts, |mount| {
+        parallel::map_items(&mounts, |mount| {
             (
                 facts.value(mount, &mount::DEVNO),
                 mount.clone(),
-                mount_barrier(mount, facts),
+                barrier_state_of_mount(mount, facts),
             )
         });
     // All mounts of a superblock print the same options, unless these changed during the read.
@@ -68,7 +68,7 @@ fn is_flushing_class(class: MountClass) -> bool {
     matches!(class, MountClass::Block | MountClass::Overlay)
 }
 
-fn mount_barrier(subject: &Subject, facts: &FactSet) -> Reading<BarrierState> {
+fn barrier_state_of_mount(subject: &Subject, facts: &FactSet) -> Reading<BarrierState> {
     let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_default();
     let printed = facts.get(subject, &mount::SUPER_OPTIONS);
     let is_off = |options: &[String]| {
@@ -85,9 +85,9 @@ fn mount_barrier(subject: &Subject, facts: &FactSet) -> Reading<BarrierState> {
             {
                 Reading::known(barrier_state_from_off_option(is_off(&value)), source)
             }
-            _ => match old_ext3_barrier_off(&fstype, &printed, facts) {
+            _ => match old_ext3_default_barrier(&fstype, &printed, facts) {
                 Some(off) => off,
-                None => ext_barrier_in_mountinfo(printed),
+                None => ext_barrier_from_mountinfo(printed),
             },
         },
         "xfs" => {
@@ -131,7 +131,7 @@ fn barrier_state_from_off_option(is_off: bool) -> BarrierState {
 /// The barrier state of an ext4 file system, from mountinfo alone. mountinfo prints only deviations
 /// from the superblock's defaults, so a missing option proves nothing: `tune2fs -o nobarrier` is
 /// invisible there.
-fn ext_barrier_in_mountinfo(printed: Reading<Vec<String>>) -> Reading<BarrierState> {
+fn ext_barrier_from_mountinfo(printed: Reading<Vec<String>>) -> Reading<BarrierState> {
     let (value, source) = match printed {
         Reading::Known { value, source } => (value, source),
         unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
@@ -149,7 +149,7 @@ fn ext_barrier_in_mountinfo(printed: Reading<Vec<String>>) -> Reading<BarrierSta
 /// *Off* for ext3 without a barrier option before Linux 3.1: the driver left barriers off by
 /// default, and printed the option when on (commit 00eacd66cd8a). `None` for other mounts, and for
 /// distribution kernels that may differ.
-fn old_ext3_barrier_off(
+fn old_ext3_default_barrier(
     fstype: &str,
     printed: &Reading<Vec<String>>,
     facts: &FactSet,
@@ -176,15 +176,15 @@ fn xfs_honours_nobarrier(facts: &FactSet) -> Ternary {
         .is_some_and(|vendor| vendor == "el7")
     {
         let build = version
-            .text_after_numbers()
+            .vendor_tail()
             .trim_start_matches('-')
             .split('.')
             .next()
             .and_then(|n| n.parse::<u32>().ok());
         return build.map_or(Ternary::Unknown, |build| Ternary::from(build < 1127));
     }
-    // An enterprise kernel that looks older may have dropped `nobarrier` early, so the answer is
-    // unknown.
+    // Unknown for an enterprise kernel with an older version, which may have dropped `nobarrier` by
+    // a backport.
     !is_kernel_at_least(facts, "4.10")
 }
 
@@ -226,7 +226,7 @@ mod tests {
         if let Some(options) = ext4 {
             facts.insert_known(&root, &mount::EXT4_OPTIONS, words(options), Source::Assumed);
         }
-        mount_barrier(&root, &facts)
+        barrier_state_of_mount(&root, &facts)
             .value()
             .map(ToString::to_string)
     }

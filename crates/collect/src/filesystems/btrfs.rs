@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use super::unknown_members_note;
 use crate::collector::{Collector, Request};
-use crate::error_readings::error_reading;
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::Host;
-use crate::storage::block::node;
+use crate::host_readings::error_reading;
+use crate::storage::block::sysfs_device;
 use crate::text::{display_path, display_safe};
 
 pub const COLLECTOR: Collector = Collector {
@@ -33,7 +33,7 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     if mounts.is_empty() {
         return;
     }
-    let members = list_file_systems(host, facts);
+    let members = list_filesystems_with_devices(host, facts);
     let mut home_of: BTreeMap<&Subject, usize> = BTreeMap::new();
     for (index, (_, devices)) in members.iter().enumerate() {
         home_of.extend(devices.iter().map(|device| (device, index)));
@@ -46,17 +46,29 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             &mount::BTRFS_NODATACOW,
             options.map(|options| is_nodatacow(&options)),
         );
-        let device = facts.subject_in_scope(subject, Scope::Device);
+        let device = facts.applicable_subject(subject, Scope::Device);
         let Some((home, devices)) = device
             .and_then(|device| home_of.get(&device))
             .and_then(|index| members.get(*index))
         else {
-            facts.insert(subject, &mount::BTRFS_DEVICES, no_sysfs_reading());
-            facts.insert(subject, &mount::BTRFS_DEVICE_COUNT, no_sysfs_reading());
-            facts.insert(subject, &mount::BTRFS_DATA_PROFILES, no_sysfs_reading());
-            facts.insert(subject, &mount::BTRFS_METADATA_PROFILES, no_sysfs_reading());
-            facts.insert(subject, &mount::BTRFS_ERRORS, no_sysfs_reading());
-            facts.insert(subject, &mount::BTRFS_MISSING, no_sysfs_reading());
+            facts.insert(subject, &mount::BTRFS_DEVICES, absent_from_sysfs_reading());
+            facts.insert(
+                subject,
+                &mount::BTRFS_DEVICE_COUNT,
+                absent_from_sysfs_reading(),
+            );
+            facts.insert(
+                subject,
+                &mount::BTRFS_DATA_PROFILES,
+                absent_from_sysfs_reading(),
+            );
+            facts.insert(
+                subject,
+                &mount::BTRFS_METADATA_PROFILES,
+                absent_from_sysfs_reading(),
+            );
+            facts.insert(subject, &mount::BTRFS_ERRORS, absent_from_sysfs_reading());
+            facts.insert(subject, &mount::BTRFS_MISSING, absent_from_sysfs_reading());
             continue;
         };
         let names = devices
@@ -106,7 +118,7 @@ impl BtrfsSysfsReadings {
     fn read_sysfs(host: &dyn Host, home: &Path) -> Self {
         let [errors, missing] = [
             ("error_stats", sum_error_counts as CountParser),
-            ("missing", parse_missing_device_flag),
+            ("missing", parse_missing_device_count),
         ]
         .map(|(file, count)| sum_device_counts(host, &home.join("devinfo"), file, count));
         Self {
@@ -130,7 +142,7 @@ fn sum_error_counts(text: &str) -> Result<u64, String> {
     Ok(counts.into_iter().fold(0, u64::saturating_add))
 }
 
-fn parse_missing_device_flag(text: &str) -> Result<u64, String> {
+fn parse_missing_device_count(text: &str) -> Result<u64, String> {
     match text {
         "0" => Ok(0),
         "1" => Ok(1),
@@ -138,8 +150,7 @@ fn parse_missing_device_flag(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Sums the count in `file` over all devices of the file system. The sum is unknown if the file of
-/// one device cannot be read.
+/// The sum is unknown if the file of one device cannot be read.
 fn sum_device_counts(
     host: &dyn Host,
     devinfo: &Path,
@@ -173,11 +184,14 @@ fn sum_device_counts(
     Reading::known(sum, Source::from_file(shown))
 }
 
-fn list_file_systems(host: &dyn Host, facts: &mut FactSet) -> Vec<(PathBuf, Vec<Subject>)> {
+fn list_filesystems_with_devices(
+    host: &dyn Host,
+    facts: &mut FactSet,
+) -> Vec<(PathBuf, Vec<Subject>)> {
     let names = host
         .list_directory(Path::new(SYSFS_DIRECTORY))
         .unwrap_or_else(|miss| {
-            facts.add_note(unknown_members_note(SYSFS_DIRECTORY, &miss, "btrfs"));
+            facts.add_note_once(unknown_members_note(SYSFS_DIRECTORY, &miss, "btrfs"));
             Vec::new()
         });
     let is_uuid = |name: &&OsString| {
@@ -191,7 +205,7 @@ fn list_file_systems(host: &dyn Host, facts: &mut FactSet) -> Vec<(PathBuf, Vec<
             home,
             devices
                 .iter()
-                .map(|device| node::device_subject(device))
+                .map(|device| sysfs_device::device_subject(device))
                 .collect(),
         ))
     };
@@ -225,7 +239,7 @@ fn profiles_in_use(host: &dyn Host, home: &Path, kind: &str) -> Reading<Vec<Stri
     refusal.unwrap_or_else(|| Reading::malformed(format!("{shown} contains no profile")))
 }
 
-/// Whether copy-on-write is off. The last option wins, and compression turns copy-on-write back on.
+/// The last option wins, and compression turns copy-on-write back on.
 fn is_nodatacow(options: &[String]) -> bool {
     options
         .iter()
@@ -238,7 +252,7 @@ fn is_nodatacow(options: &[String]) -> bool {
         })
 }
 
-fn no_sysfs_reading<T>() -> Reading<T> {
+fn absent_from_sysfs_reading<T>() -> Reading<T> {
     Reading::absent(format!(
         "no file system in {SYSFS_DIRECTORY} contains this device"
     ))
@@ -264,7 +278,7 @@ mod tests {
             vec!["rw".to_owned(), "nodatacow".to_owned()],
             Source::Assumed,
         );
-        facts.apply_facts_of(&root, &Subject::device("sda2"));
+        facts.set_fact_link(&root, &Subject::device("sda2"));
         facts.add_layer_below(&root, &Subject::device("sda2"));
         collect_facts(host, &Request::default(), &mut facts);
         facts
@@ -392,7 +406,7 @@ mod tests {
         }
 
         #[test]
-        fn arbitrary_device_files_are_safe(bytes: Vec<u8>) {
+        fn sysfs_bytes_without_digits_give_no_counts(bytes: Vec<u8>) {
             let host = FakeHost::default()
                 .with_symlink(format!("{HOME}/devices/sda2"), "x")
                 .with_file(format!("{HOME}/devinfo/1/error_stats"), &bytes)

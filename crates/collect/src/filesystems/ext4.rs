@@ -2,8 +2,7 @@
 //! errors, features, clusters.
 //!
 //! Everyone can read the options and the journal (/proc/fs/ext4, /sys/fs/ext4). Only root can read
-//! the superblock, which has features and clusters. `fc_info` exists with and without fast commits,
-//! so only a count above zero proves the feature.
+//! the superblock, which has features and clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -12,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use super::superblocks;
 use crate::collector::{Collector, Request};
-use crate::error_readings::{error_reading, file_reading};
 use crate::facts::catalog::mount::{self, JournalMode};
 use crate::facts::{Choice, FactSet, FactValue, Key, Reading, Scope, Source, Subject};
 use crate::host::{Host, SuperblockKind};
+use crate::host_readings::{error_reading, file_reading};
 use crate::text::{decode_display_safe, display_path, display_safe};
 use crate::{attribute, parallel};
 
@@ -42,12 +41,12 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     for subject in facts.subjects_where(&mount::FSTYPE, |fstype| {
         ["ext2", "ext3", "ext4"].contains(&fstype.as_str())
     }) {
-        if let Some(device) = facts.subject_in_scope(&subject, Scope::Device) {
+        if let Some(device) = facts.applicable_subject(&subject, Scope::Device) {
             by_device.entry(device).or_default().push(subject);
         }
     }
     let devices: Vec<&Subject> = by_device.keys().collect();
-    let found = parallel::map_in_chunks(&devices, |device| {
+    let found = parallel::map_items(&devices, |device| {
         read_ext4_facts(
             host,
             facts,
@@ -55,7 +54,7 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             by_device.get(device).map_or(&[], Vec::as_slice),
         )
     });
-    let outside = find_external_journals(host, facts, &devices, &found);
+    let outside = external_journal_of_each_device(host, facts, &devices, &found);
     for (((device, mounts), found), outside) in by_device.iter().zip(&found).zip(outside) {
         if let Some(journal) = outside
             .value()
@@ -127,7 +126,7 @@ fn read_ext4_facts(
             why,
             detail,
             remedy,
-        } => is_fast_commit_in_use(host, &proc.join("fc_info"), &options).unwrap_or(
+        } => fast_commit_from_fc_info(host, &proc.join("fc_info"), &options).unwrap_or(
             Reading::Unknown {
                 why,
                 detail,
@@ -160,7 +159,7 @@ fn assumed_reading<T: FactValue>(
     Some(facts.get(held, key))
 }
 
-/// The options in force, defaults included, from a file with one option per line.
+/// The file has one option per line, defaults included.
 fn read_options_in_force(host: &dyn Host, path: &Path) -> Reading<Vec<String>> {
     let shown = display_path(path);
     file_reading(host.read(path), &shown).map(|text| {
@@ -190,7 +189,7 @@ const JOURNALS_DIRECTORY: &str = "/proc/fs/jbd2";
 
 /// /proc/fs/jbd2 lists internal journals with their inode (`sda1-8`) and external ones without
 /// their file system (`sdb1`). If several are possible, the name of the journal's thread decides.
-fn find_external_journals(
+fn external_journal_of_each_device(
     host: &dyn Host,
     facts: &FactSet,
     devices: &[&Subject],
@@ -216,7 +215,7 @@ fn find_external_journals(
         ext4.journal.value() == Some(&true) && !inside.contains(device.name())
     };
     let lacking = devices.iter().zip(found).filter(lacks).count();
-    let is_device = |name: &&String| facts.contains(&Subject::device(name.as_str()));
+    let is_device = |name: &&String| facts.contains_subject(&Subject::device(name.as_str()));
     let outside: Vec<&String> = names.iter().filter(is_device).collect();
     let each = |pair: (&&Subject, &Ext4Readings)| match outside.as_slice() {
         _ if !lacks(&pair) => Reading::absent("the journal is not on another device"),
@@ -224,20 +223,23 @@ fn find_external_journals(
             (*only).clone(),
             Source::from_file(format!("{JOURNALS_DIRECTORY}/{only}")),
         ),
-        _ => match external_journal_device(host, pair.0, pair.1.journal_task.clone(), facts) {
-            known @ Reading::Known { .. } => known,
-            Reading::Unknown { .. } => Reading::ambiguous(
-                "the journal is on another device, which the kernel does not name",
-            ),
-        },
+        _ => {
+            match external_journal_by_thread_name(host, pair.0, pair.1.journal_task.clone(), facts)
+            {
+                known @ Reading::Known { .. } => known,
+                Reading::Unknown { .. } => Reading::ambiguous(
+                    "the journal is on another device, which the kernel does not name",
+                ),
+            }
+        }
     };
     devices.iter().zip(found).map(each).collect()
 }
 
-/// Whether fast commits are in use, from `fc_info`. A count of commits above zero proves the
-/// feature; zero proves nothing. Linux 5.10 and later have `fc_info` for every file system
-/// (ext4_register_sysfs in fs/ext4/sysfs.c), so a kernel without it has no fast commits.
-fn is_fast_commit_in_use(
+/// A count of commits above zero proves the feature; zero proves nothing. Linux 5.10 and later have
+/// `fc_info` for every file system (ext4_register_sysfs in fs/ext4/sysfs.c), so a kernel without it
+/// has no fast commits.
+fn fast_commit_from_fc_info(
     host: &dyn Host,
     path: &Path,
     options: &Reading<Vec<String>>,
@@ -257,18 +259,15 @@ fn is_fast_commit_in_use(
     (count? > 0).then(|| Reading::known(true, source()))
 }
 
-// Finds the external journal of a file system by the name of the journal's kernel thread. The
-// name is needed if /proc/fs/jbd2 lists several candidates.
-//
-// The thread is named after the journal (fs/jbd2/journal.c): `jbd2/sdb1-8` for inode 8 of the
-// file system itself, `jbd2/sdc1` for another device. Kernels before 5.17 truncate the name to
-// 15 bytes; a truncated name is used only if no external journal could have it.
+// The kernel thread of a journal is named after it (fs/jbd2/journal.c): `jbd2/sdb1-8` for inode 8
+// of the file system itself, `jbd2/sdc1` for another device. Kernels before 5.17 truncate the name
+// to 15 bytes; a truncated name is used only if no external journal could have it.
 
-/// The maximal length of /proc/PID/comm in kernels before 5.17, in bytes.
+/// The maximum length of /proc/PID/comm in kernels before 5.17, without the newline.
 const MAX_COMM_BYTES: usize = 15;
 
 /// *Absent* for an internal journal. `task` is the process id in the file system's `journal_task`.
-fn external_journal_device(
+fn external_journal_by_thread_name(
     host: &dyn Host,
     own: &Subject,
     task: Reading<String>,
@@ -292,7 +291,7 @@ fn external_journal_device(
         Some(Some(true)) => Reading::absent("the journal is on the device itself"),
         Some(Some(false)) => name.and_then(|name| {
             let device = name.strip_prefix("jbd2/").unwrap_or_default().to_owned();
-            if facts.contains(&Subject::device(device.clone())) {
+            if facts.contains_subject(&Subject::device(device.clone())) {
                 Ok(device)
             } else {
                 Err(format!("{device} is not among the devices found"))
@@ -335,7 +334,7 @@ mod external_journal_tests {
         );
         let mut facts = FactSet::default();
         facts.add_subject(&Subject::device("sdc1"));
-        let reading = external_journal_device(&host, &Subject::device(own), task, &facts);
+        let reading = external_journal_by_thread_name(&host, &Subject::device(own), task, &facts);
         let why = match &reading {
             Reading::Unknown { why, .. } => Some(*why),
             Reading::Known { .. } => None,
@@ -463,7 +462,7 @@ mod tests {
                 "ext4".to_owned(),
                 Source::Assumed,
             );
-            facts.apply_facts_of(&Subject::mount(point), &device);
+            facts.set_fact_link(&Subject::mount(point), &device);
         }
         collect_facts(host, &Request::default(), &mut facts);
         facts
@@ -532,7 +531,7 @@ mod tests {
         );
         let question = Question::Read("/proc/fs/ext4/sda1/fc_info".into());
         assert_eq!(
-            value(&host.with_refusal(question, HostErrorKind::Denied)),
+            value(&host.with_error(question, HostErrorKind::Denied)),
             None
         );
     }
@@ -558,7 +557,7 @@ mod tests {
         );
         for (answer, expect) in [
             ("features extent bigalloc\ncluster 16384\n", Some(16384)),
-            // Older captures have no cluster size. In the last case, the number is malformed.
+            // Older captures have no cluster size.
             ("features extent bigalloc\n", None),
             ("features extent bigalloc\ncluster many\n", None),
         ] {
@@ -570,7 +569,7 @@ mod tests {
             assert_eq!(facts.value(&root, &mount::EXT4_CLUSTER), expect, "{answer}");
         }
         let facts = collect(
-            &host_with_ext4(IDLE).with_refusal(question(), HostErrorKind::Failed),
+            &host_with_ext4(IDLE).with_error(question(), HostErrorKind::Failed),
             true,
         );
         let reading = facts.get(&root, &mount::EXT4_FEATURES);
@@ -633,7 +632,7 @@ mod tests {
                     "ext4".to_owned(),
                     Source::Assumed,
                 );
-                facts.apply_facts_of(&Subject::mount(point), &Subject::device(device));
+                facts.set_fact_link(&Subject::mount(point), &Subject::device(device));
                 facts.add_layer_below(&Subject::mount(point), &Subject::device(device));
             }
             facts.add_subject(&Subject::device("sdb1"));
@@ -648,7 +647,7 @@ mod tests {
                 let mount = Subject::mount(point);
                 (
                     facts.get(&mount, &mount::EXT4_JOURNAL_DEVICE),
-                    facts.directly_below(&mount).len(),
+                    facts.layers_directly_below(&mount).len(),
                 )
             })
         };

@@ -9,13 +9,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::class_of_type;
-use crate::collector::{Collector, Request, describe_subjects_in_parallel};
-use crate::error_readings::syscall_reading;
+use super::mount_class_of_fstype;
+use crate::collector::{Collector, Request, insert_subject_facts_in_parallel};
 use crate::facts::catalog::mount::{self, AtimePolicy, MountClass};
 use crate::facts::note::MountNote;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{Host, StatFs, path_bytes};
+use crate::host_readings::syscall_reading;
 use crate::path_lookup::mount_of_path;
 use crate::text::display_safe;
 use crate::{mountinfo, parallel, visibility};
@@ -31,27 +31,27 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let table = match mountinfo::read_mountinfo(host, Path::new(MOUNTINFO)) {
         Ok(table) => table,
         Err(miss) => {
-            return facts.add_note(MountNote::NoTable {
+            return facts.add_note_once(MountNote::NoTable {
                 file: MOUNTINFO,
                 reason: miss.to_string(),
             });
         }
     };
     for &(line, complaint) in &table.malformed {
-        facts.add_note(MountNote::MalformedLine {
+        facts.add_note_once(MountNote::MalformedLine {
             file: MOUNTINFO,
             line,
             complaint,
         });
     }
     for &line in &table.lines_with_blanks {
-        facts.add_note(MountNote::BareSpace {
+        facts.add_note_once(MountNote::BareSpace {
             file: MOUNTINFO,
             line,
         });
     }
     if table.skipped_lines > 0 {
-        facts.add_note(MountNote::BeyondBound {
+        facts.add_note_once(MountNote::BeyondBound {
             left_out: table.skipped_lines,
             bound: host.subject_count_limits().mounts,
         });
@@ -64,7 +64,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         facts.add_subject(&subject);
         subjects.push((subject, entry, visible));
     }
-    describe_subjects_in_parallel(
+    insert_subject_facts_in_parallel(
         &subjects,
         |(subject, ..)| subject,
         facts,
@@ -78,7 +78,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         let real = host.real_path(path);
         mount_of_path(facts, real.as_deref().map_or(path_bytes(path), path_bytes))
     });
-    let answers = parallel::map_in_chunks(&subjects, |(subject, entry, _)| {
+    let answers = parallel::map_items(&subjects, |(subject, entry, _)| {
         may_statfs_without_hanging(subject, target.as_ref(), facts)
             .then(|| mount_statfs(host, subject, entry, facts))
     });
@@ -105,13 +105,18 @@ fn numbered_mount_subject<'a>(
         });
         // A directory may itself have a name such as `/srv#2`, so the count is raised until the
         // name is free.
-        if !facts.contains(&subject) || *count == u32::MAX {
+        if !facts.contains_subject(&subject) || *count == u32::MAX {
             return subject;
         }
     }
 }
 
-fn record_mount(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, facts: &mut FactSet) {
+fn record_mount(
+    subject: &Subject,
+    entry: &mountinfo::MountEntry,
+    in_sight: bool,
+    facts: &mut FactSet,
+) {
     let source = Source::from_file_line(MOUNTINFO, entry.line);
     let mut text = |key, value| facts.insert_known(subject, key, value, source.clone());
     text(&mount::POINT, display_safe(&entry.point));
@@ -145,7 +150,7 @@ fn record_mount(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, fac
     facts.insert_known(
         subject,
         &mount::CLASS,
-        class_of_type(&fstype, major),
+        mount_class_of_fstype(&fstype, major),
         source.clone(),
     );
     facts.insert_known(
@@ -212,7 +217,7 @@ fn may_statfs_without_hanging(
 fn mount_statfs(
     host: &dyn Host,
     subject: &Subject,
-    entry: &mountinfo::Entry,
+    entry: &mountinfo::MountEntry,
     facts: &FactSet,
 ) -> Reading<StatFs> {
     let name = format!("statfs {}", display_safe(&entry.point));

@@ -24,8 +24,8 @@ fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
         facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "ext4" || fstype == "xfs")
     {
         let stripe = match facts.value(&subject, &mount::FSTYPE).as_deref() {
-            Some("xfs") => xfs_stripe(facts, &subject),
-            _ => ext4_stripe(facts, &subject),
+            Some("xfs") => xfs_stripe_bytes(facts, &subject),
+            _ => ext4_stripe_bytes(facts, &subject),
         };
         let fits = stripe_fit(facts, &subject, &stripe);
         facts.insert(&subject, &mount::STRIPE, stripe);
@@ -33,8 +33,7 @@ fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The number in the option's last occurrence, which overrides earlier ones; `None` if the option
-/// is missing.
+/// A later occurrence overrides earlier ones; `None` if the option is missing.
 fn last_number_of_option(options: &[String], name: &str) -> Option<Result<u64, String>> {
     let text = options
         .iter()
@@ -46,7 +45,7 @@ fn last_number_of_option(options: &[String], name: &str) -> Option<Result<u64, S
     )
 }
 
-fn ext4_stripe(facts: &FactSet, subject: &Subject) -> Reading<u64> {
+fn ext4_stripe_bytes(facts: &FactSet, subject: &Subject) -> Reading<u64> {
     let options = facts.get(subject, &mount::EXT4_OPTIONS);
     let blocks = options.and_then(|options| {
         last_number_of_option(&options, "stripe")
@@ -61,7 +60,7 @@ fn ext4_stripe(facts: &FactSet, subject: &Subject) -> Reading<u64> {
     }
 }
 
-fn xfs_stripe(facts: &FactSet, subject: &Subject) -> Reading<u64> {
+fn xfs_stripe_bytes(facts: &FactSet, subject: &Subject) -> Reading<u64> {
     facts
         .get(subject, &mount::SUPER_OPTIONS)
         .and_then(|options| {
@@ -72,7 +71,7 @@ fn xfs_stripe(facts: &FactSet, subject: &Subject) -> Reading<u64> {
 }
 
 fn stripe_fit(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<StripeFit> {
-    let Some(array) = facts.subject_in_scope(subject, Scope::Device) else {
+    let Some(array) = facts.applicable_subject(subject, Scope::Device) else {
         return Reading::absent("the underlying device of the file system is unknown");
     };
     match facts.get(&array, &device::KIND) {
@@ -187,7 +186,7 @@ mod tests {
             facts.insert_known(&array, &device::MD_LEVEL, level, read());
         }
         facts.insert_known(&array, &device::OPTIMAL_IO, STRIPE, read());
-        facts.apply_facts_of(&mount, &array);
+        facts.set_fact_link(&mount, &array);
         collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
         let fits = match facts.get(&mount, &mount::STRIPE_FITS) {
             Reading::Known { value, .. } => value.to_string(),

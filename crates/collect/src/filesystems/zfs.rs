@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::collector::{Collector, Request};
-use crate::error_readings::{programs_disabled_reading, tool_reading};
 use crate::escape::shell;
 use crate::facts::catalog::mount::{self, Logbias, VdevState, ZfsSync};
 use crate::facts::catalog::{device, kernel};
 use crate::facts::{Choice, FactSet, Reading, Scope, Subject, UnknownReason};
 use crate::host::{Host, Tool};
+use crate::host_readings::{programs_disabled_reading, tool_reading};
 use crate::path_lookup::{VisibleMountPoints, device_of_path};
 use crate::text::{decode_display_safe, display_safe};
 use crate::version::Version;
@@ -36,7 +36,7 @@ const PROPERTIES: [&str; 7] = [
 ];
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Pool {
+struct ZpoolStatus {
     state: String,
     /// The devices that a commit waits for.
     devices: Vec<PoolDevice>,
@@ -118,8 +118,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The name of a dataset: for a mount from mountinfo, for a volume from its udev link, such as
-/// `zvol/tank/pg`.
+/// From mountinfo for a mount; from the udev link, such as `zvol/tank/pg`, for a volume.
 fn dataset_name(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Option<String> {
     if subject.scope() == Scope::Mount {
         return facts.value(subject, &mount::SOURCE);
@@ -163,7 +162,10 @@ fn record_dataset_properties(
     facts.insert(subject, &mount::ZFS_RECORD, record);
 }
 
-fn pool_reading(pools: &Reading<BTreeMap<String, Pool>>, name: &str) -> Reading<Pool> {
+fn pool_reading(
+    pools: &Reading<BTreeMap<String, ZpoolStatus>>,
+    name: &str,
+) -> Reading<ZpoolStatus> {
     pools.clone().and_then(|all| {
         all.get(name)
             .cloned()
@@ -173,7 +175,7 @@ fn pool_reading(pools: &Reading<BTreeMap<String, Pool>>, name: &str) -> Reading<
 
 const NO_COUNTS_DETAIL: &str = "this capture does not contain the pool's errors";
 
-fn has_damaged_data(pool: Reading<Pool>) -> Reading<bool> {
+fn has_damaged_data(pool: Reading<ZpoolStatus>) -> Reading<bool> {
     match pool.value() {
         Some(pool) if !pool.has_error_counts && pool.damage.is_none() => {
             Reading::unknown(UnknownReason::NotCollected, NO_COUNTS_DETAIL)
@@ -190,7 +192,7 @@ fn has_damaged_data(pool: Reading<Pool>) -> Reading<bool> {
     }
 }
 
-impl Pool {
+impl ZpoolStatus {
     fn lost_device_names_and_states(&self) -> Result<Vec<String>, String> {
         let mut lost = Vec::new();
         for device in &self.devices {
@@ -216,13 +218,12 @@ impl Pool {
     }
 }
 
-/// The names of the devices that the pool uses, and the subjects of those that are found. The names
-/// are unknown if the list is incomplete or a device is not found, because the worst device
-/// decides.
+/// Devices that the pool does not use are left out. The names are unknown if the list is incomplete
+/// or a device is not found, because the worst device decides.
 fn pool_device_names_and_subjects(
     host: &dyn Host,
     name: &str,
-    pools: &Reading<BTreeMap<String, Pool>>,
+    pools: &Reading<BTreeMap<String, ZpoolStatus>>,
     facts: &FactSet,
 ) -> (Reading<Vec<String>>, Vec<Subject>) {
     let points = VisibleMountPoints::from_facts(facts);
@@ -317,7 +318,7 @@ const GROUP_KINDS: &[&str] = &[
     "root-",
 ];
 
-/// The smallest number of devices of a complete group; `None` if any number is possible.
+/// `None` if a complete group can have any number of devices.
 fn minimum_devices_of_vdev_group(group: &str) -> Option<usize> {
     let parity = |kind: &str| {
         group
@@ -338,15 +339,15 @@ fn minimum_devices_of_vdev_group(group: &str) -> Option<usize> {
 }
 
 #[derive(Default)]
-struct PoolParser {
-    pool: Pool,
-    /// True for classes of devices that a commit waits for. False for cache and spare devices.
+struct ZpoolStatusParser {
+    pool: ZpoolStatus,
+    /// False below the headings `cache` and `spares`: no commit waits for these devices.
     is_commit_class: bool,
     /// Groups whose devices are still being listed: depth, name, number of devices.
     groups: Vec<(usize, String, usize)>,
 }
 
-impl PoolParser {
+impl ZpoolStatusParser {
     fn close_groups(&mut self, depth: usize) {
         while let Some((at, group, below)) = self.groups.pop() {
             if at < depth {
@@ -417,11 +418,11 @@ impl PoolParser {
 /// and `errors: …`. A line of the tree, such as `\t    /dev/sdb1 ONLINE 0 0 0`, begins with a tab.
 /// The names of the pool and of classes (`logs`, `special`, `dedup`, `cache`, `spares`) follow the
 /// tab directly. Groups and devices are indented by blanks.
-fn parse_zpool_status(text: &[u8]) -> BTreeMap<String, Pool> {
-    let mut pools: BTreeMap<String, Pool> = BTreeMap::new();
+fn parse_zpool_status(text: &[u8]) -> BTreeMap<String, ZpoolStatus> {
+    let mut pools: BTreeMap<String, ZpoolStatus> = BTreeMap::new();
     let mut name = String::new();
-    let mut tree = PoolParser::default();
-    let mut keep = |name: &str, tree: &mut PoolParser| {
+    let mut tree = ZpoolStatusParser::default();
+    let mut keep = |name: &str, tree: &mut ZpoolStatusParser| {
         tree.close_groups(0);
         let tree = std::mem::take(tree);
         if !name.is_empty() {

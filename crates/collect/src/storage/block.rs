@@ -1,4 +1,4 @@
-pub mod node {
+pub mod sysfs_device {
     use std::ffi::{OsStr, OsString};
     use std::os::unix::ffi::OsStrExt as _;
     use std::path::PathBuf;
@@ -12,7 +12,7 @@ pub mod node {
     pub const CLASS: &str = "/sys/class/block";
 
     #[derive(Clone, Debug)]
-    pub struct BlockDeviceNode {
+    pub struct SysfsBlockDevice {
         pub name: OsString,
         pub subject: Subject,
         pub kind: DeviceKind,
@@ -23,7 +23,7 @@ pub mod node {
         pub dm_uuid: String,
     }
 
-    impl BlockDeviceNode {
+    impl SysfsBlockDevice {
         #[cfg(test)]
         pub fn new(name: &str, kind: &str) -> Self {
             let subject = self::device_subject(OsStr::new(name));
@@ -102,16 +102,16 @@ pub mod dm {
     //! The prefixes are those of lsblk(8). A partition of a multipath disk is a device-mapper
     //! device too. The targets (linear, thin, cache …) need root, see [`crate::storage::mappings`].
 
-    use super::node::BlockDeviceNode;
+    use super::sysfs_device::SysfsBlockDevice;
     use crate::attribute;
     use crate::facts::FactSet;
     use crate::facts::catalog::device::{self, DeviceKind};
     use crate::host::Host;
 
-    /// Records name and UUID; the result is the UUID, empty if unknown.
+    /// The result is the UUID, empty if unknown.
     pub fn insert_mapping_name_and_uuid(
         host: &dyn Host,
-        node: &BlockDeviceNode,
+        node: &SysfsBlockDevice,
         facts: &mut FactSet,
     ) -> String {
         facts.insert(
@@ -182,13 +182,13 @@ mod loop_device {
     //! Loop devices: backing file and direct I/O, from `loop/` in sysfs. A suffix ` (deleted)`,
     //! which the kernel appends to the path of an unlinked file, is kept.
 
-    use super::node::BlockDeviceNode;
+    use super::sysfs_device::SysfsBlockDevice;
     use crate::attribute;
     use crate::facts::FactSet;
     use crate::facts::catalog::device;
     use crate::host::Host;
 
-    pub fn insert_loop_facts(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
+    pub fn insert_loop_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
         facts.insert(
             &node.subject,
             &device::LOOP_FILE,
@@ -206,30 +206,29 @@ mod medium;
 mod topology;
 mod transport;
 
-use node::BlockDeviceNode;
+use sysfs_device::SysfsBlockDevice;
 
 use crate::facts::catalog::device::DeviceKind;
 
-mod multipath_unit {
+mod multipath_identity {
     //! Several paths to one unit (SCSI logical unit or NVMe namespace), found by the identity that
     //! each disk reports: `wwid` in sysfs, from the SCSI vital product data page 83h or the
     //! namespace.
     //!
-    //! Each path keeps its facts and stays a leaf of the stack, because it has its own counters and
-    //! its own queue, which can drop flushes. [`FactSet::distinct_bottom_disks`] and
-    //! [`FactSet::first_path_to_same_disk`] count paths once. Some makers give several units one
-    //! identity, so sizes must match too.
+    //! Each path keeps its facts and stays a bottom device of the stack, because it has its own
+    //! counters and its own queue, which can drop flushes. [`FactSet::distinct_bottom_disks`]
+    //! counts each unit once. Some makers give several units one identity, so sizes must match too.
 
     use std::collections::BTreeMap;
     use std::collections::btree_map::Entry;
 
-    use super::node::BlockDeviceNode;
+    use super::sysfs_device::SysfsBlockDevice;
     use crate::attribute;
     use crate::facts::catalog::device;
     use crate::facts::{FactSet, Reading, Subject, UnknownReason};
     use crate::host::Host;
 
-    pub fn insert_disk_unit_identity(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
+    pub fn insert_disk_wwid(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
         let file = if node.has_name_prefix("nvme") {
             "wwid"
         } else if node.has_name_prefix("sd") {
@@ -258,7 +257,7 @@ mod multipath_unit {
 
     /// Marks disks of equal identity and size as paths to one unit, which the first of them
     /// represents.
-    pub fn link_disks_that_are_one_unit<'n>(
+    pub fn link_paths_to_same_disk<'n>(
         disks: impl IntoIterator<Item = &'n Subject>,
         facts: &mut FactSet,
     ) {
@@ -299,11 +298,11 @@ mod multipath_unit {
                 };
                 let host = FakeHost::default()
                     .with_files_in_directory(&format!("/sys/class/block/{name}"), &[(file, wwid)]);
-                let node = BlockDeviceNode::new(name, "disk");
+                let node = SysfsBlockDevice::new(name, "disk");
                 facts.insert_known(&node.subject, &device::SIZE, *size, Source::from_file("x"));
-                insert_disk_unit_identity(&host, &node, &mut facts);
+                insert_disk_wwid(&host, &node, &mut facts);
             }
-            link_disks_that_are_one_unit(&subjects, &mut facts);
+            link_paths_to_same_disk(&subjects, &mut facts);
             facts
         }
 
@@ -351,12 +350,9 @@ mod multipath_unit {
 }
 pub mod device;
 
-// The kind of a block device other than a partition, by its driver's name (drivers/block,
-// drivers/md, drivers/scsi/sd.c of the kernel; zvols by module/os/linux/zfs/zvol_os.c of
-// OpenZFS).
-//
-// An unlisted name becomes `other`, from which nothing is derived, so an unknown driver never
-// gives a wrong answer.
+// Drivers choose these names (drivers/block, drivers/md and drivers/scsi/sd.c of the kernel;
+// module/os/linux/zfs/zvol_os.c of OpenZFS). An unlisted name becomes `other`, from which nothing
+// is derived, so an unknown driver never gives a wrong answer.
 
 const KINDS: &[(&str, DeviceKind)] = &[
     ("loop", DeviceKind::Loop),
@@ -378,7 +374,7 @@ const KINDS: &[(&str, DeviceKind)] = &[
     ("cciss", DeviceKind::Disk),
 ];
 
-fn device_kind_by_name(node: &BlockDeviceNode) -> DeviceKind {
+fn device_kind_by_name(node: &SysfsBlockDevice) -> DeviceKind {
     // The boot and replay-protected areas of an eMMC read as zeros, but are not free disks.
     // They count as *other*.
     let name = node.name.to_string_lossy();

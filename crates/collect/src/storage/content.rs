@@ -13,13 +13,13 @@ use std::path::Path;
 
 use self::uses::{DeviceUse, DeviceUseIndex};
 use crate::collector::{Collector, Request};
-use crate::error_readings::error_reading;
 use crate::escape::ShellCommand;
 use crate::facts::catalog::device::{self, ContentState, DeviceKind};
 use crate::facts::catalog::{host as machine, mount};
 use crate::facts::note::MountNote;
 use crate::facts::{FactSet, Note, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::{self, Host, HostError, HostErrorKind, ScanDepth, path_bytes};
+use crate::host_readings::error_reading;
 use crate::parallel;
 use crate::path_lookup::{device_of_node, device_of_path};
 use crate::text::display_safe;
@@ -53,7 +53,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let uses = DeviceUseIndex::from_facts(host, facts);
     let alone = require_complete_mount_table(facts);
     let devices = facts.subjects_where(&device::SIZE, |size| *size > 0);
-    let answers = parallel::map_in_chunks(&devices, |subject| {
+    let answers = parallel::map_items(&devices, |subject| {
         let look = if named.as_ref() == Some(subject) {
             ScanDepth::Thorough
         } else {
@@ -167,7 +167,7 @@ fn content_readings(
             let says = format!("{left} known signature locations were not read in time");
             let unread = Reading::unknown(UnknownReason::TimedOut, says);
             match facts.value(subject, &device::PATH) {
-                Some(path) => with_check_of_device_remedy(unread, look, &path),
+                Some(path) => with_remedy_after_brief_scan(unread, look, &path),
                 None => unread,
             }
         }
@@ -193,7 +193,6 @@ fn content_readings(
         },
         _ => content,
     };
-    // Blank means that the device was read without gaps and nothing was found.
     let whole = found.value().is_some_and(|found| found.unread_run == 0);
     let content = content.map(|empty| match (empty, whole) {
         (false, _) => ContentState::Holds,
@@ -227,8 +226,7 @@ fn signature_names(found: &host::DeviceScan) -> Vec<String> {
         .collect()
 }
 
-/// Checks that the mount table shows every use of a device. Fails in a container, or if the mount
-/// table is incomplete.
+/// Also fails in a container, whose mount table lacks the mounts of the host.
 fn require_complete_mount_table(facts: &FactSet) -> Result<(), Reading<()>> {
     use MountNote::{BeyondBound, MalformedLine, NoTable};
     let is_gap = |note: &Note| {
@@ -277,7 +275,7 @@ fn scan_device(
         Err(miss) => {
             let unread = error_reading(&miss, &format!("reading {path}"));
             if miss.kind == HostErrorKind::TimedOut {
-                with_check_of_device_remedy(unread, look, &path)
+                with_remedy_after_brief_scan(unread, look, &path)
             } else {
                 unread
             }
@@ -285,9 +283,8 @@ fn scan_device(
     }
 }
 
-/// If the scan timed out, adds the remedy to check only this device. After a thorough scan there is
-/// no remedy.
-fn with_check_of_device_remedy<T>(unread: Reading<T>, look: ScanDepth, path: &str) -> Reading<T> {
+/// A thorough scan has no remedy, because it was already the check of a single device.
+fn with_remedy_after_brief_scan<T>(unread: Reading<T>, look: ScanDepth, path: &str) -> Reading<T> {
     match look {
         ScanDepth::Thorough => unread,
         ScanDepth::Brief => {
@@ -300,8 +297,7 @@ fn with_check_of_device_remedy<T>(unread: Reading<T>, look: ScanDepth, path: &st
     }
 }
 
-/// Scans the device. If a capture lacks the scan of this depth, the scan of the other depth is
-/// returned.
+/// If a capture lacks the scan of this depth, the scan of the other depth is returned.
 fn scan_at_available_depth(
     host: &dyn Host,
     node: &Path,
@@ -325,7 +321,7 @@ mod tests {
     use crate::host::Question;
     use crate::testing::{FakeHost, ZERO_STAT};
 
-    fn insert_disk(facts: &mut FactSet, name: &str, kind: &str) -> Subject {
+    fn insert_device(facts: &mut FactSet, name: &str, kind: &str) -> Subject {
         let subject = Subject::device(name);
         facts.insert_known(
             &subject,
@@ -413,14 +409,12 @@ mod tests {
             (None, None, None),
         ] {
             let mut facts = FactSet::default();
-            let subject = insert_disk(&mut facts, "sdc", "disk");
+            let subject = insert_device(&mut facts, "sdc", "disk");
             let host = match answer {
                 Some(found) => {
                     FakeHost::default().with_answer(scan_question("sdc"), found.encode())
                 }
-                None => {
-                    FakeHost::default().with_refusal(scan_question("sdc"), HostErrorKind::Denied)
-                }
+                None => FakeHost::default().with_error(scan_question("sdc"), HostErrorKind::Denied),
             };
             assert_eq!(collect_content(&host, &mut facts, &subject), expect);
             assert_eq!(
@@ -436,7 +430,7 @@ mod tests {
     #[test]
     fn requested_disk_is_scanned_thoroughly() {
         let mut facts = FactSet::default();
-        let [sdc, sdd] = ["sdc", "sdd"].map(|name| insert_disk(&mut facts, name, "disk"));
+        let [sdc, sdd] = ["sdc", "sdd"].map(|name| insert_device(&mut facts, name, "disk"));
         let named = Question::Content("/dev/sdc".into(), ScanDepth::Thorough);
         let empty = partial_scan(&[], false).encode();
         let host = FakeHost::default()
@@ -455,7 +449,7 @@ mod tests {
     fn node_of_other_device_is_not_scanned() {
         for (number, expect) in [((8, 32), Some(ContentState::Free)), ((8, 48), None)] {
             let mut facts = FactSet::default();
-            let sdc = insert_disk(&mut facts, "sdc", "disk");
+            let sdc = insert_device(&mut facts, "sdc", "disk");
             facts.insert_known(&sdc, &device::DEVNO, "8:32".to_owned(), Source::Assumed);
             let (node_major, node_minor) = number;
             let node = host::Stat {
@@ -481,11 +475,11 @@ mod tests {
             ..partial_scan(&[], false)
         };
         for host in [
-            FakeHost::default().with_refusal(scan_question("sdc"), HostErrorKind::TimedOut),
+            FakeHost::default().with_error(scan_question("sdc"), HostErrorKind::TimedOut),
             FakeHost::default().with_answer(scan_question("sdc"), cut.encode()),
         ] {
             let mut facts = FactSet::default();
-            let sdc = insert_disk(&mut facts, "sdc", "disk");
+            let sdc = insert_device(&mut facts, "sdc", "disk");
             collect_facts(&host, &Request::default(), &mut facts);
             let Reading::Unknown {
                 why,
@@ -504,8 +498,8 @@ mod tests {
     fn partition_of_held_disk_is_in_use() {
         let mut facts = FactSet::default();
         let [sdb, part] =
-            [("sdb", "disk"), ("sdb1", "partition")].map(|(n, k)| insert_disk(&mut facts, n, k));
-        let mapping = insert_disk(&mut facts, "dm-0", "dm");
+            [("sdb", "disk"), ("sdb1", "partition")].map(|(n, k)| insert_device(&mut facts, n, k));
+        let mapping = insert_device(&mut facts, "dm-0", "dm");
         facts.add_layer_below(&part, &sdb);
         facts.add_layer_below(&mapping, &sdb);
         collect_facts(
@@ -536,7 +530,7 @@ mod tests {
             ("sdb1", "partition"),
             ("sdb2", "partition"),
         ]
-        .map(|(n, k)| insert_disk(&mut facts, n, k));
+        .map(|(n, k)| insert_device(&mut facts, n, k));
         facts.add_layer_below(&one, &sdb);
         facts.add_layer_below(&two, &sdb);
         facts.add_layer_below(&Subject::mount("/"), &one);
@@ -551,9 +545,9 @@ mod tests {
     #[test]
     fn denied_scan_suggests_root() {
         let mut facts = FactSet::default();
-        let subject = insert_disk(&mut facts, "sdc", "disk");
+        let subject = insert_device(&mut facts, "sdc", "disk");
         collect_facts(
-            &FakeHost::default().with_refusal(scan_question("sdc"), HostErrorKind::Denied),
+            &FakeHost::default().with_error(scan_question("sdc"), HostErrorKind::Denied),
             &Request::default(),
             &mut facts,
         );
@@ -579,8 +573,8 @@ mod tests {
             ("sda2", "partition"),
             ("sdb", "disk"),
         ]
-        .map(|(n, k)| insert_disk(&mut facts, n, k));
-        let md = insert_disk(&mut facts, "md0", "md");
+        .map(|(n, k)| insert_device(&mut facts, n, k));
+        let md = insert_device(&mut facts, "md0", "md");
         let root = Subject::mount("/");
         facts.insert_known(&sda2, &device::SWAP, true, Source::Assumed);
         for (top, base) in [
@@ -615,7 +609,7 @@ mod tests {
     #[test]
     fn other_path_to_used_unit_is_in_use() {
         let mut facts = FactSet::default();
-        let [sda, sdb] = ["sda", "sdb"].map(|name| insert_disk(&mut facts, name, "disk"));
+        let [sda, sdb] = ["sda", "sdb"].map(|name| insert_device(&mut facts, name, "disk"));
         facts.add_layer_below(&Subject::mount("/"), &sda);
         facts.record_path_to_same_disk(&sdb, &sda);
         collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
@@ -633,7 +627,7 @@ mod tests {
     fn zram_backing_device_is_in_use() {
         let mut facts = FactSet::default();
         let [zram, sdb] =
-            [("zram0", "zram"), ("sdb", "disk")].map(|(n, k)| insert_disk(&mut facts, n, k));
+            [("zram0", "zram"), ("sdb", "disk")].map(|(n, k)| insert_device(&mut facts, n, k));
         facts.insert_known(
             &zram,
             &device::ZRAM_BACKING,
@@ -645,7 +639,7 @@ mod tests {
             facts.value(&sdb, &device::USED_BY).unwrap(),
             ["member of zram0"]
         );
-        assert!(facts.directly_below(&zram).is_empty());
+        assert!(facts.layers_directly_below(&zram).is_empty());
     }
 
     #[test]
@@ -653,7 +647,7 @@ mod tests {
         let nothing = partial_scan(&[], false).encode();
         for (container, expect) in [("none", Some(ContentState::Free)), ("docker", None)] {
             let mut facts = FactSet::default();
-            let sdb = insert_disk(&mut facts, "sdb", "disk");
+            let sdb = insert_device(&mut facts, "sdb", "disk");
             facts.insert_known(
                 &Subject::host(),
                 &machine::CONTAINER,
@@ -681,7 +675,7 @@ mod tests {
         let nothing = partial_scan(&[], false).encode();
         let mut facts = FactSet::default();
         let [pool, zram, maybe] = [("dm-3", "lvm"), ("zram0", "zram"), ("sdd", "disk")]
-            .map(|(n, k)| insert_disk(&mut facts, n, k));
+            .map(|(n, k)| insert_device(&mut facts, n, k));
         facts.insert_known(
             &pool,
             &device::DM_UUID,

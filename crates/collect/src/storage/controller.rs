@@ -15,16 +15,18 @@ mod storcli_json {
 
     use serde_json::{Map, Value};
 
-    use super::fields::to_trimmed_lowercase;
+    use super::fields::to_single_spaced_lowercase;
     use super::report::{Adapter, FieldReading};
     use super::synonyms::{MEGARAID_JSON, canonical_key_of_synonym};
     use crate::text::json;
 
     pub fn parse_storcli_document(answer: &[u8]) -> Option<Value> {
-        Some(with_canonical_keys(json::first_json_object(answer)?.0))
+        Some(with_canonical_keys(
+            json::split_first_json_object(answer)?.0,
+        ))
     }
 
-    /// Replaces each key by its canonical name. Two synonyms with different values become null.
+    /// Two synonyms with different values become null.
     fn with_canonical_keys(value: Value) -> Value {
         match value {
             Value::Object(fields) => {
@@ -44,8 +46,8 @@ mod storcli_json {
         }
     }
 
-    /// Parses every controller of `all` with the `Response Data` of its entry in `volumes`, which
-    /// is null if there is none.
+    /// `parse_adapter` gets the `Response Data` of a controller from both answers, where that of
+    /// `volumes` may be null.
     pub fn parse_controllers(
         all: &[u8],
         volumes: &[u8],
@@ -79,7 +81,7 @@ mod storcli_json {
         text_field(entry, &["Command Status", "Controller"])
     }
 
-    /// The part `Response Data` of an entry; `None` if the command failed.
+    /// `None` if the command failed.
     pub fn response_data(entry: &Value) -> Option<&Value> {
         let done = text_field(entry, &["Command Status", "Status"])
             .is_some_and(|status| status == "Success");
@@ -99,13 +101,14 @@ mod storcli_json {
         Some(crate::text::display_safe(text.trim().as_bytes()))
     }
 
-    /// `meaning` translates the value, which it receives in lower case.
     pub fn parse_lowercase_field<T: Copy>(
         value: &Value,
         path: &[&str],
         meaning: impl Fn(&str) -> Option<T>,
     ) -> FieldReading<T> {
-        parse_exact_field(value, path, |word| meaning(&to_trimmed_lowercase(word)))
+        parse_exact_field(value, path, |word| {
+            meaning(&to_single_spaced_lowercase(word))
+        })
     }
 
     pub fn table_rows<'a>(data: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
@@ -115,7 +118,6 @@ mod storcli_json {
             .flatten()
     }
 
-    /// `meaning` translates the value, which it receives unchanged.
     pub fn parse_exact_field<T: Copy>(
         value: &Value,
         path: &[&str],
@@ -143,19 +145,19 @@ mod volume_lookup;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use fields::{ToolOutputFields, to_trimmed_lowercase};
-use report::{write_back_policy_on_failure, write_mode_in_force_by_default};
+use fields::{ToolOutputFields, to_single_spaced_lowercase};
+use report::{mode_in_force_without_fallback, write_back_policy_by_failure_policy};
 
 use self::report::{Adapter, FieldReading, Volume};
 use self::volume_lookup::{BlockDeviceIdentity, VolumeMatch, VolumeScsiAddressing};
 use crate::collector::{Collector, Request};
-use crate::error_readings::{error_reading, programs_disabled_reading};
 use crate::facts::catalog::controller::{
     self, BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce,
 };
 use crate::facts::catalog::{device, host};
 use crate::facts::{Choice, FactSet, Key, KeyInfo, Reading, Remedy, Source, Subject, Value};
 use crate::host::{Host, HostError, HostErrorKind, Tool, path_from_bytes};
+use crate::host_readings::{error_reading, programs_disabled_reading};
 use crate::scsi_drivers::{self, ControllerFamily};
 use crate::text::display_path;
 use walwise_model::text::JoinText;
@@ -166,8 +168,7 @@ pub const COLLECTOR: Collector = Collector {
 };
 
 struct FamilyTools {
-    /// The tools, each with the function that queries it. Tools that report more fields are earlier
-    /// in the list.
+    /// Tools that report more fields come first.
     tools: &'static [(Tool, QueryFn)],
     /// The package that a remedy names if no tool is installed; Dell's controllers need a package
     /// of their own.
@@ -321,7 +322,7 @@ fn insert_unknown_controller_facts(disk: &Subject, unknown: &Reading<String>, fa
         &controller::VOLUME.info,
     ];
     for key in REPORTED_FACTS.into_iter().chain(others) {
-        facts.insert_value(disk, key, unknown.clone().map(Value::Text));
+        facts.insert_untyped_value(disk, key, unknown.clone().map(Value::Text));
     }
 }
 
@@ -334,7 +335,7 @@ fn insert_matched_volume_facts(
 ) {
     let disks: Vec<BlockDeviceIdentity> = subjects
         .iter()
-        .map(|subject| block_device_identity(host, subject, facts))
+        .map(|subject| read_block_device_identity(host, subject, facts))
         .collect();
     let places: BTreeSet<_> = disks.iter().map(|disk| disk.pci).collect();
     for (subject, disk) in subjects.iter().zip(&disks) {
@@ -387,7 +388,7 @@ fn insert_matched_volume_facts(
                 let unknown = Reading::ambiguous(format!("{source}: {says}"));
                 insert_unknown_controller_facts(
                     subject,
-                    &unknown.with_remedy(Remedy::Do(find_volume_remedy(answers.tool, subject))),
+                    &unknown.with_remedy(Remedy::Do(volume_search_remedy(answers.tool, subject))),
                     facts,
                 );
             }
@@ -395,7 +396,7 @@ fn insert_matched_volume_facts(
     }
 }
 
-fn find_volume_remedy(tool: Tool, disk: &Subject) -> String {
+fn volume_search_remedy(tool: Tool, disk: &Subject) -> String {
     format!(
         "find the serial number of {} in the output of {} to see whether the disk is a volume or a pass-through (JBOD) disk",
         disk.name(),
@@ -407,7 +408,7 @@ fn sysfs_directory(disk: &Subject) -> String {
     format!("/sys/class/block/{}", disk.name())
 }
 
-fn block_device_identity(
+fn read_block_device_identity(
     host: &dyn Host,
     subject: &Subject,
     facts: &FactSet,
@@ -424,7 +425,7 @@ fn block_device_identity(
         ..BlockDeviceIdentity::default()
     };
     match host.link_target(&name) {
-        Ok(place) => disk.with_addresses_in_device_path(&display_path(&place)),
+        Ok(place) => disk.with_addresses_from_sysfs_path(&display_path(&place)),
         Err(_) => disk,
     }
 }
@@ -534,8 +535,7 @@ struct ControllerReport {
     pub adapters: Vec<Adapter>,
 }
 
-/// Runs all commands of a tool and parses the answers; `Err(None)` means that the tool is not
-/// installed.
+/// `Err(None)` means that the tool is not installed.
 fn query_tool(
     host: &dyn Host,
     tool: Tool,
@@ -591,7 +591,7 @@ struct CacheModes {
 }
 
 impl CacheModes {
-    pub fn apply_to(self, volume: Volume) -> Volume {
+    pub fn replace_modes_of(self, volume: Volume) -> Volume {
         Volume {
             policy: self.policy,
             in_force: self.in_force,
@@ -649,12 +649,13 @@ fn parse_volume_cache_modes(
     let (policy, in_force) = match caching.value() {
         // The controller may suspend caching although the volume is set to cache, so the
         // current mode is that of the controller's cache.
-        Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack) => {
-            (on_failure.clone().map(write_back_policy_on_failure), now)
-        }
+        Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack) => (
+            on_failure.clone().map(write_back_policy_by_failure_policy),
+            now,
+        ),
         Some(CachePolicy::WriteThrough) | None => (
             caching.clone().only_if_other_is_known(&on_failure),
-            caching.map(write_mode_in_force_by_default),
+            caching.map(mode_in_force_without_fallback),
         ),
     };
     CacheModes {
@@ -679,12 +680,11 @@ fn parse_battery_presence(fields: &ToolOutputFields, key: &str) -> FieldReading<
     })
 }
 
-/// Whether something other than the controller's cache accelerates the volume. Old firmware
-/// prints no acceleration method.
+/// Old firmware prints no acceleration method.
 fn bypasses_controller_cache(own: &ToolOutputFields) -> bool {
     const METHOD: &str = "ld acceleration method";
-    own.has(METHOD)
+    own.contains_key(METHOD)
         && own
             .get(METHOD)
-            .is_none_or(|method| to_trimmed_lowercase(method) != "controller cache")
+            .is_none_or(|method| to_single_spaced_lowercase(method) != "controller cache")
 }

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::collector::{Collector, Request};
-use crate::error_readings::{file_reading, programs_disabled_reading, tool_reading};
 use crate::facts::catalog::device::{self, DeviceKind, DrbdOrdering, DrbdProtocol};
 use crate::facts::{Choice, FactSet, Reading};
 use crate::host::{Host, Tool};
+use crate::host_readings::{file_reading, programs_disabled_reading, tool_reading};
 
 pub const COLLECTOR: Collector = Collector {
     id: "DRBD",
@@ -54,7 +54,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         facts.insert(
             &subject,
             &device::DRBD_PROTOCOL,
-            first_if_known(
+            first_known_or_second(
                 protocol,
                 report_field(&shown, |said| said.protocol, no_peer),
             ),
@@ -62,7 +62,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         facts.insert(
             &subject,
             &device::DRBD_ORDERING,
-            first_if_known(
+            first_known_or_second(
                 ordering,
                 report_field(&shown, |said| said.ordering, no_disk),
             ),
@@ -111,7 +111,7 @@ fn report_field<T>(
 
 /// `listed` (/proc/drbd) if known, else `shown` (drbdsetup). If both are unknown, `shown` is the
 /// better answer, because its remedy names the missing tool.
-fn first_if_known<T>(listed: Reading<T>, shown: Reading<T>) -> Reading<T> {
+fn first_known_or_second<T>(listed: Reading<T>, shown: Reading<T>) -> Reading<T> {
     if listed.is_known() { listed } else { shown }
 }
 
@@ -235,7 +235,7 @@ mod tests {
         Question::Run(Tool::Drbdsetup, SHOW.map(str::to_owned).to_vec())
     }
 
-    fn collect(host: &FakeHost, without_programs: bool) -> FactSet {
+    fn collect_drbd_facts(host: &FakeHost, without_programs: bool) -> FactSet {
         let mut facts = FactSet::default();
         for name in ["drbd0", "drbd1", "drbd2", "drbd3", "drbd10"] {
             facts.insert_known(
@@ -262,7 +262,7 @@ mod tests {
         facts
     }
 
-    fn values_by_device<T: crate::facts::FactValue + ToString>(
+    fn joined_device_values<T: crate::facts::FactValue + ToString>(
         facts: &FactSet,
         key: &Key<T>,
     ) -> String {
@@ -278,39 +278,42 @@ mod tests {
 
     #[test]
     fn proc_and_drbdsetup_are_combined() {
-        let both = collect(
+        let both = collect_drbd_facts(
             &FakeHost::default()
                 .with_file(PROC, TABLE)
                 .with_answer(show_question(), SHOWN),
             false,
         );
-        assert_eq!(values_by_device(&both, &device::DRBD_PROTOCOL), "C ? ? ? A");
         assert_eq!(
-            values_by_device(&both, &device::DRBD_ORDERING),
+            joined_device_values(&both, &device::DRBD_PROTOCOL),
+            "C ? ? ? A"
+        );
+        assert_eq!(
+            joined_device_values(&both, &device::DRBD_ORDERING),
             "drain flush ? ? ?"
         );
         assert_eq!(
-            values_by_device(&both, &device::DRBD_MD_FLUSHES),
+            joined_device_values(&both, &device::DRBD_MD_FLUSHES),
             "false true ? ? ?"
         );
-        let of_9 = collect(
+        let of_9 = collect_drbd_facts(
             &FakeHost::default()
                 .with_file(PROC, OF_9)
                 .with_answer(show_question(), SHOWN),
             false,
         );
         assert_eq!(
-            values_by_device(&of_9, &device::DRBD_PROTOCOL),
+            joined_device_values(&of_9, &device::DRBD_PROTOCOL),
             "C ? ? ? A",
             "the weakest of several"
         );
         assert_eq!(
-            values_by_device(&of_9, &device::DRBD_ORDERING),
+            joined_device_values(&of_9, &device::DRBD_ORDERING),
             "flush none ? ? ?"
         );
-        let old = collect(&FakeHost::default().with_file(PROC, TABLE), false);
+        let old = collect_drbd_facts(&FakeHost::default().with_file(PROC, TABLE), false);
         assert_eq!(
-            values_by_device(&old, &device::DRBD_ORDERING),
+            joined_device_values(&old, &device::DRBD_ORDERING),
             "drain flush ? ? ?"
         );
         let why = old.get(&Subject::device("drbd0"), &device::DRBD_MD_FLUSHES);
@@ -331,9 +334,9 @@ mod tests {
         let host = FakeHost::default()
             .with_file(PROC, TABLE)
             .with_answer(show_question(), SHOWN);
-        let facts = collect(&host, true);
+        let facts = collect_drbd_facts(&host, true);
         assert_eq!(
-            values_by_device(&facts, &device::DRBD_PROTOCOL),
+            joined_device_values(&facts, &device::DRBD_PROTOCOL),
             "C ? ? ? A"
         );
         let why = facts.get(&Subject::device("drbd0"), &device::DRBD_MD_FLUSHES);
@@ -377,8 +380,8 @@ mod tests {
         #[test]
         fn malformed_line_affects_only_itself(bad: Vec<u8>) {
             let bad = bad.iter().map(|b| if *b == b'\n' { b' ' } else { *b }).collect::<Vec<_>>();
-            // The bad line follows the `wo:` line of device 11, so a `wo:` in the bad line changes
-            // no device.
+            // The `wo:` line of device 11 ends that device, so a `wo:` in the bad line after it
+            // changes nothing.
             let table = [TABLE.as_bytes(), b" 11: cs:Unconfigured\nwo:f\n", &bad, b"\n 12: cs:Unconfigured\n"].concat();
             let (clean, noisy) = (parse_proc_drbd(TABLE.as_bytes()), parse_proc_drbd(&table));
             prop_assume!(!bad.windows(5).any(|part| part == b": cs:"));

@@ -14,7 +14,6 @@ use std::slice;
 use serde_json::Value as Json;
 
 use crate::collector::{Collector, Request};
-use crate::error_readings::{error_reading, programs_disabled_reading};
 use crate::escape::shell;
 use crate::facts::catalog::device::{
     self, DeviceKind, DriveCacheState, ShingledRecording, Transport,
@@ -25,6 +24,7 @@ use crate::facts::{
     FactSet, FactValue, Key, KeyInfo, Reading, Remedy, Scope, Source, Subject, UnknownReason, Value,
 };
 use crate::host::{Host, HostErrorKind, Tool, path_bytes};
+use crate::host_readings::{error_reading, programs_disabled_reading};
 use crate::parallel;
 use crate::path_lookup::mount_of_path;
 use crate::text::{display_safe, json};
@@ -47,7 +47,7 @@ enum QueryMethod {
 }
 
 impl QueryMethod {
-    fn for_disk_transport(disk: &Subject, facts: &FactSet) -> Option<Self> {
+    fn for_disk(disk: &Subject, facts: &FactSet) -> Option<Self> {
         if !facts.value(disk, &device::KIND)?.is_disk() {
             return None;
         }
@@ -101,7 +101,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             &Reading::unknown(UnknownReason::NotCollected, says),
             facts,
         );
-        facts.add_note(StorageNote::DisksBeyondBound {
+        facts.add_note_once(StorageNote::DisksBeyondBound {
             disks: disks.len(),
             asked: asked.len(),
         });
@@ -131,7 +131,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             let Ok(drive) = drive else {
                 let failed = Reading::malformed("the disk's answers could not be parsed");
                 record_refusal_for_disks(host, slice::from_ref(one), &partitions, &failed, facts);
-                facts.add_note(StorageNote::DiskUnread { disk: disk.clone() });
+                facts.add_note_once(StorageNote::DiskUnread { disk: disk.clone() });
                 continue;
             };
             late.extend(&drive.timed_out);
@@ -156,7 +156,7 @@ impl PartitionsByDisk {
     /// The storage stack is walked once for all disks, because a large host has thousands of disks.
     fn from_facts(facts: &FactSet) -> Self {
         let mut partitions: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
-        for (top, base) in facts.edges() {
+        for (top, base) in facts.layer_edges() {
             if facts
                 .value(top, &device::KIND)
                 .is_some_and(DeviceKind::is_partition)
@@ -185,7 +185,7 @@ fn record_drive_fact(
     facts: &mut FactSet,
 ) {
     if key.name != device::SHINGLED.name() {
-        return facts.insert_value(disk, key, reading);
+        return facts.insert_untyped_value(disk, key, reading);
     }
     let known = facts.value(disk, &device::SHINGLED);
     if known.is_some_and(ShingledRecording::reports_zones)
@@ -194,7 +194,7 @@ fn record_drive_fact(
         return;
     }
     for subject in partitions.disk_partitions(disk).iter().chain([disk]) {
-        facts.insert_value(subject, key, reading.clone());
+        facts.insert_untyped_value(subject, key, reading.clone());
     }
 }
 
@@ -244,9 +244,9 @@ fn disks_to_query(request: &Request, facts: &FactSet) -> Vec<(Subject, QueryMeth
             if !seen.insert(subject.clone()) {
                 continue;
             }
-            let below = facts.directly_below(subject);
+            let below = facts.layers_directly_below(subject);
             if below.is_empty()
-                && let Some(method) = QueryMethod::for_disk_transport(subject, facts)
+                && let Some(method) = QueryMethod::for_disk(subject, facts)
             {
                 disks.push((subject.clone(), method));
             }
@@ -327,7 +327,7 @@ impl ToolOutput {
 
     /// Null without a JSON object in the output.
     pub fn json(&self) -> serde_json::Value {
-        json::first_json_object(&self.text)
+        json::split_first_json_object(&self.text)
             .map(|(first, _)| first)
             .unwrap_or_default()
     }
@@ -382,10 +382,10 @@ fn query_ata_or_scsi_drive(questions: &DriveToolRunner) -> DriveFacts {
         }
     };
     let json = answer.json();
-    if is_asleep(&json) {
-        drive.insert(&device::RPM, asleep_reading(&answer));
-        drive.insert(&device::SHINGLED, asleep_reading(&answer));
-        drive.insert(&device::DRIVE_CACHE, asleep_reading(&answer));
+    if is_in_standby(&json) {
+        drive.insert(&device::RPM, standby_reading(&answer));
+        drive.insert(&device::SHINGLED, standby_reading(&answer));
+        drive.insert(&device::DRIVE_CACHE, standby_reading(&answer));
         return drive;
     }
     let cache = match parse_smartctl_write_cache(&json) {
@@ -397,7 +397,7 @@ fn query_ata_or_scsi_drive(questions: &DriveToolRunner) -> DriveFacts {
         ),
     };
     drive.insert(&device::DRIVE_CACHE, cache);
-    drive.insert(&device::RPM, rotation_rate(&answer, &json));
+    drive.insert(&device::RPM, rotation_rate_rpm(&answer, &json));
     if is_drive_managed_smr(&json) {
         drive.insert(
             &device::SHINGLED,
@@ -415,7 +415,7 @@ fn parse_smartctl_write_cache(json: &Json) -> Option<DriveCacheState> {
     })
 }
 
-fn rotation_rate(answer: &ToolOutput, json: &Json) -> Reading<u64> {
+fn rotation_rate_rpm(answer: &ToolOutput, json: &Json) -> Reading<u64> {
     match json.get("rotation_rate").and_then(Json::as_u64) {
         Some(0) => Reading::absent(format!("`{}`: the disk does not rotate", answer.argv)),
         rate => answer.reading_or_absent(rate, "a rotation speed"),
@@ -439,7 +439,7 @@ fn is_drive_managed_smr(json: &Json) -> bool {
 }
 
 /// Whether smartctl skipped the disk: `Device is in STANDBY mode, exit(2)`.
-fn is_asleep(json: &Json) -> bool {
+fn is_in_standby(json: &Json) -> bool {
     let messages = json.pointer("/smartctl/messages").and_then(Json::as_array);
     let text = |message: &Json| {
         message
@@ -452,7 +452,7 @@ fn is_asleep(json: &Json) -> bool {
     })
 }
 
-fn asleep_reading<T>(answer: &ToolOutput) -> Reading<T> {
+fn standby_reading<T>(answer: &ToolOutput) -> Reading<T> {
     Reading::unknown(
         UnknownReason::NotCollected,
         format!(
@@ -478,7 +478,7 @@ const SMARTCTL: (Tool, &[&str]) = (
 const SDPARM: (Tool, &[&str]) = (Tool::Sdparm, &["--get=WCE"]);
 const HDPARM: (Tool, &[&str]) = (Tool::Hdparm, &["-W"]);
 
-/// Queries a disk that appears as SCSI but may be of another kind.
+/// Virtual and USB disks appear as SCSI disks, whatever their kind.
 fn query_cache_of_virtual_or_usb_disk(questions: &DriveToolRunner) -> DriveFacts {
     let mut drive = DriveFacts::default();
     let cache =
@@ -511,7 +511,7 @@ fn query_cache_with_first_answering_tool(
     for (tool, words) in tools {
         let reading = match questions.run_tool_unless_refused(*tool, words, drive) {
             Ok(answer) => {
-                answer.reading_or_absent(parse_cache_flag(&answer.text), "the write cache")
+                answer.reading_or_absent(parse_write_cache_state(&answer.text), "the write cache")
             }
             Err(refusal) => unknown_reading_of_refusal(&refusal),
         };
@@ -524,7 +524,7 @@ fn query_cache_with_first_answering_tool(
 }
 
 /// Parses the flag in any tool's output; `None` if no line has it, or two lines differ.
-fn parse_cache_flag(answer: &[u8]) -> Option<DriveCacheState> {
+fn parse_write_cache_state(answer: &[u8]) -> Option<DriveCacheState> {
     let text = String::from_utf8_lossy(answer);
     let mut found: Option<DriveCacheState> = None;
     for line in text.lines() {

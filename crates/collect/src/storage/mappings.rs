@@ -1,9 +1,9 @@
 //! The targets of device-mapper devices (linear, thin, cache …) from dmsetup(8), which needs root:
 //! the offsets of linear targets, the mode of a cache, and the state.
 //!
-//! [`Host`] returns only parts of the tables. A volume may have several targets. A target of an
-//! unlisted kind counts as `other`. The state is known only if `dmsetup status` lists every target
-//! whose kind reports a state.
+//! Keys and paths are removed from tables and status before they get here (`host/redact`), and a
+//! target of an unlisted kind is named `other`. A volume may have several targets. The state is
+//! known only if `dmsetup status` lists every target whose kind reports a state.
 
 mod status;
 
@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 
 use self::status::TargetStatus;
 use crate::collector::{Collector, Request};
-use crate::error_readings::{programs_disabled_reading, tool_reading};
 use crate::facts::catalog::device::{self, DeviceKind, DmCacheMode, MappingState};
 use crate::facts::catalog::host;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject};
 use crate::host::{Host, Tool};
+use crate::host_readings::{programs_disabled_reading, tool_reading};
 use crate::parallel;
 use crate::text::display_safe;
 
@@ -70,7 +70,7 @@ const MAX_ALIGNMENT_BITS: u32 = 11;
 
 fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let devices: Vec<(Subject, String)> = facts
-        .known_values(&device::DM_NAME)
+        .known_values_by_subject(&device::DM_NAME)
         .into_iter()
         .map(|(subject, name)| (subject.clone(), name))
         .collect();
@@ -78,8 +78,8 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         return;
     }
     let (table, status) = query_dmsetup(host, request, facts);
-    let table: Reading<TargetsByName> = table.map(|text| parse_table(&text));
-    let status: Reading<TargetsByName> = status.map(|text| parse_table(&text));
+    let table: Reading<TargetsByName> = table.map(|text| parse_targets_by_name(&text));
+    let status: Reading<TargetsByName> = status.map(|text| parse_targets_by_name(&text));
     let of_table = Source::Command {
         argv: "dmsetup table".to_owned(),
     };
@@ -94,7 +94,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         // If the table could not be read, unknown facts are recorded only for LVM and for
         // device-mapper devices of unknown kind. For all other kinds, the UUID shows the target.
         let kind = facts.value(&subject, &device::KIND);
-        if found.is_known() || kind.is_some_and(DeviceKind::is_mapping_of_any_target) {
+        if found.is_known() || kind.is_some_and(DeviceKind::can_have_any_dm_target) {
             insert_table_facts(&subject, &found, facts);
         }
     }
@@ -283,7 +283,7 @@ fn query_dmsetup(
     (table, status)
 }
 
-fn parse_table(text: &[u8]) -> TargetsByName {
+fn parse_targets_by_name(text: &[u8]) -> TargetsByName {
     let mut table = TargetsByName::new();
     for (name, mut words) in split_dmsetup_lines(text) {
         let Some(kind) = words.next() else { continue };
@@ -322,7 +322,7 @@ mod tests {
         Question::Run(Tool::Dmsetup, vec![what.to_owned()])
     }
 
-    fn collect(host: &FakeHost, privileged: bool, without_programs: bool) -> FactSet {
+    fn collect_mapping_facts(host: &FakeHost, privileged: bool, without_programs: bool) -> FactSet {
         let mut facts = FactSet::default();
         for (name, dm, kind) in [
             ("dm-0", "vg-pool-tpool", "lvm"),
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn targets_cache_mode_and_pool_usage_are_read() {
-        let facts = collect(&host_with_mappings(), true, false);
+        let facts = collect_mapping_facts(&host_with_mappings(), true, false);
         let targets = |name: &str| facts.value(&Subject::device(name), &device::DM_TARGETS);
         assert_eq!(targets("dm-1").unwrap(), ["thin"]);
         assert_eq!(targets("dm-3").unwrap(), ["crypt"]);
@@ -410,7 +410,7 @@ mod tests {
             (true, true, UnknownReason::NotCollected),
         ] {
             let host = host_with_mappings();
-            let facts = collect(&host, privileged, without);
+            let facts = collect_mapping_facts(&host, privileged, without);
             let reading = facts.get(&Subject::device("dm-1"), &device::DM_TARGETS);
             assert!(
                 matches!(reading, Reading::Unknown { why: w, .. } if w == why),
@@ -445,7 +445,7 @@ mod tests {
                 text[which] = hurt(lines[which]);
                 let host =
                     host_with_mappings().with_answer(dmsetup_question("status"), text.join("\n"));
-                let facts = collect(&host, true, false);
+                let facts = collect_mapping_facts(&host, true, false);
                 for name in ["dm-0", "dm-1", "dm-2"] {
                     let state = facts.get(&Subject::device(name), &device::DM_STATE);
                     let unknown = matches!(
@@ -459,7 +459,7 @@ mod tests {
                 }
             }
         }
-        let facts = collect(
+        let facts = collect_mapping_facts(
             &host_with_mappings().with_answer(dmsetup_question("status"), ""),
             true,
             false,
@@ -483,7 +483,7 @@ mod tests {
             ("failed", MappingState::Failed),
         ] {
             let status = format!("vg-pool-tpool: thin-pool {pool}\n");
-            let facts = collect(
+            let facts = collect_mapping_facts(
                 &host_with_mappings().with_answer(dmsetup_question("status"), &status),
                 true,
                 false,
@@ -515,7 +515,7 @@ mod tests {
                 dmsetup_question("status"),
                 "vg-pool-tpool: thin-pool failed\n",
             );
-        let facts = collect(&host, true, false);
+        let facts = collect_mapping_facts(&host, true, false);
         let pool = Subject::device("dm-0");
         assert_eq!(facts.value(&pool, &device::THIN_DATA), None);
         assert_eq!(
@@ -546,7 +546,7 @@ mod tests {
             ("vg-new: linear 0 x\n", None),
             ("vg-new: linear 0 2048\nvg-new: linear \n", None),
         ] {
-            let facts = collect(
+            let facts = collect_mapping_facts(
                 &FakeHost::default().with_answer(dmsetup_question("table"), table),
                 true,
                 false,
@@ -562,13 +562,13 @@ mod tests {
     proptest! {
         #[test]
         fn malformed_line_affects_only_itself(bad in "[^\n]{0,40}") {
-            let table = parse_table(format!("{bad}\nvg-data: linear \n").as_bytes());
+            let table = parse_targets_by_name(format!("{bad}\nvg-data: linear \n").as_bytes());
             prop_assert!(table.contains_key("vg-data"));
         }
 
         #[test]
         fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
-            for targets in parse_table(&bytes).into_values() {
+            for targets in parse_targets_by_name(&bytes).into_values() {
                 drop(targets.iter().map(|target| target.parse_status("x")).collect::<Vec<_>>());
             }
         }

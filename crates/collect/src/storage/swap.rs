@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::collector::{Collector, Request};
-use crate::error_readings::error_reading;
 use crate::escape::fstab::decode_fstab_field;
 use crate::facts::catalog::{device, host};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::Host;
+use crate::host_readings::error_reading;
 use crate::path_lookup::{device_of_path, mount_of_path};
 use crate::text::display_safe;
 
@@ -68,7 +68,7 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         let found = if kind == b"partition" {
             device_of_path(host, &path, facts).map(|device| vec![device])
         } else {
-            mount_of_path(facts, &path).map(|mount| facts.directly_below(&mount).to_vec())
+            mount_of_path(facts, &path).map(|mount| facts.layers_directly_below(&mount).to_vec())
         };
         match found {
             Some(devices) => holders.extend(devices),

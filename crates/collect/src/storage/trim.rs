@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::collector::{Collector, Request};
-use crate::error_readings::{error_reading, file_reading};
 use crate::facts::catalog::{boot, host, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::{Host, HostError, HostErrorKind, Tool, path_bytes};
+use crate::host_readings::{error_reading, file_reading};
 use crate::ternary::Ternary;
 use crate::tool_version::{query_version, unneeded_version_reading};
 use crate::version::Version;
@@ -44,7 +44,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         );
     }
     let timer = facts.get(&Subject::host(), &host::TRIM_TIMER);
-    let listed = FstabMounts::from_facts(facts);
+    let listed = FstabFileSystems::from_facts(facts);
     let is_missed = |subject: &Subject| {
         timer.value() == Some(&true) && !listed.lists_file_system_of_mount(facts, subject)
     };
@@ -73,13 +73,13 @@ fn is_fstrim_timer_enabled(host: &dyn Host) -> Reading<bool> {
             return Reading::known(false, Source::from_file(MASK_LINK));
         }
         Ok(_) => {}
-        Err(miss) if is_not_a_link(&miss) => {}
+        Err(miss) if is_missing_or_not_a_link(&miss) => {}
         Err(miss) => return error_reading(&miss, MASK_LINK),
     }
     for link in ENABLING_LINKS {
         match host.link_target(Path::new(link)) {
             Ok(_) => return Reading::known(true, Source::from_file(link)),
-            Err(miss) if is_not_a_link(&miss) => {}
+            Err(miss) if is_missing_or_not_a_link(&miss) => {}
             Err(miss) => return error_reading(&miss, link),
         }
     }
@@ -92,18 +92,18 @@ fn is_fstrim_timer_enabled(host: &dyn Host) -> Reading<bool> {
 }
 
 /// Whether the path is missing or not a symbolic link: a regular file does not mask the timer.
-fn is_not_a_link(miss: &HostError) -> bool {
+fn is_missing_or_not_a_link(miss: &HostError) -> bool {
     matches!(miss.kind, HostErrorKind::Absent | HostErrorKind::Failed)
 }
 
-struct FstabMounts {
+struct FstabFileSystems {
     has_entries: bool,
     file_systems: BTreeSet<(String, String)>,
     /// File systems with the option X-fstrim.notrim.
     left_out: BTreeSet<(String, String)>,
 }
 
-impl FstabMounts {
+impl FstabFileSystems {
     fn from_facts(facts: &FactSet) -> Self {
         let mut listed = Self {
             has_entries: false,
@@ -125,7 +125,7 @@ impl FstabMounts {
                     .iter()
                     .any(|option| option.eq_ignore_ascii_case("X-fstrim.notrim"))
             });
-            let mounted = facts.subject_in_scope(line, Scope::Mount);
+            let mounted = facts.applicable_subject(line, Scope::Mount);
             let listed_here = if left_out {
                 &mut listed.left_out
             } else {
@@ -200,7 +200,7 @@ mod tests {
         let line = Subject::boot("/srv");
         facts.insert_known(&line, &boot::WHERE, "/etc/fstab:3".to_owned(), source());
         facts.insert_known(&line, &boot::OPTIONS, vec![option.to_owned()], source());
-        facts.apply_facts_of(&line, &Subject::mount("/srv"));
+        facts.set_fact_link(&line, &Subject::mount("/srv"));
         facts
     }
 
@@ -214,7 +214,7 @@ mod tests {
         FakeHost::default().with_file(format!("{UNIT_DIRECTORY}/x.service"), "")
     }
 
-    fn version_question() -> Question {
+    fn mount_version_question() -> Question {
         Question::Run(Tool::Mount, vec!["--version".to_owned()])
     }
 
@@ -226,7 +226,7 @@ mod tests {
                 || host_with_systemd().with_symlink(link, "/lib/systemd/system/fstrim.timer");
             let with = |release: &str| {
                 enabled().with_answer(
-                    version_question(),
+                    mount_version_question(),
                     format!("mount from util-linux {release} (libmount {release})\n"),
                 )
             };
@@ -277,7 +277,7 @@ mod tests {
     fn util_linux_version_is_queried_only_if_needed() {
         let asked = |host: FakeHost, mut facts: FactSet| {
             collect_facts(&host, &Request::default(), &mut facts);
-            host.asked_questions().contains(&version_question())
+            host.asked_questions().contains(&mount_version_question())
         };
         let enabled = || {
             host_with_systemd().with_symlink(ENABLING_LINKS[0], "/lib/systemd/system/fstrim.timer")
@@ -326,7 +326,7 @@ mod tests {
             Question::Link(MASK_LINK.into()),
             Question::Link(ENABLING_LINKS[0].into()),
         ] {
-            let host = host_with_systemd().with_refusal(question, HostErrorKind::NotCollected);
+            let host = host_with_systemd().with_error(question, HostErrorKind::NotCollected);
             assert_eq!(
                 trimmed_by_mount(&host, facts_with_fstab_option("defaults")),
                 [None; 3]

@@ -14,12 +14,12 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::collector::{Collector, Request};
-use crate::error_readings::error_reading;
 use crate::escape::fstab::decode_fstab_field;
 use crate::facts::catalog::{boot, mount};
 use crate::facts::note::BootNote;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
 use crate::host::{ConfigDialect, ConfigDirective, Host, HostError};
+use crate::host_readings::error_reading;
 use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
@@ -28,7 +28,7 @@ pub const COLLECTOR: Collector = Collector {
 };
 
 fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let (units, unlisted) = mount_units::MountUnits::list_unit_files(host, facts);
+    let (units, unlisted) = mount_units::MountUnits::from_unit_directories(host, facts);
     let (mut lines, mut swaps) = (BTreeSet::new(), Vec::new());
     let of_fstab = record_fstab_mounts_and_swaps(host, &units, &mut lines, &mut swaps, facts);
     let unread = [
@@ -42,13 +42,17 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         &boot::READ,
         whole.unwrap_or_else(|| Reading::known(true, Source::from_file(FSTAB))),
     );
-    swaps.extend(units.admin_swap_units().map(swap::SwapDeclaration::Unit));
+    swaps.extend(
+        units
+            .admin_swap_unit_names()
+            .map(swap::SwapDeclaration::Unit),
+    );
     let mut listed = named_device::TagLinkNames::default();
     command_line::record_command_line(host, facts, &mut listed);
     swap::record_swaps(host, &swaps, facts, &mut listed);
     crypttab::record_crypttab(host, facts, &mut listed);
     named_device::record_presence_of_named_devices(host, facts, &mut listed);
-    duplicate_mounts::record_options_ignored_by_later_mounts(host, facts);
+    duplicate_mounts::record_ignored_options_of_later_mounts(host, facts);
     record_type_mismatches_with_mounts(host, facts);
     next_boot_mounts::record_next_boot_mounts(facts, unread.iter().flatten().next());
 }
@@ -66,24 +70,24 @@ fn record_fstab_mounts_and_swaps(
     };
     for setting in settings {
         match parse_fstab_entry(&setting) {
-            Some(entry) if is_swap_or_unmounted(&entry) => {
+            Some(entry) if is_swap_or_lacks_mount_point(&entry) => {
                 swaps.extend(
                     swap_declaration_of_entry(&entry).filter(|_| entry.auto.value() == Some(&true)),
                 );
             }
             Some(entry) => {
                 if setting.value.ends_with(b"\texcess") {
-                    facts.add_note(BootNote::ExcessNumbers {
+                    facts.add_note_once(BootNote::ExcessNumbers {
                         file: FSTAB,
                         line: setting.line,
                     });
                 }
                 lines.insert(mount_units::mount_unit_name(&entry.point));
                 units
-                    .apply_drop_ins_to_fstab_entry(host, entry, facts)
+                    .apply_units_to_fstab_entry(host, entry, facts)
                     .insert_boot_facts(facts);
             }
-            None => facts.add_note(BootNote::NoMountLine {
+            None => facts.add_note_once(BootNote::NoMountLine {
                 file: FSTAB,
                 line: setting.line,
             }),
@@ -129,7 +133,7 @@ fn swap_declaration_of_entry(entry: &BootMountEntry) -> Option<swap::SwapDeclara
     })
 }
 
-fn is_swap_or_unmounted(entry: &BootMountEntry) -> bool {
+fn is_swap_or_lacks_mount_point(entry: &BootMountEntry) -> bool {
     !entry.point.starts_with(b"/") || entry.fstype.value().is_some_and(|fstype| fstype == "swap")
 }
 
@@ -235,7 +239,7 @@ impl BootMountEntry {
         facts.insert_known(&subject, &boot::WHERE, origin.to_string(), origin);
         facts.insert(&subject, &boot::AUTO, self.auto);
         if let Some(mounted) = mounted {
-            facts.apply_facts_of(&subject, &mounted);
+            facts.set_fact_link(&subject, &mounted);
         }
     }
 }
@@ -271,14 +275,14 @@ fn visible_mount_at(facts: &FactSet, point: &str) -> Option<Subject> {
         } else {
             point.to_owned()
         });
-        facts.contains(&subject).then_some(subject)
+        facts.contains_subject(&subject).then_some(subject)
     };
     (1..).map_while(nth).last()
 }
 
 fn numbered_boot_subject(facts: &FactSet, point: &str) -> Subject {
     let first = Subject::boot(point);
-    if !facts.contains(&first) {
+    if !facts.contains_subject(&first) {
         return first;
     }
     let taken = facts.subjects_of_scope(Scope::Boot).filter(|subject| {
@@ -301,7 +305,7 @@ fn note_unread_file(facts: &mut FactSet, miss: &HostError, path: &str) -> ReadFa
     let unread = error_reading(miss, path);
     match &unread {
         Reading::Unknown { why, detail, .. } if *why != UnknownReason::Absent => {
-            facts.add_note(BootNote::UnreadableSource {
+            facts.add_note_once(BootNote::UnreadableSource {
                 detail: detail.clone(),
                 why: *why,
             });
@@ -382,7 +386,7 @@ mod tests {
         fake.with_answer(Question::Config(path.into(), dialect), settings.concat())
     }
 
-    fn collect(host: &FakeHost, mut facts: FactSet) -> FactSet {
+    fn collect_boot_facts(host: &FakeHost, mut facts: FactSet) -> FactSet {
         collect_facts(host, &Request::default(), &mut facts);
         facts
     }
@@ -416,7 +420,7 @@ mod tests {
             encoded_directive(10, "/cut", "/dev/sdf1\text4\tnoatime\t\texcess"),
         ];
         let host = with_config_answer(FakeHost::default(), FSTAB, ConfigDialect::Fstab, &lines);
-        let facts = collect(
+        let facts = collect_boot_facts(
             &host,
             facts_with_mounts(&[("/", "ext4"), ("/my data", "xfs"), ("/my data#2", "ext4")]),
         );
@@ -461,11 +465,11 @@ mod tests {
             .to_vec();
         assert_eq!(facts.value(&entry, &boot::OPTIONS), Some(options));
         assert_eq!(
-            facts.subject_in_scope(&entry, Scope::Mount),
+            facts.applicable_subject(&entry, Scope::Mount),
             Some(Subject::mount("/my data#2"))
         );
         assert_eq!(
-            facts.subject_in_scope(&Subject::boot("/srv"), Scope::Mount),
+            facts.applicable_subject(&Subject::boot("/srv"), Scope::Mount),
             None
         );
         assert!(
@@ -503,7 +507,7 @@ mod tests {
             "srv-pg.mount",
         );
         let host = with_config_answer(host, COMMAND_LINE, ConfigDialect::KernelCommandLine, &line);
-        let facts = collect(&host, facts_with_mounts(&[("/", "ext4")]));
+        let facts = collect_boot_facts(&host, facts_with_mounts(&[("/", "ext4")]));
         let unit = Subject::boot("/srv/pg");
         assert_eq!(facts.value(&unit, &boot::AUTO), Some(true));
         assert_eq!(
@@ -528,7 +532,7 @@ mod tests {
         fn arbitrary_lines_never_panic(key: Vec<u8>, value: Vec<u8>) {
             let answer = encoded_directive(1, &key, &value);
             let host = with_config_answer(FakeHost::default(), FSTAB, ConfigDialect::Fstab, std::slice::from_ref(&answer));
-            let facts = collect(&with_config_answer(host, COMMAND_LINE, ConfigDialect::KernelCommandLine, &[answer]), FactSet::default());
+            let facts = collect_boot_facts(&with_config_answer(host, COMMAND_LINE, ConfigDialect::KernelCommandLine, &[answer]), FactSet::default());
             let shown = displayed_notes_and_readings(&facts);
             prop_assert!(!shown.chars().any(crate::text::is_display_unsafe), "{}", shown);
         }

@@ -3,7 +3,7 @@
 //!
 //! The release string of Debian and Ubuntu has only the ABI (`6.1.0-37-amd64`). The upstream stable
 //! version comes from Debian's build string or Ubuntu's version signature; the release string
-//! becomes its tail.
+//! follows it in parentheses.
 
 mod vendor;
 
@@ -13,10 +13,10 @@ use jiff::civil::Date;
 
 use crate::attribute;
 use crate::collector::{Collector, Request};
-use crate::error_readings::{error_reading, syscall_reading};
 use crate::facts::catalog::{host, kernel};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::{ConfigDialect, Host, Question};
+use crate::host_readings::{error_reading, syscall_reading};
 use crate::system::os::name_value_lines::display_safe_value;
 use crate::text::display_safe;
 use crate::version::Version;
@@ -260,7 +260,7 @@ fn boot_parameter_values(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
 
 fn record_dirty_page_limits(host: &dyn Host, facts: &mut FactSet) {
     let host_itself = Subject::host();
-    let memory = total_memory(host);
+    let memory = total_memory_bytes(host);
     facts.insert(
         &host_itself,
         &kernel::DIRTY_BACKGROUND,
@@ -290,7 +290,7 @@ fn read_dirty_limit(host: &dyn Host, name: &str, memory: Option<u64>) -> Reading
     }
 }
 
-fn total_memory(host: &dyn Host) -> Option<u64> {
+fn total_memory_bytes(host: &dyn Host) -> Option<u64> {
     let summary = host.ask(&Question::Resources).ok()?;
     display_safe_value(&summary, "memory_bytes")?.parse().ok()
 }
@@ -434,7 +434,7 @@ mod tests {
     use crate::ternary::Ternary;
     use crate::testing::FakeHost;
 
-    fn collect(release: &str, build: &str, fake: FakeHost) -> FactSet {
+    fn collect_kernel_facts(release: &str, build: &str, fake: FakeHost) -> FactSet {
         let names = format!("Linux\ndb7\n{release}\n#1 SMP\nx86_64\n");
         let prefix = format!("Linux version {release} ");
         let build = build.strip_prefix(&prefix).unwrap_or(build);
@@ -453,8 +453,11 @@ mod tests {
     #[test]
     fn stable_version_is_found_for_debian_and_ubuntu() {
         let debian = "Linux version 6.1.0-37-amd64 (gcc (Debian 12.2.0-14)) #1 SMP Debian 6.1.140-1 (2025-05-22)";
-        let version =
-            recorded_kernel_version(&collect("6.1.0-37-amd64", debian, FakeHost::default()));
+        let version = recorded_kernel_version(&collect_kernel_facts(
+            "6.1.0-37-amd64",
+            debian,
+            FakeHost::default(),
+        ));
         assert_eq!(version.to_string(), "6.1.140 (6.1.0-37-amd64)");
         assert_eq!(
             version.at_least(&Version::parse("6.1.112").unwrap()),
@@ -463,13 +466,13 @@ mod tests {
 
         let signature = FakeHost::default()
             .with_file(UBUNTU_SIGNATURE, "Ubuntu 5.15.0-119.129-generic 5.15.160\n");
-        let version = recorded_kernel_version(&collect(
+        let version = recorded_kernel_version(&collect_kernel_facts(
             "5.15.0-119-generic",
             "x #129-Ubuntu SMP",
             signature,
         ));
         assert_eq!(version.numeric_part(), "5.15.160");
-        let version = recorded_kernel_version(&collect(
+        let version = recorded_kernel_version(&collect_kernel_facts(
             "5.15.0-119-generic",
             "x #129-Ubuntu SMP",
             FakeHost::default(),
@@ -477,7 +480,7 @@ mod tests {
         assert_eq!(version.numeric_part(), "5.15.0");
     }
 
-    /// A byte of uname's answer may be damaged, and the personality UNAME26 changes all of it.
+    /// The release in uname's answer may be damaged, or replaced by the personality UNAME26.
     #[test]
     fn release_must_match_proc_version() {
         let names = "Linux\ndb7\n2.6.78-200.fc42.x86_64\n#1 SMP\nx86_64\n";
@@ -504,13 +507,13 @@ mod tests {
 
     #[test]
     fn enterprise_kernel_may_have_backports() {
-        let facts = collect("4.18.0-553.el8_10.x86_64", "x", FakeHost::default());
+        let facts = collect_kernel_facts("4.18.0-553.el8_10.x86_64", "x", FakeHost::default());
         assert_eq!(
             recorded_kernel_version(&facts).at_least(&Version::parse("5.4").unwrap()),
             Ternary::Unknown
         );
         assert_eq!(
-            recorded_kernel_version(&facts).text_after_numbers(),
+            recorded_kernel_version(&facts).vendor_tail(),
             "-553.el8_10.x86_64"
         );
     }
@@ -547,7 +550,7 @@ mod tests {
             let host = files
                 .iter()
                 .fold(host, |host, file| host.with_file(*file, "0\n"));
-            let facts = collect("6.12.1", "x", host);
+            let facts = collect_kernel_facts("6.12.1", "x", host);
             let found = facts.host_value(&kernel::JBD2_DEBUG);
             assert_eq!(found, expected, "{files:?}");
         }
@@ -568,7 +571,7 @@ mod tests {
                 "nodev\tsysfs\n\text4\nnodev\ttmpfs\n\txfs\n",
             )
             .with_answer(question, line);
-        let facts = collect("6.6.1", "x", fake);
+        let facts = collect_kernel_facts("6.6.1", "x", fake);
         assert_eq!(
             facts.host_value(&kernel::FILESYSTEMS).unwrap(),
             ["ext4", "xfs"]

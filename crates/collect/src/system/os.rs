@@ -20,12 +20,12 @@ use std::path::Path;
 
 use self::name_value_lines::{display_safe_value, value_bytes};
 use crate::collector::{Collector, Request};
-use crate::error_readings::{error_reading, syscall_reading};
 use crate::facts::catalog::host::RunEnvironment;
 use crate::facts::catalog::{host, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::redact::AZURE_CHASSIS;
 use crate::host::{Host, Question};
+use crate::host_readings::{error_reading, syscall_reading};
 use crate::path_lookup::mount_of_path;
 use crate::text::display_safe;
 
@@ -36,7 +36,7 @@ pub const COLLECTOR: Collector = Collector {
 
 fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     record_os_release(host, facts);
-    record_privilege_and_virtualisation(host, facts);
+    record_privilege_and_environment(host, facts);
     let summary = syscall_reading(host.ask(&Question::Resources), "sysinfo");
     let number = |name: &'static str| {
         summary.clone().and_then(|text| {
@@ -109,7 +109,7 @@ fn shell_unquote(value: &[u8]) -> Vec<u8> {
 // /run prove a container; other marker files only name it. Root inside a user namespace is not
 // root.
 
-fn record_privilege_and_virtualisation(host: &dyn Host, facts: &mut FactSet) {
+fn record_privilege_and_environment(host: &dyn Host, facts: &mut FactSet) {
     let identity = match host.ask(&Question::Identity) {
         Ok(answer) => Reading::known(
             answer,
@@ -137,8 +137,7 @@ fn record_privilege_and_virtualisation(host: &dyn Host, facts: &mut FactSet) {
     );
 }
 
-/// Decides between *container*, *host* and *guest*. *Container* needs only the first reading;
-/// the other two results need both readings.
+/// *Container* needs only the first reading; *host* and *guest* need both.
 fn run_environment_reading(
     container: &Reading<String>,
     virtualisation: &Reading<String>,
@@ -245,12 +244,12 @@ fn detect_virtualisation(host: &dyn Host) -> Reading<String> {
             Source::from_file(format!("{DMI}/{CHASSIS_TAG}")),
         ),
         Some(name) if !is_metal => Reading::known(name.to_owned(), Source::from_file(DMI)),
-        _ => virtualisation_by_cpu(host),
+        _ => virtualisation_from_cpu_flag(host),
     }
 }
 
 /// `vm` if the processor has the `hypervisor` flag, else `none`; unknown except on x86.
-fn virtualisation_by_cpu(host: &dyn Host) -> Reading<String> {
+fn virtualisation_from_cpu_flag(host: &dyn Host) -> Reading<String> {
     let text = match host.read(Path::new(CPUINFO)) {
         Ok(text) => text,
         Err(miss) => return error_reading(&miss, CPUINFO),
@@ -303,9 +302,9 @@ fn detect_container(
     let Some(in_pid_namespace) = is_apart("pid_namespace") else {
         return Reading::ambiguous("/proc/self/ns/pid could not be read: no /proc, or a container");
     };
-    // If process 1's root cannot be read, the mount table may show that walwise's root is another
-    // one.
-    let has_other_root = is_apart("root").or_else(|| is_root_in_engine_storage(facts));
+    // If the root of process 1 cannot be read, the mount table may show that walwise has another
+    // root.
+    let has_other_root = is_apart("root").or_else(|| is_root_mount_of_container(facts));
     if !in_pid_namespace && has_other_root == Some(false) && !is_root_overlay(facts) {
         return known("none", "/proc/self/ns/pid");
     }
@@ -342,10 +341,10 @@ fn detect_container(
     }
 }
 
-/// Whether the root directory belongs to a container engine. `None` if its mount is unknown, and
-/// for other roots that are not the top of a file system, except subvolumes of btrfs and
-/// deployments of OSTree.
-fn is_root_in_engine_storage(facts: &FactSet) -> Option<bool> {
+/// Whether the root directory belongs to a container engine. `None` if its mount is unknown, an
+/// overlay, or only a part of its file system. Subvolumes of btrfs and deployments of OSTree are
+/// not such parts.
+fn is_root_mount_of_container(facts: &FactSet) -> Option<bool> {
     let root = mount_of_path(facts, b"/")?;
     let directory = facts.value(&root, &mount::ROOT)?;
     let engines = ["/docker/", "/containers/", "/containerd/"];
@@ -372,7 +371,7 @@ fn has_lxcfs(facts: &FactSet) -> bool {
 }
 
 #[cfg(test)]
-mod execution_environment_tests {
+mod run_environment_tests {
     use super::*;
     use crate::collector::Request;
     use crate::filesystems::mounts;
@@ -394,7 +393,7 @@ mod execution_environment_tests {
         );
         let mut facts = FactSet::default();
         (mounts::COLLECTOR.collect_facts)(&host, &Request::default(), &mut facts);
-        record_privilege_and_virtualisation(&host, &mut facts);
+        record_privilege_and_environment(&host, &mut facts);
         let text = |key| facts.host_value(key).unwrap_or_else(|| "?".to_owned());
         let privileged = facts.host_value(&host::PRIVILEGED).unwrap();
         let seen_by = facts.host_value(&host::SEEN_BY);
@@ -407,7 +406,7 @@ mod execution_environment_tests {
         )
     }
 
-    fn with_cpu_flags(flags: &str) -> FakeHost {
+    fn host_with_cpu_flags(flags: &str) -> FakeHost {
         FakeHost::default().with_file(
             CPUINFO,
             format!("processor\t: 0\nflags\t\t: fpu {flags} lm\n\n"),
@@ -421,14 +420,14 @@ mod execution_environment_tests {
     #[test]
     fn host_guest_and_container_are_distinguished() {
         assert_eq!(
-            to_borrowed_tuple(&environment_facts(HOST, "ext4", with_cpu_flags("vme"))),
+            to_borrowed_tuple(&environment_facts(HOST, "ext4", host_with_cpu_flags("vme"))),
             ("none", "none", "host", true)
         );
         assert_eq!(
             to_borrowed_tuple(&environment_facts(
                 HOST,
                 "ext4",
-                with_cpu_flags("hypervisor")
+                host_with_cpu_flags("hypervisor")
             )),
             ("vm", "none", "guest", true)
         );
@@ -440,12 +439,14 @@ mod execution_environment_tests {
             )),
             ("?", "none", "?", true)
         );
-        let docker = with_cpu_flags("vme").with_answer(Question::Stat("/.dockerenv".into()), STAT);
+        let docker =
+            host_with_cpu_flags("vme").with_answer(Question::Stat("/.dockerenv".into()), STAT);
         assert_eq!(
             to_borrowed_tuple(&environment_facts(OTHER_NAMESPACES, "overlay", docker)),
             ("none", "docker", "container", false)
         );
-        let pod = with_cpu_flags("vme").with_file("/proc/self/cgroup", "0::/kubepods.slice/x\n");
+        let pod =
+            host_with_cpu_flags("vme").with_file("/proc/self/cgroup", "0::/kubepods.slice/x\n");
         assert_eq!(
             to_borrowed_tuple(&environment_facts(OTHER_NAMESPACES, "overlay", pod)),
             ("none", "kubernetes", "container", false)
@@ -454,7 +455,7 @@ mod execution_environment_tests {
             to_borrowed_tuple(&environment_facts(
                 OTHER_NAMESPACES,
                 "ext4",
-                with_cpu_flags("vme")
+                host_with_cpu_flags("vme")
             ))
             .1,
             "container"
@@ -464,7 +465,7 @@ mod execution_environment_tests {
     #[test]
     fn container_with_host_pid_namespace_is_detected() {
         let container = |identity: &str| {
-            let facts = environment_facts(identity, "ext4", with_cpu_flags("vme"));
+            let facts = environment_facts(identity, "ext4", host_with_cpu_flags("vme"));
             (facts.1, facts.2)
         };
         let pair = |name: &str, vantage: &str| (name.to_owned(), vantage.to_owned());
@@ -478,7 +479,7 @@ mod execution_environment_tests {
         );
         assert_eq!(container("euid=0\n"), pair("?", "?"));
         assert_eq!(
-            environment_facts(HOST, "overlay", with_cpu_flags("vme")).2,
+            environment_facts(HOST, "overlay", host_with_cpu_flags("vme")).2,
             "?"
         );
         for (mount, fstype, expected) in [
@@ -497,7 +498,7 @@ mod execution_environment_tests {
                 Some(RunEnvironment::Host),
             ),
         ] {
-            let host = with_cpu_flags("vme")
+            let host = host_with_cpu_flags("vme")
                 .with_answer(Question::Identity, HOST)
                 .with_file(
                     "/proc/self/mountinfo",
@@ -505,15 +506,15 @@ mod execution_environment_tests {
                 );
             let mut facts = FactSet::default();
             (mounts::COLLECTOR.collect_facts)(&host, &Request::default(), &mut facts);
-            record_privilege_and_virtualisation(&host, &mut facts);
+            record_privilege_and_environment(&host, &mut facts);
             assert_eq!(facts.host_value(&host::SEEN_BY), expected, "{mount}");
         }
     }
 
     #[test]
     fn dockerenv_alone_is_no_container() {
-        let image =
-            with_cpu_flags("hypervisor").with_answer(Question::Stat("/.dockerenv".into()), STAT);
+        let image = host_with_cpu_flags("hypervisor")
+            .with_answer(Question::Stat("/.dockerenv".into()), STAT);
         assert_eq!(
             to_borrowed_tuple(&environment_facts(HOST, "ext4", image)),
             ("vm", "none", "guest", true)
@@ -523,7 +524,7 @@ mod execution_environment_tests {
     #[test]
     fn azure_is_detected_by_chassis_tag() {
         let guest = |tag: Option<&str>| {
-            let host = with_cpu_flags("hypervisor").with_files_in_directory(
+            let host = host_with_cpu_flags("hypervisor").with_files_in_directory(
                 DMI,
                 &[
                     ("sys_vendor", "Microsoft Corporation"),
@@ -545,7 +546,7 @@ mod execution_environment_tests {
     #[test]
     fn hypervisor_is_detected_from_dmi() {
         let dmi = |vendor: &str, product: &str, flags: &str| {
-            with_cpu_flags(flags)
+            host_with_cpu_flags(flags)
                 .with_files_in_directory(DMI, &[("sys_vendor", vendor), ("product_name", product)])
         };
         for (vendor, product, flags, expect) in [
@@ -606,7 +607,7 @@ mod tests {
         assert!(!facts.get(&Subject::host(), &host::OS_ID).is_known());
     }
 
-    fn recorded_os_release_names(text: &[u8]) -> [Option<String>; 3] {
+    fn recorded_os_release_fields(text: &[u8]) -> [Option<String>; 3] {
         let mut facts = FactSet::default();
         record_os_release(
             &FakeHost::default().with_file("/etc/os-release", text),
@@ -625,7 +626,7 @@ mod tests {
             let mut lines = vec!["ID=debian".to_owned(), "VERSION_ID='12'".to_owned()];
             lines.insert(at, format!("PRETTY_NAME=\"{escaped}\""));
             prop_assert_eq!(
-                recorded_os_release_names(lines.join("\n").as_bytes()),
+                recorded_os_release_fields(lines.join("\n").as_bytes()),
                 [Some("debian".to_owned()), Some("12".to_owned()), Some(display_safe(name.as_bytes()))]
             );
         }
@@ -633,7 +634,7 @@ mod tests {
         #[test]
         fn malformed_line_affects_only_itself(bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..30)) {
             prop_assume!(!bad.starts_with(b"ID=") && !bad.starts_with(b"VERSION_ID="));
-            let [id, version, name] = recorded_os_release_names(&[b"ID=debian\n", bad.as_slice(), b"\nVERSION_ID=12\n"].concat());
+            let [id, version, name] = recorded_os_release_fields(&[b"ID=debian\n", bad.as_slice(), b"\nVERSION_ID=12\n"].concat());
             prop_assert_eq!((id.as_deref(), version.as_deref()), (Some("debian"), Some("12")));
             prop_assert!(name.is_none_or(|name| !name.chars().any(crate::text::is_display_unsafe)));
         }

@@ -62,7 +62,7 @@ impl ReasonToRunTool {
                         .any(|disk| may_be_free(&facts.get(disk, &device::CONTENT)))
             }
             Self::Arrays => facts
-                .known_values(&device::KIND)
+                .known_values_by_subject(&device::KIND)
                 .iter()
                 .any(|(_, kind)| kind.is_md()),
         }
@@ -91,12 +91,12 @@ fn may_be_free(content: &Reading<ContentState>) -> bool {
 
 pub const ID: &str = "tools";
 
-pub struct VersionToolSelection {
+pub struct ToolVersionQueries {
     needed: Vec<&'static ToolRow>,
     others: Vec<&'static ToolRow>,
 }
 
-impl VersionToolSelection {
+impl ToolVersionQueries {
     pub fn from_facts(facts: &FactSet) -> Self {
         let (needed, others) = TOOLS
             .iter()
@@ -167,8 +167,8 @@ mod tests {
         facts
     }
 
-    fn collect(host: &FakeHost, without_programs: bool) -> FactSet {
-        VersionToolSelection::from_facts(&facts_with_array()).query_versions(
+    fn query_versions_with_array(host: &FakeHost, without_programs: bool) -> FactSet {
+        ToolVersionQueries::from_facts(&facts_with_array()).query_versions(
             host,
             &Request {
                 without_programs,
@@ -183,21 +183,23 @@ mod tests {
             fake.with_answer(Question::Run(*tool, vec![(*argument).to_owned()]), answer)
         };
         let host = ANSWERS.iter().fold(FakeHost::default(), add);
-        let facts = collect(&host, false);
+        let facts = query_versions_with_array(&host, false);
         for ((key, ..), (.., expect)) in TOOLS.iter().zip(ANSWERS) {
             assert_eq!(facts.host_value(key).unwrap().to_string(), *expect);
         }
     }
 
     #[test]
-    fn missing_tool_has_package_remedy() {
+    fn missing_and_disabled_tools_are_unknown() {
         let host = FakeHost::default();
-        let reading = collect(&host, false).get(&Subject::host(), &host::E2FSPROGS);
+        let reading =
+            query_versions_with_array(&host, false).get(&Subject::host(), &host::E2FSPROGS);
         assert!(
             matches!(reading, Reading::Unknown { remedy: Some(Remedy::Install(ref name)), .. } if name == "e2fsprogs")
         );
         let host = FakeHost::default();
-        let reading = collect(&host, true).get(&Subject::host(), &host::E2FSPROGS);
+        let reading =
+            query_versions_with_array(&host, true).get(&Subject::host(), &host::E2FSPROGS);
         assert!(matches!(
             reading,
             Reading::Unknown {
@@ -208,7 +210,7 @@ mod tests {
         assert!(host.asked_questions().is_empty());
     }
 
-    fn tools_run_with<T: FactValue>(subject: &Subject, key: &Key<T>, value: T) -> Vec<Tool> {
+    fn tools_run_with_fact<T: FactValue>(subject: &Subject, key: &Key<T>, value: T) -> Vec<Tool> {
         let mut facts = FactSet::default();
         facts.insert_known(subject, key, value, Source::Assumed);
         tools_run_for(&facts)
@@ -216,7 +218,7 @@ mod tests {
 
     fn tools_run_for(facts: &FactSet) -> Vec<Tool> {
         let host = FakeHost::default();
-        VersionToolSelection::from_facts(facts).query_versions(&host, &Request::default());
+        ToolVersionQueries::from_facts(facts).query_versions(&host, &Request::default());
         let mut asked: Vec<Tool> = host
             .asked_questions()
             .iter()
@@ -234,16 +236,16 @@ mod tests {
         let disk = Subject::device("sda");
         let all = [Tool::Mke2fs, Tool::MkfsXfs, Tool::MkfsBtrfs];
         assert_eq!(
-            tools_run_with(&disk, &device::KIND, device::DeviceKind::Disk),
+            tools_run_with_fact(&disk, &device::KIND, device::DeviceKind::Disk),
             [Tool::Mke2fs]
         );
         assert_eq!(
-            tools_run_with(&disk, &device::CONTENT, ContentState::Holds),
+            tools_run_with_fact(&disk, &device::CONTENT, ContentState::Holds),
             [Tool::Mke2fs]
         );
         for content in [ContentState::Free, ContentState::Blank] {
             assert_eq!(
-                tools_run_with(&disk, &device::CONTENT, content),
+                tools_run_with_fact(&disk, &device::CONTENT, content),
                 all,
                 "any may be made on it"
             );
@@ -268,7 +270,7 @@ mod tests {
             ("tmpfs", &[]),
         ] {
             assert_eq!(
-                tools_run_with(&Subject::mount("/srv"), &mount::FSTYPE, fstype.to_owned()),
+                tools_run_with_fact(&Subject::mount("/srv"), &mount::FSTYPE, fstype.to_owned()),
                 tool,
                 "{fstype}"
             );

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::path::PathBuf;
 
-use super::{ProspectiveTarget, device_or_mount_as_identity, mount_of_real_path};
+use super::{ProspectiveTarget, file_system_identity, mount_of_real_path};
 use crate::facts::catalog::target::{self, DirectoryRole};
 use crate::facts::{DirectorySpec, FactSet, Reading, Scope, Source, Subject, UnknownReason, Value};
 use crate::host::path_from_bytes;
@@ -37,7 +37,7 @@ impl ServerDirectory {
             role,
             file_system: mount
                 .as_ref()
-                .map(|mount| device_or_mount_as_identity(facts, mount)),
+                .map(|mount| file_system_identity(facts, mount)),
             mount,
             path,
         }
@@ -63,7 +63,7 @@ impl ServerDirectories {
             role,
             key,
             optional,
-        } in facts.database_profile(&cluster).directories
+        } in facts.database_profile_or_postgres(&cluster).directories
         {
             match facts.reading(&cluster, key.id) {
                 Reading::Known {
@@ -126,7 +126,7 @@ impl ServerDirectories {
 
 /// Links each server to the mount and the device of its WAL or redo log, and returns the
 /// directories of each server.
-pub fn link_servers_to_wal_mounts_and_devices(facts: &mut FactSet) -> Vec<ServerDirectories> {
+pub fn find_and_link_server_directories(facts: &mut FactSet) -> Vec<ServerDirectories> {
     let clusters: Vec<Subject> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();
     let homes: Vec<ServerDirectories> = clusters
         .into_iter()
@@ -146,16 +146,16 @@ pub fn link_servers_to_wal_mounts_and_devices(facts: &mut FactSet) -> Vec<Server
             facts.add_layer_below(&home.cluster, mount);
         }
         if let Some(mount) = log.and_then(|spot| spot.mount.as_ref()) {
-            facts.apply_facts_of(&home.cluster, mount);
-            if let Some(device) = facts.subject_in_scope(mount, Scope::Device) {
-                facts.apply_facts_of(&home.cluster, &device);
+            facts.set_fact_link(&home.cluster, mount);
+            if let Some(device) = facts.applicable_subject(mount, Scope::Device) {
+                facts.set_fact_link(&home.cluster, &device);
             }
         }
     }
     homes
 }
 
-fn servers_using<'h>(
+fn server_directories_on_target<'h>(
     place: &ProspectiveTarget,
     homes: &'h [ServerDirectories],
     facts: &FactSet,
@@ -163,7 +163,7 @@ fn servers_using<'h>(
     let here = place
         .base
         .as_ref()
-        .map(|base| device_or_mount_as_identity(facts, base));
+        .map(|base| file_system_identity(facts, base));
     let on_it = |home: &'h ServerDirectories| {
         home.directories
             .iter()
@@ -187,7 +187,7 @@ pub fn directories_on_other_file_systems(
     facts: &FactSet,
 ) -> BTreeSet<PathBuf> {
     let mut paths = BTreeSet::new();
-    for (home, here) in servers_using(place, homes, facts) {
+    for (home, here) in server_directories_on_target(place, homes, facts) {
         let holds = |test: &dyn Fn(&ServerDirectory) -> bool| here.iter().any(|spot| test(spot));
         let (data, log) = (
             holds(&|spot| spot.role.is_data()),
@@ -211,13 +211,13 @@ pub fn directories_on_other_file_systems(
     paths
 }
 
-pub fn record_directory_roles_of_target(
+pub fn record_roles_and_list_log_directories(
     place: &ProspectiveTarget,
     homes: &[ServerDirectories],
     facts: &mut FactSet,
 ) -> Vec<PathBuf> {
     let subject = place.subject();
-    let users = servers_using(place, homes, facts);
+    let users = server_directories_on_target(place, homes, facts);
     let spots: Vec<&ServerDirectory> = users
         .iter()
         .flat_map(|(_, spots)| spots.iter().copied())
@@ -226,9 +226,11 @@ pub fn record_directory_roles_of_target(
         [] => homes.iter().collect(),
         users => users.iter().map(|(home, _)| *home).collect(),
     };
-    let all_kept = concerned
-        .iter()
-        .flat_map(|home| facts.database_profile(&home.cluster).directories);
+    let all_kept = concerned.iter().flat_map(|home| {
+        facts
+            .database_profile_or_postgres(&home.cluster)
+            .directories
+    });
     let names: BTreeSet<&str> = all_kept.map(|kept| kept.key.name).collect();
     let source = || Source::derived_from(names.iter().copied());
 
@@ -271,11 +273,11 @@ pub fn record_directory_roles_of_target(
             .wal_or_redo_directory()
             .is_some_and(|log| here.iter().any(|spot| spot.path == log.path))
         {
-            facts.apply_facts_of(&home.cluster, &subject);
+            facts.set_fact_link(&home.cluster, &subject);
         }
     }
     if let [(home, ..)] = users.as_slice() {
-        facts.apply_facts_of(&subject, &home.cluster);
+        facts.set_fact_link(&subject, &home.cluster);
     }
     spots
         .iter()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::directory_roles::ServerDirectories;
 use super::request;
-use super::{ProspectiveTarget, device_or_mount_as_identity};
+use super::{ProspectiveTarget, file_system_identity};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject};
@@ -58,9 +58,9 @@ pub fn discover_targets(
     }
     let used: BTreeSet<Subject> = places
         .iter()
-        .filter_map(|place| Some(device_or_mount_as_identity(facts, place.base.as_ref()?)))
+        .filter_map(|place| Some(file_system_identity(facts, place.base.as_ref()?)))
         .collect();
-    places.extend(data_mounts_without_server(host, facts, &used));
+    places.extend(data_mount_targets_without_server(host, facts, &used));
     places.extend(free_device_targets(facts));
     if places.is_empty() {
         places.extend(request::target_at_path(host, Path::new("/"), facts));
@@ -87,7 +87,7 @@ struct MountCandidate<'f> {
 }
 
 impl MountCandidate<'_> {
-    /// The sort key: complete file systems before partial ones, then short paths before long ones.
+    /// Complete file systems precede partial ones, then short paths precede long ones.
     fn sort_key(&self) -> impl Ord + '_ {
         (
             self.is_partial,
@@ -98,14 +98,14 @@ impl MountCandidate<'_> {
     }
 }
 
-fn data_mounts_without_server(
+fn data_mount_targets_without_server(
     host: &dyn Host,
     facts: &FactSet,
     used: &BTreeSet<Subject>,
 ) -> Vec<ProspectiveTarget> {
     let mounts: Vec<&Subject> = facts.subjects_of_scope(Scope::Mount).collect();
     let candidates =
-        parallel::map_in_chunks(&mounts, |mount| mount_candidate(host, facts, used, mount));
+        parallel::map_items(&mounts, |mount| mount_candidate(host, facts, used, mount));
     let mut best: BTreeMap<Subject, MountCandidate<'_>> = BTreeMap::new();
     let mut system: BTreeSet<Subject> = BTreeSet::new();
     for one in candidates.into_iter().flatten() {
@@ -153,7 +153,7 @@ fn mount_candidate<'f>(
     used: &BTreeSet<Subject>,
     mount: &'f Subject,
 ) -> Option<MountCandidate<'f>> {
-    let of = device_or_mount_as_identity(facts, mount);
+    let of = file_system_identity(facts, mount);
     let point = path_from_fact(facts, mount, &mount::POINT)?;
     let wanted = point != Path::new("/")
         && !used.contains(&of)
@@ -162,7 +162,7 @@ fn mount_candidate<'f>(
     let seen = wanted.then(|| host.stat(&point)).filter(|seen| match seen {
         Ok(stat) => stat.is_dir(),
         // A mount point with an I/O error holds data that can no longer be read, so it is reported.
-        Err(miss) => miss.is_io_error(),
+        Err(miss) => miss.is_eio(),
     });
     let is_partial = facts
         .value(mount, &mount::ROOT)

@@ -8,14 +8,14 @@ use std::path::{Component, Path, PathBuf};
 
 use super::directory_roles::{self, ServerDirectories};
 use super::suggest_path;
-use super::{ProspectiveTarget, device_with_node, mount_of_real_path};
-use crate::error_readings::error_reading;
+use super::{ProspectiveTarget, device_by_node_path, mount_of_real_path};
 use crate::facts::catalog::device;
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::note::TargetNote;
 use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject};
 use crate::host::{Host, HostError, HostErrorKind, Stat, path_from_bytes};
+use crate::host_readings::error_reading;
 use crate::path_lookup::{device_of_node, mount_mismatch_reason};
 use crate::text::{decode_display_safe, display_path};
 
@@ -30,7 +30,7 @@ pub fn resolve_requested_targets(
     // long.
     let seen = host.stat(path);
     if let Some(mistake) = unusable_target_note(host, path, &seen, new, facts) {
-        facts.add_note(mistake);
+        facts.add_note_once(mistake);
         return Vec::new();
     }
     let mut places = Vec::from_iter(target_from_stat(host, path, seen, facts));
@@ -110,28 +110,28 @@ fn target_from_stat(
             Some(if same {
                 place
             } else {
-                with_unknown_mount(place, detail)
+                into_malformed_target(place, detail)
             })
         }
         Ok(stat) => {
             if let Some(note) = unsuitable_file_type_note(stat, &shown) {
-                facts.add_note(note);
+                facts.add_note_once(note);
             }
             None
         }
         Err(miss) if miss.is_absent() => planned_directory_target(host, path, facts),
-        Err(miss) if device_with_node(facts, &shown).is_some() => {
+        Err(miss) if device_by_node_path(facts, &shown).is_some() => {
             device_target_from_facts(facts, path, &miss)
         }
         Err(miss) if is_device_node_path(path) => {
-            facts.add_note(TargetNote::UnreadableDevice {
+            facts.add_note_once(TargetNote::UnreadableDevice {
                 path: shown,
                 reason: host_error_detail(&miss),
             });
             None
         }
         Err(miss) => {
-            facts.add_note(TargetNote::AssumedDirectory {
+            facts.add_note_once(TargetNote::AssumedDirectory {
                 path: shown,
                 reason: host_error_detail(&miss),
             });
@@ -179,12 +179,12 @@ fn with_verified_mount(facts: &FactSet, place: ProspectiveTarget, stat: Stat) ->
         .as_ref()
         .and_then(|mount| mount_mismatch_reason(facts, mount, stat))
     {
-        Some(detail) => with_unknown_mount(place, detail),
+        Some(detail) => into_malformed_target(place, detail),
         None => place,
     }
 }
 
-fn with_unknown_mount(place: ProspectiveTarget, detail: String) -> ProspectiveTarget {
+fn into_malformed_target(place: ProspectiveTarget, detail: String) -> ProspectiveTarget {
     let kind = Reading::malformed(detail);
     ProspectiveTarget {
         base: None,
@@ -196,7 +196,7 @@ fn with_unknown_mount(place: ProspectiveTarget, detail: String) -> ProspectiveTa
 
 /// No further query is made, since each could take as long as the first.
 pub fn unreadable_target(facts: &FactSet, path: PathBuf, miss: &HostError) -> ProspectiveTarget {
-    let io_error = miss.is_io_error();
+    let io_error = miss.is_eio();
     let kind = error_reading(miss, &display_path(&path));
     let kind = if io_error {
         kind.with_remedy(Remedy::Do(REPAIR_REMEDY.to_owned()))
@@ -239,7 +239,7 @@ fn planned_directory_target(
 ) -> Option<ProspectiveTarget> {
     let shown = display_path(path);
     if let Ok(to) = host.link_target(path) {
-        facts.add_note(TargetNote::DanglingLink {
+        facts.add_note_once(TargetNote::DanglingLink {
             path: shown,
             to: display_path(&to),
         });
@@ -252,7 +252,7 @@ fn planned_directory_target(
                 let rest = path.strip_prefix(parent).unwrap_or(Path::new(""));
                 let place = normalise_path(&real.join(rest));
                 if is_device_node_path(&place) {
-                    facts.add_note(TargetNote::NoDevice { path: shown });
+                    facts.add_note_once(TargetNote::NoDevice { path: shown });
                     return None;
                 }
                 let kind = Reading::known(
@@ -270,7 +270,7 @@ fn planned_directory_target(
                 return Some(with_verified_mount(facts, place, stat));
             }
             Ok(_) => {
-                facts.add_note(TargetNote::ParentIsFile {
+                facts.add_note_once(TargetNote::ParentIsFile {
                     path: shown,
                     parent: display_path(parent),
                 });
@@ -278,7 +278,7 @@ fn planned_directory_target(
             }
             Err(miss) if miss.is_absent() => {}
             Err(miss) => {
-                facts.add_note(TargetNote::AssumedDirectory {
+                facts.add_note_once(TargetNote::AssumedDirectory {
                     path: shown,
                     reason: host_error_detail(&miss),
                 });
@@ -286,7 +286,7 @@ fn planned_directory_target(
             }
         }
     }
-    facts.add_note(TargetNote::NoParent { path: shown });
+    facts.add_note_once(TargetNote::NoParent { path: shown });
     None
 }
 
@@ -298,8 +298,8 @@ fn device_target(
 ) -> Option<ProspectiveTarget> {
     let shown = display_path(path);
     let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
-    let Some(subject) = known_subject_of_device_node(host, path, &real, stat, facts) else {
-        facts.add_note(TargetNote::NoKernelDevice { path: shown });
+    let Some(subject) = device_of_node_or_path(host, path, &real, stat, facts) else {
+        facts.add_note_once(TargetNote::NoKernelDevice { path: shown });
         return None;
     };
     device_or_mount_target(
@@ -317,9 +317,9 @@ fn device_target_from_facts(
     miss: &HostError,
 ) -> Option<ProspectiveTarget> {
     let shown = display_path(path);
-    let subject = device_with_node(facts, &shown)?;
+    let subject = device_by_node_path(facts, &shown)?;
     let Some(source) = facts.get(&subject, &device::PATH).source().cloned() else {
-        facts.add_note(TargetNote::UnreadablePath {
+        facts.add_note_once(TargetNote::UnreadablePath {
             path: shown,
             reason: host_error_detail(miss),
         });
@@ -345,7 +345,7 @@ fn device_or_mount_target(
         });
     };
     let point = facts.value(&mount, &mount::POINT)?;
-    facts.add_note(TargetNote::MountedDevice {
+    facts.add_note_once(TargetNote::MountedDevice {
         path: display_path(&path),
         point: point.clone(),
     });
@@ -355,7 +355,7 @@ fn device_or_mount_target(
     Some(place)
 }
 
-fn known_subject_of_device_node(
+fn device_of_node_or_path(
     host: &dyn Host,
     path: &Path,
     real: &Path,
@@ -363,14 +363,14 @@ fn known_subject_of_device_node(
     facts: &FactSet,
 ) -> Option<Subject> {
     device_of_node(host, stat, facts)
-        .or_else(|| device_with_node(facts, &display_path(real)))
-        .or_else(|| device_with_node(facts, &display_path(path)))
+        .or_else(|| device_by_node_path(facts, &display_path(real)))
+        .or_else(|| device_by_node_path(facts, &display_path(path)))
 }
 
 fn mount_of_device(facts: &FactSet, device: &Subject) -> Option<Subject> {
     let of_device = |mount: &&Subject| {
-        facts.subject_in_scope(mount, Scope::Device).as_ref() == Some(device)
-            || facts.directly_below(mount).contains(device)
+        facts.applicable_subject(mount, Scope::Device).as_ref() == Some(device)
+            || facts.layers_directly_below(mount).contains(device)
     };
     let in_sight = |mount: &&Subject| facts.value(mount, &mount::IN_SIGHT) == Some(true);
     let mut mounts: Vec<&Subject> = facts

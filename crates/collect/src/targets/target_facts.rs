@@ -2,11 +2,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::ProspectiveTarget;
-use crate::error_readings::{error_reading, file_reading};
 use crate::facts::catalog::target::{self, InodeFlag};
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
 use crate::host::Host;
+use crate::host_readings::{error_reading, file_reading};
 use crate::text::display_path;
 
 const INODE_FLAGS: [(u32, InodeFlag); 3] = [
@@ -20,8 +20,8 @@ pub struct DirectoryProperties {
     flags: Reading<Vec<InodeFlag>>,
 }
 
-/// Reads whether the target's directory is empty, and its inode flags. `None` if the target has no
-/// readable directory.
+/// A directory that is still to be created counts as empty and inherits its parent's inode flags.
+/// `None` if the target has no readable directory.
 pub fn read_directory_properties(
     host: &dyn Host,
     place: &ProspectiveTarget,
@@ -45,8 +45,8 @@ pub fn read_directory_properties(
     })
 }
 
-/// Records the facts of a target and joins it with its mount or device. `wal` holds the WAL and
-/// redo directories on the target's file system.
+/// Also links the target to its mount or device. `wal` holds the WAL and redo directories on the
+/// target's file system.
 pub fn record_target_facts(
     host: &dyn Host,
     place: &ProspectiveTarget,
@@ -61,20 +61,20 @@ pub fn record_target_facts(
     facts.insert(&subject, &target::KIND, place.kind.clone());
     if let Some(base) = &place.base {
         facts.add_layer_below(&subject, base);
-        facts.apply_facts_of(&subject, base);
+        facts.set_fact_link(&subject, base);
         if base.scope() == Scope::Device {
             facts.mark_scope_inapplicable(&subject, Scope::Mount);
         } else if is_diskless(facts, base) {
             facts.mark_scope_inapplicable(&subject, Scope::Device);
         }
-        if let Some(device) = facts.subject_in_scope(base, Scope::Device) {
-            facts.apply_facts_of(&subject, &device);
+        if let Some(device) = facts.applicable_subject(base, Scope::Device) {
+            facts.set_fact_link(&subject, &device);
         }
     }
     facts.insert(
         &subject,
         &target::SWAP_BESIDE,
-        swap_on_same_disks(facts, &subject, swapping),
+        target_disks_with_swap(facts, &subject, swapping),
     );
     let io_error = match &place.kind {
         _ if place.io_error => Reading::known(
@@ -184,9 +184,10 @@ fn btrfs_nocow(
     })
 }
 
-/// The disks below all swap, with paths to one unit counted once; `None` if swap was not read.
+/// The disks below all swap devices; several paths to one disk count once. `None` if swap was not
+/// read.
 pub fn swap_disks(facts: &FactSet) -> Option<BTreeSet<Subject>> {
-    let known = facts.known_values(&device::SWAP);
+    let known = facts.known_values_by_subject(&device::SWAP);
     let swapping = known
         .iter()
         .filter(|(_, swap)| *swap)
@@ -194,7 +195,7 @@ pub fn swap_disks(facts: &FactSet) -> Option<BTreeSet<Subject>> {
     (!known.is_empty()).then(|| swapping.collect())
 }
 
-fn swap_on_same_disks(
+fn target_disks_with_swap(
     facts: &FactSet,
     target: &Subject,
     swapping: Option<&BTreeSet<Subject>>,

@@ -79,7 +79,7 @@ fn facts_of_mounts_and_disks() -> FactSet {
                 read(),
             );
             facts.add_layer_below(&subject, &device);
-            facts.apply_facts_of(&subject, &device);
+            facts.set_fact_link(&subject, &device);
         }
     }
     facts.add_layer_below(&Subject::device("sdb1"), &Subject::device("sdb"));
@@ -141,11 +141,11 @@ fn directory_target_is_linked_to_mount_and_device() {
     );
     assert_eq!(facts.value(&subject, &target::EMPTY), Some(true));
     assert_eq!(
-        facts.subject_in_scope(&subject, Scope::Mount),
+        facts.applicable_subject(&subject, Scope::Mount),
         Some(Subject::mount("/data"))
     );
     assert_eq!(
-        facts.subject_in_scope(&subject, Scope::Device),
+        facts.applicable_subject(&subject, Scope::Device),
         Some(Subject::device("sdb1"))
     );
     assert_eq!(facts.bottom_devices(&subject), [Subject::device("sdb")]);
@@ -172,7 +172,7 @@ fn missing_directory_uses_nearest_existing_parent() {
         Some(vec![InodeFlag::Nocow, InodeFlag::Sync])
     );
     assert_eq!(
-        facts.subject_in_scope(&subject, Scope::Mount),
+        facts.applicable_subject(&subject, Scope::Mount),
         Some(Subject::mount("/data"))
     );
     assert_eq!(
@@ -204,7 +204,7 @@ fn file_and_path_below_file_are_rejected() {
 #[test]
 fn timed_out_target_is_queried_once() {
     let host = host_with_directories()
-        .with_refusal(Question::Stat("/net/pg".into()), HostErrorKind::TimedOut);
+        .with_error(Question::Stat("/net/pg".into()), HostErrorKind::TimedOut);
     let facts = collect(&host, Some("/net/pg"), facts_of_mounts_and_disks());
     let subject = Subject::target("/net/pg");
     let unknown = |name| {
@@ -218,7 +218,7 @@ fn timed_out_target_is_queried_once() {
     };
     assert!(unknown("target.kind") && unknown("target.empty") && unknown("target.flags"));
     assert_eq!(
-        facts.subject_in_scope(&subject, Scope::Mount),
+        facts.applicable_subject(&subject, Scope::Mount),
         Some(Subject::mount("/net"))
     );
     let asked = host
@@ -267,7 +267,7 @@ fn device_target_becomes_its_mount_or_itself() {
         Some(TargetKind::Device)
     );
     assert_eq!(
-        facts.subject_in_scope(&subject, Scope::Device),
+        facts.applicable_subject(&subject, Scope::Device),
         Some(Subject::device("sdb"))
     );
     assert_eq!(facts.bottom_devices(&subject), [Subject::device("sdb")]);
@@ -276,7 +276,7 @@ fn device_target_becomes_its_mount_or_itself() {
 #[test]
 fn covered_mount_point_is_not_suggested() {
     let gone = |path: &str, fake: FakeHost| {
-        fake.with_refusal(Question::Stat(path.into()), HostErrorKind::Absent)
+        fake.with_error(Question::Stat(path.into()), HostErrorKind::Absent)
     };
     for (asked, meant) in [
         ("/data/pg", None),
@@ -323,17 +323,17 @@ fn data_and_wal_on_two_file_systems_are_two_targets() {
         ]
     );
     assert_eq!(
-        facts.subject_in_scope(&cluster, Scope::Target),
+        facts.applicable_subject(&cluster, Scope::Target),
         Some(Subject::target("/wal/pg"))
     );
     assert_eq!(
-        facts.subject_in_scope(&cluster, Scope::Mount),
+        facts.applicable_subject(&cluster, Scope::Mount),
         Some(Subject::mount("/wal"))
     );
     for target in ["/data/pg", "/wal/pg"] {
         assert_eq!(
             facts
-                .subject_in_scope(&Subject::target(target), Scope::Cluster)
+                .applicable_subject(&Subject::target(target), Scope::Cluster)
                 .as_ref(),
             Some(&cluster)
         );
@@ -359,7 +359,7 @@ fn data_and_wal_on_one_file_system_are_one_target() {
         ]
     );
     assert_eq!(
-        facts.subject_in_scope(&cluster, Scope::Target),
+        facts.applicable_subject(&cluster, Scope::Target),
         Some(Subject::target("/data/pg"))
     );
 }
@@ -399,7 +399,7 @@ fn unknown_wal_directory_leaves_roles_unknown() {
             "{reading:?}"
         );
     }
-    assert_eq!(facts.subject_in_scope(&cluster, Scope::Target), None);
+    assert_eq!(facts.applicable_subject(&cluster, Scope::Target), None);
 }
 
 #[test]
@@ -420,7 +420,7 @@ fn directory_overlapping_cluster_belongs_to_it() {
             storage,
         );
         assert!(target_names_and_roles(&facts).contains(&name_and_role(asked, role)));
-        let linked = facts.subject_in_scope(&Subject::target(asked), Scope::Cluster);
+        let linked = facts.applicable_subject(&Subject::target(asked), Scope::Cluster);
         assert_eq!(linked, Some(cluster).filter(|_| !role.is_empty()));
     }
 }
@@ -623,7 +623,7 @@ fn data_target_adds_wal_on_other_file_system() {
         );
         if expected.is_some() {
             assert_eq!(
-                facts.subject_in_scope(&cluster, Scope::Target),
+                facts.applicable_subject(&cluster, Scope::Target),
                 Some(Subject::target("/wal/pg")),
                 "{asked}"
             );
@@ -675,7 +675,7 @@ fn capture_resolves_only_known_devices() {
         ["/dev/sdb1", "/dev/sdb", "/dev/loop10", "/srv/pg"]
             .iter()
             .fold(host_with_directories(), |host, path| {
-                host.with_refusal(Question::Stat((*path).into()), HostErrorKind::NotCollected)
+                host.with_error(Question::Stat((*path).into()), HostErrorKind::NotCollected)
             })
     };
     let mut storage = facts_of_mounts_and_disks();
@@ -777,7 +777,7 @@ fn targets_sharing_thin_pool_are_listed() {
 }
 
 #[test]
-fn tablespace_target_adds_data_target() {
+fn tablespace_and_data_targets_add_each_other() {
     for (asked, others) in [
         ("/data/pg", vec!["/wal/space"]),
         ("/wal/space", vec!["/data/pg"]),
@@ -806,7 +806,7 @@ fn tablespace_target_adds_data_target() {
             target_names_and_roles(&facts).contains(&name_and_role("/wal/space", "tablespace"))
         );
         assert_eq!(
-            facts.subject_in_scope(&Subject::target("/wal/space"), Scope::Cluster),
+            facts.applicable_subject(&Subject::target("/wal/space"), Scope::Cluster),
             Some(cluster)
         );
     }

@@ -2,8 +2,10 @@
 //! would be set. Unknown, ignored and deprecated values are rejected like refused ones.
 
 use super::kernel_support::{mount_options_support, new_file_system_support, scheduler_support};
-use super::server::{every_postgres_accepts, mysql_setting_support, postgres_assignment_support};
-use super::{Effect, MkfsToolInfo, Support, can_mount_mkfs_defaults, feature_support_at_mkfs};
+use super::server::{
+    every_postgres_accepts, mysql_assignment_support, postgres_assignment_support,
+};
+use super::{Effect, MkfsToolKeys, Support, mkfs_defaults_support, mkfs_feature_support};
 use crate::facts::catalog::{boot, cluster, kernel, mount, mysql, postgres};
 use crate::facts::{Choice, FactSet, Key, Scope, Subject};
 use crate::settings::{NewFilesystem, Setting, SettingKind};
@@ -109,11 +111,11 @@ fn check_mount_options(
     let (version, vendor) = kernel_version_and_vendor(facts)?;
     let of = |scope, key: &Key<String>| {
         facts
-            .subject_in_scope(subject, scope)
+            .applicable_subject(subject, scope)
             .and_then(|at| facts.value(&at, key))
     };
     let there = of(Scope::Boot, &boot::FSTYPE).or_else(|| of(Scope::Mount, &mount::FSTYPE));
-    let mounted = facts.subject_in_scope(subject, Scope::Mount);
+    let mounted = facts.applicable_subject(subject, Scope::Mount);
     let in_force = mounted
         .and_then(|at| facts.value(&at, &mount::SUPER_OPTIONS))
         .unwrap_or_default();
@@ -164,14 +166,14 @@ pub(super) fn check_new_file_system_mountable(
     match mkfs_version(fs, facts) {
         Some(tool) => require_effective_support(
             &format!("a new {fs}"),
-            &can_mount_mkfs_defaults(fs, &tool, &version, &vendor, features),
+            &mkfs_defaults_support(fs, &tool, &version, &vendor, features),
         ),
         None => Ok(()),
     }
 }
 
 fn mkfs_version(fs: &str, facts: &FactSet) -> Option<Version> {
-    let maker = MkfsToolInfo::for_filesystem(NewFilesystem::from_word(fs)?)?;
+    let maker = MkfsToolKeys::for_filesystem(NewFilesystem::from_word(fs)?)?;
     facts.host_value(maker.version)
 }
 
@@ -180,7 +182,7 @@ fn check_mkfs_feature(fs: &str, name: &str, facts: &FactSet) -> Result<(), Strin
     let kernel = kernel
         .as_ref()
         .map(|(version, vendor)| (version, vendor.as_str()));
-    let ruling = feature_support_at_mkfs(fs, name, mkfs_version(fs, facts).as_ref(), kernel);
+    let ruling = mkfs_feature_support(fs, name, mkfs_version(fs, facts).as_ref(), kernel);
     require_effective_support(&format!("the {fs} feature {name}"), &ruling)
 }
 
@@ -190,7 +192,7 @@ fn check_postgres_setting(
     facts: &FactSet,
     subject: &Subject,
 ) -> Result<(), String> {
-    let cluster = facts.subject_in_scope(subject, Scope::Cluster);
+    let cluster = facts.applicable_subject(subject, Scope::Cluster);
     let version = cluster
         .as_ref()
         .and_then(|of| facts.value(of, &postgres::VERSION));
@@ -220,7 +222,7 @@ fn check_mysql_setting(
     facts: &FactSet,
     subject: &Subject,
 ) -> Result<(), String> {
-    let of = facts.subject_in_scope(subject, Scope::Cluster);
+    let of = facts.applicable_subject(subject, Scope::Cluster);
     let line = of.as_ref().and_then(|of| facts.value(of, &cluster::KIND));
     let version = of.and_then(|of| facts.value(&of, &mysql::VERSION));
     let (Some(line), Some(version)) = (line, version) else {
@@ -231,7 +233,7 @@ fn check_mysql_setting(
     let judge = |value: &&str| {
         require_effective_support(
             &format!("{name} = {value}"),
-            &mysql_setting_support(name, value, line, &version),
+            &mysql_assignment_support(name, value, line, &version),
         )
     };
     values.iter().try_for_each(judge)

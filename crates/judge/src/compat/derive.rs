@@ -3,11 +3,11 @@
 
 use super::kernel_support::{
     file_system_support, is_journal_ignored, is_option_listed, mount_options_support,
-    options_not_overridden_later, running_kernel_options_support, support_without_journal,
+    options_not_overridden_later, refusal_without_journal, running_kernel_options_support,
 };
 use super::mkfs::mkfs_omit_arguments;
 use super::zfs::openzfs_supports_kernel;
-use super::{Effect, MkfsToolInfo, Support};
+use super::{Effect, MkfsToolKeys, Support};
 use crate::facts::catalog::kernel::{self, ZfsSupport};
 use crate::facts::catalog::{boot, device, mount};
 use crate::facts::{Choice, FactSet, Key, Reading, Remedy, Scope, Source, Subject};
@@ -19,7 +19,7 @@ use crate::version::Version;
 /// version or the line's file system type.
 pub fn derive_compat_facts(facts: &mut FactSet) {
     for &filesystem in NewFilesystem::ALL {
-        let Some(maker) = MkfsToolInfo::for_filesystem(filesystem) else {
+        let Some(maker) = MkfsToolKeys::for_filesystem(filesystem) else {
             continue;
         };
         facts.insert(
@@ -111,7 +111,7 @@ pub fn boot_options_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(Str
     };
     let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
     let mounted = facts
-        .subject_in_scope(line, Scope::Mount)
+        .applicable_subject(line, Scope::Mount)
         .filter(|mounted| {
             facts
                 .value(mounted, &mount::FSTYPE)
@@ -123,7 +123,7 @@ pub fn boot_options_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(Str
         Some(Reading::Known { value, source }) => (value, Some(source)),
         Some(Reading::Unknown { .. }) | None => (Vec::new(), None),
     };
-    let asked = if is_kernel_not_assumed(facts) {
+    let asked = if is_kernel_observed(facts) {
         running_kernel_options_support
     } else {
         mount_options_support
@@ -133,7 +133,7 @@ pub fn boot_options_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(Str
         let in_effect = options_not_overridden_later(&fstype, &options);
         for (option, ruling) in options.iter().zip(&mut rulings) {
             if in_effect.contains(option)
-                && let Some(refused) = support_without_journal(option, &version, &vendor)
+                && let Some(refused) = refusal_without_journal(option, &version, &vendor)
             {
                 *ruling = refused;
             }
@@ -165,7 +165,7 @@ fn source_assuming_mount_options(source: Source) -> Source {
 
 /// Whether the facts describe the kernel that runs here; false if the user assumed its version or
 /// vendor.
-fn is_kernel_not_assumed(facts: &FactSet) -> bool {
+fn is_kernel_observed(facts: &FactSet) -> bool {
     [kernel::VERSION.name(), kernel::VENDOR.name()]
         .iter()
         .all(|key| {
@@ -185,7 +185,7 @@ fn unsupported_type_of_boot_line(facts: &FactSet, line: &Subject) -> Reading<Vec
             let is_mounted = !facts
                 .subjects_where(&mount::FSTYPE, |mounted| *mounted == fstype)
                 .is_empty();
-            let refused = !(is_mounted && is_kernel_not_assumed(facts))
+            let refused = !(is_mounted && is_kernel_observed(facts))
                 && file_system_support(&fstype, &version, &vendor)
                     .effect
                     .is_refused();
@@ -253,7 +253,7 @@ fn default_features_to_omit(
 
 fn openzfs_kernel_support(facts: &FactSet) -> Reading<ZfsSupport> {
     let host = Subject::host();
-    let classes = facts.known_values(&mount::CLASS);
+    let classes = facts.known_values_by_subject(&mount::CLASS);
     if classes.is_empty() {
         return Reading::absent("no mounts were read");
     }

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::toml_table::parse_without_verification_stamps;
+use crate::toml_table::parse_ignoring_verification_stamps;
 use crate::version::Version;
 
 pub(super) const TEXT: &str = include_str!("../../rules/tables/features.toml");
@@ -83,7 +83,7 @@ pub struct FeatureTable {
 /// checks that the text parses.
 pub fn feature_table() -> &'static FeatureTable {
     static TABLE: LazyLock<FeatureTable> =
-        LazyLock::new(|| parse_without_verification_stamps(TEXT).unwrap_or_default());
+        LazyLock::new(|| parse_ignoring_verification_stamps(TEXT).unwrap_or_default());
     &TABLE
 }
 
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn feature_table_parses() {
-        let table: FeatureTable = parse_without_verification_stamps(TEXT).unwrap();
+        let table: FeatureTable = parse_ignoring_verification_stamps(TEXT).unwrap();
         assert!(
             table.chosen.len() > 20 && table.present.len() > 5,
             "{table:?}"

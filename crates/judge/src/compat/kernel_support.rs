@@ -5,8 +5,8 @@
 
 use std::ops::RangeInclusive;
 
-use super::kernel_builder::{KernelBuilder, builder_for_vendor};
-use super::support_range::may_contain_backports;
+use super::kernel_build_kind::{KernelBuildKind, build_kind_of_vendor};
+use super::support_timeline::may_contain_backports;
 use super::table::{OptionEntry, RemountInverse, option_table, option_without_value};
 use super::value_syntax::ValueError;
 use super::{Effect, Support};
@@ -87,11 +87,11 @@ pub fn is_journal_ignored(options: &[String]) -> bool {
         .any(|option| matches!(option.as_str(), "noload" | "norecovery"))
 }
 
-/// Support for an option that the kernel refuses, or may refuse, on ext4 without a journal. There
-/// ext4 checks the same options as after a mount with `noload`.
+/// Support for an option that ext4 without a journal refuses or may refuse; `None` for any other
+/// option. Without a journal, ext4 checks the same options as after a mount with `noload`.
 ///
 /// Source: `ext4_fill_super`, "fs mounted w/o journal", in fs/ext4/super.c.
-pub fn support_without_journal(option: &str, kernel: &Version, vendor: &str) -> Option<Support> {
+pub fn refusal_without_journal(option: &str, kernel: &Version, vendor: &str) -> Option<Support> {
     let query = OptionQuery {
         fs: "ext4",
         in_force: &[],
@@ -103,7 +103,7 @@ pub fn support_without_journal(option: &str, kernel: &Version, vendor: &str) -> 
     let because = "The file system has no journal, and ext4 refuses journal options without one.";
     Some(Support {
         because: because.to_owned(),
-        ..query.support_with_conflicting_options(query.fs, "noload", &option)?
+        ..query.refusal_by_conflicting_option(query.fs, "noload", &option)?
     })
 }
 
@@ -119,7 +119,7 @@ struct OptionQuery<'a> {
 /// counts.
 pub fn file_system_support(fs: &str, kernel: &Version, vendor: &str) -> Support {
     best_support_of_types(fs, |one| {
-        support_by_builder_or_table_row("file system", one, kernel, vendor)
+        support_by_build_kind_and_table("file system", one, kernel, vendor)
     })
 }
 
@@ -179,7 +179,7 @@ impl DiskFormat {
 pub fn disk_format_support(format: DiskFormat, kernel: &Version, vendor: &str) -> Support {
     match format {
         DiskFormat::XfsV4 | DiskFormat::MdLinear => {
-            support_by_builder_or_table_row("format", format.as_str(), kernel, vendor)
+            support_by_build_kind_and_table("format", format.as_str(), kernel, vendor)
         }
         // The builder is not considered, because every kernel with md reads superblock 0.90.
         DiskFormat::Md090 => table_support("format", format.as_str(), kernel, vendor),
@@ -211,7 +211,7 @@ pub fn block_driver_support(
 ) -> Support {
     match layer {
         BlockDriverLayer::Md | BlockDriverLayer::DeviceMapper => {
-            support_by_builder_or_table_row(layer.as_str(), name, kernel, vendor)
+            support_by_build_kind_and_table(layer.as_str(), name, kernel, vendor)
         }
         // The builder is not considered, because every kernel with md reads all superblock
         // versions.
@@ -251,7 +251,7 @@ fn table_support_same_builder(of: &str, name: &str, kernel: &Version, vendor: &s
 const CUSTOM_BUILD: &str = "own";
 
 /// For a custom kernel, only a refusal or a table entry for custom kernels decides.
-fn support_by_builder_or_table_row(
+fn support_by_build_kind_and_table(
     of: &str,
     name: &str,
     kernel: &Version,
@@ -262,24 +262,24 @@ fn support_by_builder_or_table_row(
         Err(unknown) => return unknown,
     };
     let ruling = row.support.support_for_kernel(kernel, vendor);
-    let because = match builder_for_vendor(vendor) {
-        KernelBuilder::Distribution => return ruling,
+    let because = match build_kind_of_vendor(vendor) {
+        KernelBuildKind::Distribution => return ruling,
         // A cloud kernel refuses whatever the vendor's other kernels refuse. Support that the table
         // states without a vendor holds for cloud kernels too.
-        KernelBuilder::Cloud
+        KernelBuildKind::Cloud
             if ruling.effect.is_refused()
                 || is_certainly_supported(&row.support.support_for_kernel(kernel, "")) =>
         {
             return ruling;
         }
-        KernelBuilder::Cloud => {
+        KernelBuildKind::Cloud => {
             "The vendor's cloud kernels are built with fewer features than its other kernels."
         }
-        KernelBuilder::Custom if ruling.effect.is_refused() => return ruling,
-        KernelBuilder::Custom if row.support.vendors.contains_key(CUSTOM_BUILD) => {
+        KernelBuildKind::Custom if ruling.effect.is_refused() => return ruling,
+        KernelBuildKind::Custom if row.support.vendors.contains_key(CUSTOM_BUILD) => {
             return row.support.support_for_kernel(kernel, CUSTOM_BUILD);
         }
-        KernelBuilder::Custom => {
+        KernelBuildKind::Custom => {
             "This is not a distribution kernel; its build options are unknown."
         }
     };
@@ -350,7 +350,7 @@ impl OptionQuery<'_> {
         }
         if holding.iter().any(|held| held == option)
             && let Some(refused) =
-                self.support_with_conflicting_options(family.unwrap_or(self.fs), option, beside)
+                self.refusal_by_conflicting_option(family.unwrap_or(self.fs), option, beside)
         {
             return refused;
         }
@@ -368,7 +368,7 @@ impl OptionQuery<'_> {
         ruling
     }
 
-    fn support_with_conflicting_options(
+    fn refusal_by_conflicting_option(
         &self,
         of: &str,
         option: &str,

@@ -3,15 +3,15 @@
 //! mkfs defaults are checked too, because newer tools set features that older kernels cannot mount.
 
 use super::feature::{FeatureCompatibility, FileSystemFeature, feature_table};
-use super::kernel_builder::vendor_without_cloud_suffix;
-use super::support_range::{has_reached_release, may_contain_backports};
+use super::kernel_build_kind::vendor_without_cloud_suffix;
+use super::support_timeline::{has_reached_release, may_contain_backports};
 use super::{Effect, Support};
 use crate::ternary::Ternary;
 use crate::version::Version;
 
 impl FileSystemFeature {
     /// Unknown if the vendor may have backported support.
-    pub(super) fn is_mounted_by(&self, kernel: &Version, vendor: &str) -> Ternary {
+    pub(super) fn is_supported_by_kernel(&self, kernel: &Version, vendor: &str) -> Ternary {
         let by_vendor = self
             .vendors
             .get(vendor_without_cloud_suffix(vendor))
@@ -87,7 +87,7 @@ impl FileSystemFeature {
 
 /// Whether mkfs of version `tool` can set the feature, and `kernel` (version and vendor) mounts the
 /// result. `None` stands for an unknown version.
-pub fn feature_support_at_mkfs(
+pub fn mkfs_feature_support(
     fs: &str,
     feature: &str,
     tool: Option<&Version>,
@@ -116,7 +116,8 @@ pub fn feature_support_at_mkfs(
             ),
         );
     }
-    let mounted = kernel.map(|(kernel, vendor)| (kernel, found.is_mounted_by(kernel, vendor)));
+    let mounted =
+        kernel.map(|(kernel, vendor)| (kernel, found.is_supported_by_kernel(kernel, vendor)));
     match (tool, mounted) {
         (_, Some((kernel, Ternary::False))) => found.support_if_kernel_lacks_feature(kernel),
         (None, _) => Support::unknown("The version of the mkfs tools is unknown."),
@@ -164,7 +165,7 @@ fn too_new_default_features<'t>(
         .chosen
         .iter()
         .filter(set)
-        .filter(move |known| known.is_mounted_by(kernel, vendor) != Ternary::True)
+        .filter(move |known| known.is_supported_by_kernel(kernel, vendor) != Ternary::True)
 }
 
 /// Arguments that stop mkfs from setting features which the kernel may lack. Otherwise the kernel
@@ -182,7 +183,7 @@ pub fn mkfs_omit_arguments(
 
 /// Whether the kernel mounts a file system made with mkfs defaults, except for features omitted in
 /// `words`. The reason lists the features that prevent mounting.
-pub fn can_mount_mkfs_defaults(
+pub fn mkfs_defaults_support(
     fs: &str,
     tool: &Version,
     kernel: &Version,

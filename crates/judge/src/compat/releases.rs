@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::facts::catalog::{cluster, host, kernel};
 use crate::facts::note::RunNote;
 use crate::facts::{Choice, FactSet, Scope, ServerKind, choice};
-use crate::toml_table::parse_without_verification_stamps;
+use crate::toml_table::parse_ignoring_verification_stamps;
 use crate::version::Version;
 
 pub(super) const TEXT: &str = include_str!("../../rules/tables/releases.toml");
@@ -96,7 +96,7 @@ struct ReleaseTable {
 /// The list is empty if the compiled-in table does not parse; a test checks that it parses.
 pub fn known_releases() -> &'static [ProductRelease] {
     static TABLE: LazyLock<ReleaseTable> =
-        LazyLock::new(|| parse_without_verification_stamps(TEXT).unwrap_or_default());
+        LazyLock::new(|| parse_ignoring_verification_stamps(TEXT).unwrap_or_default());
     &TABLE.release
 }
 
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_table_loads_and_has_a_release_of_every_product() {
-        let found = parse_without_verification_stamps::<ReleaseTable>(TEXT)
+        let found = parse_ignoring_verification_stamps::<ReleaseTable>(TEXT)
             .unwrap()
             .release;
         for &product in Product::ALL {

@@ -3,14 +3,14 @@
 
 use super::{Effect, Support};
 use crate::facts::ServerKind;
-use crate::servers::{LinuxAcceptance, MysqlSetting, ValueSyntax, server_table};
+use crate::servers::{LinuxAcceptance, MysqlSettingRow, ValueSyntax, server_settings_table};
 use crate::ternary::Ternary;
 use crate::version::Version;
 
 pub use crate::servers::SettingChangeAction;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReleaseServerSetting {
+pub struct ServerReleaseSetting {
     pub name: &'static str,
     /// The default value in the syntax of configuration files; `None` if it depends on the host or
     /// on other settings.
@@ -21,7 +21,7 @@ pub struct ReleaseServerSetting {
 /// `server` may lack the minor release, as in `PG_VERSION`; a setting introduced by a minor release
 /// is then unknown.
 pub fn postgres_setting_support(name: &str, server: &Version) -> Support {
-    let Some(setting) = server_table().find_postgres_setting(name) else {
+    let Some(setting) = server_settings_table().find_postgres_setting(name) else {
         return Support::unknown(format!("The setting {name} is not in walwise's tables."));
     };
     let ruling = |effect, because: String| Support {
@@ -57,7 +57,7 @@ pub fn postgres_setting_support(name: &str, server: &Version) -> Support {
 
 pub fn postgres_assignment_support(name: &str, value: &str, server: &Version) -> Support {
     let known = postgres_setting_support(name, server);
-    let Some(setting) = server_table()
+    let Some(setting) = server_settings_table()
         .find_postgres_setting(name)
         .filter(|_| known.effect.is_ok())
     else {
@@ -86,7 +86,7 @@ pub fn postgres_assignment_support(name: &str, value: &str, server: &Version) ->
 }
 
 fn postgres_enum_value_support(name: &str, value: &str, server: &Version) -> Support {
-    let mut values = server_table().postgres_value.iter();
+    let mut values = server_settings_table().postgres_value.iter();
     let Some(found) = values.find(|row| row.of == name && row.names.iter().any(|own| own == value))
     else {
         return Support::unknown(format!(
@@ -119,19 +119,21 @@ fn is_postgres_size(value: &str) -> bool {
 }
 
 /// `line` names the product.
-pub fn mysql_setting_support(
+pub fn mysql_assignment_support(
     name: &str,
     value: &str,
     line: ServerKind,
     server: &Version,
 ) -> Support {
-    let mut known = server_table().mysql_settings_named(name, line).peekable();
+    let mut known = server_settings_table()
+        .mysql_setting_rows(name, line)
+        .peekable();
     if known.peek().is_none() {
         return Support::unknown(format!(
             "The setting {name} is not in walwise's tables for {line}."
         ));
     }
-    let about: Vec<&MysqlSetting> = known.filter(|row| row.is_value_in_row(value)).collect();
+    let about: Vec<&MysqlSettingRow> = known.filter(|row| row.is_value_in_row(value)).collect();
     // Several rows match if a setting was removed and returned in a later release. The last row
     // that begins at or before the server's release counts.
     let Some(row) = about
@@ -173,14 +175,14 @@ pub fn mysql_setting_support(
 }
 
 #[cfg(any(test, feature = "testing"))]
-pub fn settings_of_server_release(of: ServerKind, server: &Version) -> Vec<ReleaseServerSetting> {
+pub fn settings_of_server_release(of: ServerKind, server: &Version) -> Vec<ServerReleaseSetting> {
     use crate::servers::newest_value_up_to_release;
-    let mut settings: Vec<ReleaseServerSetting> = Vec::new();
+    let mut settings: Vec<ServerReleaseSetting> = Vec::new();
     let mut add = |names: &'static [String], defaults, changed_by| {
         let default = newest_value_up_to_release(defaults, server).map(String::as_str);
         for name in names {
             if !settings.iter().any(|one| one.name == name) {
-                settings.push(ReleaseServerSetting {
+                settings.push(ServerReleaseSetting {
                     name,
                     default,
                     changed_by,
@@ -189,13 +191,13 @@ pub fn settings_of_server_release(of: ServerKind, server: &Version) -> Vec<Relea
         }
     };
     if of.is_postgres() {
-        for row in &server_table().postgres {
+        for row in &server_settings_table().postgres {
             if row.exists_in(server) == Ternary::True {
                 add(&row.names, &row.default, row.changed_by);
             }
         }
     }
-    for row in server_table()
+    for row in server_settings_table()
         .mysql
         .iter()
         .filter(|row| row.of == of && *server >= row.since)
@@ -217,7 +219,7 @@ pub(super) fn every_postgres_accepts(name: &str, value: &str) -> bool {
     let Some(oldest) = Version::parse("9.4") else {
         return false;
     };
-    server_table()
+    server_settings_table()
         .find_postgres_setting(name)
         .is_some_and(|setting| setting.removed.is_none())
         && postgres_assignment_support(name, value, &oldest)
@@ -451,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn mysql_setting_support_by_release() {
+    fn mysql_assignments_by_release() {
         for (line, version, name, value, expected) in [
             (
                 "mysql",
@@ -607,7 +609,7 @@ mod tests {
             ),
             ("mariadb", "11.4.2", "innodb_use_fdatasync", "on", Unknown),
         ] {
-            let ruling = mysql_setting_support(
+            let ruling = mysql_assignment_support(
                 name,
                 value,
                 ServerKind::from_word(line).unwrap(),

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::Effect;
-use super::support_range::{EffectFromKernel, SupportRange};
-use super::value_syntax::{NumberSyntax, OptionSyntax, SizeSyntax, UsedSizePart};
-use crate::toml_table::parse_without_verification_stamps;
+use super::support_timeline::{EffectFromKernel, SupportTimeline};
+use super::value_syntax::{NumberSyntax, OptionSyntax, SizeConstraint, SizeSyntax};
+use crate::toml_table::parse_ignoring_verification_stamps;
 
 pub const OPTIONS: &str = include_str!("../../rules/tables/validity.toml");
 pub const SYSTEMS: &str = include_str!("../../rules/tables/systems.toml");
@@ -67,7 +67,7 @@ pub struct OptionConflict {
     because: String,
     source: String,
     #[serde(skip)]
-    pub support: SupportRange,
+    pub support: SupportTimeline,
 }
 
 #[derive(Debug, Deserialize)]
@@ -78,14 +78,14 @@ pub struct EffectWhileInForce {
     pub because: String,
 }
 
-/// A field with this word marks an option whose value is free text.
+/// `takes = "text"` marks an option whose value is free text.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum FreeTextMarker {
     Text,
 }
 
-/// A field with this word marks an option that the tests with real mounts leave out.
+/// `tried = "never"` marks an option that the tests with real mounts leave out.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MountTestException {
@@ -101,7 +101,7 @@ pub struct OptionEntry {
     #[serde(default)]
     vendors: BTreeMap<String, Vec<EffectFromKernel>>,
     #[serde(skip)]
-    pub support: SupportRange,
+    pub support: SupportTimeline,
     #[serde(default)]
     number: bool,
     range: Option<[u64; 2]>,
@@ -109,7 +109,7 @@ pub struct OptionEntry {
     #[serde(default)]
     also: Vec<u64>,
     #[serde(default)]
-    counts: UsedSizePart,
+    counts: SizeConstraint,
     #[serde(default)]
     size: bool,
     takes: Option<FreeTextMarker>,
@@ -142,8 +142,7 @@ fn refused_by_default() -> Effect {
     Effect::Refused
 }
 
-/// Largest signed 32-bit number. Every kernel accepts option values up to this number; some accept
-/// more, up to `UINT_MAX`.
+/// Every kernel accepts option values up to this number; some accept more, up to `UINT_MAX`.
 const INT_MAX: u64 = 0x7fff_ffff;
 const UINT_MAX: u64 = 0xffff_ffff;
 
@@ -162,7 +161,7 @@ impl OptionEntry {
                     UINT_MAX
                 }),
                 also,
-                power_of_two: matches!(counts, UsedSizePart::PowerOfTwo),
+                power_of_two: matches!(counts, SizeConstraint::PowerOfTwo),
             }),
             None if self.size => OptionSyntax::Size(SizeSyntax {
                 low,
@@ -198,10 +197,10 @@ pub fn option_table() -> &'static OptionTable {
 }
 
 fn load_table() -> Result<OptionTable, toml::de::Error> {
-    let mut table: OptionTable = parse_without_verification_stamps(TEXT)?;
+    let mut table: OptionTable = parse_ignoring_verification_stamps(TEXT)?;
     for (index, row) in table.options.iter_mut().enumerate() {
         row.syntax = row.declared_syntax();
-        row.support = SupportRange::new(
+        row.support = SupportTimeline::new(
             take(&mut row.steps),
             take(&mut row.vendors),
             &row.because,
@@ -218,7 +217,7 @@ fn load_table() -> Result<OptionTable, toml::de::Error> {
             .extend(row.of.iter().flat_map(named).map(|name| (name, index)));
     }
     for row in &mut table.conflict {
-        row.support = SupportRange::new(
+        row.support = SupportTimeline::new(
             take(&mut row.steps),
             BTreeMap::new(),
             &row.because,
@@ -370,7 +369,7 @@ impl OptionTable {
 mod tests {
     use super::*;
     use crate::compat::mount_options_support;
-    use crate::compat::support_range::vendor_release_number;
+    use crate::compat::support_timeline::vendor_release_number;
     use crate::version::Version;
 
     #[test]

@@ -484,7 +484,7 @@ fn feature_support_by_mkfs_and_kernel_version() {
             "mainline"
         };
         let kernel = read(kernel);
-        feature_support_at_mkfs(
+        mkfs_feature_support(
             fs,
             feature,
             read(tool).as_ref(),
@@ -522,7 +522,7 @@ fn feature_support_by_mkfs_and_kernel_version() {
 #[test]
 fn mkfs_defaults_must_be_mountable() {
     let judge = |fs: &str, tool: &str, kernel: &str, vendor: &str| {
-        can_mount_mkfs_defaults(fs, &test_version(tool), &test_version(kernel), vendor, &[]).effect
+        mkfs_defaults_support(fs, &test_version(tool), &test_version(kernel), vendor, &[]).effect
     };
     assert_eq!(judge("ext4", "1.47.0", "6.1", "debian"), Effect::Ok);
     assert_eq!(
@@ -567,7 +567,7 @@ fn unmountable_mkfs_defaults_are_omitted() {
     ] {
         let words = mkfs_omit_arguments(fs, &test_version(tool), &test_version(kernel), vendor);
         assert_eq!(words.join(","), expect, "{fs} {tool} on {kernel}");
-        let with = can_mount_mkfs_defaults(
+        let with = mkfs_defaults_support(
             fs,
             &test_version(tool),
             &test_version(kernel),
@@ -714,7 +714,7 @@ mod boot_lines_and_advice {
     fn current_mount_options_decide_boot_options() {
         let mut facts = with_boot_line(facts_with_kernel("6.1", "debian"), "btrfs", "space_cache");
         let mounted = Subject::mount("/data");
-        facts.apply_facts_of(&Subject::boot("/data"), &mounted);
+        facts.set_fact_link(&Subject::boot("/data"), &mounted);
         facts.insert_known(
             &mounted,
             &mount::SUPER_OPTIONS,
@@ -742,7 +742,7 @@ mod boot_lines_and_advice {
         ] {
             let mut facts = with_boot_line(facts_with_kernel("6.18", "debian"), "ext4", options);
             let mounted = Subject::mount("/data");
-            facts.apply_facts_of(&line, &mounted);
+            facts.set_fact_link(&line, &mounted);
             let source = || Source::from_file("mountinfo");
             facts.insert_known(&mounted, &mount::FSTYPE, "ext4".to_owned(), source());
             let in_force = string_list(in_force);
@@ -771,7 +771,7 @@ mod boot_lines_and_advice {
                 kernel,
             );
             let mounted = Subject::mount("/data");
-            facts.apply_facts_of(&Subject::boot("/data"), &mounted);
+            facts.set_fact_link(&Subject::boot("/data"), &mounted);
             facts.insert_known(
                 &mounted,
                 &mount::SUPER_OPTIONS,
@@ -973,7 +973,7 @@ mod boot_lines_and_advice {
     }
 
     #[test]
-    fn unknown_server_settings_are_rejected() {
+    fn postgres_advice_needs_supporting_version() {
         let mut facts = FactSet::default();
         let cluster = Subject::cluster("/pg");
         let none = Subject::target("/new");
@@ -1017,7 +1017,7 @@ mod boot_lines_and_advice {
     }
 
     #[test]
-    fn features_need_kernel_and_tools() {
+    fn fast_commit_and_scheduler_advice_is_checked() {
         let mut facts = facts_with_kernel("6.12", "mainline");
         let mounted = insert_mount(&mut facts, "ext4");
         assert!(

@@ -30,12 +30,12 @@ pub struct SizeSyntax {
     pub low: u64,
     pub high: u64,
     pub also: Vec<u64>,
-    pub counts: UsedSizePart,
+    pub counts: SizeConstraint,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum UsedSizePart {
+pub enum SizeConstraint {
     #[default]
     All,
     /// All of the value counts, and the value must be a power of two.
@@ -131,9 +131,9 @@ impl SizeSyntax {
             return Some(ValueError::KernelDependent(self.describe()));
         }
         let counted = match self.counts {
-            UsedSizePart::PowerOfTwo if !bytes.is_power_of_two() => return refused(),
-            UsedSizePart::All | UsedSizePart::PowerOfTwo => bytes,
-            UsedSizePart::LowestBit => bytes & bytes.wrapping_neg(),
+            SizeConstraint::PowerOfTwo if !bytes.is_power_of_two() => return refused(),
+            SizeConstraint::All | SizeConstraint::PowerOfTwo => bytes,
+            SizeConstraint::LowestBit => bytes & bytes.wrapping_neg(),
         };
         if (self.low..=self.high).contains(&counted) {
             None
@@ -144,8 +144,8 @@ impl SizeSyntax {
 
     fn describe(&self) -> String {
         let what = match self.counts {
-            UsedSizePart::All => "a size",
-            UsedSizePart::PowerOfTwo | UsedSizePart::LowestBit => "a power of two",
+            SizeConstraint::All => "a size",
+            SizeConstraint::PowerOfTwo | SizeConstraint::LowestBit => "a power of two",
         };
         format!(
             "{what} from {} to {}, such as 64k",
@@ -262,12 +262,12 @@ mod tests {
         };
         for (counts, taken, refused) in [
             (
-                UsedSizePart::LowestBit,
+                SizeConstraint::LowestBit,
                 ["4k", "100k", "1G", "4096"],
                 ["6k", "2k", "0", "1t"],
             ),
             (
-                UsedSizePart::PowerOfTwo,
+                SizeConstraint::PowerOfTwo,
                 ["4k", "16K", "1g", "8192"],
                 ["6k", "100k", "0x1000", "m"],
             ),
@@ -285,9 +285,9 @@ mod tests {
                 );
             }
         }
-        assert_eq!(form(UsedSizePart::PowerOfTwo, &[0]).error_in("0k"), None);
+        assert_eq!(form(SizeConstraint::PowerOfTwo, &[0]).error_in("0k"), None);
         assert!(matches!(
-            form(UsedSizePart::LowestBit, &[]).error_in("3g"),
+            form(SizeConstraint::LowestBit, &[]).error_in("3g"),
             Some(ValueError::KernelDependent(_))
         ));
     }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::toml_table::parse_without_verification_stamps;
+use crate::toml_table::parse_ignoring_verification_stamps;
 use crate::version::Version;
 
 pub(super) const TEXT: &str = include_str!("../../rules/tables/zfs.toml");
@@ -35,7 +35,7 @@ struct ReleaseSeries {
 fn zfs_releases_with_newest_kernels() -> impl Iterator<Item = (&'static Version, &'static Version)>
 {
     static TABLE: LazyLock<OpenzfsReleaseTable> =
-        LazyLock::new(|| parse_without_verification_stamps(TEXT).unwrap_or_default());
+        LazyLock::new(|| parse_ignoring_verification_stamps(TEXT).unwrap_or_default());
     TABLE.openzfs.iter().flat_map(|series| &series.releases)
 }
 
@@ -52,7 +52,7 @@ fn kernel_major_and_minor(kernel: &Version) -> [u64; 2] {
 pub fn openzfs_supports_kernel(module: &Version, kernel: &Version) -> Result<bool, String> {
     if let Some(own) = DISTRIBUTION_BUILDS
         .iter()
-        .find(|own| module.text_after_numbers().contains(**own))
+        .find(|own| module.vendor_tail().contains(**own))
     {
         return Err(format!(
             "{own} builds OpenZFS with its own patches for its own kernels"
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn later_openzfs_releases_support_no_fewer_kernels() {
-        assert!(parse_without_verification_stamps::<OpenzfsReleaseTable>(TEXT).is_ok());
+        assert!(parse_ignoring_verification_stamps::<OpenzfsReleaseTable>(TEXT).is_ok());
         let mut rows: Vec<(&Version, &Version)> = zfs_releases_with_newest_kernels().collect();
         rows.sort_by_key(|(release, _)| release_numbers(release));
         assert!(rows.len() > 10);

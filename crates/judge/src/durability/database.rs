@@ -10,7 +10,7 @@ use super::fact_reader::FactReader;
 use crate::durability::EvidenceImpact::{self, AtRisk, Durable, Unproven};
 use crate::durability::page_atomicity::{self, AtomicityBasis};
 use crate::durability::{EvidenceLayer, VerdictRemedy};
-use crate::facts::catalog::postgres::{self, CommitOverride, SynchronousCommit};
+use crate::facts::catalog::postgres::{self, SynchronousCommit, SynchronousCommitOverride};
 use crate::facts::catalog::target::{self, DirectoryRole};
 use crate::facts::{
     DatabaseProfile, FactSet, FactValue, Key, Reading, Scope, ServerArea, Source, Subject,
@@ -19,10 +19,10 @@ use crate::ternary::Ternary;
 use crate::text;
 
 pub fn clusters_on_target(facts: &FactSet, of: &Subject) -> Vec<Subject> {
-    let linked = facts.subject_in_scope(of, Scope::Cluster);
+    let linked = facts.applicable_subject(of, Scope::Cluster);
     let named = facts.value(of, &target::CLUSTERS).unwrap_or_default();
     let lies_here = |cluster: &&Subject| {
-        facts.subject_in_scope(cluster, Scope::Target).as_ref() == Some(of)
+        facts.applicable_subject(cluster, Scope::Target).as_ref() == Some(of)
             || named.iter().any(|name| name == cluster.name())
     };
     let others = facts
@@ -231,7 +231,7 @@ fn judge_preloaded_library(
         fsync_disabled_by: preload,
         running,
         ..
-    } = ask.facts.database_profile(cluster);
+    } = ask.facts.database_profile_or_postgres(cluster);
     let running = ask.read_and_record_use(cluster, running);
     match ask.read_and_record_use(cluster, preload).as_deref() {
         Some("" | "none") => false,
@@ -352,10 +352,13 @@ fn judge_synchronous_commit_overrides(
         sayer.exceptions.losing = reading.and_then(|_| Ok(Vec::new()));
         return;
     };
-    let differs =
-        |one: &&CommitOverride| instance.is_none_or(waits_for_flush) != waits_for_flush(one.value);
-    let different: Vec<&CommitOverride> = overrides.iter().filter(differs).collect();
-    let told = |one: &&CommitOverride| format!("{}: synchronous_commit = {}", one.owner, one.value);
+    let differs = |one: &&SynchronousCommitOverride| {
+        instance.is_none_or(waits_for_flush) != waits_for_flush(one.value)
+    };
+    let different: Vec<&SynchronousCommitOverride> = overrides.iter().filter(differs).collect();
+    let told = |one: &&SynchronousCommitOverride| {
+        format!("{}: synchronous_commit = {}", one.owner, one.value)
+    };
     let lose = different
         .iter()
         .filter(|one| !waits_for_flush(one.value))

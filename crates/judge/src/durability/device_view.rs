@@ -1,12 +1,9 @@
 //! Cache of a disk: reports of the disk, its controller or its hypervisor, compared with the
 //! kernel's queue (Documentation/block/writeback_cache_control.rst).
-//!
-//! *Write through* in the queue often is not a report of the disk: sd assumes it for a disk without
-//! a caching mode page.
 
 mod guarantor;
 mod nvme;
-mod unprovable;
+mod uninspectable_disk;
 mod warnings;
 mod sd {
     //! Reports of disks behind sd (Documentation/scsi/sd-parameters.rst): the kernel's `cache_type`
@@ -22,8 +19,7 @@ mod sd {
 
     const ASK_DISK: &str = "read the disk's cache setting as root: smartctl -g wcache DEVICE, hdparm -W DEVICE or sdparm --get=WCE DEVICE";
 
-    /// Remedy for a virtual disk whose cache mode is unknown. The guest itself can query only the
-    /// hypervisor's device model.
+    /// A guest can query only the hypervisor's device model, not the real cache mode.
     const ASK_HYPERVISOR: &str =
         "ask the hypervisor's administrator for the cache mode of this disk";
 
@@ -122,8 +118,7 @@ pub struct DiskAssessment {
     /// disk does not report a volatile cache.
     pub write_back: Ternary,
     pub is_raid_volume: bool,
-    /// Party that vouches for the cache. `None` for a volume of a RAID controller in this host, or
-    /// if no party is known.
+    /// `None` for a volume of a RAID controller in this host, or if no guarantor is known.
     pub guarantor: Option<WriteGuarantor>,
     pub evidence: Vec<Evidence>,
     pub dependencies: FactDependencies,
@@ -134,7 +129,7 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
     let name = disk.name();
     let kind = ask.read_or_record_missing(disk, &device::KIND);
     match kind {
-        Some(DeviceKind::Disk) => assess_by_transport(ask, disk),
+        Some(DeviceKind::Disk) => assess_attached_disk(ask, disk),
         Some(DeviceKind::Zram | DeviceKind::Ram) => {
             let claim = device_evidence(
                 &ask,
@@ -151,12 +146,12 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
                 vec![claim],
             )
         }
-        Some(DeviceKind::Zvol) => assess_disk_of_unknown_kind(
+        Some(DeviceKind::Zvol) => unproven_disk_assessment(
             ask,
             disk,
             format!("{name} is a volume of a ZFS pool; its sync property and disks are unknown"),
         ),
-        Some(DeviceKind::Other) => assess_disk_of_unknown_kind(
+        Some(DeviceKind::Other) => unproven_disk_assessment(
             ask,
             disk,
             format!("{name} is of a device type that walwise cannot inspect"),
@@ -173,12 +168,12 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
             | DeviceKind::Bcache
             | DeviceKind::Drbd
             | DeviceKind::Loop,
-        ) => assess_disk_of_unknown_kind(
+        ) => unproven_disk_assessment(
             ask,
             disk,
             format!("the underlying device of {name} was not found"),
         ),
-        None => assess_disk_of_unknown_kind(
+        None => unproven_disk_assessment(
             ask,
             disk,
             format!("it is unknown what kind of device {name} is"),
@@ -186,7 +181,7 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
     }
 }
 
-fn assess_disk_of_unknown_kind(ask: FactReader, disk: &Subject, says: String) -> DiskAssessment {
+fn unproven_disk_assessment(ask: FactReader, disk: &Subject, says: String) -> DiskAssessment {
     let claim = device_evidence(&ask, disk, &device::KIND, EvidenceImpact::Unproven, says);
     new_assessment(
         ask,
@@ -215,12 +210,12 @@ fn new_assessment(
     }
 }
 
-fn assess_by_transport(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
+fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
     let transport = ask.read_or_record_missing(disk, &device::TRANSPORT);
     let queue = ask
         .read_or_record_missing(disk, &device::WRITE_CACHE)
         .map(QueueWriteCache::is_write_back);
-    let attached = raid_controller::is_behind_raid(&mut ask, disk, transport);
+    let attached = raid_controller::is_behind_raid_controller(&mut ask, disk, transport);
     let passed_on = attached && raid_controller::is_passthrough_disk(&mut ask, disk);
     let raid = attached && !passed_on;
     let remote = ask.read_and_record_use(disk, &device::FABRIC).is_some();
@@ -270,14 +265,14 @@ fn assess_by_transport(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
     };
     let mut judged = Vec::new();
     if raid {
-        judged.push(raid_controller::controller_cache(&mut ask, disk));
+        judged.push(raid_controller::controller_cache_volatility(&mut ask, disk));
     }
     if !overridden && (!raid || remote) {
-        let elsewhere = unprovable::evidence_of_unprovable_disk(
+        let elsewhere = uninspectable_disk::uninspectable_disk_cache_volatility(
             &mut ask, disk, guarantor, transport, queue, &word,
         );
         judged.push(elsewhere.unwrap_or_else(|| {
-            cache_evidence_with_queue(&mut ask, disk, guarantor, transport, queue, &word)
+            disk_cache_volatility(&mut ask, disk, guarantor, transport, queue, &word)
         }));
     }
     for (found, says) in judged {
@@ -301,7 +296,7 @@ fn assess_by_transport(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
             &mut ask, disk,
         ));
     }
-    let (dangers, mut forgets) = warnings::warning_evidence(&mut ask, disk);
+    let (dangers, mut forgets) = warnings::evidence_against_disk(&mut ask, disk);
     if let Some((says, fails)) = capacitor_evidence(&mut ask, disk) {
         evidence.push(says);
         forgets |= fails;
@@ -362,7 +357,7 @@ fn cache_report_source(transport: Option<Transport>) -> CacheReportSource {
 
 /// Compares the disk's report about its cache with the mode of its queue, and concludes the less
 /// safe of the two.
-fn cache_evidence_with_queue(
+fn disk_cache_volatility(
     ask: &mut FactReader,
     disk: &Subject,
     guarantor: Option<WriteGuarantor>,
@@ -373,8 +368,7 @@ fn cache_evidence_with_queue(
     use EvidenceImpact::{Durable, Unproven};
     let name = disk.name();
     let seen = || if queue.is_some() { Durable } else { Unproven };
-    let documented =
-        guarantor::is_durability_documented_by_guarantor(ask, disk, guarantor, transport);
+    let documented = guarantor::is_no_cache_report_trusted(ask, disk, guarantor, transport);
     let (writes_back, bridged) = (
         queue == Some(true),
         transport.is_some_and(Transport::is_usb),
@@ -437,7 +431,7 @@ fn cache_evidence_with_queue(
         }
         CacheReport::Unreported(why) => {
             match cache_report_source(transport) {
-                CacheReportSource::Nvme => nvme::record_missing_nvme_facts(ask, disk),
+                CacheReportSource::Nvme => nvme::record_missing_nvme_cache_facts(ask, disk),
                 CacheReportSource::Virtio => record_missing_virtio_cache_facts(ask, disk),
                 CacheReportSource::DriverOnly => {
                     ask.record_missing_fact(disk, &device::CACHE_TYPE, None);
@@ -496,8 +490,8 @@ fn flush_outcome_in_queue(
             format!("{name}'s queue is write through, so the kernel drops its flushes"),
         ),
         Some(false) if raid && word.is_unreported() => {
-            // Records the volume's own report as missing. Only that report would show whether root
-            // has changed the queue's mode by hand.
+            // Only the volume's own report would show whether root has changed the queue's mode by
+            // hand.
             ask.record_missing_fact(disk, &device::CACHE_TYPE, None);
             (
                 FlushOutcome::Unknown,
@@ -532,8 +526,7 @@ fn flush_outcome_in_queue(
 // The report can only lower a verdict. Even a healthy capacitor does not make a volatile cache
 // protected, because nothing shows how the drive behaves once the capacitor fails.
 
-/// Evidence from the drive's report about its capacitor. The flag is true if the drive must be
-/// treated as volatile. `None` without a readable report.
+/// The flag is true if the drive must be treated as volatile. `None` without a readable report.
 fn capacitor_evidence(ask: &mut FactReader, disk: &Subject) -> Option<(Evidence, bool)> {
     let name = disk.name();
     let left = |ask: &mut FactReader| {
@@ -578,11 +571,11 @@ fn capacitor_evidence(ask: &mut FactReader, disk: &Subject) -> Option<(Evidence,
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum CacheReport {
     Volatile,
-    /// The text is a sentence about the contradiction.
+    /// The text is a clause about the contradiction.
     Conflicting(String),
     /// The text names the origin of the report.
     NoCache(String),
-    /// The disk reports the cache as off, while the driver assumes a cache that is on.
+    /// The drive has a volatile cache but reports it as off; the driver assumes that it is on.
     SwitchedOff,
     /// There is no credible report; the text gives the reason.
     Unreported(String),

@@ -16,7 +16,7 @@ use walwise_model::text::JoinText;
 #[derive(Clone, Debug)]
 pub struct AssessedHop {
     pub subject: Subject,
-    /// Outcomes of a flush at this hop. The list is empty for disks, which are assessed separately.
+    /// Empty for disks, which are assessed separately.
     pub flush_fates: Vec<FlushOutcome>,
     pub evidence: Vec<Evidence>,
 }
@@ -38,7 +38,7 @@ pub enum InvisibleLayer {
     UnknownVantage,
 }
 
-pub struct TargetFlushEvidence<'a> {
+pub struct FlushPathInput<'a> {
     pub facts: &'a FactSet,
     /// For each server, whether it disables flushes, and the evidence about it.
     pub servers: &'a [(Subject, bool, Vec<Evidence>)],
@@ -59,15 +59,15 @@ struct PathNode<'a> {
     is_leaf: bool,
 }
 
-pub fn build_flush_path(judged: &TargetFlushEvidence<'_>) -> Vec<FlushHop> {
-    let TargetFlushEvidence {
+pub fn build_flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
+    let FlushPathInput {
         facts,
         servers,
         disks,
         measured,
         ..
     } = *judged;
-    let mut hops = vec![empty_hop(
+    let mut hops = vec![hop_without_evidence(
         HopKind::Commit,
         "commit",
         FlushState::NotJudged,
@@ -86,7 +86,7 @@ pub fn build_flush_path(judged: &TargetFlushEvidence<'_>) -> Vec<FlushHop> {
         let fate = layer_flush_state(worst_verdict_kind(&evidence), passage, false);
         hops.push(FlushHop {
             subjects: vec![subject.clone()],
-            ..evidence_hop(
+            ..hop_with_deciding_evidence(
                 HopKind::Server,
                 kind,
                 fate,
@@ -97,7 +97,7 @@ pub fn build_flush_path(judged: &TargetFlushEvidence<'_>) -> Vec<FlushHop> {
         });
     }
     if servers.is_empty() {
-        hops.push(empty_hop(
+        hops.push(hop_without_evidence(
             HopKind::Server,
             "no server yet",
             FlushState::NotJudged,
@@ -125,7 +125,7 @@ pub fn build_flush_path(judged: &TargetFlushEvidence<'_>) -> Vec<FlushHop> {
     let members: Vec<FlushHop> = volumes
         .filter_map(|(disk, _)| raid_member_disks_hop(facts, disk, lowest + 1))
         .collect();
-    hops.extend(merge_similar_device_hops(facts, below));
+    hops.extend(merge_and_name_hops(facts, below));
     hops.extend(merge_hops(members));
     let rank = hops.iter().map(|hop| hop.rank).max().unwrap_or_default() + 1;
     let is_dropped = hops.iter().any(|hop| hop.arrival.is_suppressed());
@@ -143,14 +143,14 @@ pub fn build_flush_path(judged: &TargetFlushEvidence<'_>) -> Vec<FlushHop> {
         FlushHop {
             rank,
             arrival,
-            ..empty_hop(HopKind::Beyond, name, FlushState::Unseen, 0)
+            ..hop_without_evidence(HopKind::Beyond, name, FlushState::Unseen, 0)
         }
     }));
     mark_first_hop_that_loses_commit(&mut hops);
     hops
 }
 
-fn path_nodes<'a>(judged: &TargetFlushEvidence<'a>) -> BTreeMap<Subject, PathNode<'a>> {
+fn path_nodes<'a>(judged: &FlushPathInput<'a>) -> BTreeMap<Subject, PathNode<'a>> {
     let mut nodes: BTreeMap<Subject, PathNode<'a>> = BTreeMap::new();
     let off = judged.servers.iter().any(|(_, off, _)| *off);
     for way in judged.routes {
@@ -189,7 +189,7 @@ fn path_nodes<'a>(judged: &TargetFlushEvidence<'a>) -> BTreeMap<Subject, PathNod
             } else {
                 hop.flush_fates
                     .iter()
-                    .fold(flush, |flush, at| worse_flush_outcome(flush, *at))
+                    .fold(flush, |flush, at| flush_outcome_after_hop(flush, *at))
             };
         }
     }
@@ -226,7 +226,7 @@ fn has_no_hop_of_its_own(facts: &FactSet, subject: &Subject) -> bool {
     }
 }
 
-fn worse_flush_outcome(flush: FlushOutcome, here: FlushOutcome) -> FlushOutcome {
+fn flush_outcome_after_hop(flush: FlushOutcome, here: FlushOutcome) -> FlushOutcome {
     let worse = flush.min(here);
     if worse < FlushOutcome::Sent {
         worse
@@ -282,7 +282,7 @@ fn build_hop_of_node(
     let rank = u32::try_from(node.rank).unwrap_or(u32::MAX);
     FlushHop {
         subjects: vec![subject.clone()],
-        ..evidence_hop(kind, &name, fate, rank, node.arrival, &node.evidence)
+        ..hop_with_deciding_evidence(kind, &name, fate, rank, node.arrival, &node.evidence)
     }
 }
 
@@ -364,7 +364,7 @@ fn raid_member_disks_hop(facts: &FactSet, disk: &Subject, rank: usize) -> Option
     };
     let rank = u32::try_from(rank).unwrap_or(u32::MAX);
     let arrival = FlushDelivery::NotNeeded;
-    let hop = empty_hop(HopKind::Members, "disks behind it", fate, rank);
+    let hop = hop_without_evidence(HopKind::Members, "disks behind it", fate, rank);
     Some(FlushHop {
         subjects: vec![disk.clone()],
         arrival,
@@ -372,7 +372,7 @@ fn raid_member_disks_hop(facts: &FactSet, disk: &Subject, rank: usize) -> Option
     })
 }
 
-fn merge_similar_device_hops(facts: &FactSet, hops: Vec<(Subject, FlushHop)>) -> Vec<FlushHop> {
+fn merge_and_name_hops(facts: &FactSet, hops: Vec<(Subject, FlushHop)>) -> Vec<FlushHop> {
     let mut groups: Vec<(Option<DeviceKind>, FlushHop)> = Vec::new();
     for (subject, hop) in hops {
         let kind = facts.value(&subject, &device::KIND);
@@ -386,7 +386,7 @@ fn merge_similar_device_hops(facts: &FactSet, hops: Vec<(Subject, FlushHop)>) ->
     }
     groups
         .into_iter()
-        .map(|(_, hop)| with_joined_name(hop))
+        .map(|(_, hop)| with_group_name(hop))
         .collect()
 }
 
@@ -417,7 +417,7 @@ fn can_merge_hops(one: &FlushHop, other: &FlushHop) -> bool {
 
 const MAX_NAME_COLUMNS: usize = 17;
 
-fn with_joined_name(mut hop: FlushHop) -> FlushHop {
+fn with_group_name(mut hop: FlushHop) -> FlushHop {
     let count = hop.subjects.len();
     if count < 2 {
         return hop;
@@ -455,7 +455,7 @@ fn mark_first_hop_that_loses_commit(hops: &mut [FlushHop]) {
     }
 }
 
-/// The worst verdict that the evidence allows; *durable* if there is no evidence.
+/// *Durable* if there is no evidence.
 fn worst_verdict_kind(evidence: &[&Evidence]) -> VerdictKind {
     evidence
         .iter()
@@ -464,7 +464,7 @@ fn worst_verdict_kind(evidence: &[&Evidence]) -> VerdictKind {
         .unwrap_or(VerdictKind::Durable)
 }
 
-fn evidence_hop(
+fn hop_with_deciding_evidence(
     kind: HopKind,
     name: &str,
     fate: FlushState,
@@ -489,11 +489,11 @@ fn evidence_hop(
         source,
         standing,
         arrival: arrival.to_flush_delivery(),
-        ..empty_hop(kind, name, fate, rank)
+        ..hop_without_evidence(kind, name, fate, rank)
     }
 }
 
-fn empty_hop(kind: HopKind, name: &str, fate: FlushState, rank: u32) -> FlushHop {
+fn hop_without_evidence(kind: HopKind, name: &str, fate: FlushState, rank: u32) -> FlushHop {
     FlushHop {
         kind,
         subjects: Vec::new(),

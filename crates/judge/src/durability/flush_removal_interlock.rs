@@ -27,7 +27,7 @@ pub fn evaluate_flush_removal_interlock(
 ) -> Reading<bool> {
     let mut ask = FactReader::new(facts);
     let mut conditions: Vec<(Ternary, String)> = vec![
-        is_ext4_only_file_system(&mut ask, target),
+        ext4_only_condition(&mut ask, target),
         (
             match found.verdict.standing {
                 VerdictKind::Durable => Ternary::True,
@@ -52,12 +52,12 @@ pub fn evaluate_flush_removal_interlock(
             Ternary::all(disks.iter().map(|(_, leaf)| has_protected_cache(leaf))),
             "every disk's cache is protected".to_owned(),
         ),
-        has_measured_gain(&mut ask, target, live),
+        measured_gain_condition(&mut ask, target, live),
     ];
     // Evaluated last, and only if the other conditions do not decide, because it loads the option
     // table.
     if Ternary::all(conditions.iter().map(|(holds, _)| *holds)) != Ternary::False {
-        conditions.push(kernel_honours_nobarrier(&mut ask));
+        conditions.push(nobarrier_condition(&mut ask));
     }
     let mut asked = ask.dependencies;
     asked.extend(&found.dependencies);
@@ -106,7 +106,7 @@ pub fn evaluate_flush_removal_interlock(
 
 /// Whether ext4 is the stack's only file system, so that nobarrier endangers no other one. A second
 /// file system below a loop file keeps the interlock shut.
-fn is_ext4_only_file_system(ask: &mut FactReader, target: &Subject) -> (Ternary, String) {
+fn ext4_only_condition(ask: &mut FactReader, target: &Subject) -> (Ternary, String) {
     let mounts: Vec<Subject> = ask
         .facts
         .layers_below(target)
@@ -128,7 +128,7 @@ fn is_ext4_only_file_system(ask: &mut FactReader, target: &Subject) -> (Ternary,
     (holds, "the file system is ext4".to_owned())
 }
 
-fn kernel_honours_nobarrier(ask: &mut FactReader) -> (Ternary, String) {
+fn nobarrier_condition(ask: &mut FactReader) -> (Ternary, String) {
     let host = Subject::host();
     let kernel = ask
         .read_or_record_missing(&host, &kernel::VERSION)
@@ -167,7 +167,11 @@ fn has_protected_cache(leaf: &DiskAssessment) -> Ternary {
     }
 }
 
-fn has_measured_gain(ask: &mut FactReader, target: &Subject, live: bool) -> (Ternary, String) {
+fn measured_gain_condition(
+    ask: &mut FactReader,
+    target: &Subject,
+    live: bool,
+) -> (Ternary, String) {
     let mut measured = |key: &Key<f64>| {
         let value = ask
             .read_or_record_missing(target, key)

@@ -7,7 +7,7 @@ mod file_system;
 mod queue;
 
 pub use file_system::{container_evidence, directory_flags_evidence, file_system_findings};
-pub use queue::queue_findings;
+pub use queue::stacked_device_findings;
 
 use super::device_view::{CacheVolatility, FlushOutcome};
 use super::fact_reader::FactReader;
@@ -21,10 +21,10 @@ use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Subject, UnknownReas
 use crate::ternary::Ternary;
 
 #[derive(Clone, Copy, Debug)]
-pub struct LowerDiskCaches {
+pub struct StackCaches {
     pub cache: CacheVolatility,
     pub write_back: Ternary,
-    /// Whether no hop between this hop and the disks holds data that only a flush writes out.
+    /// Whether no device on the path holds data that only a flush writes out.
     pub is_stateless: Ternary,
 }
 
@@ -52,9 +52,9 @@ fn array_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
     let level = ask.read_or_record_missing(hop, &device::MD_LEVEL);
     let state = inoperative_array_finding(ask, hop)
         .into_iter()
-        .chain(level.and_then(|level| missing_member_finding(ask, hop, level)));
+        .chain(level.and_then(|level| unassessed_member_finding(ask, hop, level)));
     let more = match level {
-        Some(level) => array_level_finding(ask, hop, level),
+        Some(level) => finding_by_array_level(ask, hop, level),
         None => Some(unknown_array_level_finding(ask, hop)),
     };
     state.chain(more).collect()
@@ -71,8 +71,8 @@ fn unknown_array_level_finding(ask: &FactReader, hop: &Subject) -> HopFinding {
     )
 }
 
-/// A finding about an array that does not run. A stopped array acknowledges nothing, so its data is
-/// unproven, not at risk. A failed array has lost acknowledged data.
+/// A stopped array acknowledges nothing, so its data is unproven, not at risk. A failed array has
+/// lost acknowledged data.
 fn inoperative_array_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
     let name = hop.name();
     let (bears, says) = match ask.read_and_record_use(hop, &device::MD_STATE)? {
@@ -98,7 +98,7 @@ fn inoperative_array_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopF
     ))
 }
 
-fn missing_member_finding(
+fn unassessed_member_finding(
     ask: &mut FactReader,
     hop: &Subject,
     level: ArrayLevel,
@@ -113,7 +113,7 @@ fn missing_member_finding(
             let failed = ask
                 .read_and_record_use(hop, &device::MD_FAILED)
                 .unwrap_or_default();
-            let below = ask.facts.directly_below(hop);
+            let below = ask.facts.layers_directly_below(hop);
             let names = members.iter().filter_map(|member| member.split(' ').next());
             let mut unseen = names.filter(|member| {
                 !failed.iter().any(|failed| failed == member)
@@ -135,7 +135,7 @@ fn missing_member_finding(
     ))
 }
 
-fn array_level_finding(
+fn finding_by_array_level(
     ask: &mut FactReader,
     hop: &Subject,
     level: ArrayLevel,
@@ -160,8 +160,8 @@ fn array_level_finding(
     }
 }
 
-/// A finding about an array that lacks more members than its level tolerates. RAID 10 counts as
-/// failed only if every member is missing, because the layout of the copies is unknown.
+/// RAID 10 counts as failed only if every member is missing, because the layout of the copies is
+/// unknown.
 fn array_failure_finding(
     ask: &mut FactReader,
     hop: &Subject,
@@ -303,8 +303,7 @@ fn is_unknown_because<T>(
     matches!(ask.facts.reading(hop, key.id()), Reading::Unknown { why, .. } if *why == reason)
 }
 
-/// A finding about an unknown fact of a pool; `None` if the zpool command is missing, because
-/// then nothing about the pool can be read.
+/// `None` if the zpool command is missing, because then nothing about the pool can be read.
 fn unknown_pool_fact_finding<T: FactValue>(
     ask: &mut FactReader,
     hop: &Subject,
@@ -327,8 +326,6 @@ fn unknown_pool_fact_finding<T: FactValue>(
 // A failed target lost acknowledged data. A target that refuses writes acknowledges nothing,
 // so older data is merely unproven.
 
-/// A finding about a device with faulty targets, or with targets in an unknown state. `None` if
-/// the targets work or cannot fail.
 fn mapping_fault_finding(
     ask: &mut FactReader,
     hop: &Subject,
@@ -371,16 +368,16 @@ fn mapping_fault_finding(
             ),
         ),
         MappingState::Full => {
-            write_refused_finding(format!("{name} is full, so writes wait or fail"))
+            unproven_flush_outcome(format!("{name} is full, so writes wait or fail"))
         }
         MappingState::ReadOnly => {
-            write_refused_finding(format!("{name} refuses writes (read-only)"))
+            unproven_flush_outcome(format!("{name} refuses writes (read-only)"))
         }
-        MappingState::NeedsCheck => write_refused_finding(format!(
+        MappingState::NeedsCheck => unproven_flush_outcome(format!(
             "{name} refuses writes until its metadata is checked"
         )),
-        MappingState::NoPath => write_refused_finding(format!("{name} has no working path")),
-        MappingState::Error => write_refused_finding(format!(
+        MappingState::NoPath => unproven_flush_outcome(format!("{name} has no working path")),
+        MappingState::Error => unproven_flush_outcome(format!(
             "{name} reports an error, so its data may be damaged"
         )),
         MappingState::Lost => (
@@ -400,7 +397,7 @@ fn mapping_fault_finding(
     ))
 }
 
-fn write_refused_finding(says: String) -> (FlushOutcome, EvidenceImpact, String) {
+fn unproven_flush_outcome(says: String) -> (FlushOutcome, EvidenceImpact, String) {
     (FlushOutcome::Unknown, EvidenceImpact::Unproven, says)
 }
 
@@ -490,15 +487,14 @@ fn find_unknown_dm_target(targets: &[String]) -> Option<&str> {
     }
 }
 
-/// False for an LVM volume with unread targets: it is linear or striped, unless another mapping is
-/// below.
+/// False for an LVM volume with unread targets and no other mapping below: it is linear or striped.
 fn can_have_failing_targets(facts: &FactSet, hop: &Subject, kind: DeviceKind) -> bool {
     match kind {
         DeviceKind::Lvm => {
             let is_or_may_be = |base: &Subject| {
                 facts
                     .value(base, &device::KIND)
-                    .is_none_or(DeviceKind::is_mapping_of_any_target)
+                    .is_none_or(DeviceKind::can_have_any_dm_target)
             };
             let unasked = matches!(
                 facts.get(hop, &device::DM_TARGETS),
@@ -507,7 +503,7 @@ fn can_have_failing_targets(facts: &FactSet, hop: &Subject, kind: DeviceKind) ->
                     ..
                 }
             );
-            !unasked || facts.directly_below(hop).iter().any(is_or_may_be)
+            !unasked || facts.layers_directly_below(hop).iter().any(is_or_may_be)
         }
         DeviceKind::Multipath | DeviceKind::Dmraid | DeviceKind::Vdo | DeviceKind::Dm => true,
         DeviceKind::Disk
@@ -533,8 +529,8 @@ pub fn holds_no_unflushed_data(facts: &FactSet, hop: &Subject) -> Ternary {
         Some(DeviceKind::Lvm) => {
             holds_no_unflushed_data_by_targets(facts, hop).unwrap_or_else(|| {
                 let may_be_mapped =
-                    |base: &Subject| kind(base).is_none_or(DeviceKind::is_mapping_of_any_target);
-                if facts.directly_below(hop).iter().any(may_be_mapped) {
+                    |base: &Subject| kind(base).is_none_or(DeviceKind::can_have_any_dm_target);
+                if facts.layers_directly_below(hop).iter().any(may_be_mapped) {
                     Ternary::Unknown
                 } else {
                     Ternary::True

@@ -30,10 +30,12 @@ pub fn note_of_flushes_by_others(
     target: &Subject,
     disks: &BTreeMap<&Subject, &DiskAssessment>,
 ) -> Option<String> {
-    let counted = flush_counting_disks(ask, disks.iter().map(|(disk, leaf)| (*disk, *leaf))).len();
+    let counted =
+        write_back_disks_with_flush_counter(ask, disks.iter().map(|(disk, leaf)| (*disk, *leaf)))
+            .len();
     let arrived = ask
         .read_and_record_use(target, &probe::FLUSHES_PER_COMMIT)
-        .filter(|arrived| are_more_than_probe_flushes(*arrived, counted))?;
+        .filter(|arrived| exceeds_probe_flushes(*arrived, counted))?;
     let says = format!(
         "Other programs flush these disks too ({arrived:.2} flushes per probe commit): the count does not show \
          whether the probe's flushes arrive."
@@ -42,11 +44,11 @@ pub fn note_of_flushes_by_others(
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number of disks")]
-fn are_more_than_probe_flushes(arrived: f64, counted: usize) -> bool {
+fn exceeds_probe_flushes(arrived: f64, counted: usize) -> bool {
     arrived > MAX_FLUSHES_PER_COMMIT * counted as f64
 }
 
-fn flush_counting_disks<'l>(
+fn write_back_disks_with_flush_counter<'l>(
     ask: &mut FactReader,
     leaves: impl Iterator<Item = (&'l Subject, &'l DiskAssessment)>,
 ) -> Vec<&'l DiskAssessment> {
@@ -59,8 +61,7 @@ fn flush_counting_disks<'l>(
         .collect()
 }
 
-/// Evidence from the probe's flushes. `flush` is the expected outcome of a flush on the path to
-/// the disks.
+/// `flush` is the expected outcome of a flush on the path to the disks.
 pub fn evidence_from_probe_flushes<'l>(
     ask: &mut FactReader,
     target: &Subject,
@@ -70,9 +71,9 @@ pub fn evidence_from_probe_flushes<'l>(
     let mut found: Vec<Evidence> = slow_flush_evidence(ask, target, leaves.clone())
         .into_iter()
         .collect();
-    let counted = flush_counting_disks(ask, leaves);
+    let counted = write_back_disks_with_flush_counter(ask, leaves);
     let expected = may_flush_reach_disks(flush) && !counted.is_empty();
-    let ours = |arrived: &f64| expected && !are_more_than_probe_flushes(*arrived, counted.len());
+    let ours = |arrived: &f64| expected && !exceeds_probe_flushes(*arrived, counted.len());
     if let Some(arrived) = ask
         .read_and_record_use(target, &probe::FLUSHES_PER_COMMIT)
         .filter(ours)

@@ -50,7 +50,7 @@ pub fn page_atomicity_basis(
     cluster: &Subject,
 ) -> AtomicityBasis {
     let unknown = "it is unknown whether the file system writes pages atomically";
-    let Some(home) = ask.facts.subject_in_scope(of, Scope::Mount) else {
+    let Some(home) = ask.facts.applicable_subject(of, Scope::Mount) else {
         return AtomicityBasis::Unknown(
             unknown,
             Reading::absent("the directory's file system was not found"),
@@ -120,8 +120,7 @@ pub struct PageAtomicityConclusion {
     pub links: Reading<Vec<String>>,
 }
 
-/// The conclusion about pages on the target, from the worst outcome among the servers in
-/// `clusters`.
+/// *Unknown* if `clusters` is empty.
 pub fn worst_page_conclusion_of_servers(
     facts: &FactSet,
     of: &Subject,
@@ -137,7 +136,7 @@ pub fn worst_page_conclusion_of_servers(
             of: Vec::new(),
             assumed: false,
         };
-        return PageAtomicityConclusion::with_reading_of_all_parts(Reading::known(
+        return PageAtomicityConclusion::without_links(Reading::known(
             PageAtomicity::Unknown,
             source,
         ));
@@ -145,13 +144,13 @@ pub fn worst_page_conclusion_of_servers(
     let source = ask.dependencies.source();
     let chain = match page {
         AtomicityBasis::NeverOverwritten => {
-            return PageAtomicityConclusion::with_reading_of_all_parts(Reading::known(
+            return PageAtomicityConclusion::without_links(Reading::known(
                 PageAtomicity::Whole,
                 source,
             ));
         }
         AtomicityBasis::Unknown(_, reading) => {
-            return PageAtomicityConclusion::with_reading_of_all_parts(reading);
+            return PageAtomicityConclusion::without_links(reading);
         }
         AtomicityBasis::Chain(chain) => chain,
     };
@@ -178,10 +177,10 @@ pub fn worst_page_conclusion_of_servers(
 
 impl PageAtomicityConclusion {
     pub fn not_applicable() -> Self {
-        Self::with_reading_of_all_parts(Reading::absent("no pages are stored here"))
+        Self::without_links(Reading::absent("no pages are stored here"))
     }
 
-    fn with_reading_of_all_parts(writes: Reading<PageAtomicity>) -> Self {
+    fn without_links(writes: Reading<PageAtomicity>) -> Self {
         let none = "no chain of links was checked for atomic page writes";
         Self {
             writes,
@@ -358,12 +357,11 @@ fn file_system_links(
     }
     vec![
         ext4_cluster_link(ask, home, page),
-        direct_io_link(ask, of, home),
+        ext4_direct_io_link(ask, of, home),
     ]
 }
 
-/// The link for ext4's clusters: each page lies within one cluster if the cluster size is a
-/// multiple of the page size.
+/// Each page lies within one cluster if the cluster size is a multiple of the page size.
 fn ext4_cluster_link(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> AtomicityLink {
     let part = AtomicityLinkPlace::FileSystem;
     let Some(features) = ask.read_and_record_use(home, &mount::EXT4_FEATURES) else {
@@ -393,7 +391,7 @@ fn ext4_cluster_link(ask: &mut FactReader, home: &Subject, page: Option<u64>) ->
     AtomicityLink::new(part, of, says)
 }
 
-fn direct_io_link(ask: &mut FactReader, of: &Subject, home: &Subject) -> AtomicityLink {
+fn ext4_direct_io_link(ask: &mut FactReader, of: &Subject, home: &Subject) -> AtomicityLink {
     let part = AtomicityLinkPlace::FileSystem;
     let data = ask.read_and_record_use(home, &mount::EXT4_DATA);
     match data {
@@ -527,7 +525,7 @@ fn is_page_multiple(page: Option<u64>, bytes: u64) -> Ternary {
 }
 
 #[cfg(test)]
-mod page_link_tests {
+mod page_size_tests {
     use proptest::prelude::*;
 
     use super::*;
@@ -536,7 +534,7 @@ mod page_link_tests {
 
     proptest! {
         #[test]
-        fn unknown_page_size_counts_as_any_size(sectors in 0u64..1024) {
+        fn unknown_page_size_needs_all_sizes_to_agree(sectors in 0u64..1024) {
             for judge in [page_fits as fn(Option<u64>, u64) -> Ternary, is_page_multiple] {
                 let of_all = PAGES.map(|page| judge(Some(page), sectors * 512));
                 let unknown = judge(None, sectors * 512);
@@ -547,7 +545,7 @@ mod page_link_tests {
     }
 
     #[test]
-    fn page_size_zero_is_no_multiple() {
+    fn page_size_zero_is_unknown() {
         assert_eq!(is_page_multiple(Some(0), 4096), Ternary::Unknown);
     }
 }

@@ -21,9 +21,13 @@ fn raid_controller_of_driver(ask: &mut FactReader, disk: &Subject) -> Option<Rai
     scsi_drivers::find_driver(&driver)?.raid_controller()
 }
 
-pub fn is_behind_raid(ask: &mut FactReader, disk: &Subject, transport: Option<Transport>) -> bool {
+pub fn is_behind_raid_controller(
+    ask: &mut FactReader,
+    disk: &Subject,
+    transport: Option<Transport>,
+) -> bool {
     let by_driver = raid_controller_of_driver(ask, disk).is_some();
-    transport.is_some_and(Transport::is_raid) || by_driver
+    transport.is_some_and(Transport::is_raid_controller) || by_driver
 }
 
 /// Whether the controller only passes the disk through (JBOD, HBA mode), so that the disk's own
@@ -84,7 +88,7 @@ fn battery_availability(battery: BatteryCondition) -> BatteryAvailability {
 
 /// The reason why the battery is only temporarily unavailable, as the end of a sentence; `None` if
 /// the battery works or is permanently unavailable.
-fn temporary_battery_reason(battery: Option<BatteryCondition>) -> Option<&'static str> {
+fn temporary_battery_outage(battery: Option<BatteryCondition>) -> Option<&'static str> {
     match battery {
         Some(BatteryCondition::Learning) => Some("its battery is in a learn cycle"),
         Some(BatteryCondition::Charging) => Some("its battery is charging"),
@@ -106,7 +110,10 @@ fn is_write_back_policy(policy: Option<CachePolicy>) -> bool {
     }
 }
 
-pub fn controller_cache(ask: &mut FactReader, disk: &Subject) -> (CacheVolatility, Evidence) {
+pub fn controller_cache_volatility(
+    ask: &mut FactReader,
+    disk: &Subject,
+) -> (CacheVolatility, Evidence) {
     use EvidenceImpact::{AtRisk, Durable, Unproven};
     let name = disk.name();
     let policy = ask.read_and_record_use(disk, &controller::POLICY);
@@ -169,7 +176,7 @@ pub fn controller_cache(ask: &mut FactReader, disk: &Subject) -> (CacheVolatilit
             )
         }
         _ if members_write_through && writes_through => {
-            let until = temporary_battery_reason(battery).filter(|_| is_write_back_policy(policy));
+            let until = temporary_battery_outage(battery).filter(|_| is_write_back_policy(policy));
             let until = until.map(|why| format!(" while {why}")).unwrap_or_default();
             (
                 CacheVolatility::None,
@@ -187,7 +194,7 @@ pub fn controller_cache(ask: &mut FactReader, disk: &Subject) -> (CacheVolatilit
         Some((BatteryAvailability::Uncertain, battery)) if !writes_through => (
             CacheVolatility::Unknown,
             Unproven,
-            match temporary_battery_reason(Some(battery)) {
+            match temporary_battery_outage(Some(battery)) {
                 Some(why) => format!(
                     "it is unknown whether the cache of the controller of {name} is protected while {why}"
                 ),

@@ -67,7 +67,7 @@ fn device_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy
 /// device.
 fn raid_volume_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
     let transport = ask.read_and_record_use(hop, &device::TRANSPORT);
-    let is_one = raid_controller::is_behind_raid(ask, hop, transport)
+    let is_one = raid_controller::is_behind_raid_controller(ask, hop, transport)
         && !raid_controller::is_passthrough_disk(ask, hop);
     is_one.then_some((RedundancyState::Unknown, None))
 }
@@ -178,13 +178,13 @@ fn array_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy>
             None => Some((RedundancyState::Unknown, None)),
         });
     }
-    if found.is_empty() && !is_without_copies(level) {
+    if found.is_empty() && !is_without_redundancy(level) {
         found.push((RedundancyState::Unknown, None));
     }
     found
 }
 
-fn is_without_copies(level: ArrayLevel) -> bool {
+fn is_without_redundancy(level: ArrayLevel) -> bool {
     level.tolerated_losses(2).is_none()
 }
 
@@ -262,8 +262,7 @@ fn file_system_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRe
     }
 }
 
-/// The redundancy of a ZFS pool, by the pool's state (zpool-status(8)). *Unknown* for an online
-/// pool without lost devices, which may be a single disk.
+/// *Unknown* for an online pool without lost devices, which may be a single disk (zpool-status(8)).
 fn zfs_pool_redundancy(ask: &mut FactReader, hop: &Subject) -> LayerRedundancy {
     let name = hop.name();
     let lost = ask

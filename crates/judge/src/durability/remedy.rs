@@ -15,7 +15,7 @@ pub enum EvidenceImpact {
 }
 
 impl EvidenceImpact {
-    pub(crate) fn into_parts(self) -> (VerdictKind, Option<VerdictRemedy>) {
+    pub(crate) fn into_verdict_and_remedy(self) -> (VerdictKind, Option<VerdictRemedy>) {
         match self {
             Self::Durable => (VerdictKind::Durable, None),
             Self::Unproven => (VerdictKind::Unproven, None),
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_told_to_unmount_the_root_file_system() {
+    fn root_file_system_remedy_never_unmounts() {
         for remedy in [VerdictRemedy::AddJournal, VerdictRemedy::LoadJournal] {
             let [root, data] = ["/", "/data"].map(|point| remedy(Subject::mount(point)).sentence());
             assert!(!root.contains("nmount"), "{root}");

@@ -30,7 +30,7 @@ pub struct VerdictCap {
     pub assumed: Vec<String>,
 }
 
-pub fn rule_source(rule: &str) -> String {
+pub fn evidence_source_of_rule(rule: &str) -> String {
     format!("rule {rule}")
 }
 
@@ -48,11 +48,7 @@ impl VerdictCaps {
 
     /// Evidence of rules that apply, or whose deciding fact could not be read. Records the facts of
     /// all caps as used, so that an assumption which lifts a cap is visible.
-    pub(crate) fn evidence_of_applying_caps(
-        &self,
-        ask: &mut FactReader,
-        subject: &Subject,
-    ) -> Vec<Evidence> {
+    pub(crate) fn cap_evidence(&self, ask: &mut FactReader, subject: &Subject) -> Vec<Evidence> {
         let mut found = Vec::new();
         for cap in self.for_subject(subject) {
             ask.dependencies.used.extend(&cap.facts);
@@ -94,7 +90,7 @@ impl VerdictCaps {
                     subject,
                     bears,
                     cap.reason.clone(),
-                    rule_source(&cap.rule),
+                    evidence_source_of_rule(&cap.rule),
                 ));
             }
         }
@@ -102,7 +98,7 @@ impl VerdictCaps {
     }
 
     /// Undecided rules about `subjects` that could make the verdict worse than `standing`.
-    pub(crate) fn undecided_cap_rules<'a>(
+    pub(crate) fn undecided_lowering_rules<'a>(
         &self,
         subjects: impl IntoIterator<Item = &'a Subject>,
         standing: VerdictKind,

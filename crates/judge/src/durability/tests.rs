@@ -1,5 +1,5 @@
 mod caps {
-    use super::machine::{TestHost, data_target};
+    use super::test_host::{TestHost, data_target};
     use crate::durability::{
         EvidenceLayer, Verdict, VerdictCap, VerdictCaps, VerdictKind, judge_targets,
     };
@@ -106,7 +106,7 @@ mod caps {
     }
 }
 mod drill_records {
-    use super::machine::{TestHost, data_target};
+    use super::test_host::{TestHost, data_target};
     use crate::durability::VerdictKind;
     use crate::facts::Source;
     use crate::facts::catalog::drill;
@@ -235,15 +235,15 @@ mod drill_records {
 mod flush_path;
 mod guarantor;
 mod interlock;
-mod machine;
 mod mysql;
 mod nvme;
-mod page;
+mod page_atomicity;
 mod properties;
 mod sessions;
 mod stacks;
+mod test_host;
 mod torn_pages {
-    use super::machine::TestHost;
+    use super::test_host::TestHost;
 
     #[test]
     fn without_page_copies_only_zfs_prevents_torn_pages() {

@@ -71,7 +71,7 @@ impl Evidence {
         says: String,
         source: String,
     ) -> Self {
-        let (standing, mend) = bears.into_parts();
+        let (standing, mend) = bears.into_verdict_and_remedy();
         Self {
             layer,
             subject: subject.clone(),

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::database::{self, DeviatingSessions};
 use super::device_view::{CacheVolatility, DiskAssessment, FlushOutcome};
 use super::fact_reader::{FactDependencies, FactReader};
-use super::flush_path::{AssessedHop, InvisibleLayer, TargetFlushEvidence, build_flush_path};
-use super::kernel_view::{self, LowerDiskCaches};
+use super::flush_path::{AssessedHop, FlushPathInput, InvisibleLayer, build_flush_path};
+use super::kernel_view::{self, StackCaches};
 use super::rule_cap::VerdictCaps;
 use super::{
     DrillRecord, Evidence, EvidenceImpact, EvidenceLayer, PathVerdict, Route, UndecidedCapRule,
@@ -38,8 +38,7 @@ pub struct TargetJudgement {
     pub merged: bool,
 }
 
-/// Joins the evidence about one target. `disks` must contain the assessment of every disk below the
-/// target.
+/// `disks` must contain the assessment of every disk below the target.
 pub fn judge_target(
     facts: &FactSet,
     target: &Subject,
@@ -57,9 +56,7 @@ pub fn judge_target(
     let mut servers = Vec::new();
     for cluster in &clusters {
         let mut judged = database::judge_cluster(&mut ask, target, cluster);
-        judged
-            .evidence
-            .extend(caps.evidence_of_applying_caps(&mut ask, cluster));
+        judged.evidence.extend(caps.cap_evidence(&mut ask, cluster));
         passages.extend(
             judged
                 .disables_flush
@@ -76,7 +73,7 @@ pub fn judge_target(
     common.extend(kernel_view::container_evidence(&mut ask));
     let host = [Subject::host()];
     for of_all in host.iter().chain([target]) {
-        common.extend(caps.evidence_of_applying_caps(&mut ask, of_all));
+        common.extend(caps.cap_evidence(&mut ask, of_all));
     }
 
     let mut paths: Vec<PathVerdict> = Vec::new();
@@ -105,7 +102,7 @@ pub fn judge_target(
         ask.dependencies.extend(&leaf.dependencies);
     }
     let at_disks: Vec<FlushOutcome> = below.values().map(|leaf| leaf.flush_outcome).collect();
-    let flush = worst_flush_outcome(&passages, &at_disks);
+    let flush = overall_flush_outcome(&passages, &at_disks);
     let mut measured = measurement::evidence_from_probe_flushes(
         &mut ask,
         target,
@@ -166,7 +163,7 @@ pub fn judge_target(
         .collect();
     let (redundancy, second_fault) = redundancy::target_redundancy(&mut ask, target);
     let unseen = invisible_layers(facts, seen_by);
-    let flush_path = build_flush_path(&TargetFlushEvidence {
+    let flush_path = build_flush_path(&FlushPathInput {
         facts,
         servers: &servers,
         routes: &hops_of_ways,
@@ -180,7 +177,7 @@ pub fn judge_target(
             .chain(&clusters)
             .chain(ways.iter().flat_map(|way| &way.hops))
     };
-    let undecided = caps.undecided_cap_rules(subjects(), standing);
+    let undecided = caps.undecided_lowering_rules(subjects(), standing);
     let caps_checked = caps.number_of_capping_rules(subjects());
     let verdict = Verdict {
         target: target.clone(),
@@ -250,7 +247,7 @@ fn flush_suppressor(passage: FlushOutcome) -> Option<FlushSuppressor> {
 }
 
 /// *Dropped* if any hop drops flushes, *not needed* only if no disk needs them.
-fn worst_flush_outcome(hops: &[FlushOutcome], disks: &[FlushOutcome]) -> FlushOutcome {
+fn overall_flush_outcome(hops: &[FlushOutcome], disks: &[FlushOutcome]) -> FlushOutcome {
     let at_disks = disks.iter().min().copied().unwrap_or(FlushOutcome::Unknown);
     let on_the_way = hops.iter().min().copied().unwrap_or(FlushOutcome::Sent);
     if on_the_way < FlushOutcome::Sent {
@@ -268,7 +265,7 @@ fn assess_path_to_disk(
 ) -> Vec<AssessedHop> {
     let ends: Vec<Option<&DiskAssessment>> = way.ends.iter().map(|end| disks.get(end)).collect();
     let devices = way.hops.iter().filter(|hop| hop.scope() == Scope::Device);
-    let bottom = LowerDiskCaches {
+    let bottom = StackCaches {
         cache: ends
             .iter()
             .map(|end| end.map_or(CacheVolatility::Unknown, |leaf| leaf.cache))
@@ -289,7 +286,7 @@ fn assess_path_to_disk(
     for hop in way.hops.iter().filter(|hop| !disks.contains_key(hop)) {
         let found = match hop.scope() {
             Scope::Mount => kernel_view::file_system_findings(ask, hop, bottom),
-            Scope::Device => kernel_view::queue_findings(ask, hop, bottom),
+            Scope::Device => kernel_view::stacked_device_findings(ask, hop, bottom),
             Scope::Host | Scope::Boot | Scope::Cluster | Scope::Target => Vec::new(),
         };
         let mut at = AssessedHop::new(hop);
@@ -302,7 +299,7 @@ fn assess_path_to_disk(
             at.evidence.push(says);
         }
         if hop.scope() != Scope::Target {
-            at.evidence.extend(caps.evidence_of_applying_caps(ask, hop));
+            at.evidence.extend(caps.cap_evidence(ask, hop));
         }
         judged.push(at);
     }
@@ -336,7 +333,7 @@ fn assess_path_to_disk(
                 }
                 _ => says,
             }));
-        at.evidence.extend(caps.evidence_of_applying_caps(ask, end));
+        at.evidence.extend(caps.cap_evidence(ask, end));
         judged.push(at);
     }
 

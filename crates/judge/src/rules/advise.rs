@@ -51,7 +51,7 @@ pub(super) fn advice_and_blocked_advice_of_rule(
             .map(|when| BoundCondition::new(when, facts, subject));
         if when
             .as_ref()
-            .is_some_and(|when| when.result() != Ternary::True)
+            .is_some_and(|when| when.truth() != Ternary::True)
         {
             continue;
         }
@@ -71,7 +71,7 @@ pub(super) fn advice_and_blocked_advice_of_rule(
                 .is_none_or(|when| is_result_decided_by_accepted_readings(when, &seen_here))
             && spec
                 .fact_giving_advised_value()
-                .is_none_or(|fact| seen_here(&facts.reading_via_link(subject, fact)));
+                .is_none_or(|fact| seen_here(&facts.applicable_reading(subject, fact)));
         let allowed = sure && rule.level == Level::Optional && rule.author == Author::Walwise;
         if risk == Risk::DataLossIfWrong && !allowed {
             let because = match rule.author {
@@ -147,11 +147,11 @@ impl AdviceSpec {
 
     /// `None` if the value to set is unknown, or if nothing is to be added or removed.
     fn change_for_subject(&self, facts: &FactSet, subject: &Subject) -> Option<Change> {
-        let text = |fact| match facts.reading_via_link(subject, fact).value()? {
+        let text = |fact| match facts.applicable_reading(subject, fact).value()? {
             Value::Bool(on) => Some(if *on { "on" } else { "off" }.to_owned()),
             value => Some(value.to_string()),
         };
-        let words = |fact| match facts.reading_via_link(subject, fact).value() {
+        let words = |fact| match facts.applicable_reading(subject, fact).value() {
             Some(Value::List(words)) if !words.is_empty() => Some(words.clone()),
             _ => None,
         };
@@ -177,7 +177,7 @@ impl AdviceSpec {
                 .collect()
         };
         let current = match self.setting.current {
-            Some(fact) => Reading::clone(&facts.reading_via_link(subject, fact)),
+            Some(fact) => Reading::clone(&facts.applicable_reading(subject, fact)),
             None => Reading::unknown(
                 UnknownReason::NotCollected,
                 "no fact contains its current value",

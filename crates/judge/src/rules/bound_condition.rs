@@ -30,11 +30,9 @@ enum ConditionLabelSource<'a> {
 
 #[derive(Debug)]
 pub(super) enum ConditionNode<'a> {
-    /// Holds if all of these conditions hold. Unknown for an empty list, because no element could
-    /// be read.
+    /// Unknown for an empty list, because no element could be read.
     All(Vec<BoundCondition<'a>>),
-    /// Holds if one of these conditions holds. Unknown for an empty list, because no element could
-    /// be read.
+    /// Unknown for an empty list, because no element could be read.
     Any(Vec<BoundCondition<'a>>),
     Not(Box<BoundCondition<'a>>),
     Test(&'a FactTest, Observation),
@@ -44,11 +42,11 @@ pub(super) enum ConditionNode<'a> {
 
 impl<'a> BoundCondition<'a> {
     pub fn new(cond: &'a Condition, facts: &FactSet, subject: &Subject) -> Self {
-        Self::with_view(cond, &SubjectView::new(facts, subject))
+        Self::from_context(cond, &SubjectContext::new(facts, subject))
     }
 
-    pub fn with_view(cond: &'a Condition, view: &SubjectView<'_>) -> Self {
-        LookupScope {
+    pub fn from_context(cond: &'a Condition, view: &SubjectContext<'_>) -> Self {
+        BindingContext {
             view,
             elements: &[],
         }
@@ -57,7 +55,7 @@ impl<'a> BoundCondition<'a> {
 
     pub fn label(&self) -> String {
         let says = match &self.text {
-            ConditionLabelSource::Condition(cond) => cond.condition_label(),
+            ConditionLabelSource::Condition(cond) => cond.node_label(),
             ConditionLabelSource::UnknownBelow(end) => {
                 format!("the underlying device of {end} is unknown")
             }
@@ -68,12 +66,12 @@ impl<'a> BoundCondition<'a> {
         }
     }
 
-    pub fn result(&self) -> Ternary {
+    pub fn truth(&self) -> Ternary {
         match &self.node {
-            ConditionNode::All(kids) => Ternary::all(kids.iter().map(Self::result)),
-            ConditionNode::Any(kids) => Ternary::any(kids.iter().map(Self::result)),
-            ConditionNode::Not(kid) => !kid.result(),
-            ConditionNode::Test(test, seen) => test.holds_for_reading(&seen.reading),
+            ConditionNode::All(kids) => Ternary::all(kids.iter().map(Self::truth)),
+            ConditionNode::Any(kids) => Ternary::any(kids.iter().map(Self::truth)),
+            ConditionNode::Not(kid) => !kid.truth(),
+            ConditionNode::Test(test, seen) => test.truth_for_reading(&seen.reading),
             ConditionNode::Undecidable => Ternary::Unknown,
         }
     }
@@ -85,7 +83,7 @@ impl<'a> BoundCondition<'a> {
             ConditionNode::All(_) => Ternary::all(truths()),
             ConditionNode::Any(_) => Ternary::any(truths()),
             ConditionNode::Not(_) => !Ternary::all(truths()),
-            ConditionNode::Test(..) | ConditionNode::Undecidable => self.result(),
+            ConditionNode::Test(..) | ConditionNode::Undecidable => self.truth(),
         };
         let seen = match &self.node {
             ConditionNode::Test(_, seen) => Some(seen.clone()),
@@ -102,16 +100,17 @@ impl<'a> BoundCondition<'a> {
     /// The elements, such as disks, for which a quantifier has the result of this condition. The
     /// first quantifier that has this result decides; below `Not`, the opposite result is needed.
     pub fn deciding_elements(&self) -> Vec<&Subject> {
-        self.elements_with_truth(self.result()).unwrap_or_default()
+        self.deciding_quantifier_elements(self.truth())
+            .unwrap_or_default()
     }
 
-    fn elements_with_truth(&self, wanted: Ternary) -> Option<Vec<&Subject>> {
+    fn deciding_quantifier_elements(&self, wanted: Ternary) -> Option<Vec<&Subject>> {
         let kids = self.children();
         if kids.iter().any(|kid| kid.element.is_some()) {
-            if self.result() != wanted {
+            if self.truth() != wanted {
                 return None;
             }
-            let fitting = kids.iter().filter(|kid| kid.result() == wanted);
+            let fitting = kids.iter().filter(|kid| kid.truth() == wanted);
             return Some(fitting.filter_map(|kid| kid.element.as_ref()).collect());
         }
         let wanted = if matches!(self.node, ConditionNode::Not(_)) {
@@ -119,7 +118,8 @@ impl<'a> BoundCondition<'a> {
         } else {
             wanted
         };
-        kids.iter().find_map(|kid| kid.elements_with_truth(wanted))
+        kids.iter()
+            .find_map(|kid| kid.deciding_quantifier_elements(wanted))
     }
 
     pub fn children(&self) -> &[Self] {
@@ -131,23 +131,23 @@ impl<'a> BoundCondition<'a> {
     }
 }
 
-/// Like [`BoundCondition::result`], but builds no tree and stops at the first part that decides.
-pub(super) fn evaluate_condition(cond: &Condition, view: &SubjectView<'_>) -> Ternary {
-    LookupScope {
+/// Builds no [`BoundCondition`], and stops at the first part that decides.
+pub(super) fn evaluate_condition(cond: &Condition, view: &SubjectContext<'_>) -> Ternary {
+    BindingContext {
         view,
         elements: &[],
     }
     .evaluate(cond)
 }
 
-pub(super) struct SubjectView<'f> {
+pub(super) struct SubjectContext<'f> {
     pub facts: &'f FactSet,
     pub subject: &'f Subject,
     stack: OnceCell<StackSubjects>,
-    lookup_subjects: [OnceCell<Option<LookupSubject<'f>>>; Scope::ALL.len()],
+    lookup_subjects: [OnceCell<Option<SubjectWithFacts<'f>>>; Scope::ALL.len()],
 }
 
-impl<'f> SubjectView<'f> {
+impl<'f> SubjectContext<'f> {
     pub fn new(facts: &'f FactSet, subject: &'f Subject) -> Self {
         Self {
             facts,
@@ -162,11 +162,11 @@ impl<'f> SubjectView<'f> {
             .get_or_init(|| StackSubjects::from_facts(self.facts, self.subject))
     }
 
-    fn lookup_subject(&self, scope: Scope) -> Option<&LookupSubject<'f>> {
+    fn subject_in_scope(&self, scope: Scope) -> Option<&SubjectWithFacts<'f>> {
         let find = || {
-            let of = self.facts.subject_in_scope(self.subject, scope)?;
+            let of = self.facts.applicable_subject(self.subject, scope)?;
             let facts = self.facts.subject_facts(&of);
-            Some(LookupSubject { subject: of, facts })
+            Some(SubjectWithFacts { subject: of, facts })
         };
         self.lookup_subjects
             .get(scope as usize)?
@@ -175,7 +175,7 @@ impl<'f> SubjectView<'f> {
     }
 }
 
-struct LookupSubject<'f> {
+struct SubjectWithFacts<'f> {
     subject: Subject,
     facts: SubjectFacts<'f>,
 }
@@ -183,12 +183,12 @@ struct LookupSubject<'f> {
 /// Subjects whose facts are looked up: the innermost quantifier element of the fact's scope, or
 /// else the rule's subject or a linked one.
 #[derive(Clone, Copy)]
-struct LookupScope<'p, 'f> {
-    view: &'p SubjectView<'f>,
+struct BindingContext<'p, 'f> {
+    view: &'p SubjectContext<'f>,
     elements: &'p [Subject],
 }
 
-impl LookupScope<'_, '_> {
+impl BindingContext<'_, '_> {
     fn bind_condition<'a>(&self, cond: &'a Condition) -> BoundCondition<'a> {
         let each =
             |conds: &'a [Condition]| conds.iter().map(|one| self.bind_condition(one)).collect();
@@ -224,11 +224,11 @@ impl LookupScope<'_, '_> {
                 let stack = self.stack();
                 Ternary::any(self.results_per_stack_element(&stack, *relation, cond))
             }
-            Condition::Fact(test) => match self.lookup_subject(test.fact.scope) {
+            Condition::Fact(test) => match self.innermost_subject_in_scope(test.fact.scope) {
                 Some((_, known)) => {
-                    test.holds_for_reading(known.reading_or_not_collected(test.fact.id))
+                    test.truth_for_reading(known.reading_or_not_collected(test.fact.id))
                 }
-                None => test.holds_for_reading(&self.observe_fact(test.fact).reading),
+                None => test.truth_for_reading(&self.observe_fact(test.fact).reading),
             },
         }
     }
@@ -246,7 +246,7 @@ impl LookupScope<'_, '_> {
                 .map(|_| Ternary::Unknown)
         };
         stack
-            .elements_of_quantifier(relation)
+            .elements_of_kind(relation)
             .map(on)
             .chain(iter::once_with(unseen).flatten())
     }
@@ -254,10 +254,10 @@ impl LookupScope<'_, '_> {
     fn with_inner_element<R>(
         &self,
         element: &Subject,
-        work: impl FnOnce(LookupScope<'_, '_>) -> R,
+        work: impl FnOnce(BindingContext<'_, '_>) -> R,
     ) -> R {
         let elements = [self.elements, std::slice::from_ref(element)].concat();
-        work(LookupScope {
+        work(BindingContext {
             elements: &elements,
             ..*self
         })
@@ -270,19 +270,19 @@ impl LookupScope<'_, '_> {
         }
     }
 
-    fn lookup_subject(&self, scope: Scope) -> Option<(&Subject, SubjectFacts<'_>)> {
+    fn innermost_subject_in_scope(&self, scope: Scope) -> Option<(&Subject, SubjectFacts<'_>)> {
         let element = self.elements.iter().rev().find(|one| one.scope() == scope);
         let element = element.map(|element| (element, self.view.facts.subject_facts(element)));
         element.or_else(|| {
             self.view
-                .lookup_subject(scope)
+                .subject_in_scope(scope)
                 .map(|home| (&home.subject, home.facts))
         })
     }
 
     fn observe_fact(&self, fact: &KeyInfo) -> Observation {
-        let SubjectView { facts, subject, .. } = self.view;
-        match self.lookup_subject(fact.scope) {
+        let SubjectContext { facts, subject, .. } = self.view;
+        match self.innermost_subject_in_scope(fact.scope) {
             Some((of, known)) => Observation {
                 subject: of.clone(),
                 fact: fact.name,
@@ -291,13 +291,12 @@ impl LookupScope<'_, '_> {
             None => Observation {
                 subject: (*subject).clone(),
                 fact: fact.name,
-                reading: facts.reading_via_link(subject, fact),
+                reading: facts.applicable_reading(subject, fact),
             },
         }
     }
 
-    /// The condition for each element of the stack that the quantifier covers. If unread elements
-    /// may exist, an undecidable condition is added for them.
+    /// If unread elements may exist, an undecidable condition is added for them.
     fn bind_elements<'a>(
         &self,
         relation: StackElementKind,
@@ -319,7 +318,7 @@ impl LookupScope<'_, '_> {
                 node: ConditionNode::Undecidable,
             });
         stack
-            .elements_of_quantifier(relation)
+            .elements_of_kind(relation)
             .map(on)
             .chain(unseen)
             .collect()
@@ -337,8 +336,8 @@ impl StackSubjects {
         // A cluster or a boot line has no devices directly below. The stack then begins at the
         // linked target or mount.
         let linked =
-            [Scope::Target, Scope::Mount].map(|scope| facts.subject_in_scope(subject, scope));
-        let standing = |one: &Subject| !facts.directly_below(one).is_empty();
+            [Scope::Target, Scope::Mount].map(|scope| facts.applicable_subject(subject, scope));
+        let standing = |one: &Subject| !facts.layers_directly_below(one).is_empty();
         let top = [Some(subject.clone())]
             .into_iter()
             .chain(linked)
@@ -355,7 +354,7 @@ impl StackSubjects {
         }
     }
 
-    fn elements_of_quantifier(&self, relation: StackElementKind) -> impl Iterator<Item = &Subject> {
+    fn elements_of_kind(&self, relation: StackElementKind) -> impl Iterator<Item = &Subject> {
         let (from, scope) = match relation {
             StackElementKind::Leaf => (&self.leaves, None),
             relation => (&self.all, Some(relation.scope())),
@@ -373,7 +372,7 @@ impl StackSubjects {
         let ends = self
             .all
             .iter()
-            .filter(|one| facts.directly_below(one).is_empty());
+            .filter(|one| facts.layers_directly_below(one).is_empty());
         let mut open = ends.filter(|end| end.scope() != Scope::Device);
         open.find(|end| relation == StackElementKind::Leaf || !is_diskless(facts, end))
     }
@@ -393,10 +392,10 @@ pub(super) fn is_result_decided_by_accepted_readings(
     ground: &BoundCondition<'_>,
     seen_here: &dyn Fn(&Reading<Value>) -> bool,
 ) -> bool {
-    let truth = ground.result();
+    let truth = ground.truth();
     let enough = |kids: &[BoundCondition<'_>], needs_all: bool| {
         let mut proofs = kids.iter().map(|kid| {
-            kid.result() == truth && is_result_decided_by_accepted_readings(kid, seen_here)
+            kid.truth() == truth && is_result_decided_by_accepted_readings(kid, seen_here)
         });
         !kids.is_empty()
             && if needs_all {
@@ -467,8 +466,7 @@ mod tests {
     fn quantifier_over_incomplete_stack_is_unknown() {
         let (mut set, target, below) = half_read_stack();
         let truth = |set: &FactSet, relation| {
-            BoundCondition::new(&every_cache_is_protected_condition(relation), set, &target)
-                .result()
+            BoundCondition::new(&every_cache_is_protected_condition(relation), set, &target).truth()
         };
         assert_eq!(truth(&set, StackElementKind::Leaf), Ternary::Unknown);
         assert_eq!(truth(&set, StackElementKind::Layer), Ternary::Unknown);
@@ -487,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn deciding_elements_of_quantifiers() {
+    fn deciding_elements_have_the_quantifier_result() {
         let (mut set, target, _) = half_read_stack();
         set.insert_known(
             &Subject::device("loop0"),
@@ -543,14 +541,14 @@ mod tests {
         let (mut set, target, below) = half_read_stack();
         set.add_layer_below(&below, &Subject::device("sda"));
         let cluster = Subject::cluster("/t");
-        set.apply_facts_of(&cluster, &target);
+        set.set_fact_link(&cluster, &target);
         assert_eq!(
             BoundCondition::new(
                 &every_cache_is_protected_condition(StackElementKind::Leaf),
                 &set,
                 &cluster
             )
-            .result(),
+            .truth(),
             Ternary::True
         );
         assert_eq!(
@@ -559,7 +557,7 @@ mod tests {
                 &set,
                 &Subject::cluster("/u")
             )
-            .result(),
+            .truth(),
             Ternary::Unknown
         );
     }

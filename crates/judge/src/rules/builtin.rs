@@ -5,12 +5,12 @@ use super::RuleFile;
 /// Path and contents of each file, sorted by path: `("rules/mount.toml", "[[rule]] …")`.
 const FILES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 
-pub fn builtin_names_and_texts() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub fn builtin_file_names_and_texts() -> impl Iterator<Item = (&'static str, &'static str)> {
     FILES.iter().copied()
 }
 
 pub fn builtin_files() -> Vec<RuleFile> {
-    builtin_names_and_texts()
+    builtin_file_names_and_texts()
         .map(|(name, text)| RuleFile {
             name: name.to_owned(),
             text: text.to_owned(),

@@ -1,10 +1,10 @@
 //! Finds the facts that would decide an undecided condition: the smallest sets of unknown facts. A
-//! set counts only if some value of each fact gives all tests of that fact the wanted results.
+//! set counts only if one value per fact can give all tests of that fact the needed results.
 //!
 //! The search is complete up to limits of values, words and sets. Beyond a limit a set may be
 //! missing, but no set is wrong.
 
-pub(super) mod test_values {
+pub(super) mod representative_values {
     //! Representative values of a fact. Within the limits below, any other value gives the same
     //! test results as one of these.
 
@@ -36,7 +36,7 @@ pub(super) mod test_values {
         for value in candidate_values(first.fact.kind, tests) {
             let answer: Vec<Ternary> = tests
                 .iter()
-                .map(|test| test.op.holds_for_value(&value))
+                .map(|test| test.op.truth_for_value(&value))
                 .collect();
             if !answers.contains(&answer) && values.len() < MAX_OPTIONS {
                 answers.push(answer);
@@ -118,7 +118,11 @@ pub(super) mod test_values {
             TestOperator::FixedIn(versions) => {
                 versions.iter().cloned().map(Value::Version).collect()
             }
-            TestOperator::InRange(range) => range.versions().cloned().map(Value::Version).collect(),
+            TestOperator::InRange(range) => range
+                .all_listed_versions()
+                .cloned()
+                .map(Value::Version)
+                .collect(),
             TestOperator::BuildAtLeast(version) | TestOperator::BuildBelow(version) => {
                 vec![Value::Version(version.clone())]
             }
@@ -262,8 +266,8 @@ use crate::ternary::Ternary;
 
 const MAX_DEMAND_SETS: usize = 128;
 
-/// If more conditions than this are joined, only the first demand set of each is used. A stack of
-/// ten thousand layers would otherwise copy all sets for each layer.
+/// If more conditions than this are joined, only the first constraint set of each is used. A stack
+/// of ten thousand layers would otherwise copy all sets for each layer.
 const MANY_CONDITIONS: usize = 64;
 
 /// The smallest sets of facts that would decide the condition. No set contains another. Sets with
@@ -273,11 +277,11 @@ pub(super) fn smallest_deciding_fact_sets(
     domains: &ValuesByTestResult<'_>,
 ) -> Vec<Vec<MissingFact>> {
     let unknowns = UnknownFacts::new(condition, domains);
-    let answers = [true, false].map(|wanted| unknowns.demands_giving_result(condition, wanted));
+    let answers = [true, false].map(|wanted| unknowns.constraints_giving_result(condition, wanted));
     let mut sets: Vec<Vec<usize>> = answers
         .iter()
         .flatten()
-        .map(FactDemands::required_slots)
+        .map(FactConstraints::required_slots)
         .collect();
     sets.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
     let mut smallest: Vec<Vec<usize>> = Vec::new();
@@ -310,7 +314,7 @@ pub(super) struct ValuesByTestResult<'c>(Vec<(&'c FactTest, [ValueSet; 2])>);
 /// bit is one of its distinct values.
 type ValueSet = u64;
 
-/// The fact stays unknown. Only the test `known = false` holds then.
+/// The fact stays unknown. Tests of `known` and `exists` can still have a result.
 const STAYS_UNKNOWN: ValueSet = 1;
 
 impl<'c> ValuesByTestResult<'c> {
@@ -318,14 +322,14 @@ impl<'c> ValuesByTestResult<'c> {
         let mut by_fact: BTreeMap<&str, Vec<&FactTest>> = BTreeMap::new();
         cond.for_each_test(&mut |test| by_fact.entry(test.fact.name).or_default().push(test));
         let of_fact = |tests: Vec<&'c FactTest>| {
-            let values = test_values::values_with_distinct_test_results(&tests)
+            let values = representative_values::values_with_distinct_test_results(&tests)
                 .into_iter()
-                .map(|value| Reading::known(value, test_values::hypothetical_source()));
+                .map(|value| Reading::known(value, representative_values::hypothetical_source()));
             let values: Vec<Reading<Value>> = values.collect();
             let fitting = |test: &FactTest, answer: Ternary| {
                 let options = (1..)
                     .zip(&values)
-                    .filter(|(_, value)| test.holds_for_reading(value) == answer);
+                    .filter(|(_, value)| test.truth_for_reading(value) == answer);
                 options.fold(0, |bits: ValueSet, (option, _)| bits | 1 << option)
             };
             let each = |test| {
@@ -354,12 +358,12 @@ struct UnknownFacts<'g> {
     slots: Vec<&'g Observation>,
 }
 
-/// The demands on some unknown facts: indices into `UnknownFacts::slots` in ascending order, each
+/// Constraints on some unknown facts: indices into `UnknownFacts::slots` in ascending order, each
 /// with the acceptable values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct FactDemands(Vec<(usize, ValueSet)>);
+struct FactConstraints(Vec<(usize, ValueSet)>);
 
-impl FactDemands {
+impl FactConstraints {
     fn required_slots(&self) -> Vec<usize> {
         self.0
             .iter()
@@ -368,8 +372,8 @@ impl FactDemands {
             .collect()
     }
 
-    /// `None` if a fact has no value that meets both demands.
-    fn combine_demands(mut self, other: &Self) -> Option<Self> {
+    /// `None` if a fact has no value that meets both constraints.
+    fn intersect_constraints(mut self, other: &Self) -> Option<Self> {
         for (slot, options) in &other.0 {
             match self.0.binary_search_by_key(slot, |(slot, _)| *slot) {
                 Err(at) => self.0.insert(at, (*slot, *options)),
@@ -385,7 +389,7 @@ impl FactDemands {
         Some(self)
     }
 
-    /// Whether all values that meet the demands of `other` meet these demands too.
+    /// Whether all values that meet the constraints of `other` meet these too.
     fn is_implied_by(&self, other: &Self) -> bool {
         let of = |slot: &usize| other.0.binary_search_by_key(slot, |(slot, _)| *slot).ok();
         let theirs = |slot| of(slot).and_then(|at| other.0.get(at));
@@ -399,20 +403,22 @@ impl<'g> UnknownFacts<'g> {
     fn new(condition: &'g BoundCondition<'_>, domains: &'g ValuesByTestResult<'_>) -> Self {
         let mut slots = Vec::new();
         collect_unknown_observations(condition, &mut slots);
-        slots.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
-        slots.dedup_by(|a, b| sort_key(a) == sort_key(b));
+        slots.sort_by(|a, b| observation_key(a).cmp(&observation_key(b)));
+        slots.dedup_by(|a, b| observation_key(a) == observation_key(b));
         Self { domains, slots }
     }
 
-    fn demands_giving_result(
+    fn constraints_giving_result(
         &self,
         condition: &BoundCondition<'_>,
         wanted: bool,
-    ) -> Vec<FactDemands> {
+    ) -> Vec<FactConstraints> {
         match (&condition.node, wanted) {
             (ConditionNode::Undecidable, _) => Vec::new(),
-            (ConditionNode::Not(kid), wanted) => self.demands_giving_result(kid, !wanted),
-            (ConditionNode::Test(test, seen), wanted) => self.test_demands(test, seen, wanted),
+            (ConditionNode::Not(kid), wanted) => self.constraints_giving_result(kid, !wanted),
+            (ConditionNode::Test(test, seen), wanted) => {
+                self.constraints_of_test(test, seen, wanted)
+            }
             (ConditionNode::All(kids), true) | (ConditionNode::Any(kids), false) => {
                 let Some((first, rest)) = kids.split_first() else {
                     return Vec::new();
@@ -423,30 +429,30 @@ impl<'g> UnknownFacts<'g> {
                     MAX_DEMAND_SETS
                 };
                 let ways = |kid: &BoundCondition<'_>| {
-                    let mut ways = self.demands_giving_result(kid, wanted);
+                    let mut ways = self.constraints_giving_result(kid, wanted);
                     ways.truncate(most);
                     ways
                 };
-                // Most children have a single demand set, which is joined without a copy, even in a
-                // wide stack.
-                let join = |so_far: Vec<FactDemands>, kid: &BoundCondition<'_>| match ways(kid)
+                // Most children have a single constraint set, which is joined without a copy, even
+                // in a wide stack.
+                let join = |so_far: Vec<FactConstraints>, kid: &BoundCondition<'_>| match ways(kid)
                     .as_slice()
                 {
                     [only] if only.0.is_empty() => so_far,
                     [only] => so_far
                         .into_iter()
-                        .filter_map(|way| way.combine_demands(only))
+                        .filter_map(|way| way.intersect_constraints(only))
                         .collect(),
                     more => {
-                        let each = |way: &FactDemands| {
+                        let each = |way: &FactConstraints| {
                             more.iter()
-                                .filter_map(|other| way.clone().combine_demands(other))
+                                .filter_map(|other| way.clone().intersect_constraints(other))
                                 .collect()
                         };
-                        without_superset_demands(
+                        minimal_constraint_sets(
                             so_far
                                 .iter()
-                                .flat_map(|way| -> Vec<FactDemands> { each(way) })
+                                .flat_map(|way| -> Vec<FactConstraints> { each(way) })
                                 .collect(),
                         )
                     }
@@ -454,27 +460,32 @@ impl<'g> UnknownFacts<'g> {
                 rest.iter().fold(ways(first), join)
             }
             (ConditionNode::All(kids), false) | (ConditionNode::Any(kids), true) => {
-                without_superset_demands(
+                minimal_constraint_sets(
                     kids.iter()
-                        .flat_map(|kid| self.demands_giving_result(kid, wanted))
+                        .flat_map(|kid| self.constraints_giving_result(kid, wanted))
                         .collect(),
                 )
             }
         }
     }
 
-    fn test_demands(&self, test: &FactTest, seen: &Observation, wanted: bool) -> Vec<FactDemands> {
-        let as_it_is = test.holds_for_reading(&seen.reading) == Ternary::from(wanted);
+    fn constraints_of_test(
+        &self,
+        test: &FactTest,
+        seen: &Observation,
+        wanted: bool,
+    ) -> Vec<FactConstraints> {
+        let as_it_is = test.truth_for_reading(&seen.reading) == Ternary::from(wanted);
         if seen.reading.is_known() {
             return if as_it_is {
-                vec![FactDemands::default()]
+                vec![FactConstraints::default()]
             } else {
                 Vec::new()
             };
         }
         let Ok(slot) = self
             .slots
-            .binary_search_by(|slot| sort_key(slot).cmp(&sort_key(seen)))
+            .binary_search_by(|slot| observation_key(slot).cmp(&observation_key(seen)))
         else {
             return Vec::new();
         };
@@ -483,7 +494,7 @@ impl<'g> UnknownFacts<'g> {
         if fitting == 0 {
             Vec::new()
         } else {
-            vec![FactDemands(vec![(slot, fitting)])]
+            vec![FactConstraints(vec![(slot, fitting)])]
         }
     }
 
@@ -498,7 +509,7 @@ impl<'g> UnknownFacts<'g> {
     }
 }
 
-fn sort_key(seen: &Observation) -> (&Subject, &str) {
+fn observation_key(seen: &Observation) -> (&Subject, &str) {
     (&seen.subject, seen.fact)
 }
 
@@ -517,12 +528,12 @@ fn collect_unknown_observations<'g>(
         .for_each(|kid| collect_unknown_observations(kid, unknown));
 }
 
-fn without_superset_demands(mut ways: Vec<FactDemands>) -> Vec<FactDemands> {
+fn minimal_constraint_sets(mut ways: Vec<FactConstraints>) -> Vec<FactConstraints> {
     if ways.len() < 2 {
         return ways;
     }
     ways.sort_by_cached_key(|way| way.0.len());
-    let mut kept: Vec<FactDemands> = Vec::new();
+    let mut kept: Vec<FactConstraints> = Vec::new();
     for way in ways {
         if kept.len() >= MAX_DEMAND_SETS {
             break;

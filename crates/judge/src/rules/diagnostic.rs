@@ -149,11 +149,11 @@ impl FileDiagnostics {
         let shown = self
             .diags
             .iter()
-            .map(|diag| self.render_with_snippet(&renderer, diag));
+            .map(|diag| self.render_diagnostic(&renderer, diag));
         shown.join_with("\n\n") + "\n"
     }
 
-    fn render_with_snippet(&self, renderer: &Renderer, diag: &Diagnostic) -> String {
+    fn render_diagnostic(&self, renderer: &Renderer, diag: &Diagnostic) -> String {
         let spot = AnnotationKind::Primary.span(self.clamp_span(&diag.span));
         let snippet = Snippet::source(self.text.as_str())
             .path(self.file.as_str())
@@ -301,7 +301,7 @@ impl DiagnosticCollector {
         self.diags.len()
     }
 
-    /// Whether the limit of listed mistakes is reached, so that help texts can be skipped.
+    /// At the limit, callers skip the slow search for similar names.
     pub fn is_mistake_limit_reached(&self) -> bool {
         self.diags.len() >= MAX_LISTED
     }

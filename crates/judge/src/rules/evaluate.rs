@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::advise::{self, EvaluationOptions};
-use super::bound_condition::{self, BoundCondition, SubjectView};
+use super::bound_condition::{self, BoundCondition, SubjectContext};
 use super::deciding_facts::{self, ValuesByTestResult};
 use super::model::Rule;
 use super::rule_set::RuleSet;
@@ -81,8 +81,8 @@ impl Evaluation {
     }
 }
 
-/// Subjects are ordered scope by scope.
-pub fn subjects_by_scope(facts: &FactSet) -> Vec<Subject> {
+/// All subjects, in the order that [`evaluate_rules`] requires.
+pub fn subjects_in_scope_order(facts: &FactSet) -> Vec<Subject> {
     Scope::ALL
         .iter()
         .flat_map(|scope| scope_subjects(facts, *scope))
@@ -97,7 +97,7 @@ pub fn evaluate_rules(
     circumstances: EvaluationOptions,
 ) -> Evaluation {
     let rules = rules.rules();
-    let concerns: Vec<RuleConcerns<'_>> = rules.iter().map(RuleConcerns::new).collect();
+    let concerns: Vec<PreparedRule<'_>> = rules.iter().map(PreparedRule::new).collect();
     let tally = |rule: &Rule| RuleOutcomeCounts {
         evidence: rule.evidence.clone(),
         ..RuleOutcomeCounts::new(&rule.id)
@@ -108,7 +108,7 @@ pub fn evaluate_rules(
     let is_upgrade = is_kernel_assumed(facts);
     let is_judged = |rule: &Rule| {
         rule.change
-            .is_none_or(|change| is_upgrade && change.is_predicted())
+            .is_none_or(|change| is_upgrade && change.is_judged_before_upgrade())
     };
     for alike in subjects.chunk_by(|one, next| one.scope() == next.scope()) {
         let scope = alike.first().map(Subject::scope);
@@ -118,7 +118,7 @@ pub fn evaluate_rules(
             .filter(|(concern, _)| is_judged(concern.rule))
             .collect();
         for subject in alike {
-            let view = SubjectView::new(facts, subject);
+            let view = SubjectContext::new(facts, subject);
             let lacking = facts.inapplicable_scopes(subject);
             for (concern, tally) in &mut of_scope {
                 if !concern.concerns_subject(facts, subject, lacking) {
@@ -132,7 +132,7 @@ pub fn evaluate_rules(
                     Ternary::True => tally.applies += 1,
                     Ternary::Unknown => tally.undecided += 1,
                 }
-                findings.push(concern.evaluate_on(&view, circumstances));
+                findings.push(concern.evaluate_on_subject(&view, circumstances));
             }
         }
     }
@@ -142,7 +142,7 @@ pub fn evaluate_rules(
 }
 
 pub fn rule_subjects(rule: &Rule, facts: &FactSet) -> Vec<Subject> {
-    let concern = RuleConcerns::new(rule);
+    let concern = PreparedRule::new(rule);
     let about = |subject: &Subject| {
         concern.concerns_subject(facts, subject, facts.inapplicable_scopes(subject))
     };
@@ -166,7 +166,7 @@ fn is_kernel_assumed(facts: &FactSet) -> bool {
 
 /// A rule, with the scopes and areas that decide whether it concerns a subject. For example, a rule
 /// about mount options does not concern a disk without a file system.
-struct RuleConcerns<'r> {
+struct PreparedRule<'r> {
     rule: &'r Rule,
     scopes: Vec<Scope>,
     areas: Vec<ServerArea>,
@@ -174,7 +174,7 @@ struct RuleConcerns<'r> {
     domains: OnceCell<ValuesByTestResult<'r>>,
 }
 
-impl<'r> RuleConcerns<'r> {
+impl<'r> PreparedRule<'r> {
     fn new(rule: &'r Rule) -> Self {
         let scopes = Scope::ALL
             .iter()
@@ -204,11 +204,15 @@ impl<'r> RuleConcerns<'r> {
                         .any(|area| facts.is_of_other_area(subject, *area)))
     }
 
-    fn evaluate_on(&self, view: &SubjectView<'_>, circumstances: EvaluationOptions) -> Finding {
-        let (rule, SubjectView { facts, subject, .. }) = (self.rule, view);
-        let condition = BoundCondition::with_view(&rule.when, view);
+    fn evaluate_on_subject(
+        &self,
+        view: &SubjectContext<'_>,
+        circumstances: EvaluationOptions,
+    ) -> Finding {
+        let (rule, SubjectContext { facts, subject, .. }) = (self.rule, view);
+        let condition = BoundCondition::from_context(&rule.when, view);
         let (mut advice, mut held_back) = (Vec::new(), Vec::new());
-        let outcome = match condition.result() {
+        let outcome = match condition.truth() {
             Ternary::True => {
                 (advice, held_back) = advise::advice_and_blocked_advice_of_rule(
                     rule,
@@ -281,5 +285,5 @@ pub fn evaluate_rule(
     subject: &Subject,
     circumstances: EvaluationOptions,
 ) -> Finding {
-    RuleConcerns::new(rule).evaluate_on(&SubjectView::new(facts, subject), circumstances)
+    PreparedRule::new(rule).evaluate_on_subject(&SubjectContext::new(facts, subject), circumstances)
 }

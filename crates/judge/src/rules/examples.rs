@@ -10,7 +10,7 @@ use super::evaluate::evaluate_rule;
 use super::model::{ExampleFact, ExampleStack, ExpectedOutcome, Rule, RuleExample};
 use super::{Finding, Outcome, explain};
 use crate::facts::{FactSet, Scope, Subject};
-use crate::text::page_layout::PageLayout;
+use crate::text::page_layout::TextPage;
 
 /// An example whose outcome or advised settings differ from the stated ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn failures_of_rule_examples(rules: &[Rule]) -> Vec<ExampleFailure> {
 
 fn failure_of_example(rule: &Rule, example: &RuleExample) -> Option<ExampleFailure> {
     let finding = evaluate_rule_on_example(rule, example);
-    outcome_mismatch(&finding, example).map(|problem| ExampleFailure {
+    expectation_mismatch(&finding, example).map(|problem| ExampleFailure {
         rule: rule.id.clone(),
         place: format!("{}:{}", rule.file, example.line),
         example: example.name.clone(),
@@ -53,7 +53,7 @@ fn failure_of_example(rule: &Rule, example: &RuleExample) -> Option<ExampleFailu
 }
 
 fn trace_text(finding: &Finding) -> String {
-    let mut page = PageLayout::default();
+    let mut page = TextPage::default();
     if let Some(trace) = &finding.trace {
         explain::write_trace(&mut page, 2, trace);
     }
@@ -79,7 +79,7 @@ pub(super) fn example_subject_and_facts(rule: &Rule, example: &RuleExample) -> (
     (subject, facts)
 }
 
-fn outcome_mismatch(finding: &Finding, example: &RuleExample) -> Option<String> {
+fn expectation_mismatch(finding: &Finding, example: &RuleExample) -> Option<String> {
     let outcome = match finding.outcome {
         Outcome::Applies => ExpectedOutcome::Applies,
         Outcome::DoesNotApply => ExpectedOutcome::DoesNotApply,
@@ -134,8 +134,8 @@ fn example_facts(example: &RuleExample, about: &Subject) -> FactSet {
         } else {
             subject_of_scope(fact.scope, "linked")
         };
-        set.apply_facts_of(about, &of);
-        set.insert_value(&of, fact, reading.clone());
+        set.set_fact_link(about, &of);
+        set.insert_untyped_value(&of, fact, reading.clone());
     }
     if let Some(stack) = &example.stack {
         insert_example_stack(&mut set, about, stack);
@@ -175,7 +175,7 @@ fn insert_example_stack(set: &mut FactSet, about: &Subject, stack: &ExampleStack
 fn add_stack_element(set: &mut FactSet, element: Subject, given: &[ExampleFact]) -> Subject {
     set.add_subject(&element);
     for (fact, reading) in given {
-        set.insert_value(&element, fact, reading.clone());
+        set.insert_untyped_value(&element, fact, reading.clone());
     }
     element
 }

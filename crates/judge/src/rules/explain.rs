@@ -2,7 +2,7 @@ use super::model::Condition;
 use super::{ConditionTrace, Observation};
 use crate::facts::catalog;
 use crate::ternary::Ternary;
-use crate::text::page_layout::PageLayout;
+use crate::text::page_layout::TextPage;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceRow {
@@ -77,7 +77,7 @@ fn collect_deciding_test_texts(trace: &ConditionTrace, truth: Ternary, all: &mut
     }
 }
 
-pub fn write_trace(page: &mut PageLayout, indent: usize, trace: &ConditionTrace) {
+pub fn write_trace(page: &mut TextPage, indent: usize, trace: &ConditionTrace) {
     let cells = |row: TraceRow| {
         vec![
             row.branch + &row.label,
@@ -93,25 +93,25 @@ pub fn write_trace(page: &mut PageLayout, indent: usize, trace: &ConditionTrace)
     );
 }
 
-pub fn condition_tree_without_readings(cond: &Condition) -> Vec<String> {
-    let rows = trace_rows(&trace_without_facts(cond));
+pub fn condition_tree_lines(cond: &Condition) -> Vec<String> {
+    let rows = trace_rows(&trace_without_readings(cond));
     rows.into_iter()
         .map(|row| row.branch + &row.label)
         .collect()
 }
 
-fn trace_without_facts(cond: &Condition) -> ConditionTrace {
+fn trace_without_readings(cond: &Condition) -> ConditionTrace {
     let kids: Vec<ConditionTrace> = match cond {
         Condition::All(conds) | Condition::Any(conds) => {
-            conds.iter().map(trace_without_facts).collect()
+            conds.iter().map(trace_without_readings).collect()
         }
         Condition::Not(cond) | Condition::Every(_, cond) | Condition::Some(_, cond) => {
-            vec![trace_without_facts(cond)]
+            vec![trace_without_readings(cond)]
         }
         Condition::Fact(_) => Vec::new(),
     };
     ConditionTrace {
-        label: cond.condition_label(),
+        label: cond.node_label(),
         truth: Ternary::Unknown,
         seen: None,
         kids,
@@ -131,7 +131,7 @@ mod tests {
     fn trace_prints_as_tree_with_readings() {
         let (target, top) = (Subject::target("/db"), Subject::mount("/db"));
         let mut facts = FactSet::default();
-        facts.apply_facts_of(&target, &top);
+        facts.set_fact_link(&target, &top);
         facts.add_layer_below(&target, &top);
         facts.insert_known(
             &top,
@@ -185,9 +185,9 @@ mod tests {
                 traced: true,
             },
         );
-        let mut page = PageLayout::default();
-        page.append_verbatim_line(0, &condition_tree_without_readings(&rule.when).join("\n"));
-        page.append_blank_line();
+        let mut page = TextPage::default();
+        page.append_verbatim_line(0, &condition_tree_lines(&rule.when).join("\n"));
+        page.ensure_blank_line();
         let trace = finding.trace.as_ref().unwrap();
         write_trace(&mut page, 0, trace);
         insta::assert_snapshot!(page.into_text());

@@ -172,7 +172,6 @@ pub enum Change {
     Set(String),
     Add(Vec<String>),
     Remove(Vec<String>),
-    /// Add some options and remove others. Only a plan that combines several rules does so.
     Edit {
         add: Vec<String>,
         remove: Vec<String>,
@@ -392,7 +391,7 @@ pub struct ConditionTrace {
 }
 
 impl ConditionTrace {
-    /// Readings of all parts of the condition, in the order of the rule.
+    /// In the order of the rule's tests.
     pub fn readings_of_all_tests(&self) -> Vec<&Observation> {
         let nested = self.kids.iter().flat_map(Self::readings_of_all_tests);
         self.seen.iter().chain(nested).collect()

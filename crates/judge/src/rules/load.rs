@@ -93,8 +93,8 @@ pub(super) struct LoadedFile {
 }
 
 impl LoadedFile {
-    /// Adds what one section of the file contains. A section with broken syntax adds mistakes and
-    /// ids, but no rules or statements.
+    /// A section with broken syntax adds mistakes and ids, but no rules and no `[[off]]` or
+    /// `[[override]]` entries.
     fn add_section(&mut self, piece: ParseResult, by: &TableSection<'_>) {
         let moved = |span: Span| span.start + by.start..span.end + by.start;
         let ParseResult {
@@ -163,7 +163,7 @@ const MAX_FILE_BYTES: usize = 1 << 20;
 
 /// The cost is bounded by the size of the file, the length of texts and lists, and the number of
 /// listed mistakes.
-pub(super) fn load_rule_file(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
+pub(super) fn parse_rule_file(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
     if source.len() > MAX_FILE_BYTES {
         let message = format!(
             "a file of {} bytes; the limit is {MAX_FILE_BYTES}",
@@ -181,7 +181,7 @@ pub(super) fn load_rule_file(file: &str, source: &str, terms: LoadOptions) -> Lo
 }
 
 fn parse_section_by_section_if_broken(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
-    let whole = parse_rule_text(file, source, terms, true);
+    let whole = parse_file_or_section(file, source, terms, true);
     if !whole.broken && !whole.has_unknown_tables {
         return whole.loaded;
     }
@@ -190,7 +190,10 @@ fn parse_section_by_section_if_broken(file: &str, source: &str, terms: LoadOptio
         let known = piece
             .name
             .is_none_or(|word| FILE_SCHEMA.optional.contains(&word));
-        loaded.add_section(parse_rule_text(file, piece.text, terms, known), &piece);
+        loaded.add_section(
+            parse_file_or_section(file, piece.text, terms, known),
+            &piece,
+        );
     }
     // Some mistakes are found only in the complete file. They are reported if no section has a
     // mistake.
@@ -206,7 +209,7 @@ fn parse_section_by_section_if_broken(file: &str, source: &str, terms: LoadOptio
 
 /// `known` is false for a section whose table name is not valid in rule files; then only the keys
 /// of that table are checked.
-fn parse_rule_text(file: &str, source: &str, terms: LoadOptions, known: bool) -> ParseResult {
+fn parse_file_or_section(file: &str, source: &str, terms: LoadOptions, known: bool) -> ParseResult {
     let mut problems = DiagnosticCollector::new(source);
     let (document, errors) = DeTable::parse_recoverable(source);
     for error in errors {
@@ -263,7 +266,7 @@ fn parse_examples(
         };
         if let Some((repeated, message)) = examples
             .iter()
-            .find_map(|other| Some((other, example.message_if_same_facts_or_name(other)?)))
+            .find_map(|other| Some((other, example.duplicate_example_message(other)?)))
         {
             problems.report_mistake(
                 item,
@@ -326,7 +329,7 @@ fn parse_full_rule(
     }
     let mut evidence = Vec::new();
     for item in fields.parse_list_field("evidence", problems) {
-        evidence.extend(parse_study(item, problems));
+        evidence.extend(parse_evidence(item, problems));
     }
     let examples = match terms.examples {
         ExampleLoading::Read => parse_examples(&fields, sight, problems),
@@ -341,9 +344,12 @@ fn parse_full_rule(
         .collect();
     let sound = problems.mistake_count() == before;
     if sound {
-        texts
-            .remedy
-            .require_action_if_critical(level, &advise, fields.span.clone(), problems);
+        texts.remedy.report_missing_remedy_if_critical(
+            level,
+            &advise,
+            fields.span.clone(),
+            problems,
+        );
     }
     if sound && terms.examples == ExampleLoading::Read && !lacking.is_empty() {
         problems.report_missing_entry(
@@ -392,7 +398,7 @@ fn parse_full_rule(
 
 /// A fact in the text is a mistake, because an undecided rule may lack the fact's value.
 fn parse_question(text: &SpannedText, problems: &mut DiagnosticCollector) -> Template {
-    let (template, unknown) = Template::parse(&join_lines_to_one(&text.text), |_| None);
+    let (template, unknown) = Template::parse(&collapse_whitespace(&text.text), |_| None);
     if let Some(name) = unknown.first() {
         problems.report_mistake(
             text,
@@ -450,8 +456,8 @@ fn parse_disabled_rule(
     ))
 }
 
-/// Parses a statement that changes a rule's level. The field `was` of the result is a
-/// placeholder, because the user's file does not state the rule's own level.
+/// The field `was` of the result is a placeholder, because the user's file does not state the
+/// rule's own level.
 fn parse_level_override(
     item: SpannedValue<'_>,
     file: &str,
@@ -487,7 +493,7 @@ fn parse_level_override(
 
 fn parse_reason(fields: &CheckedTable<'_>, problems: &mut DiagnosticCollector) -> Option<String> {
     let because = fields.parse_text_field("because", problems)?;
-    let words = join_lines_to_one(&because.text);
+    let words = collapse_whitespace(&because.text);
     if words.is_empty() {
         problems.report_mistake(
             because.span,
@@ -507,7 +513,7 @@ const EVIDENCE_SCHEMA: TableSchema = TableSchema {
 
 const ACCEPTED_YEARS: std::ops::RangeInclusive<u16> = 1990..=2099;
 
-fn parse_study(
+fn parse_evidence(
     item: SpannedValue<'_>,
     problems: &mut DiagnosticCollector,
 ) -> Option<PublishedMeasurement> {
@@ -516,7 +522,7 @@ fn parse_study(
     let mut words = |key: &str| {
         fields
             .parse_text_field(key, problems)
-            .map(|SpannedText { text, .. }| join_lines_to_one(&text))
+            .map(|SpannedText { text, .. }| collapse_whitespace(&text))
     };
     let (source, says, caveat) = (words("source"), words("says"), words("caveat"));
     let (kernel, hardware, contradicted_by) =
@@ -556,14 +562,18 @@ fn parse_year(item: SpannedValue<'_>, problems: &mut DiagnosticCollector) -> Opt
 
 const WHICH_HELP: &str = "write `{subject}`, which is the subject's own name";
 
-/// Parses a text of a rule into one line. Reports facts in the text that do not exist or are
-/// not visible from the rule's scope.
+/// Reports facts in the text that do not exist or are not visible from the rule's scope.
 fn parse_one_line_template(
     text: &SpannedText,
     sight: &FactVisibility,
     problems: &mut DiagnosticCollector,
 ) -> Template {
-    parse_template_with_visible_facts(&join_lines_to_one(&text.text), &text.span, sight, problems)
+    parse_template_with_visible_facts(
+        &collapse_whitespace(&text.text),
+        &text.span,
+        sight,
+        problems,
+    )
 }
 
 /// Like [`parse_one_line_template`], but keeps line breaks.
@@ -587,14 +597,9 @@ fn parse_template_with_visible_facts(
     template
 }
 
-fn join_lines_to_one(text: &str) -> String {
+fn collapse_whitespace(text: &str) -> String {
     text.split_whitespace().join_with(" ")
 }
-
-// The remedy of a rule. A critical rule needs a remedy, advice that is always given, or a
-// reason why nothing helps.
-//
-// Advice with a condition of its own, or with a value from a fact, is not always given.
 
 struct RemedyTemplates {
     pub action: Option<Template>,
@@ -602,7 +607,9 @@ struct RemedyTemplates {
 }
 
 impl RemedyTemplates {
-    pub fn require_action_if_critical(
+    /// A critical rule needs a remedy, advice that is always given, or a reason why nothing helps.
+    /// Advice with a condition of its own, or with a value from a fact, is not always given.
+    pub fn report_missing_remedy_if_critical(
         &self,
         level: Option<Level>,
         advise: &[AdviceSpec],

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::facts::catalog::target::VerdictKind;
 use crate::facts::{
-    FactSet, KeyInfo, Reading, Scope, ServerArea, Subject, Value, area_of_name, choice,
+    FactSet, KeyInfo, Reading, Scope, ServerArea, Subject, Value, choice, server_area_of_name,
 };
 use crate::provenance::VerificationStamp;
 use crate::settings::{Setting, SettingKind};
@@ -20,7 +20,7 @@ use crate::version::{AffectedReleases, Version};
 
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// The id of the rule, unique and stable: `area.name`.
+    /// Unique and stable: `area.name`.
     pub id: String,
     /// The walwise version that introduced the rule.
     pub since: String,
@@ -93,12 +93,12 @@ impl ChangeEffect {
     }
 
     /// Whether the change can explain that commits are slower than before the upgrade.
-    pub fn is_slower(self) -> bool {
+    pub fn can_slow_commits(self) -> bool {
         matches!(self, Self::SlowsDown | Self::ExplainsShift)
     }
 
-    /// Whether an upgrade is judged by the change beforehand.
-    pub(crate) fn is_predicted(self) -> bool {
+    /// False if no fact shows the change before the upgrade.
+    pub(crate) fn is_judged_before_upgrade(self) -> bool {
         !matches!(self, Self::ExplainsShift)
     }
 }
@@ -191,7 +191,7 @@ impl Condition {
             }
             Self::Not(kid) => kid.collect_server_areas_of_tests(into),
             Self::Every(..) | Self::Some(..) => {}
-            Self::Fact(test) => into.extend(area_of_name(test.fact.name)),
+            Self::Fact(test) => into.extend(server_area_of_name(test.fact.name)),
         }
     }
 }
@@ -420,8 +420,8 @@ pub struct RuleExample {
 }
 
 impl RuleExample {
-    /// Message if this example repeats the facts or the name of `other`.
-    pub(crate) fn message_if_same_facts_or_name(&self, other: &Self) -> Option<String> {
+    /// `None` unless both examples have the same name, or the same facts and stack.
+    pub(crate) fn duplicate_example_message(&self, other: &Self) -> Option<String> {
         let sorted = |facts: &[ExampleFact]| {
             let mut facts = facts.to_vec();
             facts.sort_by_key(|(key, _)| key.name);

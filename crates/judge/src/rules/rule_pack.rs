@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn fingerprint_ignores_user_file_directory() {
+    fn fingerprint_depends_on_base_names_and_contents() {
         let shipped = sha256_by_file_name([("rules/a.toml", "a"), ("rules/b.toml", "b")]);
         let with = |name: &str, text: &str| {
             let file = RuleFile {

@@ -18,7 +18,7 @@ use super::{
     builtin,
 };
 use crate::escape::ShellCommand;
-use crate::text::{line_index, names_and_count};
+use crate::text::{format_names_and_rest, line_index};
 
 #[derive(Clone, Debug, Default)]
 pub struct RuleSet {
@@ -42,7 +42,7 @@ impl<'a> ParsedFile<'a> {
         Self {
             file,
             author: terms.author,
-            loaded: load::load_rule_file(&file.name, &file.text, terms),
+            loaded: load::parse_rule_file(&file.name, &file.text, terms),
         }
     }
 }
@@ -56,7 +56,7 @@ impl RuleSet {
     }
 
     /// The built-in rules and those of users' files, with the mistakes in users' files. `today`
-    /// decides which statements have expired.
+    /// decides which entries have expired.
     pub fn builtin_and_user_files(
         files: &[RuleFile],
         examples: ExampleLoading,
@@ -81,7 +81,7 @@ impl RuleSet {
     }
 
     /// The rules in the files, read as if they came with walwise. A rule with a mistake is left
-    /// out, and no statement counts as expired.
+    /// out, and no `[[off]]` or `[[override]]` entry counts as expired.
     pub fn parse_as_builtin(files: &[RuleFile]) -> (Self, Vec<FileDiagnostics>) {
         Self::from_files((files, ExampleLoading::Read), &[], Date::MIN)
     }
@@ -138,7 +138,7 @@ impl RuleSet {
             });
         let mistakes: Vec<FileDiagnostics> = mistakes.collect();
         for file in &mistakes {
-            set.not_in_force.extend(ignored_mistakes_sentence(file));
+            set.not_in_force.extend(ignored_entries_sentence(file));
             set.remarks
                 .extend(file.remarks().map(|remark| file.one_line_text(remark)));
         }
@@ -146,7 +146,11 @@ impl RuleSet {
     }
 
     #[must_use]
-    pub fn with_extra_sentences(mut self, not_in_force: Vec<String>, remarks: Vec<String>) -> Self {
+    pub fn with_notes_on_unread_files(
+        mut self,
+        not_in_force: Vec<String>,
+        remarks: Vec<String>,
+    ) -> Self {
         self.not_in_force.extend(not_in_force);
         self.remarks.extend(remarks);
         self
@@ -177,8 +181,7 @@ impl RuleSet {
         }
     }
 
-    /// Disables the rules that users' files name. Rules that cap a verdict cannot be disabled,
-    /// because no file may improve a verdict.
+    /// Rules that cap a verdict cannot be disabled, because no file may improve a verdict.
     fn apply_disabled_rules(&mut self, parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
         let mut found = Vec::new();
         for (index, off, span) in user_entries_with_file_index(parts, |loaded| &loaded.off) {
@@ -208,8 +211,7 @@ impl RuleSet {
         found
     }
 
-    /// Applies the levels that users' files assign. Optional rules keep their level, because advice
-    /// that can lose data must stay optional.
+    /// Optional rules keep their level, because advice that can lose data must stay optional.
     fn apply_level_overrides(&mut self, parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
         let mut found = Vec::new();
         for (index, given, span) in user_entries_with_file_index(parts, |loaded| &loaded.overrides)
@@ -283,7 +285,7 @@ impl RuleSet {
     }
 
     /// Suggestion `did you mean …?` for an id that no rule has; `None` if no id is similar.
-    pub fn suggest_rule_id(&self, id: &str) -> Option<String> {
+    pub fn similar_rule_id_hint(&self, id: &str) -> Option<String> {
         nearest_word_hint(id, self.rules.iter().map(|rule| rule.id.as_str()))
     }
 
@@ -316,14 +318,14 @@ impl RuleSet {
 
 const MAX_LISTED_LINES: usize = 10;
 
-fn ignored_mistakes_sentence(file: &FileDiagnostics) -> Option<String> {
+fn ignored_entries_sentence(file: &FileDiagnostics) -> Option<String> {
     let mut lines: Vec<usize> = file
         .mistakes()
         .map(|diag| file.line_of_diagnostic(diag))
         .collect();
     lines.dedup();
     let named: Vec<String> = lines.iter().map(ToString::to_string).collect();
-    let named = names_and_count(&named, MAX_LISTED_LINES);
+    let named = format_names_and_rest(&named, MAX_LISTED_LINES);
     let (count, name) = (file.mistakes().count(), &file.file);
     let mistakes = if count == 1 {
         "an error".to_owned()
@@ -351,7 +353,7 @@ fn ignored_mistakes_sentence(file: &FileDiagnostics) -> Option<String> {
     let start = Some(ShellCommand::new("walwise rules check"));
     let all = beside.iter().map(|place| &place.file).chain([name]);
     let command = all.fold(start, |command, name| {
-        command?.append_literal(" ").append_value(name)
+        command?.append_literal(" ").append_quoted_name(name)
     });
     (count > 0).then(|| {
         format!(

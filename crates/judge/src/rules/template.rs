@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::escape::{ShellCommand, shell};
 use crate::facts::{FactSet, KeyInfo, Subject};
-use crate::text::names_and_count;
+use crate::text::format_names_and_rest;
 
 #[derive(Clone, Debug, Default)]
 pub struct Template {
@@ -71,7 +71,10 @@ impl Placeholder {
             PlaceholderKind::Subject => subject.name().to_owned(),
             PlaceholderKind::Which => list_first_subjects_and_count_rest(which),
             PlaceholderKind::Fact(fact) => {
-                match (facts.reading_via_link(subject, fact).value(), &self.prefix) {
+                match (
+                    facts.applicable_reading(subject, fact).value(),
+                    &self.prefix,
+                ) {
                     (None, Some(_)) => return String::new(),
                     (None, None) => "unknown".to_owned(),
                     (Some(value), _) if self.in_code => {
@@ -150,7 +153,7 @@ impl Template {
     pub(crate) fn has_all_required_facts(&self, facts: &FactSet, subject: &Subject) -> bool {
         self.placeholders().all(|place| match place.kind {
             PlaceholderKind::Fact(fact) => {
-                place.prefix.is_some() || facts.reading_via_link(subject, fact).value().is_some()
+                place.prefix.is_some() || facts.applicable_reading(subject, fact).value().is_some()
             }
             PlaceholderKind::Subject | PlaceholderKind::Which => true,
         })
@@ -211,7 +214,7 @@ impl Template {
                 PlaceholderKind::Subject => Some(subject.name().to_owned()),
                 PlaceholderKind::Which => None,
                 PlaceholderKind::Fact(fact) => facts
-                    .reading_via_link(subject, fact)
+                    .applicable_reading(subject, fact)
                     .value()
                     .map(ToString::to_string),
             };
@@ -227,7 +230,7 @@ impl Template {
                 (None, None) => return not("is unknown"),
                 (Some(value), prefix) => {
                     let before = command.append_rule_text(prefix.as_deref().unwrap_or_default());
-                    match before.append_value(&value) {
+                    match before.append_quoted_name(&value) {
                         Some(command) => command,
                         None => return not("cannot be written in a command"),
                     }
@@ -247,7 +250,7 @@ fn list_first_subjects_and_count_rest(which: &[&Subject]) -> String {
         [some @ .., last] if some.len() < MAX_NAMED_ELEMENTS => {
             format!("{} and {last}", some.join(", "))
         }
-        many => names_and_count(many, MAX_NAMED_ELEMENTS),
+        many => format_names_and_rest(many, MAX_NAMED_ELEMENTS),
     }
 }
 

@@ -1,5 +1,5 @@
 mod arbitrary;
-mod bounds {
+mod size_limits {
     use crate::rules::diagnostic::MAX_LISTED;
     use crate::rules::load;
 
@@ -36,7 +36,7 @@ mod bounds {
                     if !fits || (text == "\"" && open != "'''") {
                         continue;
                     }
-                    let loaded = load::load_rule_file(
+                    let loaded = load::parse_rule_file(
                         "a.toml",
                         &rule_text_with_field(field, &format!("{open}{long}{close}")),
                         load::LoadOptions::USER,
@@ -53,7 +53,7 @@ mod bounds {
                 }
             }
         }
-        let loaded = load::load_rule_file(
+        let loaded = load::parse_rule_file(
             "a.toml",
             &rule_text_with_field("title", &format!("\"{}\"", "t".repeat(201))),
             load::LoadOptions::USER,
@@ -67,7 +67,7 @@ mod bounds {
     }
 
     #[test]
-    fn endless_broken_syntax_reports_few_mistakes() {
+    fn diagnostics_of_broken_syntax_are_limited() {
         for text in [
             "{",
             "}",
@@ -85,7 +85,7 @@ mod bounds {
             "a = [",
             "a={b=",
         ] {
-            let loaded = load::load_rule_file(
+            let loaded = load::parse_rule_file(
                 "a.toml",
                 &text.repeat(10_000 / text.len()),
                 load::LoadOptions::USER,
@@ -103,7 +103,7 @@ mod bounds {
     #[test]
     fn file_and_list_sizes_are_limited() {
         let says = |text: &str| {
-            load::load_rule_file("a.toml", text, load::LoadOptions::USER)
+            load::parse_rule_file("a.toml", text, load::LoadOptions::USER)
                 .diags
                 .remove(0)
                 .message
@@ -224,11 +224,11 @@ mod evaluation_scale {
 
     use super::distinct_hosts;
     use crate::facts::{FactSet, KeyInfo, Scope, Subject, catalog};
-    use crate::rules::bound_condition::{BoundCondition, SubjectView};
+    use crate::rules::bound_condition::{BoundCondition, SubjectContext};
     use crate::rules::model::Condition;
     use crate::rules::{
         EvaluationOptions, Outcome, RuleSet, builtin, evaluate_rules, rule_subjects,
-        subjects_by_scope,
+        subjects_in_scope_order,
     };
 
     /// Facts of `count` hosts, joined into one host. Each has a directory on a mount on two disks,
@@ -247,12 +247,12 @@ mod evaluation_scale {
             };
             let of_scope = values.keys().filter_map(info);
             let read = |info: &KeyInfo| {
-                distinct_hosts::observed_reading(
+                distinct_hosts::observed_readings(
                     &values[info.name][known[info.name] % values[info.name].len()],
                 )
                 .remove(0)
             };
-            of_scope.for_each(|info| facts.insert_value(subject, info, read(info)));
+            of_scope.for_each(|info| facts.insert_untyped_value(subject, info, read(info)));
         };
         put(&mut facts, &Subject::host());
         for machine in 0..count {
@@ -270,7 +270,7 @@ mod evaluation_scale {
                 (&cluster, &target),
                 (&boot, &mount),
             ] {
-                facts.apply_facts_of(from, to);
+                facts.set_fact_link(from, to);
             }
             for subject in [&target, &mount, &boot, &cluster, &disks[0], &disks[1]] {
                 put(&mut facts, subject);
@@ -285,18 +285,18 @@ mod evaluation_scale {
 
     /// Numbers of conditions, findings, undecided findings, and subjects to which rules do not
     /// apply.
-    fn conditions_findings_and_subjects(set: &RuleSet, facts: &FactSet, host: bool) -> [usize; 4] {
+    fn evaluation_counts(set: &RuleSet, facts: &FactSet, host: bool) -> [usize; 4] {
         let about = |subject: &&Subject| host == (subject.scope() == Scope::Host);
         let mut conditions = 0;
         for rule in set.rules() {
             for subject in rule_subjects(rule, facts).iter().filter(about) {
-                conditions += condition_count(&BoundCondition::with_view(
+                conditions += condition_count(&BoundCondition::from_context(
                     &rule.when,
-                    &SubjectView::new(facts, subject),
+                    &SubjectContext::new(facts, subject),
                 ));
             }
         }
-        let all = subjects_by_scope(facts);
+        let all = subjects_in_scope_order(facts);
         let all: Vec<Subject> = all.iter().filter(about).cloned().collect();
         let came_to = evaluate_rules(
             &all,
@@ -337,15 +337,15 @@ mod evaluation_scale {
                 .collect();
             let one = facts_of_many_hosts(1, &known, &set);
             let many = facts_of_many_hosts(200, &known, &set);
-            assert!(subjects_by_scope(&many).len() > 1000);
+            assert!(subjects_in_scope_order(&many).len() > 1000);
             assert_eq!(
-                conditions_findings_and_subjects(&set, &many, false),
-                conditions_findings_and_subjects(&set, &one, false).map(|count| count * 200),
+                evaluation_counts(&set, &many, false),
+                evaluation_counts(&set, &one, false).map(|count| count * 200),
                 "round {round}"
             );
             assert_eq!(
-                conditions_findings_and_subjects(&set, &many, true),
-                conditions_findings_and_subjects(&set, &one, true),
+                evaluation_counts(&set, &many, true),
+                evaluation_counts(&set, &one, true),
                 "what the host is asked does not grow"
             );
         }
@@ -360,7 +360,7 @@ use proptest::prelude::*;
 
 use super::{
     Evaluation, EvaluationOptions, Outcome, RuleFile, RuleOutcomeCounts, RuleSet, evaluate_rules,
-    examples, subjects_by_scope,
+    examples, subjects_in_scope_order,
 };
 use crate::facts::{FactSet, Scope, Subject};
 
@@ -377,7 +377,7 @@ pub(super) fn good_rule_set() -> RuleSet {
 }
 
 #[test]
-fn good_rules_do_what_their_examples_say() {
+fn good_rules_pass_their_examples() {
     let failures: Vec<String> = examples::failures_of_rule_examples(good_rule_set().rules())
         .iter()
         .map(ToString::to_string)
@@ -446,7 +446,7 @@ example = [
     facts.add_subject(&unseen);
     facts.mark_scope_inapplicable(&diskless, Scope::Device);
     let Evaluation { findings, tallies } = evaluate_rules(
-        &subjects_by_scope(&facts),
+        &subjects_in_scope_order(&facts),
         &set,
         &facts,
         EvaluationOptions {
@@ -479,7 +479,7 @@ fn ten_mistakes_are_ten_diagnostics() {
     assert_eq!(mistakes[0].diags.len(), 10, "{}", mistakes[0].render(false));
 }
 
-fn load_and_render_diagnostics(text: String) -> (RuleSet, usize) {
+fn load_and_count_diagnostics(text: String) -> (RuleSet, usize) {
     let (set, mistakes) = RuleSet::parse_as_builtin(&[RuleFile {
         name: "any.toml".to_owned(),
         text,
@@ -497,7 +497,7 @@ proptest! {
 
     #[test]
     fn any_text_loads_without_panic(text in any::<String>()) {
-        load_and_render_diagnostics(text);
+        load_and_count_diagnostics(text);
     }
 
     #[test]
@@ -506,7 +506,7 @@ proptest! {
         let fit = |text: &str, at: usize| text.floor_char_boundary(at.min(text.len()));
         let (start, end) = (fit(&text, at), fit(&text, at + length));
         text.replace_range(start..end, &with);
-        let (set, mistakes) = load_and_render_diagnostics(text);
+        let (set, mistakes) = load_and_count_diagnostics(text);
         prop_assert!(mistakes > 0 || !set.rules().is_empty());
     }
 }

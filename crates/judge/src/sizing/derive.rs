@@ -10,7 +10,7 @@ mod mysql {
     use crate::facts::{FactSet, Reading, ServerKind, Subject, UnknownReason};
     use crate::sizing::Forecast;
     use crate::sizing::bytes_from_float;
-    use crate::sizing::{MIN_COUNTED_SECONDS, RedoCounts};
+    use crate::sizing::{MIN_COUNTED_SECONDS, RedoLogUsage};
     use crate::text;
 
     /// The largest `innodb_log_buffer_size` that is advised, in bytes.
@@ -29,13 +29,13 @@ mod mysql {
         };
         let size = server.redo_log_size_if_single_setting();
         let buffer = server.log_buffer_size_to_set();
-        let counts = server.redo_counts();
-        let of = |value: fn(&RedoCounts) -> f64| match &counts {
+        let counts = server.redo_log_usage();
+        let of = |value: fn(&RedoLogUsage) -> f64| match &counts {
             Ok(counts) => Reading::known(value(counts), derived_source(&SIZING_FACTS)),
             Err(why) => why.to_reading(),
         };
         let rate = of(|counts| counts.rate).map(bytes_from_float);
-        let lasts = of(|counts| counts.seconds_until_full() * 1e6);
+        let lasts = of(|counts| counts.seconds_to_fill_capacity() * 1e6);
         let recovery = counts
             .as_ref()
             .map_or_else(UnknownFact::to_reading, |counts| {
@@ -85,7 +85,7 @@ mod mysql {
             )
         }
 
-        fn redo_counts(&self) -> Result<RedoCounts, UnknownFact> {
+        fn redo_log_usage(&self) -> Result<RedoLogUsage, UnknownFact> {
             let capacity = match self.redo_log_size_if_single_setting() {
                 Reading::Known { value, .. } => value,
                 unknown @ Reading::Unknown { .. } => {
@@ -95,7 +95,7 @@ mod mysql {
             let seconds = self.require(&mysql::UPTIME)? / 1e6;
             let written = self.require(&mysql::REDO_WRITTEN)?;
             let rate = written as f64 / seconds.max(1.0);
-            Ok(RedoCounts {
+            Ok(RedoLogUsage {
                 capacity,
                 rate,
                 seconds,
@@ -105,7 +105,7 @@ mod mysql {
 
         fn redo_fit_size_and_tradeoff(
             &self,
-            counts: &Result<RedoCounts, UnknownFact>,
+            counts: &Result<RedoLogUsage, UnknownFact>,
         ) -> (Reading<LogSizeFit>, Reading<String>, Reading<String>) {
             let counts = match counts {
                 Ok(counts) => counts,
@@ -135,45 +135,45 @@ mod mysql {
             }
         }
 
-        fn redo_size_tradeoff(&self, counts: &RedoCounts, size: u64) -> String {
-            let then = RedoCounts {
+        fn redo_size_tradeoff(&self, counts: &RedoLogUsage, size: u64) -> String {
+            let then = RedoLogUsage {
                 capacity: size,
                 ..*counts
             };
-            let lasts = |counts: &RedoCounts| {
+            let lasts = |counts: &RedoLogUsage| {
                 Forecast::between_unordered(
-                    counts.seconds_until_full(),
-                    counts.seconds_until_full(),
+                    counts.seconds_to_fill_capacity(),
+                    counts.seconds_to_fill_capacity(),
                 )
-                .seconds_text()
+                .duration_range_text()
             };
             format!(
                 "{}: lasts {} at {}/s (average since the server started {} ago), now {}; {}",
                 text::format_bytes(size),
                 lasts(&then),
                 text::format_bytes(bytes_from_float(counts.rate)),
-                Forecast::between_unordered(counts.seconds, counts.seconds).seconds_text(),
+                Forecast::between_unordered(counts.seconds, counts.seconds).duration_range_text(),
                 lasts(counts),
                 match (
                     self.is_on_rotating_disk(),
-                    RedoCounts::redo_recovery_seconds(size),
-                    RedoCounts::redo_recovery_seconds(counts.capacity)
+                    RedoLogUsage::redo_recovery_seconds(size),
+                    RedoLogUsage::redo_recovery_seconds(counts.capacity)
                 ) {
                     (true, ..) => "recovery time on hard disks is unknown".to_owned(),
                     (false, then, now) => format!(
                         "crash recovery with a full log would take {}, now {}",
-                        then.seconds_text(),
-                        now.seconds_text()
+                        then.duration_range_text(),
+                        now.duration_range_text()
                     ),
                 }
             )
         }
 
-        fn redo_recovery_forecast(&self, counts: &RedoCounts) -> Reading<Forecast> {
+        fn redo_recovery_forecast(&self, counts: &RedoLogUsage) -> Reading<Forecast> {
             let detail = match (counts.age, self.is_on_rotating_disk()) {
                 (Some(age), false) => {
                     return Reading::known(
-                        RedoCounts::redo_recovery_seconds(age),
+                        RedoLogUsage::redo_recovery_seconds(age),
                         derived_source(&[mysql::CHECKPOINT_AGE.name()]),
                     );
                 }
@@ -183,8 +183,7 @@ mod mysql {
             Reading::absent(detail)
         }
 
-        /// Twice the current size if sessions have waited for the log buffer and the result is at
-        /// most `MAX_LOG_BUFFER`; otherwise empty.
+        /// Empty if no session has waited for the log buffer, or if it may not grow further.
         fn log_buffer_size_to_set(&self) -> Reading<String> {
             let wanted = || {
                 let (now, waits) = (
@@ -214,7 +213,7 @@ use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject, UnknownReason};
 use crate::servers::{format_postgres_size, format_postgres_time};
 use crate::sizing::bytes_from_float;
 use crate::sizing::wal::{
-    CheckpointSettings, MIN_CHECKPOINTS, WalCounts, WalRecordAndImageCounts, WalSizing,
+    CheckpointSettings, MIN_CHECKPOINTS, WalRecordAndImageCounts, WalSizing, WalStatistics,
 };
 use crate::text;
 
@@ -285,7 +284,7 @@ fn derive_wal_facts(facts: &mut FactSet, cluster: &Subject) {
             recovery: why.to_reading(),
             longer: why.to_reading(),
         },
-        Ok(sizing) => server.conclude_wal_facts(sizing, &on_basis),
+        Ok(sizing) => server.wal_size_readings(sizing, &on_basis),
     };
     facts.insert(cluster, &postgres::WAL_RATE, rate);
     facts.insert(
@@ -307,7 +306,7 @@ fn derive_flush_facts(facts: &mut FactSet, cluster: &Subject) {
     let read = |subject| ServerFacts { facts, subject };
     let flush = || read(cluster).require(&postgres::WAL_FLUSH_MEAN);
     let half = flush().map(|micros| format!("{:.0}", (micros / 2.0).min(MAX_COMMIT_DELAY_MICROS)));
-    let target = facts.subject_in_scope(cluster, Scope::Target);
+    let target = facts.applicable_subject(cluster, Scope::Target);
     let slowdown = flush().and_then(|flush| match &target {
         Some(target) => Ok(flush / read(target).require(&probe::COMMIT)?),
         None => Err(UnknownFact(Reading::absent(
@@ -336,7 +335,7 @@ struct WalSizeReadings {
 impl ServerFacts<'_> {
     fn enough_unless_free_space_unknown(&self, log: &str) -> Reading<LogSizeFit> {
         let scope = mount::FREE.info.scope;
-        match self.facts.subject_in_scope(self.subject, scope) {
+        match self.facts.applicable_subject(self.subject, scope) {
             Some(mount) => self
                 .facts
                 .get(&mount, &mount::FREE)
@@ -390,7 +389,7 @@ impl ServerFacts<'_> {
                 images: images as f64,
             })
         };
-        let counts = WalCounts {
+        let counts = WalStatistics {
             rate: self.average_wal_rate()?,
             contents: contents(),
             timed: self.require(&postgres::CHECKPOINTS_TIMED)?,
@@ -403,7 +402,7 @@ impl ServerFacts<'_> {
         })
     }
 
-    fn conclude_wal_facts(
+    fn wal_size_readings(
         &self,
         sizing: &WalSizing,
         on_basis: &dyn Fn(String) -> Reading<String>,
@@ -462,7 +461,9 @@ impl ServerFacts<'_> {
         format!(
             "{}: a checkpoint every {} at {} of WAL (busy periods{}); {} times fewer full-page images; {}",
             format_postgres_size(size),
-            sizing.checkpoint_interval_at_peak(size).seconds_text(),
+            sizing
+                .checkpoint_interval_at_peak(size)
+                .duration_range_text(),
             peak_wal_rate_text(sizing),
             self.statistics_since_suffix(),
             sizing.full_page_image_reduction(size, timeout).ratio_text(),
@@ -507,8 +508,8 @@ impl ServerFacts<'_> {
             (Some(then), Some(now)) => {
                 format!(
                     "crash recovery takes {} instead of {}",
-                    then.seconds_text(),
-                    now.seconds_text()
+                    then.duration_range_text(),
+                    now.duration_range_text()
                 )
             }
             _ => "recovery time is unknown".to_owned(),
@@ -543,7 +544,7 @@ mod postgres_tests {
         let (server, wal) = (Subject::cluster("/pg"), Subject::mount("/pg"));
         let mut facts = FactSet::default();
         let from = || Source::from_system_call("test");
-        facts.apply_facts_of(&server, &wal);
+        facts.set_fact_link(&server, &wal);
         facts.insert_known(&server, &cluster::KIND, ServerKind::Postgres, from());
         facts.insert_known(
             &server,
@@ -652,10 +653,10 @@ mod postgres_tests {
     }
 
     #[test]
-    fn flushes_of_the_server_are_compared_with_an_idle_commit() {
+    fn half_flush_is_capped_and_slowdown_needs_probe() {
         let (mut facts, server) = facts_of_busy_server(None, "16.4");
         let target = Subject::target("/pg/pg_wal");
-        facts.apply_facts_of(&server, &target);
+        facts.set_fact_link(&server, &target);
         derive_flush_facts(&mut facts, &server);
         assert_eq!(facts.value(&server, &postgres::HALF_FLUSH), None);
         let from = || Source::from_system_call("test");

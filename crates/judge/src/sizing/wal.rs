@@ -5,7 +5,7 @@
 //! (`CalculateCheckpointSegments` in xlog.c). Replay speed was measured on other hosts, so its
 //! range is wide.
 
-use super::{Forecast, ceil_power_of_two};
+use super::{Forecast, next_power_of_two_clamped};
 use crate::facts::catalog::cluster::LogSizeFit;
 
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub struct CheckpointSettings {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct WalCounts {
+pub struct WalStatistics {
     /// WAL generated on average, in bytes per second.
     pub rate: f64,
     /// Numbers of WAL records and full-page images; `None` if the server does not count them.
@@ -87,14 +87,14 @@ impl CheckpointSettings {
 #[derive(Clone, Copy, Debug)]
 pub struct WalSizing {
     settings: CheckpointSettings,
-    counts: WalCounts,
+    counts: WalStatistics,
     /// Peak rate: bytes per second while checkpoints were forced, or the average if none were.
     pub busy: Forecast,
 }
 
 impl WalSizing {
     /// `None` if too few checkpoints or no time was counted.
-    pub fn new(settings: CheckpointSettings, counts: WalCounts) -> Option<Self> {
+    pub fn new(settings: CheckpointSettings, counts: WalStatistics) -> Option<Self> {
         let all = counts.timed.saturating_add(counts.requested);
         (all >= MIN_CHECKPOINTS && counts.seconds > 0.0).then(|| {
             let sizing = Self {
@@ -157,11 +157,11 @@ impl WalSizing {
             return Some((LogSizeFit::Enough, None));
         }
         let now = self.settings.max_wal_size;
-        let wanted = ceil_power_of_two(
+        let wanted = next_power_of_two_clamped(
             self.settings
                 .max_wal_size_for_distance(self.busy.most * self.settings.timeout),
         );
-        let mut size = wanted.max(ceil_power_of_two(now as f64 * 2.0));
+        let mut size = wanted.max(next_power_of_two_clamped(now as f64 * 2.0));
         let free = free?;
         while size > free / 2 {
             size /= 2;
@@ -231,7 +231,7 @@ impl WalSizing {
     /// The `max_wal_size` that a longer timeout needs at peak rate, never less than the current
     /// one.
     pub fn max_wal_size_for_timeout(&self, timeout: f64) -> u64 {
-        ceil_power_of_two(
+        next_power_of_two_clamped(
             self.settings
                 .max_wal_size_for_distance(self.busy.most * timeout),
         )
@@ -257,13 +257,13 @@ mod tests {
         keeps_two_cycles: false,
     };
 
-    fn wal_counts(gib: f64, timed: u64, requested: u64, seconds: f64) -> WalCounts {
+    fn wal_statistics(gib: f64, timed: u64, requested: u64, seconds: f64) -> WalStatistics {
         let contents = WalRecordAndImageCounts {
             bytes: gib * GIB,
             records: gib * GIB / 300.0,
             images: gib * GIB / 16_384.0,
         };
-        WalCounts {
+        WalStatistics {
             rate: gib * GIB / seconds,
             contents: Some(contents),
             timed,
@@ -293,18 +293,18 @@ mod tests {
 
     #[test]
     fn timed_checkpoints_need_no_larger_max_wal_size() {
-        let quiet = WalSizing::new(DEFAULT, wal_counts(10.0, 2000, 15, 600_000.0)).unwrap();
+        let quiet = WalSizing::new(DEFAULT, wal_statistics(10.0, 2000, 15, 600_000.0)).unwrap();
         assert_eq!(
             quiet.fit_and_better_max_wal_size(Some(1 << 40)),
             Some((LogSizeFit::Enough, None))
         );
         assert!(
-            WalSizing::new(DEFAULT, wal_counts(10.0, 4, 5, 2000.0)).is_none(),
+            WalSizing::new(DEFAULT, wal_statistics(10.0, 4, 5, 2000.0)).is_none(),
             "too few to tell"
         );
         // Many requested checkpoints but little WAL: users requested these checkpoints;
         // `max_wal_size` did not force them.
-        let asked = WalSizing::new(DEFAULT, wal_counts(0.4, 100, 500, 60_000.0)).unwrap();
+        let asked = WalSizing::new(DEFAULT, wal_statistics(0.4, 100, 500, 60_000.0)).unwrap();
         assert_eq!(
             asked.fit_and_better_max_wal_size(Some(1 << 40)),
             Some((LogSizeFit::Enough, None))
@@ -315,7 +315,7 @@ mod tests {
     fn max_wal_size_fits_peak_rate_and_free_space() {
         // One hour a day at 60 MiB/s forces a checkpoint every 8.8 s; the rest of the day is idle.
         let gib = 60.0 * 3600.0 / 1024.0;
-        let sizing = WalSizing::new(DEFAULT, wal_counts(gib, 276, 409, 86_400.0)).unwrap();
+        let sizing = WalSizing::new(DEFAULT, wal_statistics(gib, 276, 409, 86_400.0)).unwrap();
         assert!(
             (55.0..65.0).contains(&(sizing.busy.most / 1_048_576.0)),
             "{:?}",
@@ -336,7 +336,9 @@ mod tests {
         );
         assert_eq!(sizing.fit_and_better_max_wal_size(None), None);
         assert_eq!(
-            sizing.checkpoint_interval_at_peak(64 << 30).seconds_text(),
+            sizing
+                .checkpoint_interval_at_peak(64 << 30)
+                .duration_range_text(),
             "5 min"
         );
         let fewer = sizing.full_page_image_reduction(64 << 30, 300.0);
@@ -347,8 +349,8 @@ mod tests {
     }
 
     #[test]
-    fn recovery_forecast_uses_wal_contents() {
-        let sizing = WalSizing::new(DEFAULT, wal_counts(1000.0, 10, 1900, 60_000.0)).unwrap();
+    fn recovery_forecast_grows_with_size_and_needs_contents() {
+        let sizing = WalSizing::new(DEFAULT, wal_statistics(1000.0, 10, 1900, 60_000.0)).unwrap();
         let (now, then) = (
             sizing.recovery_seconds_at_peak(1 << 30, 300.0).unwrap(),
             sizing.recovery_seconds_at_peak(16 << 30, 300.0).unwrap(),
@@ -357,9 +359,9 @@ mod tests {
             now.least < now.most && now.most < then.most && now.least < then.least,
             "{now:?} {then:?}"
         );
-        let mute = WalCounts {
+        let mute = WalStatistics {
             contents: None,
-            ..wal_counts(1000.0, 10, 1900, 60_000.0)
+            ..wal_statistics(1000.0, 10, 1900, 60_000.0)
         };
         assert_eq!(
             WalSizing::new(DEFAULT, mute)
@@ -376,7 +378,7 @@ mod tests {
             gib in 0.0..1e6, timed in 0u64..1 << 40, requested in 0u64..1 << 40, seconds in 1.0..1e9,
         ) {
             let settings = CheckpointSettings { max_wal_size: most, segment, ..DEFAULT };
-            if let Some(sizing) = WalSizing::new(settings, wal_counts(gib, timed, requested, seconds))
+            if let Some(sizing) = WalSizing::new(settings, wal_statistics(gib, timed, requested, seconds))
                 && let Some((fit, size)) = sizing.fit_and_better_max_wal_size(Some(free))
             {
                 prop_assert_eq!(fit == LogSizeFit::TooSmall, size.is_some());

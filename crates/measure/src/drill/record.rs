@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AckLog, DrillResult, ReadBackLog, StackFingerprint, unproven_power_cut_reason};
+use super::{AckLog, DrillResult, ReadBackLog, StackFacts, unproven_power_cut_reason};
 use crate::facts::catalog::drill;
 use crate::facts::{FactSet, Source, Subject};
 use crate::text::display_safe;
@@ -13,7 +13,7 @@ const FORMAT_VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrillRecord {
     walwise_drills: u32,
-    /// Facts of the stack, as lines in the format of [`StackFingerprint`].
+    /// Facts of the stack, as lines in the format of [`StackFacts`].
     stack: Vec<String>,
     cuts: Vec<PowerCutRecord>,
 }
@@ -31,7 +31,7 @@ struct PowerCutRecord {
 }
 
 impl DrillRecord {
-    pub fn new(stack: &StackFingerprint) -> Self {
+    pub fn new(stack: &StackFacts) -> Self {
         let stack = stack.to_string().lines().map(str::to_owned).collect();
         Self {
             walwise_drills: FORMAT_VERSION,
@@ -57,8 +57,8 @@ impl DrillRecord {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    pub(crate) fn stack_fingerprint(&self) -> StackFingerprint {
-        let mut stack = StackFingerprint::default();
+    pub(crate) fn stack_facts(&self) -> StackFacts {
+        let mut stack = StackFacts::default();
         for line in &self.stack {
             stack.add_line_if_fact(line);
         }
@@ -88,7 +88,7 @@ impl DrillRecord {
                 "the stack at `drill read` differs from the stack at `drill write`: {changed}"
             ));
         }
-        if let Some(changed) = self.stack_fingerprint().first_difference(&acks.stack) {
+        if let Some(changed) = self.stack_facts().first_difference(&acks.stack) {
             return Err(format!(
                 "this drill and the record belong to different stacks: {changed}; use another file"
             ));
@@ -123,8 +123,8 @@ impl DrillRecord {
         from: &str,
     ) -> Result<(), String> {
         if let Some(changed) = self
-            .stack_fingerprint()
-            .first_difference(&StackFingerprint::from_facts(facts, target))
+            .stack_facts()
+            .first_difference(&StackFacts::from_facts(facts, target))
         {
             return Err(changed);
         }
@@ -177,7 +177,11 @@ mod tests {
         facts
     }
 
-    fn with_fact<T: FactValue>(mut facts: FactSet, key: &Key<T>, reading: Reading<T>) -> FactSet {
+    fn with_disk_reading<T: FactValue>(
+        mut facts: FactSet,
+        key: &Key<T>,
+        reading: Reading<T>,
+    ) -> FactSet {
         facts.insert(&Subject::device("sda"), key, reading);
         facts
     }
@@ -197,7 +201,7 @@ mod tests {
             when: when.clone(),
             directory: "/data".to_owned(),
         };
-        let stack = StackFingerprint::from_facts(facts, &data_target());
+        let stack = StackFacts::from_facts(facts, &data_target());
         let [before, after] = ["before", "after"].map(str::to_owned);
         let acks = AckLog {
             header: head.clone(),
@@ -228,7 +232,7 @@ mod tests {
     #[test]
     fn power_cuts_add_up_for_one_stack_only() {
         let here = facts_with_disk("sda");
-        let mut record = DrillRecord::new(&StackFingerprint::from_facts(&here, &data_target()));
+        let mut record = DrillRecord::new(&StackFacts::from_facts(&here, &data_target()));
         assert_eq!(
             add_power_cut_from_logs(&mut record, &ack_and_read_back_logs(&here, 1, 100, 100)),
             Ok(())
@@ -251,7 +255,7 @@ mod tests {
             refused(&mut record, ack_and_read_back_logs(&here, 3, 0, 1))
                 .contains("no commit was acknowledged")
         );
-        let newer = with_fact(
+        let newer = with_disk_reading(
             facts_with_disk("sda"),
             &device::FIRMWARE,
             Reading::known("1.3".to_owned(), Source::from_file("/sys")),
@@ -286,12 +290,12 @@ mod tests {
 
         for other in [
             newer,
-            with_fact(
+            with_disk_reading(
                 facts_with_disk("sda"),
                 &device::SERIAL,
                 Reading::not_collected(),
             ),
-            with_fact(
+            with_disk_reading(
                 facts_with_disk("sda"),
                 &device::SERIAL,
                 Reading::known("S1".to_owned(), Source::Assumed),
@@ -311,7 +315,7 @@ mod tests {
     fn without_a_power_cut_nothing_is_recorded() {
         let here = facts_with_disk("sda");
         let (acks, survived) = ack_and_read_back_logs(&here, 1, 100, 100);
-        let mut record = DrillRecord::new(&StackFingerprint::from_facts(&here, &data_target()));
+        let mut record = DrillRecord::new(&StackFacts::from_facts(&here, &data_target()));
         let same = ReadBackLog {
             boot: acks.boot.clone(),
             ..survived.clone()
@@ -337,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_drill_record_is_rejected() {
+    fn malformed_or_empty_drill_record_is_rejected() {
         for text in [
             "",
             "{}",

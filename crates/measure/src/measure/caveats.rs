@@ -5,7 +5,7 @@
 
 use super::compare::MIN_RUNS;
 use super::order_statistics::{
-    median_interval, median_interval_or_span, median_of, quantile, sorted,
+    median_interval, median_interval_or_span, median_of, quantile, sorted_copy,
 };
 use super::{
     Caveat, CaveatId, MaxPlausibleCommitRate, MeasuredLog, Method, MethodSamples, ProbeSamples,
@@ -64,9 +64,9 @@ pub fn find_caveats(samples: &ProbeSamples, seen: &SampleContext) -> Vec<Caveat>
         writes_missing_at_disk_caveat(seen),
         suspension_caveat(seen),
         competing_io_caveat(seen),
-        unread_counters_caveat(samples, seen),
+        unreadable_counters_caveat(samples, seen),
         cpu_steal_caveat(seen),
-        direct_refused_caveat(samples),
+        direct_io_unavailable_caveat(samples),
         leftover_scratch_caveat(seen),
     ];
     all.into_iter().flatten().collect()
@@ -249,8 +249,7 @@ fn suspension_caveat(seen: &SampleContext) -> Option<Caveat> {
     (seen.suspended_seconds > 0.05).then(|| new_caveat(CaveatId::Suspended, says, true))
 }
 
-/// Reports scratch directories that killed probes left behind. They affect no figure, but only a
-/// probe finds them.
+/// Leftover directories affect no figure, but only a probe finds them.
 fn leftover_scratch_caveat(seen: &SampleContext) -> Option<Caveat> {
     Some(new_caveat(
         CaveatId::Leftover,
@@ -270,7 +269,7 @@ const MIN_FOREIGN_RATE: f64 = 1.75e6;
 fn competing_io_caveat(seen: &SampleContext) -> Option<Caveat> {
     let ratio = |t: &DiskTraffic| t.written as f64 / (t.own_written.max(1)) as f64;
     let own = quantile(
-        &sorted(&seen.traffic.iter().map(ratio).collect::<Vec<_>>()),
+        &sorted_copy(&seen.traffic.iter().map(ratio).collect::<Vec<_>>()),
         0.25,
     );
     let foreign =
@@ -315,7 +314,7 @@ fn competing_io_caveat(seen: &SampleContext) -> Option<Caveat> {
     })
 }
 
-fn unread_counters_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Option<Caveat> {
+fn unreadable_counters_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Option<Caveat> {
     let says = "Other I/O on the disks is unknown: their counters could not be read.";
     let is_unseen = seen.traffic.is_empty() && samples.complete_round_count() > 0;
     is_unseen.then(|| new_caveat(CaveatId::UnseenIo, says.to_owned(), false))
@@ -327,7 +326,7 @@ fn cpu_steal_caveat(seen: &SampleContext) -> Option<Caveat> {
     Some(new_caveat(CaveatId::Steal, says, false))
 }
 
-fn direct_refused_caveat(samples: &ProbeSamples) -> Option<Caveat> {
+fn direct_io_unavailable_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     let cell = samples
         .cells
         .iter()
@@ -483,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn suspension_and_missing_writes_give_caveats() {
+    fn suspension_missing_writes_and_slow_fdatasync_give_caveats() {
         let seen = SampleContext {
             suspended_seconds: 3.0,
             ..quiet_context()

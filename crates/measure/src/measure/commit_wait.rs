@@ -40,7 +40,6 @@ const FLUSHES_THAT_COUNT: u64 = 20;
 /// server. Other programs flush as well: journals every few seconds, md several times a second.
 const ARRIVED_SHARE: f64 = 0.5;
 
-/// How a server makes its log durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogSyncMode {
     /// By fsync or fdatasync after the write.
@@ -53,7 +52,7 @@ pub enum LogSyncMode {
 /// Properties of the server, and of the disks below its log, on which the meaning of samples
 /// depends.
 #[derive(Clone, Debug, Default)]
-pub struct CommitSettings {
+pub struct ServerAndDiskProperties {
     pub log_flush: Option<LogSyncMode>,
     /// Whether the server reports separately which sessions flush the log, and which wait until
     /// another session has flushed it.
@@ -63,8 +62,8 @@ pub struct CommitSettings {
     /// Whether the disks must count every flush of the server. Each disk then has a volatile cache
     /// and counts flushes, and no layer above suppresses them.
     pub flushes_must_arrive: bool,
-    /// Whether that holds for each disk. If not, for all of them together: some disks rightly get
-    /// few flushes, such as a path of a multipath device, a spare of md or an external journal.
+    /// Whether each single disk must count every flush; otherwise, all disks together must. A path
+    /// of a multipath device, a spare of md or an external journal rightly gets few flushes.
     pub flushes_reach_each_disk: bool,
     /// Names of the disks below the log.
     pub disks: Vec<String>,
@@ -104,7 +103,7 @@ impl DiskFlushes {
 pub struct CommitSamples {
     pub waits: Vec<CommitWaits>,
     pub counters: Vec<CommitCounters>,
-    /// In the order of [`CommitSettings::disks`]; `None` if a disk does not count flushes.
+    /// In the order of [`ServerAndDiskProperties::disks`]; `None` if a disk does not count flushes.
     pub disk_flushes: Option<Vec<DiskFlushes>>,
 }
 
@@ -135,7 +134,7 @@ pub enum UnknownLatencyReason {
 }
 
 impl UnknownLatencyReason {
-    pub fn sentence(&self) -> String {
+    pub fn reason_text(&self) -> String {
         match self {
             Self::NoCommits => "no write transaction completed".to_owned(),
             Self::TooFewSamples { waiting, samples } => format!(
@@ -208,7 +207,7 @@ impl PassiveMeasurement {
     pub(crate) fn from_samples(
         directory: &str,
         samples: &CommitSamples,
-        settings: &CommitSettings,
+        settings: &ServerAndDiskProperties,
     ) -> Option<Self> {
         let (first, last) = (samples.waits.first()?, samples.waits.last()?);
         let seconds = micros_between(first.time_us, last.time_us) / 1e6;
@@ -335,7 +334,7 @@ impl PassiveMeasurement {
             }
             (Some(wait), None) => lines.push(latency_line(wait)),
             (None, _) => {
-                let reasons = self.limits.iter().map(UnknownLatencyReason::sentence);
+                let reasons = self.limits.iter().map(UnknownLatencyReason::reason_text);
                 lines.extend(reasons.map(|why| format!("commit latency   cannot tell: {why}")));
             }
         }
@@ -499,7 +498,7 @@ fn widen_by_uncovered_time(waits: Estimate) -> Estimate {
 /// by the flushes per second.
 fn server_flush_rate(
     growth: &CommitCounters,
-    settings: &CommitSettings,
+    settings: &ServerAndDiskProperties,
     totals: &WaitTotals,
     seconds_of_waits: f64,
 ) -> Option<FlushRate> {
@@ -526,7 +525,7 @@ fn server_flush_rate(
 fn missing_flushes_contradiction(
     growth: &CommitCounters,
     samples: &CommitSamples,
-    settings: &CommitSettings,
+    settings: &ServerAndDiskProperties,
     commits: Estimate,
 ) -> Option<String> {
     if settings.log_flush? != LogSyncMode::Call || !settings.flushes_must_arrive {

@@ -5,7 +5,7 @@ use crate::facts::catalog::probe;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WalFlushMethod {
+pub enum WalMethodInForce {
     /// There is no PostgreSQL server; gains are relative to the default method.
     Default,
     Is(WalSyncMethod),
@@ -17,7 +17,7 @@ pub enum WalFlushMethod {
 pub fn insert_probe_facts(
     found: &Measurement,
     target: &Subject,
-    in_force: WalFlushMethod,
+    in_force: WalMethodInForce,
     facts: &mut FactSet,
 ) {
     let source = || Source::Probe {
@@ -125,7 +125,10 @@ pub fn insert_probe_facts(
     );
     facts.insert(target, &probe::FLUSH_COST, cost);
 
-    let too_fast = found.caveats.iter().find(|c| c.id.is_implausible_speed());
+    let too_fast = found
+        .caveats
+        .iter()
+        .find(|c| c.id.is_about_excessive_speed());
     let implausible = if has_durable_commit_rate(found) {
         known_reading_from_probe(too_fast.is_some())
     } else {
@@ -153,12 +156,12 @@ fn min_gain_percent(found: &Measurement, in_force: Method) -> f64 {
 
 fn method_in_force(
     found: &Measurement,
-    in_force: WalFlushMethod,
+    in_force: WalMethodInForce,
     default: Method,
 ) -> Result<Method, (UnknownReason, &'static str)> {
     match in_force {
-        WalFlushMethod::Default => Ok(default),
-        WalFlushMethod::Is(method) => {
+        WalMethodInForce::Default => Ok(default),
+        WalMethodInForce::Is(method) => {
             // A server uses each method either with O_DIRECT or without, so all matching rows have
             // the same method.
             let is_it =
@@ -169,7 +172,7 @@ fn method_in_force(
                 "the wal_sync_method in force was not measured",
             ))
         }
-        WalFlushMethod::Unknown => Err((
+        WalMethodInForce::Unknown => Err((
             UnknownReason::Ambiguous,
             "the wal_sync_method in force is unknown",
         )),
@@ -211,7 +214,7 @@ mod tests {
         summarise_samples,
     };
 
-    fn probe_facts(samples: &ProbeSamples, current: WalFlushMethod) -> FactSet {
+    fn probe_facts(samples: &ProbeSamples, current: WalMethodInForce) -> FactSet {
         let seen = SampleContext {
             speed_limit: Some(MaxPlausibleCommitRate::for_block_device()),
             ..SampleContext::default()
@@ -266,7 +269,7 @@ mod tests {
                     ..server_method_samples(Method::FloorDirect, 1, 40.0)
                 },
             ]),
-            WalFlushMethod::Is(WalSyncMethod::Fdatasync),
+            WalMethodInForce::Is(WalSyncMethod::Fdatasync),
         );
         let target = Subject::target("/t");
         let near = |key, value: f64| {
@@ -294,7 +297,7 @@ mod tests {
     fn unmeasured_figures_are_unknown_facts() {
         let facts = probe_facts(
             &samples_with_paced_copies(vec![MethodSamples::new(Method::Fdatasync, 1, true)]),
-            WalFlushMethod::Default,
+            WalMethodInForce::Default,
         );
         let target = Subject::target("/t");
         for key in [
@@ -332,7 +335,7 @@ mod tests {
             };
             let facts = probe_facts(
                 &samples_with_paced_copies(vec![cell]),
-                WalFlushMethod::Default,
+                WalMethodInForce::Default,
             );
             [&probe::P95, &probe::P99].map(|key| facts.value(&Subject::target("/t"), key))
         };
@@ -342,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn implausibly_fast_method_gives_no_gain() {
+    fn implausibly_fast_method_is_not_best() {
         let cells = [(Method::Fdatasync, 200.0), (Method::OpenDatasync, 1.0)];
         let cells = cells.iter().flat_map(|(method, us)| {
             [
@@ -352,7 +355,7 @@ mod tests {
         });
         let facts = probe_facts(
             &samples_with_paced_copies(cells.collect()),
-            WalFlushMethod::Default,
+            WalMethodInForce::Default,
         );
         let target = Subject::target("/t");
         // open_datasync wins the comparison, but implausible speed excludes a method from being the
@@ -387,7 +390,7 @@ mod tests {
         .concat();
         let facts = probe_facts(
             &self::samples_with_paced_copies(cells),
-            WalFlushMethod::Is(method.wal_sync_method().unwrap()),
+            WalMethodInForce::Is(method.wal_sync_method().unwrap()),
         );
         let target = Subject::target("/t");
         (
@@ -423,8 +426,8 @@ mod tests {
     #[test]
     fn unknown_method_in_force_gives_no_gain() {
         for in_force in [
-            WalFlushMethod::Unknown,
-            WalFlushMethod::Is(WalSyncMethod::FsyncWritethrough),
+            WalMethodInForce::Unknown,
+            WalMethodInForce::Is(WalSyncMethod::FsyncWritethrough),
         ] {
             let cells = [Method::Fdatasync, Method::OpenDatasync]
                 .map(|method| server_method_samples(method, 1, 200.0));

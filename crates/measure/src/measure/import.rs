@@ -14,8 +14,8 @@ use serde::Serialize;
 use super::BenchmarkSection;
 use crate::text;
 
-pub fn import_benchmark_output(input: &[u8]) -> Result<Vec<ImportedRun>, String> {
-    if let Some(runs) = fio::parse(input) {
+pub fn parse_benchmark_output(input: &[u8]) -> Result<Vec<ImportedRun>, String> {
+    if let Some(runs) = fio::parse_if_fio_json(input) {
         return runs;
     }
     let runs = pg_test_fsync::parse(&String::from_utf8_lossy(input))?;
@@ -50,7 +50,7 @@ fn rate_and_percentiles_text(row: &ImportedRow) -> String {
     let Some(rate) = row.per_second else {
         return row.missing.clone().unwrap_or_default();
     };
-    let mut words = format!("{:>9}/s", text::format_rounded(rate));
+    let mut words = format!("{:>9}/s", text::format_rounded_and_grouped(rate));
     match row.group {
         // With several flushes in flight, or pauses between them, the inverse of the rate is not a
         // latency.
@@ -161,7 +161,7 @@ fn implausible_rate_remark(
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(format!(
         "{} flushes/s with {} exceed the speed of any disk: the data was not flushed there (memory file system?).",
-        text::format_rounded(rate),
+        text::format_rounded_and_grouped(rate),
         row.name
     ))
 }
@@ -179,7 +179,7 @@ mod tests {
 
     fn import_file(name: &str) -> Vec<ImportedRun> {
         let path = format!("{}/../../tests/imports/{name}", env!("CARGO_MANIFEST_DIR"));
-        import_benchmark_output(&std::fs::read(path).unwrap()).unwrap()
+        parse_benchmark_output(&std::fs::read(path).unwrap()).unwrap()
     }
 
     fn import_file_with_one_run(name: &str) -> ImportedRun {
@@ -296,13 +296,13 @@ mod tests {
             "[root@db ~]# pg_test_fsync\r\n{}\nand then\n{}",
             text[0], text[1]
         );
-        assert_eq!(import_benchmark_output(page.as_bytes()).unwrap().len(), 2);
+        assert_eq!(parse_benchmark_output(page.as_bytes()).unwrap().len(), 2);
         // pg_test_fsync stops here on a disk with 4 kB sectors, which refuses smaller direct
         // writes.
         let cut = text[0].split("2kB open_sync").next().unwrap();
         assert_eq!(
             remarks_containing(
-                &import_benchmark_output(cut.as_bytes()).unwrap()[0],
+                &parse_benchmark_output(cut.as_bytes()).unwrap()[0],
                 "its last section is missing"
             )
             .len(),
@@ -311,18 +311,16 @@ mod tests {
     }
 
     #[test]
-    fn translated_output_error_names_lc_all() {
+    fn translated_output_is_rejected_and_comma_rates_skipped() {
         let german = "1 Sekunde pro Test\nO_DIRECT wird von dieser Plattform für open_datasync und open_sync unterstützt.\n";
         assert!(
-            import_benchmark_output(german.as_bytes())
+            parse_benchmark_output(german.as_bytes())
                 .unwrap_err()
                 .ends_with("run LC_ALL=C pg_test_fsync")
         );
         // A comma may separate decimals or thousands, so a rate with a comma is ignored.
         let commas = "5 seconds per test\nCompare file sync methods using one 8kB write:\n  fdatasync  2,283 ops/sec\n  fsync 250.5 ops/sec\n";
-        let run = import_benchmark_output(commas.as_bytes())
-            .unwrap()
-            .remove(0);
+        let run = parse_benchmark_output(commas.as_bytes()).unwrap().remove(0);
         assert!(
             run.find_row(BenchmarkSection::OneWrite, "fdatasync")
                 .is_none()
@@ -449,7 +447,7 @@ mod tests {
             "{\"fio version\": \"fio-3\"}",
             "5 seconds per test\n",
         ] {
-            assert!(import_benchmark_output(text.as_bytes()).is_err(), "{text}");
+            assert!(parse_benchmark_output(text.as_bytes()).is_err(), "{text}");
         }
     }
 
@@ -461,7 +459,7 @@ mod tests {
                 let mut text = std::fs::read(path).unwrap();
                 let at = at.min(text.len());
                 text.splice(at..at, noise.iter().copied());
-                for run in import_benchmark_output(&text).unwrap_or_default() {
+                for run in parse_benchmark_output(&text).unwrap_or_default() {
                     let shown = imported_run_lines(&run).join("\n");
                     prop_assert!(!shown.chars().any(|c| text::is_display_unsafe(c) && c != '\n'), "{shown:?}");
                 }
@@ -472,12 +470,12 @@ mod tests {
         fn malformed_line_loses_at_most_one_row(line in 0..40usize, noise in "[ -~]{0,30}") {
             let path = format!("{}/../../tests/imports/pg-15.txt", env!("CARGO_MANIFEST_DIR"));
             let text = std::fs::read_to_string(path).unwrap();
-            let whole = import_benchmark_output(text.as_bytes()).unwrap();
+            let whole = parse_benchmark_output(text.as_bytes()).unwrap();
             let mut lines: Vec<&str> = text.lines().collect();
             let at = line % lines.len();
             prop_assume!(lines[at].contains("ops/sec"));
             lines[at] = &noise;
-            let hurt = import_benchmark_output(lines.join("\n").as_bytes()).unwrap();
+            let hurt = parse_benchmark_output(lines.join("\n").as_bytes()).unwrap();
             let lost = whole[0].rows.iter().filter(|row| !hurt[0].rows.contains(row)).count();
             prop_assert!(lost <= 1, "{lost}");
         }

@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::order_statistics::{self, median_of, median_of_sorted, quantile, sorted};
+use super::order_statistics::{self, median_of, median_of_sorted, quantile, sorted_copy};
 use super::{Estimate, MEANINGFUL_PERCENT};
 
 /// A measurement is divided into at most this many runs, because consecutive rounds are correlated.
@@ -42,9 +42,8 @@ pub struct LatencyShift {
     pub moved: ShiftDirection,
 }
 
-/// Estimates the change of latency between two measurements, from the medians of their rounds.
-/// `None` with fewer than eight rounds in a measurement, or if the median of a run of rounds is not
-/// positive.
+/// `before` and `now` are medians of rounds. `None` with fewer than eight rounds in a measurement,
+/// or if the median of a run of rounds is not positive.
 ///
 /// The change is the median of all ratios of a later to an earlier median (Hodges and Lehmann,
 /// *Annals of Mathematical Statistics* 34, 1963). The interval is that of the Mann-Whitney test
@@ -52,8 +51,8 @@ pub struct LatencyShift {
 pub fn estimate_latency_shift(before: &[f64], now: &[f64]) -> Option<LatencyShift> {
     let (before, now) = (positive_run_medians(before)?, positive_run_medians(now)?);
     let ratios = now.iter().flat_map(|b| before.iter().map(move |a| b / a));
-    let ratios = sorted(&ratios.collect::<Vec<f64>>());
-    let cut = ratios_outside_interval(before.len(), now.len());
+    let ratios = sorted_copy(&ratios.collect::<Vec<f64>>());
+    let cut = excluded_ratio_count(before.len(), now.len());
     let last = ratios.len().checked_sub(cut + 1)?;
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
     let percent = Estimate {
@@ -87,12 +86,15 @@ fn positive_run_medians(rounds: &[f64]) -> Option<Vec<f64>> {
 fn drift_percent(runs: &[f64]) -> f64 {
     let median = median_of(runs);
     let away = |us: &f64| 100.0 * ((us / median).max(median / us) - 1.0);
-    quantile(&sorted(&runs.iter().map(away).collect::<Vec<f64>>()), 0.9)
+    quantile(
+        &sorted_copy(&runs.iter().map(away).collect::<Vec<f64>>()),
+        0.9,
+    )
 }
 
 /// Number of ratios outside the interval at each end, for `n` and `m` medians (normal approximation
 /// of the Mann-Whitney test).
-fn ratios_outside_interval(n: usize, m: usize) -> usize {
+fn excluded_ratio_count(n: usize, m: usize) -> usize {
     let (n, m) = (n as f64, m as f64);
     let rank = n * m / 2.0 - Z_99_PERCENT * (n * m * (n + m + 1.0) / 12.0).sqrt();
     #[expect(
@@ -115,9 +117,9 @@ mod tests {
         // Conover, table A7: quantiles of the Mann-Whitney statistic, p = 0.005.
         for (n, m, rank) in [(8, 8, 7), (10, 10, 16), (20, 20, 105)] {
             assert!(
-                ratios_outside_interval(n, m).abs_diff(rank) <= 1,
+                excluded_ratio_count(n, m).abs_diff(rank) <= 1,
                 "{n} {m}: {}",
-                ratios_outside_interval(n, m)
+                excluded_ratio_count(n, m)
             );
         }
     }

@@ -162,7 +162,7 @@ impl CaveatId {
         matches!(self, Self::CompetingIo | Self::Steal)
     }
 
-    pub(crate) fn is_implausible_speed(self) -> bool {
+    pub(crate) fn is_about_excessive_speed(self) -> bool {
         matches!(self, Self::ImplausibleSpeed | Self::FreeFlush)
     }
 
@@ -226,13 +226,13 @@ impl Measurement {
     }
 
     /// The rows of one-page commits as a server makes them, without rows that failed.
-    pub fn one_page_server_rows(&self) -> impl Iterator<Item = &MethodResult> {
+    pub fn one_page_server_rows_without_error(&self) -> impl Iterator<Item = &MethodResult> {
         self.methods
             .iter()
             .filter(|row| row.as_server && row.pages == 1 && row.error.is_none())
     }
 
-    pub fn measured_or_failed_server_rows(&self) -> impl Iterator<Item = &MethodResult> {
+    pub fn attempted_one_page_server_rows(&self) -> impl Iterator<Item = &MethodResult> {
         let is_told = |row: &&MethodResult| row.is_measured() || row.error.is_some();
         self.methods
             .iter()
@@ -266,7 +266,7 @@ impl Measurement {
     /// The one-page row of the method in force, else of the best method, else the first row. `wal`
     /// is the server's `wal_sync_method`, and is ignored for a redo log.
     pub fn in_force_or_best_row(&self, wal: Option<WalSyncMethod>) -> Option<&MethodResult> {
-        let rows = || self.one_page_server_rows();
+        let rows = || self.one_page_server_rows_without_error();
         let best = || rows().find(|row| row.method == self.best);
         rows()
             .find(|row| self.is_row_of_method_in_force(row, wal))

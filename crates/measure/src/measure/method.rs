@@ -152,9 +152,7 @@ methods! {
 }
 
 impl Method {
-    pub fn methods_included_besides_servers(
-        occasion: ProbeInclusion,
-    ) -> impl Iterator<Item = Self> {
+    pub fn methods_with_inclusion(occasion: ProbeInclusion) -> impl Iterator<Item = Self> {
         Self::ALL
             .into_iter()
             .filter(move |method| method.properties().when_measured == occasion)

@@ -7,7 +7,7 @@ use super::Estimate;
 /// probability.
 pub const ALPHA: f64 = 0.05;
 
-pub fn sorted(values: &[f64]) -> Vec<f64> {
+pub fn sorted_copy(values: &[f64]) -> Vec<f64> {
     let mut values = values.to_vec();
     values.sort_unstable_by(f64::total_cmp);
     values
@@ -40,7 +40,7 @@ pub fn median_of_sorted(sorted: &[f64]) -> f64 {
 }
 
 pub fn median_of(values: &[f64]) -> f64 {
-    median_of_sorted(&sorted(values))
+    median_of_sorted(&sorted_copy(values))
 }
 
 /// Divides the values in order into at most `count` runs of about equal length, and returns the
@@ -56,7 +56,7 @@ pub fn medians_of_consecutive_runs(values: &[f64], count: usize) -> Vec<f64> {
 
 /// Median and 99th percentile, in the unit of the values; zeros without values.
 pub fn median_and_p99(values: &[f64]) -> (f64, f64) {
-    let sorted = sorted(values);
+    let sorted = sorted_copy(values);
     (median_of_sorted(&sorted), quantile(&sorted, 0.99))
 }
 
@@ -67,8 +67,8 @@ pub fn median_and_p99(values: &[f64]) -> (f64, f64) {
 /// "confidence interval for a quantile"). Its ends are order statistics whose ranks follow the
 /// binomial distribution with p = 1/2.
 pub fn median_interval(values: &[f64], alpha: f64) -> Option<Estimate> {
-    let cut = values_outside_quantile_interval(values.len(), 0.5, alpha)?;
-    let sorted = sorted(values);
+    let cut = excluded_value_count(values.len(), 0.5, alpha)?;
+    let sorted = sorted_copy(values);
     let low = *sorted.get(cut)?;
     let high = *sorted.get(sorted.len().checked_sub(cut + 1)?)?;
     Some(Estimate {
@@ -82,7 +82,7 @@ pub fn median_interval(values: &[f64], alpha: f64) -> Option<Estimate> {
 /// all figures are zero.
 pub fn median_interval_or_span(values: &[f64], alpha: f64) -> Estimate {
     let span = || {
-        let sorted = sorted(values);
+        let sorted = sorted_copy(values);
         let end = |v: Option<&f64>| v.copied().unwrap_or(0.0);
         Estimate {
             value: median_of_sorted(&sorted),
@@ -95,7 +95,7 @@ pub fn median_interval_or_span(values: &[f64], alpha: f64) -> Estimate {
 
 /// Counts values in four buckets per doubling, as `(upper bound, count)`, without empty buckets at
 /// either end.
-pub fn histogram(values: &[f64]) -> Vec<(f64, u64)> {
+pub fn log_scale_histogram(values: &[f64]) -> Vec<(f64, u64)> {
     const PER_DOUBLING: f64 = 4.0;
     #[expect(clippy::cast_possible_truncation, reason = "the logarithm of a time")]
     let bucket = |v: &f64| (v.max(0.01).log2() * PER_DOUBLING).ceil() as i32;
@@ -119,7 +119,7 @@ pub fn histogram(values: &[f64]) -> Vec<(f64, u64)> {
 
 /// A function that gives the quantile of a share, such as 0.95, over all rounds with equal weight.
 /// Without weights a slow round, which has fewer operations, would count less.
-pub fn quantile_with_equal_round_weight(rounds: &[&[f64]]) -> impl Fn(f64) -> f64 {
+pub fn quantile_fn_with_equal_round_weight(rounds: &[&[f64]]) -> impl Fn(f64) -> f64 {
     let weigh = |round: &&[f64]| {
         let weight = 1.0 / round.len().max(1) as f64;
         round
@@ -149,7 +149,7 @@ pub fn quantile_with_equal_round_weight(rounds: &[&[f64]]) -> impl Fn(f64) -> f6
 /// reduced to that of independent values with the same variance (Korn and Graubard, *Survey
 /// Methodology* 1998).
 pub fn quantile_interval(rounds: &[&[f64]], share: f64, alpha: f64) -> Option<[f64; 2]> {
-    let quantile = quantile_with_equal_round_weight(rounds);
+    let quantile = quantile_fn_with_equal_round_weight(rounds);
     let value = quantile(share);
     let above = |round: &&[f64]| {
         round.iter().filter(|v| **v > value).count() as f64 / round.len().max(1) as f64
@@ -174,7 +174,7 @@ pub fn quantile_interval(rounds: &[&[f64]], share: f64, alpha: f64) -> Option<[f
     } else {
         values
     };
-    let outside = |share| Some(values_outside_quantile_interval(effective, share, alpha)? as f64);
+    let outside = |share| Some(excluded_value_count(effective, share, alpha)? as f64);
     let (below, above) = (outside(share)?, outside(1.0 - share)?);
     let rank = effective as f64;
     Some([quantile((below + 1.0) / rank), quantile(1.0 - above / rank)])
@@ -183,7 +183,7 @@ pub fn quantile_interval(rounds: &[&[f64]], share: f64, alpha: f64) -> Option<[f
 /// Number of values below the interval of the quantile `share`: the largest k with P(Binomial(n,
 /// share) < k + 1) ≤ alpha / 2. With `1 - share`, the number of values above the interval. `None`
 /// if even the span of all values errs more often than `alpha`.
-fn values_outside_quantile_interval(n: usize, share: f64, alpha: f64) -> Option<usize> {
+fn excluded_value_count(n: usize, share: f64, alpha: f64) -> Option<usize> {
     let limit = (alpha / 2.0).ln();
     // The sum uses logarithms because 2^-n underflows from about a thousand rounds on.
     let mut term = n as f64 * (1.0 - share).ln();
@@ -218,17 +218,12 @@ mod tests {
             (50, Some(17)),
         ];
         for (n, cut) in at_5_percent {
-            assert_eq!(
-                values_outside_quantile_interval(n, 0.5, 0.05),
-                cut,
-                "n = {n}"
-            );
+            assert_eq!(excluded_value_count(n, 0.5, 0.05), cut, "n = {n}");
         }
-        assert_eq!(values_outside_quantile_interval(7, 0.5, 0.01), None);
-        assert_eq!(values_outside_quantile_interval(8, 0.5, 0.01), Some(0));
+        assert_eq!(excluded_value_count(7, 0.5, 0.01), None);
+        assert_eq!(excluded_value_count(8, 0.5, 0.01), Some(0));
         assert!(
-            values_outside_quantile_interval(5_000, 0.5, 0.05)
-                .is_some_and(|cut| (2_420..2_440).contains(&cut))
+            excluded_value_count(5_000, 0.5, 0.05).is_some_and(|cut| (2_420..2_440).contains(&cut))
         );
     }
 
@@ -236,8 +231,8 @@ mod tests {
     /// 97.5 %: 0.99^n ≤ 0.025.
     #[test]
     fn p99_interval_needs_368_values() {
-        assert_eq!(values_outside_quantile_interval(367, 0.01, 0.05), None);
-        assert_eq!(values_outside_quantile_interval(368, 0.01, 0.05), Some(0));
+        assert_eq!(excluded_value_count(367, 0.01, 0.05), None);
+        assert_eq!(excluded_value_count(368, 0.01, 0.05), Some(0));
         let row: Vec<f64> = (1..=10_000).map(f64::from).collect();
         let [low, high] = quantile_interval(&[&row], 0.99, 0.05).unwrap();
         assert!((9_875.0..=9_885.0).contains(&low), "{low}");
@@ -250,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_of_a_known_row() {
+    fn quantiles_and_median_match_known_values() {
         let row: Vec<f64> = (1..=100).map(f64::from).collect();
         assert!((quantile(&row, 0.95) - 95.0).abs() < 1e-9);
         assert!((quantile(&row, 1.0) - 100.0).abs() < 1e-9);
@@ -260,8 +255,8 @@ mod tests {
 
     #[test]
     fn histograms_have_no_gaps() {
-        assert_eq!(histogram(&[]), []);
-        let counts: Vec<u64> = histogram(&[107.0, 127.0, 180.0])
+        assert_eq!(log_scale_histogram(&[]), []);
+        let counts: Vec<u64> = log_scale_histogram(&[107.0, 127.0, 180.0])
             .iter()
             .map(|(_, n)| *n)
             .collect();
@@ -271,7 +266,7 @@ mod tests {
     proptest! {
         #[test]
         fn histogram_counts_every_value(values in prop::collection::vec(0.5..1e6f64, 0..80)) {
-            let buckets = histogram(&values);
+            let buckets = log_scale_histogram(&values);
             prop_assert_eq!(buckets.iter().map(|(_, n)| n).sum::<u64>(), values.len() as u64);
             prop_assert!(values.iter().all(|v| buckets.iter().any(|(up_to, n)| *n > 0 && *v <= up_to * 1.0001)));
         }

@@ -31,8 +31,7 @@ fn heading_lines(group: BenchmarkSection) -> &'static [&'static str] {
     }
 }
 
-/// Formats the figures like the output of `pg_test_fsync`. `rows` are in the order of
-/// [`PG_TEST_FSYNC_CASES`]; `seconds` is the time per test.
+/// `rows` are in the order of [`PG_TEST_FSYNC_CASES`]; `seconds` is the time per test.
 pub fn format_like_pg_test_fsync(rows: &[WorkloadRow], seconds: f64) -> String {
     let unit = if (seconds - 1.0).abs() < 1e-9 {
         "second"
@@ -95,8 +94,7 @@ mod tests {
 
     use super::*;
     use crate::measure::{
-        PgTestFsyncCase, RoundSamples, RowSamples, Workload, WorkloadResult,
-        import_benchmark_output,
+        PgTestFsyncCase, RoundSamples, RowSamples, Workload, WorkloadResult, parse_benchmark_output,
     };
 
     fn workload_rows(times_us: &[f64], refused: &[bool]) -> Vec<WorkloadRow> {
@@ -148,7 +146,7 @@ mod tests {
             refused in proptest::collection::vec(any::<bool>(), 16),
         ) {
             let rows = workload_rows(&times, &refused);
-            let runs = import_benchmark_output(format_like_pg_test_fsync(&rows, 2.0).as_bytes()).unwrap();
+            let runs = parse_benchmark_output(format_like_pg_test_fsync(&rows, 2.0).as_bytes()).unwrap();
             prop_assert_eq!(runs.len(), 1);
             prop_assert_eq!(&runs[0].budget, "2 seconds per test");
             for (test, row) in PG_TEST_FSYNC_CASES.iter().zip(&rows) {

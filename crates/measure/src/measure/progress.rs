@@ -47,7 +47,7 @@ pub struct ProbeProgress {
 }
 
 impl ProbeProgress {
-    pub fn remaining_time_text(&self) -> String {
+    pub fn round_and_remaining_time_text(&self) -> String {
         if self.phase == ProbePhase::CleaningUp {
             return "almost done".to_owned();
         }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn interim_result_omits_final_caveats() {
+    fn interim_result_omits_removable_caveats() {
         let mut samples = progress_of_methods(3, 100.0).interim.unwrap();
         assert!(
             samples

@@ -6,11 +6,11 @@
 //! threshold if less than 1 % of the commits are slow. Neighbouring commits depend on each
 //! other, so a round is one observation: the share of slow commits among consecutive commits.
 //!
-//! Two wealths bet on these shares, one against each answer. The wealth that bets on a wrong
-//! answer is a supermartingale. The probability that it ever reaches 100 is at most 1 %
-//! (Ville's inequality). The bound is exact for every distribution within rounds and at every
-//! round, so a test may stop at any time (Waudby-Smith and Ramdas, "Estimating means of bounded
-//! random variables by betting", JRSS-B 2024). For single commits it is Wald's binomial test.
+//! Two bettors bet on these shares, one on *pass* and one on *fail*. The wealth of a bettor whose
+//! answer is wrong is a supermartingale. The probability that it ever reaches 100 is at most 1 %
+//! (Ville's inequality). The bound holds for every distribution within rounds and at every round,
+//! so a test may stop at any time (Waudby-Smith and Ramdas, "Estimating means of bounded random
+//! variables by betting", JRSS-B 2024). For single commits it is Wald's binomial test.
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +20,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::order_statistics::{ALPHA, quantile_interval, quantile_with_equal_round_weight};
+use super::order_statistics::{ALPHA, quantile_fn_with_equal_round_weight, quantile_interval};
 use crate::facts::{Choice, choice};
 use crate::text;
 
@@ -231,7 +231,7 @@ const BURST_ROUNDS: usize = 25;
 
 /// Sequential test of one requirement, which may stop after any round.
 #[derive(Clone, Debug)]
-pub struct RequirementTest {
+pub struct SequentialRequirementTest {
     requirement: Requirement,
     pass: BettingWealth,
     fail: BettingWealth,
@@ -239,7 +239,7 @@ pub struct RequirementTest {
     shares: Vec<(f64, f64)>,
 }
 
-impl RequirementTest {
+impl SequentialRequirementTest {
     pub fn new(requirement: Requirement) -> Self {
         Self {
             requirement,
@@ -310,7 +310,7 @@ impl RequirementResult {
     /// duration in seconds. `is_complete` is false for a run that was cancelled or failed, which
     /// answers nothing.
     pub fn new(requirement: Requirement, rounds: &[(&[f64], f64)], is_complete: bool) -> Self {
-        let mut test = RequirementTest::new(requirement);
+        let mut test = SequentialRequirementTest::new(requirement);
         rounds
             .iter()
             .for_each(|(times, seconds)| test.push_round(times, *seconds));
@@ -326,7 +326,7 @@ impl RequirementResult {
             requirement,
             answer,
             error_percent: 100.0 * ERROR,
-            estimate_us: (samples > 0).then(|| quantile_with_equal_round_weight(&times)(share)),
+            estimate_us: (samples > 0).then(|| quantile_fn_with_equal_round_weight(&times)(share)),
             interval_us: quantile_interval(&times, share, ALPHA),
             samples: samples as u64,
             slow_samples: times

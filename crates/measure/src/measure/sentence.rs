@@ -5,9 +5,8 @@ use crate::text;
 
 const GROUP_COMMIT_CLIENTS: u32 = 16;
 
-/// Summarises a measurement. `in_force` is the `wal_sync_method` of the PostgreSQL server, if there
-/// is such a server.
-pub fn measurement_sentence(found: &Measurement, in_force: Option<WalSyncMethod>) -> String {
+/// `in_force` is the `wal_sync_method` of the PostgreSQL server, if there is such a server.
+pub fn measurement_summary(found: &Measurement, in_force: Option<WalSyncMethod>) -> String {
     if found.methods.is_empty() {
         let workloads: Vec<&str> = found
             .workloads
@@ -29,7 +28,7 @@ pub fn measurement_sentence(found: &Measurement, in_force: Option<WalSyncMethod>
             sentences.push(method_recommendation_sentence(found, row.method));
             let is_refused = found.caveats.iter().any(|caveat| caveat.refuses_advice);
             sentences.extend(
-                note_of_other_io(found)
+                disk_load_note(found)
                     .into_iter()
                     .filter(|_| !is_refused)
                     .map(str::to_owned),
@@ -47,7 +46,10 @@ pub fn measurement_sentence(found: &Measurement, in_force: Option<WalSyncMethod>
 
 fn method_recommendation_sentence(found: &Measurement, in_force: Method) -> String {
     if let Some(caveat) = found.caveats.iter().find(|c| c.refuses_advice) {
-        return format!("No method is recommended: {}", lower_first(&caveat.text));
+        return format!(
+            "No method is recommended: {}",
+            lowercase_first_letter_unless_acronym(&caveat.text)
+        );
     }
     let (name, best) = (
         found.log.method_with_setting_text(in_force),
@@ -81,7 +83,7 @@ fn method_recommendation_sentence(found: &Measurement, in_force: Method) -> Stri
 
 /// Notes whether other I/O ran on the disks during the probe. `None` if their counters were
 /// unreadable, because a caveat reports that.
-fn note_of_other_io(found: &Measurement) -> Option<&'static str> {
+fn disk_load_note(found: &Measurement) -> Option<&'static str> {
     let has = |of: fn(CaveatId) -> bool| found.caveats.iter().any(|caveat| of(caveat.id));
     if has(CaveatId::is_competing_io) {
         Some("Other I/O was running; on idle disks commits are faster.")
@@ -103,13 +105,13 @@ fn group_or_transaction_sentence(found: &WorkloadResult) -> Option<String> {
     let says = || {
         format!(
             "16 clients complete {} commits/s (mean) together.",
-            text::format_rounded(row.per_second.value)
+            text::format_rounded_and_grouped(row.per_second.value)
         )
     };
     (found.workload == Workload::Group).then(says)
 }
 
-fn lower_first(text: &str) -> String {
+fn lowercase_first_letter_unless_acronym(text: &str) -> String {
     let mut chars = text.chars();
     let keeps_case = text
         .split(' ')
@@ -163,24 +165,24 @@ mod tests {
         let idle = "Measured on idle disks; expect a higher latency under load.";
         let found = sample_measurement(&seen);
         let fastest = format!("fdatasync is the fastest method here. {idle}");
-        assert_eq!(measurement_sentence(&found, None), fastest);
+        assert_eq!(measurement_summary(&found, None), fastest);
         assert_eq!(
-            measurement_sentence(&found, Some(WalSyncMethod::Fdatasync)),
+            measurement_summary(&found, Some(WalSyncMethod::Fdatasync)),
             fastest
         );
         assert_eq!(
-            measurement_sentence(&found, Some(WalSyncMethod::OpenDatasync)),
+            measurement_summary(&found, Some(WalSyncMethod::OpenDatasync)),
             format!(
                 "fdatasync is faster here than open_datasync: latency is 23 % lower (at least 23 %). {idle}"
             )
         );
         let unseen = sample_measurement(&SampleContext::default());
         assert_eq!(
-            measurement_sentence(&unseen, None),
+            measurement_summary(&unseen, None),
             "fdatasync is the fastest method here."
         );
         assert!(unseen.caveats.iter().any(|caveat| caveat.id.is_unseen_io()));
-        let asleep = measurement_sentence(
+        let asleep = measurement_summary(
             &sample_measurement(&SampleContext {
                 suspended_seconds: 9.0,
                 ..seen
@@ -212,6 +214,6 @@ mod tests {
             "16 clients complete {} commits/s (mean) together.",
             text::group_digits(32_000)
         );
-        assert!(measurement_sentence(&found, None).ends_with(&says));
+        assert!(measurement_summary(&found, None).ends_with(&says));
     }
 }

@@ -11,9 +11,9 @@ use super::{
 };
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-pub(super) struct NoiseSource(pub(super) u64);
+pub(super) struct SimulationRng(pub(super) u64);
 
-impl NoiseSource {
+impl SimulationRng {
     pub(super) fn next_uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -61,10 +61,9 @@ const PLATTER: SimulatedDisk = SimulatedDisk {
 };
 
 impl SimulatedDisk {
-    /// Simulates the samples of a probe of this disk. Each method comes with its latency as a
-    /// multiple of `base_us`.
+    /// Each method has its latency as a multiple of `base_us`.
     fn simulate_probe(&self, seed: u64, methods: &[(Method, f64)]) -> ProbeSamples {
-        let mut rng = NoiseSource(seed);
+        let mut rng = SimulationRng(seed);
         let cells = methods.iter().flat_map(|(m, _)| {
             [
                 MethodSamples::new(*m, 1, true),
@@ -160,7 +159,7 @@ fn twenty_percent_gain_is_usually_detected() {
 }
 
 #[test]
-fn hard_disk_is_never_settled_wrongly() {
+fn gain_on_hard_disk_is_hardly_ever_missed_or_reversed() {
     let said = tally_conclusions(&PLATTER, 0.85);
     assert!(said.same <= 20, "{said:?} of 1000");
     assert_eq!(

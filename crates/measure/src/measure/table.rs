@@ -4,7 +4,7 @@
 use super::compare::overall_conclusion;
 use super::{Comparison, ComparisonConclusion, Estimate, Measurement, MethodResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
-use crate::text::bars::{bar_char, draw_interval};
+use crate::text::bars::{bar_char, format_interval_bar};
 use crate::text::format_micros_or_dash;
 use walwise_model::text::JoinText;
 
@@ -12,7 +12,7 @@ const BAR_WIDTH: usize = 24;
 
 /// `current` is the `wal_sync_method` in force, if there is a PostgreSQL server.
 pub fn latency_table_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec<String> {
-    let rows: Vec<_> = found.measured_or_failed_server_rows().collect();
+    let rows: Vec<_> = found.attempted_one_page_server_rows().collect();
     let intervals = || {
         rows.iter()
             .filter_map(|row| Some(row.paced.as_ref()?.median_us))
@@ -31,7 +31,7 @@ pub fn latency_table_lines(found: &Measurement, current: Option<WalSyncMethod>) 
             || " ".repeat(BAR_WIDTH),
             |paced| {
                 let Estimate { low, value, high } = paced.median_us;
-                draw_interval([low, value, high].map(share), BAR_WIDTH)
+                format_interval_bar([low, value, high].map(share), BAR_WIDTH)
             },
         );
         let setting = found.log.setting_for_method(row.method).unwrap_or_default();

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::order_statistics::{
-    ALPHA, median_interval, median_interval_or_span, median_of, quantile_with_equal_round_weight,
+    ALPHA, median_interval, median_interval_or_span, median_of, quantile_fn_with_equal_round_weight,
 };
 use super::requirement::NotDurable;
 use super::{
@@ -99,8 +99,7 @@ impl WorkloadResult {
         }
     }
 
-    /// Makes the result of a [`Workload::Commit`]. `is_complete` is false for a run that was
-    /// cancelled or failed.
+    /// `is_complete` is false for a run that was cancelled or failed.
     pub(crate) fn from_commit_load(
         load: &CommitLoad,
         series: &[RowSamples],
@@ -152,7 +151,7 @@ fn summarise_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) ->
         .iter()
         .map(|pass| &pass.times_us[..])
         .collect();
-    let quantile = quantile_with_equal_round_weight(&rounds);
+    let quantile = quantile_fn_with_equal_round_weight(&rounds);
     let medians: Vec<f64> = each().map(|times| median_of(&times)).collect();
     let rate = |pass: &RoundSamples| pass.times_us.len() as f64 / pass.seconds.max(1e-9);
     let rates: Vec<f64> = series.rounds.iter().map(rate).collect();
@@ -203,8 +202,7 @@ fn summarise_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) ->
     }
 }
 
-/// Decides whether the ratios show a difference. The decision is made once, at the end of the
-/// probe, so the error probability is not divided.
+/// The decision is made once, at the end of the probe, so the error probability is not divided.
 fn conclusion_from_ratios(ratios: &[f64]) -> ComparisonConclusion {
     let near = 1.0 - MEANINGFUL_PERCENT / 100.0..=1.0 + MEANINGFUL_PERCENT / 100.0;
     match median_interval(ratios, ALPHA) {
@@ -547,9 +545,9 @@ mod tests {
         #[test]
         fn equal_rounds_give_plain_quantiles(times in prop::collection::vec(1.0..1e6f64, 1..60)) {
             let passes: Vec<&[f64]> = times.chunks(1).collect();
-            let sorted = crate::measure::order_statistics::sorted(&times);
+            let sorted = crate::measure::order_statistics::sorted_copy(&times);
             for share in [0.5, 0.95, 0.99, 1.0] {
-                prop_assert_eq!(quantile_with_equal_round_weight(&passes)(share).to_bits(), quantile(&sorted, share).to_bits());
+                prop_assert_eq!(quantile_fn_with_equal_round_weight(&passes)(share).to_bits(), quantile(&sorted, share).to_bits());
             }
         }
     }

@@ -67,7 +67,7 @@ impl CyclicWriteCursor {
         }
     }
 
-    pub fn advance_or_wrap(&mut self, bytes: usize) -> u64 {
+    pub fn next_write_offset(&mut self, bytes: usize) -> u64 {
         let bytes = bytes as u64;
         if self.offset + bytes > self.end {
             self.offset = self.start;
@@ -98,7 +98,11 @@ impl CommitWriter {
     /// True if the kernel serves O_DIRECT from the page cache, as on btrfs with checksums or ext4
     /// with data=journal. The test writes 100 bytes at `offset`: real O_DIRECT refuses such an
     /// unaligned length.
-    pub(crate) fn is_direct_io_buffered(&self, pages: &AlignedRandomBuffer, offset: u64) -> bool {
+    pub(crate) fn is_direct_io_buffered_by_test_write(
+        &self,
+        pages: &AlignedRandomBuffer,
+        offset: u64,
+    ) -> bool {
         self.method.is_direct()
             && rustix::io::pwrite(&self.file, pages.first_bytes(100), offset).is_ok()
     }
@@ -195,7 +199,7 @@ mod tests {
     fn write_cursor_wraps_within_its_part() {
         let mut cursor = CyclicWriteCursor::new(5 * PAGE_BYTES as u64, 10 * PAGE_BYTES as u64);
         let places: Vec<u64> = (0..4)
-            .map(|_| cursor.advance_or_wrap(2 * PAGE_BYTES) / PAGE_BYTES as u64)
+            .map(|_| cursor.next_write_offset(2 * PAGE_BYTES) / PAGE_BYTES as u64)
             .collect();
         assert_eq!(places, [5, 7, 5, 7]);
     }

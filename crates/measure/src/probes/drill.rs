@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::commit_writer::{CommitWriter, retry_interrupted};
-use super::scratch::fill_with_zeros;
+use super::scratch::write_and_sync_zeros;
 use super::scratch_directory::make_private_directory;
 use super::scratch_place::enclosing_database_path;
 use super::{ProbeError, ProbeErrorKind, open_flags};
@@ -25,7 +25,7 @@ use crate::drill::{
     CommitNumberRanges, PAGE_BYTES, PAGES_PER_SEGMENT, RunHeader, fill_page, intact_page_number,
 };
 use crate::measure::Method;
-use crate::safe_path::{ForeignOwner, MissingDirectoryPolicy, OpenedDirectory, TrustedUser};
+use crate::safe_path::{ForeignDirectory, MissingDirectoryPolicy, OpenedDirectory, TrustedUser};
 use crate::text::display_path;
 
 pub const DRILL_DIRECTORY_NAME: &str = "walwise-drill";
@@ -77,14 +77,14 @@ impl DrillParentDirectory {
         let end = walker
             .open_directory(path, MissingDirectoryPolicy::Refused)
             .map_err(|obstacle| obstacle.to_string())?;
-        if let (0, Some(ForeignOwner { at, owner: who })) = (walker.uid, &end.foreign_owner) {
+        if let (0, Some(ForeignDirectory { at, owner: who })) = (walker.uid, &end.foreign_owner) {
             return Err(format!(
                 "{} belongs to {who}, who could redirect root's writes; run the drill as the owner, or in a root-owned directory \
                  on the same file system",
                 display_path(at)
             ));
         }
-        let parent = Self::new(&end, path)?;
+        let parent = Self::reopen_for_reading(&end, path)?;
         let held = parent
             .directory
             .try_clone()
@@ -97,13 +97,14 @@ impl DrillParentDirectory {
         }
     }
 
-    /// Opens the drill's parent directory for the reader. The error is a complete sentence.
+    /// Unlike [`Self::open_to_write_drill`], accepts directories of other users and of databases.
+    /// The error is a complete sentence.
     pub fn open_to_read_drill(path: &Path) -> Result<Self, String> {
         let end = TrustedUser::current_user().open_directory(path, MissingDirectoryPolicy::Refused);
-        Self::new(&end.map_err(|obstacle| obstacle.to_string())?, path)
+        Self::reopen_for_reading(&end.map_err(|obstacle| obstacle.to_string())?, path)
     }
 
-    fn new(end: &OpenedDirectory, path: &Path) -> Result<Self, String> {
+    fn reopen_for_reading(end: &OpenedDirectory, path: &Path) -> Result<Self, String> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::openat(&end.directory, ".", flags, Mode::empty());
         let directory = directory.map_err(|errno| cannot_read_message(path, &errno.into()))?;
@@ -137,7 +138,7 @@ pub fn write_commits_until_stopped(
         }
         made => made.map_err(|errno| failed(errno, "creating the drill's directory"))?,
     };
-    write_header(&own, head).map_err(|errno| failed(errno, "writing the run's header"))?;
+    write_synced_header(&own, head).map_err(|errno| failed(errno, "writing the run's header"))?;
     sync_directory(&parent.directory)
         .map_err(|errno| failed(errno, "syncing the parent of the drill's directory"))?;
     let mut memory = vec![0; PAGE_BYTES + ALIGNMENT];
@@ -154,7 +155,7 @@ pub fn write_commits_until_stopped(
             ProbeError::new(ProbeErrorKind::Other, says)
         })
     };
-    let mut segment = DrillSegment::create(&own, 0, method, segments)
+    let mut segment = DrillSegment::create_and_remove_old(&own, 0, method, segments)
         .map_err(|errno| failed(errno, "creating a segment"))?;
     let mut go_on = told(tell(None))?;
     for number in 1.. {
@@ -166,7 +167,7 @@ pub fn write_commits_until_stopped(
             (number - 1) % PAGES_PER_SEGMENT,
         );
         if segments == SegmentMode::Fresh && nth != segment.nth {
-            segment = DrillSegment::create(&own, nth, method, segments)
+            segment = DrillSegment::create_and_remove_old(&own, nth, method, segments)
                 .map_err(|errno| failed(errno, "creating a segment"))?;
         }
         fill_page(page, head.run, number);
@@ -185,7 +186,7 @@ struct DrillSegment {
 }
 
 impl DrillSegment {
-    fn create(
+    fn create_and_remove_old(
         own: &OwnedFd,
         nth: u64,
         method: Method,
@@ -198,7 +199,7 @@ impl DrillSegment {
         let bytes = PAGES_PER_SEGMENT * PAGE_BYTES as u64;
         match segments {
             SegmentMode::Recycled => {
-                fill_with_zeros(&file, bytes, &|| true)?;
+                write_and_sync_zeros(&file, bytes, &|| true)?;
             }
             SegmentMode::Fresh => {
                 if retry_interrupted(&mut false, || rustix::io::pwrite(&file, &[0], bytes - 1))?
@@ -222,7 +223,7 @@ impl DrillSegment {
     }
 }
 
-fn write_header(own: &OwnedFd, head: &RunHeader) -> Result<(), Errno> {
+fn write_synced_header(own: &OwnedFd, head: &RunHeader) -> Result<(), Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(own, HEADER_FILE, flags, Mode::RUSR | Mode::WUSR)?;
     let line = format!("{head}\n");
@@ -244,9 +245,9 @@ fn cannot_read_message(path: &Path, error: &io::Error) -> String {
     )
 }
 
-/// Reads the drill's header and the numbers of its intact pages below `parent`. Calls `tell` after
-/// each segment.
-pub fn read_drill(
+/// The numbers are those of intact pages. `tell` is called after each segment. The error is a
+/// complete sentence.
+pub fn read_header_and_page_ranges(
     parent: &DrillParentDirectory,
     tell: &mut dyn FnMut(),
 ) -> Result<(RunHeader, CommitNumberRanges), String> {
@@ -278,7 +279,7 @@ pub fn read_drill(
         let name = entry.file_name().to_string_lossy();
         if name.starts_with(SEGMENT_PREFIX) {
             let file = open_regular_file(&own, &name).map_err(|error| failed(&name, error))?;
-            collect_page_numbers(file, head.run, &mut numbers)
+            collect_intact_page_numbers(file, head.run, &mut numbers)
                 .map_err(|error| failed(&name, error))?;
             tell();
         }
@@ -300,7 +301,11 @@ fn open_regular_file(own: &OwnedFd, name: &str) -> io::Result<File> {
     )?))
 }
 
-fn collect_page_numbers(mut file: File, run: u64, numbers: &mut BTreeSet<u64>) -> io::Result<()> {
+fn collect_intact_page_numbers(
+    mut file: File,
+    run: u64,
+    numbers: &mut BTreeSet<u64>,
+) -> io::Result<()> {
     let mut page = vec![0; PAGE_BYTES];
     for _ in 0..PAGES_PER_SEGMENT {
         match file.read_exact(&mut page) {
@@ -329,7 +334,7 @@ mod tests {
     use std::os::unix::fs::{chown, symlink};
 
     use super::*;
-    use crate::drill::{AckLog, ReadBackLog, StackFingerprint, find_lost_commits};
+    use crate::drill::{AckLog, ReadBackLog, StackFacts, find_lost_commits};
 
     fn sample_header() -> RunHeader {
         RunHeader {
@@ -368,7 +373,7 @@ mod tests {
     }
 
     fn read_drill_in(directory: &Path) -> Result<(RunHeader, CommitNumberRanges), String> {
-        super::read_drill(
+        super::read_header_and_page_ranges(
             &DrillParentDirectory::open_to_read_drill(directory)?,
             &mut || {},
         )
@@ -381,7 +386,7 @@ mod tests {
                 let directory = write_sample_drill(commits, segments);
                 let (found, pages) = read_drill_in(directory.path()).unwrap();
                 assert_eq!(found, sample_header());
-                let stack = StackFingerprint::default();
+                let stack = StackFacts::default();
                 let survived = ReadBackLog {
                     header: sample_header(),
                     boot: String::new(),
@@ -470,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn non_regular_segment_is_not_opened() {
+    fn non_regular_segment_is_refused() {
         let directory = write_sample_drill(3, SegmentMode::Recycled);
         let own = drill_directory_path(directory.path());
         nix::unistd::mkfifo(&own.join("segment-1"), nix::sys::stat::Mode::S_IRUSR).unwrap();

@@ -12,34 +12,36 @@ use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject};
 use crate::host::commit_sampler::{CommitSample, CommitSampler, ServerProtocol};
 use crate::host::{Host as _, HostError, LiveHost, path_from_bytes};
 use crate::measure::{
-    CommitSamples, CommitSettings, DiskFlushes, LogSyncMode, Method, PassiveMeasurement, SyncCall,
+    CommitSamples, DiskFlushes, LogSyncMode, Method, PassiveMeasurement, ServerAndDiskProperties,
+    SyncCall,
 };
 use crate::text::decode_display_safe;
 
 /// A server to observe, and its settings that affect commits.
 #[derive(Clone, Debug)]
-pub struct PassivePlan {
+pub struct PassiveMeasurementPlan {
     directory: String,
     protocol: ServerProtocol,
     socket: PathBuf,
     seconds: f64,
-    settings: CommitSettings,
+    settings: ServerAndDiskProperties,
 }
 
 /// Reason why a server cannot be observed, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct PassiveError(String);
+pub struct PassiveMeasurementError(String);
 
-impl PassivePlan {
-    /// Plans to observe the server of `target`. `facts` must include the conclusions.
+impl PassiveMeasurementPlan {
+    /// Plans to observe the server of `target`. `facts` must include derived facts, such as
+    /// [`target::FLUSH`].
     pub fn from_facts(
         target: &Subject,
         facts: &FactSet,
         seconds: f64,
-    ) -> Result<Self, PassiveError> {
-        let refuse = |why: &str| Err(PassiveError(format!("{}: {why}", target.name())));
-        let cluster = facts.subject_in_scope(target, Scope::Cluster);
+    ) -> Result<Self, PassiveMeasurementError> {
+        let refuse = |why: &str| Err(PassiveMeasurementError(format!("{}: {why}", target.name())));
+        let cluster = facts.applicable_subject(target, Scope::Cluster);
         let server =
             cluster.and_then(|cluster| Some((facts.value(&cluster, &kind::KIND)?, cluster)));
         let Some((kind, cluster)) = server else {
@@ -68,7 +70,7 @@ impl PassivePlan {
                 "no running server answered: start it, or run walwise as root or as the server's user",
             );
         };
-        if kind.is_mariadb() && !has_flush_wait_after_commit(&cluster, facts) {
+        if kind.is_mariadb() && !can_report_flush_waits(&cluster, facts) {
             return refuse("MariaDB before 10.6 does not report which sessions wait for a flush");
         }
         Ok(Self {
@@ -81,8 +83,8 @@ impl PassivePlan {
     }
 }
 
-/// Whether a session of MariaDB waits for its flush after the commit (10.6, MDEV-24341).
-fn has_flush_wait_after_commit(cluster: &Subject, facts: &FactSet) -> bool {
+/// Since MariaDB 10.6 (MDEV-24341), a session waits for its flush only after the commit.
+fn can_report_flush_waits(cluster: &Subject, facts: &FactSet) -> bool {
     let version = facts.value(cluster, &mysql::VERSION);
     version.is_some_and(|version| (version.number(0), version.number(1)) >= (10, 6))
 }
@@ -92,7 +94,7 @@ fn commit_settings(
     target: &Subject,
     cluster: &Subject,
     facts: &FactSet,
-) -> CommitSettings {
+) -> ServerAndDiskProperties {
     let disks = facts.bottom_devices(target);
     let counts = |disk: &Subject| {
         facts.value(disk, &device::COUNTS_FLUSHES) == Some(true)
@@ -104,30 +106,30 @@ fn commit_settings(
         let method = facts.value(cluster, &postgres::WAL_SYNC_METHOD);
         (
             method.and_then(wal_log_sync_mode),
-            reason_wal_commit_may_not_wait(cluster, facts),
+            async_wal_commit_reason(cluster, facts),
         )
     } else {
         let log = RedoLogConfig::from_facts(facts, target, cluster);
         (
             log.and_then(|log| redo_log_sync_mode(log.in_force?)),
-            reason_redo_commit_may_not_wait(cluster, facts),
+            async_redo_commit_reason(cluster, facts),
         )
     };
-    CommitSettings {
+    ServerAndDiskProperties {
         log_flush,
         separates_turn: kind.is_postgres(),
         asynchronous,
         flushes_must_arrive: facts.value(target, &target::FLUSH) == Some(FlushDelivery::Sent)
             && !disks.is_empty()
             && disks.iter().all(counts),
-        flushes_reach_each_disk: does_each_disk_get_flushes(target, facts),
+        flushes_reach_each_disk: are_flushes_passed_to_each_disk(target, facts),
         disks: disks.iter().map(|disk| disk.name().to_owned()).collect(),
     }
 }
 
 /// Whether the layers below `target` pass each flush on to every disk: partitions, LVM without thin
 /// volumes or snapshots, LUKS.
-fn does_each_disk_get_flushes(target: &Subject, facts: &FactSet) -> bool {
+fn are_flushes_passed_to_each_disk(target: &Subject, facts: &FactSet) -> bool {
     let is_plain_target = |name: &String| ["linear", "striped", "crypt"].contains(&name.as_str());
     let is_plain = |layer: &Subject| {
         let kind = facts.value(layer, &device::KIND);
@@ -140,7 +142,7 @@ fn does_each_disk_get_flushes(target: &Subject, facts: &FactSet) -> bool {
         if layer.scope() == Scope::Device {
             is_plain(layer)
         } else {
-            facts.directly_below(layer).len() <= 1
+            facts.layers_directly_below(layer).len() <= 1
         }
     })
 }
@@ -161,7 +163,7 @@ fn redo_log_sync_mode(method: Method) -> Option<LogSyncMode> {
 }
 
 /// Why a commit of PostgreSQL may return before its flush. An unknown setting is a reason as well.
-fn reason_wal_commit_may_not_wait(cluster: &Subject, facts: &FactSet) -> Option<String> {
+fn async_wal_commit_reason(cluster: &Subject, facts: &FactSet) -> Option<String> {
     let is_off = |value: SynchronousCommit| value == SynchronousCommit::Off;
     match facts.value(cluster, &postgres::FSYNC) {
         Some(true) => {}
@@ -185,7 +187,7 @@ fn reason_wal_commit_may_not_wait(cluster: &Subject, facts: &FactSet) -> Option<
 }
 
 /// Why a commit of InnoDB may return before its flush. An unknown setting is a reason as well.
-fn reason_redo_commit_may_not_wait(cluster: &Subject, facts: &FactSet) -> Option<String> {
+fn async_redo_commit_reason(cluster: &Subject, facts: &FactSet) -> Option<String> {
     match facts.value(cluster, &mysql::FLUSH_LOG) {
         Some(1) => None,
         Some(value) => Some(format!("innodb_flush_log_at_trx_commit is {value}")),
@@ -196,12 +198,12 @@ fn reason_redo_commit_may_not_wait(cluster: &Subject, facts: &FactSet) -> Option
 /// Observes the server until the time limit, until the samples contradict each other, or until
 /// `cancel` is set. `progress` gets the seconds since the start. The result covers the time
 /// until the last reading of the counters. An error of the server ends the observation early.
-pub fn observe_commits(
-    plan: &PassivePlan,
+pub fn sample_commit_waits(
+    plan: &PassiveMeasurementPlan,
     cancel: &CancelHandle,
     mut progress: impl FnMut(f64),
-) -> Result<PassiveMeasurement, PassiveError> {
-    let failed = |why: String| PassiveError(format!("{}: {why}", plan.directory));
+) -> Result<PassiveMeasurement, PassiveMeasurementError> {
+    let failed = |why: String| PassiveMeasurementError(format!("{}: {why}", plan.directory));
     let directory = path_from_bytes(decode_display_safe(&plan.directory));
     let owner = LiveHost::new().stat(&directory);
     let uid = owner.ok().and_then(|stat| u32::try_from(stat.uid).ok());
@@ -229,7 +231,8 @@ pub fn observe_commits(
                 continue;
             }
             Ok(CommitSample::Counters(counters)) => samples.counters.push(counters),
-            // The counters do not cover waits after their last reading.
+            // Waits after the last reading of the counters are discarded, because no counter covers
+            // them.
             Err(found) => {
                 error = Some(found);
                 break;
@@ -264,7 +267,7 @@ mod tests {
     use crate::facts::Source;
     use crate::facts::catalog::device::DeviceKind;
 
-    /// A target on a device-mapper device with these targets, on two disks.
+    /// `targets` are device-mapper targets.
     fn stack_of_two_disks(targets: &str) -> (FactSet, Subject) {
         let (target, dm) = (Subject::target("/db"), Subject::device("dm-0"));
         let mut facts = FactSet::default();
@@ -283,7 +286,7 @@ mod tests {
         for (targets, expected) in [("striped", true), ("multipath", false), ("thin", false)] {
             let (facts, target) = stack_of_two_disks(targets);
             assert_eq!(
-                does_each_disk_get_flushes(&target, &facts),
+                are_flushes_passed_to_each_disk(&target, &facts),
                 expected,
                 "{targets}"
             );
@@ -297,7 +300,7 @@ mod tests {
             facts.insert_known(&disk, &device::KIND, DeviceKind::Disk, source);
         }
         assert!(
-            !does_each_disk_get_flushes(&target, &facts),
+            !are_flushes_passed_to_each_disk(&target, &facts),
             "an external journal"
         );
     }

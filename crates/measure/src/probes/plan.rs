@@ -305,9 +305,7 @@ mod tests {
         let mut request = ProbeRequest::new("/");
         request
             .extra
-            .extend(Method::methods_included_besides_servers(
-                ProbeInclusion::FlushCost,
-            ));
+            .extend(Method::methods_with_inclusion(ProbeInclusion::FlushCost));
         request.extra.extend([Method::Fdatasync, Method::Floor]);
         assert_eq!(methods_and_write_sizes_to_measure(&request).len(), 11);
     }

@@ -3,7 +3,7 @@ use crate::facts::catalog::target::ROLES;
 use crate::facts::catalog::{cluster, device};
 use crate::facts::{FactSet, Key, ServerKind, Subject};
 use crate::measure::{LogKind, MeasuredLog, Method, MethodSetting};
-use crate::servers::server_table;
+use crate::servers::server_settings_table;
 use crate::version::Version;
 
 /// Size in bytes of a redo log block, unless it follows the device's sector size
@@ -49,12 +49,12 @@ impl RedoLogConfig {
             facts.value(server, &cluster::KIND)?,
             facts.value(server, &mysql::VERSION)?,
         );
-        let told = RedoSettings::from_facts(facts, server);
+        let told = InnodbLogSettings::from_facts(facts, server);
         let mut log = match kind {
             ServerKind::Postgres => return None,
             ServerKind::Mysql => told.mysql_redo_log_config(&version),
             ServerKind::Mariadb => {
-                told.mariadb_redo_log_config(&version, largest_sector_bytes(facts, target))
+                told.mariadb_redo_log_config(&version, largest_physical_sector_bytes(facts, target))
             }
         };
         log.binlog = is_binlog_flushed_on_target(facts, target, server);
@@ -68,8 +68,7 @@ impl RedoLogConfig {
         Some(log)
     }
 
-    /// The method in force, if known, because it is the first of `methods`; fdatasync for an empty
-    /// list.
+    /// The method in force, or else the first possible method; fdatasync if `methods` is empty.
     pub fn first_method_or_fdatasync(&self) -> Method {
         self.methods
             .first()
@@ -91,7 +90,7 @@ impl RedoLogConfig {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct RedoSettings {
+struct InnodbLogSettings {
     flush_method: Option<InnodbFlushMethod>,
     use_fdatasync: Option<bool>,
     log_buffering: Option<bool>,
@@ -99,7 +98,7 @@ struct RedoSettings {
     write_ahead: Option<u64>,
 }
 
-impl RedoSettings {
+impl InnodbLogSettings {
     fn from_facts(facts: &FactSet, server: &Subject) -> Self {
         let switch = |key: &Key<bool>| facts.value(server, key);
         Self {
@@ -129,8 +128,11 @@ impl RedoSettings {
     /// log/log0write.cc).
     fn mysql_redo_log_config(self, version: &Version) -> RedoLogConfig {
         let through = (Method::OpenSync, "innodb_flush_method = O_DSYNC");
-        let use_fdatasync =
-            server_table().mysql_default("innodb_use_fdatasync", ServerKind::Mysql, version);
+        let use_fdatasync = server_settings_table().mysql_default(
+            "innodb_use_fdatasync",
+            ServerKind::Mysql,
+            version,
+        );
         let methods = if use_fdatasync.is_absent() {
             vec![
                 (Method::Fsync, "innodb_flush_method = O_DIRECT or fsync"),
@@ -166,7 +168,7 @@ impl RedoSettings {
     /// fdatasync(2) (os_file_sync_posix).
     fn mariadb_redo_log_config(self, version: &Version, sector: u32) -> RedoLogConfig {
         let has = |name| {
-            !server_table()
+            !server_settings_table()
                 .mysql_default(name, ServerKind::Mariadb, version)
                 .is_absent()
         };
@@ -228,7 +230,7 @@ impl RedoSettings {
 
 /// The largest known physical sector of the disks under `target`, in bytes; [`MAX_BLOCK_BYTES`] if
 /// none is known.
-fn largest_sector_bytes(facts: &FactSet, target: &Subject) -> u32 {
+fn largest_physical_sector_bytes(facts: &FactSet, target: &Subject) -> u32 {
     let of = |leaf: &Subject| facts.value(leaf, &device::PHYSICAL_BLOCK);
     let largest = facts.bottom_devices(target).iter().map(of).max();
     largest
@@ -252,10 +254,10 @@ fn is_binlog_flushed_on_target(facts: &FactSet, target: &Subject, server: &Subje
 mod tests {
     use super::*;
 
-    fn settings_with_flush_method(flush_method: &str) -> RedoSettings {
-        RedoSettings {
+    fn settings_with_flush_method(flush_method: &str) -> InnodbLogSettings {
+        InnodbLogSettings {
             flush_method: crate::facts::Choice::from_word(flush_method),
-            ..RedoSettings::default()
+            ..InnodbLogSettings::default()
         }
     }
 
@@ -280,7 +282,7 @@ mod tests {
             ("8.0.36", "nosync", Some(false), None),
             ("8.0.36", "sideways", Some(false), None),
         ] {
-            let told = RedoSettings {
+            let told = InnodbLogSettings {
                 use_fdatasync,
                 ..settings_with_flush_method(flush_method)
             };
@@ -296,7 +298,7 @@ mod tests {
                 .any(|(method, _)| *method == Method::Fdatasync);
             assert_eq!(has_fdatasync, release != "5.7.44", "{release}");
         }
-        let ahead = RedoSettings {
+        let ahead = InnodbLogSettings {
             write_ahead: Some(8192),
             ..settings_with_flush_method("O_DIRECT")
         };
@@ -358,7 +360,7 @@ mod tests {
             ("11.8.2", "O_DIRECT", Some(false), None, None),
             ("10.11.19", "littlesync", Some(false), None, None),
         ] {
-            let told = RedoSettings {
+            let told = InnodbLogSettings {
                 log_buffering: buffering,
                 log_write_through: through,
                 ..settings_with_flush_method(flush_method)
@@ -374,7 +376,7 @@ mod tests {
                 .any(|(method, _)| Some(*method) == expected);
             assert!(listed || expected.is_none(), "{release}: {:?}", log.methods);
         }
-        let told = RedoSettings {
+        let told = InnodbLogSettings {
             write_ahead: Some(512),
             ..settings_with_flush_method("O_DIRECT")
         };

@@ -15,7 +15,7 @@ use crate::facts::catalog::{postgres, target as target_facts};
 use crate::facts::{FactSet, Key, Scope, ServerArea, Subject};
 use crate::measure::{
     CommitLoad, CommitProfile, MaxPlausibleCommitRate, Method, ProbeInclusion, Requirement,
-    WalFlushMethod, Workload,
+    WalMethodInForce, Workload,
 };
 use crate::subprocess::OWN_PROGRAM;
 use crate::text;
@@ -43,12 +43,12 @@ impl ServerLogConfig {
     }
 
     /// `None` if the method is unknown, not measurable or flushes nothing.
-    fn method_in_force(&self, wal: WalFlushMethod) -> Option<Method> {
+    fn method_in_force(&self, wal: WalMethodInForce) -> Option<Method> {
         match (self, wal) {
-            (Self::Wal(settings), WalFlushMethod::Is(wal)) => postgres_sync_methods(settings)
+            (Self::Wal(settings), WalMethodInForce::Is(wal)) => postgres_sync_methods(settings)
                 .into_iter()
                 .find(|method| method.wal_sync_method() == Some(wal)),
-            (Self::Wal(_), WalFlushMethod::Default | WalFlushMethod::Unknown) => None,
+            (Self::Wal(_), WalMethodInForce::Default | WalMethodInForce::Unknown) => None,
             (Self::Redo(redo), _) => redo.in_force,
         }
     }
@@ -101,7 +101,7 @@ impl ProbeRequest {
             server: ServerLogConfig::Wal(WalSettings::default()),
             pages: vec![1, 2],
             all_paced: false,
-            extra: Method::methods_included_besides_servers(ProbeInclusion::Always).collect(),
+            extra: Method::methods_with_inclusion(ProbeInclusion::Always).collect(),
             workloads: Vec::new(),
             commits: CommitLoad::new(None, None),
             options: ProbeOptions::default(),
@@ -115,12 +115,12 @@ impl ProbeRequest {
     }
 
     /// Requests only the commits of one program: of `profile`, or else of the target's server.
-    /// `in_force` is the `wal_sync_method` of a PostgreSQL server.
-    pub fn request_only_commit_load(
+    /// `server` is `None` without a server, and holds the `wal_sync_method` of PostgreSQL.
+    pub fn restrict_to_commit_load(
         &mut self,
         profile: Option<CommitProfile>,
         requirement: Option<Requirement>,
-        server: Option<WalFlushMethod>,
+        server: Option<WalMethodInForce>,
     ) -> Result<(), ProbeRefusal> {
         let own = server.map(|_| match &self.server {
             ServerLogConfig::Wal(_) => CommitProfile::Postgres,
@@ -152,7 +152,7 @@ impl ProbeRequest {
             .value(target, &target_facts::PATH)
             .unwrap_or_else(|| target.name().to_owned());
         let mount_class = facts
-            .subject_in_scope(target, Scope::Mount)
+            .applicable_subject(target, Scope::Mount)
             .and_then(|on| facts.value(&on, &mount::CLASS));
         Self {
             leaves_count_flushes: all_leaves(&|leaf| {
@@ -211,7 +211,7 @@ fn max_plausible_commit_rate(
         hop.scope() != Scope::Device
             || facts
                 .value(hop, &device::KIND)
-                .is_some_and(does_device_pass_flushes_only)
+                .is_some_and(is_pass_through_kind)
     };
     let turning = |leaf: &Subject| {
         let attached = facts
@@ -219,7 +219,7 @@ fn max_plausible_commit_rate(
             .is_some_and(Transport::is_sata_or_sas);
         let platters = facts
             .value(leaf, &device::MEDIUM)
-            .is_none_or(Medium::is_rotating);
+            .is_none_or(Medium::is_rotational);
         let unprotected = !facts
             .value(leaf, &device::CACHE)
             .is_some_and(CacheVolatility::is_protected);
@@ -246,7 +246,7 @@ fn max_plausible_commit_rate(
     ))
 }
 
-fn does_device_pass_flushes_only(kind: DeviceKind) -> bool {
+fn is_pass_through_kind(kind: DeviceKind) -> bool {
     matches!(
         kind,
         DeviceKind::Disk
@@ -260,7 +260,7 @@ fn does_device_pass_flushes_only(kind: DeviceKind) -> bool {
 
 /// Unknown settings count as defaults.
 fn server_log_config(target: &Subject, facts: &FactSet) -> ServerLogConfig {
-    let Some(cluster) = facts.subject_in_scope(target, Scope::Cluster) else {
+    let Some(cluster) = facts.applicable_subject(target, Scope::Cluster) else {
         return ServerLogConfig::Wal(WalSettings::default());
     };
     match facts.server_area_of(&cluster) {
@@ -302,8 +302,8 @@ mod tests {
         let mut facts = FactSet::default();
         facts.add_layer_below(&target, &fs);
         facts.add_layer_below(&fs, &disk);
-        facts.apply_facts_of(&target, &fs);
-        facts.apply_facts_of(&target, &cluster);
+        facts.set_fact_link(&target, &fs);
+        facts.set_fact_link(&target, &cluster);
         let bare = ProbeRequest::from_facts(&target, &facts);
         assert_eq!((bare.target.to_str(), bare.leaves.len()), (Some("/t\n"), 1));
         assert!(
@@ -350,7 +350,7 @@ mod tests {
         for (top, base) in [(&target, &fs), (&fs, &part), (&part, &sda)] {
             facts.add_layer_below(top, base);
         }
-        facts.apply_facts_of(&target, &fs);
+        facts.set_fact_link(&target, &fs);
         facts.insert_known(&fs, &mount::CLASS, MountClass::Block, source());
         facts.insert_known(&part, &device::KIND, DeviceKind::Partition, source());
         facts.insert_known(&sda, &device::KIND, DeviceKind::Disk, source());
@@ -365,7 +365,7 @@ mod tests {
             );
         }
         for (key, value) in disk {
-            facts.insert_value(
+            facts.insert_untyped_value(
                 &sda,
                 key,
                 Reading::known(Value::Text((*value).to_owned()), source()),
@@ -388,12 +388,12 @@ mod tests {
         for profile in [None].into_iter().chain(profiles) {
             for (server, is_known) in [
                 (None, true),
-                (Some(WalFlushMethod::Is(WalSyncMethod::Fsync)), true),
-                (Some(WalFlushMethod::Default), false),
-                (Some(WalFlushMethod::Unknown), false),
+                (Some(WalMethodInForce::Is(WalSyncMethod::Fsync)), true),
+                (Some(WalMethodInForce::Default), false),
+                (Some(WalMethodInForce::Unknown), false),
             ] {
                 let mut request = ProbeRequest::new("/t");
-                let result = request.request_only_commit_load(profile, requirement, server);
+                let result = request.restrict_to_commit_load(profile, requirement, server);
                 let is_refused = matches!(result, Err(ProbeRefusal::UnknownFlushMethod));
                 assert_eq!(is_refused, profile.is_none() && !is_known, "{profile:?}");
                 assert_eq!(request.workloads.is_empty(), is_refused, "{profile:?}");

@@ -19,20 +19,20 @@ use super::plan::ProbePlan;
 use super::scratch::ScratchDirectory;
 use super::workload::{self, WorkloadContext};
 use super::{
-    CancelHandle, CpuTime, DiskCounterReader, PAUSE_BEFORE_COMMIT, ProbeError, ProbeErrorKind, Rng,
-    StopReason, SuspendClocks, commits_per_round, open_flags,
+    CancelHandle, CpuTicks, DiskCounterReader, PAUSE_BEFORE_COMMIT, ProbeError, ProbeErrorKind,
+    Rng, StopReason, SuspendClocks, commits_per_round, open_flags,
 };
 use crate::measure::{
     DiskTraffic, FlushAndCommitCounts, Measurement, Method, MethodSamples, ProbePhase,
     ProbeProgress, ProbeSamples, SampleContext, Workload, WorkloadResult, add_raw_samples,
-    histogram, median_of, summarise_samples,
+    log_scale_histogram, median_of, summarise_samples,
 };
 use crate::text::display_path;
 
 const WAL_FILE: &str = "wal";
 
-/// Runs the plan and returns the figures of all complete rounds. A cancelled probe returns them
-/// too, without an error.
+/// Returns the figures of all complete rounds. A cancelled probe returns them too, without an
+/// error.
 pub fn run_probe(
     plan: &ProbePlan,
     control: &CancelHandle,
@@ -42,23 +42,23 @@ pub fn run_probe(
         lower_priority()?;
     }
     let mut run = ProbeRun::new(plan, control, tell);
-    let (processors, clocks) = (CpuTime::read(), SuspendClocks::read());
+    let (processors, clocks) = (CpuTicks::read(), SuspendClocks::read());
     let outcome = run.measure_all();
-    let stolen = processors.zip(CpuTime::read());
+    let stolen = processors.zip(CpuTicks::read());
     run.context.steal_percent =
-        stolen.and_then(|(before, after)| CpuTime::steal_percent(before, after));
-    run.context.suspended_seconds = clocks.suspended_seconds();
+        stolen.and_then(|(before, after)| CpuTicks::steal_percent(before, after));
+    run.context.suspended_seconds = clocks.suspended_seconds_since();
     match outcome {
-        Ok(()) | Err(StopReason::BudgetExhausted) => Ok(run.final_summary()),
+        Ok(()) | Err(StopReason::BudgetExhausted) => Ok(run.take_final_measurement()),
         Err(StopReason::Cancelled) => {
             run.context.cancelled = true;
-            Ok(run.final_summary())
+            Ok(run.take_final_measurement())
         }
         Err(StopReason::Failed(mut error)) => {
             run.context.stopped_by = Some(error.message.clone());
             let measured = run.samples.complete_round_count() > 0
                 || run.workload_results.iter().any(|found| found.rounds > 0);
-            error.partial = measured.then(|| Box::new(run.final_summary()));
+            error.partial = measured.then(|| Box::new(run.take_final_measurement()));
             Err(error)
         }
     }
@@ -145,7 +145,7 @@ impl<'a> ProbeRun<'a> {
                     .to_string(),
                 speed_limit: plan.speed_limit.clone(),
                 disks: plan.leaves.clone(),
-                clock_us: median_clock_reading_us(),
+                clock_us: measure_clock_cost_us(),
                 log: plan.log.clone(),
                 ..SampleContext::default()
             },
@@ -196,7 +196,7 @@ impl<'a> ProbeRun<'a> {
         scratch: &ScratchDirectory,
     ) -> Result<(), StopReason> {
         if !self.plan.rows.is_empty() {
-            match self.compare_methods(scratch) {
+            match self.measure_methods(scratch) {
                 Ok(()) | Err(StopReason::BudgetExhausted) => {}
                 stop => return stop,
             }
@@ -269,7 +269,7 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    fn compare_methods(&mut self, scratch: &ScratchDirectory) -> Result<(), StopReason> {
+    fn measure_methods(&mut self, scratch: &ScratchDirectory) -> Result<(), StopReason> {
         let file = scratch.create_file(WAL_FILE, OFlags::empty());
         let file = file.map_err(|errno| scratch.probe_error(errno, "creating the scratch file"))?;
         let control = self.control;
@@ -282,7 +282,7 @@ impl<'a> ProbeRun<'a> {
         self.open_writer_per_method_and_size(scratch)?;
         self.estimate_commit_costs()?;
         self.select_paced_methods();
-        self.run_back_to_back_rounds(scratch, &file)
+        self.run_rounds(scratch, &file)
     }
 
     fn measure_traffic_before_probe(&mut self) -> Result<(), StopReason> {
@@ -306,8 +306,7 @@ impl<'a> ProbeRun<'a> {
         Ok(())
     }
 
-    /// Opens one writer per method and write size. If the file system refuses or buffers O_DIRECT,
-    /// only the cells with O_DIRECT get an error.
+    /// If the file system refuses or buffers O_DIRECT, only the cells with O_DIRECT get an error.
     fn open_writer_per_method_and_size(
         &mut self,
         scratch: &ScratchDirectory,
@@ -330,7 +329,7 @@ impl<'a> ProbeRun<'a> {
                 Ok(file) => Some(CommitWriter::new(cell.method, file)),
             };
             let is_buffered = |writer: &CommitWriter| {
-                writer.is_direct_io_buffered(&self.pages, self.plan.file_bytes / 2)
+                writer.is_direct_io_buffered_by_test_write(&self.pages, self.plan.file_bytes / 2)
             };
             if writer.as_ref().is_some_and(is_buffered) {
                 cell.error = Some("O_DIRECT is buffered here".to_owned());
@@ -351,10 +350,10 @@ impl<'a> ProbeRun<'a> {
                 && (times.is_empty() || begun.elapsed() < Duration::from_millis(10))
             {
                 self.check_cancelled()?;
-                match self.time_method_commit(i) {
+                match self.write_timed_commit(i) {
                     None => break,
                     Some(Ok(done)) => times.push(done.micros),
-                    Some(Err(Errno::INVAL)) if self.give_up_method_if_direct(i) => break,
+                    Some(Err(Errno::INVAL)) if self.exclude_method_if_direct(i) => break,
                     Some(Err(errno)) => return Err(self.commit_error(i, errno)),
                 }
             }
@@ -366,7 +365,7 @@ impl<'a> ProbeRun<'a> {
 
     /// Gives up cell `i` after its first write failed, if the cell uses O_DIRECT; otherwise returns
     /// false. A disk with blocks larger than a page refuses such writes.
-    fn give_up_method_if_direct(&mut self, i: usize) -> bool {
+    fn exclude_method_if_direct(&mut self, i: usize) -> bool {
         match (self.samples.cells.get_mut(i), self.writers.get_mut(i)) {
             (Some(cell), Some(writer)) if cell.method.is_direct() => {
                 cell.error = Some(format!(
@@ -380,16 +379,12 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    fn run_back_to_back_rounds(
-        &mut self,
-        scratch: &ScratchDirectory,
-        file: &OwnedFd,
-    ) -> Result<(), StopReason> {
+    fn run_rounds(&mut self, scratch: &ScratchDirectory, file: &OwnedFd) -> Result<(), StopReason> {
         loop {
             let before = self.disks.read();
             let (begun, ours) = (Instant::now(), self.context.bytes_written);
             let round = self.run_back_to_back_round()?;
-            let paced = self.run_paced_turns(3 * begun.elapsed());
+            let paced = self.run_paced_round(3 * begun.elapsed());
             scratch.check_file_not_removed(file)?;
             let traffic = before
                 .zip(self.disks.read())
@@ -430,8 +425,8 @@ impl<'a> ProbeRun<'a> {
             .sum()
     }
 
-    /// Runs one round of back-to-back commits. Returns the latencies of each method and write size,
-    /// in the order of `samples.cells`; a cell with an error has none.
+    /// Returns the latencies of each method and write size, in the order of `samples.cells`; a cell
+    /// with an error has none.
     fn run_back_to_back_round(&mut self) -> Result<Vec<Vec<f64>>, StopReason> {
         let cells = self.samples.cells.len();
         let share_us = (1e6 * self.plan.seconds / 64.0).clamp(5e3, 150e3) / cells as f64;
@@ -508,7 +503,7 @@ impl<'a> ProbeRun<'a> {
             .unzip();
     }
 
-    fn run_paced_turns(&mut self, time: Duration) -> Result<(), StopReason> {
+    fn run_paced_round(&mut self, time: Duration) -> Result<(), StopReason> {
         let begun = Instant::now();
         let mut turns = 0_u32;
         let mut round = vec![Vec::new(); self.paced.len()];
@@ -555,7 +550,7 @@ impl<'a> ProbeRun<'a> {
         Ok(turn.into_iter().map(|(_, done)| done).collect())
     }
 
-    fn time_method_commit(&mut self, i: usize) -> Option<Result<CommitTiming, Errno>> {
+    fn write_timed_commit(&mut self, i: usize) -> Option<Result<CommitTiming, Errno>> {
         let (cell, writer) = (self.samples.cells.get(i)?, self.writers.get(i)?.as_ref()?);
         let pages = self
             .pages
@@ -566,12 +561,12 @@ impl<'a> ProbeRun<'a> {
             &mut self.buffered
         };
         self.context.bytes_written += pages.len() as u64;
-        Some(writer.write_and_flush_timed(pages, cursor.advance_or_wrap(pages.len())))
+        Some(writer.write_and_flush_timed(pages, cursor.next_write_offset(pages.len())))
     }
 
     fn commit_unless_cancelled(&mut self, i: usize) -> Result<CommitTiming, StopReason> {
         self.check_cancelled()?;
-        match self.time_method_commit(i) {
+        match self.write_timed_commit(i) {
             Some(Ok(done)) => Ok(done),
             Some(Err(errno)) => Err(self.commit_error(i, errno)),
             None => Err(StopReason::BudgetExhausted),
@@ -631,7 +626,7 @@ impl<'a> ProbeRun<'a> {
         summarise_samples(&self.samples, &self.context)
     }
 
-    fn final_summary(&mut self) -> Measurement {
+    fn take_final_measurement(&mut self) -> Measurement {
         let mut measurement = self.summarise_so_far();
         if self.plan.options.keep_samples {
             add_raw_samples(&mut measurement, &self.samples);
@@ -653,7 +648,7 @@ impl<'a> ProbeRun<'a> {
                 .samples
                 .paced_samples_of(self.samples.reference_method(), 1);
             let histogram = default
-                .map(|cell| histogram(&cell.rounds.concat()))
+                .map(|cell| log_scale_histogram(&cell.rounds.concat()))
                 .unwrap_or_default();
             let interim = self.summarise_so_far().without_caveats_decided_at_end();
             self.reported_at = Instant::now();
@@ -693,7 +688,7 @@ fn lower_priority() -> Result<(), ProbeError> {
 }
 
 /// The median cost of two clock readings, in microseconds.
-fn median_clock_reading_us() -> f64 {
+fn measure_clock_cost_us() -> f64 {
     let pair = |_| Instant::now().elapsed().as_nanos() as f64 / 1e3;
     median_of(&(0..201).map(pair).collect::<Vec<_>>())
 }

@@ -14,8 +14,9 @@ use super::commit_writer::retry_interrupted;
 use super::plan::ProbePlan;
 use super::scratch_cleaner::ScratchCleaner;
 use super::scratch_directory::{
-    current_directory_path, find_leftover_directories, lock_as_in_use, make_private_directory,
-    new_scratch_name, remove_directory_even_if_renamed, remove_scratch_files, scratch_file_name,
+    list_leftover_directory_names, lock_as_in_use, make_private_directory,
+    new_scratch_directory_name, path_of_open_directory, remove_directory_even_if_renamed,
+    remove_scratch_files, scratch_file_name,
 };
 use super::scratch_place::INHERITED_FLAGS;
 use super::{ProbeError, ProbeErrorKind};
@@ -25,7 +26,7 @@ use crate::text::display_path;
 
 /// Sets the inode flags that new files inherit from the directory. A flag that the file system
 /// ignores is an error, because commits there would differ from those of the target.
-pub fn set_inherited_inode_flags(directory: &OwnedFd, flags: IFlags) -> Result<(), Errno> {
+pub fn set_and_verify_inode_flags(directory: &OwnedFd, flags: IFlags) -> Result<(), Errno> {
     let inherited = flags & INHERITED_FLAGS;
     let others = rustix::fs::ioctl_getflags(directory)? - INHERITED_FLAGS;
     rustix::fs::ioctl_setflags(directory, others | inherited)?;
@@ -63,7 +64,7 @@ impl ScratchDirectory {
             );
             return Err(ProbeError::new(ProbeErrorKind::Removed, says));
         }
-        let name = new_scratch_name();
+        let name = new_scratch_directory_name();
         let mut cleaner = ScratchCleaner::start(&plan.program, &place)?;
         // The cleaner starts before the directory exists. If an error below drops the cleaner
         // without the message `Done`, the cleaner removes the directory.
@@ -74,7 +75,7 @@ impl ScratchDirectory {
         // name.
         let _ = lock_as_in_use(&directory);
         if let Some(flags) = plan.flags {
-            set_inherited_inode_flags(&directory, flags).map_err(|errno| {
+            set_and_verify_inode_flags(&directory, flags).map_err(|errno| {
                 ProbeError::from_errno(
                     errno,
                     "setting the target's inode flags on the scratch directory",
@@ -94,25 +95,27 @@ impl ScratchDirectory {
     /// A sentence about leftover directories of killed probes. A probe removes only its own
     /// directory, so that no other user can make it remove a different one.
     pub fn leftover_note(&self) -> Option<String> {
-        let left = find_leftover_directories(&self.place);
+        let left = list_leftover_directory_names(&self.place);
         let (first, others) = left.split_first()?;
         let path = display_path(&self.path.join(first));
         let more = match others.len() {
             0 => String::new(),
             more => format!("; {more} more are in the same directory"),
         };
-        Some(match ShellCommand::new("rm -r ").append_value(&path) {
-            Some(command) => {
-                format!(
-                    "An earlier probe was killed and left a scratch directory; `{command}` removes it{more}."
-                )
-            }
-            None => {
-                format!(
-                    "An earlier probe was killed and left the scratch directory {path}{more}; remove it."
-                )
-            }
-        })
+        Some(
+            match ShellCommand::new("rm -r ").append_quoted_name(&path) {
+                Some(command) => {
+                    format!(
+                        "An earlier probe was killed and left a scratch directory; `{command}` removes it{more}."
+                    )
+                }
+                None => {
+                    format!(
+                        "An earlier probe was killed and left the scratch directory {path}{more}; remove it."
+                    )
+                }
+            },
+        )
     }
 
     pub fn create_file(&self, what: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
@@ -188,7 +191,7 @@ impl ScratchDirectory {
             .map_err(|errno| self.probe_error(errno, &doing()))
     }
 
-    /// True on tmpfs and ramfs, by magic number (linux/magic.h).
+    /// The magic numbers are from linux/magic.h.
     fn is_on_tmpfs_or_ramfs(&self) -> bool {
         let magic = rustix::fs::fstatfs(&self.directory).map(|found| u64::try_from(found.f_type));
         matches!(magic, Ok(Ok(0x0102_1994 | 0x8584_58f6)))
@@ -203,7 +206,7 @@ impl ScratchDirectory {
         bytes: u64,
         go_on: &dyn Fn() -> bool,
     ) -> Result<bool, ProbeError> {
-        fill_with_zeros(file, bytes, go_on)
+        write_and_sync_zeros(file, bytes, go_on)
             .map_err(|errno| self.probe_error(errno, "writing the scratch file"))
     }
 
@@ -243,7 +246,7 @@ impl ScratchDirectory {
         removed.map_err(|errno| {
             let mut error = self.probe_error(errno, "removing the scratch directory");
             let left = display_path(
-                &current_directory_path(&self.directory)
+                &path_of_open_directory(&self.directory)
                     .unwrap_or_else(|| self.path.join(&self.name)),
             );
             error.message = format!("{}; the directory is still there: {left}", error.message);
@@ -259,7 +262,7 @@ impl Drop for ScratchDirectory {
     }
 }
 
-pub(super) fn fill_with_zeros(
+pub(super) fn write_and_sync_zeros(
     file: &OwnedFd,
     bytes: u64,
     go_on: &dyn Fn() -> bool,
@@ -295,7 +298,7 @@ mod tests {
     fn only_own_unused_directories_are_leftovers() {
         let outside = tempfile::tempdir().unwrap();
         let place: OwnedFd = fs::File::open(outside.path()).unwrap().into();
-        let ours = [new_scratch_name(), new_scratch_name()];
+        let ours = [new_scratch_directory_name(), new_scratch_directory_name()];
         let held = ours
             .each_ref()
             .map(|name| make_private_directory(&place, name).unwrap());
@@ -303,21 +306,25 @@ mod tests {
             lock_as_in_use(directory).unwrap();
         }
         assert_eq!(
-            find_leftover_directories(&place),
+            list_leftover_directory_names(&place),
             Vec::<String>::new(),
             "in use"
         );
         let [used, left] = held;
         drop(left);
-        let open = new_scratch_name();
+        let open = new_scratch_directory_name();
         fs::create_dir(outside.path().join(&open)).unwrap();
         fs::set_permissions(
             outside.path().join(&open),
             fs::Permissions::from_mode(0o755),
         )
         .unwrap();
-        symlink(outside.path(), outside.path().join(new_scratch_name())).unwrap();
-        fs::write(outside.path().join(new_scratch_name()), "x").unwrap();
+        symlink(
+            outside.path(),
+            outside.path().join(new_scratch_directory_name()),
+        )
+        .unwrap();
+        fs::write(outside.path().join(new_scratch_directory_name()), "x").unwrap();
         for name in [
             "",
             "1",
@@ -332,7 +339,7 @@ mod tests {
             fs::create_dir(&path).unwrap();
             fs::set_permissions(path, fs::Permissions::from_mode(0o700)).unwrap();
         }
-        assert_eq!(find_leftover_directories(&place), [ours[1].clone()]);
+        assert_eq!(list_leftover_directory_names(&place), [ours[1].clone()]);
         drop(used);
     }
 

@@ -63,7 +63,7 @@ impl ScratchCleaner {
     /// Must be called after the removal of the directory.
     pub(crate) fn finish_without_cleaning(mut self) {
         let _ = self.0.channel.send(&CleanerMessage::Done);
-        self.0.wait_for_exit();
+        self.0.close_channel_and_wait();
     }
 }
 

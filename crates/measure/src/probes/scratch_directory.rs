@@ -36,7 +36,7 @@ pub(super) fn make_private_directory(place: &OwnedFd, name: &str) -> Result<Owne
         entry.is_ok_and(|entry| [&b"."[..], b".."].contains(&entry.file_name().to_bytes()))
     });
     let is_ours = found.st_uid == nix::unistd::geteuid().as_raw()
-        || uid_of_new_files(&directory) == Ok(found.st_uid);
+        || detect_new_file_uid(&directory) == Ok(found.st_uid);
     if is_new && is_ours {
         Ok(directory)
     } else {
@@ -44,8 +44,8 @@ pub(super) fn make_private_directory(place: &OwnedFd, name: &str) -> Result<Owne
     }
 }
 
-/// A new name with the process id and a random number that other users cannot guess.
-pub(super) fn new_scratch_name() -> String {
+/// Other users cannot guess the random part of the name.
+pub(super) fn new_scratch_directory_name() -> String {
     format!(
         "{DIRECTORY_PREFIX}{}-{:016x}",
         std::process::id(),
@@ -73,7 +73,7 @@ pub(super) fn lock_as_in_use(directory: &OwnedFd) -> Result<(), Errno> {
 
 /// Scratch directories that killed probes of this user left in `place`. Directories of other users
 /// are ignored, whatever their names.
-pub(super) fn find_leftover_directories(place: &OwnedFd) -> Vec<String> {
+pub(super) fn list_leftover_directory_names(place: &OwnedFd) -> Vec<String> {
     let Ok(entries) = Dir::read_from(place) else {
         return Vec::new();
     };
@@ -109,7 +109,7 @@ pub(super) fn find_leftover_directories(place: &OwnedFd) -> Vec<String> {
 
 /// Creates and removes a file to find the user id that new files in a directory get. Some file
 /// systems have no owners, or map root to another user.
-fn uid_of_new_files(directory: &OwnedFd) -> Result<u32, Errno> {
+fn detect_new_file_uid(directory: &OwnedFd) -> Result<u32, Errno> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let name = scratch_file_name("owner");
     let file = rustix::fs::openat(directory, &name, flags, Mode::RUSR | Mode::WUSR)?;
@@ -175,18 +175,18 @@ pub(super) fn remove_directory_even_if_renamed(
 }
 
 /// Reads the path from /proc/self/fd, so that a renamed directory is found.
-pub(super) fn current_directory_path(directory: &OwnedFd) -> Option<PathBuf> {
+pub(super) fn path_of_open_directory(directory: &OwnedFd) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd())).ok()
 }
 
 /// Repeats the removal until no scratch file is listed, because removing files while reading a
 /// directory can skip entries.
 pub(super) fn remove_scratch_files(directory: &OwnedFd) -> Result<(), Errno> {
-    while remove_listed_files(directory)? > 0 {}
+    while remove_scratch_files_once(directory)? > 0 {}
     Ok(())
 }
 
-fn remove_listed_files(directory: &OwnedFd) -> Result<usize, Errno> {
+fn remove_scratch_files_once(directory: &OwnedFd) -> Result<usize, Errno> {
     let mut removed = 0;
     for entry in Dir::read_from(directory)? {
         let entry = entry?;

@@ -85,7 +85,7 @@ impl OpenDirectory {
     }
 
     /// `None` for the root, or if the parent cannot be opened.
-    fn parent(&self) -> Option<Self> {
+    fn open_parent(&self) -> Option<Self> {
         let path = self.path.parent()?.to_owned();
         let directory =
             rustix::fs::openat(&self.directory, "..", PATH_FLAGS, Mode::empty()).ok()?;
@@ -94,9 +94,9 @@ impl OpenDirectory {
 
     /// The directory itself, then its parents up to the root. Each parent is opened as `..` of its
     /// child, so that a directory that another process renames or replaces is not examined instead.
-    fn ancestors(self) -> Vec<Self> {
+    fn open_ancestors(self) -> Vec<Self> {
         let mut all = vec![self];
-        while let Some(around) = all.last().and_then(Self::parent) {
+        while let Some(around) = all.last().and_then(Self::open_parent) {
             all.push(around);
         }
         all
@@ -125,7 +125,7 @@ fn requested_scratch_parent(
     scratch: &Path,
     target: &Path,
 ) -> Result<(OpenDirectory, Option<IFlags>), ProbeRefusal> {
-    let upward = OpenDirectory::open(scratch)?.ancestors();
+    let upward = OpenDirectory::open(scratch)?.open_ancestors();
     if let Some(database) = index_of_topmost_database(&upward).and_then(|at| upward.get(at)) {
         let why = "--scratch names a directory inside the database's directory".to_owned();
         return Err(ProbeRefusal::NoSiblingPlace {
@@ -150,7 +150,7 @@ fn requested_scratch_parent(
 
 /// The target itself, or the parent directory of the database that the target belongs to.
 fn default_scratch_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), ProbeRefusal> {
-    let mut upward = OpenDirectory::open(target)?.ancestors();
+    let mut upward = OpenDirectory::open(target)?.open_ancestors();
     let Some(at) = index_of_topmost_database(&upward) else {
         return Ok((upward.swap_remove(0), None));
     };
@@ -162,7 +162,7 @@ fn default_scratch_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags
         database: database.clone(),
         why,
     };
-    if let Some(top) = top_of_mount_index(&upward)
+    if let Some(top) = index_of_filesystem_top(&upward)
         .filter(|top| *top <= at)
         .and_then(|top| upward.get(top))
     {
@@ -184,7 +184,7 @@ fn default_scratch_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags
 }
 
 /// The index of the topmost directory on the file system and subvolume of `upward[0]`.
-fn top_of_mount_index(upward: &[OpenDirectory]) -> Option<usize> {
+fn index_of_filesystem_top(upward: &[OpenDirectory]) -> Option<usize> {
     let here = upward.first()?.device_number()?;
     upward
         .iter()
@@ -201,7 +201,7 @@ fn index_of_topmost_database(upward: &[OpenDirectory]) -> Option<usize> {
 
 /// The path of the database that contains a directory, for display; `None` if there is none.
 pub fn enclosing_database_path(directory: OwnedFd, path: PathBuf) -> Option<String> {
-    let upward = OpenDirectory { directory, path }.ancestors();
+    let upward = OpenDirectory { directory, path }.open_ancestors();
     index_of_topmost_database(&upward)
         .and_then(|at| upward.get(at))
         .map(|database| display_path(&database.path))

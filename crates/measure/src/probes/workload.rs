@@ -18,7 +18,7 @@ mod small_files {
     use rustix::fs::OFlags;
     use rustix::io::Errno;
 
-    use super::context::{LoadGenerator, OperationFlushes, WorkloadContext};
+    use super::context::{LoadGenerator, OperationOutcome, WorkloadContext};
     use crate::measure::{RoundSamples, RowSamples};
     use crate::probes::StopReason;
     use crate::probes::commit_writer::retry_interrupted;
@@ -102,7 +102,7 @@ mod small_files {
         stage: &WorkloadContext<'_>,
         thread: u32,
         turn: u64,
-    ) -> Result<OperationFlushes, Errno> {
+    ) -> Result<OperationOutcome, Errno> {
         let (mut interrupted, name) = (false, numbered_file_name(thread, turn));
         let temporary = format!("{name}.new");
         let file = stage.scratch.create_file(&temporary, OFlags::empty())?;
@@ -116,7 +116,7 @@ mod small_files {
         drop(file);
         stage.scratch.rename(&temporary, &name)?;
         stage.scratch.sync_directory()?;
-        Ok(OperationFlushes {
+        Ok(OperationOutcome {
             flush_calls: 2,
             interrupted,
         })
@@ -203,8 +203,7 @@ pub(super) fn run_workload(
     Ok(())
 }
 
-/// Runs every generator once, in random order. The result has the samples of each generator, at the
-/// index of the generator.
+/// The order is random; the samples are in the order of `generators`.
 fn run_generators_once(
     generators: &mut [Box<dyn LoadGenerator>],
     stage: &WorkloadContext<'_>,

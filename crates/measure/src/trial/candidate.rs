@@ -56,7 +56,7 @@ impl Candidate {
         }
     }
 
-    /// mkfs options in addition to the advised ones; none except for [`Self::Ext4FastCommit`].
+    /// Options in addition to the advised ones.
     pub fn extra_mkfs_options(self) -> &'static [&'static str] {
         match self {
             Self::Ext4FastCommit => &["-O", "fast_commit"],
@@ -64,7 +64,7 @@ impl Candidate {
         }
     }
 
-    /// Mount option in addition to the advised ones; `None` except for [`Self::Ext4Nobarrier`].
+    /// Option in addition to the advised ones.
     pub fn extra_mount_option(self) -> Option<&'static str> {
         match self {
             Self::Ext4Nobarrier => Some("barrier=0"),

@@ -5,11 +5,11 @@
 //! belongs to the present disk.
 
 use super::candidate::Candidate;
-use super::comparison::TrialOutcome;
+use super::comparison::ComparisonOutcome;
 use super::load::LoadShape;
 use super::method_comparison::MethodComparison;
 use super::record::TrialRecord;
-use super::{LoadResult, TrialEnding};
+use super::{LoadComparison, TrialState};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CandidateRanking {
@@ -34,8 +34,8 @@ pub enum NoRankingReason {
 }
 
 impl NoRankingReason {
-    /// The reason, as a phrase that completes a sentence about the trial.
-    pub fn reason(self) -> &'static str {
+    /// The reason as a clause, without a full stop.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Unfinished => "the trial did not finish",
             Self::NoResult => "the trial compared nothing",
@@ -51,10 +51,10 @@ impl NoRankingReason {
 impl TrialRecord {
     pub fn rank_candidates(&self) -> Result<CandidateRanking, NoRankingReason> {
         match self.ending {
-            TrialEnding::Running => return Err(NoRankingReason::Unfinished),
-            TrialEnding::Settled | TrialEnding::Budget | TrialEnding::Stopped => {}
+            TrialState::Running => return Err(NoRankingReason::Unfinished),
+            TrialState::Settled | TrialState::Budget | TrialState::Stopped => {}
         }
-        let results = self.load_results();
+        let results = self.load_comparisons();
         if results.is_empty() {
             return Err(NoRankingReason::NoResult);
         }
@@ -112,12 +112,14 @@ impl TrialRecord {
     }
 }
 
-fn indices_of_best_candidates(result: &LoadResult) -> Result<Vec<usize>, NoRankingReason> {
+fn indices_of_best_candidates(result: &LoadComparison) -> Result<Vec<usize>, NoRankingReason> {
     match result.comparison.outcome() {
-        TrialOutcome::Best(place) => Ok(result.record_indices_of_places(&[place])),
-        TrialOutcome::Equivalent(set) => Ok(result.record_indices_of_places(&set)),
-        TrialOutcome::Inconclusive => Err(NoRankingReason::Inconclusive),
-        TrialOutcome::TooFewBlocks | TrialOutcome::Undecided(_) => Err(NoRankingReason::Undecided),
+        ComparisonOutcome::Best(place) => Ok(result.to_record_indices(&[place])),
+        ComparisonOutcome::Equivalent(set) => Ok(result.to_record_indices(&set)),
+        ComparisonOutcome::Inconclusive => Err(NoRankingReason::Inconclusive),
+        ComparisonOutcome::TooFewBlocks | ComparisonOutcome::Undecided(_) => {
+            Err(NoRankingReason::Undecided)
+        }
     }
 }
 
@@ -149,7 +151,7 @@ mod tests {
         );
         assert_eq!(
             TrialRecord {
-                ending: TrialEnding::Running,
+                ending: TrialState::Running,
                 ..settled.clone()
             }
             .rank_candidates(),
@@ -201,7 +203,7 @@ mod tests {
             both.open_datasync_log_ratio_interval(Candidate::Btrfs),
             None
         );
-        both.ending = TrialEnding::Stopped;
+        both.ending = TrialState::Stopped;
         both.blocks.truncate(9);
         assert_eq!(
             both.open_datasync_log_ratio_interval(Candidate::Xfs),

@@ -8,7 +8,7 @@
 //! Among equal candidates a trial names a winner in at most 5 % of cases.
 
 use super::signed_ranks::{LogRatioInterval, WalshAverages, excluded_average_count};
-use super::{ALPHA_PER_ANALYSIS, TrialEnding, analysed_block_counts};
+use super::{ALPHA_PER_ANALYSIS, TrialState, analysed_block_counts};
 
 #[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl PairwiseComparison {
         }
     }
 
-    pub fn from_figures(figures: &PairedLogThroughput, ending: TrialEnding) -> Self {
+    pub fn from_log_throughput(figures: &PairedLogThroughput, ending: TrialState) -> Self {
         let candidates = figures.candidates.len();
         let mut contest = Self::new(candidates);
         for blocks in analysed_block_counts(figures.block_count(), ending) {
@@ -179,7 +179,7 @@ impl PairwiseComparison {
         self.blocks
     }
 
-    fn lower_bound(&self, of: usize, to: usize) -> f64 {
+    fn log_ratio_lower_bound(&self, of: usize, to: usize) -> f64 {
         self.lower
             .get(of * self.candidates + to)
             .copied()
@@ -189,7 +189,10 @@ impl PairwiseComparison {
     /// The probability of an error about this pair is at most 5 % over all analyses together.
     #[cfg(any(test, feature = "testing"))]
     pub fn pair_outcome(&self, of: usize, to: usize) -> PairOutcome {
-        let (faster, slower) = (self.lower_bound(of, to), self.lower_bound(to, of));
+        let (faster, slower) = (
+            self.log_ratio_lower_bound(of, to),
+            self.log_ratio_lower_bound(to, of),
+        );
         if self.is_inconclusive() {
             PairOutcome::Inconclusive
         } else if faster > 0.0 {
@@ -205,8 +208,11 @@ impl PairwiseComparison {
 
     /// Lower and upper bound of the log-ratio of `of` to `to`; `None` before an analysis with
     /// enough blocks.
-    pub fn pair_bounds(&self, of: usize, to: usize) -> Option<(f64, f64)> {
-        let (low, high) = (self.lower_bound(of, to), -self.lower_bound(to, of));
+    pub fn log_ratio_bounds(&self, of: usize, to: usize) -> Option<(f64, f64)> {
+        let (low, high) = (
+            self.log_ratio_lower_bound(of, to),
+            -self.log_ratio_lower_bound(to, of),
+        );
         (low.is_finite() && high.is_finite()).then_some((low, high))
     }
 
@@ -228,41 +234,43 @@ impl PairwiseComparison {
 
     /// Candidates that are not shown to be slower than another one, in ascending order.
     pub fn candidates_not_shown_slower(&self) -> Vec<usize> {
-        let beaten =
-            |one: usize| (0..self.candidates).any(|other| self.lower_bound(other, one) > 0.0);
+        let beaten = |one: usize| {
+            (0..self.candidates).any(|other| self.log_ratio_lower_bound(other, one) > 0.0)
+        };
         (0..self.candidates).filter(|one| !beaten(*one)).collect()
     }
 
     /// Candidates of [`Self::candidates_not_shown_slower`] that are shown to be within 5 % of the
     /// best.
-    pub fn equivalent_to_best(&self) -> Vec<usize> {
+    pub fn candidates_equivalent_to_best(&self) -> Vec<usize> {
         let set = self.candidates_not_shown_slower();
         let near = |one: &usize| {
-            set.iter()
-                .all(|other| other == one || self.lower_bound(*one, *other) > -EQUIVALENCE_MARGIN)
+            set.iter().all(|other| {
+                other == one || self.log_ratio_lower_bound(*one, *other) > -EQUIVALENCE_MARGIN
+            })
         };
         set.iter().copied().filter(near).collect()
     }
 
-    pub fn outcome(&self) -> TrialOutcome {
+    pub fn outcome(&self) -> ComparisonOutcome {
         let set = self.candidates_not_shown_slower();
         if self.is_inconclusive() {
-            TrialOutcome::Inconclusive
+            ComparisonOutcome::Inconclusive
         } else if self.blocks == 0 || self.twin.is_none() || self.candidates == 0 {
-            TrialOutcome::TooFewBlocks
+            ComparisonOutcome::TooFewBlocks
         } else if let [one] = set.as_slice() {
-            TrialOutcome::Best(*one)
-        } else if self.equivalent_to_best().len() == set.len() {
-            TrialOutcome::Equivalent(set)
+            ComparisonOutcome::Best(*one)
+        } else if self.candidates_equivalent_to_best().len() == set.len() {
+            ComparisonOutcome::Equivalent(set)
         } else {
-            TrialOutcome::Undecided(set)
+            ComparisonOutcome::Undecided(set)
         }
     }
 
     /// Estimates how many blocks in total settle the outcome; `None` without an estimate, or unless
     /// the outcome is undecided.
     pub fn blocks_needed(&self) -> Option<usize> {
-        let TrialOutcome::Undecided(set) = self.outcome() else {
+        let ComparisonOutcome::Undecided(set) = self.outcome() else {
             return None;
         };
         let pairs = set
@@ -272,7 +280,7 @@ impl PairwiseComparison {
         let need = |(of, to): (usize, usize)| {
             let (middle, lower) = (
                 *self.middle.get(of * self.candidates + to)?,
-                self.lower_bound(of, to),
+                self.log_ratio_lower_bound(of, to),
             );
             // A pair is settled when the lower bound reaches 0. For nearly equal candidates,
             // reaching minus [`EQUIVALENCE_MARGIN`] suffices.
@@ -296,7 +304,7 @@ impl PairwiseComparison {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TrialOutcome {
+pub enum ComparisonOutcome {
     TooFewBlocks,
     /// Two runs of the reference differ, so no other difference counts.
     Inconclusive,
@@ -309,9 +317,9 @@ pub enum TrialOutcome {
     Undecided(Vec<usize>),
 }
 
-impl TrialOutcome {
+impl ComparisonOutcome {
     /// True if the trial needs more blocks.
-    pub fn is_undecided(&self) -> bool {
+    pub fn needs_more_blocks(&self) -> bool {
         matches!(self, Self::TooFewBlocks | Self::Undecided(_))
     }
 }
@@ -342,7 +350,7 @@ fn intersect_with_interval(
     let (Some(place), Some(found)) = (place, found) else {
         return;
     };
-    *place = Some(place.map_or(found, |before| before.intersection(found)));
+    *place = Some(place.map_or(found, |before| before.intersection_or_self(found)));
 }
 
 #[cfg(test)]
@@ -368,33 +376,36 @@ mod tests {
         effects: &[f64],
         blocks: usize,
         noise: f64,
-        ending: TrialEnding,
-    ) -> TrialOutcome {
-        PairwiseComparison::from_figures(&simulated_log_throughput(effects, blocks, noise), ending)
-            .outcome()
+        ending: TrialState,
+    ) -> ComparisonOutcome {
+        PairwiseComparison::from_log_throughput(
+            &simulated_log_throughput(effects, blocks, noise),
+            ending,
+        )
+        .outcome()
     }
 
     #[test]
     fn clear_effects_give_clear_outcomes() {
         assert_eq!(
-            outcome_of_effects(&[0.0, 0.3, -0.3], 12, 0.1, TrialEnding::Running),
-            TrialOutcome::Best(1)
+            outcome_of_effects(&[0.0, 0.3, -0.3], 12, 0.1, TrialState::Running),
+            ComparisonOutcome::Best(1)
         );
         assert_eq!(
-            outcome_of_effects(&[0.0, 0.0, -0.3], 12, 0.01, TrialEnding::Running),
-            TrialOutcome::Equivalent(vec![0, 1])
+            outcome_of_effects(&[0.0, 0.0, -0.3], 12, 0.01, TrialState::Running),
+            ComparisonOutcome::Equivalent(vec![0, 1])
         );
         assert_eq!(
-            outcome_of_effects(&[0.0, 0.0, -0.9], 15, 0.5, TrialEnding::Running),
-            TrialOutcome::Undecided(vec![0, 1])
+            outcome_of_effects(&[0.0, 0.0, -0.9], 15, 0.5, TrialState::Running),
+            ComparisonOutcome::Undecided(vec![0, 1])
         );
     }
 
     #[test]
     fn pair_outcomes_agree_with_trial_outcome() {
-        let found = PairwiseComparison::from_figures(
+        let found = PairwiseComparison::from_log_throughput(
             &simulated_log_throughput(&[0.0, 0.0, -0.3], 12, 0.01),
-            TrialEnding::Running,
+            TrialState::Running,
         );
         assert_eq!(found.pair_outcome(0, 1), PairOutcome::Equivalent);
         assert_eq!(
@@ -403,42 +414,42 @@ mod tests {
         );
         assert!(
             found
-                .pair_bounds(0, 2)
+                .log_ratio_bounds(0, 2)
                 .is_some_and(|(low, high)| low > 0.0 && low <= 0.3 && high >= 0.3)
         );
-        let open = PairwiseComparison::from_figures(
+        let open = PairwiseComparison::from_log_throughput(
             &simulated_log_throughput(&[0.0, 0.0], 15, 0.5),
-            TrialEnding::Running,
+            TrialState::Running,
         );
         assert_eq!(open.pair_outcome(0, 1), PairOutcome::Undecided);
-        assert_eq!(PairwiseComparison::new(2).pair_bounds(0, 1), None);
+        assert_eq!(PairwiseComparison::new(2).log_ratio_bounds(0, 1), None);
     }
 
     #[test]
     fn too_few_blocks_give_no_outcome() {
         assert_eq!(
-            outcome_of_effects(&[0.0, 1.0], 9, 0.01, TrialEnding::Running),
-            TrialOutcome::TooFewBlocks
+            outcome_of_effects(&[0.0, 1.0], 9, 0.01, TrialState::Running),
+            ComparisonOutcome::TooFewBlocks
         );
         assert_eq!(
-            outcome_of_effects(&[0.0, 1.0], 9, 0.01, TrialEnding::Budget),
-            TrialOutcome::TooFewBlocks
+            outcome_of_effects(&[0.0, 1.0], 9, 0.01, TrialState::Budget),
+            ComparisonOutcome::TooFewBlocks
         );
         assert_eq!(
-            outcome_of_effects(&[], 40, 0.01, TrialEnding::Budget),
-            TrialOutcome::TooFewBlocks
+            outcome_of_effects(&[], 40, 0.01, TrialState::Budget),
+            ComparisonOutcome::TooFewBlocks
         );
         // The 11th block, after the interim analysis of 10 blocks, counts only if the trial ended
         // at the declared time limit.
         let between = |ending| {
-            PairwiseComparison::from_figures(
+            PairwiseComparison::from_log_throughput(
                 &simulated_log_throughput(&[0.0, 1.0], 11, 0.01),
                 ending,
             )
             .analysed_block_count()
         };
         assert_eq!(
-            (between(TrialEnding::Stopped), between(TrialEnding::Budget)),
+            (between(TrialState::Stopped), between(TrialState::Budget)),
             (10, 11)
         );
     }
@@ -448,24 +459,24 @@ mod tests {
         let mut found = simulated_log_throughput(&[0.0, 0.5], 20, 0.01);
         found.twin.iter_mut().for_each(|v| *v += 0.1);
         assert_eq!(
-            PairwiseComparison::from_figures(&found, TrialEnding::Budget).outcome(),
-            TrialOutcome::Inconclusive
+            PairwiseComparison::from_log_throughput(&found, TrialState::Budget).outcome(),
+            ComparisonOutcome::Inconclusive
         );
     }
 
     #[test]
     fn blocks_needed_only_while_undecided() {
-        let open = PairwiseComparison::from_figures(
+        let open = PairwiseComparison::from_log_throughput(
             &simulated_log_throughput(&[0.0, 0.0, -0.9], 15, 0.5),
-            TrialEnding::Running,
+            TrialState::Running,
         );
         assert!(
             open.blocks_needed()
                 .is_some_and(|needed| (16..10_000).contains(&needed))
         );
-        let settled = PairwiseComparison::from_figures(
+        let settled = PairwiseComparison::from_log_throughput(
             &simulated_log_throughput(&[0.0, 0.3], 12, 0.1),
-            TrialEnding::Running,
+            TrialState::Running,
         );
         assert_eq!(settled.blocks_needed(), None);
     }
@@ -480,7 +491,7 @@ mod tests {
                 .for_each(|(block, v)| *v -= block as f64);
         }
         let of = |figures| {
-            PairwiseComparison::from_figures(figures, TrialEnding::Budget)
+            PairwiseComparison::from_log_throughput(figures, TrialState::Budget)
                 .interval_to_reference(1)
                 .unwrap()
         };

@@ -13,7 +13,7 @@ const MIN_FLUSH_SHARE: f64 = 0.9;
 
 /// Result of the audit of one candidate. Each number is flushes per call that requests a flush.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum FlushAudit {
+pub enum FlushAuditResult {
     Sufficient(f64),
     NoBarriers,
     Insufficient(f64),
@@ -21,7 +21,7 @@ pub enum FlushAudit {
     NotCounted,
 }
 
-impl FlushAudit {
+impl FlushAuditResult {
     /// For a sufficient result, the cell shows `of_load`, the flushes per call under one load,
     /// instead of the ratio over all loads.
     pub fn flush_cell_text(self, of_load: Option<f64>) -> String {
@@ -33,19 +33,19 @@ impl FlushAudit {
         }
     }
 
-    pub fn is_unranked(self) -> bool {
+    pub fn is_disqualifying(self) -> bool {
         matches!(self, Self::NoBarriers | Self::Insufficient(_))
     }
 }
 
 impl TrialRecord {
-    pub(crate) fn audit_candidate_flushes(&self, candidate: usize) -> FlushAudit {
+    pub(crate) fn audit_candidate_flushes(&self, candidate: usize) -> FlushAuditResult {
         if self
             .candidates
             .get(candidate)
             .is_some_and(|made| !made.candidate.has_barriers())
         {
-            return FlushAudit::NoBarriers;
+            return FlushAuditResult::NoBarriers;
         }
         let loads = self
             .loads
@@ -54,7 +54,7 @@ impl TrialRecord {
             .filter_map(|(at, load)| Some((at, load.min_flushes_per_call()?)));
         let samples: Vec<(TrialSample, f64)> = loads
             .flat_map(|(at, least)| {
-                let samples = self.sample_of_each_block(CellSubject::Candidate(candidate), at);
+                let samples = self.samples_by_block(CellSubject::Candidate(candidate), at);
                 samples
                     .into_iter()
                     .flatten()
@@ -74,12 +74,12 @@ impl TrialRecord {
             Some(flushes) if calls > 0.0 => {
                 let each = flushes / calls;
                 if flushes >= MIN_FLUSH_SHARE * needed {
-                    FlushAudit::Sufficient(each)
+                    FlushAuditResult::Sufficient(each)
                 } else {
-                    FlushAudit::Insufficient(each)
+                    FlushAuditResult::Insufficient(each)
                 }
             }
-            Some(_) | None => FlushAudit::NotCounted,
+            Some(_) | None => FlushAuditResult::NotCounted,
         }
     }
 
@@ -87,7 +87,7 @@ impl TrialRecord {
     /// the device does not count flushes.
     pub(crate) fn flushes_per_call(&self, candidate: usize, load: usize) -> Option<f64> {
         let samples: Vec<TrialSample> = self
-            .sample_of_each_block(CellSubject::Candidate(candidate), load)
+            .samples_by_block(CellSubject::Candidate(candidate), load)
             .into_iter()
             .flatten()
             .collect();
@@ -105,7 +105,7 @@ impl TrialRecord {
         let loads = 0..self.loads.len();
         let samples: Vec<TrialSample> = loads
             .flat_map(|at| {
-                self.sample_of_each_block(CellSubject::Candidate(candidate), at)
+                self.samples_by_block(CellSubject::Candidate(candidate), at)
                     .into_iter()
                     .flatten()
             })
@@ -140,12 +140,18 @@ mod tests {
         };
         assert_eq!(
             (of(1, 1_000), of(1, 100)),
-            (FlushAudit::Sufficient(1.0), FlushAudit::Insufficient(0.1))
+            (
+                FlushAuditResult::Sufficient(1.0),
+                FlushAuditResult::Insufficient(0.1)
+            )
         );
         assert_eq!(
             (of(8, 130), of(8, 100)),
-            (FlushAudit::Sufficient(0.13), FlushAudit::Insufficient(0.1))
+            (
+                FlushAuditResult::Sufficient(0.13),
+                FlushAuditResult::Insufficient(0.1)
+            )
         );
-        assert_eq!(of(32, 0), FlushAudit::Insufficient(0.0));
+        assert_eq!(of(32, 0), FlushAuditResult::Insufficient(0.0));
     }
 }

@@ -1,4 +1,4 @@
-use super::LoadResult;
+use super::LoadComparison;
 use super::candidate::Candidate;
 use super::record::{CellSubject, TrialRecord};
 use super::signed_ranks::LogRatioInterval;
@@ -50,7 +50,7 @@ impl CandidateStanding {
 impl TrialRecord {
     /// The rows of the plot: ranked candidates, the second run of the reference, unranked
     /// candidates.
-    pub fn forest_plot_rows(&self, result: &LoadResult) -> Vec<ForestPlotRow> {
+    pub fn forest_plot_rows(&self, result: &LoadComparison) -> Vec<ForestPlotRow> {
         let best = result.comparison.candidates_not_shown_slower();
         let ranked = result.ranked.iter().enumerate().map(|(place, candidate)| {
             let (may_be_best, interval) = (
@@ -101,7 +101,7 @@ impl TrialRecord {
             CellSubject::Host => "loop file".to_owned(),
         };
         let rates: Vec<f64> = self
-            .sample_of_each_block(runner, load)
+            .samples_by_block(runner, load)
             .into_iter()
             .flatten()
             .map(|sample| sample.commits_per_second())
@@ -116,7 +116,7 @@ impl TrialRecord {
     /// The rates of commits directly to the extent, without a file system, in commits per second,
     /// block by block. `None` for a block without a sample.
     pub fn raw_extent_commit_rates(&self) -> Vec<Option<f64>> {
-        let of = self.sample_of_each_block(CellSubject::Floor, 0);
+        let of = self.samples_by_block(CellSubject::Floor, 0);
         of.into_iter()
             .map(|sample| {
                 sample
@@ -140,7 +140,7 @@ mod tests {
             (Candidate::Xfs, 5_000.0, Some(1_000)),
         ];
         let record = record_with_commit_rates(&candidates, 15);
-        let rows = record.forest_plot_rows(&record.load_results()[0]);
+        let rows = record.forest_plot_rows(&record.load_comparisons()[0]);
         let names: Vec<&str> = rows.iter().map(|row| &*row.name).collect();
         assert_eq!(names, ["ext4", "xfs", "ext4 again", "ext4-nobarrier"]);
         let best: Vec<bool> = rows.iter().map(|row| row.place.may_be_best()).collect();

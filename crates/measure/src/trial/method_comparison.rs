@@ -70,7 +70,7 @@ impl TrialRecord {
         let of = |candidate: usize| MethodComparison {
             candidate,
             methods: methods.clone(),
-            comparison: PairwiseComparison::from_figures(
+            comparison: PairwiseComparison::from_log_throughput(
                 &self.log_throughput_by_method(candidate, &methods),
                 self.ending,
             ),
@@ -87,9 +87,9 @@ impl TrialRecord {
         let runner = CellSubject::Candidate(candidate);
         let rows = methods
             .iter()
-            .map(|(load, _)| self.sample_of_each_block(runner, *load));
+            .map(|(load, _)| self.samples_by_block(runner, *load));
         let sentinels = [CellSubject::Twin, CellSubject::Candidate(0)]
-            .map(|runner| self.sample_of_each_block(runner, default));
+            .map(|runner| self.samples_by_block(runner, default));
         let rows: Vec<Vec<Option<TrialSample>>> = rows.chain(sentinels).collect();
         let log = |row: &Vec<Option<TrialSample>>, block: usize| {
             row.get(block)
@@ -124,12 +124,12 @@ impl TrialRecord {
 mod tests {
     use super::*;
     use crate::trial::candidate::Candidate;
-    use crate::trial::comparison::TrialOutcome;
+    use crate::trial::comparison::ComparisonOutcome;
     use crate::trial::fixtures::record_with_commit_rates;
     use crate::trial::load::{LoadPreset, TrialLoad};
     use crate::trial::view::trial_view;
 
-    fn record_with_latency_by_method(times: [f64; 4]) -> TrialRecord {
+    fn record_with_throughput_by_method(times: [f64; 4]) -> TrialRecord {
         let candidates = [
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Btrfs, 1_000.0, Some(2_000)),
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_faster_method_is_named_for_each_file_system() {
-        let record = record_with_latency_by_method([1.0, 1.4, 0.5, 0.6]);
+        let record = record_with_throughput_by_method([1.0, 1.4, 0.5, 0.6]);
         assert!(record.compares_only_sync_methods() && record.needs_no_more_blocks());
         let found: Vec<_> = record
             .method_comparisons()
@@ -163,7 +163,10 @@ mod tests {
             .collect();
         assert_eq!(
             found,
-            [(0, TrialOutcome::Best(1)), (1, TrialOutcome::Best(1))]
+            [
+                (0, ComparisonOutcome::Best(1)),
+                (1, ComparisonOutcome::Best(1))
+            ]
         );
         let text = trial_view(&record).to_text();
         assert!(
@@ -174,14 +177,14 @@ mod tests {
 
     #[test]
     fn equal_methods_tie_and_differing_twin_is_inconclusive() {
-        let equal = record_with_latency_by_method([1.0; 4]);
+        let equal = record_with_throughput_by_method([1.0; 4]);
         for result in equal.method_comparisons() {
             assert_eq!(
                 result.comparison.outcome(),
-                TrialOutcome::Equivalent(vec![0, 1, 2, 3])
+                ComparisonOutcome::Equivalent(vec![0, 1, 2, 3])
             );
         }
-        let mut drifting = record_with_latency_by_method([1.0, 1.4, 0.5, 0.6]);
+        let mut drifting = record_with_throughput_by_method([1.0, 1.4, 0.5, 0.6]);
         let cells = drifting
             .blocks
             .iter_mut()
@@ -192,13 +195,13 @@ mod tests {
                 .for_each(|sample| sample.seconds *= 1.5);
         }
         for result in drifting.method_comparisons() {
-            assert_eq!(result.comparison.outcome(), TrialOutcome::Inconclusive);
+            assert_eq!(result.comparison.outcome(), ComparisonOutcome::Inconclusive);
         }
     }
 
     #[test]
-    fn single_method_gives_no_comparison() {
-        let mut record = record_with_latency_by_method([1.0; 4]);
+    fn loads_without_methods_give_no_comparison() {
+        let mut record = record_with_throughput_by_method([1.0; 4]);
         record.loads = TrialLoad::preset_loads(LoadPreset::FsMark, &[1]);
         assert!(record.method_comparisons().is_empty() && !record.compares_only_sync_methods());
         record.loads = TrialLoad::preset_loads(LoadPreset::Commits, &[1, 8]);

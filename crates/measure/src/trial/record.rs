@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::TrialEnding;
+use super::TrialState;
 use super::candidate::Candidate;
 use super::comparison::PairedLogThroughput;
 use super::load::TrialLoad;
@@ -24,7 +24,7 @@ pub struct TrialRecord {
     pub walwise: String,
     /// Start of the trial in RFC 3339.
     pub started: String,
-    pub ending: TrialEnding,
+    pub ending: TrialState,
     pub seconds: f64,
     /// Time limit in seconds.
     pub budget: f64,
@@ -139,12 +139,12 @@ impl TrialRecord {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut record: Self = serde_json::from_str(text)
             .map_err(|e| format!("the file is not a record of a trial: {e}"))?;
-        record.check_format_and_indices()?;
+        record.check_format_and_limits()?;
         record.make_display_safe();
         Ok(record)
     }
 
-    fn check_format_and_indices(&self) -> Result<(), String> {
+    fn check_format_and_limits(&self) -> Result<(), String> {
         if self.trial != FORMAT_VERSION {
             return Err(format!(
                 "the record has format {}; this version of walwise reads format {FORMAT_VERSION}",
@@ -178,7 +178,7 @@ impl TrialRecord {
         Ok(())
     }
 
-    /// Escapes the texts of the record, because any user can have written the file.
+    /// The file is untrusted: any user can have written it.
     fn make_display_safe(&mut self) {
         let made = self.candidates.iter_mut();
         let of_candidates = made.flat_map(|made| {
@@ -214,7 +214,7 @@ impl TrialRecord {
         });
         promising
             .map(|(at, _)| at)
-            .filter(|at| !self.audit_candidate_flushes(*at).is_unranked())
+            .filter(|at| !self.audit_candidate_flushes(*at).is_disqualifying())
             .collect()
     }
 
@@ -226,7 +226,7 @@ impl TrialRecord {
 
     /// One entry per block; `None` for a block without a sample of the load, for example after a
     /// failure.
-    pub(crate) fn sample_of_each_block(
+    pub(crate) fn samples_by_block(
         &self,
         runner: CellSubject,
         load: usize,
@@ -248,7 +248,7 @@ impl TrialRecord {
             .iter()
             .map(|at| CellSubject::Candidate(*at))
             .chain([CellSubject::Twin])
-            .map(|runner| self.sample_of_each_block(runner, load))
+            .map(|runner| self.samples_by_block(runner, load))
             .collect();
         let rate = |row: &[Option<TrialSample>], block: usize| {
             row.get(block)

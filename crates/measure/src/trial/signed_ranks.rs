@@ -19,7 +19,7 @@ impl LogRatioInterval {
     /// trial. Chance makes the intervals disjoint in at most one trial of twenty; then the earlier
     /// interval stays.
     #[must_use]
-    pub fn intersection(self, later: Self) -> Self {
+    pub(crate) fn intersection_or_self(self, later: Self) -> Self {
         let (low, high) = (self.low.max(later.low), self.high.min(later.high));
         if low > high {
             self

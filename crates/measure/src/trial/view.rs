@@ -1,16 +1,16 @@
 //! The view of a trial: sentences and tables that text and Markdown output share.
 
 use super::candidate::Candidate;
-use super::comparison::{EQUIVALENCE_MARGIN, PairwiseComparison, TrialOutcome};
+use super::comparison::{ComparisonOutcome, EQUIVALENCE_MARGIN, PairwiseComparison};
 use super::forest_plot::CandidateStanding;
 use super::method_comparison::MethodComparison;
 use super::record::{CellSubject, ExtentKind, TrialRecord, TrialSample};
 use super::signed_ranks::LogRatioInterval;
-use super::{INTERIM_BLOCKS, LoadResult, LoopFidelity, TrialEnding};
+use super::{INTERIM_BLOCKS, LoadComparison, LoopFidelity, TrialState};
 use crate::measure::{ALPHA, median_interval, median_of};
 use crate::text;
 use crate::trial::MAX_WAIT_SECONDS;
-use crate::trial::flush_audit::FlushAudit;
+use crate::trial::flush_audit::FlushAuditResult;
 use walwise_model::text::JoinText;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -73,10 +73,10 @@ fn header_lines(record: &TrialRecord) -> Vec<String> {
     let (candidates, blocks) = (record.candidates.len(), record.blocks.len());
     let minutes = record.seconds / 60.0;
     let ended = match record.ending {
-        TrialEnding::Running => "still running",
-        TrialEnding::Settled => "ended when settled",
-        TrialEnding::Budget => "ended when time was up",
-        TrialEnding::Stopped => "stopped early",
+        TrialState::Running => "still running",
+        TrialState::Settled => "ended when settled",
+        TrialState::Budget => "ended when time was up",
+        TrialState::Stopped => "stopped early",
     };
     let written = record
         .blocks
@@ -125,8 +125,8 @@ fn header_lines(record: &TrialRecord) -> Vec<String> {
 }
 
 fn load_tables(record: &TrialRecord) -> Vec<LoadTable> {
-    let results = record.load_results();
-    let ended = record.ending != TrialEnding::Running;
+    let results = record.load_comparisons();
+    let ended = record.ending != TrialState::Running;
     if record.blocks.is_empty() && ended || results.is_empty() && !record.blocks.is_empty() {
         let sentence = match record.first_error_of_candidate(0) {
             None if record.blocks.is_empty() => {
@@ -154,7 +154,7 @@ fn load_tables(record: &TrialRecord) -> Vec<LoadTable> {
         .collect()
 }
 
-fn load_table(record: &TrialRecord, result: &LoadResult) -> LoadTable {
+fn load_table(record: &TrialRecord, result: &LoadComparison) -> LoadTable {
     let row = |candidate: usize| {
         let place = result.ranked.iter().position(|ranked| *ranked == candidate);
         let against = match place {
@@ -162,7 +162,7 @@ fn load_table(record: &TrialRecord, result: &LoadResult) -> LoadTable {
             Some(place) => result
                 .comparison
                 .interval_to_reference(place)
-                .map_or_else(|| "—".to_owned(), percent_interval),
+                .map_or_else(|| "—".to_owned(), format_percent_interval),
             None => "—".to_owned(),
         };
         let own = record
@@ -196,7 +196,7 @@ fn method_tables(record: &TrialRecord) -> Vec<LoadTable> {
                 _ => found
                     .comparison
                     .interval_to_reference(place)
-                    .map_or_else(|| "—".to_owned(), percent_interval),
+                    .map_or_else(|| "—".to_owned(), format_percent_interval),
             };
             let flushes = record.flushes_per_call(found.candidate, *load);
             let flushes =
@@ -233,7 +233,7 @@ fn table_row(
     flushes: String,
 ) -> Vec<TableCell> {
     let samples: Vec<TrialSample> = record
-        .sample_of_each_block(CellSubject::Candidate(candidate), load)
+        .samples_by_block(CellSubject::Candidate(candidate), load)
         .into_iter()
         .flatten()
         .collect();
@@ -263,7 +263,7 @@ fn table_row(
     let rate = if samples.is_empty() {
         "—".to_owned()
     } else {
-        text::format_rounded(median_of(&of(TrialSample::commits_per_second)))
+        text::format_rounded_and_grouped(median_of(&of(TrialSample::commits_per_second)))
     };
     vec![
         TableCell::from_text(name),
@@ -283,7 +283,7 @@ fn candidate_name(record: &TrialRecord, candidate: usize) -> String {
         .to_owned()
 }
 
-fn candidate_names(record: &TrialRecord, candidates: &[usize]) -> String {
+fn joined_candidate_names(record: &TrialRecord, candidates: &[usize]) -> String {
     candidates
         .iter()
         .map(|candidate| candidate_name(record, *candidate))
@@ -295,7 +295,7 @@ impl CandidateStanding {
         match self {
             Self::Reference { .. } => "first".to_owned(),
             Self::Ranked { interval, .. } | Self::Twin { interval } => {
-                interval.map_or_else(|| "too few blocks".to_owned(), percent_interval)
+                interval.map_or_else(|| "too few blocks".to_owned(), format_percent_interval)
             }
             Self::Unranked => NOT_RANKED.to_owned(),
         }
@@ -306,7 +306,7 @@ pub const NOT_RANKED: &str = "not ranked";
 
 /// Formats an interval as `+6.0 % (+2.1 to +9.9)`, without decimals if an end of the interval is 10
 /// % or more from zero.
-pub fn percent_interval(found: LogRatioInterval) -> String {
+pub fn format_percent_interval(found: LogRatioInterval) -> String {
     let of = |log: f64| 100.0 * log.exp_m1();
     let [value, low, high] = [found.value, found.low, found.high].map(of);
     let digits = usize::from(low.abs().max(high.abs()) < 10.0);
@@ -325,9 +325,9 @@ pub fn percent_interval(found: LogRatioInterval) -> String {
     format!("{} % ({} to {})", signed(value), signed(low), signed(high))
 }
 
-fn load_outcome_sentence(record: &TrialRecord, result: &LoadResult) -> String {
+fn load_outcome_sentence(record: &TrialRecord, result: &LoadComparison) -> String {
     outcome_sentence(record, &result.comparison, result.ranked.len(), &|places| {
-        candidate_names(record, &result.record_indices_of_places(places))
+        joined_candidate_names(record, &result.to_record_indices(places))
     })
 }
 
@@ -340,17 +340,17 @@ fn outcome_sentence(
 ) -> String {
     let five = 100.0 * EQUIVALENCE_MARGIN.exp_m1();
     match contest.outcome() {
-        TrialOutcome::TooFewBlocks => {
+        ComparisonOutcome::TooFewBlocks => {
             let first = INTERIM_BLOCKS.first().copied().unwrap_or_default();
             format!(
                 "Too few blocks for a result: {} complete, at least {first} needed.",
                 record.blocks.len()
             )
         }
-        TrialOutcome::Inconclusive => {
+        ComparisonOutcome::Inconclusive => {
             let twin = contest
                 .twin_interval()
-                .map(percent_interval)
+                .map(format_percent_interval)
                 .unwrap_or_default();
             format!(
                 "Inconclusive: two runs of {} differ by {twin}. {}",
@@ -358,10 +358,10 @@ fn outcome_sentence(
                 inconclusive_reason(record)
             )
         }
-        TrialOutcome::Best(place) => {
+        ComparisonOutcome::Best(place) => {
             format!("{} is the fastest, with 95 % confidence.", named(&[place]))
         }
-        TrialOutcome::Equivalent(set) => {
+        ComparisonOutcome::Equivalent(set) => {
             let others = if set.len() < ranked {
                 "; the others are slower"
             } else {
@@ -372,8 +372,8 @@ fn outcome_sentence(
                 named(&set)
             )
         }
-        TrialOutcome::Undecided(set) => {
-            let near = contest.equivalent_to_best();
+        ComparisonOutcome::Undecided(set) => {
+            let near = contest.candidates_equivalent_to_best();
             let safe = if near.is_empty() {
                 String::new()
             } else {
@@ -388,7 +388,7 @@ fn outcome_sentence(
 }
 
 pub fn trial_summary_text(record: &TrialRecord) -> String {
-    let results = record.load_results();
+    let results = record.load_comparisons();
     let deciding = results
         .iter()
         .filter(|result| result.load.must_be_settled());
@@ -408,7 +408,7 @@ pub fn trial_summary_text(record: &TrialRecord) -> String {
 }
 
 fn inconclusive_reason(record: &TrialRecord) -> String {
-    match record.raw_extent_p90_to_p10() {
+    match record.raw_extent_rate_p90_to_p10() {
         Some(times) if times > 1.5 => {
             format!(
                 "The speed of the raw extent varied {times:.1}-fold: other I/O, burst credits, \
@@ -430,7 +430,7 @@ fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
             candidate_name(record, winner)
         ));
     }
-    let twins = record.load_results();
+    let twins = record.load_comparisons();
     if let Some((result, twin)) = twins
         .iter()
         .find_map(|result| Some((result, result.comparison.twin_interval()?)))
@@ -439,10 +439,10 @@ fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
         notes.push(format!(
             "Resolution: two runs of {} differ by {} ({load}).",
             candidate_name(record, 0),
-            percent_interval(twin)
+            format_percent_interval(twin)
         ));
     }
-    if let Some(times) = record.raw_extent_p90_to_p10() {
+    if let Some(times) = record.raw_extent_rate_p90_to_p10() {
         notes.push(format!(
             "The speed of the raw extent varied {times:.1}-fold between its slowest and its \
              fastest tenth of blocks."
@@ -456,18 +456,18 @@ fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
             notes.push(format!("{word} failed and is not ranked: {why}."));
         }
         match record.audit_candidate_flushes(at) {
-            FlushAudit::Insufficient(each) => notes.push(format!(
+            FlushAuditResult::Insufficient(each) => notes.push(format!(
                 "{word} sent {each:.2} flushes per commit, so it is not ranked: its commits may be lost."
             )),
-            FlushAudit::NoBarriers => {
+            FlushAuditResult::NoBarriers => {
                 notes.push(format!(
                     "{word} runs without flushes: it shows the cost of flushes and is never ranked."
                 ));
             }
-            FlushAudit::NotCounted => notes.push(format!(
+            FlushAuditResult::NotCounted => notes.push(format!(
                 "{word}: flushes could not be counted, so durability was not checked."
             )),
-            FlushAudit::Sufficient(_) => {}
+            FlushAuditResult::Sufficient(_) => {}
         }
         let attribute = if made.candidate.is_nocow() {
             ", +C on the log directory"
@@ -481,7 +481,7 @@ fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
             made.version
         ));
     }
-    notes.extend(disk_notes(record));
+    notes.extend(disk_extent_notes(record));
     notes.push("95 % confidence holds for each load separately.".to_owned());
     notes.push(
         "Every file system was new and nearly empty; ageing can change the order.".to_owned(),
@@ -489,7 +489,7 @@ fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
     notes
 }
 
-fn disk_notes(record: &TrialRecord) -> Vec<String> {
+fn disk_extent_notes(record: &TrialRecord) -> Vec<String> {
     match record.extent {
         ExtentKind::Loop => Vec::new(),
         ExtentKind::Disk => {
@@ -556,7 +556,7 @@ mod tests {
         let said = |value: f64, low: f64, high: f64| {
             let [value, low, high] =
                 [value, low, high].map(|percent: f64| (percent / 100.0).ln_1p());
-            percent_interval(LogRatioInterval { low, value, high })
+            format_percent_interval(LogRatioInterval { low, value, high })
         };
         assert_eq!(said(-0.2, -26.0, 203.0), "0 % (-26 to +203)");
         assert_eq!(said(0.04, -0.04, 6.0), "0.0 % (0.0 to +6.0)");
@@ -674,7 +674,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_candidate_is_unranked_failed_reference_ends_trial() {
+    fn failed_candidate_is_unranked_and_failed_reference_prevents_result() {
         let candidates = [
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Xfs, 5_000.0, Some(1_000)),

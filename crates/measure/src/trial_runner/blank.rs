@@ -106,8 +106,7 @@ pub fn zero_range_durably(
 mod tests {
     use super::*;
 
-    /// Makes a temporary file with these bytes, on a disk because tmpfs may not support direct
-    /// reads.
+    /// The file is on a disk, because tmpfs may not support direct reads.
     fn file_with(bytes: &[u8]) -> OwnedFd {
         let file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, bytes, 0).unwrap();
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn clear_range_zeroes_only_its_range() {
+    fn zeroing_changes_only_its_range() {
         let file = file_with(&[7; 4 * ALIGNMENT]);
         zero_range_durably(&file, ALIGNMENT as u64..3 * ALIGNMENT as u64, &mut |_| ()).unwrap();
         let mut left = vec![0; 4 * ALIGNMENT];

@@ -113,7 +113,7 @@ fn run_job(
     let extent = match &job.place {
         TrialPlace::Directory(directory) => {
             let mut tell = |bytes| drop(channel.send(&TrialEvent::Prepared(bytes)));
-            TrialExtent::Loop(LoopFile::create(
+            TrialExtent::Loop(LoopFile::create_and_attach(
                 &PathBuf::from(directory.clone()),
                 job.bytes,
                 Path::new(MOUNT_POINT),
@@ -140,7 +140,7 @@ fn acquire_disk(
     end: &Shutdown,
     channel: &mut Channel,
 ) -> Result<LockedDisk, String> {
-    if !end.require_clear_at_end(job.bytes, 0.0) {
+    if !end.require_clear_unless_over(job.bytes, 0.0) {
         return Err("the trial is over; nothing was written".to_owned());
     }
     let mut tell = |bytes| {
@@ -171,7 +171,7 @@ fn clear_leftover_disk(
     channel: &mut Channel,
 ) -> Result<(), String> {
     let disk = LockedDisk::lock_disk_with_leftovers(order)?;
-    if !end.require_clear_at_end(disk.bytes(), 0.0) {
+    if !end.require_clear_unless_over(disk.extent_bytes(), 0.0) {
         return Err("the trial is over; nothing was written".to_owned());
     }
     clear_disk(&disk, channel)
@@ -201,7 +201,7 @@ fn run_blocks(
     let Ok(TrialRequest::Measure(order)) = orders.recv() else {
         return Ok(());
     };
-    if job.place.is_disk() && !end.require_clear_at_end(job.bytes, max_cell_seconds(&order)) {
+    if job.place.is_disk() && !end.require_clear_unless_over(job.bytes, max_cell_seconds(&order)) {
         return Ok(());
     }
     let arena = CellRunner {
@@ -274,7 +274,7 @@ impl CellRunner<'_> {
             if all > self.job.writes {
                 return Err("the trial reached the limit set by --writes".to_owned());
             }
-            self.extent.check_unchanged()?;
+            self.extent.check_still_usable()?;
             cells.push(self.measure_candidate_or_control(*runner, &loads));
         }
         Ok(Some(TrialBlock {
@@ -363,7 +363,7 @@ impl CellRunner<'_> {
             .ok_or("the candidate does not exist")?;
         let mounted =
             MountedCandidate::make_and_mount(candidate, self.extent, Path::new(MOUNT_POINT))?;
-        mounted.sync()?;
+        mounted.sync_filesystem()?;
         wait_until_device_idle(&self.counters.own);
         let samples = match self.extent.hole_bytes()? {
             0..=MAX_HOLE_BYTES => self.run_loads(&mounted, loads),
@@ -373,8 +373,7 @@ impl CellRunner<'_> {
         samples
     }
 
-    /// Runs all loads on a candidate in the given order of indices. The samples are in the order of
-    /// the record's loads.
+    /// `order` lists indices of the record's loads. The samples are in the record's order.
     fn run_loads(
         &self,
         mounted: &MountedCandidate<'_>,

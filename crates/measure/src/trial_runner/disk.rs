@@ -16,8 +16,8 @@ use crate::host::LiveHost;
 pub use erase_refusal::{clear_refusal_by_facts, erase_refusal_by_facts};
 pub use locked_disk::{EraseTarget, InspectedDisk, LockedDisk, lock_device};
 
-// Searches both ends of a trial's disk for foreign signatures, because a new partition table
-// or file system can leave an older superblock in place.
+// The search for foreign signatures covers both ends of a trial's disk, because a new partition
+// table or file system can leave an older superblock in place.
 
 const BEGINNING_BYTES: usize = (1 << 20) + 4096;
 

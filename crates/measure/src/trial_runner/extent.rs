@@ -14,8 +14,9 @@ pub enum TrialExtent {
 }
 
 impl TrialExtent {
-    /// Checks that the extent still belongs to the trial and is unused; the error is a sentence.
-    pub fn check_unchanged(&self) -> Result<(), String> {
+    /// Checks that the extent still belongs to the trial and is unused, and that a loop file leaves
+    /// enough free space. The error is a complete sentence.
+    pub fn check_still_usable(&self) -> Result<(), String> {
         match self {
             Self::Loop(image) => image.check_device_and_space(),
             Self::Disk(disk) => disk.check_unchanged_and_unused(),
@@ -41,8 +42,8 @@ impl TrialExtent {
             }
             Self::Disk(disk) => {
                 let path = disk.descriptor_path()?;
-                let uuid = disk.check_and_mark_before_mkfs()?;
-                let (more, end) = disk_mkfs_args(filesystem, &uuid, disk.bytes(), path);
+                let uuid = disk.begin_mkfs_and_return_uuid()?;
+                let (more, end) = disk_mkfs_args(filesystem, &uuid, disk.extent_bytes(), path);
                 run(&more, &end)?;
                 disk.check_and_mark_after_mkfs()
             }
@@ -99,22 +100,22 @@ impl TrialExtent {
 
     pub fn bytes(&self) -> u64 {
         match self {
-            Self::Loop(image) => image.bytes(),
-            Self::Disk(disk) => disk.bytes(),
+            Self::Loop(image) => image.extent_bytes(),
+            Self::Disk(disk) => disk.extent_bytes(),
         }
     }
 
     /// Bytes written to prepare a loop file, or to clear a disk at the end.
     pub fn preparation_or_clear_bytes(&self) -> u64 {
         match self {
-            Self::Loop(image) => image.bytes() + super::TAIL_BYTES,
-            Self::Disk(disk) => disk.bytes(),
+            Self::Loop(image) => image.extent_bytes() + super::TAIL_BYTES,
+            Self::Disk(disk) => disk.extent_bytes(),
         }
     }
 
     pub fn device_counter_reader(&self) -> DiskCounterReader {
         match self {
-            Self::Loop(image) => DiskCounterReader::new(&[image.kernel_name().to_owned()]),
+            Self::Loop(image) => DiskCounterReader::new(&[image.loop_device_name().to_owned()]),
             Self::Disk(disk) => DiskCounterReader::new(&[disk.kernel_name().to_owned()]),
         }
     }
@@ -123,8 +124,8 @@ impl TrialExtent {
     /// counts flushes per disk.
     pub fn flush_counter_reader(&self) -> DiskCounterReader {
         match self {
-            Self::Loop(image) => DiskCounterReader::new(&[image.kernel_name().to_owned()]),
-            Self::Disk(disk) => DiskCounterReader::new(&[disk.disk_name()]),
+            Self::Loop(image) => DiskCounterReader::new(&[image.loop_device_name().to_owned()]),
+            Self::Disk(disk) => DiskCounterReader::new(&[disk.whole_disk_name()]),
         }
     }
 }

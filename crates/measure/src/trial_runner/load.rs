@@ -37,31 +37,31 @@ pub fn run_load(
 ) -> Result<TrialSample, String> {
     let said = |e: Errno| format!("{}: {e}", load.name());
     match load.shape {
-        LoadShape::Usual => run_clients_that_share_flushes(
+        LoadShape::Usual => run_group_commit_clients(
             load.clients,
-            &open_segment(log, Method::Fdatasync).map_err(said)?,
+            &open_or_create_segment(log, Method::Fdatasync).map_err(said)?,
             means,
         ),
-        LoadShape::TwoPages => run_single_client(
-            &open_segment(log, Method::Fdatasync).map_err(said)?,
+        LoadShape::TwoPages => run_single_client_commits(
+            &open_or_create_segment(log, Method::Fdatasync).map_err(said)?,
             2,
             SEGMENT_BYTES,
             means,
         ),
-        LoadShape::OpenDatasync => run_single_client(
-            &open_segment(log, Method::OpenDatasync).map_err(said)?,
+        LoadShape::OpenDatasync => run_single_client_commits(
+            &open_or_create_segment(log, Method::OpenDatasync).map_err(said)?,
             1,
             SEGMENT_BYTES,
             means,
         ),
-        LoadShape::Fsync => run_single_client(
-            &open_segment(log, Method::Fsync).map_err(said)?,
+        LoadShape::Fsync => run_single_client_commits(
+            &open_or_create_segment(log, Method::Fsync).map_err(said)?,
             1,
             SEGMENT_BYTES,
             means,
         ),
-        LoadShape::OpenSync => run_single_client(
-            &open_segment(log, Method::OpenSync).map_err(said)?,
+        LoadShape::OpenSync => run_single_client_commits(
+            &open_or_create_segment(log, Method::OpenSync).map_err(said)?,
             1,
             SEGMENT_BYTES,
             means,
@@ -69,7 +69,7 @@ pub fn run_load(
         LoadShape::Appends => {
             let file = create_file(&log.join("growing"), OFlags::empty()).map_err(said)?;
             // The limit is so large that the load ends before the offset wraps.
-            let sample = run_single_client(
+            let sample = run_single_client_commits(
                 &CommitWriter::new(Method::Fdatasync, file),
                 1,
                 u64::MAX / 2,
@@ -80,8 +80,8 @@ pub fn run_load(
                 .and(sample)
         }
         LoadShape::Files => run_file_creation_load(load.clients, log, means),
-        LoadShape::Neighbour => run_commits_beside_file_writer(
-            &open_segment(log, Method::Fdatasync).map_err(said)?,
+        LoadShape::Neighbour => run_commits_with_second_writer(
+            &open_or_create_segment(log, Method::Fdatasync).map_err(said)?,
             log,
             means,
         ),
@@ -108,7 +108,7 @@ pub fn run_commits_without_filesystem(
 }
 
 /// The segment is filled once per candidate, then overwritten.
-fn open_segment(log: &Path, method: Method) -> Result<CommitWriter, Errno> {
+fn open_or_create_segment(log: &Path, method: Method) -> Result<CommitWriter, Errno> {
     let path = log.join("segment");
     if rustix::fs::stat(&path).is_err() {
         let file = create_file(&path, OFlags::empty())?;
@@ -133,7 +133,7 @@ fn create_file(path: &Path, flags: OFlags) -> Result<rustix::fd::OwnedFd, Errno>
     rustix::fs::open(path, create | flags, Mode::RUSR | Mode::WUSR)
 }
 
-fn run_single_client(
+fn run_single_client_commits(
     writer: &CommitWriter,
     pages: usize,
     wrap: u64,
@@ -152,10 +152,9 @@ fn run_single_client(
     })
 }
 
-/// `inserted` and `flushed` are positions in pages from the beginning of the log, and never
-/// decrease.
+/// Positions are in pages from the beginning of the log, and never decrease.
 #[derive(Default)]
-struct InsertedAndFlushedPages {
+struct GroupCommitState {
     inserted: u64,
     flushed: u64,
     is_flushing: bool,
@@ -163,21 +162,18 @@ struct InsertedAndFlushedPages {
     failed: Option<Errno>,
 }
 
-fn run_clients_that_share_flushes(
+fn run_group_commit_clients(
     clients: u32,
     writer: &CommitWriter,
     means: &LoadContext<'_>,
 ) -> Result<TrialSample, String> {
     if clients <= 1 {
-        return run_single_client(writer, 1, SEGMENT_BYTES, means);
+        return run_single_client_commits(writer, 1, SEGMENT_BYTES, means);
     }
-    let (position, changed) = (
-        Mutex::new(InsertedAndFlushedPages::default()),
-        Condvar::new(),
-    );
+    let (position, changed) = (Mutex::new(GroupCommitState::default()), Condvar::new());
     let calls = || Some(lock(&position).calls);
     let found = run_operation_in_client_threads(clients, means, &calls, &|_, _| {
-        insert_page_and_await_flush(&position, &changed, writer, means).is_ok()
+        commit_page_in_group(&position, &changed, writer, means).is_ok()
     })?;
     let position = position
         .into_inner()
@@ -188,8 +184,8 @@ fn run_clients_that_share_flushes(
     }
 }
 
-fn insert_page_and_await_flush(
-    position: &Mutex<InsertedAndFlushedPages>,
+fn commit_page_in_group(
+    position: &Mutex<GroupCommitState>,
     changed: &Condvar,
     writer: &CommitWriter,
     means: &LoadContext<'_>,
@@ -245,7 +241,7 @@ fn write_and_flush_pages(
     }
 }
 
-fn run_commits_beside_file_writer(
+fn run_commits_with_second_writer(
     writer: &CommitWriter,
     log: &Path,
     means: &LoadContext<'_>,
@@ -268,7 +264,7 @@ fn run_commits_beside_file_writer(
     let sample = std::thread::scope(|scope| {
         let started = std::thread::Builder::new().spawn_scoped(scope, write);
         started.map_err(|e| format!("starting the second writer failed: {e}"))?;
-        let sample = run_single_client(writer, 1, SEGMENT_BYTES, means);
+        let sample = run_single_client_commits(writer, 1, SEGMENT_BYTES, means);
         over.store(true, Ordering::Relaxed);
         sample
     });

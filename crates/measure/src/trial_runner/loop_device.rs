@@ -19,7 +19,7 @@ use super::disk::lock_device;
 use super::write_zeros;
 use crate::facts::Choice as _;
 use crate::facts::catalog::device::QueueWriteCache;
-use crate::host::{TrialTool, is_loop_device};
+use crate::host::{TrialTool, is_loop_device_path};
 use crate::safe_path::random_u64;
 
 /// Size of the dummy file system, in blocks of 4 KiB.
@@ -60,10 +60,10 @@ impl LoopDevice {
             &named,
             &blocks,
         ];
-        run_program(TrialTool::Mke2fs, &small)?;
+        run_trial_tool(TrialTool::Mke2fs, &small)?;
         let options = format!("loop,nosuid,nodev,noexec,sizelimit={bytes}");
         let place_word = place.to_str().unwrap_or_default();
-        run_program(
+        run_trial_tool(
             TrialTool::Mount,
             &["-n", "-i", "-t", "ext4", "-o", &options, &named, place_word],
         )?;
@@ -76,7 +76,7 @@ impl LoopDevice {
         let cleared = write_zeros(&device.descriptor, 0..DUMMY_FILESYSTEM_BLOCKS << 12)
             .and_then(|()| rustix::fs::fsync(&device.descriptor));
         cleared.map_err(|e| format!("cannot clear {}: {e}", device.path))?;
-        device.check_is_own_device(bytes)?;
+        device.check_identity_and_modes(bytes)?;
         Ok(device)
     }
 
@@ -91,12 +91,12 @@ impl LoopDevice {
             .to_string_lossy()
             .into_owned();
         let path = format!("/dev/{name}");
-        if !is_loop_device(&path) {
+        if !is_loop_device_path(&path) {
             return Err("mount(8) did not use a loop device".to_owned());
         }
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let descriptor = rustix::fs::open(path.as_str(), flags, Mode::empty()).map_err(cannot)?;
-        let sequence = sysfs_attribute(number, "diskseq");
+        let sequence = read_sysfs_attribute(number, "diskseq");
         Ok(Self {
             descriptor,
             path,
@@ -131,20 +131,20 @@ impl LoopDevice {
     /// Turns on direct I/O. With buffered I/O, a flush of the loop device would wait for the dirty
     /// pages of other programs.
     fn enable_direct_io(&self) -> Result<(), String> {
-        let direct = || run_program(TrialTool::Losetup, &["--direct-io=on", &self.path]);
-        if direct().is_ok() && sysfs_attribute(self.number, "loop/dio") == "1" {
+        let direct = || run_trial_tool(TrialTool::Losetup, &["--direct-io=on", &self.path]);
+        if direct().is_ok() && read_sysfs_attribute(self.number, "loop/dio") == "1" {
             return Ok(());
         }
         // Direct I/O fails if the disk below has sectors of 4 KiB and the loop device has smaller
         // sectors.
-        run_program(TrialTool::Losetup, &["--sector-size", "4096", &self.path])?;
+        run_trial_tool(TrialTool::Losetup, &["--sector-size", "4096", &self.path])?;
         direct()
     }
 
     /// Checks that path and descriptor still refer to this trial's device of `bytes` bytes. The
     /// device must detach automatically, use direct I/O and have a write-back cache. The error is a
     /// complete sentence.
-    pub fn check_is_own_device(&self, bytes: u64) -> Result<(), String> {
+    pub fn check_identity_and_modes(&self, bytes: u64) -> Result<(), String> {
         let path = &self.path;
         let is_it = |found: rustix::fs::Stat| {
             FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice
@@ -152,17 +152,17 @@ impl LoopDevice {
         };
         let held = rustix::fs::fstat(&self.descriptor).is_ok_and(is_it);
         let named = rustix::fs::lstat(path.as_str()).is_ok_and(is_it);
-        let same = sysfs_attribute(self.number, "diskseq") == self.sequence
-            && sysfs_attribute(self.number, "size") == (bytes / 512).to_string();
+        let same = read_sysfs_attribute(self.number, "diskseq") == self.sequence
+            && read_sysfs_attribute(self.number, "size") == (bytes / 512).to_string();
         if !(held && named && same) {
             return Err(format!("{path} is no longer the device of this trial"));
         }
-        if sysfs_attribute(self.number, "loop/autoclear") != "1" {
+        if read_sysfs_attribute(self.number, "loop/autoclear") != "1" {
             return Err(format!(
                 "{path} does not detach automatically (autoclear is off), so the trial cannot use it"
             ));
         }
-        if sysfs_attribute(self.number, "loop/dio") != "1" {
+        if read_sysfs_attribute(self.number, "loop/dio") != "1" {
             return Err(
                 "the file system of the directory does not allow direct I/O on a loop file"
                     .to_owned(),
@@ -170,7 +170,7 @@ impl LoopDevice {
         }
         // queue/write_cache belongs to the host: it outlives the trial's file, so a trial checks it
         // and does not change it.
-        let cache = sysfs_attribute(self.number, "queue/write_cache");
+        let cache = read_sysfs_attribute(self.number, "queue/write_cache");
         if !QueueWriteCache::from_word(&cache).is_some_and(QueueWriteCache::is_write_back) {
             return Err(format!(
                 "queue/write_cache of {path} is “{cache}”, so the device sends no flushes; set the attribute to “write back” and try again"
@@ -180,7 +180,7 @@ impl LoopDevice {
     }
 }
 
-fn run_program(maker: TrialTool, words: &[&str]) -> Result<(), String> {
+fn run_trial_tool(maker: TrialTool, words: &[&str]) -> Result<(), String> {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     maker
         .run(&words)
@@ -197,7 +197,7 @@ fn sysfs_directory(number: u64) -> String {
 }
 
 /// The text of a sysfs attribute, display-safe; empty if the attribute is missing.
-fn sysfs_attribute(number: u64, name: &str) -> String {
+fn read_sysfs_attribute(number: u64, name: &str) -> String {
     let text =
         fs::read_to_string(format!("{}/{name}", sysfs_directory(number))).unwrap_or_default();
     crate::text::display_safe(text.trim().as_bytes())
@@ -232,7 +232,7 @@ pub struct LoopDeviceIdentity {
 }
 
 impl LoopDeviceIdentity {
-    pub fn from_path(device: &str) -> Self {
+    pub fn read_by_device_path(device: &str) -> Self {
         let attribute = format!(
             "/sys/block/{}/loop/backing_file",
             device.trim_start_matches("/dev/")
@@ -314,7 +314,7 @@ mod tests {
         };
         assert!(
             device
-                .check_is_own_device(1 << 20)
+                .check_identity_and_modes(1 << 20)
                 .unwrap_err()
                 .contains("is no longer the device of this trial")
         );

@@ -10,7 +10,7 @@ use rustix::fs::{Advice, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 
 use super::loop_device::LoopDevice;
-use super::loop_place::LoopFileDirectory;
+use super::loop_file_directory::LoopFileDirectory;
 use super::{FreeSpace, TAIL_BYTES, write_zeros};
 
 const BYTES_PER_FLUSH: usize = 64 << 20;
@@ -25,13 +25,13 @@ pub struct LoopFile {
 impl LoopFile {
     /// Creates, fills and attaches a loop file in `directory`. `place` is a temporary mount point;
     /// `tell` gets the bytes written so far. The error is a complete sentence.
-    pub fn create(
+    pub fn create_and_attach(
         directory: &Path,
         bytes: u64,
         place: &Path,
         tell: &mut dyn FnMut(u64),
     ) -> Result<Self, String> {
-        let file = create_unnamed_file(directory, bytes, tell)?;
+        let file = create_zeroed_unnamed_file(directory, bytes, tell)?;
         let device = LoopDevice::attach(&file, bytes, place)?;
         Ok(Self {
             file,
@@ -42,7 +42,7 @@ impl LoopFile {
     }
 
     pub fn check_device_and_space(&self) -> Result<(), String> {
-        self.device.check_is_own_device(self.bytes)?;
+        self.device.check_identity_and_modes(self.bytes)?;
         check_free_space(&self.file)
     }
 
@@ -97,11 +97,10 @@ impl LoopFile {
         Ok(found)
     }
 
-    pub fn kernel_name(&self) -> &str {
+    pub fn loop_device_name(&self) -> &str {
         self.device.path.strip_prefix("/dev/").unwrap_or_default()
     }
 
-    /// Opens the file again, not the device, for direct I/O.
     pub fn open_backing_file_direct(&self) -> Result<OwnedFd, Errno> {
         let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         rustix::fs::open(
@@ -120,7 +119,7 @@ impl LoopFile {
     }
 
     /// Size of the extent, without the tail of the file.
-    pub fn bytes(&self) -> u64 {
+    pub fn extent_bytes(&self) -> u64 {
         self.bytes
     }
 }
@@ -135,14 +134,14 @@ fn check_free_space(file: &OwnedFd) -> Result<(), String> {
     Ok(())
 }
 
-fn create_unnamed_file(
+fn create_zeroed_unnamed_file(
     directory: &Path,
     bytes: u64,
     tell: &mut dyn FnMut(u64),
 ) -> Result<OwnedFd, String> {
     let shown = crate::text::display_safe(directory.as_os_str().as_encoded_bytes());
     let cannot = |what: &str, e: Errno| format!("cannot {what} in {shown}: {e}");
-    let place = LoopFileDirectory::open(directory)?;
+    let place = LoopFileDirectory::open_and_check(directory)?;
     if !place.free_space.leaves_enough_space(bytes) {
         return Err(format!(
             "{shown} would be left with too little free space; choose a smaller --size"

@@ -7,7 +7,7 @@ use rustix::fs::{IFlags, Mode, OFlags};
 
 use super::extent::TrialExtent;
 use crate::host::TrialTool;
-use crate::probes::set_inherited_inode_flags;
+use crate::probes::set_and_verify_inode_flags;
 use crate::settings::NewFilesystem;
 use crate::trial::CandidateRecord;
 
@@ -27,7 +27,7 @@ pub fn mkfs_program(filesystem: NewFilesystem) -> Option<TrialTool> {
 }
 
 /// First line of the program's version output; empty for losetup and mount.
-pub fn program_version(maker: TrialTool) -> Result<String, String> {
+pub fn read_version_line(maker: TrialTool) -> Result<String, String> {
     let word = match maker {
         TrialTool::Mke2fs | TrialTool::MkfsXfs => "-V",
         TrialTool::MkfsBtrfs => "--version",
@@ -87,7 +87,7 @@ impl<'a> MountedCandidate<'a> {
         if nocow {
             let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let set = rustix::fs::open(&self.log, directory, Mode::empty())
-                .and_then(|directory| set_inherited_inode_flags(&directory, IFlags::NOCOW));
+                .and_then(|directory| set_and_verify_inode_flags(&directory, IFlags::NOCOW));
             set.map_err(|e| format!("cannot set +C: {e}"))?;
         }
         Ok(())
@@ -95,7 +95,7 @@ impl<'a> MountedCandidate<'a> {
 
     /// Writes out pending changes of mkfs and mount with syncfs(2), which leaves other file systems
     /// alone. The error is a complete sentence.
-    pub fn sync(&self) -> Result<(), String> {
+    pub fn sync_filesystem(&self) -> Result<(), String> {
         let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = rustix::fs::open(&self.log, directory, Mode::empty());
         opened
@@ -106,7 +106,7 @@ impl<'a> MountedCandidate<'a> {
     /// Unmounts the file system and reports a failure, unlike dropping. The error is a complete
     /// sentence.
     pub fn unmount(self) -> Result<(), String> {
-        let done = unmount(self.place).map_err(|e| format!("cannot unmount: {e}"));
+        let done = unmount_with_retry(self.place).map_err(|e| format!("cannot unmount: {e}"));
         std::mem::forget(self);
         done
     }
@@ -114,13 +114,13 @@ impl<'a> MountedCandidate<'a> {
 
 impl Drop for MountedCandidate<'_> {
     fn drop(&mut self) {
-        let _ = unmount(self.place);
+        let _ = unmount_with_retry(self.place);
     }
 }
 
 /// Retries while the mount is busy: the kernel ends pending work of a killed process, such as
 /// io_uring requests, a moment later.
-fn unmount(place: &Path) -> Result<(), Errno> {
+fn unmount_with_retry(place: &Path) -> Result<(), Errno> {
     let begun = Instant::now();
     loop {
         match umount2(place, MntFlags::UMOUNT_NOFOLLOW) {

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use super::{FactId, KeyInfo, Reading, Value};
 
 /// Declares the facts of an area: a constant for each, their `NAMES`, and the list `ALL` for lookup
-/// by name. A fact without a value kind is a choice. After the kind, marks such as `concluded` or
-/// `affects_latency` call methods of [`Key`](super::Key).
+/// by name. Without a value kind, the kind follows from the Rust type. Marks after the kind, such
+/// as `mark_concluded` or `mark_affects_latency`, are methods of [`Key`](super::Key).
 macro_rules! facts {
     ($($(#[doc = $doc:literal])+ $id:ident: $type:ty = $scope:ident $name:literal $($kind:ident)? $(, $mark:ident)*;)+) => {
         use crate::facts::{Key, KeyInfo, Scope};
@@ -159,19 +159,19 @@ pub mod controller {
         /// Controller model, from its tool.
         MODEL: String = Device "controller.model", in_identity_group;
         /// State of the battery or flash module that protects the controller's cache.
-        BATTERY: BatteryCondition = Device "controller.battery", affects_latency, affects_flushes;
+        BATTERY: BatteryCondition = Device "controller.battery", mark_affects_latency, in_flushes_group;
         /// Cache policy that is configured for the volume, as reported by the controller's tool.
-        POLICY: CachePolicy = Device "controller.policy", affects_latency, affects_flushes;
+        POLICY: CachePolicy = Device "controller.policy", mark_affects_latency, in_flushes_group;
         /// Cache policy that the controller follows now, which may differ from the configured one.
-        POLICY_IN_FORCE: CachePolicyInForce = Device "controller.policy_in_force", affects_latency, affects_flushes;
+        POLICY_IN_FORCE: CachePolicyInForce = Device "controller.policy_in_force", mark_affects_latency, in_flushes_group;
         /// Cache behaviour on battery failure: falls back to `write through`, or `stays`
         /// write-back.
-        ON_BATTERY_FAILURE: BatteryFailurePolicy = Device "controller.on_battery_failure", affects_latency, affects_flushes;
+        ON_BATTERY_FAILURE: BatteryFailurePolicy = Device "controller.on_battery_failure", mark_affects_latency, in_flushes_group;
         /// Reason why the cache does not work as configured, as reported by ssacli or arcconf
         /// (`Cache Status Details`).
         CACHE_DETAIL: String = Device "controller.cache_detail", mark_drifting;
         /// Write caches of the member disks: `off`, `on`, or `disk default` (the state is unknown).
-        DISK_CACHE: MemberDiskCache = Device "controller.disk_cache", affects_latency, affects_flushes;
+        DISK_CACHE: MemberDiskCache = Device "controller.disk_cache", mark_affects_latency, in_flushes_group;
     }
 
     choice! {
@@ -214,14 +214,14 @@ pub mod drill {
 
     facts! {
         /// Date of the last power cut (RFC 3339), from the record of a drill.
-        ON: String = Target "drill.on", measured;
+        ON: String = Target "drill.on", mark_measured;
         /// Number of power cuts while commits were being acknowledged, from the record of a drill.
-        CUTS: u64 = Target "drill.cuts", measured;
+        CUTS: u64 = Target "drill.cuts", mark_measured;
         /// Acknowledged commits that another host had logged and that were checked after the power
         /// cuts, from the record of a drill.
-        ACKNOWLEDGED: u64 = Target "drill.acknowledged", measured;
+        ACKNOWLEDGED: u64 = Target "drill.acknowledged", mark_measured;
         /// Acknowledged commits lost in the power cuts, from the record of a drill.
-        LOST: u64 = Target "drill.lost", measured;
+        LOST: u64 = Target "drill.lost", mark_measured;
     }
 }
 pub mod host {
@@ -238,7 +238,7 @@ pub mod host {
         NAME: String = Host "host.name";
         /// Virtual machine technology, or `none` on bare metal, from DMI and the cpuid hypervisor
         /// flag.
-        VIRTUALISATION: String = Host "host.virtualisation", affects_latency;
+        VIRTUALISATION: String = Host "host.virtualisation", mark_affects_latency;
         /// Container technology that walwise runs in, or `none`.
         CONTAINER: String = Host "host.container";
         /// Where walwise runs: `host`, `guest` of a hypervisor, or `container`.
@@ -248,7 +248,7 @@ pub mod host {
         /// Memory of the host, or the container's memory limit if that is lower.
         MEMORY: u64 = Host "host.memory" Bytes;
         /// Number of processors that walwise can use, limited by CPU affinity and control group.
-        CPUS: u64 = Host "host.cpus", affects_latency;
+        CPUS: u64 = Host "host.cpus", mark_affects_latency;
         /// Version of e2fsprogs, from the standard error of `mke2fs -V`.
         E2FSPROGS: Version = Host "e2fsprogs.version";
         /// Version of xfsprogs, from `mkfs.xfs -V`.
@@ -294,7 +294,7 @@ pub mod host {
 pub mod kernel {
     facts! {
         /// Kernel release, from uname(2).
-        RELEASE: String = Host "kernel.release", affects_latency;
+        RELEASE: String = Host "kernel.release", mark_affects_latency;
         /// Kernel version; if the vendor backports, an older number does not prove that a feature
         /// is missing.
         VERSION: Version = Host "kernel.version", mark_concluded;
@@ -335,7 +335,7 @@ pub mod kernel {
         DIRTY: u64 = Host "vm.dirty" Bytes;
         /// Whether ZFS is configured to send no flushes (module parameter zfs_nocacheflush or
         /// zil_nocacheflush).
-        ZFS_NO_FLUSH: bool = Host "zfs.no_cache_flush", affects_latency;
+        ZFS_NO_FLUSH: bool = Host "zfs.no_cache_flush", mark_affects_latency;
         /// Release of the loaded OpenZFS module, from /sys/module/zfs/version.
         ZFS_VERSION: Version = Host "zfs.version";
         /// Whether the loaded OpenZFS release supports this kernel, from walwise's table of
@@ -364,60 +364,60 @@ pub mod probe {
     facts! {
         /// Median latency of a commit with the method in force (the default without a server): 8 kB
         /// of WAL, or a block of InnoDB's redo log.
-        COMMIT: f64 = Target "probe.commit" Micros, measured;
+        COMMIT: f64 = Target "probe.commit" Micros, mark_measured;
         /// 95th percentile of the latency of a paced commit with the method in force, if the probe
         /// has enough commits for an interval.
-        P95: f64 = Target "probe.p95" Micros, measured;
+        P95: f64 = Target "probe.p95" Micros, mark_measured;
         /// 99th percentile of the latency of a paced commit with the method in force. Known only
         /// with 1,000 commits or more, and if they suffice for an interval.
-        P99: f64 = Target "probe.p99" Micros, measured;
+        P99: f64 = Target "probe.p99" Micros, mark_measured;
         /// Fastest valid method, if it beats the default by more than the noise; otherwise the
         /// default.
-        BEST_METHOD: WalSyncMethod = Target "probe.best_method", measured;
+        BEST_METHOD: WalSyncMethod = Target "probe.best_method", mark_measured;
         /// Whether the best method differs from the one in force (the default without a server), by
         /// a settled comparison that nothing contradicts.
-        ADVISES_CHANGE: bool = Target "probe.advises_change", measured;
+        ADVISES_CHANGE: bool = Target "probe.advises_change", mark_measured;
         /// Lower bound of the gain of the best method over the one in force (the default without a
         /// server), in percent, over one- and two-page commits.
-        GAIN_PERCENT: f64 = Target "probe.gain_percent", measured;
+        GAIN_PERCENT: f64 = Target "probe.gain_percent", mark_measured;
         /// Outcome of the comparison: `settled`, `no meaningful difference`, or `not settled`.
-        OUTCOME: ProbeOutcome = Target "probe.outcome", measured;
+        OUTCOME: ProbeOutcome = Target "probe.outcome", mark_measured;
         /// Whether advice may rely on the measurement: false if a caveat of the measurement forbids
         /// it.
-        TRUSTED: bool = Target "probe.trusted", measured;
+        TRUSTED: bool = Target "probe.trusted", mark_measured;
         /// Flushes that reached the disks per fdatasync.
-        FLUSHES_PER_COMMIT: f64 = Target "probe.flushes_per_commit", measured;
+        FLUSHES_PER_COMMIT: f64 = Target "probe.flushes_per_commit", mark_measured;
         /// Flush latency: median of overwrite + fdatasync minus median of the same overwrite
         /// unflushed, both O_DIRECT.
-        FLUSH_COST: f64 = Target "probe.flush_cost" Micros, measured;
+        FLUSH_COST: f64 = Target "probe.flush_cost" Micros, mark_measured;
         /// Commits per second (mean) with the default method, 1 client.
-        COMMITS_PER_SECOND: f64 = Target "probe.commits_per_second", measured;
+        COMMITS_PER_SECOND: f64 = Target "probe.commits_per_second", mark_measured;
         /// Whether flushes were faster than any disk of this kind can complete them.
-        IMPLAUSIBLE: bool = Target "probe.implausible", measured;
+        IMPLAUSIBLE: bool = Target "probe.implausible", mark_measured;
         /// Why the measured speed of flushes is implausible, with the arithmetic.
-        IMPLAUSIBLE_BECAUSE: String = Target "probe.implausible_because", measured;
+        IMPLAUSIBLE_BECAUSE: String = Target "probe.implausible_because", mark_measured;
         /// Measured directory, if it is not the database's own but another directory on the same
         /// file system.
-        DIRECTORY: String = Target "probe.directory", measured;
+        DIRECTORY: String = Target "probe.directory", mark_measured;
         /// Latency of a commit into a new WAL segment filled with zeros, relative to a recycled
         /// segment; 1 means equal.
-        NEW_SEGMENT_ZEROED: f64 = Target "probe.new_segment_zeroed", measured;
+        NEW_SEGMENT_ZEROED: f64 = Target "probe.new_segment_zeroed", mark_measured;
         /// Latency of a commit into a new WAL segment that was not filled (`wal_init_zero=off`),
         /// relative to a recycled segment.
-        NEW_SEGMENT_UNFILLED: f64 = Target "probe.new_segment_unfilled", measured;
+        NEW_SEGMENT_UNFILLED: f64 = Target "probe.new_segment_unfilled", mark_measured;
         /// Commits per second of 16 clients that share flushes, as in PostgreSQL or InnoDB.
-        GROUP_COMMITS_PER_SECOND: f64 = Target "probe.group_commits_per_second", measured;
+        GROUP_COMMITS_PER_SECOND: f64 = Target "probe.group_commits_per_second", mark_measured;
         /// Median latency of a 512-byte transaction that is flushed in the redo log and then in the
         /// binary log.
-        BINLOG_COMMIT: f64 = Target "probe.binlog_commit" Micros, measured;
+        BINLOG_COMMIT: f64 = Target "probe.binlog_commit" Micros, mark_measured;
         /// Small files per second that one thread writes and durably renames.
-        FILES_PER_SECOND: f64 = Target "probe.files_per_second", measured;
+        FILES_PER_SECOND: f64 = Target "probe.files_per_second", mark_measured;
         /// Latency of a commit with fdatasync next to a busy writer on the same file system,
         /// relative to a commit without such a writer; 1 means equal.
-        ENTANGLED_FDATASYNC: f64 = Target "probe.entangled_fdatasync", measured;
+        ENTANGLED_FDATASYNC: f64 = Target "probe.entangled_fdatasync", mark_measured;
         /// Latency of a commit with fsync next to a busy writer on the same file system, relative
         /// to a commit without such a writer; 1 means equal.
-        ENTANGLED_FSYNC: f64 = Target "probe.entangled_fsync", measured;
+        ENTANGLED_FSYNC: f64 = Target "probe.entangled_fsync", mark_measured;
     }
 
     choice! {
@@ -441,23 +441,23 @@ pub mod trial {
     facts! {
         /// Whether every load that counts for a database's log was settled, from the record of a
         /// trial on this disk.
-        SETTLED: bool = Target "trial.settled", measured;
+        SETTLED: bool = Target "trial.settled", mark_measured;
         /// Reliability of the trial's figures: `disk` if measured on the disk itself; otherwise
         /// `faithful`, `order only`, `indicative` or `not certified`, from a comparison of the loop
         /// device with its file.
-        BASIS: TrialBasis = Target "trial.basis", measured;
+        BASIS: TrialBasis = Target "trial.basis", mark_measured;
         /// File systems that are the fastest, or within 5 % of the fastest, under every deciding
         /// load, at 95 % confidence; empty if a trial was not settled.
-        BEST: Vec<TrialFilesystem> = Target "trial.best", measured;
+        BEST: Vec<TrialFilesystem> = Target "trial.best", mark_measured;
         /// File systems that are slower than another file system under at least one load that
         /// counts for a database's log.
-        SLOWER: Vec<TrialFilesystem> = Target "trial.slower", measured;
+        SLOWER: Vec<TrialFilesystem> = Target "trial.slower", mark_measured;
         /// The faster of fdatasync and open_datasync in the trial: fdatasync unless open_datasync
         /// gains at least 5 %. The comparison is on the target's file system or, for a free disk,
         /// on every file system that may be the best.
-        METHOD: WalSyncMethod = Target "trial.method", measured;
+        METHOD: WalSyncMethod = Target "trial.method", mark_measured;
         /// Lower bound of the gain of `trial.method` over fdatasync in the trial, in percent.
-        METHOD_GAIN: f64 = Target "trial.method_gain_percent", measured;
+        METHOD_GAIN: f64 = Target "trial.method_gain_percent", mark_measured;
     }
 
     choice! {
@@ -585,7 +585,7 @@ pub fn find_by_name(name: &str) -> Option<&'static KeyInfo> {
     IN_ORDER.get(at).copied()
 }
 
-pub fn choice_allows_word(info: &KeyInfo, word: &str) -> bool {
+pub fn is_allowed_word(info: &KeyInfo, word: &str) -> bool {
     info.kind
         .allowed_words()
         .is_none_or(|words| words.contains(&word))

@@ -116,7 +116,7 @@ impl ServerArea {
 impl FactSet {
     /// The profile of the server to which `cluster` belongs; PostgreSQL's if the server area is
     /// unknown.
-    pub fn database_profile(&self, cluster: &Subject) -> &'static DatabaseProfile {
+    pub fn database_profile_or_postgres(&self, cluster: &Subject) -> &'static DatabaseProfile {
         self.server_area_of(cluster)
             .unwrap_or(ServerArea::Pg)
             .database_profile()
@@ -127,7 +127,7 @@ impl FactSet {
 mod tests {
     use super::*;
     use crate::facts::ServerKind;
-    use crate::facts::{Choice, Source, area_of_name};
+    use crate::facts::{Choice, Source, server_area_of_name};
 
     #[test]
     fn each_database_has_facts_of_its_own_area() {
@@ -140,7 +140,7 @@ mod tests {
                 .chain([row.running.name()])
                 .chain(row.wal_method.map(Key::name))
             {
-                assert_eq!(area_of_name(name), Some(*one), "{name}");
+                assert_eq!(server_area_of_name(name), Some(*one), "{name}");
             }
             assert!(
                 row.directories
@@ -168,13 +168,13 @@ mod tests {
         );
         assert_eq!(
             facts
-                .value(&cluster, facts.database_profile(&cluster).name)
+                .value(&cluster, facts.database_profile_or_postgres(&cluster).name)
                 .as_deref(),
             Some("mysql 8.0")
         );
         assert_eq!(
             facts
-                .database_profile(&Subject::cluster("/pg"))
+                .database_profile_or_postgres(&Subject::cluster("/pg"))
                 .config_files,
             "postgresql.conf"
         );

@@ -18,7 +18,7 @@ use super::choice::malformed_if_word_is_unlisted;
 use super::note::Note;
 use super::{
     FactId, FactList, FactValue, Key, KeyInfo, Reading, Scope, ServerArea, Source, Subject,
-    SubjectFacts, Value, area_of_name, catalog, not_collected_reading,
+    SubjectFacts, Value, catalog, not_collected_reading, server_area_of_name,
 };
 use crate::parallel;
 
@@ -82,7 +82,12 @@ impl FactSet {
 
     /// Like [`Self::insert`], for an untyped value. If the fact's kind is a choice and lacks the
     /// word, the reading becomes malformed.
-    pub fn insert_value(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
+    pub fn insert_untyped_value(
+        &mut self,
+        subject: &Subject,
+        key: &KeyInfo,
+        reading: Reading<Value>,
+    ) {
         self.insert_unless_assumed(
             subject,
             key,
@@ -92,7 +97,7 @@ impl FactSet {
 
     fn insert_unless_assumed(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
         let is_assumed = self.is_assumed(subject, key.id);
-        let row = self.facts_mut(subject);
+        let row = self.facts_mut_or_insert(subject);
         if !is_assumed {
             row.insert(key, Arc::new(reading.into_display_safe()));
         }
@@ -110,7 +115,7 @@ impl FactSet {
             return;
         };
         if !self.is_assumed(subject, key.id) {
-            self.facts_mut(subject).insert(key, reading);
+            self.facts_mut_or_insert(subject).insert(key, reading);
         }
     }
 
@@ -123,8 +128,8 @@ impl FactSet {
             .entry(subject.clone())
             .or_default()
             .insert(key, Arc::clone(&reading));
-        if self.contains(subject) {
-            self.facts_mut(subject).insert(key, reading);
+        if self.contains_subject(subject) {
+            self.facts_mut_or_insert(subject).insert(key, reading);
         }
     }
 
@@ -134,8 +139,8 @@ impl FactSet {
             .is_some_and(|row| row.get(fact).is_some())
     }
 
-    fn facts_mut(&mut self, subject: &Subject) -> &mut FactList {
-        if !self.contains(subject) {
+    fn facts_mut_or_insert(&mut self, subject: &Subject) -> &mut FactList {
+        if !self.contains_subject(subject) {
             self.order.insert(subject.clone());
             if let Some(assumed) = self.assumed.get(subject) {
                 self.facts
@@ -146,7 +151,7 @@ impl FactSet {
     }
 
     pub fn add_subject(&mut self, subject: &Subject) {
-        self.facts_mut(subject);
+        self.facts_mut_or_insert(subject);
     }
 
     /// Removes the subject's facts; its edges, links and assumptions stay.
@@ -156,7 +161,7 @@ impl FactSet {
     }
 
     /// False for a subject that has only assumed facts.
-    pub fn contains(&self, subject: &Subject) -> bool {
+    pub fn contains_subject(&self, subject: &Subject) -> bool {
         self.facts.contains_key(subject)
     }
 
@@ -200,8 +205,8 @@ impl FactSet {
 
     /// The reading of a fact that applies to a subject, by [`Self::subject_in_scope`]. *Absent* if
     /// no subject of the fact's scope applies.
-    pub fn reading_via_link(&self, subject: &Subject, info: &KeyInfo) -> Arc<Reading<Value>> {
-        match self.subject_in_scope(subject, info.scope) {
+    pub fn applicable_reading(&self, subject: &Subject, info: &KeyInfo) -> Arc<Reading<Value>> {
+        match self.applicable_subject(subject, info.scope) {
             Some(of) => Arc::clone(self.shared_reading(&of, info.id)),
             None => Arc::new(Reading::absent(format!(
                 "{subject} has no {}",
@@ -212,7 +217,7 @@ impl FactSet {
 
     /// The subject whose facts of `scope` apply to `subject`: the host, `subject` itself, or a
     /// linked subject. `None` without such a link.
-    pub fn subject_in_scope(&self, subject: &Subject, scope: Scope) -> Option<Subject> {
+    pub fn applicable_subject(&self, subject: &Subject, scope: Scope) -> Option<Subject> {
         match scope {
             Scope::Host => Some(Subject::host()),
             scope if scope == subject.scope() => Some(subject.clone()),
@@ -227,7 +232,7 @@ impl FactSet {
 
     /// Makes the facts of `to` apply to `from`; replaces an earlier link to a subject of the same
     /// scope.
-    pub fn apply_facts_of(&mut self, from: &Subject, to: &Subject) {
+    pub fn set_fact_link(&mut self, from: &Subject, to: &Subject) {
         let links = self.links.entry(from.clone()).or_default();
         links.retain(|other| other.scope() != to.scope());
         links.push(to.clone());
@@ -263,7 +268,7 @@ impl FactSet {
         let own = || self.areas.get(subject).copied();
         own().or_else(|| {
             self.areas
-                .get(&self.subject_in_scope(subject, Scope::Cluster)?)
+                .get(&self.applicable_subject(subject, Scope::Cluster)?)
                 .copied()
         })
     }
@@ -276,7 +281,7 @@ impl FactSet {
     /// Whether the fact belongs to another kind of server than the subject. False if the area of
     /// either is unknown.
     pub fn is_fact_of_other_area(&self, subject: &Subject, fact: &KeyInfo) -> bool {
-        area_of_name(fact.name).is_some_and(|area| self.is_of_other_area(subject, area))
+        server_area_of_name(fact.name).is_some_and(|area| self.is_of_other_area(subject, area))
     }
 
     /// Adds an edge of the stack: target on mount, mount on device, array on disk, loop on mount.
@@ -299,7 +304,7 @@ impl FactSet {
         }
     }
 
-    pub fn directly_below(&self, top: &Subject) -> &[Subject] {
+    pub fn layers_directly_below(&self, top: &Subject) -> &[Subject] {
         self.below.get(top).map_or(&[], Vec::as_slice)
     }
 
@@ -311,7 +316,7 @@ impl FactSet {
         let mut row = vec![top.clone()];
         while !row.is_empty() {
             let mut next = Vec::new();
-            for subject in row.iter().flat_map(|s| self.directly_below(s)) {
+            for subject in row.iter().flat_map(|s| self.layers_directly_below(s)) {
                 if seen.insert(subject.clone()) {
                     order.push(subject.clone());
                     next.push(subject.clone());
@@ -325,7 +330,8 @@ impl FactSet {
     /// The block devices that a flush of `top` must reach: those with nothing below them. The
     /// result can be `top` itself.
     pub fn bottom_devices(&self, top: &Subject) -> Vec<Subject> {
-        let ends = |s: &Subject| s.scope() == Scope::Device && self.directly_below(s).is_empty();
+        let ends =
+            |s: &Subject| s.scope() == Scope::Device && self.layers_directly_below(s).is_empty();
         let below = self.layers_below(top).into_iter().filter(|s| ends(s));
         let itself = Some(top).filter(|top| ends(top)).cloned();
         below.chain(itself).collect()
@@ -362,9 +368,9 @@ impl FactSet {
             .take_while(move |subject| subject.scope() == scope)
     }
 
-    pub fn known_values<T: FactValue + Send>(&self, key: &Key<T>) -> Vec<(&Subject, T)> {
+    pub fn known_values_by_subject<T: FactValue + Send>(&self, key: &Key<T>) -> Vec<(&Subject, T)> {
         let subjects: Vec<&Subject> = self.subjects_of_scope(key.info.scope).collect();
-        let values = parallel::map_in_chunks(&subjects, |subject| self.value(subject, key));
+        let values = parallel::map_items(&subjects, |subject| self.value(subject, key));
         subjects
             .into_iter()
             .zip(values)
@@ -377,7 +383,7 @@ impl FactSet {
         key: &Key<T>,
         so: impl Fn(&T) -> bool,
     ) -> Vec<Subject> {
-        self.known_values(key)
+        self.known_values_by_subject(key)
             .into_iter()
             .filter(|(_, value)| so(value))
             .map(|(subject, _)| subject.clone())
@@ -407,7 +413,7 @@ impl FactSet {
 
     /// Every edge, including edges to devices that are only held (see
     /// [`Self::detach_layer_still_held`]).
-    pub fn edges(&self) -> impl Iterator<Item = (&Subject, &Subject)> {
+    pub fn layer_edges(&self) -> impl Iterator<Item = (&Subject, &Subject)> {
         let mut below: Vec<_> = self.below.iter().chain(&self.detached).collect();
         below.sort_unstable_by_key(|(top, _)| *top);
         below
@@ -444,7 +450,7 @@ impl FactSet {
         }
         for (from, links) in other.links {
             for to in &links {
-                self.apply_facts_of(&from, to);
+                self.set_fact_link(&from, to);
             }
         }
         for (subject, scopes) in other.inapplicable {
@@ -460,7 +466,10 @@ impl FactSet {
     /// A separate set with the facts of the host, of the given subjects, and of everything directly
     /// below them. All assumptions and the edges of the given subjects are kept; links are not.
     #[must_use]
-    pub fn subset<'s>(&self, subjects: impl IntoIterator<Item = &'s Subject>) -> Self {
+    pub fn subset_with_layers_below<'s>(
+        &self,
+        subjects: impl IntoIterator<Item = &'s Subject>,
+    ) -> Self {
         let mut part = Self {
             assumed: self.assumed.clone(),
             ..Self::default()
@@ -474,7 +483,9 @@ impl FactSet {
         copy(&Subject::host());
         for subject in subjects {
             copy(subject);
-            self.directly_below(subject).iter().for_each(&mut copy);
+            self.layers_directly_below(subject)
+                .iter()
+                .for_each(&mut copy);
             if let Some(below) = self.below.get(subject) {
                 part.below.insert(subject.clone(), below.clone());
             }
@@ -492,7 +503,7 @@ impl FactSet {
         let rows = mem::take(&mut part.facts);
         for subject in subjects {
             if let Some(row) = rows.get(subject) {
-                if !self.contains(subject) {
+                if !self.contains_subject(subject) {
                     self.order.insert(subject.clone());
                 }
                 self.facts.insert(subject.clone(), Arc::clone(row));
@@ -502,7 +513,7 @@ impl FactSet {
     }
 
     /// Does nothing if the set has an equal note.
-    pub fn add_note(&mut self, note: impl Into<Note>) {
+    pub fn add_note_once(&mut self, note: impl Into<Note>) {
         let note = note.into();
         if !self.notes.contains(&note) {
             self.notes.push(note);

@@ -65,7 +65,7 @@ pub struct KeyInfo {
 
 impl KeyInfo {
     /// The fact's name in plain words, without the area: `write cache`.
-    pub fn name_without_area(&self) -> String {
+    pub fn display_label(&self) -> String {
         self.name
             .split_once('.')
             .map_or(self.name, |(_, rest)| rest)
@@ -136,7 +136,7 @@ impl<T> Key<T> {
     }
 
     #[must_use]
-    pub(crate) const fn affects_flushes(mut self) -> Self {
+    pub(crate) const fn in_flushes_group(mut self) -> Self {
         self.info.group = FactGroup::Flushes;
         self
     }
@@ -166,13 +166,13 @@ impl<T> Key<T> {
     }
 
     #[must_use]
-    pub const fn measured(mut self) -> Self {
+    pub(crate) const fn mark_measured(mut self) -> Self {
         self.info.nature = FactStability::Measured;
         self
     }
 
     #[must_use]
-    pub const fn affects_latency(mut self) -> Self {
+    pub(crate) const fn mark_affects_latency(mut self) -> Self {
         self.info.affects_latency = true;
         self
     }

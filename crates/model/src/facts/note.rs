@@ -1,9 +1,9 @@
 //! Messages about a run rather than about one fact. A note is an enum variant with fields, declared
 //! together with its sentence.
 //!
-//! The sentence is built only for display; code matches the variant. Fields that hold text of
-//! another layer, such as the reason of a failed read, are also for display only. Tests can replace
-//! the sentences of all notes by `x`, to prove that no code depends on a sentence.
+//! The sentence is built only for display; code matches the variant. Fields with text from another
+//! layer, such as an error message, are for display only, too. Tests can replace the sentences of
+//! all notes by `x`, to prove that no code depends on a sentence.
 
 mod mount {
     use super::notes;
@@ -273,7 +273,6 @@ areas! {
     }
 }
 
-/// A note is serialised as its sentence.
 impl Serialize for Note {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_str(self)

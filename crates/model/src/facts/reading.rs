@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Value;
-use crate::text::escape_in_place;
+use crate::text::escape_display_unsafe_in_place;
 
 /// The value of a fact with its source, or the reason why the value is unknown.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -33,12 +33,12 @@ impl Reading<Value> {
     /// The reading with all its text escaped for display: value, source, detail and remedy.
     pub(super) fn into_display_safe(mut self) -> Self {
         match &mut self {
-            Self::Known { source, .. } => source.escape(),
+            Self::Known { source, .. } => source.escape_text_in_place(),
             Self::Unknown { detail, remedy, .. } => {
-                escape_in_place(detail);
+                escape_display_unsafe_in_place(detail);
                 match remedy {
                     Some(Remedy::RunAs(text) | Remedy::Install(text) | Remedy::Do(text)) => {
-                        escape_in_place(text);
+                        escape_display_unsafe_in_place(text);
                     }
                     Some(Remedy::RunAsRoot | Remedy::RunProbe | Remedy::Mount) | None => {}
                 }
@@ -333,7 +333,7 @@ impl Source {
         }
     }
 
-    fn escape(&mut self) {
+    fn escape_text_in_place(&mut self) {
         match self {
             Self::File { path: text, .. }
             | Self::Call { name: text }
@@ -342,8 +342,8 @@ impl Source {
             | Self::Probe { id: text }
             | Self::Default { of: text }
             | Self::Drill { file: text }
-            | Self::Trial { file: text } => escape_in_place(text),
-            Self::Derived { of, .. } => of.iter_mut().for_each(escape_in_place),
+            | Self::Trial { file: text } => escape_display_unsafe_in_place(text),
+            Self::Derived { of, .. } => of.iter_mut().for_each(escape_display_unsafe_in_place),
             Self::Assumed => {}
         }
     }

@@ -3,12 +3,14 @@
 //! The table begins with the oldest supported release of each server. A setting of that release
 //! is assumed to exist in all earlier releases, too.
 
-use super::table::{MysqlSetting, PostgresSetting, ServerTable, newest_value_up_to_release};
+use super::table::{
+    MysqlSettingRow, PostgresSettingRow, ServerSettingsTable, newest_value_up_to_release,
+};
 use crate::facts::ServerKind;
 use crate::ternary::Ternary;
 use crate::version::Version;
 
-impl PostgresSetting {
+impl PostgresSettingRow {
     /// Whether the release has the setting. Unknown if the setting came with a minor release and
     /// `server` has no minor number, as in `PG_VERSION`.
     pub fn exists_in(&self, server: &Version) -> Ternary {
@@ -46,7 +48,7 @@ impl PostgresSetting {
 
     /// Like [`Self::exists_in`], but true for a release older than the table if the setting
     /// predates the table.
-    pub fn is_readable_in(&self, server: &Version) -> Ternary {
+    pub fn exists_or_is_assumed_in(&self, server: &Version) -> Ternary {
         if self.is_as_old_as_table()
             && major_and_minor(server).0 < ServerKind::Postgres.oldest_listed_release()
         {
@@ -88,12 +90,12 @@ impl MysqlDefault<'_> {
     }
 }
 
-impl ServerTable {
+impl ServerSettingsTable {
     pub fn mysql_default(&self, name: &str, of: ServerKind, server: &Version) -> MysqlDefault<'_> {
         // Rows of other releases are ignored: a setting that was removed and came back may have
         // another default, or no fixed one.
-        let here: Vec<&MysqlSetting> = self
-            .mysql_settings_named(name, of)
+        let here: Vec<&MysqlSettingRow> = self
+            .mysql_setting_rows(name, of)
             .filter(|row| row.exists_in(server))
             .collect();
         let rows = || here.iter();
@@ -110,7 +112,7 @@ impl ServerTable {
     /// Whether SET GLOBAL may change the setting, at least to some of its values. Without `server`,
     /// true if it may do so in any release of any product.
     pub fn may_be_dynamic(&self, name: &str, server: Option<(ServerKind, &Version)>) -> bool {
-        let moves = |row: &MysqlSetting| match (
+        let moves = |row: &MysqlSettingRow| match (
             row.perhaps_dynamic.as_ref().or(row.dynamic.as_ref()),
             server,
         ) {
@@ -136,7 +138,7 @@ pub enum SettingChangeStatement {
     Persist,
 }
 
-impl ServerTable {
+impl ServerSettingsTable {
     /// The statement that changes the setting of a running server; `None` if the release accepts
     /// the value only at a restart.
     pub fn statement_to_change_setting(
@@ -147,7 +149,7 @@ impl ServerTable {
         server: &Version,
     ) -> Option<SettingChangeStatement> {
         let rows = self
-            .mysql_settings_named(name, of)
+            .mysql_setting_rows(name, of)
             .filter(|row| row.is_value_in_row(value));
         let is_dynamic = rows
             .filter(|row| row.exists_in(server))
@@ -203,7 +205,7 @@ fn parse_number_with_unit(value: &str) -> Option<f64> {
     )
 }
 
-impl MysqlSetting {
+impl MysqlSettingRow {
     pub fn is_value_in_row(&self, value: &str) -> bool {
         match self.range {
             Some([low, high]) => {

@@ -27,7 +27,7 @@ pub enum SettingChangeAction {
 #[serde(rename_all = "lowercase")]
 pub enum ValueSyntax {
     Switch,
-    /// One of the words in the [`PostgresValue`] rows of the setting.
+    /// One of the words in the [`PostgresEnumValues`] rows of the setting.
     Words,
     /// A number, with or without a unit.
     Size,
@@ -40,7 +40,7 @@ pub type ByRelease<T> = BTreeMap<Version, T>;
 /// syntax.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PostgresSetting {
+pub struct PostgresSettingRow {
     pub names: Vec<String>,
     /// First releases with the settings: several if minor releases of older lines got the settings
     /// as well.
@@ -69,7 +69,7 @@ pub struct PostgresSetting {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PostgresValue {
+pub struct PostgresEnumValues {
     pub of: String,
     pub names: Vec<String>,
     /// Release that introduced the values; `None` if they are as old as the setting.
@@ -105,7 +105,7 @@ pub struct UnsafeValues {
 /// values or for those in `values` and `range`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct MysqlSetting {
+pub struct MysqlSettingRow {
     pub of: ServerKind,
     pub names: Vec<String>,
     /// Values that the row covers; without `values` and `range`, it covers all.
@@ -132,26 +132,26 @@ pub struct MysqlSetting {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ServerTable {
-    pub postgres: Vec<PostgresSetting>,
-    pub postgres_value: Vec<PostgresValue>,
-    pub mysql: Vec<MysqlSetting>,
+pub struct ServerSettingsTable {
+    pub postgres: Vec<PostgresSettingRow>,
+    pub postgres_value: Vec<PostgresEnumValues>,
+    pub mysql: Vec<MysqlSettingRow>,
     pub loses: Vec<UnsafeValues>,
 }
 
-impl ServerTable {
-    pub fn find_postgres_setting(&self, name: &str) -> Option<&PostgresSetting> {
+impl ServerSettingsTable {
+    pub fn find_postgres_setting(&self, name: &str) -> Option<&PostgresSettingRow> {
         self.postgres
             .iter()
             .find(|row| row.names.iter().any(|own| own == name))
     }
 
     /// The rows about a setting: several if some of its values have separate rows.
-    pub fn mysql_settings_named(
+    pub fn mysql_setting_rows(
         &self,
         name: &str,
         of: ServerKind,
-    ) -> impl Iterator<Item = &MysqlSetting> {
+    ) -> impl Iterator<Item = &MysqlSettingRow> {
         self.mysql
             .iter()
             .filter(move |row| row.of == of && row.names.iter().any(|own| own == name))
@@ -172,12 +172,13 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::facts::area_of_name;
-    use crate::toml_table::parse_without_verification_stamps;
+    use crate::facts::server_area_of_name;
+    use crate::toml_table::parse_ignoring_verification_stamps;
 
     #[test]
     fn server_table_is_consistent() {
-        let servers: ServerTable = parse_without_verification_stamps(SERVERS_TOML).unwrap();
+        let servers: ServerSettingsTable =
+            parse_ignoring_verification_stamps(SERVERS_TOML).unwrap();
         assert!(
             servers.postgres.len() > 25
                 && servers.mysql.len() > 25
@@ -233,7 +234,10 @@ mod tests {
         }
         let mut seen = BTreeSet::new();
         for name in servers.loses.iter().flat_map(|row| &row.names) {
-            assert!(area_of_name(name).is_some() && seen.insert(name), "{name}");
+            assert!(
+                server_area_of_name(name).is_some() && seen.insert(name),
+                "{name}"
+            );
         }
     }
 }

@@ -76,7 +76,6 @@ impl SettingKind {
         }
     }
 
-    /// The area of a server setting; `None` for any other setting.
     pub fn server_area(self) -> Option<ServerArea> {
         match self {
             Self::Postgres | Self::InitDb => Some(ServerArea::Pg),

@@ -25,7 +25,7 @@ pub const UNSAFE_OPTIONS: &[&str] = &[
 ];
 
 /// Normalises a whole number, alone or after `=`: `00`, `+0` and `0x0` become `0`.
-pub fn normalise_number(value: &str) -> String {
+pub fn normalise_value_number(value: &str) -> String {
     let (before, number) = match value.split_once('=') {
         Some((key, number)) => (format!("{key}="), number),
         None => (String::new(), value),

@@ -10,12 +10,12 @@ pub const WIDTH: usize = 80;
 /// Smallest width, in characters, to which a table folds a column.
 const MIN_COLUMN_WIDTH: usize = 20;
 
-pub struct PageLayout {
+pub struct TextPage {
     out: String,
     width: usize,
 }
 
-impl Default for PageLayout {
+impl Default for TextPage {
     fn default() -> Self {
         Self {
             out: String::new(),
@@ -24,9 +24,9 @@ impl Default for PageLayout {
     }
 }
 
-impl PageLayout {
+impl TextPage {
     /// A page without a maximum width, for a window that scrolls.
-    pub fn unbounded() -> Self {
+    pub fn with_unlimited_width() -> Self {
         Self {
             out: String::new(),
             width: usize::MAX,
@@ -38,26 +38,26 @@ impl PageLayout {
     }
 
     pub fn append_page(&mut self, other: &Self) {
-        self.append_blank_line();
+        self.ensure_blank_line();
         self.out.push_str(&other.out);
     }
 
     /// Adds an empty line, unless the text is empty or already ends in an empty line.
-    pub fn append_blank_line(&mut self) {
+    pub fn ensure_blank_line(&mut self) {
         if !self.out.is_empty() && !self.out.ends_with("\n\n") {
             self.out.push('\n');
         }
     }
 
     pub fn append_heading(&mut self, text: &str) {
-        self.append_blank_line();
+        self.ensure_blank_line();
         self.append_paragraph(0, text);
     }
 
     pub fn append_verbatim_line(&mut self, indent: usize, text: &str) {
         self.push_spaces(indent);
         self.out.push_str(text);
-        self.end_line();
+        self.trim_and_end_line();
     }
 
     pub fn append_paragraph(&mut self, indent: usize, text: &str) {
@@ -74,7 +74,7 @@ impl PageLayout {
         {
             self.push_spaces(if at == 0 { 0 } else { margin });
             self.out.push_str(line);
-            self.end_line();
+            self.trim_and_end_line();
         }
     }
 
@@ -114,7 +114,7 @@ impl PageLayout {
                     self.out.push_str(cell);
                     self.push_spaces(after);
                 }
-                self.end_line();
+                self.trim_and_end_line();
             }
         }
     }
@@ -123,7 +123,7 @@ impl PageLayout {
         self.out.extend(std::iter::repeat_n(' ', count));
     }
 
-    fn end_line(&mut self) {
+    fn trim_and_end_line(&mut self) {
         let blank = |c: char| c != '\n' && c.is_whitespace();
         self.out.truncate(self.out.trim_end_matches(blank).len());
         self.out.push('\n');
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn long_sentences_wrap_under_their_label() {
-        let mut page = PageLayout::default();
+        let mut page = TextPage::default();
         page.append_hanging_paragraph(2, "why  ", &"word ".repeat(40));
         let text = page.into_text();
         assert!(text.lines().count() == 3, "{text}");
@@ -167,7 +167,7 @@ mod tests {
             row(["  /srv", &options, "passed on", "weakest"]),
             row(["    sda", "disk", "volatile", ""]),
         ];
-        let mut page = PageLayout::default();
+        let mut page = TextPage::default();
         page.append_table(4, &rows, &[]);
         let text = page.into_text();
         assert!(text.lines().all(|line| line.width() <= WIDTH), "{text}");
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn one_word_longer_than_the_page_stays_whole() {
-        let mut page = PageLayout::default();
+        let mut page = TextPage::default();
         page.append_paragraph(2, &format!("a {} b", "x".repeat(150)));
         assert!(page.into_text().contains(&"x".repeat(150)));
     }

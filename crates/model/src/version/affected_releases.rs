@@ -38,7 +38,7 @@ impl AffectedReleases {
         }
     }
 
-    pub fn versions(&self) -> impl Iterator<Item = &Version> {
+    pub fn all_listed_versions(&self) -> impl Iterator<Item = &Version> {
         [
             &self.from,
             &self.fixed,
@@ -60,19 +60,19 @@ impl AffectedReleases {
                 Ternary::False
             }
             _ if version >= from => Ternary::True,
-            _ if version.may_hide_later_stable_level() => Ternary::Unknown,
+            _ if version.may_have_hidden_fixes() => Ternary::Unknown,
             _ => Ternary::False,
         };
         Ternary::any(self.from.iter().map(one))
     }
 
     fn is_fixed(&self, version: &Version) -> Ternary {
-        // A tail in brackets means that the stable level is known. The stable level decides more
-        // exactly than a build, so builds are not compared then.
+        // Before a tail in brackets, the numbers are those of the upstream release. They decide
+        // more exactly than a build number, so builds are not compared then.
         let builds = self
             .builds
             .iter()
-            .filter(|_| !version.text_after_numbers().starts_with('('));
+            .filter(|_| !version.vendor_tail().starts_with('('));
         let mut by_build = builds.map(|build| version.build_at_least(build));
         if let Some(decided) = by_build.find(|truth| *truth != Ternary::Unknown) {
             return decided;
@@ -89,8 +89,8 @@ impl AffectedReleases {
         if self.fixed.iter().max().is_some_and(|last| version >= last) {
             return Ternary::True;
         }
-        let tail = version.text_after_numbers();
-        let hidden = version.may_hide_later_stable_level()
+        let tail = version.vendor_tail();
+        let hidden = version.may_have_hidden_fixes()
             || self.packaged && !tail.is_empty() && !tail.starts_with('(');
         let of = |lines: &[Version]| {
             lines
@@ -135,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    fn parse_all(list: &[&str]) -> Vec<Version> {
+    fn parse_versions(list: &[&str]) -> Vec<Version> {
         list.iter()
             .map(|text| Version::parse(text).unwrap())
             .collect()
@@ -143,8 +143,8 @@ mod tests {
 
     fn affected_releases(from: &[&str], fixed: &[&str]) -> AffectedReleases {
         AffectedReleases {
-            from: parse_all(from),
-            fixed: parse_all(fixed),
+            from: parse_versions(from),
+            fixed: parse_versions(fixed),
             builds: Vec::new(),
             unfixed: Vec::new(),
             unverified: Vec::new(),
@@ -183,9 +183,9 @@ mod tests {
     #[test]
     fn mainline_fault_ends_by_release_line() {
         let mut range = affected_releases(&["5.10"], &["6.1.113", "6.6.55", "6.12"]);
-        range.unfixed = parse_all(&["5.10"]);
-        range.unverified = parse_all(&["6.11"]);
-        range.builds = parse_all(&["5.14.0-427.el9"]);
+        range.unfixed = parse_versions(&["5.10"]);
+        range.unverified = parse_versions(&["6.11"]);
+        range.builds = parse_versions(&["5.14.0-427.el9"]);
         assert_contains(
             &range,
             &[

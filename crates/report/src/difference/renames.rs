@@ -19,12 +19,12 @@ impl Renames {
     pub fn detect(before: &ReportSnapshot, now: &ReportSnapshot) -> Self {
         let mut matching = DeviceMatcher::new(before, now);
         matching.pair_by_identity();
-        matching.match_partitions();
+        matching.pair_partitions();
         let mut names = Self(matching.into_renames());
-        names.mark_former_names(before);
+        names.add_former_names(before);
         names.rename_device_targets(before, now);
         names.rename_moved_targets(before, now);
-        names.mark_former_names(before);
+        names.add_former_names(before);
         names
     }
 
@@ -34,7 +34,7 @@ impl Renames {
 
     /// The pairs of earlier and present name. A present name that `now` lacks, such as `former
     /// sda`, is left out.
-    pub fn pairs_still_existing<'a>(
+    pub fn pairs_with_existing_names<'a>(
         &'a self,
         now: &'a ReportSnapshot,
     ) -> impl Iterator<Item = (&'a Subject, &'a Subject)> {
@@ -128,7 +128,7 @@ impl Renames {
         out
     }
 
-    fn mark_former_names(&mut self, before: &ReportSnapshot) {
+    fn add_former_names(&mut self, before: &ReportSnapshot) {
         let taken: BTreeSet<Subject> = self.0.values().cloned().collect();
         for subject in before.all_subjects() {
             if taken.contains(subject) && !self.0.contains_key(subject) {
@@ -289,7 +289,7 @@ impl<'k> DeviceMatcher<'k> {
                 let mut groups: BTreeMap<&'k DisplayedValue, Vec<&'k Subject>> = BTreeMap::new();
                 for device in devices {
                     let value = kept
-                        .value(device, info.name)
+                        .known_value(device, info.name)
                         .filter(|value| !value.displayed_text().is_empty());
                     if let Some(value) = value {
                         groups.entry(value).or_default().push(device);
@@ -314,10 +314,10 @@ impl<'k> DeviceMatcher<'k> {
         }
     }
 
-    fn match_partitions(&mut self) {
+    fn pair_partitions(&mut self) {
         let is_partition = |kept: &ReportSnapshot, device: &Subject| {
             let kind = kept
-                .value(device, device::KIND.name())
+                .known_value(device, device::KIND.name())
                 .and_then(|kind| DeviceKind::from_word(&kind.displayed_text()));
             kind.is_some_and(DeviceKind::is_partition)
         };

@@ -14,9 +14,9 @@ use walwise_model::settings::{PresentOrBootMount, SettingKind};
 use walwise_model::text::{JoinText, decode_display_safe};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DeclarationSite {
+pub enum BootMountOrigin {
     Fstab,
-    /// The path of a mount unit.
+    /// A mount unit, by its path.
     Unit(String),
     /// Another file, such as the kernel's command line, or an unknown place.
     Other,
@@ -24,7 +24,7 @@ pub enum DeclarationSite {
 
 pub struct BootMountOptionsEdit<'a> {
     pub subject: &'a Subject,
-    pub place: DeclarationSite,
+    pub place: BootMountOrigin,
     /// The place for display, such as `/etc/fstab:9`.
     pub display: String,
     pub options: Vec<String>,
@@ -94,7 +94,7 @@ pub fn boot_mount_edits(report: &Report) -> Vec<BootMountOptionsEdit<'_>> {
             .filter(|subject| subject.scope() == Scope::Boot)
         {
             let of_line = wanted.entry(line).or_default();
-            let mount = report.facts.subject_in_scope(line, Scope::Mount);
+            let mount = report.facts.applicable_subject(line, Scope::Mount);
             let concerns = |step: &&Step| match step.advice.setting.kind.present_or_boot_mount() {
                 None => false,
                 Some(PresentOrBootMount::AtBoot) => step.subject == *line,
@@ -120,11 +120,11 @@ fn boot_mount_edit<'a>(
     mut steps: Vec<&'a Step>,
 ) -> BootMountOptionsEdit<'a> {
     let place = match report.facts.reading(subject, boot::OPTIONS.id()).source() {
-        Some(Source::File { path, .. }) if path == "/etc/fstab" => DeclarationSite::Fstab,
+        Some(Source::File { path, .. }) if path == "/etc/fstab" => BootMountOrigin::Fstab,
         Some(Source::File { path, .. }) if path.starts_with("/etc/systemd/") => {
-            DeclarationSite::Unit(path.clone())
+            BootMountOrigin::Unit(path.clone())
         }
-        _ => DeclarationSite::Other,
+        _ => BootMountOrigin::Other,
     };
     let known = report.facts.value(subject, &boot::WHERE);
     let mut line = BootMountOptionsEdit {
@@ -204,7 +204,7 @@ fn merge_step_into_edit<'a>(report: &Report, line: &mut BootMountOptionsEdit<'a>
         !(is_needless || line.options.contains(word) || line.add.contains(word))
     };
     let explicit = if changes_present_mount(step) {
-        remount_commands::hidden_default_overrides(
+        remount_commands::overrides_of_removed_defaults(
             &report.facts,
             &step.subject,
             &step.advice.change,
@@ -242,7 +242,9 @@ pub struct MissingBootMount<'a> {
 /// are left out.
 pub fn targets_not_mounted_at_boot(report: &Report) -> Vec<MissingBootMount<'_>> {
     let is_missing = |target: &&TargetSummary| {
-        let mounted = report.facts.subject_in_scope(&target.target, Scope::Mount);
+        let mounted = report
+            .facts
+            .applicable_subject(&target.target, Scope::Mount);
         mounted.and_then(|mounted| report.facts.value(&mounted, &mount::AT_BOOT)) == Some(false)
     };
     let missing = report.targets.iter().filter(is_missing);
@@ -271,7 +273,7 @@ fn unread_source_notes(report: &Report) -> impl Iterator<Item = &Note> {
     })
 }
 
-fn directories_without_boot_mount(report: &Report) -> impl Iterator<Item = &TargetSummary> {
+fn directory_targets_without_boot_mount(report: &Report) -> impl Iterator<Item = &TargetSummary> {
     report.targets.iter().filter(|target| {
         !target.kind.is_device()
             && !target
@@ -284,7 +286,9 @@ fn directories_without_boot_mount(report: &Report) -> impl Iterator<Item = &Targ
 /// True for a target on the root file system, which needs no fstab line: the kernel can mount the
 /// root without one.
 fn is_on_root_filesystem(report: &Report, target: &TargetSummary) -> bool {
-    let mounted = report.facts.subject_in_scope(&target.target, Scope::Mount);
+    let mounted = report
+        .facts
+        .applicable_subject(&target.target, Scope::Mount);
     mounted
         .and_then(|mounted| report.facts.value(&mounted, &mount::POINT))
         .as_deref()
@@ -299,7 +303,7 @@ fn fstab_line_for_mounted_target(
 ) -> Result<String, String> {
     let mounted = report
         .facts
-        .subject_in_scope(&target.target, Scope::Mount)
+        .applicable_subject(&target.target, Scope::Mount)
         .ok_or("the file system is not mounted")?;
     let text = |key: &Key<String>| match report.facts.get(&mounted, key) {
         Reading::Known { value, .. } => Ok(value),
@@ -325,7 +329,7 @@ fn fstab_line_for_mounted_target(
         .iter()
         .find(|step| step.subject == mounted && changes_present_mount(step));
     let now = || {
-        mount_and_mkfs_options::mount_options_after_change(
+        mount_and_mkfs_options::explicit_options_after_change(
             &stack::mount_options(&report.facts, &mounted).unwrap_or_default(),
             &[],
             &[],
@@ -357,7 +361,7 @@ pub fn no_change_reasons(report: &Report, lines: &[BootMountOptionsEdit<'_>]) ->
     let right = lines
         .iter()
         .map(|line| format!("{}: OK (checked options only).", line.display));
-    let on_root = directories_without_boot_mount(report)
+    let on_root = directory_targets_without_boot_mount(report)
         .filter(|target| is_on_root_filesystem(report, target));
     let on_root = on_root.map(|target| {
         format!(
@@ -365,8 +369,8 @@ pub fn no_change_reasons(report: &Report, lines: &[BootMountOptionsEdit<'_>]) ->
             target.title
         )
     });
-    let open = directories_without_boot_mount(report).filter_map(|target| {
-        let mounted = report.facts.subject_in_scope(&target.target, Scope::Mount);
+    let open = directory_targets_without_boot_mount(report).filter_map(|target| {
+        let mounted = report.facts.applicable_subject(&target.target, Scope::Mount);
         let found = mounted
             .as_ref()
             .map(|mounted| report.facts.get(mounted, &mount::AT_BOOT));

@@ -3,7 +3,7 @@
 //!
 //! A free disk gets a commented line whose placeholders cannot match a device at boot.
 
-use super::boot_mounts::{self, BootMountOptionsEdit, DeclarationSite, MissingBootMount};
+use super::boot_mounts::{self, BootMountOptionsEdit, BootMountOrigin, MissingBootMount};
 use super::{
     comment_lines, file_header, nothing_to_change_text, pasteable_or_commented_lines,
     section_heading_comment, step_reason_comments,
@@ -29,7 +29,7 @@ pub fn render_fstab_export(report: &Report) -> String {
     let alone = report.targets.len() == 1;
     let disk = |disk: &TargetSummary| {
         if alone {
-            new_filesystem_line(report, disk)
+            new_filesystem_section(report, disk)
         } else {
             section_heading_comment(&disk.title) + &free_disk_fstab_instructions(report, disk)
         }
@@ -64,7 +64,7 @@ fn free_disk_fstab_instructions(report: &Report, target: &TargetSummary) -> Stri
         "Free disk. To get the fstab line for its new file system, run:".to_owned(),
         format!(
             "  {}",
-            ShellCommand::text_or_placeholder(mkfs::free_disk_check_command(
+            ShellCommand::text_or_placeholder(mkfs::walwise_check_command_for_disk(
                 report,
                 &target.target,
                 " --format fstab"
@@ -77,13 +77,13 @@ fn mkfs_instructions(report: &Report, target: &TargetSummary) -> String {
     let wanted = report
         .plan(&target.target)
         .and_then(Plan::requested_filesystem_sentence);
-    let script = ShellCommand::text_or_placeholder(mkfs::free_disk_check_command(
+    let script = ShellCommand::text_or_placeholder(mkfs::walwise_check_command_for_disk(
         report,
         &target.target,
         " --format script",
     ));
     let uuid = ShellCommand::text_or_placeholder(
-        ShellCommand::new("blkid -p -s UUID -o value ").append_value(target.target.name()),
+        ShellCommand::new("blkid -p -s UUID -o value ").append_quoted_name(target.target.name()),
     );
     let steps = [
         format!(
@@ -109,7 +109,7 @@ fn boot_mount_edit_text(report: &Report, line: &BootMountOptionsEdit<'_>) -> Opt
     let now = line.written_options();
     let whole = line.are_all_fields_known(report);
     match &line.place {
-        DeclarationSite::Fstab => match (
+        BootMountOrigin::Fstab => match (
             whole,
             rewritten_fstab_line(report, line, &now),
             rewritten_fstab_line(report, line, &becomes),
@@ -126,13 +126,13 @@ fn boot_mount_edit_text(report: &Report, line: &BootMountOptionsEdit<'_>) -> Opt
                 ]);
             }
         },
-        DeclarationSite::Unit(path) => {
+        BootMountOrigin::Unit(path) => {
             out += &comment_lines(&[
                 format!("Edit Options= in {path}:"),
                 format!("  {}", line.describe_edits()),
             ]);
         }
-        DeclarationSite::Other => {
+        BootMountOrigin::Other => {
             out += &comment_lines(&[
                 "Not an fstab line: change the options in the boot loader's configuration."
                     .to_owned(),
@@ -165,7 +165,7 @@ fn rewritten_fstab_line(
     Some(fields.join(" ").trim_end().to_owned())
 }
 
-fn new_filesystem_line(report: &Report, target: &TargetSummary) -> String {
+fn new_filesystem_section(report: &Report, target: &TargetSummary) -> String {
     let steps = report
         .plan(&target.target)
         .map(|plan| plan.steps.as_slice())
@@ -197,8 +197,8 @@ mod tests {
 
     use super::*;
     use crate::export::fstab_fixtures::{
-        BootLineFields, any_name, boot_line_report, change_to_add, change_to_remove, to_bytes,
-        uncommented_lines,
+        BootLineFields, any_name_bytes, boot_line_report, change_to_add, change_to_remove,
+        uncommented_lines, words_to_bytes,
     };
     use crate::sample_reports;
     use walwise_judge::rules::Risk;
@@ -231,21 +231,21 @@ mod tests {
             (
                 "UUID=1-2",
                 "ext4",
-                to_bytes(&["nobarrier", "x-mine=1"]),
+                words_to_bytes(&["nobarrier", "x-mine=1"]),
                 "0 2",
                 "UUID=1-2 /srv ext4 x-mine=1,noatime 0 2",
             ),
             (
                 "LABEL=a b",
                 "auto",
-                to_bytes(&["defaults", "nobarrier"]),
+                words_to_bytes(&["defaults", "nobarrier"]),
                 "",
                 "LABEL=a\\040b /srv auto defaults,noatime",
             ),
             (
                 "/dev/md0",
                 "ext4",
-                to_bytes(&["nobarrier", "relatime", "nofail"]),
+                words_to_bytes(&["nobarrier", "relatime", "nofail"]),
                 "0",
                 "/dev/md0 /srv ext4 nofail,noatime 0",
             ),
@@ -276,7 +276,7 @@ mod tests {
     fn default_option_only_replaces_another_value() {
         for (written, expected) in [("x-mine=1", None), ("commit=60", Some("commit=5"))] {
             let written = BootLineFields {
-                options: to_bytes(&[written]),
+                options: words_to_bytes(&[written]),
                 ..BootLineFields::default()
             };
             let mut report = boot_line_report(&written, None, Some(change_to_add(&["commit=5"])));
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn correct_line_is_reported_as_ok() {
         let written = BootLineFields {
-            options: to_bytes(&["noatime", "rw"]),
+            options: words_to_bytes(&["noatime", "rw"]),
             ..BootLineFields::default()
         };
         for (of_line, of_mount) in [
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn active_option_missing_in_line_gets_note() {
         let written = BootLineFields {
-            options: to_bytes(&["noatime"]),
+            options: words_to_bytes(&["noatime"]),
             ..BootLineFields::default()
         };
         let text = render_fstab_export(&boot_line_report(
@@ -343,7 +343,7 @@ mod tests {
     fn incomplete_line_gets_described_edit() {
         let written = BootLineFields {
             whole: false,
-            options: to_bytes(&["nobarrier", "relatime"]),
+            options: words_to_bytes(&["nobarrier", "relatime"]),
             ..BootLineFields::default()
         };
         let text = render_fstab_export(&boot_line_report(
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_report_has_nothing_to_change() {
+    fn report_without_targets_has_nothing_to_change() {
         let text = render_fstab_export(&sample_reports::build_sample_report(
             &walwise_model::facts::FactSet::default(),
             Vec::new(),
@@ -468,7 +468,7 @@ mod tests {
     proptest! {
         #[test]
         fn rewritten_line_parses_back(
-            source in any_name(), point in any_name(), options in prop::collection::vec(any_name(), 0..3),
+            source in any_name_bytes(), point in any_name_bytes(), options in prop::collection::vec(any_name_bytes(), 0..3),
             numbers in prop::sample::select(vec!["", "0", "0 0", "0 2"]), title: String,
         ) {
             // Commas and quotes would split an option, and the change under test adds `noatime`

@@ -10,7 +10,7 @@ use super::{
     comment_lines, file_header, nothing_to_change_text, pasteable_or_commented_lines,
     section_heading_comment, step_reason_comments,
 };
-use crate::disk_id::{self, DiskIdentity};
+use crate::disk_id::{self, DiskIdAttribute};
 use crate::{Report, Step, setting_source};
 use walwise_judge::rules::Change;
 use walwise_model::escape::udev;
@@ -63,7 +63,8 @@ fn rule_line(report: &Report, step: &Step) -> Result<String, String> {
             .ok_or_else(|| format!("the value cannot be quoted in a udev rule: {value}"))
     };
     let set = plain(value)?;
-    let Some(DiskIdentity { file, value: shown }) = disk_id::stable_disk_id(report, &step.subject)
+    let Some(DiskIdAttribute { file, value: shown }) =
+        disk_id::find_disk_id_attribute(report, &step.subject)
     else {
         let why = if report.host.live {
             "no serial number or WWN was read, and device names can change at boot"

@@ -17,13 +17,13 @@ use crate::view::latency::WITHOUT_FLUSHES_WARNING;
 use crate::{Report, TargetSummary};
 use walwise_judge::durability::FlushHop;
 use walwise_measure::measure::{
-    Latencies, Measurement, MethodResult, Workload, WorkloadRow, measurement_sentence,
+    Latencies, Measurement, MethodResult, Workload, WorkloadRow, measurement_summary,
 };
 use walwise_model::facts::catalog::target::FlushDelivery;
 use walwise_model::text::wrap::truncate_to_width;
 use walwise_model::text::{
-    format_micros, format_micros_interval, format_micros_or_dash, format_rate, format_rounded,
-    group_digits,
+    format_micros, format_micros_interval, format_micros_or_dash, format_rate_or_dash,
+    format_rounded_and_grouped, group_digits,
 };
 
 /// The width of every chart, in SVG units.
@@ -50,7 +50,7 @@ struct Chart {
 }
 
 #[derive(Clone, Copy)]
-pub struct TargetCharts<'a> {
+pub struct TargetChartBuilder<'a> {
     pub report: &'a Report,
     pub target: &'a TargetSummary,
     /// The position of the target in the document, counted from 1.
@@ -58,7 +58,7 @@ pub struct TargetCharts<'a> {
     pub facts: &'a FactAppendix<'a>,
 }
 
-impl TargetCharts<'_> {
+impl TargetChartBuilder<'_> {
     pub fn flush_path_chart(self) -> Option<Markup> {
         let verdict = self.report.verdict(&self.target.target)?;
         flush_path_chart(&verdict.flush_path, self.facts).map(|chart| chart.into_markup(self.place))
@@ -128,7 +128,7 @@ impl Chart {
     }
 }
 
-fn text_cells(rows: Vec<Vec<String>>) -> Vec<Vec<Markup>> {
+fn cells_from_text(rows: Vec<Vec<String>>) -> Vec<Vec<Markup>> {
     rows.into_iter()
         .map(|row| row.iter().map(|cell| Markup::from_text(cell)).collect())
         .collect()
@@ -159,7 +159,7 @@ fn polyline(class: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Tag {
         .attr("points", &points.join(" "))
 }
 
-fn dashed_line_class(at: usize) -> String {
+fn line_style_class(at: usize) -> String {
     format!("line l{}", at % DASH_STYLES)
 }
 
@@ -172,7 +172,7 @@ fn format_coordinate(at: f64) -> String {
 
 /// The coordinate at a share of the distance from `from` to `to`. Shares outside 0–1 are clamped; a
 /// share that is not finite counts as 0.
-fn interpolate(share: f64, [from, to]: [f64; 2]) -> f64 {
+fn interpolate_clamped(share: f64, [from, to]: [f64; 2]) -> f64 {
     let share = if share.is_finite() {
         share.clamp(0.0, 1.0)
     } else {
@@ -192,7 +192,7 @@ fn bottom_axis(
     let mut drawn = vec![polyline("rule", field.map(|x| (x, bottom)))];
     let mut free = f64::NEG_INFINITY;
     for (share, label) in marks {
-        let x = interpolate(share, field);
+        let x = interpolate_clamped(share, field);
         drawn.push(polyline("grid", [(x, top), (x, bottom + 4.0)]));
         if x >= free {
             drawn.push(centred_text(x, bottom + 18.0, &label));
@@ -208,7 +208,7 @@ fn left_axis(
     [top, bottom]: [f64; 2],
 ) -> Vec<Tag> {
     let mark = |(share, label): (f64, String)| {
-        let y = interpolate(share, [bottom, top]);
+        let y = interpolate_clamped(share, [bottom, top]);
         [
             right_aligned_text(field[0] - 8.0, y + 4.0, &label),
             polyline("grid", field.map(|x| (x, y))),
@@ -234,7 +234,7 @@ fn svg_dot(x: f64, y: f64) -> Tag {
 
 /// `shares` are the positions of the low end, the estimate and the high end, from 0 to 1.
 fn interval_shapes(shares: [f64; 3], field: [f64; 2], y: f64) -> [Tag; 4] {
-    let [low, middle, high] = shares.map(|share| interpolate(share, field));
+    let [low, middle, high] = shares.map(|share| interpolate_clamped(share, field));
     let end = |x| polyline("rule", [(x, y - 5.0), (x, y + 5.0)]);
     [
         polyline("rule", [(low, y), (high, y)]),
@@ -245,11 +245,11 @@ fn interval_shapes(shares: [f64; 3], field: [f64; 2], y: f64) -> [Tag; 4] {
 }
 
 /// The position of the point with index `at` among `of` points, from 0 to 1.
-fn share_of_index(at: f64, of: usize) -> f64 {
+fn index_to_share(at: f64, of: usize) -> f64 {
     at / of.saturating_sub(1).max(1) as f64
 }
 
-fn legend_shapes<'n>(names: impl Iterator<Item = &'n str>) -> (Vec<Tag>, f64) {
+fn legend_shapes_and_height<'n>(names: impl Iterator<Item = &'n str>) -> (Vec<Tag>, f64) {
     let (mut x, mut y, mut drawn) = (10.0, 14.0, Vec::new());
     for (at, name) in names.enumerate() {
         let wide = 50.0 + 7.5 * name.chars().count() as f64;
@@ -257,7 +257,7 @@ fn legend_shapes<'n>(names: impl Iterator<Item = &'n str>) -> (Vec<Tag>, f64) {
             (x, y) = (10.0, y + LINE_HEIGHT);
         }
         drawn.push(polyline(
-            &dashed_line_class(at),
+            &line_style_class(at),
             [(x, y - 4.0), (x + 30.0, y - 4.0)],
         ));
         drawn.push(svg_text(x + 36.0, y, name));
@@ -274,7 +274,7 @@ fn is_method_in_force(
 ) -> bool {
     measured.is_row_of_method_in_force(
         row,
-        crate::latency::sync_method_in_force(report, target.cluster.as_ref()),
+        crate::latency::wal_sync_method_in_force(report, target.cluster.as_ref()),
     )
 }
 
@@ -369,8 +369,6 @@ fn hop_names_with_fact_links(hop: &FlushHop, facts: &FactAppendix<'_>) -> Markup
     Markup::from_text(&hop.name).append(Markup::concat(each))
 }
 
-// The share of commits completed within a time, as one step curve per method.
-
 /// Left and right edge of the plot, in SVG units.
 const CURVE_PLOT_X: [f64; 2] = [60.0, WIDTH - 30.0];
 const CURVE_HEIGHT: f64 = 180.0;
@@ -378,12 +376,12 @@ const CURVE_HEIGHT: f64 = 180.0;
 /// Draws one step curve per method; `None` if no method has quantiles.
 fn cumulative_latency_chart(measurement: &Measurement) -> Option<Chart> {
     let rows: Vec<(&MethodResult, &Latencies)> = measurement
-        .one_page_server_rows()
+        .one_page_server_rows_without_error()
         .filter_map(MethodResult::paced_row_and_latencies)
         .collect();
     let axis =
         LogTimeAxis::from_quantile_curves(rows.iter().map(|(_, of)| of.quantiles_us.as_slice()))?;
-    let (mut drawn, top) = legend_shapes(rows.iter().map(|(row, _)| row.method.name()));
+    let (mut drawn, top) = legend_shapes_and_height(rows.iter().map(|(row, _)| row.method.name()));
     let bottom = top + CURVE_HEIGHT;
     drawn.extend(bottom_axis(
         axis.ticks(),
@@ -401,7 +399,7 @@ fn cumulative_latency_chart(measurement: &Measurement) -> Option<Chart> {
         let way = svg_path_of_step_curve(&axis, &paced.quantiles_us, top, bottom);
         drawn.push(
             tag("path")
-                .attr("class", &dashed_line_class(at))
+                .attr("class", &line_style_class(at))
                 .attr("d", &way),
         );
     }
@@ -420,7 +418,7 @@ fn cumulative_latency_chart(measurement: &Measurement) -> Option<Chart> {
         head: head
             .chain(rows.iter().map(|(row, _)| row.method.name().to_owned()))
             .collect(),
-        rows: text_cells(quantile_table_rows(&rows)),
+        rows: cells_from_text(quantile_table_rows(&rows)),
     })
 }
 
@@ -433,8 +431,8 @@ fn svg_path_of_step_curve(axis: &LogTimeAxis, quantiles: &[f64], top: f64, botto
     );
     for (done, us) in (1_u32..).zip(quantiles) {
         let (x, y) = (
-            interpolate(axis.position_of_time(*us), CURVE_PLOT_X),
-            interpolate(f64::from(done) / count, [bottom, top]),
+            interpolate_clamped(axis.position_of_time(*us), CURVE_PLOT_X),
+            interpolate_clamped(f64::from(done) / count, [bottom, top]),
         );
         let _ = write!(way, "H{}V{}", format_coordinate(x), format_coordinate(y));
     }
@@ -481,7 +479,7 @@ fn latency_interval_chart(
     measurement: &Measurement,
 ) -> Option<Chart> {
     let rows: Vec<(&MethodResult, &Latencies)> = measurement
-        .one_page_server_rows()
+        .one_page_server_rows_without_error()
         .filter_map(MethodResult::paced_row_and_latencies)
         .collect();
     let axis = LogTimeAxis::from_spans(
@@ -540,9 +538,9 @@ fn latency_interval_chart(
         "{warning}The dot is the median, the line is its 95 % interval, and ▸ marks the \
              method in force; {}. {}",
         measurement.paced_conditions_text(),
-        measurement_sentence(
+        measurement_summary(
             measurement,
-            crate::latency::sync_method_in_force(report, target.cluster.as_ref())
+            crate::latency::wal_sync_method_in_force(report, target.cluster.as_ref())
         )
     );
     Some(Chart {
@@ -563,7 +561,7 @@ fn latency_interval_chart(
         ]
         .map(str::to_owned)
         .to_vec(),
-        rows: text_cells(numbers),
+        rows: cells_from_text(numbers),
     })
 }
 
@@ -598,12 +596,14 @@ fn commit_rate_chart(measurement: &Measurement) -> Option<Chart> {
         return None;
     }
     let bottom = RATE_PLOT_TOP + RATE_HEIGHT;
-    let x = |row: &WorkloadRow| interpolate(f64::from(row.threads).log2() / doublings, RATE_PLOT_X);
-    let y = |rate: f64| interpolate(rate / most, [bottom, RATE_PLOT_TOP]);
-    let marks = [0.0, 0.5, 1.0].map(|share| (share, format_rate(Some(share * most))));
+    let x = |row: &WorkloadRow| {
+        interpolate_clamped(f64::from(row.threads).log2() / doublings, RATE_PLOT_X)
+    };
+    let y = |rate: f64| interpolate_clamped(rate / most, [bottom, RATE_PLOT_TOP]);
+    let marks = [0.0, 0.5, 1.0].map(|share| (share, format_rate_or_dash(Some(share * most))));
     let mut drawn = left_axis(marks, RATE_PLOT_X, [RATE_PLOT_TOP, bottom]);
     drawn.push(polyline(
-        &dashed_line_class(0),
+        &line_style_class(0),
         rows.iter().map(|row| (x(row), y(row.per_second.value))),
     ));
     for row in &rows {
@@ -618,11 +618,11 @@ fn commit_rate_chart(measurement: &Measurement) -> Option<Chart> {
     let numbers = |row: &&WorkloadRow| {
         vec![
             row.threads.to_string(),
-            format_rounded(row.per_second.value),
+            format_rounded_and_grouped(row.per_second.value),
             format!(
                 "{}–{}",
-                format_rounded(row.per_second.low),
-                format_rounded(row.per_second.high)
+                format_rounded_and_grouped(row.per_second.low),
+                format_rounded_and_grouped(row.per_second.high)
             ),
             format_micros(row.median_us.value),
             row.flushes_per_operation
@@ -644,7 +644,7 @@ fn commit_rate_chart(measurement: &Measurement) -> Option<Chart> {
             found.sentence
         ),
         height: bottom + 26.0,
-        rows: text_cells(rows.iter().map(numbers).collect()),
+        rows: cells_from_text(rows.iter().map(numbers).collect()),
         shapes: drawn,
         has_links: false,
         head: head.map(str::to_owned).to_vec(),

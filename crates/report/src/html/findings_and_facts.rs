@@ -13,7 +13,7 @@ const MAX_FACTS: usize = 400;
 /// Maximum number of conditions shown for one finding.
 const MAX_CONDITIONS: usize = 12;
 
-pub fn sections_by_rule(report: &Report) -> Markup {
+pub fn rule_sections(report: &Report) -> Markup {
     let mut order: Vec<&str> = Vec::new();
     let mut by_rule: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
     for finding in &report.findings {
@@ -39,7 +39,7 @@ fn rule_section(rule: &str, findings: &[&Finding]) -> Markup {
         } else {
             &*finding.because
         };
-        let seen = observed_values(finding);
+        let seen = observed_values_text(finding);
         let mut item = tag("li")
             .attr(
                 "id",
@@ -68,7 +68,7 @@ fn rule_section(rule: &str, findings: &[&Finding]) -> Markup {
         .append(list)
 }
 
-fn observed_values(finding: &Finding) -> String {
+fn observed_values_text(finding: &Finding) -> String {
     let Some(trace) = &finding.trace else {
         return String::new();
     };

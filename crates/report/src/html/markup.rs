@@ -118,7 +118,7 @@ impl Tag {
             '&' => '＆',
             c => c,
         };
-        let words = comment::replace_unsafe_in_comment_line(words)
+        let words = comment::replace_unsafe_chars(words)
             .chars()
             .map(like)
             .collect();
@@ -173,7 +173,7 @@ fn push_html_escaped(out: &mut String, words: &str) {
         if at > 0 {
             out.push_str("&#160;");
         }
-        comment::replace_unsafe_in_comment_line(piece)
+        comment::replace_unsafe_chars(piece)
             .chars()
             .for_each(|c| push_xml_escaped(out, c));
     }

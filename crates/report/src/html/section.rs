@@ -7,7 +7,7 @@ use crate::view::{
     Section, StepInstruction,
 };
 use walwise_model::escape::ShellCommand;
-use walwise_model::text::page_layout::PageLayout;
+use walwise_model::text::page_layout::TextPage;
 
 /// Subsections become collapsible `details` elements. `open` expands the subsections that contain
 /// steps.
@@ -139,7 +139,7 @@ fn table_name(head: &[&str]) -> String {
 }
 
 fn stack_markup(layers: &[LayerRow]) -> Markup {
-    let mut page = PageLayout::unbounded();
+    let mut page = TextPage::with_unlimited_width();
     page.append_table(0, &layers.iter().map(layer_cells).collect::<Vec<_>>(), &[]);
     scrollable_frame("Table: stack", tag("pre").add_lines(&page.into_text())).into()
 }
@@ -198,7 +198,7 @@ fn bullet_table(bullets: &BulletList) -> Markup {
 }
 
 fn instructions_markup(steps: &[StepInstruction]) -> Markup {
-    let numbered = StepInstruction::step_rows(steps, &CELL_RENDERERS);
+    let numbered = StepInstruction::numbered_step_rows(steps, &CELL_RENDERERS);
     let mut out = Markup::default();
     if !numbered.is_empty() {
         out = table_markup("steps", &StepInstruction::HEAD, &[true], numbered);

@@ -2,11 +2,11 @@ use super::chart::forest;
 use super::markup::{Markup, tag};
 use super::{render_page, section};
 use crate::json;
-use walwise_measure::trial::{LoadResult, LoadTable, TableCell, TrialRecord, trial_view};
+use walwise_measure::trial::{LoadComparison, LoadTable, TableCell, TrialRecord, trial_view};
 
 pub fn render_trial_page(record: &TrialRecord) -> String {
     let told = trial_view(record);
-    let results = record.load_results();
+    let results = record.load_comparisons();
     let answers = told
         .loads
         .iter()
@@ -28,8 +28,9 @@ pub fn render_trial_page(record: &TrialRecord) -> String {
         .iter()
         .enumerate()
         .partition(|(_, part)| part.is_deciding);
-    let of =
-        |(at, part): &(usize, &LoadTable)| load_section(record, part, results.get(*at), *at + 1);
+    let of = |(at, part): &(usize, &LoadTable)| {
+        workload_section(record, part, results.get(*at), *at + 1)
+    };
     let floor = forest::raw_extent_chart(record, told.loads.len() + 1).map(|strip| {
         tag("section")
             .attr("id", "floor")
@@ -56,16 +57,16 @@ pub fn render_trial_page(record: &TrialRecord) -> String {
 }
 
 /// A load that does not decide the ranking is in a closed `details` element.
-fn load_section(
+fn workload_section(
     record: &TrialRecord,
     part: &LoadTable,
-    result: Option<&LoadResult>,
+    result: Option<&LoadComparison>,
     place: usize,
 ) -> Markup {
     let chart = result.map(|result| forest::forest_chart(record, result, place));
     let inner = Markup::from(tag("p").add_text(&part.sentence))
         .append(Markup::concat(chart))
-        .append(figures_table(part));
+        .append(workload_table(part));
     let heading = tag("h2")
         .attr("id", &format!("load-{place}"))
         .add_text(&part.title);
@@ -78,7 +79,7 @@ fn load_section(
         .into()
 }
 
-fn figures_table(part: &LoadTable) -> Markup {
+fn workload_table(part: &LoadTable) -> Markup {
     if part.columns.is_empty() {
         return Markup::default();
     }

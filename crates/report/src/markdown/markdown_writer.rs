@@ -60,7 +60,7 @@ impl MarkdownWriter {
     pub fn push_code_block<S: AsRef<str>>(&mut self, language: &str, lines: &[S]) {
         let lines: Vec<String> = lines
             .iter()
-            .map(|line| comment::replace_unsafe_in_comment_line(line.as_ref()))
+            .map(|line| comment::replace_unsafe_chars(line.as_ref()))
             .collect();
         let longest = lines
             .iter()
@@ -99,10 +99,7 @@ const AUTOLINKED: [&str; 4] = ["@", "#", "$", "://"];
 
 pub fn escaped_text(sentence: &str) -> String {
     let mut out = String::with_capacity(sentence.len());
-    push_escaped_text(
-        &mut out,
-        comment::replace_unsafe_in_comment_line(sentence).trim(),
-    );
+    push_escaped_text(&mut out, comment::replace_unsafe_chars(sentence).trim());
     out
 }
 
@@ -112,7 +109,8 @@ pub fn markdown_from_rich_text(phrase: &RichText) -> String {
     out.trim().to_owned()
 }
 
-/// A cell cannot begin a list, so leading `-` and digits stay unescaped.
+/// A cell cannot begin a list, so leading `-` and digits stay unescaped. With a `|` before them,
+/// `push_escaped_text` does not see them at the start of a line.
 pub fn escaped_table_cell(phrase: &RichText) -> String {
     let mut out = "|".to_owned();
     push_rich_text(&mut out, phrase);
@@ -123,10 +121,10 @@ fn push_rich_text(out: &mut String, phrase: &RichText) {
     for fragment in phrase.spans() {
         match fragment {
             TextSpan::Plain(words) | TextSpan::Verdict(words) => {
-                push_escaped_text(out, &comment::replace_unsafe_in_comment_line(words));
+                push_escaped_text(out, &comment::replace_unsafe_chars(words));
             }
-            TextSpan::Code(name) => push_markup(out, &code_span(name)),
-            TextSpan::Command(command) => push_markup(out, &code_span(command)),
+            TextSpan::Code(name) => push_markup(out, &code_span_or_text(name)),
+            TextSpan::Command(command) => push_markup(out, &code_span_or_text(command)),
             TextSpan::Strong(words) => push_markup(out, &bold_text(words)),
             TextSpan::SeeSection(heading) => push_escaped_text(out, &format!("see “{heading}”")),
         }
@@ -211,8 +209,8 @@ pub fn bold_text(sentence: &str) -> String {
 }
 
 /// Formats a name as a code span, or as escaped text if a code span cannot hold the name.
-pub fn code_span(name: &str) -> String {
-    let name = comment::replace_unsafe_in_comment_line(name);
+pub fn code_span_or_text(name: &str) -> String {
+    let name = comment::replace_unsafe_chars(name);
     if name.is_empty() || name.trim() != name || name.contains(['`', '|', '\\']) {
         return escaped_text(&name);
     }
@@ -296,8 +294,8 @@ mod tests {
         ] {
             assert_eq!(escaped_text(given), markup);
         }
-        assert_eq!(code_span("wal_sync_method"), "`wal_sync_method`");
-        assert_eq!(code_span("a`b|c"), "a\\`b\\|c");
+        assert_eq!(code_span_or_text("wal_sync_method"), "`wal_sync_method`");
+        assert_eq!(code_span_or_text("a`b|c"), "a\\`b\\|c");
         assert_eq!(bold_text(""), "");
     }
 
@@ -314,8 +312,8 @@ mod tests {
     proptest! {
         #[test]
         fn escaped_text_renders_unchanged(given in prop_oneof!["[ -~]{0,24}", "[-+=#>@$:/.w`*_|\\\\ 0-9a]{0,16}", any::<String>()]) {
-            let plain = comment::replace_unsafe_in_comment_line(&given);
-            for markup in [escaped_text(&given), code_span(&given)] {
+            let plain = comment::replace_unsafe_chars(&given);
+            for markup in [escaped_text(&given), code_span_or_text(&given)] {
                 let shown = rendered_text(&markup);
                 let expect = plain.trim().to_owned();
                 prop_assert_eq!(shown.as_deref(), Some(expect.as_str()), "{}", markup);

@@ -45,11 +45,11 @@ pub struct KernelUpgradeChange {
 }
 
 impl Difference {
-    pub fn is_empty(&self) -> bool {
-        self.facts.is_empty() && !self.has_lasting_changes()
+    pub fn has_no_changes(&self) -> bool {
+        self.facts.is_empty() && !self.has_changes_besides_drift()
     }
 
-    /// True if the commits of a target are slower by more than the noise.
+    /// True if the commits of a target are slower by more than the noise of the measurements.
     pub fn has_slower_commits(&self) -> bool {
         self.probes
             .iter()
@@ -57,15 +57,15 @@ impl Difference {
     }
 
     /// Removes changes of subjects that `is_kept` rejects; renames and verdicts stay.
-    pub fn retain_subjects(&mut self, is_kept: impl Fn(&Subject) -> bool) {
+    pub fn retain_changes_of_subjects(&mut self, is_kept: impl Fn(&Subject) -> bool) {
         self.gone.retain(&is_kept);
         self.appeared.retain(&is_kept);
         self.facts.retain(|change| is_kept(&change.subject));
         self.findings.retain(|change| is_kept(&change.subject));
     }
 
-    /// True if a change is lasting. Facts that drift constantly, such as free space, do not count.
-    pub fn has_lasting_changes(&self) -> bool {
+    /// Facts that drift constantly, such as free space, do not count.
+    pub fn has_changes_besides_drift(&self) -> bool {
         let things = [&self.gone, &self.appeared]
             .into_iter()
             .any(|subjects| !subjects.is_empty());
@@ -156,7 +156,7 @@ impl FactChange {
     }
 
     /// The earlier and the present value; `None` unless both reports have a value.
-    pub fn known_values(&self) -> Option<(&DisplayedValue, &DisplayedValue)> {
+    pub fn known_value_pair(&self) -> Option<(&DisplayedValue, &DisplayedValue)> {
         self.before
             .as_ref()?
             .known_value()

@@ -54,8 +54,7 @@ pub struct UpgradeItem {
     /// The id of the rule that found the change, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// The lowest possible level of an undecided change, because a finding already applies at this
-    /// level.
+    /// The level of a finding that applies in any case, for the exit code of an undecided change.
     #[serde(skip)]
     pub(crate) certain_level: Option<Level>,
     /// Expected outcome for the [`BootNeed`] that the change affects; `None` if it affects none.

@@ -30,7 +30,7 @@ impl ServerCase {
         Self { source, ..self }
     }
 
-    fn advice(&self, setting: &str, now: Value, value: &str) -> Advice {
+    fn advice_with_commands(&self, setting: &str, now: Value, value: &str) -> Advice {
         let cluster = Subject::cluster("/var/lib/mysql");
         let mut facts = FactSet::default();
         let source = || Source::from_system_call("test");
@@ -72,11 +72,15 @@ impl ServerCase {
     }
 
     fn sync_binlog_commands_text(&self) -> String {
-        format_advice_commands(&self.advice("mysql.sync_binlog", Value::Whole(0), "1"))
+        format_advice_commands(&self.advice_with_commands(
+            "mysql.sync_binlog",
+            Value::Whole(0),
+            "1",
+        ))
     }
 
     fn flush_method_commands_text(&self) -> String {
-        format_advice_commands(&self.advice(
+        format_advice_commands(&self.advice_with_commands(
             "mysql.innodb_flush_method",
             Value::Text("fsync".to_owned()),
             "O_DIRECT",
@@ -96,7 +100,7 @@ fn format_advice_commands(advice: &Advice) -> String {
     format!("{}\n{}", advice.risk.as_str(), lines.collect::<String>())
 }
 
-fn assert_same_output(
+fn output_common_to_releases(
     releases: &[(&'static str, &'static str)],
     print: impl Fn(ServerCase) -> String,
 ) -> String {
@@ -133,18 +137,18 @@ fn commands_by_server_release_and_source() {
     ]
     .concat();
     let said = [
-        assert_same_output(&with_persist, |case| case.sync_binlog_commands_text()),
+        output_common_to_releases(&with_persist, |case| case.sync_binlog_commands_text()),
         "persisted before".to_owned(),
-        assert_same_output(&with_persist, |case| {
+        output_common_to_releases(&with_persist, |case| {
             case.with_source(Source::from_file(PERSISTED))
                 .sync_binlog_commands_text()
         }),
         "only the server says it".to_owned(),
-        assert_same_output(&with_persist, |case| {
+        output_common_to_releases(&with_persist, |case| {
             case.with_source(told()).sync_binlog_commands_text()
         }),
         "stopped".to_owned(),
-        assert_same_output(&fixed, |case| {
+        output_common_to_releases(&fixed, |case| {
             ServerCase {
                 running: false,
                 ..case
@@ -152,21 +156,21 @@ fn commands_by_server_release_and_source() {
             .sync_binlog_commands_text()
         }),
         "without SET PERSIST".to_owned(),
-        assert_same_output(&without, |case| case.sync_binlog_commands_text()),
+        output_common_to_releases(&without, |case| case.sync_binlog_commands_text()),
         "in an option file before".to_owned(),
-        assert_same_output(&without, |case| {
+        output_common_to_releases(&without, |case| {
             case.with_source(Source::from_file_line(LINE, 7))
                 .sync_binlog_commands_text()
         }),
         "on the command line before".to_owned(),
-        assert_same_output(&[("mariadb", "10.3.39")], |case| {
+        output_common_to_releases(&[("mariadb", "10.3.39")], |case| {
             case.with_source(Source::from_file("/proc/10/cmdline"))
                 .sync_binlog_commands_text()
         }),
         "not dynamic".to_owned(),
-        assert_same_output(&fixed, |case| case.flush_method_commands_text()),
+        output_common_to_releases(&fixed, |case| case.flush_method_commands_text()),
         "not dynamic, and persisted before".to_owned(),
-        assert_same_output(&with_persist, |case| {
+        output_common_to_releases(&with_persist, |case| {
             case.with_source(Source::from_file(PERSISTED))
                 .flush_method_commands_text()
         }),
@@ -179,7 +183,7 @@ fn restart_risk_follows_server_table() {
     let doublewrite = |kind, version, now: &str| {
         let now = Value::Text(now.to_owned());
         ServerCase::running_server(kind, version)
-            .advice("mysql.innodb_doublewrite", now, "on")
+            .advice_with_commands("mysql.innodb_doublewrite", now, "on")
             .risk
     };
     for (kind, version, now, risk) in [
@@ -197,7 +201,7 @@ fn restart_risk_follows_server_table() {
         );
     }
     for (version, risk) in [("8.0.26", Risk::None), ("8.0.25", Risk::NeedsRestart)] {
-        let advice = ServerCase::running_server("mysql", version).advice(
+        let advice = ServerCase::running_server("mysql", version).advice_with_commands(
             "mysql.innodb_use_fdatasync",
             Value::Bool(false),
             "on",

@@ -30,7 +30,7 @@ impl AdviceItem<'_> {
     }
 }
 
-pub fn merge_advice(
+pub fn merge_advice_into_step(
     facts: &FactSet,
     subject: &Subject,
     pieces: &[AdviceItem<'_>],
@@ -57,7 +57,7 @@ pub fn merge_advice(
             Some(other) if rank(other) != rank(piece) || are_both_ranked(other, piece) => {
                 alternatives.push(to_alternative(piece));
             }
-            Some(other) => push_new_conflict(
+            Some(other) => push_conflict_if_new(
                 conflicts,
                 conflict_between(subject, other, piece, overrides),
             ),
@@ -186,7 +186,7 @@ fn to_alternative(piece: &AdviceItem<'_>) -> Alternative {
     }
 }
 
-fn push_new_conflict(conflicts: &mut Vec<Conflict>, conflict: Conflict) {
+fn push_conflict_if_new(conflicts: &mut Vec<Conflict>, conflict: Conflict) {
     if !conflicts.contains(&conflict) {
         conflicts.push(conflict);
     }
@@ -288,7 +288,6 @@ fn merged_list_advice(
     advice.verify = collect_unique(pieces, |a| &a.verify);
     advice.undo = collect_unique(pieces, |a| &a.undo);
     advice.own = collect_unique(pieces, |a| &a.own);
-    // The changes are undone in reverse order.
     advice.undo.reverse();
     advice.risk = pieces
         .iter()
@@ -321,11 +320,11 @@ fn resulting_option_list(facts: &FactSet, subject: &Subject, advice: &Advice) ->
             let written = boot_line_options_of_mount(facts, subject);
             let add = [
                 add.to_vec(),
-                remount_commands::hidden_default_overrides(facts, subject, &advice.change),
+                remount_commands::overrides_of_removed_defaults(facts, subject, &advice.change),
             ]
             .concat();
             return stack::mount_options(facts, subject).map(|now| {
-                mount_and_mkfs_options::mount_options_after_change(&now, &written, &add, remove)
+                mount_and_mkfs_options::explicit_options_after_change(&now, &written, &add, remove)
             });
         }
         Some(PresentOrBootMount::AtBoot) if subject.scope() == Scope::Boot => {
@@ -343,7 +342,7 @@ fn resulting_option_list(facts: &FactSet, subject: &Subject, advice: &Advice) ->
         None => {}
     }
     if advice.setting.kind.is_mkfs() {
-        return Some(mount_and_mkfs_options::join_mkfs_options(add));
+        return Some(mount_and_mkfs_options::merge_mkfs_options(add));
     }
     let is_list =
         catalog::find_by_name(advice.setting.name).is_some_and(|info| info.kind.is_list());
@@ -352,7 +351,7 @@ fn resulting_option_list(facts: &FactSet, subject: &Subject, advice: &Advice) ->
 
 fn boot_line_options_of_mount(facts: &FactSet, mount: &Subject) -> Vec<String> {
     let mounts_it =
-        |boot: &&Subject| facts.subject_in_scope(boot, Scope::Mount).as_ref() == Some(mount);
+        |boot: &&Subject| facts.applicable_subject(boot, Scope::Mount).as_ref() == Some(mount);
     let lines = facts.subjects_of_scope(Scope::Boot).filter(mounts_it);
     lines
         .filter_map(|boot| facts.value(boot, &boot::OPTIONS))

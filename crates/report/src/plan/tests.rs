@@ -37,7 +37,7 @@ fn mount_facts() -> FactSet {
         Source::from_system_call("test"),
     );
     facts.add_layer_below(&target_subject(), &mount_subject());
-    facts.apply_facts_of(&target_subject(), &mount_subject());
+    facts.set_fact_link(&target_subject(), &mount_subject());
     facts
 }
 
@@ -103,7 +103,7 @@ fn removed_options_advice(words: &str) -> Advice {
     )
 }
 
-fn rule_finding(id: &str, level: Level, advice: Advice) -> Finding {
+fn target_finding(id: &str, level: Level, advice: Advice) -> Finding {
     sample_reports::applying_finding(id, &target_subject(), level, vec![advice])
 }
 
@@ -116,7 +116,7 @@ fn only_step(report: &Report) -> &Step {
 fn list_changes_are_merged_into_one_step() {
     let report = report_with_overrides(
         vec![
-            rule_finding("a.noatime", Level::Advice, added_options_advice("noatime")),
+            target_finding("a.noatime", Level::Advice, added_options_advice("noatime")),
             sample_reports::applying_finding(
                 "b.barrier",
                 &mount_subject(),
@@ -142,13 +142,13 @@ fn list_changes_are_merged_into_one_step() {
 fn contradicting_changes_become_a_conflict() {
     let report = report_with_overrides(
         vec![
-            rule_finding("a.add", Level::Advice, added_options_advice("discard")),
-            rule_finding(
+            target_finding("a.add", Level::Advice, added_options_advice("discard")),
+            target_finding(
                 "b.remove",
                 Level::Warning,
                 removed_options_advice("discard"),
             ),
-            rule_finding(
+            target_finding(
                 "c.other",
                 Level::Optional,
                 added_options_advice("nodiratime"),
@@ -172,9 +172,10 @@ fn contradicting_changes_become_a_conflict() {
 fn precedence_is_level_then_confidence_then_override_then_name() {
     let measured = |id: &str, level, value: &str| Finding {
         confidence: Confidence::Measured,
-        ..rule_finding(id, level, sync_method_advice(value))
+        ..target_finding(id, level, sync_method_advice(value))
     };
-    let certain = |id: &str, level, value: &str| rule_finding(id, level, sync_method_advice(value));
+    let certain =
+        |id: &str, level, value: &str| target_finding(id, level, sync_method_advice(value));
     let (advice, warning) = (Level::Advice, Level::Warning);
     let cases = [
         (
@@ -215,11 +216,11 @@ fn precedence_is_level_then_confidence_then_override_then_name() {
 }
 
 #[test]
-fn change_overrides_keep_and_equal_value_keeps() {
+fn change_beats_keep_and_value_in_force_is_kept() {
     let changed = report_with_overrides(
         vec![
-            rule_finding("a.keep", Level::Keep, keep_sync_method_advice()),
-            rule_finding("b.set", Level::Advice, sync_method_advice("fdatasync")),
+            target_finding("a.keep", Level::Keep, keep_sync_method_advice()),
+            target_finding("b.set", Level::Advice, sync_method_advice("fdatasync")),
         ],
         &[],
     );
@@ -234,7 +235,7 @@ fn change_overrides_keep_and_equal_value_keeps() {
         current: now,
         ..sync_method_advice("fdatasync")
     };
-    let kept = report_with_overrides(vec![rule_finding("b.set", Level::Advice, same)], &[]);
+    let kept = report_with_overrides(vec![target_finding("b.set", Level::Advice, same)], &[]);
     assert_eq!(
         only_step(&kept).advice.change,
         Change::Keep,
@@ -283,7 +284,7 @@ fn lower_ranks_become_alternatives() {
 #[test]
 fn change_of_level_keep_is_an_option() {
     let change = added_options_advice("noatime");
-    let report = report_with_overrides(vec![rule_finding("a.keep", Level::Keep, change)], &[]);
+    let report = report_with_overrides(vec![target_finding("a.keep", Level::Keep, change)], &[]);
     assert!(report.plans[0].steps.is_empty());
     assert_eq!(report.plans[0].options.len(), 1);
 }
@@ -292,13 +293,13 @@ fn change_of_level_keep_is_an_option() {
 fn refused_advice_is_only_withheld() {
     let report = report_with_overrides(
         vec![
-            rule_finding(
+            target_finding(
                 "a.refused",
                 Level::Critical,
                 added_options_advice("refused"),
             ),
-            rule_finding("b.option", Level::Optional, added_options_advice("refused")),
-            rule_finding("c.fine", Level::Advice, added_options_advice("noatime")),
+            target_finding("b.option", Level::Optional, added_options_advice("refused")),
+            target_finding("c.fine", Level::Advice, added_options_advice("noatime")),
         ],
         &[],
     );

@@ -6,7 +6,7 @@
 //! disables that check.
 
 use super::{comment_out, no_changes_comment, step_comment};
-use crate::disk_id::{self, DiskIdentity};
+use crate::disk_id::{self, DiskIdAttribute};
 use crate::mkfs::{self, find_step_changing_setting, is_shell_literal_word};
 use crate::{Plan, Report, Step, TargetSummary};
 use walwise_model::escape::{ShellCommand, comment, shell};
@@ -41,7 +41,7 @@ pub fn free_disk_part(report: &Report, target: &TargetSummary) -> String {
                 Ok(recipe) => recipe.render_script_part(),
                 Err(why) => format!(
                     "# No file system is created: {}.\n",
-                    comment::replace_unsafe_in_comment_line(&why)
+                    comment::replace_unsafe_chars(&why)
                 ),
             }
         }
@@ -78,7 +78,7 @@ fn step_title_and_tradeoff_comment(step: &Step) -> String {
 
 /// The owner of the data directory, a name for the directory such as `16/main`, and shell lines
 /// that print how to create the database.
-const fn database_owner_name_and_setup_lines(
+const fn database_owner_directory_and_setup_lines(
     engine: ServerArea,
 ) -> (&'static str, &'static str, &'static str) {
     match engine {
@@ -165,7 +165,7 @@ fn template_values(
         mount,
     } = mkfs::planned_filesystem(&plan.steps)?;
     let nocow = find_step_changing_setting(&plan.steps, SettingKind::DirectoryFlags);
-    let identity = disk_id::stable_disk_id(report, disk);
+    let identity = disk_id::find_disk_id_attribute(report, disk);
     // lsblk gets serial numbers from udev, which some systems do not run. If the serial number is
     // the identity, the script compares it through sysfs instead.
     let by_lsblk = |serial: &String| identity.as_ref().is_none_or(|known| known.value != *serial);
@@ -177,7 +177,7 @@ fn template_values(
             .map(nocow_comment),
         engine: report.engine,
         mkfs: mkfs::mkfs_command(&plan.steps, fstype)?,
-        content: comment::replace_unsafe_in_comment_line(&content.evidence_text()),
+        content: comment::replace_unsafe_chars(&content.explanation_text()),
         notes: filesystem_request_comment(plan)
             + &plan
                 .steps
@@ -194,7 +194,7 @@ fn template_values(
 }
 
 /// Words are joined by single blanks, as in the script's comparison with the sysfs file.
-fn quoted_disk_identity(identity: DiskIdentity) -> Result<(String, String), String> {
+fn quoted_disk_identity(identity: DiskIdAttribute) -> Result<(String, String), String> {
     let words: Vec<&str> = identity.value.split_whitespace().collect();
     let quoted = shell::quote_shell_word(&words.join(" "))
         .ok_or("the identity of the disk cannot be quoted")?;
@@ -236,7 +236,7 @@ impl TemplateValues {
         } else {
             ""
         };
-        let (owner, example, database) = database_owner_name_and_setup_lines(self.engine);
+        let (owner, example, database) = database_owner_directory_and_setup_lines(self.engine);
         let nocow = self
             .nocow
             .as_ref()

@@ -6,9 +6,9 @@ use crate::Report;
 use crate::model::answer::AnswerAction;
 use crate::view::answers::AnswerRow;
 use crate::view::flush_path::NO_BREAK_SPACE;
-use crate::view::short_report::{FixDetailLimit, ShortPart, VisibleFixes, short_parts};
+use crate::view::short_report::{FixDetailLimit, ShortPart, VisibleFixes, short_report_parts};
 use crate::view::{Badge, Bullet, Detail, Tone};
-use walwise_model::text::page_layout::{PageLayout, WIDTH};
+use walwise_model::text::page_layout::{TextPage, WIDTH};
 use walwise_model::text::wrap::{WordOverflow, display_width, wrap_text};
 
 /// Width of the labels at the start of lines, in columns.
@@ -24,7 +24,7 @@ const MAX_LINES: (usize, usize) = (24, 40);
 
 pub fn render(report: &Report, style: TextOutputStyle) -> String {
     let is_one = report.targets.len() == 1 && report.baseline.is_none() && report.what_if.is_none();
-    let pieces = short_parts(report);
+    let pieces = short_report_parts(report);
     let is_urgent = pieces
         .iter()
         .any(|piece| matches!(piece, ShortPart::Fixes(list) if list.has_urgent_fix()));
@@ -44,7 +44,7 @@ fn render_short_parts(
     detail: FixDetailLimit,
     style: TextOutputStyle,
 ) -> String {
-    let mut page = ShortReportText {
+    let mut page = ShortReportWriter {
         out: String::new(),
         style,
     };
@@ -52,7 +52,7 @@ fn render_short_parts(
         match piece {
             ShortPart::Line(bullet) => page.push_bullet(bullet),
             ShortPart::Grid(one) => {
-                let mut table = PageLayout::default();
+                let mut table = TextPage::default();
                 write_grid(&mut table, 0, one);
                 page.out.push_str(&table.into_text());
             }
@@ -60,7 +60,7 @@ fn render_short_parts(
             ShortPart::Fixes(list) => page.push_fixes(&list.visible_fixes(detail)),
             ShortPart::Section(section) => {
                 page.out
-                    .push_str(&super::render_sections(std::slice::from_ref(section)).into_text());
+                    .push_str(&super::layout_sections(std::slice::from_ref(section)).into_text());
             }
         }
     }
@@ -76,12 +76,12 @@ fn render_short_parts(
     }
 }
 
-struct ShortReportText {
+struct ShortReportWriter {
     out: String,
     style: TextOutputStyle,
 }
 
-impl ShortReportText {
+impl ShortReportWriter {
     fn push_line(&mut self, text: &str) {
         self.out.push_str(text);
         self.out.push('\n');
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn lines_fit_width_and_commands_are_unwrapped() {
-        for report in sample_reports::all_samples() {
+        for report in sample_reports::at_risk_and_free_disk() {
             for line in render_plain(&report).lines() {
                 assert!(
                     line.starts_with("  ") || display_width(line) <= WIDTH,
@@ -484,7 +484,7 @@ mod tests {
 
     #[test]
     fn ascii_style_has_only_ascii() {
-        for report in sample_reports::all_samples() {
+        for report in sample_reports::at_risk_and_free_disk() {
             let text = render(
                 &report,
                 TextOutputStyle {

@@ -31,7 +31,7 @@ const OPTION_FACTS: [(&Key<Vec<String>>, Effect, UpgradeSection); 5] = [
 
 const FAILURE_FACTS: [&str; 2] = [boot::REFUSED_TYPE.name(), boot::DEVICE.name()];
 
-pub fn boot_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
+pub fn boot_line_finding_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
     let (before, now) = (index_findings(real), index_findings(supposed));
     let mut items = Vec::new();
     for finding in supposed
@@ -54,7 +54,7 @@ pub fn boot_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
             None => items.extend(boot_line_item(&before, supposed, finding)),
         }
     }
-    items.extend(improved_option_items(real, supposed, &now));
+    items.extend(improved_boot_line_items(real, supposed, &now));
     items
 }
 
@@ -69,7 +69,7 @@ fn boot_option_items(
     let line = &finding.subject;
     let before = real.facts.value(line, key).unwrap_or_default();
     let found = supposed.facts.value(line, key).unwrap_or_default();
-    let rulings = boot_option_support(&supposed.facts, line);
+    let rulings = boot_options_support(&supposed.facts, line);
     let ruling = |option: &String| {
         rulings
             .iter()
@@ -91,7 +91,11 @@ fn boot_option_items(
             ""
         };
         items.push(UpgradeItem {
-            what: option_effect_text(&option, effect, &boot_line_fstype(&supposed.facts, line)),
+            what: option_effect_text(
+                &option,
+                effect,
+                &boot_line_fstype_or_phrase(&supposed.facts, line),
+            ),
             because: format!("{because} {then}").trim().to_owned(),
             sources: if source.is_empty() {
                 finding.refs.to_vec()
@@ -158,7 +162,7 @@ fn boot_line_item<'r>(
     })
 }
 
-fn improved_option_items<'r>(
+fn improved_boot_line_items<'r>(
     real: &'r Report,
     supposed: &Report,
     now: &FindingIndex<'r>,
@@ -191,7 +195,7 @@ fn improved_option_items<'r>(
         let then = if *part == UpgradeSection::Needless {
             Vec::new()
         } else {
-            boot_option_support(&supposed.facts, line)
+            boot_options_support(&supposed.facts, line)
         };
         items.extend(
             then.into_iter()
@@ -200,7 +204,7 @@ fn improved_option_items<'r>(
                     what: option_effect_text(
                         &option,
                         ruling.effect,
-                        &boot_line_fstype(&supposed.facts, line),
+                        &boot_line_fstype_or_phrase(&supposed.facts, line),
                     ),
                     because: ruling.because,
                     sources: vec![ruling.source],
@@ -212,7 +216,7 @@ fn improved_option_items<'r>(
     items
 }
 
-fn boot_option_support(facts: &FactSet, line: &Subject) -> Vec<(String, Support)> {
+fn boot_options_support(facts: &FactSet, line: &Subject) -> Vec<(String, Support)> {
     compat::boot_options_support(facts, line)
         .value()
         .cloned()
@@ -223,7 +227,7 @@ fn boot_line_place(facts: &FactSet, line: &Subject) -> Option<String> {
     facts.value(line, &boot::WHERE)
 }
 
-fn boot_line_fstype(facts: &FactSet, line: &Subject) -> String {
+fn boot_line_fstype_or_phrase(facts: &FactSet, line: &Subject) -> String {
     facts
         .value(line, &boot::FSTYPE)
         .unwrap_or_else(|| "this file system".to_owned())

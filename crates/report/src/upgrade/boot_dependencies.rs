@@ -1,6 +1,6 @@
-//! The dependency graph of the next boot. A boot line depends on its file system, its device, and
-//! the lines that mount its parent directories. A device depends on the devices below it, its
-//! unlocking, and the ZFS module.
+//! The dependency graph of the next boot. A boot line, for example of fstab, depends on its file
+//! system, its device, and the lines that mount its parent directories. A device depends on the
+//! devices below it, on its crypttab entry and, if it is of ZFS, on the kernel module.
 //!
 //! If a node fails, every node above it fails. The line of the root file system does not count as a
 //! parent, so a boot that stops there is reported only once.
@@ -18,7 +18,7 @@ pub(super) const ZFS_POOLS: &str = "the ZFS pools";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DependencyNode {
     Subject(Subject),
-    /// A crypttab device, a swap area or all ZFS pools; items identify these by name.
+    /// A crypttab device, a swap area or all ZFS pools, by [`UpgradeItem::name`].
     Named(String),
     /// A device whose identifier, such as a UUID, was not resolved.
     Unresolved,
@@ -36,8 +36,7 @@ impl DependencyNode {
         }
     }
 
-    /// `None` if the node equals `than` or is not a boot line.
-    pub(super) fn other_boot_line(&self, than: &Self) -> Option<&Subject> {
+    pub(super) fn boot_line_other_than(&self, than: &Self) -> Option<&Subject> {
         match self {
             Self::Subject(subject) if self != than && subject.scope() == Scope::Boot => {
                 Some(subject)
@@ -88,9 +87,9 @@ impl<'f> DependencyGraph<'f> {
         of: &DependencyNode,
         items: &'i [UpgradeItem],
     ) -> Vec<(DependencyNode, &'i UpgradeItem)> {
-        let own = self.node_and_aliases(of);
+        let own = self.nodes_of_same_need(of);
         let mut reached = Vec::new();
-        for node in self.transitive_dependencies(of) {
+        for node in self.node_and_transitive_dependencies(of) {
             for item in items {
                 let told = match &node {
                     DependencyNode::Subject(subject) => {
@@ -119,24 +118,24 @@ impl<'f> DependencyGraph<'f> {
     }
 
     /// The node, its mount and its crypttab entry, which all belong to one boot need.
-    fn node_and_aliases(&self, of: &DependencyNode) -> Vec<DependencyNode> {
+    fn nodes_of_same_need(&self, of: &DependencyNode) -> Vec<DependencyNode> {
         let mut own = vec![of.clone()];
         if let DependencyNode::Subject(subject) = of {
             own.extend(
                 self.facts
-                    .subject_in_scope(subject, Scope::Mount)
+                    .applicable_subject(subject, Scope::Mount)
                     .map(DependencyNode::Subject),
             );
-            own.extend(self.crypttab_entry(subject));
+            own.extend(self.crypttab_node(subject));
         }
         own
     }
 
-    fn transitive_dependencies(&self, of: &DependencyNode) -> Vec<DependencyNode> {
+    fn node_and_transitive_dependencies(&self, of: &DependencyNode) -> Vec<DependencyNode> {
         let mut found = vec![of.clone()];
         let mut open = VecDeque::from([of.clone()]);
         while let Some(node) = open.pop_front() {
-            for next in self.dependencies(&node) {
+            for next in self.direct_dependencies(&node) {
                 if !found.contains(&next) {
                     found.push(next.clone());
                     open.push_back(next);
@@ -146,11 +145,11 @@ impl<'f> DependencyGraph<'f> {
         found
     }
 
-    fn dependencies(&self, node: &DependencyNode) -> Vec<DependencyNode> {
+    fn direct_dependencies(&self, node: &DependencyNode) -> Vec<DependencyNode> {
         match node {
             DependencyNode::Subject(subject) => match subject.scope() {
                 Scope::Boot => self.boot_line_dependencies(subject),
-                Scope::Mount | Scope::Device => self.device_dependencies(subject),
+                Scope::Mount | Scope::Device => self.mount_or_device_dependencies(subject),
                 Scope::Host | Scope::Cluster | Scope::Target => Vec::new(),
             },
             DependencyNode::Named(name) if self.swaps.contains(name) => {
@@ -164,7 +163,8 @@ impl<'f> DependencyGraph<'f> {
         let options = self.facts.value(line, &boot::OPTIONS).unwrap_or_default();
         let source = self.facts.value(line, &boot::SOURCE).unwrap_or_default();
         let point = self.facts.value(line, &boot::POINT).unwrap_or_default();
-        let mut found: Vec<DependencyNode> = match self.facts.subject_in_scope(line, Scope::Mount) {
+        let mut found: Vec<DependencyNode> = match self.facts.applicable_subject(line, Scope::Mount)
+        {
             // The source of a bind mount (the next arm) is not below the mount in the stack, so
             // that arm adds the source.
             Some(mounted) if source.starts_with("/dev/") || !source.starts_with('/') => {
@@ -178,7 +178,7 @@ impl<'f> DependencyGraph<'f> {
             None => self.boot_source_dependencies(&source),
         };
         found.extend(
-            self.boot_lines_containing_path(&point)
+            self.boot_lines_mounted_above_path(&point)
                 .filter(|(over, _)| over != line)
                 .map(|(over, _)| DependencyNode::Subject(over.clone())),
         );
@@ -192,7 +192,7 @@ impl<'f> DependencyGraph<'f> {
                 .filter(|path| path.starts_with('/'))
             {
                 found.extend(
-                    self.boot_lines_containing_path(path)
+                    self.boot_lines_mounted_above_path(path)
                         .map(|(over, _)| DependencyNode::Subject(over.clone())),
                 );
             }
@@ -200,8 +200,8 @@ impl<'f> DependencyGraph<'f> {
         found
     }
 
-    /// The boot lines whose mount points contain the path, without the root file system.
-    fn boot_lines_containing_path<'s>(
+    /// The line of the root file system is left out.
+    fn boot_lines_mounted_above_path<'s>(
         &'s self,
         path: &'s str,
     ) -> impl Iterator<Item = &'s (Subject, String)> {
@@ -211,9 +211,8 @@ impl<'f> DependencyGraph<'f> {
         })
     }
 
-    /// Dependencies of a boot line's source. For a path outside /dev, these are the boot lines
-    /// whose mount points contain the path. For an identifier that is not resolved, such as a UUID,
-    /// the result is `Unresolved`.
+    /// A path outside /dev is a bind mount or an image file, which depends on the lines that mount
+    /// its parent directories.
     fn boot_source_dependencies(&self, source: &str) -> Vec<DependencyNode> {
         if source.starts_with("/dev/zvol/") {
             return vec![DependencyNode::Named(ZFS_POOLS.to_owned())];
@@ -227,7 +226,7 @@ impl<'f> DependencyGraph<'f> {
         }
         if source.starts_with('/') && !source.starts_with("/dev/") {
             return self
-                .boot_lines_containing_path(source)
+                .boot_lines_mounted_above_path(source)
                 .map(|(over, _)| DependencyNode::Subject(over.clone()))
                 .collect();
         }
@@ -249,7 +248,7 @@ impl<'f> DependencyGraph<'f> {
     fn device_by_path(&self, path: &str) -> Option<Subject> {
         let by_path = self
             .facts
-            .known_values(&device::PATH)
+            .known_values_by_subject(&device::PATH)
             .into_iter()
             .find(|(_, found)| found == path);
         let mapped = path
@@ -266,14 +265,14 @@ impl<'f> DependencyGraph<'f> {
         let by_name = || {
             let mapped = mapped?;
             self.facts
-                .known_values(&device::DM_NAME)
+                .known_values_by_subject(&device::DM_NAME)
                 .into_iter()
                 .find(|(_, name)| *name == mapped)
         };
         by_path.or_else(by_name).map(|(subject, _)| subject.clone())
     }
 
-    fn device_dependencies(&self, subject: &Subject) -> Vec<DependencyNode> {
+    fn mount_or_device_dependencies(&self, subject: &Subject) -> Vec<DependencyNode> {
         let mut found: Vec<DependencyNode> = self
             .facts
             .layers_below(subject)
@@ -289,11 +288,11 @@ impl<'f> DependencyGraph<'f> {
                 .value(subject, &device::KIND)
                 .is_some_and(DeviceKind::is_zvol);
         found.extend(on_pool.then(|| DependencyNode::Named(ZFS_POOLS.to_owned())));
-        found.extend(self.crypttab_entry(subject));
+        found.extend(self.crypttab_node(subject));
         found
     }
 
-    fn crypttab_entry(&self, subject: &Subject) -> Option<DependencyNode> {
+    fn crypttab_node(&self, subject: &Subject) -> Option<DependencyNode> {
         let name = self.facts.value(subject, &device::DM_NAME)?;
         self.unlocked
             .contains(&name)
@@ -350,7 +349,7 @@ mod tests {
         facts.insert_known(&mounted, &mount::FSTYPE, "ext4".to_owned(), HERE);
         facts.add_layer_below(&mounted, &vault);
         let data = insert_boot_line(&mut facts, "/data", "/dev/mapper/vault", "defaults");
-        facts.apply_facts_of(&data, &mounted);
+        facts.set_fact_link(&data, &mounted);
         insert_boot_line(&mut facts, "/data/wal", "/dev/sda", "defaults");
         insert_boot_line(&mut facts, "/bound", "/data/directory", "bind");
         insert_boot_line(
@@ -378,7 +377,7 @@ mod tests {
         facts
     }
 
-    fn failing_boot_need_names(item: UpgradeItem) -> String {
+    fn affected_boot_need_names(item: UpgradeItem) -> String {
         let facts = facts_with_boot_lines();
         let mut items = vec![item];
         items.extend(severity_raising_items(&facts, &items));
@@ -423,7 +422,7 @@ mod tests {
             ),
         ] {
             let what = format!("{:?} {:?}", item.subject, item.name);
-            assert_eq!(failing_boot_need_names(item), expected, "{what}");
+            assert_eq!(affected_boot_need_names(item), expected, "{what}");
         }
     }
 
@@ -450,7 +449,7 @@ mod tests {
             answer: Some(BootOutcome::WorksAndLoses),
             ..failing_upgrade_item(&Subject::boot("/data"), None)
         };
-        assert_eq!(failing_boot_need_names(loses), "/data");
+        assert_eq!(affected_boot_need_names(loses), "/data");
     }
 
     #[test]

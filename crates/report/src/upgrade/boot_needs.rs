@@ -87,7 +87,7 @@ impl BootNeedCandidate {
         let mut why: Vec<String> = Vec::new();
         for (at, item) in reached {
             let over = at
-                .other_boot_line(&node)
+                .boot_line_other_than(&node)
                 .and_then(|line| boot_line_mount_point(ground.facts, line));
             let what = match (&at, over) {
                 (DependencyNode::Unresolved, _) => {
@@ -159,7 +159,7 @@ fn boot_need_candidates(facts: &FactSet) -> Vec<BootNeedCandidate> {
     }
     let host = Subject::host();
     let active: Vec<String> = facts
-        .known_values(&device::DM_NAME)
+        .known_values_by_subject(&device::DM_NAME)
         .into_iter()
         .map(|(_, name)| name)
         .collect();
@@ -178,8 +178,8 @@ fn boot_need_candidates(facts: &FactSet) -> Vec<BootNeedCandidate> {
     all
 }
 
-/// The mount of the root file system if no boot line declares it. `None` if a line declares it, or
-/// if the root is not known to be on a device.
+/// The mount of the root file system, if no boot line declares it and it is known to be on a block
+/// device or on the network.
 pub(super) fn undeclared_root_mount(facts: &FactSet) -> Option<Subject> {
     let is_root = |line: &Subject| facts.value(line, &boot::POINT).as_deref() == Some("/");
     if facts.subjects_of_scope(Scope::Boot).any(is_root) {
@@ -204,14 +204,19 @@ pub(super) fn uses_zfs(facts: &FactSet) -> bool {
 }
 
 pub(super) fn devices_assembled_at_boot(facts: &FactSet) -> BTreeMap<Subject, BootNeedKind> {
-    let all = facts.known_values(&device::KIND).into_iter();
+    let all = facts.known_values_by_subject(&device::KIND).into_iter();
     let size = |of: &Subject| facts.value(of, &device::SIZE);
-    all.filter_map(|(subject, kind)| Some((subject.clone(), boot_need_kind(kind, size(subject))?)))
-        .collect()
+    all.filter_map(|(subject, kind)| {
+        Some((
+            subject.clone(),
+            boot_need_kind_of_device(kind, size(subject))?,
+        ))
+    })
+    .collect()
 }
 
 /// `None` for a device that the boot does not assemble.
-fn boot_need_kind(kind: DeviceKind, size: Option<u64>) -> Option<BootNeedKind> {
+fn boot_need_kind_of_device(kind: DeviceKind, size: Option<u64>) -> Option<BootNeedKind> {
     match kind {
         DeviceKind::Md => Some(BootNeedKind::Array),
         DeviceKind::Lvm

@@ -5,7 +5,7 @@
 //! downgrade, because later kernels and tools support all earlier features. The exception is XFS,
 //! because support for its version 4 was removed.
 
-use super::layers::{is_other_distribution_release, is_same_kernel};
+use super::layers::{is_kernel_release_unchanged, is_other_distribution_release};
 use super::{is_same_custom_kernel_builder, kernel_version_and_vendor};
 use crate::model::upgrade::UpgradeItem;
 use walwise_judge::compat::{self, DiskFormat, Support};
@@ -24,10 +24,10 @@ pub fn filesystem_feature_items(real: &FactSet, supposed: &FactSet) -> Vec<Upgra
         let Some(fstype) = supposed.value(mounted, &mount::FSTYPE) else {
             continue;
         };
-        items.extend(next.mounted_feature_items(mounted, &fstype));
+        items.extend(next.mounted_filesystem_items(mounted, &fstype));
     }
     for line in supposed.subjects_of_scope(Scope::Boot) {
-        if supposed.subject_in_scope(line, Scope::Mount).is_some() {
+        if supposed.applicable_subject(line, Scope::Mount).is_some() {
             continue;
         }
         let Some(fstype) = supposed.value(line, &boot::FSTYPE) else {
@@ -38,7 +38,7 @@ pub fn filesystem_feature_items(real: &FactSet, supposed: &FactSet) -> Vec<Upgra
     items
 }
 
-enum NextE2fsck {
+enum NextE2fsckVersion {
     /// Exactly this version; `None` if the version is unknown.
     Known(Option<Version>),
     /// This version or a later one; `None` if the present version is unknown.
@@ -51,11 +51,11 @@ struct NextKernelAndE2fsck<'f> {
     facts: &'f FactSet,
     /// The next kernel and its vendor; `None` if unknown or unchanged.
     kernel: Option<(Version, String)>,
-    /// True if one builder made both custom kernels, and is assumed to keep every feature in use.
+    /// True if both are custom kernels of one builder, who is assumed to keep every feature in use.
     same_builder: bool,
     /// True if the next kernel is older than the running one, or the versions cannot be compared.
     may_be_older: bool,
-    checker: NextE2fsck,
+    checker: NextE2fsckVersion,
 }
 
 impl<'f> NextKernelAndE2fsck<'f> {
@@ -69,17 +69,17 @@ impl<'f> NextKernelAndE2fsck<'f> {
             (None, _) | (_, None) => true,
         };
         let same_builder = is_same_custom_kernel_builder(now.as_ref(), then.as_ref());
-        let kernel = then.filter(|_| !is_same_kernel(real, supposed));
+        let kernel = then.filter(|_| !is_kernel_release_unchanged(real, supposed));
         Self {
             facts: supposed,
             kernel,
             same_builder,
             may_be_older,
-            checker: next_e2fsck(real, supposed),
+            checker: next_e2fsck_version(real, supposed),
         }
     }
 
-    fn mounted_feature_items(&self, mounted: &Subject, fstype: &str) -> Vec<UpgradeItem> {
+    fn mounted_filesystem_items(&self, mounted: &Subject, fstype: &str) -> Vec<UpgradeItem> {
         let (fs, key) = match fstype {
             "ext2" | "ext3" | "ext4" => ("ext4", &mount::EXT4_FEATURES),
             "xfs" => ("xfs", &mount::XFS_FEATURES),
@@ -101,7 +101,7 @@ impl<'f> NextKernelAndE2fsck<'f> {
         for feature in features {
             if let Some((version, vendor)) = &self.kernel {
                 let ruling = compat::kernel_support_of_feature(fs, &feature, version, vendor);
-                items.extend(unsupported_feature_item(
+                items.extend(unsupported_or_unknown_feature_item(
                     mounted,
                     &feature,
                     "the new kernel supports",
@@ -109,7 +109,7 @@ impl<'f> NextKernelAndE2fsck<'f> {
                 ));
             }
             if fs == "ext4" && is_checked {
-                items.extend(unsupported_feature_item(
+                items.extend(unsupported_or_unknown_feature_item(
                     mounted,
                     &feature,
                     "the new e2fsck supports",
@@ -133,7 +133,7 @@ impl<'f> NextKernelAndE2fsck<'f> {
             })
         };
         let of_it = |line: &&Subject| {
-            self.facts.subject_in_scope(line, Scope::Mount).as_ref() == Some(mounted)
+            self.facts.applicable_subject(line, Scope::Mount).as_ref() == Some(mounted)
         };
         mounted.name() == "/"
             || self
@@ -143,14 +143,16 @@ impl<'f> NextKernelAndE2fsck<'f> {
                 .any(has_pass)
     }
 
-    /// If the present version is unknown, the feature counts as supported.
+    /// If the version of the installed e2fsck is unknown, the feature counts as supported.
     fn e2fsck_feature_support(&self, feature: &str) -> Support {
         match &self.checker {
-            NextE2fsck::Known(None) | NextE2fsck::AtLeast(None) => {
+            NextE2fsckVersion::Known(None) | NextE2fsckVersion::AtLeast(None) => {
                 Support::accepted_and_honoured("")
             }
-            NextE2fsck::Known(Some(tool)) => compat::e2fsck_support_of_feature(feature, Some(tool)),
-            NextE2fsck::AtLeast(Some(tool)) => {
+            NextE2fsckVersion::Known(Some(tool)) => {
+                compat::e2fsck_support_of_feature(feature, Some(tool))
+            }
+            NextE2fsckVersion::AtLeast(Some(tool)) => {
                 let now = compat::e2fsck_support_of_feature(feature, Some(tool));
                 if now.effect.is_refused() {
                     compat::e2fsck_support_of_feature(feature, None)
@@ -158,7 +160,7 @@ impl<'f> NextKernelAndE2fsck<'f> {
                     now
                 }
             }
-            NextE2fsck::Unknown => compat::e2fsck_support_of_feature(feature, None),
+            NextE2fsckVersion::Unknown => compat::e2fsck_support_of_feature(feature, None),
         }
     }
 
@@ -215,12 +217,14 @@ fn boot_failure_level(facts: &FactSet, subject: &Subject) -> Level {
     }
 }
 
-fn next_e2fsck(real: &FactSet, supposed: &FactSet) -> NextE2fsck {
+fn next_e2fsck_version(real: &FactSet, supposed: &FactSet) -> NextE2fsckVersion {
     let host = Subject::host();
     let value = |facts: &FactSet, key: &Key<Version>| facts.value(&host, key);
     let then = value(supposed, &host::E2FSPROGS);
     if supposed.is_assumed(&host, host::E2FSPROGS.id()) || then != value(real, &host::E2FSPROGS) {
-        return then.map_or(NextE2fsck::Unknown, |tool| NextE2fsck::Known(Some(tool)));
+        return then.map_or(NextE2fsckVersion::Unknown, |tool| {
+            NextE2fsckVersion::Known(Some(tool))
+        });
     }
     let id = |facts: &FactSet| facts.value(&host, &host::OS_ID);
     let release = |facts: &FactSet| {
@@ -230,15 +234,14 @@ fn next_e2fsck(real: &FactSet, supposed: &FactSet) -> NextE2fsck {
     };
     let later = id(real) == id(supposed) && release(real) <= release(supposed);
     match (is_other_distribution_release(real, supposed), later) {
-        (false, _) => NextE2fsck::Known(then),
-        (true, true) => NextE2fsck::AtLeast(then),
-        (true, false) => NextE2fsck::Unknown,
+        (false, _) => NextE2fsckVersion::Known(then),
+        (true, true) => NextE2fsckVersion::AtLeast(then),
+        (true, false) => NextE2fsckVersion::Unknown,
     }
 }
 
-/// Reports a feature that the next kernel or e2fsck refuses or may refuse; `None` if the feature is
-/// supported.
-fn unsupported_feature_item(
+/// `does` is a subject with its verb, such as `the new kernel supports`.
+fn unsupported_or_unknown_feature_item(
     mounted: &Subject,
     feature: &str,
     does: &str,

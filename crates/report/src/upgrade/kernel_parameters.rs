@@ -10,7 +10,7 @@ use walwise_judge::rules::Level;
 use walwise_model::facts::catalog::boot::{self, BootDeviceState};
 use walwise_model::facts::{FactSet, Scope, Subject};
 
-pub fn kernel_parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
+pub fn kernel_parameter_and_boot_device_items(facts: &FactSet) -> Vec<UpgradeItem> {
     let mut items = unchecked_kernel_parameter_items(facts);
     items.extend(
         facts
@@ -136,7 +136,7 @@ fn mismatched_fstype_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem
     })
 }
 
-/// The family of a file system type. Types of one family can mount each other's file systems.
+/// Types of one family can mount each other's file systems.
 fn filesystem_family(fstype: &str) -> &str {
     match fstype {
         "ext2" | "ext3" | "ext4" => "ext",
@@ -159,7 +159,7 @@ mod tests {
     fn unchecked_parameters_are_undecided() {
         let mut facts = FactSet::default();
         assert_eq!(
-            kernel_parameter_items(&facts).len(),
+            kernel_parameter_and_boot_device_items(&facts).len(),
             1,
             "names that were not kept"
         );
@@ -172,7 +172,7 @@ mod tests {
             names,
             test_source(),
         );
-        let items = kernel_parameter_items(&facts);
+        let items = kernel_parameter_and_boot_device_items(&facts);
         assert!(
             items
                 .iter()
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn line_with_wrong_fstype_fails() {
+    fn wrong_fstype_fails_unless_root_or_same_family() {
         for (point, written, there, expected) in [
             ("/mnt", "xfs", "ext4", BootOutcome::Fails),
             ("/mnt", "ext3", "ext4", BootOutcome::CannotBeTold),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn line_without_block_device_fails() {
+    fn line_with_non_block_device_fails() {
         let (mut facts, line) = (FactSet::default(), Subject::boot("/mnt"));
         facts.insert_known(&line, &boot::SOURCE, "/dev/null".to_owned(), test_source());
         for (found, fails) in [

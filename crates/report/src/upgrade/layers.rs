@@ -27,9 +27,11 @@ pub fn storage_layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeIte
     items.extend(unchecked_dm_device_items(supposed));
     let devices = devices_assembled_at_boot(supposed);
     let arrays = devices.iter().filter(|(_, kind)| kind.is_array());
-    items.extend(arrays.filter_map(|(subject, _)| stopped_array_item(supposed, subject)));
+    items.extend(
+        arrays.filter_map(|(subject, _)| stopped_or_degraded_array_item(supposed, subject)),
+    );
     // An unchanged kernel assembles the devices as before.
-    if is_same_kernel(real, supposed) {
+    if is_kernel_release_unchanged(real, supposed) {
         return items;
     }
     let again = is_same_custom_kernel_builder(now.as_ref(), then.as_ref());
@@ -52,7 +54,7 @@ pub fn storage_layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeIte
                 ));
             }
             BootNeedKind::Array => {
-                items.extend(md_array_items(supposed, subject, &judge));
+                items.extend(md_driver_and_metadata_items(supposed, subject, &judge));
                 let settles = |kernel: &Option<(Version, String)>| {
                     kernel
                         .as_ref()
@@ -62,10 +64,9 @@ pub fn storage_layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeIte
                 // direction.
                 let differs = settles(&now).is_none_or(|now| settles(&then) != Some(now));
                 items.extend(raid0_layout_item(supposed, subject).filter(|_| differs));
-                items.extend(
-                    then.as_ref()
-                        .and_then(|(then, _)| consistency_policy_item(supposed, subject, then)),
-                );
+                items.extend(then.as_ref().and_then(|(then, _)| {
+                    unsupported_consistency_policy_item(supposed, subject, then)
+                }));
             }
             BootNeedKind::Volume | BootNeedKind::Crypt | BootNeedKind::Multipath => {
                 items.extend(device_mapper_items(supposed, subject, &judge));
@@ -93,7 +94,7 @@ pub fn storage_layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeIte
     items
 }
 
-fn stopped_array_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem> {
+fn stopped_or_degraded_array_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem> {
     let open = |what: String| {
         UpgradeItem::new_undecided(subject, Level::Critical, what, Support::unknown(""))
     };
@@ -137,7 +138,7 @@ fn stopped_array_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem>
     })
 }
 
-fn consistency_policy_item(
+fn unsupported_consistency_policy_item(
     facts: &FactSet,
     subject: &Subject,
     then: &Version,
@@ -197,7 +198,7 @@ fn requires_raid0_layout(kernel: &Version) -> bool {
     (kernel.number(0), kernel.number(1)) >= (5, 4)
 }
 
-fn md_array_items(
+fn md_driver_and_metadata_items(
     facts: &FactSet,
     subject: &Subject,
     judge: &impl Fn(BlockDriverLayer, &str) -> Support,
@@ -207,7 +208,7 @@ fn md_array_items(
         // A linear array is reported as an on-disk format, so an item about its driver would be a
         // duplicate.
         Some(level) if level.is_linear() => {}
-        Some(level) => items.extend(unsupported_driver_item(
+        Some(level) => items.extend(unsupported_or_unknown_driver_item(
             subject,
             level.as_str(),
             judge(BlockDriverLayer::Md, level.as_str()),
@@ -228,7 +229,7 @@ fn md_array_items(
         Some(metadata) if metadata == "0.90" || metadata.starts_with("external:/") => {}
         Some(metadata) => {
             let what = format!("metadata {metadata}");
-            items.extend(unsupported_driver_item(
+            items.extend(unsupported_or_unknown_driver_item(
                 subject,
                 &what,
                 judge(BlockDriverLayer::MdMetadata, &metadata),
@@ -316,7 +317,7 @@ fn device_mapper_items(
     targets
         .iter()
         .filter_map(|target| {
-            unsupported_driver_item(
+            unsupported_or_unknown_driver_item(
                 subject,
                 target,
                 judge(BlockDriverLayer::DeviceMapper, target),
@@ -325,7 +326,11 @@ fn device_mapper_items(
         .collect()
 }
 
-fn unsupported_driver_item(subject: &Subject, name: &str, ruling: Support) -> Option<UpgradeItem> {
+fn unsupported_or_unknown_driver_item(
+    subject: &Subject,
+    name: &str,
+    ruling: Support,
+) -> Option<UpgradeItem> {
     if ruling.effect.is_refused() {
         let what = format!("the new kernel does not support {name}");
         return Some(
@@ -446,13 +451,12 @@ pub(super) fn is_other_distribution_release(real: &FactSet, supposed: &FactSet) 
 
 /// True if the kernel release is known and unchanged. An unchanged kernel supports everything in
 /// use.
-pub(super) fn is_same_kernel(real: &FactSet, supposed: &FactSet) -> bool {
+pub(super) fn is_kernel_release_unchanged(real: &FactSet, supposed: &FactSet) -> bool {
     let release = |facts: &FactSet| facts.host_value(&kernel::RELEASE);
     release(real).is_some() && release(real) == release(supposed)
 }
 
-/// Reports swap areas that may be missing after the boot. No item is critical, because the boot
-/// continues without swap.
+/// No item is critical, because the boot continues without swap.
 fn swap_problem_items(facts: &FactSet) -> Vec<UpgradeItem> {
     let host = Subject::host();
     let list = |key| facts.value(&host, key).unwrap_or_default();

@@ -1,5 +1,5 @@
 use super::boot_dependencies::ZFS_POOLS;
-use super::layers::{is_other_distribution_release, is_same_kernel};
+use super::layers::{is_kernel_release_unchanged, is_other_distribution_release};
 use super::{
     finding_applies, finding_tests_fact, index_findings, is_about_boot_line,
     is_same_custom_kernel_builder, is_undecided, kernel_version_and_vendor,
@@ -17,7 +17,7 @@ pub fn other_change_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> 
     let mut items = changed_finding_items(real, supposed);
     items.extend(changed_verdict_items(real, supposed));
     items.extend(unmountable_mkfs_default_items(&real.facts, &supposed.facts));
-    items.extend(on_disk_format_items(&real.facts, &supposed.facts));
+    items.extend(unsupported_disk_format_items(&real.facts, &supposed.facts));
     items
 }
 
@@ -28,7 +28,7 @@ fn changed_finding_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
         let was = before.get(name).copied();
         let same = was.is_some_and(|was| {
             is_undecided(was) == is_undecided(finding)
-                && compared_finding_parts(was) == compared_finding_parts(finding)
+                && finding_comparison_key(was) == finding_comparison_key(finding)
         });
         if is_about_boot_line(finding) && finding_applies(finding) {
             continue;
@@ -102,10 +102,9 @@ fn is_critical_kernel_version_finding(finding: &Finding) -> bool {
         && finding_tests_fact(finding, kernel::VERSION.name())
 }
 
-/// The parts of a finding that are compared between two reports. They include the outcome,
-/// because an undecided finding has the same title on every kernel, but different missing
-/// facts.
-fn compared_finding_parts(finding: &Finding) -> impl PartialEq + use<> {
+/// The outcome is compared as well, because an undecided finding has the same title on every
+/// kernel, but different missing facts.
+fn finding_comparison_key(finding: &Finding) -> impl PartialEq + use<> {
     let advice: Vec<(&str, String)> = finding
         .advice
         .iter()
@@ -166,7 +165,7 @@ fn unmountable_mkfs_default_items(real: &FactSet, supposed: &FactSet) -> Vec<Upg
             _ => &host::BTRFSPROGS,
         };
         let (version, vendor) = kernel_version_and_vendor(facts)?;
-        Some(compat::can_mount_mkfs_defaults(
+        Some(compat::mkfs_defaults_support(
             fs,
             &facts.host_value(key)?,
             &version,
@@ -197,9 +196,9 @@ fn unmountable_mkfs_default_items(real: &FactSet, supposed: &FactSet) -> Vec<Upg
     items
 }
 
-fn on_disk_format_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
+fn unsupported_disk_format_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
     let mut found: Vec<(Subject, DiskFormat)> = Vec::new();
-    for (mounted, features) in supposed.known_values(&mount::XFS_FEATURES) {
+    for (mounted, features) in supposed.known_values_by_subject(&mount::XFS_FEATURES) {
         if !features.iter().any(|feature| feature == "crc") {
             found.push((mounted.clone(), DiskFormat::XfsV4));
         }
@@ -211,7 +210,7 @@ fn on_disk_format_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> 
         found.push((array, DiskFormat::Md090));
     }
     // An unchanged kernel supports every format in use, whatever the compatibility tables contain.
-    let same = is_same_kernel(real, supposed);
+    let same = is_kernel_release_unchanged(real, supposed);
     let mut items = Vec::new();
     let (now, then) = (
         kernel_version_and_vendor(real),

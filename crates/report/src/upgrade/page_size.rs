@@ -4,7 +4,7 @@
 //! system with blocks larger than a page only if it supports large folios for that file system.
 
 use super::kernel_version_and_vendor;
-use super::layers::is_same_kernel;
+use super::layers::is_kernel_release_unchanged;
 use crate::model::upgrade::{UpgradeItem, UpgradeSection};
 use walwise_judge::compat::Support;
 use walwise_judge::rules::Level;
@@ -18,7 +18,7 @@ pub fn page_size_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
     let size = |facts: &FactSet| facts.value(&host, &kernel::PAGE_SIZE);
     let mounts = || supposed.subjects_of_scope(Scope::Mount);
     let Some(then) = size(supposed) else {
-        if is_same_kernel(real, supposed) {
+        if is_kernel_release_unchanged(real, supposed) {
             return Vec::new();
         }
         return mounts()
@@ -61,9 +61,8 @@ pub fn page_size_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
 /// Every kernel has memory pages of at least this size.
 const SMALLEST_PAGE: u64 = 4 << 10;
 
-/// Reports a file system whose blocks are larger than a memory page of `page` bytes, or whose
-/// block size is unknown. Without `page`, reports a file system whose blocks can be larger than
-/// a page.
+/// `page` is the page size of the next kernel in bytes. If it is unknown, only blocks larger than
+/// [`SMALLEST_PAGE`] are reported.
 fn large_block_item(facts: &FactSet, subject: &Subject, page: Option<u64>) -> Option<UpgradeItem> {
     let fstype = facts.value(subject, &mount::FSTYPE)?;
     let folios_since = match fstype.as_str() {

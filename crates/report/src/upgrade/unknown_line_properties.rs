@@ -28,18 +28,18 @@ pub fn unknown_boot_line_property_items(real: &Report, supposed: &Report) -> Vec
     for line in facts.subjects_of_scope(Scope::Boot) {
         let of_line = |what: String, ruling: Support| UpgradeItem {
             place: facts.value(line, &boot::WHERE),
-            certain_level: undecided_finding_level(supposed, line),
+            certain_level: undecided_option_finding_level(supposed, line),
             ..UpgradeItem::new_undecided(line, boot_line_severity(facts, line), what, ruling)
         };
         items.extend(
-            undecided_option_support(facts, line)
+            undecided_option_texts_and_support(facts, line)
                 .into_iter()
                 .map(|(what, ruling)| of_line(what, ruling)),
         );
         // If a line is neither critical nor mounted now, the boot continues even if its device or
         // type is wrong.
         let may_fail = boot_line_severity(facts, line) < Level::Critical
-            && facts.subject_in_scope(line, Scope::Mount).is_none();
+            && facts.applicable_subject(line, Scope::Mount).is_none();
         items.extend(
             unread_property_texts(facts, line)
                 .into_iter()
@@ -50,7 +50,7 @@ pub fn unknown_boot_line_property_items(real: &Report, supposed: &Report) -> Vec
                 }),
         );
         items.extend(
-            unknown_filesystem_support(real, now.as_ref(), then.as_ref(), facts, line)
+            unknown_filesystem_text_and_support(real, now.as_ref(), then.as_ref(), facts, line)
                 .into_iter()
                 .map(|(what, ruling)| UpgradeItem {
                     certain_level: None,
@@ -95,7 +95,7 @@ pub fn unknown_boot_line_property_items(real: &Report, supposed: &Report) -> Vec
     items
 }
 
-fn undecided_finding_level(supposed: &Report, line: &Subject) -> Option<Level> {
+fn undecided_option_finding_level(supposed: &Report, line: &Subject) -> Option<Level> {
     let of_line = |finding: &&Finding| finding.subject == *line && finding_applies(finding);
     let about = |finding: &&Finding| finding_tests_fact(finding, boot::UNDECIDED.name());
     supposed
@@ -106,7 +106,7 @@ fn undecided_finding_level(supposed: &Report, line: &Subject) -> Option<Level> {
         .map(|finding| finding.level)
 }
 
-fn undecided_option_support(facts: &FactSet, line: &Subject) -> Vec<(String, Support)> {
+fn undecided_option_texts_and_support(facts: &FactSet, line: &Subject) -> Vec<(String, Support)> {
     let fstype = facts
         .value(line, &boot::FSTYPE)
         .unwrap_or_else(|| "this file system".to_owned());
@@ -128,7 +128,7 @@ fn undecided_option_support(facts: &FactSet, line: &Subject) -> Vec<(String, Sup
 
 fn unread_property_texts(facts: &FactSet, line: &Subject) -> Vec<&'static str> {
     let mut missing = Vec::new();
-    let mounted = facts.subject_in_scope(line, Scope::Mount).is_some();
+    let mounted = facts.applicable_subject(line, Scope::Mount).is_some();
     let fstype = facts.value(line, &boot::FSTYPE);
     if fstype.as_deref().is_none_or(|fstype| fstype == "auto") {
         missing.push("the file system type is unknown");
@@ -149,7 +149,7 @@ fn unread_property_texts(facts: &FactSet, line: &Subject) -> Vec<&'static str> {
     missing
 }
 
-fn unknown_filesystem_support(
+fn unknown_filesystem_text_and_support(
     real: &Report,
     now: Option<&(Version, String)>,
     then: Option<&(Version, String)>,

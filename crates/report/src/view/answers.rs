@@ -6,7 +6,7 @@ use crate::{FilesystemChoice, Report, TargetSummary};
 use walwise_judge::rules::Risk;
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::Scope;
-use walwise_model::text::{format_latency, format_micros};
+use walwise_model::text::{format_latency_summary, format_micros};
 
 #[derive(Clone, Debug)]
 pub struct AnswerRow {
@@ -76,8 +76,6 @@ fn answer_row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRo
     }
 }
 
-/// The row with the latency that the server measures in production, shown below the measured
-/// latency.
 fn production_latency_row(topic: Topic, answer: &Answer) -> Option<AnswerRow> {
     let production = answer.production.as_ref()?;
     let since = production.since.as_deref();
@@ -115,7 +113,9 @@ fn missing_value_text(target: &TargetSummary, topic: Topic) -> String {
 fn value_text(value: &AnswerValue) -> String {
     match value {
         AnswerValue::Text(text) => text.clone(),
-        AnswerValue::Latency(of) => format_latency(of.median_us, of.low_us, of.high_us, of.p99_us),
+        AnswerValue::Latency(of) => {
+            format_latency_summary(of.median_us, of.low_us, of.high_us, of.p99_us)
+        }
     }
 }
 
@@ -211,11 +211,12 @@ pub(crate) fn fix_bullet(
     fix: &RecommendedFix<'_>,
 ) -> Bullet {
     let explain = || {
-        let command = ShellCommand::new("walwise explain ").append_value(fix.rules.first()?)?;
+        let command =
+            ShellCommand::new("walwise explain ").append_quoted_name(fix.rules.first()?)?;
         let command = match target {
             Some(target) => command
                 .append_literal(" ")
-                .append_value(target.target.name())?,
+                .append_quoted_name(target.target.name())?,
             None => command,
         };
         report.host.append_run_options_to_command(command)

@@ -5,13 +5,13 @@
 mod limited_name_list {
 
     use crate::view::wording;
-    use walwise_model::text::names_and_count;
+    use walwise_model::text::format_names_and_rest;
 
     const MAX_NAMES: usize = 6;
 
-    pub fn join_names_with_limit(names: impl Iterator<Item = String>) -> String {
+    pub fn join_distinct_names_with_limit(names: impl Iterator<Item = String>) -> String {
         let names: Vec<String> = names.collect();
-        names_and_count(
+        format_names_and_rest(
             &wording::distinct_texts(names.iter().map(String::as_str)),
             MAX_NAMES,
         )
@@ -20,7 +20,7 @@ mod limited_name_list {
 mod changed_facts {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use super::limited_name_list::join_names_with_limit;
+    use super::limited_name_list::join_distinct_names_with_limit;
     use crate::model::difference::{Difference, DisplayedValue, FactChange};
     use crate::view::{RichText, Section, wording};
     use walwise_model::facts::{FactStability, Subject};
@@ -32,21 +32,21 @@ mod changed_facts {
         };
         let follow: Vec<_> = of(&[FactStability::Concluded])
             .into_iter()
-            .filter(|change| change.known_values().is_some())
+            .filter(|change| change.known_value_pair().is_some())
             .collect();
         let drift = of(&[FactStability::Drifting]).len();
         let lasting = difference.facts.iter().filter(|change| change.is_lasting());
         let (both, one): (Vec<&FactChange>, Vec<&FactChange>) =
-            lasting.partition(|change| change.known_values().is_some());
+            lasting.partition(|change| change.known_value_pair().is_some());
         let mut changed = Section::new_part("Changed");
         for ((fact, change), subjects) in group_subjects_by_fact_change(&both) {
             let subjects =
-                join_names_with_limit(subjects.into_iter().map(wording::describe_subject));
+                join_distinct_names_with_limit(subjects.into_iter().map(wording::describe_subject));
             changed.push_sentence(RichText::code(fact).append(format!(" of {subjects}: {change}")));
         }
         let names = |changes: &[&FactChange]| {
             let distinct: BTreeSet<&str> = changes.iter().map(|change| change.fact).collect();
-            join_names_with_limit(distinct.into_iter().map(str::to_owned))
+            join_distinct_names_with_limit(distinct.into_iter().map(str::to_owned))
         };
         let mut rest = Section::new_part("");
         if !follow.is_empty() {
@@ -82,15 +82,15 @@ mod changed_facts {
             .collect()
     }
 
-    /// Groups the subjects for which the same fact changed in the same manner. Groups are in order
-    /// of first occurrence. A change with an unknown value is left out.
+    /// Groups are in the order of first occurrence. A change from or to an unknown value is left
+    /// out.
     pub fn group_subjects_by_fact_change<'c>(
         changes: &[&'c FactChange],
     ) -> Vec<((&'static str, String), Vec<&'c Subject>)> {
         let mut groups: Vec<((&'static str, String), Vec<&Subject>)> = Vec::new();
         let mut at: BTreeMap<(&str, String), usize> = BTreeMap::new();
         for change in changes {
-            let Some((before, now)) = change.known_values() else {
+            let Some((before, now)) = change.known_value_pair() else {
                 continue;
             };
             let key = (change.fact, fact_change_text(before, now));
@@ -128,7 +128,7 @@ mod changed_facts {
 mod latency_shift {
 
     use super::changed_facts::group_subjects_by_fact_change;
-    use super::limited_name_list::join_names_with_limit;
+    use super::limited_name_list::join_distinct_names_with_limit;
     use crate::model::difference::{Difference, FactChange, MethodLatencyShift, ProbeLatencyShift};
     use crate::view::section::Grid;
     use crate::view::{RichText, Section, wording};
@@ -282,7 +282,7 @@ mod latency_shift {
         let words = |((fact, change), subjects): ((&str, String), Vec<&Subject>)| {
             format!(
                 "{fact} of {} ({change})",
-                join_names_with_limit(subjects.into_iter().map(wording::describe_subject))
+                join_distinct_names_with_limit(subjects.into_iter().map(wording::describe_subject))
             )
         };
         let causes: Vec<String> = group_subjects_by_fact_change(&changes)
@@ -293,7 +293,7 @@ mod latency_shift {
             [one] => format!("Likely cause: {one}."),
             several => format!(
                 "Likely cause, one of: {}.",
-                join_names_with_limit(several.iter().cloned())
+                join_distinct_names_with_limit(several.iter().cloned())
             ),
         }
     }
@@ -303,7 +303,7 @@ use super::section::{Badge, Bullet, Element, ItemRef};
 use super::{RichText, Section, wording};
 use crate::Report;
 use crate::model::difference::{Difference, FindingChange, FindingChangeKind, VerdictChange};
-use limited_name_list::join_names_with_limit;
+use limited_name_list::join_distinct_names_with_limit;
 use walwise_judge::rules::Level;
 use walwise_model::facts::{Scope, Subject};
 
@@ -326,7 +326,7 @@ pub fn baseline_sections(report: &Report) -> Vec<Section> {
                 .append(". The differences are between two hosts, not changes on one host."),
         );
     }
-    if !difference.has_lasting_changes() {
+    if !difference.has_changes_besides_drift() {
         top.push_sentence("No lasting differences.");
     }
     let mut sections = vec![top];
@@ -345,12 +345,12 @@ pub fn baseline_sections(report: &Report) -> Vec<Section> {
             .iter()
             .map(|probe| latency_shift::latency_shift_section(difference, probe)),
     );
-    sections.extend(unchanged_section(difference));
+    sections.extend(remaining_findings_and_remarks_section(difference));
     sections
 }
 
 /// Lists subjects that are new or gone, then changed facts, one sentence each.
-pub fn change_sentences(difference: &Difference) -> Vec<String> {
+pub fn subject_and_fact_change_sentences(difference: &Difference) -> Vec<String> {
     let sections = subject_changes_section(difference)
         .into_iter()
         .chain(changed_facts::changed_fact_sections(difference));
@@ -400,7 +400,7 @@ fn regressions_section(difference: &Difference) -> Option<Section> {
     );
     if !open.is_empty() {
         let count = wording::count_with_noun(open.len(), "finding");
-        let names = join_names_with_limit(open.iter().map(|finding| finding.rule.clone()));
+        let names = join_distinct_names_with_limit(open.iter().map(|finding| finding.rule.clone()));
         section.push_sentence(format!(
             "{count} at warning level or above can no longer be decided: {names}"
         ));
@@ -506,14 +506,14 @@ fn lower_level_changes_section(difference: &Difference) -> Option<Section> {
         .into_iter()
         .filter(|(_, findings)| !findings.is_empty())
     {
-        let ids = join_names_with_limit(findings.iter().map(|finding| finding.rule.clone()));
+        let ids =
+            join_distinct_names_with_limit(findings.iter().map(|finding| finding.rule.clone()));
         section.push_sentence(format!("{what}: {ids}"));
     }
     section.none_if_empty()
 }
 
-/// Lists subjects that no longer exist or are new. Each target gets its own line, for the admin who
-/// is responsible for it.
+/// Each target gets its own line, for the admin who is responsible for it.
 fn subject_changes_section(difference: &Difference) -> Option<Section> {
     let is_target = |subject: &&Subject| subject.scope() == Scope::Target;
     let mut section = Section::new_part("");
@@ -538,7 +538,7 @@ fn subject_changes_section(difference: &Difference) -> Option<Section> {
         if !names.is_empty() {
             section.push_sentence(format!(
                 "{what}: {}",
-                join_names_with_limit(names.into_iter())
+                join_distinct_names_with_limit(names.into_iter())
             ));
         }
     }
@@ -547,12 +547,15 @@ fn subject_changes_section(difference: &Difference) -> Option<Section> {
             .renamed
             .iter()
             .map(|pair| format!("{} → {}", pair.before, pair.now.name()));
-        section.push_sentence(format!("Renamed: {}", join_names_with_limit(pairs)));
+        section.push_sentence(format!(
+            "Renamed: {}",
+            join_distinct_names_with_limit(pairs)
+        ));
     }
     section.none_if_empty()
 }
 
-fn unchanged_section(difference: &Difference) -> Option<Section> {
+fn remaining_findings_and_remarks_section(difference: &Difference) -> Option<Section> {
     let applies = |f: &&FindingChange| f.now.as_ref().is_some_and(|now| now.applies);
     let still: Vec<Level> = difference
         .findings
@@ -590,7 +593,11 @@ mod tests {
     use walwise_model::facts::Subject;
     use walwise_model::facts::catalog::{device, kernel};
 
-    fn report_with_scheduler_and_kernel(scheduler: &str, release: &str, factor: f64) -> Report {
+    fn report_with_scheduler_kernel_and_latency(
+        scheduler: &str,
+        release: &str,
+        factor: f64,
+    ) -> Report {
         let mut report = sample_reports::at_risk();
         for name in ["sda", "sdb"] {
             let source = Source::from_file("/sys/block");
@@ -631,8 +638,8 @@ mod tests {
     #[test]
     fn baseline_text_after_kernel_upgrade() {
         let (before, mut now) = (
-            report_with_scheduler_and_kernel("none", "6.1.0-28-amd64", 0.5),
-            report_with_scheduler_and_kernel("bfq", "6.12.0-1-amd64", 1.0),
+            report_with_scheduler_kernel_and_latency("none", "6.1.0-28-amd64", 0.5),
+            report_with_scheduler_kernel_and_latency("bfq", "6.12.0-1-amd64", 1.0),
         );
         let mut before = ReportSnapshot::from_report(&before);
         before
@@ -656,8 +663,8 @@ mod tests {
     #[test]
     fn shift_direction_is_stated_only_if_comparable() {
         let (before, mut now) = (
-            report_with_scheduler_and_kernel("none", "6.1.0-28-amd64", 4.0),
-            report_with_scheduler_and_kernel("none", "6.1.0-28-amd64", 1.0),
+            report_with_scheduler_kernel_and_latency("none", "6.1.0-28-amd64", 4.0),
+            report_with_scheduler_kernel_and_latency("none", "6.1.0-28-amd64", 1.0),
         );
         now.baseline = Some(compare_snapshots(
             &ReportSnapshot::from_report(&before),
@@ -681,7 +688,7 @@ mod tests {
 
     #[test]
     fn equal_reports_have_no_lasting_differences() {
-        let mut now = report_with_scheduler_and_kernel("none", "6.1.0-28-amd64", 1.0);
+        let mut now = report_with_scheduler_kernel_and_latency("none", "6.1.0-28-amd64", 1.0);
         now.baseline = Some(compare_snapshots(
             &ReportSnapshot::from_report(&now),
             &ReportSnapshot::from_report(&now),

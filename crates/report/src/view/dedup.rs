@@ -27,7 +27,7 @@ pub(crate) struct FindingsByTarget<'a> {
 impl<'a> FindingsByTarget<'a> {
     pub fn new(report: &'a Report) -> Self {
         let index = FindingsBySubject::new(&report.findings);
-        let about = parallel::map_in_chunks(&report.targets, |target| {
+        let about = parallel::map_items(&report.targets, |target| {
             index.findings_about(&target.subjects)
         });
         let about = report
@@ -39,7 +39,7 @@ impl<'a> FindingsByTarget<'a> {
         Self { report, about }
     }
 
-    pub(crate) fn from_single_target(report: &'a Report, target: &'a TargetSummary) -> Self {
+    pub(crate) fn for_target_and_host(report: &'a Report, target: &'a TargetSummary) -> Self {
         let subjects = [target.subjects.as_slice(), &[Subject::host()]].concat();
         let about = FindingsBySubject::new(&report.findings).findings_about(&subjects);
         Self {
@@ -52,13 +52,13 @@ impl<'a> FindingsByTarget<'a> {
         self.about.get(&target.target).map_or(&[], Vec::as_slice)
     }
 
-    /// Determines for each finding and step the first target that shows it. `order` is the display
-    /// order of targets.
+    /// `order` is the display order of targets. A disk that equals an earlier one shows no findings
+    /// and steps of its own.
     pub(crate) fn assign_first_mentions<'t>(
         &'t self,
         order: &[&'a TargetSummary],
     ) -> FirstMentions<'t, 'a> {
-        let said = parallel::map_in_chunks(order, |target| self.disk_signature(target));
+        let said = parallel::map_items(order, |target| self.disk_description_key(target));
         let mut disks: BTreeMap<Vec<String>, &'a str> = BTreeMap::new();
         let mut places = FirstMentions {
             by_target: self,
@@ -97,7 +97,7 @@ impl<'a> FindingsByTarget<'a> {
 
     /// Lists contents, steps and findings of a disk. Disks with equal signatures share one
     /// description. `None` for directories.
-    fn disk_signature(&self, target: &TargetSummary) -> Option<Vec<String>> {
+    fn disk_description_key(&self, target: &TargetSummary) -> Option<Vec<String>> {
         if !target.kind.is_device() {
             return None;
         }
@@ -172,18 +172,18 @@ impl<'t, 'a> ShownItemsTracker<'t, 'a> {
     }
 
     /// False if the step was shown before, or if an earlier target shows it.
-    pub(crate) fn mark_step_shown(&mut self, step: &'a Step) -> bool {
+    pub(crate) fn mark_step_if_unshown(&mut self, step: &'a Step) -> bool {
         let first = self.first_mentions.steps.get(&step_key(step));
         first.is_none_or(|first| *first == self.position) && self.steps.insert(step_key(step))
     }
 
     /// False if the same rules gave the same reason for another step of the target.
-    pub(crate) fn mark_reason_shown(&mut self, step: &'a Step) -> bool {
+    pub(crate) fn mark_reason_if_unshown(&mut self, step: &'a Step) -> bool {
         self.reasons.insert((&step.rules, &step.title))
     }
 
     /// False if the finding was shown before, or if an earlier target shows it.
-    pub(crate) fn mark_finding_shown(&mut self, (at, _): IndexedFinding<'a>) -> bool {
+    pub(crate) fn mark_finding_if_unshown(&mut self, (at, _): IndexedFinding<'a>) -> bool {
         let first = self.first_mentions.findings.get(at).copied().flatten();
         first.is_none_or(|first| first == self.position) && self.findings.insert(at)
     }

@@ -8,7 +8,7 @@ use walwise_judge::rules::{Finding, Level, Outcome};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::{MissingFact, Scope, Subject};
 
-pub(crate) fn fix_first_section(
+pub(crate) fn serious_findings_section(
     chapter: &ShownItemsTracker<'_, '_>,
     target: &TargetSummary,
 ) -> Option<Section> {
@@ -52,7 +52,7 @@ pub(crate) fn target_undecided_section(
 }
 
 /// Findings about the host, and findings about other subjects that belong to no target.
-pub(crate) fn untargeted_findings(
+pub(crate) fn host_and_other_untargeted_findings(
     report: &Report,
 ) -> (Vec<IndexedFinding<'_>>, Vec<IndexedFinding<'_>>) {
     let known: BTreeSet<&Subject> = report
@@ -97,7 +97,7 @@ pub(crate) fn other_targets_note(
 /// target, findings about subjects other than the host are only counted.
 pub(crate) fn untargeted_finding_sections(chapter: &mut ShownItemsTracker<'_, '_>) -> Vec<Section> {
     let report = chapter.report;
-    let (host, beside_it) = untargeted_findings(report);
+    let (host, beside_it) = host_and_other_untargeted_findings(report);
     let mut sections = Vec::new();
     sections.extend(findings_section(
         chapter,
@@ -136,7 +136,7 @@ fn findings_section<'a>(
     let mut bullets = Vec::new();
     for &(at, finding) in findings {
         let matters = finding.level > Level::Keep && finding.outcome == Outcome::Applies;
-        if matters && chapter.mark_finding_shown((at, finding)) {
+        if matters && chapter.mark_finding_if_unshown((at, finding)) {
             bullets.push(finding_bullet(chapter.report, finding));
         }
     }
@@ -183,7 +183,6 @@ pub fn add_fixes_to_bullets(report: &Report, sections: &mut [Section]) {
     }
 }
 
-/// The commands of the step that fixes this finding or, without a step, its fix in words.
 fn fix_details(report: &Report, about: &ItemRef) -> Vec<Detail> {
     let Some(subject) = &about.subject else {
         return Vec::new();
@@ -206,7 +205,7 @@ fn fix_details(report: &Report, about: &ItemRef) -> Vec<Detail> {
         .collect()
 }
 
-fn needs_only_measurement(needs: &[Vec<MissingFact>]) -> bool {
+fn is_decidable_by_measurement(needs: &[Vec<MissingFact>]) -> bool {
     let measured = |need: &MissingFact| need.fact.starts_with("probe.");
     needs.first().is_some_and(|set| set.iter().all(measured))
 }
@@ -228,12 +227,12 @@ fn undecided_section<'a>(
         let Outcome::Undecided { needs } = &finding.outcome else {
             continue;
         };
-        if !chapter.mark_finding_shown((position, finding)) {
+        if !chapter.mark_finding_if_unshown((position, finding)) {
             continue;
         }
         if needs.is_empty() && finding.level >= Level::Warning {
             blind.push(&finding.rule);
-        } else if needs_only_measurement(needs) {
+        } else if is_decidable_by_measurement(needs) {
             waiting.push(&finding.rule);
         } else if finding.level < Level::Warning {
             minor.push(&finding.rule);

@@ -14,9 +14,7 @@ use walwise_model::text::wrap::display_width;
 pub(crate) const NO_TARGETS_SENTENCE: &str =
     "No database, data mount or free disk was found. Name a directory: walwise check DIR";
 
-/// Formats a line with the versions of walwise and the kernel, the host, the distribution and the
-/// number of rules. If the line is too long, the number of rules is left out, and then the
-/// distribution.
+/// If the line is too long, the number of rules is left out, and then the distribution as well.
 pub(crate) fn header_line(report: &Report) -> String {
     let host = &report.host;
     // Shortens `Debian GNU/Linux 12 (bookworm)` to `Debian 12`.
@@ -87,7 +85,7 @@ pub(crate) fn header_sections(report: &Report) -> Vec<Section> {
     sections
 }
 
-/// Lists the targets with their verdicts; `None` with fewer than two targets.
+/// `None` with fewer than two targets.
 pub(crate) fn targets_summary_section(
     findings: &FindingsByTarget<'_>,
     targets: &[&TargetSummary],
@@ -96,7 +94,7 @@ pub(crate) fn targets_summary_section(
         return None;
     }
     let row = |target: &&TargetSummary| {
-        let standing = target::verdict_heading(findings.report, target);
+        let standing = target::verdict_or_content_heading(findings.report, target);
         let standing = match target_order::critical_finding_count(findings, target) {
             0 => standing,
             count => standing.append(format!(", {count} critical")),
@@ -128,13 +126,13 @@ pub(crate) fn host_sections<'a>(
     sections.extend(conflicts_section(report, |_| true));
     sections.extend(withheld_section(report, |_| true));
     sections.extend(unknown_facts::unknown_fact_count_section(report));
-    sections.extend(notes_section(report));
+    sections.extend(run_notes_section(report));
     sections.extend(report.what_if.iter().flat_map(what_if::what_if_sections));
-    sections.extend(sources_section(report));
+    sections.extend(rule_sources_section(report));
     sections
 }
 
-/// Lists the conflicts between rules; `of` selects the subjects whose conflicts are shown.
+/// `of` selects the subjects whose conflicts are shown.
 pub(crate) fn conflicts_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
     let mut section = Section::new_top("Conflicting rules");
     let one = |conflict: &crate::Conflict| Bullet {
@@ -159,7 +157,7 @@ pub(crate) fn conflicts_section(report: &Report, of: impl Fn(&Subject) -> bool) 
     section.none_if_empty()
 }
 
-/// Lists withheld advice with the reasons; `of` selects the subjects whose advice is shown.
+/// `of` selects the subjects whose advice is shown.
 pub(crate) fn withheld_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
     let mut section = Section::new_top("Withheld: not valid on this host");
     let one = |withheld: &crate::WithheldAdvice| Bullet {
@@ -181,7 +179,7 @@ pub(crate) fn withheld_section(report: &Report, of: impl Fn(&Subject) -> bool) -
     section.none_if_empty()
 }
 
-pub fn notes_section(report: &Report) -> Option<Section> {
+pub fn run_notes_section(report: &Report) -> Option<Section> {
     let mut section = Section::new_top("About this run");
     section.push_bullets(
         &[],
@@ -195,7 +193,7 @@ pub fn notes_section(report: &Report) -> Option<Section> {
 }
 
 /// Lists the sources of the rules that apply. Documents show this section, the terminal does not.
-fn sources_section(report: &Report) -> Option<Section> {
+fn rule_sources_section(report: &Report) -> Option<Section> {
     let applies = report
         .findings
         .iter()

@@ -1,8 +1,8 @@
 use super::section::{Badge, Bullet, Grid};
 use super::{RichText, Section, wording};
-use crate::latency::{are_flushes_suppressed, row_in_force_or_best, sync_method_in_force};
+use crate::latency::{are_flushes_suppressed, measurement_and_main_row, wal_sync_method_in_force};
 use crate::{Report, TargetSummary};
-use walwise_measure::measure::{Latencies, Measurement, MethodResult, measurement_sentence};
+use walwise_measure::measure::{Latencies, Measurement, MethodResult, measurement_summary};
 use walwise_model::facts::catalog::postgres::WalSyncMethod;
 use walwise_model::text::{
     format_bytes, format_micros, format_micros_interval, format_micros_or_dash,
@@ -84,13 +84,13 @@ pub(crate) fn method_latency_rows(
     target: &TargetSummary,
     measurement: &Measurement,
 ) -> Vec<Vec<String>> {
-    let in_force = sync_method_in_force(report, target.cluster.as_ref());
+    let in_force = wal_sync_method_in_force(report, target.cluster.as_ref());
     let measured = measurement
         .methods
         .iter()
         .filter(|method| method.error.is_none());
     measured
-        .map(|method| method_row(measurement, method, in_force))
+        .map(|method| method_row_cells(measurement, method, in_force))
         .collect()
 }
 
@@ -123,9 +123,9 @@ pub(crate) fn latency_remarks(
     if are_flushes_suppressed(report, &target.target) {
         all.push(WITHOUT_FLUSHES_WARNING.to_owned());
     }
-    all.push(measurement_sentence(
+    all.push(measurement_summary(
         measurement,
-        sync_method_in_force(report, target.cluster.as_ref()),
+        wal_sync_method_in_force(report, target.cluster.as_ref()),
     ));
     all
 }
@@ -145,14 +145,14 @@ pub fn caveat_texts(measurement: &Measurement) -> Vec<String> {
 
 /// Formats the median latency of durable commits; `None` if no durable commit was measured.
 pub fn durable_median_text(report: &Report, target: &TargetSummary) -> Option<String> {
-    let (_, row) = row_in_force_or_best(report, target)?;
+    let (_, row) = measurement_and_main_row(report, target)?;
     row.paced_median_us()
         .filter(|_| !are_flushes_suppressed(report, &target.target))
         .map(format_micros)
 }
 
 /// The cells of one method, in the order of [`COLUMNS`].
-pub fn method_row(
+pub fn method_row_cells(
     measurement: &Measurement,
     result: &MethodResult,
     in_force: Option<WalSyncMethod>,

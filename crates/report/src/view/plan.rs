@@ -23,8 +23,7 @@ pub(crate) fn plan_sections<'a>(
         .collect()
 }
 
-/// Lists the fixes of a target in their order. Each has the details of its step, or the reason of
-/// its finding.
+/// Each fix has the details of its step or, without a step, the remedy of its finding.
 pub(super) fn fixes_section(
     chapter: &ShownItemsTracker<'_, '_>,
     target: &TargetSummary,
@@ -140,7 +139,7 @@ pub(crate) fn no_change_section<'a>(
         .map(|plan| plan.kept_and_changing_steps().0);
     let mut bullets = Vec::new();
     for step in keep.into_iter().flatten() {
-        if chapter.mark_step_shown(step) {
+        if chapter.mark_step_if_unshown(step) {
             let setting = RichText::code(step.advice.setting.name)
                 .append(format!(": {}", wording::step_change_text(step)));
             let about = ItemRef::from_step(step);
@@ -152,7 +151,7 @@ pub(crate) fn no_change_section<'a>(
     }
     for &(at, finding) in chapter.findings_about(target) {
         let is_right = finding.level == Level::Keep && finding.outcome == Outcome::Applies;
-        if is_right && finding.advice.is_empty() && chapter.mark_finding_shown((at, finding)) {
+        if is_right && finding.advice.is_empty() && chapter.mark_finding_if_unshown((at, finding)) {
             let of = wording::describe_subject(&finding.subject);
             let about = ItemRef::from_finding(finding);
             bullets.push(Bullet {
@@ -174,9 +173,9 @@ fn step_instruction<'a>(
     number: Option<usize>,
     step: &'a Step,
 ) -> StepInstruction {
-    let beneath = chapter.mark_step_shown(step).then(|| {
+    let beneath = chapter.mark_step_if_unshown(step).then(|| {
         let about = without_indices(chapter.findings_about(target));
-        let mut beneath = if chapter.mark_reason_shown(step) {
+        let mut beneath = if chapter.mark_reason_if_unshown(step) {
             reason_details(step, &about)
         } else {
             vec![Detail::Field("why", "same rule as above".into())]
@@ -230,8 +229,7 @@ fn reason_details(step: &Step, about: &[&Finding]) -> Vec<Detail> {
     details
 }
 
-/// Describes a step: values before and after, effects, alternatives and commands. `about` are the
-/// findings about the target.
+/// `about` are the findings about the target.
 pub(crate) fn step_details(
     report: &Report,
     target: &TargetSummary,
@@ -266,7 +264,7 @@ pub(crate) fn step_details(
     }
     details.extend(command_details(advice));
     details.extend(
-        boot_persistence_text(report, target, step)
+        until_next_mount_text(report, target, step)
             .map(|lasts| Detail::Field("lasts", lasts.into())),
     );
     details
@@ -300,8 +298,7 @@ fn current_value_details(advice: &Advice) -> Vec<Detail> {
         .collect()
 }
 
-/// Shows the value before and after the step; `None` for *keep*, and if the resulting list is
-/// unknown.
+/// `None` for *keep*, and if the resulting list is unknown.
 fn result_diff_detail(step: &Step) -> Option<Detail> {
     let after = match (&step.result, &step.advice.change) {
         (Some(result), _) => result.split(',').map(str::to_owned).collect(),
@@ -327,7 +324,7 @@ fn result_diff_detail(step: &Step) -> Option<Detail> {
     })
 }
 
-fn boot_persistence_text(report: &Report, target: &TargetSummary, step: &Step) -> Option<String> {
+fn until_next_mount_text(report: &Report, target: &TargetSummary, step: &Step) -> Option<String> {
     match step.advice.setting.kind.present_or_boot_mount()? {
         PresentOrBootMount::Now if step.subject.scope() == Scope::Mount => {}
         PresentOrBootMount::Now | PresentOrBootMount::AtBoot => return None,

@@ -13,7 +13,7 @@ use walwise_model::text::{format_micros, format_micros_interval};
 
 /// Targets in the order of their names, then other findings and the facts.
 pub(crate) fn saved_report_sections(kept: &ReportSnapshot) -> Vec<Section> {
-    let mut sections = vec![header_section(kept)];
+    let mut sections = vec![saved_report_header_section(kept)];
     let mut told: BTreeSet<(&str, &Subject)> = BTreeSet::new();
     for (target, about) in &kept.targets {
         sections.push(saved_target_heading(kept, target, about));
@@ -41,11 +41,11 @@ pub(crate) fn saved_report_sections(kept: &ReportSnapshot) -> Vec<Section> {
         Section::new_top("Other findings"),
         &rest,
     ));
-    sections.extend(facts_section(kept));
+    sections.extend(saved_facts_section(kept));
     sections
 }
 
-fn header_section(kept: &ReportSnapshot) -> Section {
+fn saved_report_header_section(kept: &ReportSnapshot) -> Section {
     let made = &kept.origin;
     let eyes = match made.privileged {
         Some(true) => " as root",
@@ -151,7 +151,7 @@ fn saved_latency_section(probe: &ProbeSnapshot) -> Option<Section> {
     section.none_if_empty()
 }
 
-fn facts_section(kept: &ReportSnapshot) -> Option<Section> {
+fn saved_facts_section(kept: &ReportSnapshot) -> Option<Section> {
     let mut section = Section {
         is_appendix: true,
         ..Section::new_top("Facts")

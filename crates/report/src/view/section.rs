@@ -290,7 +290,7 @@ impl StepInstruction {
     pub(crate) const HEAD: [&str; 6] = ["", "level", "setting", "of", "change", "affects"];
 
     /// Arranges steps as rows of a table, without steps that have no number.
-    pub(crate) fn step_rows<C>(steps: &[Self], form: &CellRenderer<C>) -> Vec<Vec<C>> {
+    pub(crate) fn numbered_step_rows<C>(steps: &[Self], form: &CellRenderer<C>) -> Vec<Vec<C>> {
         let row = |step: &Self| {
             let number = (form.text)(&step.number?.to_string());
             let [of, change, affects] =

@@ -181,9 +181,9 @@ impl FixDetailLimit {
     ];
 }
 
-pub(crate) fn short_parts(report: &Report) -> Vec<ShortPart> {
+pub(crate) fn short_report_parts(report: &Report) -> Vec<ShortPart> {
     let by_target = FindingsByTarget::new(report);
-    let targets = target_order::sort_targets_worst_first(&by_target);
+    let targets = target_order::sorted_targets_worst_first(&by_target);
     let places = by_target.assign_first_mentions(&targets);
     let mut lines = vec![ShortPart::Line(Bullet::from_sentence(host::header_line(
         report,
@@ -239,7 +239,7 @@ pub(crate) fn short_parts(report: &Report) -> Vec<ShortPart> {
     remove_repeated_parts(lines)
 }
 
-/// Removes lines and fixes that an earlier target already shows.
+/// Targets can share disks and servers, and therefore lines and fixes.
 fn remove_repeated_parts(mut pieces: Vec<ShortPart>) -> Vec<ShortPart> {
     let mut told = BTreeSet::new();
     let mut is_new = |line: &Bullet| {
@@ -261,14 +261,14 @@ fn labelled_bullet(label: &'static str, says: impl Into<RichText>) -> Bullet {
     Bullet::with_badge(Badge::Remark(label), says)
 }
 
-/// Lists all targets with verdict and latency; empty with fewer than two targets.
+/// Empty with fewer than two targets.
 fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -> Vec<ShortPart> {
     if targets.len() < 2 {
         return Vec::new();
     }
     let report = by_target.report;
     let row = |target: &TargetSummary| {
-        let standing = target::verdict_heading(report, target);
+        let standing = target::verdict_or_content_heading(report, target);
         let about = without_indices(by_target.findings_about(target));
         let fixes = fixes::target_fixes(report, target, &about);
         let is_critical = |fix: &&RecommendedFix<'_>| fix.level == Level::Critical;
@@ -281,7 +281,7 @@ fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -
         vec![
             standing,
             RichText::code(&target.title),
-            filesystem_type(report, target).into(),
+            target_filesystem_type(report, target).into(),
             latency.into(),
         ]
     };
@@ -301,8 +301,10 @@ fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -
 }
 
 /// The type of the target's file system; empty if the target is not mounted.
-pub fn filesystem_type(report: &Report, target: &TargetSummary) -> String {
-    let mounted = report.facts.subject_in_scope(&target.target, Scope::Mount);
+pub fn target_filesystem_type(report: &Report, target: &TargetSummary) -> String {
+    let mounted = report
+        .facts
+        .applicable_subject(&target.target, Scope::Mount);
     mounted
         .and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE))
         .unwrap_or_default()
@@ -352,8 +354,8 @@ fn never_cut_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> V
     pieces
 }
 
-/// States how many entries are omitted here but listed in the section `heading`. `what` follows the
-/// number and begins with a blank. `None` if nothing is omitted.
+/// The section `heading` lists the omitted entries. `what` follows the number and begins with a
+/// blank. `None` if nothing is omitted.
 fn omitted_count_line(count: usize, what: &str, heading: &'static str) -> Option<Bullet> {
     let says =
         || RichText::plain(format!("+ {count} more{what}")).append_section_reference(heading);
@@ -362,7 +364,7 @@ fn omitted_count_line(count: usize, what: &str, heading: &'static str) -> Option
 
 fn verdict_parts(report: &Report, of: &TargetSummary) -> Vec<ShortPart> {
     let standing = report.verdict(&of.target).map(|verdict| verdict.standing);
-    let heading = target::verdict_heading(report, of);
+    let heading = target::verdict_or_content_heading(report, of);
     let sentences = match report.verdict(&of.target) {
         Some(verdict) => {
             let all = [
@@ -388,8 +390,8 @@ fn verdict_parts(report: &Report, of: &TargetSummary) -> Vec<ShortPart> {
         .collect()
 }
 
-/// States how many critical rules are undecided; `None` without such rules. `what` follows the word
-/// `critical` and begins with a blank.
+/// `what` follows the word `critical`; it is empty or begins with a blank. `None` without such
+/// rules.
 fn undecided_critical_line(findings: &[IndexedFinding<'_>], what: &str) -> Option<Bullet> {
     let open = findings.iter().map(|(_, finding)| *finding);
     let open = open.filter(|finding| finding.level == Level::Critical);
@@ -412,12 +414,12 @@ fn withheld_lines(report: &Report, of: &TargetSummary) -> Vec<Bullet> {
 fn withheld_line(one: &crate::WithheldAdvice) -> Bullet {
     Bullet {
         rule: one.rule.clone(),
-        ..labelled_bullet("Withheld", wording::withheld_text(one))
+        ..labelled_bullet("Withheld", wording::withheld_advice_text(one))
     }
 }
 
 fn untargeted_parts(report: &Report) -> Vec<ShortPart> {
-    let (host, beside) = findings::untargeted_findings(report);
+    let (host, beside) = findings::host_and_other_untargeted_findings(report);
     let beside_asked = findings::other_targets_note(report, &beside);
     let told = if report.asked.is_some() {
         host

@@ -9,7 +9,7 @@ use crate::{DirectoryRow, Report, TargetSummary};
 use walwise_judge::durability::{PathVerdict, Verdict};
 use walwise_model::facts::Subject;
 
-pub fn verdict_heading(report: &Report, target: &TargetSummary) -> RichText {
+pub fn verdict_or_content_heading(report: &Report, target: &TargetSummary) -> RichText {
     if let Some(verdict) = report.verdict(&target.target) {
         return verdict_text_with_reservations(verdict);
     }
@@ -21,8 +21,7 @@ pub fn verdict_heading(report: &Report, target: &TargetSummary) -> RichText {
     RichText::verdict(word).append(rest)
 }
 
-/// Formats the verdict with its reservations: missing redundancy, and sessions whose verdict
-/// differs.
+/// Reservations are missing redundancy, and sessions whose own settings make commits less durable.
 pub fn verdict_text_with_reservations(verdict: &Verdict) -> RichText {
     RichText::verdict(verdict.standing.as_str()).append(verdict.heading_suffix())
 }
@@ -36,7 +35,7 @@ pub fn device_content_sentences(target: &TargetSummary) -> Vec<String> {
     let free = content
         .may_get_new_file_system()
         .then(|| undecided.to_owned());
-    [content.evidence_text()]
+    [content.explanation_text()]
         .into_iter()
         .chain(free)
         .chain(target.rank.map(choice))
@@ -45,7 +44,7 @@ pub fn device_content_sentences(target: &TargetSummary) -> Vec<String> {
 
 pub(crate) fn target_heading(report: &Report, target: &TargetSummary) -> Section {
     Section::new_top(
-        verdict_heading(report, target)
+        verdict_or_content_heading(report, target)
             .append(": ")
             .append_code(&target.title),
     )
@@ -77,7 +76,7 @@ pub(crate) fn target_report_part_sections<'a>(
             let undecided = findings::target_undecided_section(chapter, target);
             undecided
                 .into_iter()
-                .chain(unknown_facts::target_unknowns_section(chapter, target))
+                .chain(unknown_facts::target_unknown_facts_section(chapter, target))
                 .collect()
         }
     }
@@ -119,7 +118,7 @@ pub(crate) fn target_sections<'a>(
         None => top.push_sentences(device_content_sentences(target)),
     }
     let mut sections = vec![top];
-    sections.extend(directories_section(target));
+    sections.extend(server_directories_section(target));
     let mut shared = Section::new_part("");
     shared.push_sentences(wording::shared_storage_sentences(report, &target.target));
     match (sections.as_mut_slice(), shared.none_if_empty()) {
@@ -134,7 +133,7 @@ pub(crate) fn target_sections<'a>(
         }
     }
     sections.extend(answered.none_if_empty());
-    sections.extend(findings::fix_first_section(chapter, target));
+    sections.extend(findings::serious_findings_section(chapter, target));
     if let Some(stack) = report.stack(&target.target) {
         let mut section = Section::new_part("Stack");
         section.elements.push(Element::Stack(stack.layers.clone()));
@@ -159,12 +158,12 @@ pub(crate) fn target_sections<'a>(
     sections.extend(plan::plan_sections(chapter, target));
     sections.extend(findings::findings_without_advice_section(chapter, target));
     sections.extend(findings::target_undecided_section(chapter, target));
-    sections.extend(unknown_facts::target_unknowns_section(chapter, target));
+    sections.extend(unknown_facts::target_unknown_facts_section(chapter, target));
     sections
 }
 
 /// Lists the server directories on a target; `None` if the target itself is the only one.
-pub fn directories_section(target: &TargetSummary) -> Option<Section> {
+pub fn server_directories_section(target: &TargetSummary) -> Option<Section> {
     if target
         .directories
         .iter()

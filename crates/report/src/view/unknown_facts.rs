@@ -14,7 +14,7 @@ const MAX_NAMED: usize = 8;
 
 const HEADING: &str = "Unknown";
 
-pub(crate) fn target_unknowns_section(
+pub(crate) fn target_unknown_facts_section(
     chapter: &ShownItemsTracker<'_, '_>,
     target: &TargetSummary,
 ) -> Option<Section> {
@@ -91,7 +91,7 @@ pub(crate) fn missing_facts_summary(report: &Report, needs: &[MissingFact]) -> O
     ))
 }
 
-/// States how many readable facts of the host are unknown, including facts that no target needs.
+/// Facts that no target needs are counted as well; absent values without a remedy are not.
 pub(crate) fn unknown_fact_count_section(report: &Report) -> Option<Section> {
     unknown_fact_count_sentence(report).map(|says| Section::new_top("").with_sentence(says))
 }

@@ -22,7 +22,7 @@ pub fn assumption_bullet(one: &FactAssumption) -> Bullet {
         "{}{} = {}",
         one.fact,
         assumption_subject_suffix(one),
-        display_assumed_value(one, &one.value)
+        format_value_of_fact(one, &one.value)
     );
     if one.really.value() == Some(&one.value) {
         return Bullet {
@@ -31,7 +31,7 @@ pub fn assumption_bullet(one: &FactAssumption) -> Bullet {
         };
     }
     let really = match &one.really {
-        Reading::Known { value, .. } => display_assumed_value(one, value),
+        Reading::Known { value, .. } => format_value_of_fact(one, value),
         Reading::Unknown { why, .. } => format!("unknown: {why}"),
     };
     let never = if one.really.is_known() {
@@ -55,7 +55,7 @@ pub fn assumption_short_forms(one: &FactAssumption) -> [String; 2] {
         format!(
             "{}{of} = {} ({})",
             one.fact,
-            display_assumed_value(one, &one.value),
+            format_value_of_fact(one, &one.value),
             one.assumed_or_stated_word()
         )
     })
@@ -69,7 +69,7 @@ fn assumption_subject_suffix(one: &FactAssumption) -> String {
     }
 }
 
-fn display_assumed_value(one: &FactAssumption, value: &Value) -> String {
+fn format_value_of_fact(one: &FactAssumption, value: &Value) -> String {
     catalog::find_by_name(&one.fact).map_or(value.to_string(), |info| info.format_value(value))
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn assumption_bullets(assumed: &[FactAssumption]) -> Vec<Bullet> {
     assumed.iter().map(assumption_bullet).collect()
 }
 
-/// All differences.
+/// Includes derived facts.
 pub fn what_if_sections(what_if: &WhatIf) -> Vec<Section> {
     sections_with_detail(what_if, true)
 }
@@ -180,7 +180,7 @@ fn rule_decision_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
     rows.into_iter().filter(|row| !row.text.is_empty())
 }
 
-/// Groups the changed findings under titles, without those that become undecided or do not apply.
+/// Findings that become undecided, or turn out not to apply, are left out.
 fn changed_finding_groups(what_if: &WhatIf) -> impl Iterator<Item = (&'static str, Vec<Bullet>)> {
     const PARTS: [(&str, &[FindingChangeKind]); 3] = [
         (

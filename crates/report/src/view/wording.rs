@@ -202,7 +202,7 @@ pub(crate) fn effect_and_risk_text(affected: EffectScope, danger: Risk) -> Strin
     }
 }
 
-pub(crate) fn withheld_text(one: &WithheldAdvice) -> String {
+pub(crate) fn withheld_advice_text(one: &WithheldAdvice) -> String {
     format!(
         "{} for {}: {}",
         one.advice,

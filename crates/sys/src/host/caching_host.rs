@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use super::{Host, HostResult, Question};
-use crate::limits::Limits;
+use crate::limits::SubjectLimits;
 use walwise_model::parallel::lock;
 
 type CachedAnswer = HostResult;
@@ -28,7 +28,10 @@ impl<H: Deref<Target: Host>> CachingHost<H> {
         }
     }
 
-    pub fn find_answer(&self, of: impl Fn(&Question) -> bool) -> Option<(Question, Vec<u8>)> {
+    pub fn find_cached_answer(
+        &self,
+        of: impl Fn(&Question) -> bool,
+    ) -> Option<(Question, Vec<u8>)> {
         let answers = lock(&self.answers);
         let answered = answers
             .iter()
@@ -84,7 +87,7 @@ impl<H: Deref<Target: Host> + Sync> Host for CachingHost<H> {
         self.host.possible_masked_paths(path)
     }
 
-    fn subject_count_limits(&self) -> Limits {
+    fn subject_count_limits(&self) -> SubjectLimits {
         self.host.subject_count_limits()
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Host, HostError, HostResult, Question};
-use crate::limits::Limits;
+use crate::limits::SubjectLimits;
 use walwise_model::parallel::lock;
 
 type QuestionFilter = Box<dyn Fn(&Question) -> bool + Send + Sync>;
@@ -18,7 +18,7 @@ pub struct AnswerEdit {
 
 impl AnswerEdit {
     /// Applies `change` to the answers of the questions for which `of` is true. An error from
-    /// `change` removes the answer.
+    /// `change` replaces the answer.
     pub fn new(
         of: impl Fn(&Question) -> bool + Send + Sync + 'static,
         change: impl Fn(&str) -> Result<String, HostError> + Send + Sync + 'static,
@@ -37,8 +37,8 @@ impl AnswerEdit {
     }
 }
 
-/// Edited answers, each with the numbers of the changed lines. The set of numbers is empty if the
-/// answer was removed.
+/// Edited answers, each with the numbers of the changed lines. The set of numbers is empty if an
+/// error replaced the answer.
 pub type EditedLinesByQuestion = BTreeMap<Question, BTreeSet<u32>>;
 
 pub struct EditedHost<'a> {
@@ -109,7 +109,7 @@ impl Host for EditedHost<'_> {
         self.host.possible_masked_paths(path)
     }
 
-    fn subject_count_limits(&self) -> Limits {
+    fn subject_count_limits(&self) -> SubjectLimits {
         self.host.subject_count_limits()
     }
 

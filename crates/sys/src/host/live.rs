@@ -34,7 +34,7 @@ use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::PeerCredentials;
 use owners::OwnerChildHosts;
 
-pub use machine::enter_host_mounts;
+pub use machine::enter_init_mount_namespace;
 
 use super::child::ChildHost;
 use super::redact::{self, PlainFileKind};
@@ -92,7 +92,7 @@ impl LiveHost {
         parts
             .into_iter()
             .for_each(|(at, bytes)| regions.add_region(at, bytes));
-        regions.detect_signatures()
+        regions.detect_signature_names()
     }
 
     /// Creates a host that sends questions that may hang to a child. The child is this program
@@ -154,7 +154,7 @@ impl LiveHost {
     /// can start such a child; any other user gets the answer with their own rights.
     fn ask_as_user(&self, uid: u32, inner: &Question, question: &Question) -> HostResult {
         if !nix::unistd::geteuid().is_root() {
-            return self.ask_directly_or_child(question);
+            return self.ask_in_process_or_child(question);
         }
         let deadline = match inner {
             Question::Run(..) => PROGRAM_DEADLINE,
@@ -165,7 +165,7 @@ impl LiveHost {
         self.owners.ask_as_owner(uid, inner, deadline)
     }
 
-    fn ask_directly_or_child(&self, question: &Question) -> HostResult {
+    fn ask_in_process_or_child(&self, question: &Question) -> HostResult {
         match self.deadline_if_question_may_hang(question) {
             Some(deadline) => self.child.ask(question, deadline),
             None => answer_in_this_process(question),
@@ -183,14 +183,14 @@ impl LiveHost {
             ));
         }
         let begun = Instant::now();
-        let answer = self.ask_directly_or_child(question);
+        let answer = self.ask_in_process_or_child(question);
         *spent += begun.elapsed();
         answer
     }
 
     fn ask_within_owner_budget(&self, pid: u32, question: &Question) -> HostResult {
-        let Some(uid) = self.owners.server_process_user(pid) else {
-            return self.ask_directly_or_child(question);
+        let Some(uid) = self.owners.server_process_uid(pid) else {
+            return self.ask_in_process_or_child(question);
         };
         self.owners
             .run_within_owner_budget(uid, READ_DEADLINE, |left| {
@@ -203,7 +203,7 @@ impl LiveHost {
 
     fn mount_hang_risks(&self) -> &MountHangRisks {
         self.mounts.get_or_init(|| {
-            files::read_file(Path::new("/proc/self/mountinfo"))
+            files::read_file_bounded(Path::new("/proc/self/mountinfo"))
                 .map_or(MountHangRisks::for_unreadable_table(), |bytes| {
                     MountHangRisks::parse(&bytes)
                 })
@@ -214,7 +214,7 @@ impl LiveHost {
 impl Drop for LiveHost {
     fn drop(&mut self) {
         self.child.kill_child_without_waiting_for_exit();
-        self.owners.stop_children();
+        self.owners.kill_children_without_waiting();
     }
 }
 
@@ -223,12 +223,12 @@ impl Host for LiveHost {
         let answer = match question {
             Question::AsUser(uid, inner) => self.ask_as_user(*uid, inner, question),
             Question::Servers => self
-                .ask_directly_or_child(question)
+                .ask_in_process_or_child(question)
                 .inspect(|answer| self.owners.record_server_processes(answer)),
             Question::Content(_, ScanDepth::Brief) => self.ask_brief_scan(question),
-            _ => match process_whose_budget_is_charged(question) {
+            _ => match pid_whose_owner_is_charged(question) {
                 Some(pid) => self.ask_within_owner_budget(pid, question),
-                None => self.ask_directly_or_child(question),
+                None => self.ask_in_process_or_child(question),
             },
         };
         if answer.as_ref().is_err_and(HostError::is_out_of_descriptors) {
@@ -258,41 +258,47 @@ impl Host for LiveHost {
 
 /// The process to whose user the answer is charged, because an answer from the memory or open
 /// files of a process may be large. `None` for other questions.
-fn process_whose_budget_is_charged(question: &Question) -> Option<u32> {
+fn pid_whose_owner_is_charged(question: &Question) -> Option<u32> {
     match question {
         Question::CommandLine(pid) | Question::Environment(pid) | Question::Tablespaces(pid) => {
             Some(*pid)
         }
-        Question::Read(path) => owners::proc_pid(path),
+        Question::Read(path) => owners::pid_of_proc_path(path),
         _ => None,
     }
 }
 
 pub(super) fn answer_in_this_process(question: &Question) -> HostResult {
     match question {
-        Question::Read(path) => PlainFileKind::from_path(path)?.redact(files::read_file(path)?),
+        Question::Read(path) => {
+            PlainFileKind::from_path(path)?.redact(files::read_file_bounded(path)?)
+        }
         Question::List(path) => files::list_directory(path),
-        Question::IsEmpty(path) => files::directory_emptiness(path),
+        Question::IsEmpty(path) => files::directory_is_empty_answer(path),
         Question::Link(path) => files::read_link(path),
         Question::RealPath(path) => files::real_path(path),
         Question::Stat(path) => files::stat(path),
         Question::StatFs(path) => files::statfs(path),
         Question::Flags(path) => files::inode_flags(path),
         Question::LogFiles(path, kind) => files::log_file_stats(path, *kind),
-        Question::Config(path, dialect) => match files::read_configuration(path, |_| false)? {
-            files::ConfigurationRead::Read(_, bytes) => redact::redact_config_with_key_check(
-                &bytes,
-                *dialect,
-                &files::is_persistent_key_file,
-            ),
-            files::ConfigurationRead::AlreadyRead(_) => Err(HostError::failed("was read before")),
-        },
+        Question::Config(path, dialect) => {
+            match files::read_config_unless_known(path, |_| false)? {
+                files::ConfigReadOutcome::Read(_, bytes) => redact::redact_config_with_key_check(
+                    &bytes,
+                    *dialect,
+                    &files::is_persistent_key_file,
+                ),
+                files::ConfigReadOutcome::AlreadyRead(_) => {
+                    Err(HostError::failed("was read before"))
+                }
+            }
+        }
         Question::Uname => Ok(machine::uname()),
-        Question::Identity => Ok(machine::euid_and_namespaces()),
+        Question::Identity => Ok(machine::euid_namespaces_and_root()),
         Question::Resources => machine::memory_and_cpus(),
         Question::Servers => processes::list_server_processes(),
         Question::ProcessStart(pid) => processes::process_start_time(*pid),
-        Question::Tablespaces(pid) => processes::list_open_innodb_tablespaces(*pid),
+        Question::Tablespaces(pid) => processes::list_open_system_tablespaces(*pid),
         Question::CommandLine(pid) => processes::redacted_command_line(*pid),
         Question::Environment(pid) => processes::redacted_environment(*pid),
         Question::UserName(uid) => machine::user_name(*uid),
@@ -310,13 +316,6 @@ pub(super) fn answer_in_this_process(question: &Question) -> HostResult {
     }
 }
 
-// Opens block devices, for reading only.
-//
-// The path is first opened with O_PATH, since opening a tape or a watchdog device already has an
-// effect.
-
-/// The opened device is the one that was examined, even if its name then refers to another
-/// device.
 fn open_block_device(path: &Path, also: OFlag) -> Result<File, HostError> {
     try_open_block_device(path, also).map_err(|e| host_error_from_io(&e))
 }
@@ -331,6 +330,9 @@ fn is_held_exclusively(path: &Path) -> Result<bool, HostError> {
     }
 }
 
+/// Opens the device for reading only. The path is first opened with O_PATH, because opening a tape
+/// or a watchdog device already has an effect. The examined device is then opened, even if the path
+/// has come to refer to another one.
 fn try_open_block_device(path: &Path, also: OFlag) -> io::Result<File> {
     let by_name = |flags: OFlag, path: &Path| {
         OpenOptions::new()
@@ -369,12 +371,6 @@ pub fn untrusted_path_reason(path: &Path) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-// A conversation with a database server over its Unix socket, within a deadline.
-//
-// [`super::postgres`] and [`super::mysql`] define all messages to the server; no reply of the
-// server can cause any other message. Connecting can block indefinitely, so the conversation runs
-// in the expendable child.
-
 const DEADLINE: Duration = Duration::from_secs(2);
 
 const MAX_MESSAGE_BYTES: usize = 1 << 20;
@@ -395,6 +391,9 @@ enum ProtocolAction {
     },
 }
 
+/// The client in a conversation with a database server over its Unix socket. The client defines all
+/// messages to the server; no reply can cause any other message. Connecting can block indefinitely,
+/// so the conversation runs in the expendable child.
 trait ProtocolClient {
     /// The client's first message; empty if the server sends first.
     fn first_message(&self) -> Vec<u8>;
@@ -448,12 +447,12 @@ fn connect_and_run_protocol(
         }
         _ => files::host_error_from_io(&e),
     })?;
-    run_protocol(stream, ours, server)
+    verify_peer_and_run_protocol(stream, ours, server)
 }
 
 /// With `server`, the peer's user id is checked before any byte is exchanged, because the socket
 /// that one user names can belong to another user.
-fn run_protocol(
+fn verify_peer_and_run_protocol(
     stream: UnixStream,
     ours: &mut impl ProtocolClient,
     server: Option<u32>,

@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use super::archive::Answers;
+use super::capture_format::Answers;
 use super::{HostError, Question, path_bytes};
 pub use masked_paths::masked_path_candidates;
 
@@ -36,7 +36,8 @@ enum IdentityKind {
     Host,
     /// The name of a person's account or home directory.
     User,
-    /// A word that a person chose for a mount source that is not a device.
+    /// A word that a person chose for a database, a role, a replication slot, or a mount source
+    /// that is not a device.
     Name,
     Mac,
     Ipv4,
@@ -56,9 +57,9 @@ impl IdentityMatch {
         let written = text.get(range.clone()).unwrap_or_default();
         let canonical = match kind {
             IdentityKind::Hex32 | IdentityKind::Wwn | IdentityKind::Mac => {
-                alphanumerics(written).to_ascii_lowercase()
+                alphanumerics_without_escapes(written).to_ascii_lowercase()
             }
-            IdentityKind::Lvm32 => alphanumerics(written),
+            IdentityKind::Lvm32 => alphanumerics_without_escapes(written),
             IdentityKind::Serial => spaces_as_underscores(written),
             IdentityKind::Host => written
                 .split(|b| *b == b'.')
@@ -77,7 +78,7 @@ impl IdentityMatch {
     }
 }
 
-fn alphanumerics(text: &[u8]) -> Vec<u8> {
+fn alphanumerics_without_escapes(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((first, after)) = rest.split_first() {
@@ -112,7 +113,7 @@ impl MaskRanges {
     fn from_path(path: &[u8]) -> Self {
         Self {
             identities: identity_places::identity_ranges_in_path(path),
-            labels: name_places::label_serials_in_path(path),
+            labels: name_places::label_serial_ranges_in_path(path),
             names: name_places::name_ranges_in_path(path),
             sources: Vec::new(),
             is_question_path: true,
@@ -124,9 +125,9 @@ impl MaskRanges {
         let question = question.strip_as_user();
         Self {
             identities: identity_places::identity_ranges_in_answer(question, answer),
-            labels: name_places::serial_ranges_in_labels(question, answer),
+            labels: name_places::label_serial_ranges_in_answer(question, answer),
             names: name_places::name_ranges_in_answer(question, answer),
-            sources: name_places::free_text_mount_sources(question, answer),
+            sources: name_places::free_text_mount_source_ranges(question, answer),
             is_question_path: false,
         }
     }
@@ -187,12 +188,12 @@ struct IdentityMasker {
 const TOKEN_KEY: usize = 3;
 
 #[derive(Default)]
-struct IdentitySet {
+struct IdentityCollector {
     identities: BTreeSet<(IdentityKind, Vec<u8>)>,
     spellings: BTreeSet<(Vec<u8>, IdentityKind, Vec<u8>)>,
 }
 
-impl IdentitySet {
+impl IdentityCollector {
     fn collect_identities(&mut self, text: &[u8], places: &MaskRanges) {
         for span in find_identities(text, places) {
             self.add_identity(text, span);
@@ -231,13 +232,13 @@ impl IdentitySet {
 
 impl IdentityMasker {
     fn from_answers(answers: &Answers) -> Self {
-        let mut seen = IdentitySet::default();
+        let mut seen = IdentityCollector::default();
         let mut vocabulary = identity_places::unmasked_common_words();
         for (question, answer) in answers {
             if let Some(path) = question.path() {
                 let path = path_bytes(path);
                 seen.collect_identities(path, &MaskRanges::from_path(path));
-                identity_places::add_unmasked_path_words(&mut vocabulary, question);
+                identity_places::add_kernel_path_words(&mut vocabulary, question);
             }
             if let Question::Run(_, arguments) = question.strip_as_user() {
                 for argument in arguments {
@@ -299,7 +300,7 @@ impl IdentityMasker {
         let mut out = Vec::with_capacity(text.len());
         let mut at = 0;
         for span in find_identities(text, places) {
-            self.mask_known_spellings(text, at..span.range.start, places, &mut out);
+            self.mask_spellings_and_source_words(text, at..span.range.start, places, &mut out);
             let written = text.get(span.range.clone()).unwrap_or_default();
             out.extend_from_slice(&self.format_mask_like_original(
                 span.kind,
@@ -308,11 +309,11 @@ impl IdentityMasker {
             ));
             at = span.range.end;
         }
-        self.mask_known_spellings(text, at..text.len(), places, &mut out);
+        self.mask_spellings_and_source_words(text, at..text.len(), places, &mut out);
         out
     }
 
-    fn mask_known_spellings(
+    fn mask_spellings_and_source_words(
         &self,
         text: &[u8],
         range: Range<usize>,
@@ -521,7 +522,7 @@ fn mount_source_words(text: &[u8], source: Range<usize>) -> impl Iterator<Item =
     let mut at = source.start;
     std::iter::from_fn(move || {
         while at < source.end {
-            let word = name_places::word_at(text, at..source.end);
+            let word = name_places::word_or_escape_range_at(text, at..source.end);
             at = word.end.max(at + 1);
             let bytes = text.get(word.clone()).unwrap_or_default();
             if !bytes.is_empty()
@@ -580,7 +581,9 @@ fn replacement_scope(
     let mixed = has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit);
     match kind {
         // A long identity may also occur inside a longer word, where its shape is not recognised.
-        IdentityKind::Hex32 | IdentityKind::Wwn if alphanumerics(written).len() >= 16 => {
+        IdentityKind::Hex32 | IdentityKind::Wwn
+            if alphanumerics_without_escapes(written).len() >= 16 =>
+        {
             Some(ReplacementScope::Anywhere)
         }
         IdentityKind::Mac => Some(ReplacementScope::Words),
@@ -657,7 +660,7 @@ fn numbered_mask(kind: IdentityKind, canonical: &[u8], n: u64) -> Vec<u8> {
         IdentityKind::Serial => {
             // Leading letters identify the vendor and stay: `vol` and `AWS` for Amazon's cloud,
             // `WD` for Western Digital.
-            let digits = alphanumerics(canonical);
+            let digits = alphanumerics_without_escapes(canonical);
             let letters = digits
                 .iter()
                 .take_while(|b| b.is_ascii_alphabetic())

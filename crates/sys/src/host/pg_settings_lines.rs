@@ -47,7 +47,8 @@ pub mod counters {
     pub const WAL_SYNCS: &str = "(wal_sync)";
     /// WAL writes. `open_datasync` and `open_sync` flush within the write.
     pub const WAL_WRITES: &str = "(wal_write)";
-    /// Total duration of these flushes and writes in microseconds; 0 without `track_wal_io_timing`.
+    /// Total duration of the flushes in microseconds, as [`WAL_WRITE_TIME`] for the writes; 0
+    /// without `track_wal_io_timing`.
     pub const WAL_SYNC_TIME: &str = "(wal_sync_time)";
     pub const WAL_WRITE_TIME: &str = "(wal_write_time)";
     /// Time of the last reset of the WAL counters, in microseconds since 1970.

@@ -24,7 +24,7 @@ pub fn encode(question: &Question) -> String {
         Question::Stat(path) => format_with_path("stat", path),
         Question::StatFs(path) => format_with_path("statfs", path),
         Question::Flags(path) => format_with_path("flags", path),
-        Question::LogFiles(path, kind) => format_with_kind("log-files", *kind, path),
+        Question::LogFiles(path, kind) => format_with_kind_and_path("log-files", *kind, path),
         Question::Uname => "uname".to_owned(),
         Question::Identity => "identity".to_owned(),
         Question::Resources => "summary".to_owned(),
@@ -34,9 +34,9 @@ pub fn encode(question: &Question) -> String {
         Question::CommandLine(pid) => format!("command-line {pid}"),
         Question::Environment(pid) => format!("environment {pid}"),
         Question::UserName(uid) => format!("user-name {uid}"),
-        Question::Config(path, dialect) => format_with_kind("config", *dialect, path),
-        Question::Content(path, look) => format_with_kind("content", *look, path),
-        Question::Superblock(path, kind) => format_with_kind("superblock", *kind, path),
+        Question::Config(path, dialect) => format_with_kind_and_path("config", *dialect, path),
+        Question::Content(path, look) => format_with_kind_and_path("content", *look, path),
+        Question::Superblock(path, kind) => format_with_kind_and_path("superblock", *kind, path),
         Question::PgSettings(path) => format_with_path("pg-settings", path),
         Question::MysqlSettings(path) => format_with_path("mysql-settings", path),
         Question::Run(tool, arguments) => {
@@ -56,7 +56,7 @@ fn format_with_path(verb: &str, path: &Path) -> String {
     format!("{verb} {}", display_path(path))
 }
 
-fn format_with_kind(verb: &str, kind: impl Display, path: &Path) -> String {
+fn format_with_kind_and_path(verb: &str, kind: impl Display, path: &Path) -> String {
     format_with_path(&format!("{verb} {kind}"), path)
 }
 

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::{HostError, HostResult, Question, ServerOwner, live, question_text};
-use crate::host::live::files::{self, ConfigurationRead};
+use crate::host::live::files::{self, ConfigReadOutcome};
 use crate::host::live::{answer_in_this_process, machine, mysql, postgres, processes};
 use crate::host::{ConfigDialect, Tool, redact};
 use crate::subprocess::credentials::Credentials;
 use crate::subprocess::{Channel, MessageBytes};
 
-pub fn serve(channel: Channel) -> io::Result<()> {
+pub fn serve_questions(channel: Channel) -> io::Result<()> {
     answer_questions_until_closed(channel, live::answer_in_this_process)
 }
 
@@ -22,7 +22,7 @@ pub fn serve(channel: Channel) -> io::Result<()> {
 /// answer is the error of the change.
 pub fn serve_as_owner(mut channel: Channel) -> io::Result<()> {
     let owner: ServerOwner = channel.recv(None)?;
-    match owner.drop_root() {
+    match owner.connect_and_drop_root() {
         Ok(stream) => {
             let mut delegate = OwnerReader::new(owner, stream);
             answer_questions_until_closed(channel, |question| delegate.answer_as_owner(question))
@@ -100,7 +100,7 @@ impl OwnerReader {
                 dialect @ (ConfigDialect::Postgres
                 | ConfigDialect::Mysql
                 | ConfigDialect::MysqlPersisted),
-            ) => self.read_configuration_cached(path, *dialect),
+            ) => self.read_redacted_config_cached(path, *dialect),
             Question::PgSettings(socket) => postgres::query_settings(socket, Some(self.owner.uid)),
             Question::MysqlSettings(_) => match self.stream.take() {
                 Some(stream) => mysql::query_settings_on_stream(stream, b"root", self.owner.uid),
@@ -147,10 +147,10 @@ impl OwnerReader {
         Ok(question)
     }
 
-    fn read_configuration_cached(&mut self, path: &Path, dialect: ConfigDialect) -> HostResult {
+    fn read_redacted_config_cached(&mut self, path: &Path, dialect: ConfigDialect) -> HostResult {
         let known = |identity| self.configurations.contains_key(&(identity, dialect));
-        match files::read_configuration(path, known)? {
-            ConfigurationRead::AlreadyRead(identity) => {
+        match files::read_config_unless_known(path, known)? {
+            ConfigReadOutcome::AlreadyRead(identity) => {
                 let gone = || {
                     Err(HostError::failed(
                         "the file was read before and is no longer cached",
@@ -161,7 +161,7 @@ impl OwnerReader {
                     .cloned()
                     .unwrap_or_else(gone)
             }
-            ConfigurationRead::Read(identity, bytes) => {
+            ConfigReadOutcome::Read(identity, bytes) => {
                 let told = redact::redact_config(&bytes, dialect);
                 if self.configurations.len() < MAX_FILES {
                     self.configurations
@@ -184,40 +184,40 @@ impl OwnerReader {
 impl ServerOwner {
     /// Gives up root for good. Returns the connected socket, if one was requested. After an
     /// error the child must not read anything.
-    pub fn drop_root(&self) -> Result<Option<UnixStream>, HostError> {
+    pub fn connect_and_drop_root(&self) -> Result<Option<UnixStream>, HostError> {
         // Every failure counts as *denied*, because *absent* would mean that the file does not
         // exist.
         let denied = |says: String| HostError::denied(says);
-        files::proc_descriptor().map_err(|miss| denied(miss.detail))?;
+        files::proc_directory_fd().map_err(|miss| denied(miss.detail))?;
         // Below the root directory of the process, paths resolve as they do for the process.
         let root = self
             .process
             .filter(|_| self.inside)
             .map(|pid| PathBuf::from(format!("/proc/{pid}/root")));
         let socket = self.socket.clone().map(PathBuf::from);
-        self.credentials()
-            .drop_root(root.as_deref(), socket.as_deref())
+        self.process_or_passwd_credentials()
+            .drop_privileges_and_connect(root.as_deref(), socket.as_deref())
             .map_err(denied)
     }
 
     /// The user id and groups to take on. The groups of `process` count only if /proc/PID belongs
     /// to its user and group. If the user may not inspect the process, /proc/PID belongs to root
     /// (PR_SET_DUMPABLE in prctl(2)). A process that has exited reports no groups.
-    fn credentials(&self) -> Credentials {
+    fn process_or_passwd_credentials(&self) -> Credentials {
         let of_process = self
             .process
-            .and_then(|pid| process_credentials(pid, self.uid));
+            .and_then(|pid| trusted_process_credentials(pid, self.uid));
         let alone = || Credentials {
             uid: self.uid,
-            gid: machine::primary_group_id(self.uid),
+            gid: machine::primary_group_or_nobody(self.uid),
             groups: Vec::new(),
         };
         of_process.unwrap_or_else(alone)
     }
 }
 
-fn process_credentials(pid: u32, uid: u32) -> Option<Credentials> {
-    let status = files::read_file(Path::new(&format!("/proc/{pid}/status"))).ok()?;
+fn trusted_process_credentials(pid: u32, uid: u32) -> Option<Credentials> {
+    let status = files::read_file_bounded(Path::new(&format!("/proc/{pid}/status"))).ok()?;
     let of = fs::metadata(format!("/proc/{pid}")).ok()?;
     let found = processes::parse_credentials(&status).filter(|found| found.uid == uid)?;
     ((of.uid(), of.gid()) == (found.uid, found.gid)).then_some(found)

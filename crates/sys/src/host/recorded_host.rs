@@ -4,9 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::archive::{CaptureParseError, IndexedCapture};
+use super::capture_format::{CaptureParseError, IndexedCapture};
 use super::{Host, HostError, HostErrorKind, HostResult, Question, mask};
-use crate::limits::Limits;
+use crate::limits::SubjectLimits;
 
 #[derive(Clone, Debug, Default)]
 pub struct RecordedHost {
@@ -17,10 +17,10 @@ pub struct RecordedHost {
 impl RecordedHost {
     /// [`Host::run_notes`] describes the entries that could not be read.
     pub fn parse(bytes: &[u8]) -> Result<Self, CaptureParseError> {
-        Self::new(bytes.to_owned())
+        Self::from_capture(bytes.to_owned())
     }
 
-    pub fn new(text: Vec<u8>) -> Result<Self, CaptureParseError> {
+    pub fn from_capture(text: Vec<u8>) -> Result<Self, CaptureParseError> {
         let (archive, problems) = IndexedCapture::new(text)?;
         Ok(Self { archive, problems })
     }
@@ -47,8 +47,8 @@ impl Host for RecordedHost {
         self.problems.clone()
     }
 
-    fn subject_count_limits(&self) -> Limits {
-        Limits::for_capture(self.archive.byte_len())
+    fn subject_count_limits(&self) -> SubjectLimits {
+        SubjectLimits::for_capture(self.archive.byte_len())
     }
 
     fn possible_masked_paths(&self, path: &Path) -> Vec<PathBuf> {

@@ -63,15 +63,15 @@ pub(crate) fn redact_config_with_key_check(
 }
 
 /// The part of a program's output that is kept. Tables of device-mapper hold keys and are reduced
-/// to kinds and counts. ZFS keeps pools, devices and the requested properties, DRBD a few options,
-/// the control file of PostgreSQL one line. Other output is unchanged.
+/// to target types and offsets. Of ZFS, pools, devices and the requested properties are kept, of
+/// DRBD a few options, of PostgreSQL's control file one line. Other output is unchanged.
 pub fn redact_program_output(tool: Tool, arguments: &[String], text: Vec<u8>) -> Vec<u8> {
     match (tool, arguments.first().map(String::as_str)) {
-        (Tool::Dmsetup, Some("table")) => device_mapper::reduce_table(&text),
-        (Tool::Dmsetup, _) => device_mapper::reduce_status(&text),
-        (Tool::Drbdsetup, _) => drbd::reduce_show_output(&text),
-        (Tool::Zpool, _) => reduce_zpool_status(&text),
-        (Tool::Zfs, _) => keep_known_zfs_properties(&text),
+        (Tool::Dmsetup, Some("table")) => device_mapper::redact_table(&text),
+        (Tool::Dmsetup, _) => device_mapper::redact_status(&text),
+        (Tool::Drbdsetup, _) => drbd::redact_show_output(&text),
+        (Tool::Zpool, _) => redact_zpool_status(&text),
+        (Tool::Zfs, _) => redact_zfs_properties(&text),
         (Tool::PgControldata(_), _) => postgres::redact_control_data(&text),
         _ => text,
     }
@@ -132,7 +132,7 @@ const PROPERTIES: [&str; 3] = ["sync", "logbias", "recordsize"];
 
 /// Reduces `zpool status -P` to pool, state and damage, and to the tree under `config:` with its
 /// indentation, names, states and error counts.
-fn reduce_zpool_status(text: &[u8]) -> Vec<u8> {
+fn redact_zpool_status(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut in_tree = false;
     for line in text.split(|b| *b == b'\n') {
@@ -193,7 +193,7 @@ fn zpool_damage_state(words: &[&[u8]]) -> &'static [u8] {
     }
 }
 
-fn keep_known_zfs_properties(text: &[u8]) -> Vec<u8> {
+fn redact_zfs_properties(text: &[u8]) -> Vec<u8> {
     let known = |line: &&[u8]| {
         let fields: Vec<&[u8]> = line.split(|b| *b == b'\t').collect();
         matches!(fields.as_slice(), [_, property, _] if PROPERTIES.iter().any(|p| p.as_bytes() == *property))
@@ -285,7 +285,7 @@ fn redact_crypttab(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigD
         let kept: Vec<Vec<u8>> = options
             .iter()
             .copied()
-            .filter_map(allowed_crypttab_option)
+            .filter_map(redact_crypttab_option)
             .collect();
         let all = !spilled && kept == options;
         Some(ConfigDirective::new(
@@ -300,7 +300,7 @@ fn redact_crypttab(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigD
         .collect()
 }
 
-fn allowed_crypttab_option(written: &[u8]) -> Option<Vec<u8>> {
+fn redact_crypttab_option(written: &[u8]) -> Option<Vec<u8>> {
     let name = written.split(|b| *b == b'=').next().unwrap_or_default();
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"=-:_.".contains(b);
     if OPTIONS_WITH_VALUE.contains(&name) && written.len() <= 60 && written.iter().all(plain) {
@@ -381,12 +381,12 @@ mod zfs_tests {
         let expect = "pool: tank\nstate: DEGRADED\n\tNAME STATE READ WRITE CKSUM\n\ttank DEGRADED 0 0 0\n\
             \t  mirror-0 DEGRADED 0 0 0\n\t    /dev/sda1 ONLINE 0 0 0\n\t    12345678901 UNAVAIL 0 1.21K 0\nerrors: permanent\n";
         assert_eq!(
-            String::from_utf8(reduce_zpool_status(status.as_bytes())).unwrap(),
+            String::from_utf8(redact_zpool_status(status.as_bytes())).unwrap(),
             expect
         );
         let get = "tank\tsync\tstandard\ntank\tkeylocation\tfile:///root/key\ntank/pg\trecordsize\t131072\nx\n";
         assert_eq!(
-            keep_known_zfs_properties(get.as_bytes()),
+            redact_zfs_properties(get.as_bytes()),
             b"tank\tsync\tstandard\ntank/pg\trecordsize\t131072\n"
         );
     }
@@ -404,21 +404,21 @@ mod zfs_tests {
             ("List of errors unavailable: permission denied", "?"),
             ("", "?"),
         ] {
-            let left = reduce_zpool_status(format!("errors: {sentence}\n").as_bytes());
+            let left = redact_zpool_status(format!("errors: {sentence}\n").as_bytes());
             assert_eq!(left, format!("errors: {word}\n").as_bytes(), "{sentence}");
-            assert_eq!(reduce_zpool_status(&left), left);
+            assert_eq!(redact_zpool_status(&left), left);
         }
     }
 
     proptest! {
         #[test]
         fn zfs_property_reduction_is_idempotent(text in "([ \\t]{0,4}(pool:|state:|config:|errors:|[a-z/0-9-]{1,8})( [A-Z]{1,6})?\\n){0,12}", bad in "[^\n]{0,20}") {
-            let once = keep_known_zfs_properties(text.as_bytes());
-            prop_assert_eq!(keep_known_zfs_properties(&once), once);
+            let once = redact_zfs_properties(text.as_bytes());
+            prop_assert_eq!(redact_zfs_properties(&once), once);
             let lines = format!("a\tsync\talways\n{bad}\nb\tsync\tdisabled\n");
-            let left = keep_known_zfs_properties(lines.as_bytes());
+            let left = redact_zfs_properties(lines.as_bytes());
             prop_assert!(left.starts_with(b"a\tsync\talways\n") && left.ends_with(b"b\tsync\tdisabled\n"));
-            let most = reduce_zpool_status(text.as_bytes());
+            let most = redact_zpool_status(text.as_bytes());
             let words = |line: &[u8]| line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
             prop_assert!(most.split(|b| *b == b'\n').all(|line| words(line) <= 5));
         }

@@ -51,8 +51,8 @@ impl HostTimestamp {
         self.nanos.is_some()
     }
 
-    /// The earliest time of the moment, in nanoseconds since 1970: the start of a second without a
-    /// fraction.
+    /// Nanoseconds since 1970. For a moment that is known only to the second, this is the start of
+    /// that second.
     pub fn earliest_nanos(self) -> u128 {
         u128::from(self.second) * u128::from(SECOND) + u128::from(self.nanos.unwrap_or(0))
     }

@@ -10,7 +10,7 @@ pub struct ToolSpec {
     pub package: &'static str,
     pub home: InstallLocation,
     pub answer: OutputAcceptancePolicy,
-    pub identities: IdentityKeys,
+    pub identities: IdentifierLabels,
     /// True if the program only reads when run with these arguments.
     reads: fn(&[&str]) -> bool,
 }
@@ -41,7 +41,7 @@ pub enum OutputAcceptancePolicy {
 
 /// Keys that precede identifiers in a program's output. They are in lower case, with single blanks.
 #[derive(Clone, Copy, Debug)]
-pub struct IdentityKeys {
+pub struct IdentifierLabels {
     /// Keys of serial numbers, and of names that contain a serial number.
     pub serials: &'static [&'static str],
     /// Keys of addresses and world-wide names.
@@ -164,13 +164,13 @@ tools! {
     Storcli = "storcli" of "storcli",
         Maker(&["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"]), Firmware, MEGARAID => {
         ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
-        [unit, "show", "status", "nolog"] if is_storcli_cache_argument(unit)
+        [unit, "show", "status", "nolog"] if is_storcli_battery_path(unit)
     };
     /// storcli under Dell's name.
     Perccli = "perccli" of "perccli",
         Maker(&["/opt/MegaRAID/perccli/perccli64", "/opt/MegaRAID/perccli/perccli"]), Firmware, MEGARAID => {
         ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
-        [unit, "show", "status", "nolog"] if is_storcli_cache_argument(unit)
+        [unit, "show", "status", "nolog"] if is_storcli_battery_path(unit)
     };
     /// storcli's successor for MegaRAID 9600 controllers.
     Storcli2 = "storcli2" of "storcli2", Maker(&["/opt/MegaRAID/storcli2/storcli2"]), Firmware, MEGARAID => {
@@ -206,8 +206,7 @@ tools! {
         ["getconfig", number, "nologs"] if is_short_number(number)
     };
 
-    /// Reads the properties that an NVMe controller reports.
-    Nvme = "nvme" of "nvme-cli", System, Printed, IdentityKeys { serials: &["sn"], ..NO_KEYS } => {
+    Nvme = "nvme" of "nvme-cli", System, Printed, IdentifierLabels { serials: &["sn"], ..NO_KEYS } => {
         ["id-ctrl" | "smart-log", "-o", "json", disk] if is_device_path(disk),
         ["get-feature", "-f", "6", "-H", disk] if is_device_path(disk),
         ["get-log", "-i", "0xc0", "-l", "512", disk] if is_device_path(disk)
@@ -220,15 +219,12 @@ tools! {
     };
     /// Reads the write cache flag of a SATA disk. With a value after `-W`, hdparm would write.
     Hdparm = "hdparm" of "hdparm", System, Success, NO_KEYS => { ["-W", disk] if is_device_path(disk) };
-    /// Reads the write cache flag of a SCSI disk.
     Sdparm = "sdparm" of "sdparm", System, Printed, NO_KEYS => { ["--get=WCE", disk] if is_device_path(disk) };
 
     /// Output is reduced by [`crate::host::redact`]. `--showkeys` would print encryption keys.
     Dmsetup = "dmsetup" of "dmsetup", System, Success, NO_KEYS => { ["table" | "status"] };
-    /// Reads DRBD's configuration in force. [`crate::host::redact`] reduces the output, which
-    /// holds shared secrets, addresses and names.
+    /// [`crate::host::redact`] reduces the output, which holds shared secrets, addresses and names.
     Drbdsetup = "drbdsetup" of "drbd-utils", System, Success, NO_KEYS => { ["show", "--show-defaults"] };
-    /// Reads a few properties of all OpenZFS datasets and volumes.
     Zfs = "zfs" of "zfsutils-linux", System, Success, NO_KEYS => {
         ["get", "-Hp", "-t", "filesystem,volume", "-o", "name,property,value", "sync,logbias,recordsize"]
     };
@@ -248,16 +244,16 @@ tools! {
     PgCtl = "pg_ctl" of "postgresql", Major, Success, NO_KEYS => { ["--version"] };
     /// Output is reduced to whether pages carry checksums. pg_controldata opens the control
     /// file of the data directory only for reading.
-    PgControldata = "pg_controldata" of "postgresql", Major, Success, NO_KEYS => { ["-D", directory] if is_absolute_path(directory) };
+    PgControldata = "pg_controldata" of "postgresql", Major, Success, NO_KEYS => { ["-D", directory] if is_plain_absolute_path(directory) };
 }
 
-const NO_KEYS: IdentityKeys = IdentityKeys {
+const NO_KEYS: IdentifierLabels = IdentifierLabels {
     serials: &[],
     names: &[],
     members: &[],
 };
 
-const MEGARAID: IdentityKeys = IdentityKeys {
+const MEGARAID: IdentifierLabels = IdentifierLabels {
     serials: &[
         "battery serial number",
         "board tracer number",
@@ -277,7 +273,7 @@ const MEGARAID: IdentityKeys = IdentityKeys {
     members: &[],
 };
 
-const SMART_ARRAY: IdentityKeys = IdentityKeys {
+const SMART_ARRAY: IdentifierLabels = IdentifierLabels {
     serials: &[
         "backup unit serial number",
         "cache serial number",
@@ -292,7 +288,7 @@ const SMART_ARRAY: IdentityKeys = IdentityKeys {
     members: &[],
 };
 
-const ADAPTEC: IdentityKeys = IdentityKeys {
+const ADAPTEC: IdentifierLabels = IdentifierLabels {
     serials: &[
         "controller serial number",
         "drive unique id",
@@ -305,13 +301,13 @@ const ADAPTEC: IdentityKeys = IdentityKeys {
     members: &["segment ", "device ", "group "],
 };
 
-const SMART: IdentityKeys = IdentityKeys {
+const SMART: IdentifierLabels = IdentifierLabels {
     serials: &["serial_number"],
     names: &["logical_unit_id", "wwn"],
     members: &[],
 };
 
-fn is_storcli_cache_argument(unit: &str) -> bool {
+fn is_storcli_battery_path(unit: &str) -> bool {
     let number = |part| {
         unit.strip_prefix("/c")
             .and_then(|unit| unit.strip_suffix(part))
@@ -331,11 +327,11 @@ fn is_short_number(word: &str) -> bool {
 }
 
 fn is_device_path(path: &str) -> bool {
-    is_absolute_path(path) && path.starts_with("/dev/")
+    is_plain_absolute_path(path) && path.starts_with("/dev/")
 }
 
 /// Whether the path is absolute and has no component `.` or `..`.
-fn is_absolute_path(path: &str) -> bool {
+fn is_plain_absolute_path(path: &str) -> bool {
     let plain =
         |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(char::is_control);
     path.strip_prefix('/')
@@ -344,8 +340,6 @@ fn is_absolute_path(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    //! These tests check the arguments that the rows accept and those that the rows refuse.
-
     use super::*;
 
     #[test]

@@ -39,9 +39,9 @@ impl TrialTool {
         }
     }
 
-    /// Fails if the program is missing or must not be run.
+    /// Fails if the program is missing, or if a user other than root can change it.
     pub fn find_program_path(self) -> Result<PathBuf, HostError> {
-        programs::find_program(self.as_str())
+        programs::find_trusted_system_program(self.as_str())
     }
 
     pub fn run(self, words: &[String]) -> Result<String, HostError> {
@@ -69,15 +69,15 @@ impl TrialTool {
                         .any(|word| word.split(',').any(|part| part == "nodiscard"))
             }
             (Self::MkfsXfs, [options @ .., "-d", size, disk]) if is_proc_fd_path(disk) => {
-                size.strip_prefix("size=").is_some_and(is_long_number)
+                size.strip_prefix("size=").is_some_and(is_byte_count)
                     && has_no_path(options)
                     && options.contains(&"-K")
             }
             (Self::MkfsBtrfs, [options @ .., "-b", size, disk]) if is_proc_fd_path(disk) => {
-                is_long_number(size) && has_no_path(options) && options.contains(&"-K")
+                is_byte_count(size) && has_no_path(options) && options.contains(&"-K")
             }
             (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs, [options @ .., device]) => {
-                is_loop_device(device) && has_no_path(options)
+                is_loop_device_path(device) && has_no_path(options)
             }
             (Self::Mount, ["-n", "-i", "-t", "ext4", "-o", options, file, "/tmp"]) => {
                 let bytes = options.strip_prefix("loop,nosuid,nodev,noexec,sizelimit=");
@@ -85,7 +85,7 @@ impl TrialTool {
                     && is_proc_fd_path(file)
             }
             (Self::Losetup, ["--direct-io=on", device] | ["--sector-size", "4096", device]) => {
-                is_loop_device(device)
+                is_loop_device_path(device)
             }
             (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs | Self::Mount | Self::Losetup, _) => {
                 false
@@ -94,7 +94,7 @@ impl TrialTool {
     }
 }
 
-pub fn is_loop_device(path: &str) -> bool {
+pub fn is_loop_device_path(path: &str) -> bool {
     path.strip_prefix("/dev/loop").is_some_and(is_number)
 }
 
@@ -110,7 +110,7 @@ fn has_no_path(options: &[&str]) -> bool {
     options.iter().all(|word| !word.contains('/'))
 }
 
-fn is_long_number(word: &str) -> bool {
+fn is_byte_count(word: &str) -> bool {
     (1..=13).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
 }
 
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mkfs_writes_only_to_loop_devices_or_open_files() {
+    fn trial_tools_accept_only_safe_arguments() {
         let may = |maker: TrialTool, line: &str| {
             maker.allows_arguments(
                 &line

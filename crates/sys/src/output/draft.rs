@@ -79,7 +79,7 @@ pub(super) struct OutputLocation {
 }
 
 impl OutputLocation {
-    pub fn open_directory_and_check_file(
+    pub fn open_and_check_writable(
         walker: TrustedUser,
         path: &std::path::Path,
         options: WriteOptions,

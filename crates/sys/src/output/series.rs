@@ -38,12 +38,12 @@ pub(super) fn draft_name(number: u32) -> String {
 }
 
 /// The names of a series, the newest first, each with its date: `2026-11-25 07:41`.
-pub fn series_documents_with_dates(names: Vec<String>) -> Vec<(String, String)> {
+pub fn dated_documents_newest_first(names: Vec<String>) -> Vec<(String, String)> {
     let mut ours: Vec<String> = names
         .into_iter()
-        .filter(|name| document_number(name).is_some())
+        .filter(|name| parse_document_number(name).is_some())
         .collect();
-    ours.sort_by(|a, b| (document_number(b), b).cmp(&(document_number(a), a)));
+    ours.sort_by(|a, b| (parse_document_number(b), b).cmp(&(parse_document_number(a), a)));
     let dated = |name: String| {
         let when = name.split(['-', '.']).nth(1).unwrap_or_default();
         let date = match (
@@ -64,7 +64,7 @@ pub fn series_documents_with_dates(names: Vec<String>) -> Vec<(String, String)> 
 }
 
 /// `None` for a name that does not belong to a series.
-fn document_number(name: &str) -> Option<u32> {
+fn parse_document_number(name: &str) -> Option<u32> {
     let (number, when) = name.strip_suffix(".json")?.split_once('-')?;
     let plain = number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit());
     let dated = !when.is_empty() && when.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -79,7 +79,7 @@ fn document_number(name: &str) -> Option<u32> {
 pub(super) fn newest_document_number(directory: impl AsFd) -> Result<u32, Errno> {
     Ok(document_names(directory)?
         .iter()
-        .filter_map(|name| document_number(name))
+        .filter_map(|name| parse_document_number(name))
         .max()
         .unwrap_or(0))
 }
@@ -93,7 +93,7 @@ fn document_names(directory: impl AsFd) -> Result<Vec<String>, Errno> {
                 .file_name()
                 .to_str()
                 .ok()
-                .filter(|name| document_number(name).is_some())
+                .filter(|name| parse_document_number(name).is_some())
                 .map(str::to_owned),
         );
     }
@@ -125,7 +125,9 @@ pub(super) fn remove_excess_documents(directory: impl AsFd) -> Result<(), Errno>
 }
 
 fn documents_to_remove(mut documents: Vec<(String, u64)>) -> Vec<String> {
-    documents.sort_by(|(a, _), (b, _)| (document_number(b), b).cmp(&(document_number(a), a)));
+    documents.sort_by(|(a, _), (b, _)| {
+        (parse_document_number(b), b).cmp(&(parse_document_number(a), a))
+    });
     let mut bytes = 0_u64;
     let stays = documents.iter().enumerate().take_while(|(at, (_, size))| {
         bytes = bytes.saturating_add(*size);
@@ -164,13 +166,13 @@ mod tests {
             &draft,
         ];
         assert_eq!(
-            series_documents_with_dates(others.map(str::to_owned).to_vec()),
+            dated_documents_newest_first(others.map(str::to_owned).to_vec()),
             []
         );
         let older = "000011-20270101T000000Z.json";
         let all = [&others[..], &[older, &ours]].concat();
         assert_eq!(
-            series_documents_with_dates(all.into_iter().map(str::to_owned).collect()),
+            dated_documents_newest_first(all.into_iter().map(str::to_owned).collect()),
             [(&*ours, "2026-11-25 07:41"), (older, "2027-01-01 00:00")]
                 .map(|(name, date)| (name.to_owned(), date.to_owned()))
         );

@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
 
-use super::fact_line::{FactLine, FactLineState};
+use super::fact_entry::{FactEntry, FactEntryState};
 use crate::facts::{FactGroup, Subject, catalog, choice};
 use crate::report::Report;
 use crate::report::view::wording;
 use crate::rules::{Level, Outcome};
-use crate::tui::data::ScreenData;
 use crate::tui::rule_results::RuleResult;
+use crate::tui::screen_data::ScreenData;
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::columns::{Column, StyledText};
 use crate::tui::widgets::text;
@@ -44,7 +44,7 @@ impl FactDisplayGroup {
 
 /// The facts of a subject on which applying findings above [`Level::Keep`] depend, and missing
 /// facts that would decide a rule.
-pub fn deciding_facts<'a>(
+pub fn deciding_fact_names<'a>(
     data: &'a ScreenData,
     report: &'a Report,
     subject: &Subject,
@@ -87,12 +87,12 @@ pub const COLUMNS: [Column; 4] = [
     Column::new_cuttable(10),
 ];
 
-pub fn full_fact_cells(fact: &FactLine<'_>, theme: Theme) -> Vec<StyledText> {
+pub fn full_fact_cells(fact: &FactEntry<'_>, theme: Theme) -> Vec<StyledText> {
     let (mark, says, role, source) = match &fact.state {
-        FactLineState::Known(value, source) => {
+        FactEntryState::Known(value, source) => {
             ("", value.clone(), TextRole::Plain, shorten_source(source))
         }
-        FactLineState::Unknown(need, is_gap) => {
+        FactEntryState::Unknown(need, is_gap) => {
             let remedy = need
                 .remedy
                 .as_ref()
@@ -127,10 +127,10 @@ fn shorten_source(source: &str) -> String {
     }
 }
 
-pub fn short_fact_cells(fact: &FactLine<'_>, theme: Theme) -> Vec<StyledText> {
+pub fn short_fact_cells(fact: &FactEntry<'_>, theme: Theme) -> Vec<StyledText> {
     let label = catalog::find_by_name(fact.name).map_or_else(
         || fact.name.to_owned(),
-        crate::facts::KeyInfo::name_without_area,
+        crate::facts::KeyInfo::display_label,
     );
     let mut cells = full_fact_cells(fact, theme);
     if let [_, name, says, source] = cells.as_mut_slice() {

@@ -29,14 +29,14 @@ pub fn stack_nodes(rows: &[LayerRow]) -> Vec<StackNode<'_>> {
         .zip(branches)
         .enumerate()
         .map(|(at, (row, branch))| {
-            StackNode::new(row, branch, &lower_layers_drawn_elsewhere(rows, at))
+            StackNode::new(row, branch, &lower_layer_names_drawn_elsewhere(rows, at))
         })
         .collect()
 }
 
 /// The names of layers below this one that the tree shows elsewhere. The tree draws each layer
 /// once, below the first layer that uses it.
-fn lower_layers_drawn_elsewhere(rows: &[LayerRow], at: usize) -> Vec<&str> {
+fn lower_layer_names_drawn_elsewhere(rows: &[LayerRow], at: usize) -> Vec<&str> {
     let Some(row) = rows.get(at) else {
         return Vec::new();
     };

@@ -1,23 +1,23 @@
 use ratatui::text::{Line, Span};
 
+use super::fact_entry::{FactEntry, FactEntryState};
 use super::fact_groups::{self, FactDisplayGroup};
-use super::fact_line::{FactLine, FactLineState};
 use super::layer::StackNode;
 use crate::durability::Evidence;
 use crate::facts::{Choice, MissingFact, Reading, Scope, Subject, catalog};
 use crate::report::Report;
 use crate::report::view::target::verdict_text_with_reservations;
 use crate::report::view::wording;
-use crate::tui::data::ScreenData;
-use crate::tui::page::{Block, Cursor, PageState, RowDetails};
+use crate::tui::page::{PageBlock, PageState, RowDetails, SelectionState};
 use crate::tui::raw_answers::RawAnswerCache;
 use crate::tui::screen::detail_lines::DetailLines;
+use crate::tui::screen_data::ScreenData;
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::columns::{self, StyledText};
 
 pub struct LayerDetails<'a> {
     subject: &'a Subject,
-    known: Vec<FactLine<'a>>,
+    known: Vec<FactEntry<'a>>,
     evidence: Vec<&'a Evidence>,
     /// `None` for layers below the target.
     verdict: Option<String>,
@@ -26,18 +26,18 @@ pub struct LayerDetails<'a> {
 }
 
 impl<'a> LayerDetails<'a> {
-    /// Collects the details of a layer. `is_top` marks the target, whose details also contain the
-    /// verdict, and evidence about subjects that the screen does not show.
+    /// `is_top` marks the target, whose details also contain the verdict, and evidence about
+    /// subjects that the screen does not show.
     pub fn new(
         data: &'a ScreenData,
         report: &'a Report,
         subject: &'a Subject,
         is_top: bool,
     ) -> Self {
-        let mut known: Vec<FactLine<'a>> = report
+        let mut known: Vec<FactEntry<'a>> = report
             .facts
             .rows_of(subject)
-            .map(|row| new_fact_line(subject, row.fact, row.reading))
+            .map(|row| new_fact_entry(subject, row.fact, row.reading))
             .collect();
         // A fact that no collector read has no row in the report, but a rule may need the fact.
         for (need, _) in data
@@ -47,9 +47,9 @@ impl<'a> LayerDetails<'a> {
             .filter(|(need, _)| need.subject == *subject)
         {
             if !known.iter().any(|fact| fact.name == need.fact) {
-                known.push(FactLine {
+                known.push(FactEntry {
                     name: &need.fact,
-                    state: FactLineState::Unknown(Box::new(need.clone()), true),
+                    state: FactEntryState::Unknown(Box::new(need.clone()), true),
                 });
             }
         }
@@ -58,7 +58,7 @@ impl<'a> LayerDetails<'a> {
             |piece: &&Evidence| piece.subject == *subject || is_top && !concerned(&piece.subject);
         let mut evidence: Vec<&Evidence> = Vec::new();
         let paths = data
-            .verdict()
+            .target_verdict()
             .into_iter()
             .flat_map(|verdict| &verdict.paths);
         for piece in paths.flat_map(|path| &path.evidence).filter(about) {
@@ -66,7 +66,7 @@ impl<'a> LayerDetails<'a> {
                 evidence.push(piece);
             }
         }
-        let verdict = data.verdict().filter(|_| is_top);
+        let verdict = data.target_verdict().filter(|_| is_top);
         let verdict = verdict.map(|verdict| {
             let more = [&verdict.second_fault, &verdict.host_loss].map(String::as_str);
             let says = std::iter::once(verdict.sentence.as_str())
@@ -95,13 +95,12 @@ impl<'a> LayerDetails<'a> {
             .count()
     }
 
-    /// The facts that pass the filter. The filter searches a fact's text together with that of its
-    /// layer.
+    /// The filter searches a fact's text together with that of its layer.
     fn matching_facts<'s>(
         &'s self,
         state: &'s PageState,
         layer: &'s str,
-    ) -> impl Iterator<Item = &'s FactLine<'a>> {
+    ) -> impl Iterator<Item = &'s FactEntry<'a>> {
         self.known.iter().filter(move |fact| {
             (!state.only_unknown || fact.is_unknown_but_readable())
                 && state.passes_filter(&format!("{layer} {}", fact.search_text()))
@@ -143,7 +142,7 @@ impl<'a> LayerDetails<'a> {
         layer: &StackNode<'_>,
         state: &PageState,
         room: usize,
-    ) -> Vec<Block> {
+    ) -> Vec<PageBlock> {
         let (theme, place) = (self.data.theme, &state.pane);
         let said = layer.search_text();
         let mut blocks = Vec::new();
@@ -165,9 +164,9 @@ impl<'a> LayerDetails<'a> {
             details.push_field(piece.layer.as_str(), &says);
         }
         if !details.lines.is_empty() {
-            blocks.push(Block::new_text(details.lines));
+            blocks.push(PageBlock::new_text(details.lines));
         }
-        let facts: Vec<&FactLine<'_>> = self.matching_facts(state, &said).collect();
+        let facts: Vec<&FactEntry<'_>> = self.matching_facts(state, &said).collect();
         if state.only_unknown || state.has_filter_text() || state.with_sources {
             blocks.extend(self.fact_blocks(&facts, fact_groups::full_fact_cells, place, room));
         } else {
@@ -181,11 +180,11 @@ impl<'a> LayerDetails<'a> {
         layer: &StackNode<'_>,
         state: &PageState,
         room: usize,
-    ) -> Vec<Block> {
+    ) -> Vec<PageBlock> {
         let said = layer.search_text();
-        let facts: Vec<&FactLine<'_>> = self.matching_facts(state, &said).collect();
+        let facts: Vec<&FactEntry<'_>> = self.matching_facts(state, &said).collect();
         let cells = fact_groups::full_fact_cells;
-        let mut blocks = self.fact_blocks(&facts, cells, &Cursor::default(), room);
+        let mut blocks = self.fact_blocks(&facts, cells, &SelectionState::default(), room);
         for (block, fact) in blocks.iter_mut().zip(facts) {
             block.details = RowDetails::Fact(self.subject.clone(), fact.name.to_owned());
         }
@@ -200,19 +199,19 @@ impl<'a> LayerDetails<'a> {
 
     fn grouped_fact_blocks(
         &self,
-        facts: &[&FactLine<'_>],
-        place: &Cursor,
+        facts: &[&FactEntry<'_>],
+        place: &SelectionState,
         room: usize,
-    ) -> Vec<Block> {
+    ) -> Vec<PageBlock> {
         let theme = self.data.theme;
-        let decides = fact_groups::deciding_facts(self.data, self.report, self.subject);
+        let decides = fact_groups::deciding_fact_names(self.data, self.report, self.subject);
         let mut blocks = Vec::new();
         // If all groups would be folded, none is folded.
         let folds = facts
             .iter()
             .any(|fact| !FactDisplayGroup::for_fact(fact.name, &decides).is_folded_by_default());
         for &group in FactDisplayGroup::ALL {
-            let of_group: Vec<&FactLine<'_>> = facts
+            let of_group: Vec<&FactEntry<'_>> = facts
                 .iter()
                 .copied()
                 .filter(|fact| FactDisplayGroup::for_fact(fact.name, &decides) == group)
@@ -230,9 +229,12 @@ impl<'a> LayerDetails<'a> {
                     heading,
                     Span::styled(says, theme.role_style(TextRole::Dim)),
                 ]);
-                blocks.push(Block::new_row(key, RowDetails::Unfold, vec![line]));
+                blocks.push(PageBlock::new_row(key, RowDetails::Unfold, vec![line]));
             } else {
-                blocks.push(Block::new_text(vec![Line::default(), Line::from(heading)]));
+                blocks.push(PageBlock::new_text(vec![
+                    Line::default(),
+                    Line::from(heading),
+                ]));
             }
             if is_open {
                 blocks.extend(self.fact_blocks(
@@ -248,14 +250,14 @@ impl<'a> LayerDetails<'a> {
 
     fn fact_blocks(
         &self,
-        facts: &[&FactLine<'_>],
-        cells: fn(&FactLine<'_>, Theme) -> Vec<StyledText>,
-        place: &Cursor,
+        facts: &[&FactEntry<'_>],
+        cells: fn(&FactEntry<'_>, Theme) -> Vec<StyledText>,
+        place: &SelectionState,
         room: usize,
-    ) -> Vec<Block> {
+    ) -> Vec<PageBlock> {
         let theme = self.data.theme;
         let rows: Vec<Vec<StyledText>> = facts.iter().map(|fact| cells(fact, theme)).collect();
-        let block = |(mut lines, fact): (Vec<Line<'static>>, &&FactLine<'_>)| {
+        let block = |(mut lines, fact): (Vec<Line<'static>>, &&FactEntry<'_>)| {
             let key = format!("fact {} {}", self.subject, fact.name);
             if place.unfolded.contains(&key) {
                 let mut details = DetailLines::new(theme, room.saturating_sub(2));
@@ -263,7 +265,7 @@ impl<'a> LayerDetails<'a> {
                 details.push_empty_line();
                 lines.extend(details.into_indented_lines());
             }
-            let mut block = Block::new_row(key, RowDetails::Unfold, lines)
+            let mut block = PageBlock::new_row(key, RowDetails::Unfold, lines)
                 .with_issue(fact.is_unknown_but_readable());
             block.fact = Some((self.subject.clone(), fact.name.to_owned()));
             block
@@ -276,14 +278,14 @@ impl<'a> LayerDetails<'a> {
     }
 }
 
-fn new_fact_line<'a>(
+fn new_fact_entry<'a>(
     subject: &Subject,
     name: &'a str,
     reading: &Reading<crate::facts::Value>,
-) -> FactLine<'a> {
+) -> FactEntry<'a> {
     let state = match reading {
         Reading::Known { value, source } => {
-            FactLineState::Known(catalog::format_value(name, value), source.to_string())
+            FactEntryState::Known(catalog::format_value(name, value), source.to_string())
         }
         Reading::Unknown {
             why,
@@ -297,21 +299,21 @@ fn new_fact_line<'a>(
                 detail: detail.clone(),
                 remedy: remedy.clone(),
             };
-            FactLineState::Unknown(Box::new(need), reading.is_fillable_gap())
+            FactEntryState::Unknown(Box::new(need), reading.is_fillable_gap())
         }
     };
-    FactLine { name, state }
+    FactEntry { name, state }
 }
 
-fn push_fact_details(details: &mut DetailLines, fact: &FactLine<'_>, raw: &RawAnswerCache) {
+fn push_fact_details(details: &mut DetailLines, fact: &FactEntry<'_>, raw: &RawAnswerCache) {
     details.push_field("fact", fact.name);
     match &fact.state {
-        FactLineState::Known(value, source) => {
+        FactEntryState::Known(value, source) => {
             details.push_field("value", value);
             details.push_field("source", source);
             details.push_commands("reads", raw.cached_lines(source, value));
         }
-        FactLineState::Unknown(need, _) => {
+        FactEntryState::Unknown(need, _) => {
             details.push_field("why", &wording::missing_fact_reason(need));
             if let Some(remedy) = &need.remedy {
                 details.push_field("fix", &remedy.to_string());

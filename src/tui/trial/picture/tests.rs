@@ -3,7 +3,7 @@ use ratatui::layout::Rect;
 
 use super::*;
 use crate::trial::fixtures::record_with_commit_rates;
-use crate::trial::{Candidate, LoadShape, TrialEnding, TrialLoad, TrialRecord};
+use crate::trial::{Candidate, LoadShape, TrialLoad, TrialRecord, TrialState};
 use crate::tui::test_sessions::{RICH, buffer_text as shown, styled_text};
 
 /// Commits/s at which XFS may still be best.
@@ -45,7 +45,7 @@ fn running_trial_record(blocks: usize, xfs: f64) -> TrialRecord {
             }
         }
     }
-    (record.ending, record.directory) = (TrialEnding::Running, "/srv/pg/trial".to_owned());
+    (record.ending, record.directory) = (TrialState::Running, "/srv/pg/trial".to_owned());
     record.leaves = vec!["nvme0n1".to_owned()];
     record
 }

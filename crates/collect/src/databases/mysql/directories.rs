@@ -9,15 +9,15 @@
 use std::path::Path;
 
 use super::options::join_base_and_path_value;
-use super::product_version::{ProductLine, ProductVersion};
+use super::product_version::{ProductVersion, ServerProduct};
 use super::{VariablesReply, settings};
 use crate::databases::mount_namespace::NamespaceHost;
-use crate::databases::{ServerConfig, servers};
-use crate::error_readings::error_reading;
+use crate::databases::{ServerConfig, server_processes};
 use crate::facts::catalog::mysql;
 use crate::facts::note::MysqlNote;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{Host, LogFileKind};
+use crate::host_readings::error_reading;
 use crate::text::{display_path, display_safe};
 
 /// Settings with comparable values in the files and in the server's answer.
@@ -50,8 +50,8 @@ impl ServerDirectoryResolver<'_> {
         DIRECTORY_SETTINGS
             .iter()
             .filter_map(|name| self.directory_mismatch_note(name))
-            .for_each(|note| facts.add_note(note));
-        let tablespace = self.tablespace_directory();
+            .for_each(|note| facts.add_note_once(note));
+        let tablespace = self.system_tablespace_directory();
         facts.insert(
             cluster,
             &mysql::REDO,
@@ -127,7 +127,7 @@ impl ServerDirectoryResolver<'_> {
     }
 
     fn resolve_host_directory(&self, path: &Path, source: Source) -> Reading<String> {
-        match servers::verified_real_path(self.host, path) {
+        match server_processes::verified_real_path(self.host, path) {
             Ok(real) => match self.namespace.map(|inside| inside.host_path(&real)) {
                 None => Reading::known(display_path(&real), source),
                 Some(Reading::Known { value, .. }) => Reading::known(display_path(&value), source),
@@ -137,7 +137,7 @@ impl ServerDirectoryResolver<'_> {
         }
     }
 
-    fn tablespace_directory(&self) -> Reading<String> {
+    fn system_tablespace_directory(&self) -> Reading<String> {
         self.directory_from_setting("innodb_data_home_dir")
     }
 
@@ -152,8 +152,8 @@ impl ServerDirectoryResolver<'_> {
             }),
             (None, Some((line, version))) => {
                 let count = match line {
-                    ProductLine::Mysql if settings::is_series_or_later(version, 8, 0) => 2,
-                    ProductLine::Mariadb if settings::is_series_or_later(version, 11, 0) => 3,
+                    ServerProduct::Mysql if settings::is_series_or_later(version, 8, 0) => 2,
+                    ServerProduct::Mariadb if settings::is_series_or_later(version, 11, 0) => 3,
                     _ => 0,
                 };
                 Reading::known(
@@ -299,13 +299,13 @@ impl ServerDirectoryResolver<'_> {
     fn binlog_directory_setting(&self) -> Option<Reading<Vec<u8>>> {
         let set = self.setting_in_force("binlog_directory")?;
         match self.edition.product_and_version() {
-            Some((ProductLine::Mariadb, version))
+            Some((ServerProduct::Mariadb, version))
                 if settings::is_release_or_later(version, [12, 3, 1]) =>
             {
                 Some(set)
             }
             Some(_) => None,
-            None if self.edition.line.value() == Some(&ProductLine::Mysql) => None,
+            None if self.edition.line.value() == Some(&ServerProduct::Mysql) => None,
             None => Some(Reading::unknown(
                 UnknownReason::NotCollected,
                 "binlog_directory depends on the server's version, which is unknown",
@@ -333,7 +333,7 @@ impl ServerDirectoryResolver<'_> {
                 "the location of doublewrite pages depends on the server's version, which is unknown",
             );
         };
-        if line == ProductLine::Mariadb || !settings::is_release_or_later(version, [8, 0, 20]) {
+        if line == ServerProduct::Mariadb || !settings::is_release_or_later(version, [8, 0, 20]) {
             return tablespace.clone();
         }
         match self.setting_in_force("innodb_doublewrite_dir") {

@@ -12,13 +12,12 @@ use super::product_version::ProductVersion;
 use super::settings::{self, ServerVariable};
 use super::{
     DEFAULT_DATA_DIRECTORY, VariablesReply, ignored_redo_settings, insert_mysql_counter_facts,
-    is_data_directory, options, query_variables,
+    may_be_data_directory, options, query_variables,
 };
 use crate::collector::Request;
 use crate::databases::mount_namespace::{self, NamespaceHost};
-use crate::databases::servers::{self, ServingProof, UnprovenProcess};
+use crate::databases::server_processes::{self, ServingProof, UnprovenProcess};
 use crate::databases::{ConfigArgument, ServerConfig, start_time};
-use crate::error_readings::error_reading;
 use crate::facts::catalog::cluster;
 use crate::facts::catalog::mysql::{self, InnodbFlushMethod};
 use crate::facts::note::{MysqlNote, ServerNote};
@@ -26,6 +25,7 @@ use crate::facts::{
     FactSet, Key, Note, Reading, Remedy, ServerArea, Source, Subject, UnknownReason,
 };
 use crate::host::{Host, HostErrorKind, Question};
+use crate::host_readings::error_reading;
 use crate::text::{display_path, display_safe};
 
 pub struct HostViews<'a> {
@@ -65,10 +65,9 @@ pub struct MysqlInstance {
 }
 
 impl InstanceCandidate<'_> {
-    /// Finds the lead's data directory and reads the option files; `None` if no program or data
-    /// directory is found. An error is the note that explains why a server is left out of the
-    /// report.
-    pub fn resolve_instance(
+    /// Finds the data directory and reads the option files; `None` if no program or data directory
+    /// is found. An error is the note that explains why a server is left out of the report.
+    pub fn read_instance(
         self,
         view: &HostViews<'_>,
         request: &Request,
@@ -82,7 +81,7 @@ impl InstanceCandidate<'_> {
                 server.pid,
                 &server.program,
             )),
-            None => ProductVersion::of_installed_program(view.invoker_host, request),
+            None => ProductVersion::query_installed_program(view.invoker_host, request),
         };
         let Some(edition) = edition.or_else(|| {
             self.has_directory_or_config()
@@ -96,7 +95,7 @@ impl InstanceCandidate<'_> {
         let Some((data, data_source)) = self.candidate_data_directory(&conf)? else {
             return Ok(None);
         };
-        let seen = match servers::verified_real_path(view, &data) {
+        let seen = match server_processes::verified_real_path(view, &data) {
             Err(miss) if miss.kind == HostErrorKind::TimedOut => {
                 if inside.is_none() {
                     self.insert_timed_out_server(view, &data, data_source, facts);
@@ -115,7 +114,7 @@ impl InstanceCandidate<'_> {
                 return Err(MysqlNote::OtherMounts { detail }.into());
             }
         };
-        if self.server.is_none() && !is_data_directory(host, &data) {
+        if self.server.is_none() && !may_be_data_directory(host, &data) {
             return Ok(None);
         }
         options::read_persisted_options(&mut conf, view, &edition, &seen, file, facts);
@@ -172,7 +171,9 @@ impl InstanceCandidate<'_> {
         facts: &mut FactSet,
     ) {
         let Some(running) = self.server.as_ref().and_then(|server| {
-            servers::serves_unread_directory(host, server.pid, server.uid, data)
+            server_processes::running_reading_of_unread_directory(
+                host, server.pid, server.uid, data,
+            )
         }) else {
             return;
         };
@@ -246,7 +247,7 @@ impl MysqlInstance {
         view: &HostViews<'_>,
         unproven: &[UnprovenProcess],
     ) -> Result<(), ServerNote> {
-        match self.is_running(view.process_namespace_host(), unproven) {
+        match self.running_reading(view.process_namespace_host(), unproven) {
             Reading::Known { value: false, .. } => Ok(()),
             Reading::Known { value: true, .. } => Err(ServerNote::ServerRunning),
             Reading::Unknown { detail, .. } => Err(ServerNote::ServerMayRun { detail }),
@@ -309,9 +310,8 @@ impl MysqlInstance {
         }
     }
 
-    /// Whether a server runs on the data directory. The reading is unknown if one of the `unproven`
-    /// processes may serve the directory.
-    fn is_running(&self, host: &dyn Host, unproven: &[UnprovenProcess]) -> Reading<bool> {
+    /// The reading is unknown if one of the `unproven` processes may serve the directory.
+    fn running_reading(&self, host: &dyn Host, unproven: &[UnprovenProcess]) -> Reading<bool> {
         if let Some(server) = &self.server {
             return Reading::known(true, Source::from_file(format!("/proc/{}", server.pid)));
         }
@@ -326,8 +326,7 @@ impl MysqlInstance {
         }
     }
 
-    /// Records the facts of the server and its data directory. `unproven` lists processes that may
-    /// serve this or another directory.
+    /// `unproven` lists processes that may serve this or another directory.
     pub fn insert_instance_facts(
         self,
         view: &HostViews<'_>,
@@ -339,7 +338,7 @@ impl MysqlInstance {
         let shown = display_path(&self.path);
         let subject = Subject::cluster(&*shown);
         facts.set_server_area(&subject, ServerArea::Mysql);
-        let running = self.is_running(view, unproven);
+        let running = self.running_reading(view, unproven);
         let remedy = Remedy::Do(format!("restart the server on {shown}, then check again"));
         let started = self.server.as_ref().and_then(|server| server.start_time);
         let conf = if running.value() == Some(&false) {
@@ -358,7 +357,7 @@ impl MysqlInstance {
             self.edition
                 .line
                 .clone()
-                .map(super::product_version::ProductLine::server_kind),
+                .map(super::product_version::ServerProduct::server_kind),
         );
         facts.insert_known(
             &subject,
@@ -369,7 +368,7 @@ impl MysqlInstance {
         facts.insert(&subject, &mysql::USER, self.owner_user_name(view));
         let preloaded = match &self.server {
             Some(server) => server.preloaded_library.clone(),
-            None => servers::preload_reading_without_process(running.value()),
+            None => server_processes::preload_reading_without_process(running.value()),
         };
         facts.insert(&subject, &mysql::FSYNC_DISABLED_BY, preloaded);
         let answer = self
@@ -392,7 +391,13 @@ impl MysqlInstance {
             facts.insert_known(&subject, &mysql::SOCKET, socket.clone(), source.clone());
         }
         for setting in settings::ALL.iter() {
-            let chosen = self.value_in_force(setting, &conf, answer.as_ref(), &shown, facts);
+            let chosen = self.value_in_force_noting_difference(
+                setting,
+                &conf,
+                answer.as_ref(),
+                &shown,
+                facts,
+            );
             setting.insert_variable_fact(facts, &subject, chosen, &self.edition);
         }
         insert_mysql_counter_facts(facts, &subject, answer.as_ref());
@@ -402,7 +407,7 @@ impl MysqlInstance {
                 .is_none_or(|answer| answer.variable_reading(name).is_none())
         };
         if unsaid("innodb_flush_method") {
-            self.record_dedicated_flush_method(&conf, &subject, facts);
+            self.insert_dedicated_server_flush_method(&conf, &subject, facts);
         }
         for key in SET_BY_FLUSH_METHOD
             .into_iter()
@@ -426,7 +431,7 @@ impl MysqlInstance {
 
     /// If the server reports the value of the files, the source is the line that sets it. Without a
     /// report, a setting that may have changed since the server's start is unknown.
-    fn value_in_force(
+    fn value_in_force_noting_difference(
         &self,
         setting: &ServerVariable,
         certain: &ServerConfig,
@@ -451,7 +456,7 @@ impl MysqlInstance {
             if let (Some(place), Some(word)) =
                 (written.as_ref().and_then(Reading::source), written_word)
             {
-                facts.add_note(MysqlNote::OtherValue {
+                facts.add_note_once(MysqlNote::OtherValue {
                     server: self.display_name(shown),
                     setting: name,
                     written: word,
@@ -464,7 +469,7 @@ impl MysqlInstance {
         let certain = certain.setting_reading(name);
         match answer {
             Some(VariablesReply::NoReply(why, detail, remedy))
-                if setting.is_dynamic(&self.edition)
+                if setting.may_be_dynamic(&self.edition)
                     && setting
                         .value_in_force(certain.clone(), &self.edition)
                         .is_known() =>
@@ -482,7 +487,7 @@ impl MysqlInstance {
     /// Records O_DIRECT_NO_FSYNC as the flush method if MySQL 8.0 chooses it: with
     /// innodb_dedicated_server and no explicit flush method (MySQL 8.0 manual). MySQL 8.4 does not
     /// choose it.
-    fn record_dedicated_flush_method(
+    fn insert_dedicated_server_flush_method(
         &self,
         conf: &ServerConfig,
         subject: &Subject,
@@ -492,7 +497,7 @@ impl MysqlInstance {
             .edition
             .product_and_version()
             .is_some_and(|(line, version)| {
-                line == super::product_version::ProductLine::Mysql
+                line == super::product_version::ServerProduct::Mysql
                     && (version.number(0), version.number(1)) == (8, 0)
             });
         if !is_80 || conf.setting_reading("innodb_flush_method").is_some() {
@@ -598,8 +603,7 @@ const SET_BY_FLUSH_METHOD: [(&str, &Key<bool>); 2] = [
     ),
 ];
 
-/// Makes the fact unknown if a flush method is set: only the server reports what that method does
-/// to the setting.
+/// Only the running server reports what a flush method does to the setting.
 fn invalidate_if_flush_method_set(
     key: &Key<bool>,
     conf: &ServerConfig,

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use super::process::{self, MysqldProcess};
-use super::product_version::{ProductLine, ProductVersion};
+use super::product_version::{ProductVersion, ServerProduct};
 use super::settings;
 use crate::databases::ServerConfig;
 use crate::facts::note::{MysqlNote, ServerNote};
@@ -19,13 +19,13 @@ use crate::text::{display_path, display_safe};
 
 /// Servers skip deeper includes.
 const MAX_INCLUDE_DEPTH: usize = 10;
-/// The maximal number of option files. The limit ends cycles of files that include each other.
+/// Ends cycles of files that include each other.
 const MAX_FILES: usize = 256;
 const STANDARD_FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
 const SYSCONFDIR_FILE: &str = "/usr/etc/my.cnf";
 
-/// Reads the server's option files and arguments. `named` is a file that replaces the usual ones,
-/// like that of `--defaults-file`. [`read_persisted_options`] adds the persisted settings.
+/// `named` is a file that replaces the usual ones, like that of `--defaults-file`.
+/// [`read_persisted_options`] adds the persisted settings.
 pub fn read_options(
     host: &dyn Host,
     edition: &ProductVersion,
@@ -52,7 +52,7 @@ pub fn read_options(
     };
     match named {
         Some(path) => reader.read_named_file(path),
-        None => reader.read_standard_files(server),
+        None => reader.read_server_option_files(server),
     }
     if let Some(server) = server {
         reader.read_arguments(server);
@@ -70,7 +70,7 @@ pub fn read_persisted_options(
     named: Option<&Path>,
     facts: &mut FactSet,
 ) {
-    if edition.line.value() == Some(&ProductLine::Mariadb) {
+    if edition.line.value() == Some(&ServerProduct::Mariadb) {
         return;
     }
     let groups = OptionGroupFilter::new(edition);
@@ -101,7 +101,7 @@ pub fn read_persisted_options(
 }
 
 struct OptionGroupFilter {
-    line: Option<ProductLine>,
+    line: Option<ServerProduct>,
     series: Option<String>,
     suffix: Option<String>,
 }
@@ -134,7 +134,7 @@ impl OptionGroupFilter {
 
     fn matches_server_group(&self, group: &str) -> Ternary {
         let mariadb = match self.line {
-            Some(line) => Ternary::from(line == ProductLine::Mariadb),
+            Some(line) => Ternary::from(line == ServerProduct::Mariadb),
             None => Ternary::Unknown,
         };
         match group {
@@ -170,7 +170,7 @@ struct OptionFileReader<'a> {
 }
 
 impl OptionFileReader<'_> {
-    fn read_standard_files(&mut self, server: Option<&MysqldProcess>) {
+    fn read_server_option_files(&mut self, server: Option<&MysqldProcess>) {
         let option = |name| {
             server
                 .and_then(|server| server.first_option_value(name))
@@ -226,8 +226,8 @@ impl OptionFileReader<'_> {
         }
     }
 
-    /// Reads the option file that the user or the server's arguments name. A relative path becomes
-    /// a gap in the configuration, because the directory from which the server started is unknown.
+    /// A relative path becomes a gap in the configuration, because the directory from which the
+    /// server started is unknown.
     fn read_named_file(&mut self, path: &Path) {
         let shown = display_path(path);
         if !path.is_absolute() {
@@ -293,7 +293,8 @@ impl OptionFileReader<'_> {
             .stat(path)
             .is_ok_and(|stat| stat.is_file() && stat.mode & 0o002 != 0)
         {
-            self.facts.add_note(MysqlNote::PublicFile { file: shown });
+            self.facts
+                .add_note_once(MysqlNote::PublicFile { file: shown });
             return self.conf.mark_file_end(path);
         }
         let settings = match settings {
@@ -331,7 +332,7 @@ impl OptionFileReader<'_> {
     }
 
     /// False, with a gap or a note, if the include is relative or nested too deeply.
-    fn check_include(&mut self, path: &Path) -> bool {
+    fn is_include_allowed(&mut self, path: &Path) -> bool {
         let shown = display_path(path);
         if !path.is_absolute() {
             self.add_ambiguous_gap(format!(
@@ -340,14 +341,15 @@ impl OptionFileReader<'_> {
             return false;
         }
         if self.depth >= MAX_INCLUDE_DEPTH {
-            self.facts.add_note(MysqlNote::IncludeDepth { file: shown });
+            self.facts
+                .add_note_once(MysqlNote::IncludeDepth { file: shown });
             return false;
         }
         true
     }
 
     fn read_include(&mut self, path: &Path) {
-        if !self.check_include(path) {
+        if !self.is_include_allowed(path) {
             return;
         }
         self.depth += 1;
@@ -357,7 +359,7 @@ impl OptionFileReader<'_> {
 
     /// Reads the `*.cnf` files in byte order.
     fn read_include_directory(&mut self, path: &Path) {
-        if !self.check_include(path) {
+        if !self.is_include_allowed(path) {
             return;
         }
         let shown = display_path(path);
@@ -409,7 +411,7 @@ impl OptionFileReader<'_> {
                 format!("{source}: {name} has no value"),
             );
         }
-        self.conf.set(name, value, source.clone());
+        self.conf.add_setting(name, value, source.clone());
     }
 
     fn add_file_limit_gap(&mut self) {
@@ -431,7 +433,7 @@ impl OptionFileReader<'_> {
         let note = note.into();
         self.conf
             .add_config_gap(UnknownReason::Malformed, note.to_string(), None);
-        self.facts.add_note(note);
+        self.facts.add_note_once(note);
     }
 }
 

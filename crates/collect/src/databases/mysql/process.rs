@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use super::product_version;
 use crate::collector::Request;
-use crate::databases::servers::{self, ServerProcess, UnprovenProcess};
+use crate::databases::server_processes::{self, ServerProcess, UnprovenProcess};
 use crate::databases::start_time;
-use crate::error_readings::file_reading;
 use crate::facts::note::MysqlNote;
 use crate::facts::{FactSet, Reading, Source};
 use crate::host::{Host, HostError, HostResult, HostTimestamp, Question, Stat, path_from_bytes};
+use crate::host_readings::file_reading;
 use crate::text::decode_display_safe;
 
 /// `None` for an option without a value, or if the host withheld the value.
@@ -52,18 +52,18 @@ impl MysqldProcess {
 
     /// An empty variable counts as unset.
     pub fn environment_variable(&self, name: &str) -> Option<Vec<u8>> {
-        servers::environment_variable(self.environment.as_deref().ok()?, name)
+        server_processes::environment_variable(self.environment.as_deref().ok()?, name)
     }
 }
 
 /// The running servers, and processes that may be servers but cannot be examined. Fails if
 /// processes cannot be listed.
-pub fn running_servers(
+pub fn read_mysqld_processes(
     host: &dyn Host,
     request: &Request,
     facts: &mut FactSet,
 ) -> Result<(Vec<MysqldProcess>, Vec<UnprovenProcess>), HostError> {
-    let listing = servers::server_processes(host, request)?;
+    let listing = server_processes::list_server_processes(host, request)?;
     let mut found = Vec::new();
     let beyond = |(uid, count): &(Option<u32>, u64)| UnprovenProcess {
         uid: *uid,
@@ -72,15 +72,15 @@ pub fn running_servers(
         ),
     };
     let mut unproven: Vec<UnprovenProcess> = listing.skipped.iter().map(beyond).collect();
-    for row in listing.rows.iter().filter(|row| row.is_mysql()) {
-        match servers::server_file_reader_uid(row) {
+    for row in listing.rows.iter().filter(|row| row.is_mysql_or_mariadb()) {
+        match server_processes::server_file_reader_uid(row) {
             Ok(uid) => found.extend(read_mysqld_process(host, row, uid, facts)),
             Err(note) => {
                 unproven.push(UnprovenProcess {
                     uid: row.uid,
                     detail: note.to_string(),
                 });
-                facts.add_note(note);
+                facts.add_note_once(note);
             }
         }
     }
@@ -100,7 +100,7 @@ fn read_mysqld_process(
     match &options {
         // The process has ended since the listing.
         Err(miss) if miss.is_absent() => return None,
-        Err(miss) => facts.add_note(MysqlNote::NoArguments {
+        Err(miss) => facts.add_note_once(MysqlNote::NoArguments {
             pid,
             reason: miss.to_string(),
         }),
@@ -113,7 +113,7 @@ fn read_mysqld_process(
         pid,
         uid,
         options,
-        preloaded_library: servers::preloaded_eatmydata(host, pid, &environment),
+        preloaded_library: server_processes::preloaded_eatmydata(host, pid, &environment),
         environment,
         program: product_version::process_executable_path(host, pid),
         working_directory,

@@ -6,20 +6,20 @@
 use std::path::{Path, PathBuf};
 
 use crate::collector::Request;
-use crate::error_readings::{error_reading, programs_disabled_reading};
 use crate::facts::{Reading, Remedy, ServerKind, Source, UnknownReason};
 use crate::host::{Host, SERVER_DIRECTORIES, Tool, path_bytes};
+use crate::host_readings::{error_reading, programs_disabled_reading};
 use crate::text::{display_path, display_safe};
 use crate::version::Version;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProductLine {
+pub enum ServerProduct {
     /// MySQL or Percona Server.
     Mysql,
     Mariadb,
 }
 
-impl ProductLine {
+impl ServerProduct {
     pub fn server_kind(self) -> ServerKind {
         match self {
             Self::Mysql => ServerKind::Mysql,
@@ -34,14 +34,14 @@ impl ProductLine {
 
 #[derive(Clone, Debug)]
 pub struct ProductVersion {
-    pub line: Reading<ProductLine>,
+    pub line: Reading<ServerProduct>,
     pub version: Reading<Version>,
 }
 
 const TOOLS: [Tool; 2] = [Tool::Mariadbd, Tool::Mysqld];
 
 impl ProductVersion {
-    pub fn product_and_version(&self) -> Option<(ProductLine, &Version)> {
+    pub fn product_and_version(&self) -> Option<(ServerProduct, &Version)> {
         self.line.value().copied().zip(self.version.value())
     }
 
@@ -80,12 +80,12 @@ impl ProductVersion {
         );
         let mut edition = Self::from_unknown_reading::<()>(&Reading::ambiguous(detail));
         if path.file_name().is_some_and(|name| name == "mariadbd") {
-            edition.line = Reading::known(ProductLine::Mariadb, source.clone());
+            edition.line = Reading::known(ServerProduct::Mariadb, source.clone());
         }
         edition
     }
 
-    pub fn of_installed_program(host: &dyn Host, request: &Request) -> Option<Self> {
+    pub fn query_installed_program(host: &dyn Host, request: &Request) -> Option<Self> {
         let tool = TOOLS
             .into_iter()
             .find(|tool| server_program_path(host, *tool).is_some())?;
@@ -134,7 +134,7 @@ impl ProductVersion {
         };
         if tool == Tool::Mariadbd && !edition.line.is_known() {
             edition.line = Reading::known(
-                ProductLine::Mariadb,
+                ServerProduct::Mariadb,
                 Source::from_file(format!("the name of {}", tool.name())),
             );
         }
@@ -153,9 +153,9 @@ impl ProductVersion {
         match version {
             Some(version) => {
                 let line = if answer.contains("MariaDB") {
-                    ProductLine::Mariadb
+                    ServerProduct::Mariadb
                 } else {
-                    ProductLine::Mysql
+                    ServerProduct::Mysql
                 };
                 Self {
                     line: Reading::known(line, source()),
@@ -171,7 +171,7 @@ impl ProductVersion {
 
 /// Whether collecting the version runs a server program, which takes time. False for a capture,
 /// which holds the program's output.
-pub fn needs_program_run(host: &dyn Host, request: &Request) -> bool {
+pub fn is_program_run_needed(host: &dyn Host, request: &Request) -> bool {
     host.is_live()
         && !request.without_programs
         && TOOLS
@@ -180,7 +180,7 @@ pub fn needs_program_run(host: &dyn Host, request: &Request) -> bool {
 }
 
 pub fn cache_program_version(host: &dyn Host, request: &Request) {
-    let _ = ProductVersion::of_installed_program(host, request);
+    let _ = ProductVersion::query_installed_program(host, request);
 }
 
 fn server_program_path(host: &dyn Host, tool: Tool) -> Option<PathBuf> {

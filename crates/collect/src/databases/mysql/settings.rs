@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use super::product_version::{ProductLine, ProductVersion};
+use super::product_version::{ProductVersion, ServerProduct};
 use crate::facts::{
     FactSet, KeyInfo, Reading, Source, Subject, UnknownReason, Value, ValueKind, catalog,
 };
@@ -18,7 +18,7 @@ pub struct ServerVariable {
 
 pub static ALL: LazyLock<Vec<ServerVariable>> = LazyLock::new(|| {
     let mut all: Vec<ServerVariable> = Vec::new();
-    for name in servers::server_table()
+    for name in servers::server_settings_table()
         .mysql
         .iter()
         .flat_map(|row| &row.names)
@@ -41,8 +41,7 @@ pub fn is_release_or_later(version: &Version, release: [u64; 3]) -> bool {
 }
 
 impl ServerVariable {
-    /// Records the setting's value in force as a fact. `configured` is `None` if all files were
-    /// read and none of them sets a value.
+    /// `configured` is `None` if all files were read and none of them sets a value.
     pub fn insert_variable_fact(
         &self,
         facts: &mut FactSet,
@@ -51,7 +50,7 @@ impl ServerVariable {
         edition: &ProductVersion,
     ) {
         let reading = self.value_in_force(configured, edition);
-        facts.insert_value(
+        facts.insert_untyped_value(
             cluster,
             self.fact,
             reading.and_then(|text| self.parse_value(&text)),
@@ -88,11 +87,11 @@ impl ServerVariable {
     }
 
     /// Whether SET GLOBAL can change the setting in any version that the server may have.
-    pub fn is_dynamic(&self, edition: &ProductVersion) -> bool {
+    pub fn may_be_dynamic(&self, edition: &ProductVersion) -> bool {
         let known = edition
             .product_and_version()
             .map(|(line, version)| (line.server_kind(), version));
-        servers::server_table().may_be_dynamic(self.name, known)
+        servers::server_settings_table().may_be_dynamic(self.name, known)
     }
 
     pub fn value_in_force(
@@ -135,7 +134,7 @@ impl ServerVariable {
     }
 }
 
-pub fn release_series_name(line: ProductLine, version: &Version) -> String {
+pub fn release_series_name(line: ServerProduct, version: &Version) -> String {
     format!(
         "{} {}.{}",
         line.product_name(),
@@ -146,10 +145,10 @@ pub fn release_series_name(line: ProductLine, version: &Version) -> String {
 
 pub fn default_in_release(
     name: &str,
-    line: ProductLine,
+    line: ServerProduct,
     version: &Version,
 ) -> MysqlDefault<'static> {
-    servers::server_table().mysql_default(name, line.server_kind(), version)
+    servers::server_settings_table().mysql_default(name, line.server_kind(), version)
 }
 
 pub fn find_variable(name: &str) -> Option<&'static ServerVariable> {
@@ -177,8 +176,8 @@ fn parse_choice(name: &str, words: &[&'static str], text: &str) -> Option<&'stat
 /// Parses a switch as my_getopt does; `log_bin` is a path prefix instead.
 pub fn parse_flag(name: &str, text: &str) -> Result<bool, String> {
     if name == "log_bin" {
-        // Only an empty path means off: `0` is a file name. One such as `on` is certainly a
-        // mistake.
+        // Only an empty path means off: `0` is a file name. A file name such as `on` is certainly
+        // a mistake.
         return match text.to_ascii_lowercase().as_str() {
             "" => Ok(false),
             "off" | "false" | "on" | "true" => {
@@ -225,7 +224,7 @@ mod tests {
     use crate::facts::catalog::mysql::{self, InnodbFlushMethod};
     use crate::facts::{Choice, ServerArea};
 
-    fn known_product_version(line: ProductLine, version: &str) -> ProductVersion {
+    fn known_product_version(line: ServerProduct, version: &str) -> ProductVersion {
         let read = || Source::from_system_call("test");
         ProductVersion {
             line: Reading::known(line, read()),
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_choice_value_is_malformed() {
+    fn choices_accept_only_their_words() {
         let cluster = Subject::cluster("/var/lib/mysql");
         let mut choices = 0;
         for setting in ALL.iter() {
@@ -252,7 +251,7 @@ mod tests {
                     &mut facts,
                     &cluster,
                     Some(configured),
-                    &known_product_version(ProductLine::Mariadb, "11.4.2"),
+                    &known_product_version(ServerProduct::Mariadb, "11.4.2"),
                 );
                 match facts.reading(&cluster, key.id) {
                     Reading::Known { value, .. } => {
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mysql_setting_fact_has_a_variable() {
+    fn setting_facts_have_readable_variables() {
         let read = [
             "mysql.binlog_storage_engine",
             "mysql.log_bin",
@@ -297,7 +296,7 @@ mod tests {
 
     #[test]
     fn dynamic_variables_depend_on_release() {
-        use ProductLine::{Mariadb, Mysql};
+        use ServerProduct::{Mariadb, Mysql};
         for (name, line, version, expected) in [
             ("sync_binlog", Mysql, "5.5.62", true),
             ("innodb_doublewrite", Mysql, "8.0.29", false),
@@ -312,7 +311,7 @@ mod tests {
         ] {
             let setting = find_variable(name).unwrap();
             assert_eq!(
-                setting.is_dynamic(&known_product_version(line, version)),
+                setting.may_be_dynamic(&known_product_version(line, version)),
                 expected,
                 "{name} {version}"
             );
@@ -321,16 +320,16 @@ mod tests {
         assert!(
             find_variable("innodb_doublewrite")
                 .unwrap()
-                .is_dynamic(&unknown)
+                .may_be_dynamic(&unknown)
         );
         assert!(
             !find_variable("innodb_page_size")
                 .unwrap()
-                .is_dynamic(&unknown)
+                .may_be_dynamic(&unknown)
         );
     }
 
-    fn default_text(name: &str, line: ProductLine, version: &str) -> Option<String> {
+    fn default_text(name: &str, line: ServerProduct, version: &str) -> Option<String> {
         find_variable(name)
             .unwrap()
             .value_in_force(None, &known_product_version(line, version))
@@ -340,7 +339,7 @@ mod tests {
 
     #[test]
     fn defaults_depend_on_product_and_version() {
-        use ProductLine::{Mariadb, Mysql};
+        use ServerProduct::{Mariadb, Mysql};
         for (name, line, version, expected) in [
             ("innodb_flush_method", Mysql, "8.0.36", Some("fsync")),
             ("innodb_flush_method", Mysql, "8.4.0", Some("O_DIRECT")),

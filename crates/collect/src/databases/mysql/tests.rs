@@ -108,7 +108,7 @@ fn host_with_running_server(program: &str, version: &str) -> FakeHost {
     with_server_reply(with_directory(fake, "/srv/db", 3), "")
 }
 
-fn collect_all(fake: &FakeHost) -> FactSet {
+fn collect_without_target(fake: &FakeHost) -> FactSet {
     collect(fake, &Request::default())
 }
 
@@ -160,7 +160,7 @@ fn settings_and_sources_of_running_server_with_includes() {
     )
     .with_answer(Question::RealPath("/srv/db/../redo".into()), "/srv/redo");
     let fake = with_directory(with_directory(fake, "/etc/mysql/conf.d", 6), "/srv/log", 7);
-    let facts = collect_all(&fake);
+    let facts = collect_without_target(&fake);
 
     assert_eq!(
         facts.value(&db_cluster(), &cluster::KIND),
@@ -237,7 +237,7 @@ fn last_setting_wins_and_persisted_settings_override() {
             persisted,
         )
         .with_answer(Question::Stat(auto.into()), stat_answer(0o100_640, 8, 50));
-    let facts = collect_all(&fake);
+    let facts = collect_without_target(&fake);
     for (name, expected) in [
         ("cluster.kind", "mysql `mysqld --version`"),
         ("mysql.sync_binlog", "100 /srv/db/mysqld-auto.cnf:1"),
@@ -272,7 +272,8 @@ fn persisted_settings_need_persisted_globals_load() {
         )
         .with_answer(Question::Stat(auto.into()), stat_answer(0o100_640, 8, 50))
     };
-    let sync = |fake: FakeHost| value_and_source(&collect_all(&fake), "mysql.sync_binlog");
+    let sync =
+        |fake: FakeHost| value_and_source(&collect_without_target(&fake), "mysql.sync_binlog");
     assert_eq!(
         sync(base(&[("mysqld.sync_binlog", "5")])),
         "100 /srv/db/mysqld-auto.cnf:1"
@@ -316,14 +317,14 @@ fn file_changed_after_server_start_is_ambiguous() {
         )
     };
     assert_eq!(
-        value_and_source(&collect_all(&base()), "mysql.sync_binlog"),
+        value_and_source(&collect_without_target(&base()), "mysql.sync_binlog"),
         "1 /etc/my.cnf:1"
     );
     let later = base().with_answer(
         Question::Stat("/etc/my.cnf".into()),
         stat_answer(0o100_644, 9, 1100),
     );
-    let facts = collect_all(&later);
+    let facts = collect_without_target(&later);
     assert_eq!(value_and_source(&facts, "mysql.sync_binlog"), "? ambiguous");
     assert_eq!(
         value_and_source(&facts, "mysql.innodb_doublewrite"),
@@ -340,7 +341,9 @@ fn file_changed_after_server_start_is_ambiguous() {
             "mode=33188 uid=27 gid=27 major=8 minor=1 node_major=0 node_minor=0 inode=9 size=1 changed=1100.{nanos}"
         );
         value_and_source(
-            &collect_all(&base().with_answer(Question::Stat("/etc/my.cnf".into()), changed)),
+            &collect_without_target(
+                &base().with_answer(Question::Stat("/etc/my.cnf".into()), changed),
+            ),
             "mysql.sync_binlog",
         )
     };
@@ -352,7 +355,7 @@ fn file_changed_after_server_start_is_ambiguous() {
     );
     let unknown_start = base().with_answer(Question::ProcessStart(10), "garbage");
     assert_eq!(
-        value_and_source(&collect_all(&unknown_start), "mysql.sync_binlog"),
+        value_and_source(&collect_without_target(&unknown_start), "mysql.sync_binlog"),
         "? ambiguous"
     );
 }
@@ -368,7 +371,10 @@ fn unreported_buffering_is_ambiguous_if_flush_method_is_set() {
             "/etc/my.cnf",
             lines,
         );
-        value_and_source(&collect_all(&with_server_reply(fake, says)), name)
+        value_and_source(
+            &collect_without_target(&with_server_reply(fake, says)),
+            name,
+        )
     };
     let said = "innodb_data_file_buffering\t";
     assert_eq!(
@@ -405,7 +411,7 @@ fn server_values_win_and_matching_file_line_is_source() {
             &lines,
         )
     };
-    let facts = collect_all(&with_server_reply(
+    let facts = collect_without_target(&with_server_reply(
         base(),
         "sync_binlog\t1\ninnodb_flush_log_at_trx_commit\t2\nlog_bin\tON\ninnodb_flush_method\tO_DIRECT\n\
          innodb_io_capacity\t400\ninnodb_log_file_size\t10485760\nnoise\n",
@@ -469,7 +475,7 @@ fn dynamic_settings_without_reply_are_unknown() {
         (base().with_answer(Question::Identity, "euid=1000\n"), "? not collected", false),
         // walwise does not query MariaDB 10.3, because it would log the refused connection.
         (base().with_answer(old, MARIADB.replace("10.11.19", "10.3.39")), "? not collected", false),
-        (base().with_refusal(Question::Stat(SOCKET.into()), HostErrorKind::Absent), "? not available", false),
+        (base().with_error(Question::Stat(SOCKET.into()), HostErrorKind::Absent), "? not available", false),
         (
             base().with_answer(
                 Question::Stat(SOCKET.into()),
@@ -478,7 +484,7 @@ fn dynamic_settings_without_reply_are_unknown() {
             "? not available",
             false,
         ),
-        (base().with_refusal(Question::MysqlSettings(SOCKET.into()), HostErrorKind::Denied), "? denied", true),
+        (base().with_error(Question::MysqlSettings(SOCKET.into()), HostErrorKind::Denied), "? denied", true),
         (
             base().with_answer(Question::MysqlSettings(SOCKET.into()), "datadir\t/srv/other/\nsync_binlog\t1\n"),
             "? ambiguous",
@@ -487,7 +493,7 @@ fn dynamic_settings_without_reply_are_unknown() {
         (base().with_answer(Question::MysqlSettings(SOCKET.into()), ""), "? ambiguous", true),
         (base().with_answer(Question::Identity, "euid=27\n"), "1 /etc/my.cnf:1", true),
     ] {
-        let facts = collect_all(&fake);
+        let facts = collect_without_target(&fake);
         assert_eq!(value_and_source(&facts, "mysql.sync_binlog"), expected, "{}", displayed_notes_and_readings(&facts));
         assert_eq!(asked(&fake), asks, "{expected}");
         assert!(facts.get(&db_cluster(), &mysql::FLUSH_METHOD).is_known(), "no server takes that while it runs");
@@ -501,7 +507,8 @@ fn dynamic_settings_without_reply_are_unknown() {
 #[test]
 fn unreadable_or_ambiguous_options_are_unknown() {
     let base = || host_with_running_server("/usr/sbin/mariadbd", MARIADB);
-    let sync = |fake: FakeHost| value_and_source(&collect_all(&fake), "mysql.sync_binlog");
+    let sync =
+        |fake: FakeHost| value_and_source(&collect_without_target(&fake), "mysql.sync_binlog");
     let one = &[("mysqld.sync_binlog", "1")][..];
     assert_eq!(sync(base()), "0 default of MariaDB 10.11");
     assert_eq!(
@@ -546,19 +553,19 @@ fn unreadable_or_ambiguous_options_are_unknown() {
         "? malformed"
     );
     assert_eq!(
-        sync(base().with_refusal(
+        sync(base().with_error(
             Question::Config("/etc/my.cnf".into(), ConfigDialect::Mysql),
             HostErrorKind::Denied
         )),
         "? denied"
     );
     assert_eq!(
-        sync(base().with_refusal(Question::Environment(10), HostErrorKind::Denied)),
+        sync(base().with_error(Question::Environment(10), HostErrorKind::Denied)),
         "? denied"
     );
     let ours = base().with_answer(Question::CommandLine(10), "--sync_binlog=1\n");
     assert_eq!(
-        sync(ours.with_refusal(Question::Environment(10), HostErrorKind::Denied)),
+        sync(ours.with_error(Question::Environment(10), HostErrorKind::Denied)),
         "1 /proc/10/cmdline"
     );
     let open = with_option_file(base(), "/etc/my.cnf", one);
@@ -566,7 +573,7 @@ fn unreadable_or_ambiguous_options_are_unknown() {
         Question::Stat("/etc/my.cnf".into()),
         stat_answer(0o100_666, 9, 50),
     );
-    let facts = collect_all(&open);
+    let facts = collect_without_target(&open);
     assert_eq!(
         value_and_source(&facts, "mysql.sync_binlog"),
         "0 default of MariaDB 10.11"
@@ -579,7 +586,7 @@ fn unreadable_or_ambiguous_options_are_unknown() {
         note_sentences(&facts)
     );
     let other = base().with_symlink("/proc/10/exe", "/opt/mariadbd");
-    let facts = collect_all(&with_option_file(
+    let facts = collect_without_target(&with_option_file(
         other,
         "/etc/my.cnf",
         &[("mariadb-10.11.sync_binlog", "1")],
@@ -600,7 +607,7 @@ fn unreadable_or_ambiguous_options_are_unknown() {
         stat_answer(0o100_755, 78, 5),
     );
     assert_eq!(
-        value_and_source(&collect_all(&other), "mysql.version"),
+        value_and_source(&collect_without_target(&other), "mysql.version"),
         "? ambiguous"
     );
 }
@@ -609,7 +616,7 @@ fn unreadable_or_ambiguous_options_are_unknown() {
 fn server_without_the_tablespace_open_is_not_collected() {
     let fake = host_with_running_server("/usr/sbin/mariadbd", MARIADB)
         .with_answer(Question::Tablespaces(10), "8 1 4711\n");
-    let facts = collect_all(&fake);
+    let facts = collect_without_target(&fake);
     assert_eq!(facts.subjects_of_scope(Scope::Cluster).count(), 0);
     assert!(
         note_sentences(&facts)
@@ -643,7 +650,7 @@ fn stopped_server_is_found_in_default_or_requested_directory() {
             stat_answer(0o100_644, 9, 5),
         )
     };
-    let facts = collect_all(&with_option_file(
+    let facts = collect_without_target(&with_option_file(
         installed(FakeHost::default()),
         "/etc/my.cnf",
         &[("mysqld.sync_binlog", "1")],
@@ -729,7 +736,7 @@ fn container_server_uses_its_own_files_and_host_path() {
         "/proc/10/root/etc/my.cnf",
         &[("mysqld.sync_binlog", "1")],
     );
-    let facts = collect_all(&fake);
+    let facts = collect_without_target(&fake);
     let subject = Subject::cluster("/mnt/vol");
     assert_eq!(
         facts.value(&subject, &mysql::DATA).as_deref(),
@@ -745,7 +752,7 @@ fn container_server_uses_its_own_files_and_host_path() {
 }
 
 #[test]
-fn process_must_own_directory_and_tablespace() {
+fn process_of_other_user_is_ignored() {
     let conf =
         |fake: FakeHost| with_option_file(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
     let fake = conf(host_with_running_server("/usr/sbin/mariadbd", MARIADB))
@@ -754,7 +761,7 @@ fn process_must_own_directory_and_tablespace() {
         .with_answer(Question::Environment(9), "")
         .with_symlink("/proc/9/cwd", "/srv/db")
         .with_answer(Question::Tablespaces(9), "8 1 33\n");
-    let facts = collect_all(&fake);
+    let facts = collect_without_target(&fake);
     assert_eq!(value_and_source(&facts, "mysql.running"), "yes /proc/10");
     assert!(
         value_and_source(&facts, "mysql.sync_binlog").starts_with('7')
@@ -787,7 +794,7 @@ fn directory_owner_is_checked_on_host_mounts() {
                 Question::Stat("/srv/db".into()),
                 stat_answer_with_owner(owner, 0o040_755, 3, 5),
             );
-        value_and_source(&collect_all(&fake), "mysql.running")
+        value_and_source(&collect_without_target(&fake), "mysql.running")
     };
     assert_eq!(seen(27), "yes /proc/10");
     assert_ne!(seen(26), "yes /proc/10");
@@ -806,7 +813,7 @@ fn running_is_unknown_with_unproven_processes() {
             .with_answer(Question::CommandLine(10), "")
             .with_answer(Question::Environment(10), "")
             .with_symlink("/proc/10/cwd", "/var/lib/mysql")
-            .with_refusal(Question::Tablespaces(10), HostErrorKind::Denied)
+            .with_error(Question::Tablespaces(10), HostErrorKind::Denied)
             .with_answer(
                 Question::RealPath("/usr/sbin/mariadbd".into()),
                 "/usr/sbin/mariadbd",
@@ -819,7 +826,7 @@ fn running_is_unknown_with_unproven_processes() {
                 Question::Stat("/var/lib/mysql/ibdata1".into()),
                 stat_answer(0o100_644, 9, 5),
             );
-        let facts = collect_all(&fake);
+        let facts = collect_without_target(&fake);
         facts.value(&Subject::cluster("/var/lib/mysql"), &mysql::RUNNING)
     };
     assert_eq!(installed(""), Some(false));
@@ -854,7 +861,7 @@ proptest! {
             fake = with_option_file(fake, &path, &lines);
         }
         let fake = fake.with_answer(Question::List("/web".into()), "1.cnf\x002.cnf\x003.cnf\x00");
-        collect_all(&fake);
+        collect_without_target(&fake);
         prop_assert!(fake.asked_questions().len() <= 256 * 10 + 1000, "{}", fake.asked_questions().len());
     }
 
@@ -869,7 +876,7 @@ proptest! {
             .with_answer(Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]), version)
             .with_file("/proc/10/stat", &stat)
             .with_answer(Question::ProcessStart(10), stat);
-        let facts = collect_all(&fake);
+        let facts = collect_without_target(&fake);
         prop_assert!(!displayed_notes_and_readings(&facts).chars().any(crate::text::is_display_unsafe));
     }
 }
@@ -885,7 +892,7 @@ fn old_redo_size_settings_are_ignored_with_capacity() {
             "/etc/my.cnf",
             lines,
         );
-        value_and_source(&collect_all(&fake), "mysql.redo_sizes_ignored")
+        value_and_source(&collect_without_target(&fake), "mysql.redo_sizes_ignored")
     };
     let mysql = |lines: &[(&str, &str)]| ignored("/usr/sbin/mysqld", MYSQL, lines);
     assert_eq!(
@@ -920,11 +927,11 @@ fn old_redo_size_settings_are_ignored_with_capacity() {
 
 #[test]
 fn denied_setting_detail_contains_file_name() {
-    let fake = host_with_running_server("/usr/sbin/mariadbd", MARIADB).with_refusal(
+    let fake = host_with_running_server("/usr/sbin/mariadbd", MARIADB).with_error(
         Question::Config("/etc/my.cnf".into(), ConfigDialect::Mysql),
         HostErrorKind::Denied,
     );
-    let facts = collect_all(&fake);
+    let facts = collect_without_target(&fake);
     let reading = facts.get(&db_cluster(), &mysql::SYNC_BINLOG);
     assert!(
         matches!(reading, Reading::Unknown { why: UnknownReason::Denied, ref detail, .. } if detail.contains("my.cnf"))

@@ -9,26 +9,26 @@ use std::path::{Path, PathBuf};
 use super::process::Postmaster;
 use super::server::{self, SettingsReply};
 use super::{
-    ConfigLoadTime, counters, data_checksums_enabled, debian_version_and_name, io_uring, log_files,
-    settings,
+    ConfigLoadTime, counters, data_checksums_reading, debian_version_and_name, io_uring, settings,
+    wal_files,
 };
 use crate::collector::Request;
 use crate::databases::mount_namespace::{self, NamespaceHost};
-use crate::databases::servers::{self, ServingProof, UnprovenProcess};
+use crate::databases::server_processes::{self, ServingProof, UnprovenProcess};
 use crate::databases::{ConfigArgument, ServerConfig};
-use crate::error_readings::{error_reading, file_reading};
 use crate::facts::catalog::cluster as kind;
-use crate::facts::catalog::postgres::{self, CommitOverride};
+use crate::facts::catalog::postgres::{self, SynchronousCommitOverride};
 use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{
     FactSet, Note, Reading, Remedy, ServerArea, ServerKind, Source, Subject, UnknownReason,
 };
 use crate::host::pg_settings_lines::MAX_OVERRIDES;
 use crate::host::{Host, HostError, HostErrorKind, Question, Tool, path_from_bytes};
+use crate::host_readings::{error_reading, file_reading};
 use crate::text::{display_path, display_safe};
 use crate::version::Version;
 
-/// The largest number of tablespaces that are read. Reading the link of one takes several queries.
+/// Reading the link of one tablespace takes several queries.
 const MAX_TABLESPACES: usize = 1000;
 
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub struct ClusterCandidate<'a> {
     pub reader_uid: u32,
 }
 
-pub struct ClusterConfig<'a> {
+pub struct PostgresCluster<'a> {
     lead: ClusterCandidate<'a>,
     /// The data directory's path in walwise's mount namespace, with symbolic links resolved.
     pub data_path: PathBuf,
@@ -54,14 +54,14 @@ pub struct ClusterConfig<'a> {
 }
 
 impl<'a> ClusterCandidate<'a> {
-    pub fn resolve_config(
+    pub fn read_cluster(
         self,
         host: &dyn Host,
         inside: Option<&NamespaceHost<'_>>,
         facts: &mut FactSet,
-    ) -> Result<ClusterConfig<'a>, PostgresNote> {
+    ) -> Result<PostgresCluster<'a>, PostgresNote> {
         let mut conf = ServerConfig::default();
-        conf.add_file_settings(host, &self.config_file, facts);
+        conf.read_config_file(host, &self.config_file, facts);
         let absolute =
             |value: &[u8]| Some(path_from_bytes(value.to_vec())).filter(|path| path.is_absolute());
         let option = self
@@ -91,7 +91,7 @@ impl<'a> ClusterCandidate<'a> {
                 file: display_path(&self.config_file),
             });
         };
-        let seen = servers::verified_real_path(host, &data).unwrap_or(data);
+        let seen = server_processes::verified_real_path(host, &data).unwrap_or(data);
         let data = match inside.map(|inside| inside.host_path(&seen)) {
             None => seen.clone(),
             Some(Reading::Known { value, .. }) => value,
@@ -99,7 +99,7 @@ impl<'a> ClusterCandidate<'a> {
                 return Err(PostgresNote::OtherMounts { detail });
             }
         };
-        Ok(ClusterConfig {
+        Ok(PostgresCluster {
             lead: self,
             data_path: data,
             server_data_path: seen,
@@ -120,10 +120,10 @@ impl<'a> ClusterCandidate<'a> {
     }
 }
 
-impl ClusterConfig<'_> {
+impl PostgresCluster<'_> {
     /// The error is the reason to suspect that a server is running on the directory.
     pub fn prove_stopped(&self, host: &dyn Host) -> Result<(), ServerNote> {
-        match self.is_running(&PidFile::read(host, &self.server_data_path)) {
+        match self.running_reading(&PidFile::read(host, &self.server_data_path)) {
             Reading::Known { value: false, .. } => Ok(()),
             Reading::Known { value: true, .. } => Err(ServerNote::ServerRunning),
             Reading::Unknown { detail, .. } => Err(ServerNote::ServerMayRun { detail }),
@@ -176,7 +176,7 @@ impl ClusterConfig<'_> {
             // other user's rights are tried.
             Err(miss)
                 if miss.kind == HostErrorKind::Denied
-                    && servers::own_effective_uid(host) == Some(0) =>
+                    && server_processes::own_effective_uid(host) == Some(0) =>
             {
                 let (pid, uid, reason) = (server.pid, server.uid, miss.to_string());
                 return ServingProof::Contradicted(
@@ -193,7 +193,7 @@ impl ClusterConfig<'_> {
         }
         // In a container, `postmaster.pid` has the process id of the container's PID namespace.
         let number = if inside.is_some() {
-            servers::namespace_pid(host, server.pid)
+            server_processes::namespace_pid(host, server.pid)
         } else {
             Some(server.pid)
         };
@@ -233,7 +233,7 @@ impl ClusterConfig<'_> {
             ServerKind::Postgres,
             self.lead.data_directory_source(),
         );
-        let running = self.is_running(&pid_file);
+        let running = self.running_reading(&pid_file);
         let major = self.major_version(host);
         self.read_overriding_settings(host, major.value(), facts);
         let answer = self.query_settings(host, pid_file.as_ref().ok(), major.value());
@@ -245,19 +245,21 @@ impl ClusterConfig<'_> {
                 Some(at_us) => {
                     ConfigLoadTime::from_reported_load_time(host, at_us, shown_data.clone())
                 }
-                None => ConfigLoadTime::new(host, started(), process, shown_data.clone()),
+                None => {
+                    ConfigLoadTime::from_server_start(host, started(), process, shown_data.clone())
+                }
             }
         });
         let remedy = start
             .as_ref()
             .zip(owner.value())
             .map(|(start, owner)| start.unknown_load_remedy(owner));
-        let certain = start.map(|start| start.with_possible_change_gaps(&self.conf, owner.value()));
+        let certain = start.map(|start| start.config_with_change_gaps(&self.conf, owner.value()));
         let request = Request {
             without_programs: request.without_programs || inside.is_some(),
             ..request.clone()
         };
-        let checksums = data_checksums_enabled(
+        let checksums = data_checksums_reading(
             host,
             &request,
             answer.as_ref(),
@@ -288,15 +290,15 @@ impl ClusterConfig<'_> {
         facts.insert(
             &subject,
             &postgres::WAL,
-            self.wal_directory(host, inside, version.value()),
+            self.real_wal_directory(host, inside, version.value()),
         );
-        log_files::insert_wal_file_facts(host, &self.wal_path(version.value()), &subject, facts);
+        wal_files::insert_wal_file_facts(host, &self.pg_wal_path(version.value()), &subject, facts);
         facts.insert(
             &subject,
             &postgres::TABLESPACES,
             self.tablespace_directories(host, inside),
         );
-        self.record_settings(
+        self.insert_setting_facts(
             &subject,
             answer.as_ref(),
             certain.as_ref(),
@@ -331,17 +333,17 @@ impl ClusterConfig<'_> {
             .as_ref()
             .is_some_and(SettingsReply::has_truncated_overrides)
         {
-            facts.add_note(PostgresNote::OverridesBeyondBound {
+            facts.add_note_once(PostgresNote::OverridesBeyondBound {
                 data: shown_data,
                 most: MAX_OVERRIDES,
             });
         }
         facts.insert(&subject, &postgres::DATA_CHECKSUMS, checksums);
         facts.insert(&subject, &postgres::VERSION, version);
-        io_uring::insert_memlock_facts(host, process, &subject, facts);
+        io_uring::insert_io_uring_facts(host, process, &subject, facts);
         let preloaded = match self.lead.server {
             Some(server) => server.preloaded_library,
-            None => servers::preload_reading_without_process(running.value()),
+            None => server_processes::preload_reading_without_process(running.value()),
         };
         facts.insert(&subject, &postgres::FSYNC_DISABLED_BY, preloaded);
         if let Some(user) = owner.value().filter(|user| *user != "root") {
@@ -351,8 +353,8 @@ impl ClusterConfig<'_> {
         Ok(())
     }
 
-    /// The directory's owner. Fails if the directory is missing and no process serves it, or if the
-    /// query timed out, as further queries would.
+    /// Fails if the directory is missing and no process serves it, or if the query timed out, as
+    /// further queries would.
     fn owner_user_name(&self, host: &dyn Host) -> Result<Reading<String>, PostgresNote> {
         let data = display_path(&self.data_path);
         let config = display_path(&self.lead.config_file);
@@ -382,7 +384,7 @@ impl ClusterConfig<'_> {
         })
     }
 
-    fn is_running(&self, pid_file: &Result<PidFile, HostError>) -> Reading<bool> {
+    fn running_reading(&self, pid_file: &Result<PidFile, HostError>) -> Reading<bool> {
         let path = format!("{}/postmaster.pid", display_path(&self.data_path));
         match (&self.lead.server, pid_file) {
             (Some(server), _) => {
@@ -427,7 +429,7 @@ impl ClusterConfig<'_> {
         facts: &mut FactSet,
     ) {
         if major.is_none_or(|major| (major.number(0), major.number(1)) >= (9, 4)) {
-            self.conf.add_optional_file_settings(
+            self.conf.read_optional_config_file(
                 host,
                 &self.server_data_path.join("postgresql.auto.conf"),
                 facts,
@@ -436,7 +438,7 @@ impl ClusterConfig<'_> {
         if let Some(server) = &self.lead.server {
             for (name, value) in &server.settings {
                 self.conf
-                    .set(name.clone(), value.clone(), server.command_line_source());
+                    .add_setting(name.clone(), value.clone(), server.command_line_source());
             }
         }
     }
@@ -452,7 +454,7 @@ impl ClusterConfig<'_> {
         let server = self.lead.server.as_ref()?;
         // A stopped process (SIGSTOP) would answer only after it continues, and log an aborted
         // connection.
-        if servers::is_process_stopped(host, server.pid) {
+        if server_processes::is_process_stopped(host, server.pid) {
             return None;
         }
         let socket = pid_file
@@ -465,7 +467,7 @@ impl ClusterConfig<'_> {
         let version = answer.version();
         let same_version = match (major, version.as_ref().and_then(Reading::value)) {
             (Some(major), Some(version)) => {
-                settings::major_version(major) == settings::major_version(version)
+                settings::major_version_text(major) == settings::major_version_text(version)
             }
             _ => true,
         };
@@ -527,7 +529,7 @@ impl ClusterConfig<'_> {
             (None, Some(version)) => {
                 format!(
                     "postgresql {} in {}",
-                    settings::major_version(version),
+                    settings::major_version_text(version),
                     display_path(&self.data_path)
                 )
             }
@@ -536,21 +538,21 @@ impl ClusterConfig<'_> {
     }
 
     /// The directory of WAL files, often reached through a symbolic link (`pg_xlog` before 10).
-    fn wal_path(&self, version: Option<&Version>) -> PathBuf {
+    fn pg_wal_path(&self, version: Option<&Version>) -> PathBuf {
         let old = version.is_some_and(|version| version.number(0) < 10);
         self.server_data_path
             .join(if old { "pg_xlog" } else { "pg_wal" })
     }
 
-    fn wal_directory(
+    fn real_wal_directory(
         &self,
         host: &dyn Host,
         inside: Option<&NamespaceHost<'_>>,
         version: Option<&Version>,
     ) -> Reading<String> {
-        let path = self.wal_path(version);
+        let path = self.pg_wal_path(version);
         let call = format!("realpath {}", display_path(&path));
-        match (servers::verified_real_path(host, &path), inside) {
+        match (server_processes::verified_real_path(host, &path), inside) {
             (Ok(real), Some(inside)) => inside.host_path(&real).map(|here| display_path(&here)),
             (Ok(real), None) => Reading::known(display_path(&real), Source::from_system_call(call)),
             (Err(miss), _) => error_reading(&miss, &call),
@@ -578,7 +580,7 @@ impl ClusterConfig<'_> {
         let mut found = Vec::new();
         for name in names {
             let link = links.join(name);
-            match servers::verified_real_path(host, &link) {
+            match server_processes::verified_real_path(host, &link) {
                 Ok(real) if real.starts_with(&self.server_data_path) => {}
                 Ok(real) => match inside.map(|inside| inside.host_path(&real)) {
                     None => found.push(display_path(&real)),
@@ -608,7 +610,7 @@ impl ClusterConfig<'_> {
     /// Records the value of every setting as a fact, and a note if server and file differ.
     /// `certain` holds the configured settings that are certainly in force; `None` if no server
     /// runs.
-    fn record_settings(
+    fn insert_setting_facts(
         &self,
         subject: &Subject,
         answer: Option<&SettingsReply>,
@@ -625,7 +627,7 @@ impl ClusterConfig<'_> {
             let chosen = match (words(told.as_ref()), words(written.as_ref())) {
                 (Some(told_word), Some(written_word)) if told_word != written_word => {
                     if let Some(source) = written.as_ref().and_then(Reading::source) {
-                        facts.add_note(PostgresNote::OtherValue {
+                        facts.add_note_once(PostgresNote::OtherValue {
                             cluster: self.display_name(version),
                             setting: setting.name,
                             written: written_word,
@@ -658,13 +660,12 @@ fn parse_version_output(printed: &str) -> Option<Version> {
     Version::parse(version.split("\\x0a").next().unwrap_or_default())
 }
 
-/// The values of `synchronous_commit` for databases and roles. They are stored in a system catalog,
-/// which only the server reads.
+/// A system catalog holds them, which only the server reads.
 fn synchronous_commit_overrides(
     answer: Option<&SettingsReply>,
     running: &Reading<bool>,
     remedy: Option<Remedy>,
-) -> Reading<Vec<CommitOverride>> {
+) -> Reading<Vec<SynchronousCommitOverride>> {
     let told = answer.map(SettingsReply::synchronous_commit_overrides);
     told.unwrap_or_else(|| {
         unreported_reading("the settings of databases and roles", running, remedy)
@@ -705,7 +706,7 @@ fn suggest_run_as_owner(facts: &mut FactSet, cluster: &Subject, user: &str) {
                 ..
             }
         ) {
-            facts.insert_value(
+            facts.insert_untyped_value(
                 cluster,
                 info,
                 reading.with_remedy(Remedy::RunAs(user.to_owned())),

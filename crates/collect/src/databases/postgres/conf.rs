@@ -26,17 +26,12 @@ impl ServerConfig {
     }
 
     /// An absent file is recorded as a gap; optional files need
-    /// [`ServerConfig::add_optional_file_settings`].
-    pub fn add_file_settings(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
+    /// [`ServerConfig::read_optional_config_file`].
+    pub fn read_config_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
         self.reader(host, facts).read_file(path);
     }
 
-    pub fn add_optional_file_settings(
-        &mut self,
-        host: &dyn Host,
-        path: &Path,
-        facts: &mut FactSet,
-    ) {
+    pub fn read_optional_config_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
         self.reader(host, facts).read_optional_file(path);
     }
 }
@@ -70,7 +65,7 @@ impl ConfigReader<'_> {
                         "include_if_exists" => self.read_optional_file(&base.join(there())),
                         "include_dir" => self.read_include_directory(&base.join(there())),
                         _ => {
-                            self.conf.set(
+                            self.conf.add_setting(
                                 name,
                                 setting.value,
                                 Source::from_file_line(&*shown, setting.line),
@@ -170,7 +165,7 @@ impl ConfigReader<'_> {
         let note = note.into();
         self.conf
             .add_config_gap(UnknownReason::Malformed, note.to_string(), None);
-        self.facts.add_note(note);
+        self.facts.add_note_once(note);
     }
 }
 
@@ -199,7 +194,7 @@ mod tests {
 
     fn read_conf(fake: &FakeHost) -> (ServerConfig, FactSet) {
         let (mut conf, mut facts) = (ServerConfig::default(), FactSet::default());
-        conf.add_file_settings(fake, Path::new("/pg/postgresql.conf"), &mut facts);
+        conf.read_config_file(fake, Path::new("/pg/postgresql.conf"), &mut facts);
         (conf, facts)
     }
 
@@ -272,7 +267,7 @@ mod tests {
                 ("wal_level", "minimal"),
             ],
         )
-        .with_refusal(config_question("/pg/secret.conf"), HostErrorKind::Denied);
+        .with_error(config_question("/pg/secret.conf"), HostErrorKind::Denied);
         let (conf, _) = read_conf(&fake);
         assert_eq!(
             known_value_and_source(&conf, "wal_level")
@@ -340,7 +335,7 @@ mod tests {
                 fake = with_settings(fake, &format!("/pg/{from}.conf"), &includes);
             }
             let (mut conf, mut facts) = (ServerConfig::default(), FactSet::default());
-            conf.add_file_settings(&fake, Path::new("/pg/0.conf"), &mut facts);
+            conf.read_config_file(&fake, Path::new("/pg/0.conf"), &mut facts);
             prop_assert!(fake.asked_questions().len() <= 3 * MAX_FILES + 120);
         }
     }

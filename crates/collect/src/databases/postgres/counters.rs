@@ -19,8 +19,8 @@ use crate::text::display_safe;
 /// The smallest number of flushes for which a mean is reported.
 const MIN_FLUSHES: u64 = 100;
 
-/// Records counters and sizes from the server's `answer`. If the server did not answer,
-/// `missing_answer` returns the reading of the counter with the given name.
+/// If the server did not answer, `missing_answer` returns the reading of the counter with the given
+/// name.
 pub fn insert_counter_facts(
     facts: &mut FactSet,
     cluster: &Subject,
@@ -32,14 +32,17 @@ pub fn insert_counter_facts(
         missing_answer,
     };
     let mut put = |key: &Key<u64>, reading: Reading<u64>| facts.insert(cluster, key, reading);
-    put(&postgres::WAL_BUFFERS, told.size_setting("wal_buffers"));
+    put(
+        &postgres::WAL_BUFFERS,
+        told.size_setting_bytes("wal_buffers"),
+    );
     put(
         &postgres::SHARED_BUFFERS,
-        told.size_setting("shared_buffers"),
+        told.size_setting_bytes("shared_buffers"),
     );
     put(
         &postgres::WAL_SEGMENT_SIZE,
-        told.size_setting("wal_segment_size"),
+        told.size_setting_bytes("wal_segment_size"),
     );
     put(
         &postgres::MAX_CONNECTIONS,
@@ -244,7 +247,7 @@ impl CounterReader<'_> {
 
     /// Reads a size such as `16384kB` from the server's answer, in bytes. Without `kB` the number
     /// counts bytes.
-    fn size_setting(&self, name: &str) -> Reading<u64> {
+    fn size_setting_bytes(&self, name: &str) -> Reading<u64> {
         self.parsed_setting(name, |value| match value.strip_suffix(b"kB") {
             Some(number) => parse_integer(number)?
                 .checked_mul(1024)
@@ -305,7 +308,7 @@ mod tests {
         (checkpoint_time)\t1795699940000000\n(wal_bytes)\t900\n(wal_stats_reset)\t1795613600000000\n";
 
     #[test]
-    fn counters_count_since_statistics_reset() {
+    fn counters_and_sizes_become_facts() {
         assert_eq!(counter_value(BUSY, &postgres::WAL_BUFFERS), Ok(4 << 20));
         assert_eq!(
             counter_value(BUSY, &postgres::WAL_SEGMENT_SIZE),

@@ -7,10 +7,10 @@
 
 use std::path::PathBuf;
 
-use crate::error_readings::file_reading;
 use crate::facts::catalog::postgres;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::Host;
+use crate::host_readings::file_reading;
 
 /// The smallest ring in bytes: one page for submissions and one for completions.
 const LEAST_RING: u64 = 8 << 10;
@@ -19,7 +19,7 @@ const LARGEST_RING: u64 = 128 << 10;
 /// and the server's background processes.
 const OTHER_PROCESSES: u64 = 40;
 
-pub fn insert_memlock_facts(
+pub fn insert_io_uring_facts(
     host: &dyn Host,
     pid: Option<u32>,
     subject: &Subject,
@@ -65,7 +65,7 @@ fn memlock_limit(host: &dyn Host, pid: u32) -> Reading<u64> {
     })
 }
 
-/// The soft limit in bytes; `u64::MAX` if unlimited (proc_pid_limits(5)).
+/// The soft limit in bytes; `u64::MAX` for `unlimited` (proc_pid_limits(5)).
 fn parse_memlock(limits: &str) -> Option<u64> {
     let line = limits
         .lines()

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::collector::Request;
-use crate::databases::servers::{self, ServerProcess};
+use crate::databases::server_processes::{self, ServerProcess};
 use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{FactSet, Reading, Source};
 use crate::host::{Host, HostError, Question, path_from_bytes};
@@ -39,9 +39,9 @@ pub fn running_postmasters(
     request: &Request,
     facts: &mut FactSet,
 ) -> Result<Vec<Postmaster>, HostError> {
-    let listing = servers::server_processes(host, request)?;
+    let listing = server_processes::list_server_processes(host, request)?;
     for &(uid, count) in &listing.skipped {
-        facts.add_note(ServerNote::ProcessesBeyondBound { count, uid });
+        facts.add_note_once(ServerNote::ProcessesBeyondBound { count, uid });
     }
     let postmasters = listing.rows.iter().filter(|row| row.is_postgres());
     Ok(postmasters
@@ -54,10 +54,10 @@ fn read_postmaster(
     row: &ServerProcess,
     facts: &mut FactSet,
 ) -> Option<Postmaster> {
-    let uid = match servers::server_file_reader_uid(row) {
+    let uid = match server_processes::server_file_reader_uid(row) {
         Ok(uid) => uid,
         Err(note) => {
-            facts.add_note(note);
+            facts.add_note_once(note);
             return None;
         }
     };
@@ -66,7 +66,7 @@ fn read_postmaster(
         // The process has ended since the listing.
         Err(miss) if miss.is_absent() => return None,
         Err(miss) => {
-            facts.add_note(PostgresNote::NoArguments {
+            facts.add_note_once(PostgresNote::NoArguments {
                 pid: row.pid,
                 reason: miss.to_string(),
             });
@@ -80,7 +80,7 @@ fn read_postmaster(
         .find(|(name, _)| name == DATA_DIRECTORY_OPTION)
         .map(|(_, value)| value.clone());
     let home = given
-        .or_else(|| servers::environment_variable(environment.as_deref().ok()?, "PGDATA"))
+        .or_else(|| server_processes::environment_variable(environment.as_deref().ok()?, "PGDATA"))
         .map(path_from_bytes);
     // At its start a server changes into its data directory (ChangeToDataDir), so the working
     // directory replaces a missing or relative path.
@@ -99,7 +99,7 @@ fn read_postmaster(
         pid: row.pid,
         uid,
         data_directory: home,
-        preloaded_library: servers::preloaded_eatmydata(host, row.pid, &environment),
+        preloaded_library: server_processes::preloaded_eatmydata(host, row.pid, &environment),
         settings: options
             .into_iter()
             .filter(|(name, _)| name != DATA_DIRECTORY_OPTION)
@@ -215,9 +215,9 @@ mod tests {
             )
         };
         assert!(denied(
-            host_with_postmaster("").with_refusal(Question::Environment(10), HostErrorKind::Denied)
+            host_with_postmaster("").with_error(Question::Environment(10), HostErrorKind::Denied)
         ));
-        assert!(denied(environment("").with_refusal(
+        assert!(denied(environment("").with_error(
             Question::Read("/etc/ld.so.preload".into()),
             HostErrorKind::Denied
         )));

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::settings;
-use crate::facts::catalog::postgres::{CommitOverride, SynchronousCommit};
+use crate::facts::catalog::postgres::{SynchronousCommit, SynchronousCommitOverride};
 use crate::facts::{Choice, Reading, Source, UnknownReason};
 use crate::host::pg_settings_lines::{COMPRESSIONS, LOADED, OVERRIDE, OVERRIDES, SLOT, SLOTS};
 use crate::host::{Host, Question, path_from_bytes};
@@ -278,7 +278,7 @@ impl SettingsReply {
         Reading::known(words.split(',').map(str::to_owned).collect(), source)
     }
 
-    pub fn synchronous_commit_overrides(&self) -> Reading<Vec<CommitOverride>> {
+    pub fn synchronous_commit_overrides(&self) -> Reading<Vec<SynchronousCommitOverride>> {
         let Some(all) = &self.overrides else {
             return Reading::denied(
                 "the server did not report the settings of databases and roles",
@@ -292,7 +292,7 @@ impl SettingsReply {
             .filter(|one| one.name == SYNCHRONOUS_COMMIT && !one.applies_to_all_sessions());
         let read = |one: &SettingOverride| {
             let value = SynchronousCommit::parse_word(&setting.canonical_value(&one.value, None))?;
-            Ok(CommitOverride {
+            Ok(SynchronousCommitOverride {
                 owner: one.database_and_role_text(),
                 value,
             })

@@ -7,7 +7,7 @@ use crate::facts::{
     FactSet, KeyInfo, Reading, ServerArea, Source, Subject, UnknownReason, Value, ValueKind,
     catalog,
 };
-use crate::servers::{self, PostgresSetting, ValueExposure};
+use crate::servers::{self, PostgresSettingRow, ValueExposure};
 use crate::ternary::Ternary;
 use crate::text::display_safe;
 use crate::version::Version;
@@ -16,7 +16,7 @@ use walwise_model::text::JoinText;
 pub struct ConfigParameter {
     pub name: &'static str,
     fact: &'static KeyInfo,
-    row: &'static PostgresSetting,
+    row: &'static PostgresSettingRow,
 }
 
 enum UnitKind {
@@ -27,7 +27,7 @@ enum UnitKind {
 
 pub static ALL: LazyLock<Vec<ConfigParameter>> = LazyLock::new(|| {
     let mut all = Vec::new();
-    for row in servers::server_table()
+    for row in servers::server_settings_table()
         .postgres
         .iter()
         .filter(|row| row.read)
@@ -46,8 +46,7 @@ pub fn find_parameter(name: &str) -> Option<&'static ConfigParameter> {
 }
 
 impl ConfigParameter {
-    /// Records the parameter's value in force as a fact. `configured` is `None` if all files were
-    /// read and none of them sets a value.
+    /// `configured` is `None` if all files were read and none of them sets a value.
     pub fn insert_parameter_fact(
         &self,
         facts: &mut FactSet,
@@ -56,7 +55,7 @@ impl ConfigParameter {
         version: Option<&Version>,
     ) {
         let reading = self.value_in_force(configured, version);
-        facts.insert_value(
+        facts.insert_untyped_value(
             cluster,
             self.fact,
             reading.and_then(|text| self.parse_value(&text, version)),
@@ -72,7 +71,8 @@ impl ConfigParameter {
             ValueKind::Count => parse_count(text).map(Value::Whole),
             ValueKind::Number => parse_number(text).map(Value::Number),
             ValueKind::Micros => {
-                parse_duration(text, self.row.bytes_of_implied_unit(version)).map(Value::Number)
+                parse_duration_micros(text, self.row.bytes_of_implied_unit(version))
+                    .map(Value::Number)
             }
             ValueKind::Bytes => {
                 parse_size(text, self.row.bytes_of_implied_unit(version)).map(Value::Whole)
@@ -101,7 +101,7 @@ impl ConfigParameter {
     ) -> Reading<String> {
         let name = self.name;
         if let Some(version) = version
-            && self.row.is_readable_in(version) == Ternary::False
+            && self.row.exists_or_is_assumed_in(version) == Ternary::False
         {
             return Reading::absent(format!(
                 "PostgreSQL {} has no {name}",
@@ -126,14 +126,16 @@ impl ConfigParameter {
                     "{name} is not set, and its default depends on the server's version, which is unknown"
                 ),
             ),
-            (None, Some(version)) if self.row.is_readable_in(version) == Ternary::Unknown => {
+            (None, Some(version))
+                if self.row.exists_or_is_assumed_in(version) == Ternary::Unknown =>
+            {
                 Reading::ambiguous(format!(
                     "some minor releases of PostgreSQL {} lack {name}",
                     version.numeric_part()
                 ))
             }
             (None, Some(version)) => {
-                let of = format!("PostgreSQL {}", major_version(version));
+                let of = format!("PostgreSQL {}", major_version_text(version));
                 match self.row.default_in(version) {
                     Some(default) => Reading::known(default.to_owned(), Source::Default { of }),
                     None => {
@@ -218,7 +220,7 @@ fn parse_standby_count(shape: &str) -> Result<u64, String> {
 }
 
 /// The major version: `15`, or `9.6` before version 10.
-pub fn major_version(version: &Version) -> String {
+pub fn major_version_text(version: &Version) -> String {
     match version.number(0) {
         major @ 10.. => major.to_string(),
         major => format!("{major}.{}", version.number(1)),
@@ -312,7 +314,7 @@ fn parse_size(text: &str, unit: Option<u64>) -> Result<u64, String> {
 
 /// Parses a time in `us`, `ms`, `s`, `min`, `h` or `d`, in any case of letters, into microseconds.
 /// A plain number counts in `unit` (guc.c).
-fn parse_duration(text: &str, unit: Option<u64>) -> Result<f64, String> {
+fn parse_duration_micros(text: &str, unit: Option<u64>) -> Result<f64, String> {
     const UNITS: [(&str, f64); 6] = [
         ("us", 1.0),
         ("ms", 1e3),
@@ -346,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_choice_value_is_malformed() {
+    fn choices_accept_only_their_words() {
         let cluster = Subject::cluster("/pg");
         let mut choices = 0;
         for setting in ALL.iter() {
@@ -383,7 +385,7 @@ mod tests {
     #[test]
     fn every_readable_parameter_has_fact_and_default() {
         let names: Vec<&str> = ALL.iter().map(|setting| setting.name).collect();
-        let read = servers::server_table()
+        let read = servers::server_settings_table()
             .postgres
             .iter()
             .filter(|row| row.read)
@@ -424,12 +426,12 @@ mod tests {
             ("-1", None),
         ] {
             assert_eq!(
-                parse_duration(text, Some(1_000_000)).ok(),
+                parse_duration_micros(text, Some(1_000_000)).ok(),
                 expected,
                 "{text}"
             );
         }
-        assert!(parse_duration("300", None).is_err());
+        assert!(parse_duration_micros("300", None).is_err());
         let spelled = |text: &str| {
             parameter_by_name("checkpoint_timeout").canonical_value(text.as_bytes(), None)
         };

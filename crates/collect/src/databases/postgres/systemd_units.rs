@@ -11,7 +11,7 @@ use crate::facts::Source;
 use crate::host::{ConfigDialect, Host, path_bytes, path_from_bytes};
 use crate::text::display_path;
 
-/// Directories of units, in order of precedence.
+/// Highest precedence first.
 const DIRECTORIES: [&str; 4] = [
     "/etc/systemd/system",
     "/run/systemd/system",

@@ -12,7 +12,7 @@ const DATA: &str = "/srv/pg";
 /// Start of the server, in seconds since 1970.
 const STARTED: u64 = 1_000;
 
-fn stat_answer(uid: u64) -> Vec<u8> {
+fn directory_stat_answer(uid: u64) -> Vec<u8> {
     stat_answer_with_mode(0o040_700, uid, Some(STARTED - 1))
 }
 
@@ -54,7 +54,7 @@ fn with_conf_file(fake: FakeHost, path: &str, settings: &[(&str, &str)]) -> Fake
 fn host_with_stopped_cluster() -> FakeHost {
     let fake = FakeHost::default()
         .with_file(format!("{DATA}/PG_VERSION"), "15\n")
-        .with_answer(Question::Stat(DATA.into()), stat_answer(26))
+        .with_answer(Question::Stat(DATA.into()), directory_stat_answer(26))
         .with_answer(Question::UserName(26), "postgres")
         .with_answer(Question::RealPath(DATA.into()), DATA)
         .with_answer(
@@ -63,11 +63,11 @@ fn host_with_stopped_cluster() -> FakeHost {
         )
         .with_answer(
             Question::Stat(format!("{DATA}/PG_VERSION").into()),
-            stat_answer(26),
+            directory_stat_answer(26),
         )
         .with_answer(
             Question::Stat(format!("{DATA}/global").into()),
-            stat_answer(26),
+            directory_stat_answer(26),
         )
         .with_answer(Question::Servers, "");
     with_conf_file(
@@ -95,7 +95,7 @@ fn host_with_running_cluster() -> FakeHost {
     )
 }
 
-fn collect_all(host: &FakeHost) -> FactSet {
+fn collect_data_directory(host: &FakeHost) -> FactSet {
     let request = Request {
         target: Some(DATA.into()),
         ..Request::default()
@@ -103,12 +103,12 @@ fn collect_all(host: &FakeHost) -> FactSet {
     collect(host, &request)
 }
 
-fn cluster() -> Subject {
+fn cluster_subject() -> Subject {
     Subject::cluster(DATA)
 }
 
 fn value_and_source(facts: &FactSet, name: &str) -> String {
-    match facts.reading_by_name(&cluster(), name) {
+    match facts.reading_by_name(&cluster_subject(), name) {
         Reading::Known { value, source } => format!("{value} {source}"),
         Reading::Unknown { why, .. } => format!("? {why}"),
     }
@@ -116,7 +116,7 @@ fn value_and_source(facts: &FactSet, name: &str) -> String {
 
 #[test]
 fn stopped_cluster_is_collected_at_requested_directory() {
-    let facts = collect_all(&host_with_stopped_cluster());
+    let facts = collect_data_directory(&host_with_stopped_cluster());
     for (name, expected) in [
         ("pg.data_directory", "/srv/pg /srv/pg"),
         ("pg.wal_directory", "/wal/pg realpath /srv/pg/pg_wal"),
@@ -137,14 +137,14 @@ fn stopped_cluster_is_collected_at_requested_directory() {
 }
 
 #[test]
-fn command_line_overrides_alter_system_overrides_file() {
+fn command_line_wins_over_alter_system_over_file() {
     let auto = format!("{DATA}/postgresql.auto.conf");
     let host = with_conf_file(
         host_with_running_cluster(),
         &auto,
         &[("fsync", "on"), ("max_wal_senders", "3")],
     );
-    let facts = collect_all(&host);
+    let facts = collect_data_directory(&host);
     assert_eq!(
         value_and_source(&facts, "pg.fsync"),
         "yes /srv/pg/postgresql.auto.conf:1"
@@ -166,9 +166,11 @@ fn denied_file_makes_settings_denied_with_remedy() {
         format!("{DATA}/postgresql.auto.conf").into(),
         ConfigDialect::Postgres,
     );
-    let facts = collect_all(&host_with_running_cluster().with_refusal(auto, HostErrorKind::Denied));
+    let facts = collect_data_directory(
+        &host_with_running_cluster().with_error(auto, HostErrorKind::Denied),
+    );
     for name in ["pg.fsync", "pg.full_page_writes"] {
-        let remedy = match facts.reading_by_name(&cluster(), name) {
+        let remedy = match facts.reading_by_name(&cluster_subject(), name) {
             Reading::Unknown {
                 why: UnknownReason::Denied,
                 remedy,
@@ -192,7 +194,7 @@ fn server_value_wins_and_difference_is_noted() {
          fsync\ton\t\tdefault\t\t\nwal_level\tminimal\t\tconfiguration file\t\t\n\
          wal_sync_method\tfsync\t\tconfiguration file\t/x.conf\t7\n"
     );
-    let facts = collect_all(
+    let facts = collect_data_directory(
         &host_with_running_cluster().with_answer(Question::PgSettings(socket.into()), answer),
     );
     assert_eq!(
@@ -209,7 +211,7 @@ fn server_value_wins_and_difference_is_noted() {
     );
     assert_eq!(
         facts
-            .value(&cluster(), &postgres::VERSION)
+            .value(&cluster_subject(), &postgres::VERSION)
             .unwrap()
             .numeric_part(),
         "15.20"
@@ -232,7 +234,8 @@ fn checksums_come_from_server_or_control_file() {
         )
     };
     let line = |number: &str| format!("Data page checksum version:           {number}\n");
-    let told_of = |fake: FakeHost| value_and_source(&collect_all(&fake), "pg.data_checksums");
+    let told_of =
+        |fake: FakeHost| value_and_source(&collect_data_directory(&fake), "pg.data_checksums");
     let argv = format!("`pg_controldata-15 -D {DATA}`");
     assert_eq!(
         told_of(host_with_stopped_cluster().with_answer(control(), line("1"))),
@@ -251,7 +254,7 @@ fn checksums_come_from_server_or_control_file() {
         );
     }
     assert_eq!(
-        told_of(host_with_stopped_cluster().with_refusal(control(), HostErrorKind::Denied)),
+        told_of(host_with_stopped_cluster().with_error(control(), HostErrorKind::Denied)),
         "? denied"
     );
     let socket = "/run/pg/.s.PGSQL.5433";
@@ -267,8 +270,8 @@ fn checksums_come_from_server_or_control_file() {
         .with_file(format!("{DATA}/PG_VERSION"), "9.6\n")
         .with_answer(control(), line("1"));
     assert_eq!(told_of(old), "? not collected");
-    let reading = collect_all(&host_with_stopped_cluster())
-        .reading_by_name(&cluster(), "pg.data_checksums")
+    let reading = collect_data_directory(&host_with_stopped_cluster())
+        .reading_by_name(&cluster_subject(), "pg.data_checksums")
         .clone();
     assert!(
         matches!(
@@ -290,7 +293,7 @@ fn reply_of_other_server_is_ignored() {
         "server_version\t16.1\t\tdefault\t\t",
     ] {
         let answer = format!("{row}\nfsync\ton\t\tdefault\t\t\n");
-        let facts = collect_all(
+        let facts = collect_data_directory(
             &host_with_running_cluster()
                 .with_answer(Question::PgSettings("/run/pg/.s.PGSQL.5433".into()), answer),
         );
@@ -305,7 +308,7 @@ fn reply_of_other_server_is_ignored() {
 fn pid_mismatch_in_pid_file_rejects_process() {
     let host = host_with_running_cluster()
         .with_file(format!("{DATA}/postmaster.pid"), "1\n/srv/pg\n1000\n");
-    let facts = collect_all(&host);
+    let facts = collect_data_directory(&host);
     assert!(
         note_sentences(&facts)
             .iter()
@@ -320,16 +323,22 @@ fn pid_mismatch_in_pid_file_rejects_process() {
 fn debian_config_and_data_directories_are_joined() {
     let file = "/etc/postgresql/15/main/postgresql.conf";
     let host = host_with_stopped_cluster()
-        .with_answer(Question::Stat("/etc/postgresql".into()), stat_answer(26))
-        .with_answer(Question::Stat("/etc/postgresql/15".into()), stat_answer(26))
+        .with_answer(
+            Question::Stat("/etc/postgresql".into()),
+            directory_stat_answer(26),
+        )
+        .with_answer(
+            Question::Stat("/etc/postgresql/15".into()),
+            directory_stat_answer(26),
+        )
         .with_answer(Question::List("/etc/postgresql".into()), "15")
         .with_answer(Question::List("/etc/postgresql/15".into()), "main")
-        .with_answer(Question::Stat(file.into()), stat_answer(0))
+        .with_answer(Question::Stat(file.into()), directory_stat_answer(0))
         .with_answer(
             Question::Run(Tool::PgCtl(15), vec!["--version".to_owned()]),
             "pg_ctl (PostgreSQL) 15.20 (Debian)\n",
         );
-    let facts = collect_all(&with_conf_file(
+    let facts = collect_data_directory(&with_conf_file(
         host,
         file,
         &[("data_directory", DATA), ("fsync", "on")],
@@ -361,7 +370,7 @@ fn version_comes_from_program_of_same_major() {
             format!("{says}\n"),
         )
     };
-    let told_of = |fake: &FakeHost| value_and_source(&collect_all(fake), "pg.version");
+    let told_of = |fake: &FakeHost| value_and_source(&collect_data_directory(fake), "pg.version");
     let pg_ctl = with(
         host_with_stopped_cluster(),
         Tool::PgCtl(15),
@@ -389,11 +398,11 @@ fn version_comes_from_program_of_same_major() {
 
 #[test]
 fn unknown_version_leaves_defaults_unknown() {
-    let host = host_with_stopped_cluster().with_refusal(
+    let host = host_with_stopped_cluster().with_error(
         Question::Read(format!("{DATA}/PG_VERSION").into()),
         HostErrorKind::Denied,
     );
-    let facts = collect_all(&host);
+    let facts = collect_data_directory(&host);
     assert_eq!(
         value_and_source(&facts, "pg.full_page_writes"),
         "? not collected"
@@ -408,7 +417,7 @@ fn unknown_version_leaves_defaults_unknown() {
 fn config_timeout_still_records_cluster() {
     let file = format!("{DATA}/postgresql.conf");
     let host = host_with_running_cluster()
-        .with_refusal(Question::RealPath(file.into()), HostErrorKind::TimedOut);
+        .with_error(Question::RealPath(file.into()), HostErrorKind::TimedOut);
     let request = Request::default();
     let facts = collect(&host, &request);
     assert_eq!(facts.subjects_of_scope(Scope::Cluster).count(), 1);
@@ -430,7 +439,7 @@ fn timed_out_process_of_other_user_gives_no_cluster() {
     let file = format!("{DATA}/postgresql.conf");
     let host = host_with_running_cluster()
         .with_answer(Question::Servers, "10 1 1000 postgres\n")
-        .with_refusal(Question::RealPath(file.into()), HostErrorKind::TimedOut);
+        .with_error(Question::RealPath(file.into()), HostErrorKind::TimedOut);
     let facts = collect(&host, &Request::default());
     assert_eq!(facts.subjects_of_scope(Scope::Cluster).count(), 0);
     let asked = host.asked_questions().into_iter();
@@ -446,8 +455,8 @@ fn timed_out_process_of_other_user_gives_no_cluster() {
 #[test]
 fn data_directory_timeout_is_noted() {
     let host = host_with_running_cluster()
-        .with_refusal(Question::Stat(DATA.into()), HostErrorKind::TimedOut);
-    let facts = collect_all(&host);
+        .with_error(Question::Stat(DATA.into()), HostErrorKind::TimedOut);
+    let facts = collect_data_directory(&host);
     assert_eq!(value_and_source(&facts, "pg.fsync"), "? not collected");
     assert!(
         displayed_notes_and_readings(&facts).contains("/srv/pg could not be read in time"),
@@ -470,9 +479,9 @@ fn two_servers_may_share_a_configuration_file() {
             Question::CommandLine(20),
             format!("-D {other}\n-c config_file={file}\n"),
         )
-        .with_answer(Question::Stat(other.into()), stat_answer(26))
+        .with_answer(Question::Stat(other.into()), directory_stat_answer(26))
         .with_file(format!("{other}/postmaster.pid"), "20\n");
-    let facts = collect_all(&with_conf_file(host, file, &[("fsync", "on")]));
+    let facts = collect_data_directory(&with_conf_file(host, file, &[("fsync", "on")]));
     let clusters: Vec<&str> = facts
         .subjects_of_scope(Scope::Cluster)
         .map(Subject::name)
@@ -501,8 +510,11 @@ fn host_with_config_includes() -> FakeHost {
         &[("full_page_writes", "off")],
     );
     host.with_answer(Question::List("/etc/pg/conf.d".into()), "1.conf")
-        .with_answer(Question::Stat("/etc/pg/conf.d".into()), stat_answer(0))
-        .with_answer(Question::Stat("/etc/pg".into()), stat_answer(0))
+        .with_answer(
+            Question::Stat("/etc/pg/conf.d".into()),
+            directory_stat_answer(0),
+        )
+        .with_answer(Question::Stat("/etc/pg".into()), directory_stat_answer(0))
 }
 
 const IN_ORDER: [&str; 5] = [
@@ -532,7 +544,7 @@ fn file_changed_after_start_makes_earlier_settings_ambiguous() {
                 }
                 None => host,
             };
-            let facts = collect_all(&host);
+            let facts = collect_data_directory(&host);
             for (n, name) in IN_ORDER.iter().enumerate() {
                 assert_eq!(
                     value_and_source(&facts, name) == "? ambiguous",
@@ -559,7 +571,7 @@ fn file_changed_after_start_makes_earlier_settings_ambiguous() {
 fn changed_symlink_directory_makes_setting_ambiguous() {
     let host = || host_with_config_includes().with_symlink("/etc/pg/more.conf", "old/more.conf");
     assert_eq!(
-        value_and_source(&collect_all(&host()), "pg.commit_delay"),
+        value_and_source(&collect_data_directory(&host()), "pg.commit_delay"),
         "7 /etc/pg/more.conf:1"
     );
     let moved = host().with_answer(
@@ -567,11 +579,11 @@ fn changed_symlink_directory_makes_setting_ambiguous() {
         file_stat_answer(0, Some(STARTED)),
     );
     assert_eq!(
-        value_and_source(&collect_all(&moved), "pg.commit_delay"),
+        value_and_source(&collect_data_directory(&moved), "pg.commit_delay"),
         "? ambiguous"
     );
     assert_eq!(
-        value_and_source(&collect_all(&moved), "pg.full_page_writes"),
+        value_and_source(&collect_data_directory(&moved), "pg.full_page_writes"),
         "no /srv/pg/postgresql.auto.conf:1"
     );
 }
@@ -580,12 +592,12 @@ fn changed_symlink_directory_makes_setting_ambiguous() {
 fn unknown_start_time_makes_file_settings_ambiguous() {
     let pid_file = Question::Read(format!("{DATA}/postmaster.pid").into());
     for host in [
-        host_with_running_cluster().with_refusal(pid_file.clone(), HostErrorKind::Denied),
+        host_with_running_cluster().with_error(pid_file.clone(), HostErrorKind::Denied),
         host_with_running_cluster().with_answer(pid_file.clone(), "10\n"),
         host_with_running_cluster().with_answer(pid_file, "10\n/srv/pg\nnoon\n"),
     ] {
         assert_eq!(
-            value_and_source(&collect_all(&host), "pg.fsync"),
+            value_and_source(&collect_data_directory(&host), "pg.fsync"),
             "? ambiguous"
         );
     }
@@ -595,17 +607,17 @@ fn unknown_start_time_makes_file_settings_ambiguous() {
     };
     let out_of_sight = host_with_running_cluster().with_answer(Question::Servers, "");
     assert_eq!(
-        value_and_source(&collect_all(&out_of_sight), "pg.fsync"),
+        value_and_source(&collect_data_directory(&out_of_sight), "pg.fsync"),
         "no /srv/pg/postgresql.conf:1"
     );
     assert_eq!(
-        value_and_source(&collect_all(&changed(out_of_sight)), "pg.fsync"),
+        value_and_source(&collect_data_directory(&changed(out_of_sight)), "pg.fsync"),
         "? ambiguous",
         "it may run"
     );
     assert_eq!(
         value_and_source(
-            &collect_all(&changed(host_with_stopped_cluster())),
+            &collect_data_directory(&changed(host_with_stopped_cluster())),
             "pg.fsync"
         ),
         "no /srv/pg/postgresql.conf:1"
@@ -630,14 +642,14 @@ fn unreported_setting_remedy_depends_on_user() {
             .with_answer(Question::Identity, format!("euid={uid}\n"))
             .with_answer(Question::UserName(uid), name)
             .with_answer(file.clone(), file_stat_answer(26, Some(STARTED)));
-        let facts = collect_all(&host);
+        let facts = collect_data_directory(&host);
         let socket = Question::PgSettings("/run/pg/.s.PGSQL.5433".into());
         assert!(
             host.asked_questions()
                 .contains(&Question::AsUser(26, Box::new(socket))),
             "{name}"
         );
-        match facts.reading_by_name(&cluster(), "pg.fsync") {
+        match facts.reading_by_name(&cluster_subject(), "pg.fsync") {
             Reading::Unknown {
                 why: UnknownReason::Ambiguous,
                 detail,
@@ -706,7 +718,7 @@ fn change_in_second_of_start_uses_process_start_time() {
             None => host,
         };
         assert_eq!(
-            value_and_source(&collect_all(&host), "pg.fsync"),
+            value_and_source(&collect_data_directory(&host), "pg.fsync"),
             expected,
             "{changed} {started:?}"
         );
@@ -722,7 +734,7 @@ fn reported_settings_need_no_start_time() {
             Question::Stat(format!("{DATA}/postgresql.conf").into()),
             file_stat_answer(26, Some(STARTED)),
         );
-    let facts = collect_all(&host);
+    let facts = collect_data_directory(&host);
     assert_eq!(
         value_and_source(&facts, "pg.fsync"),
         "no /srv/pg/postgresql.conf:1"
@@ -748,7 +760,9 @@ fn process_must_own_directory_and_its_pid_file() {
     // With a target, the process of the target's owner comes first; without one, the process with
     // the lower pid.
     assert_eq!(
-        named(&collect_all(&claims(host_with_running_cluster()))),
+        named(&collect_data_directory(
+            &claims(host_with_running_cluster())
+        )),
         format!("no {DATA}/postgresql.conf:1")
     );
     let facts = collect(&claims(host_with_running_cluster()), &Request::default());
@@ -765,17 +779,17 @@ fn process_must_own_directory_and_its_pid_file() {
         .with_symlink("/proc/9/ns/mnt", "mnt:[2]")
         .with_answer(
             Question::Stat(format!("/proc/9/root{DATA}").into()),
-            stat_answer(26),
+            directory_stat_answer(26),
         )
         .with_file(format!("/proc/9/root{DATA}/postmaster.pid"), "1\n")
         .with_file("/proc/9/status", "NSpid:\t9\t1\n");
     assert_eq!(
-        named(&collect_all(&elsewhere)),
+        named(&collect_data_directory(&elsewhere)),
         format!("no {DATA}/postgresql.conf:1")
     );
     let exchanged = elsewhere.with_answer(
         Question::Stat(format!("/proc/9/root{DATA}").into()),
-        stat_answer(42),
+        directory_stat_answer(42),
     );
     let facts = collect(&exchanged, &Request::default());
     assert_eq!(named(&facts), format!("no {DATA}/postgresql.conf:1"));
@@ -791,21 +805,25 @@ fn process_must_own_directory_and_its_pid_file() {
 #[test]
 fn unverifiable_process_is_not_used() {
     for kind in [HostErrorKind::Denied, HostErrorKind::TimedOut] {
-        let host = host_with_running_cluster().with_refusal(
+        let host = host_with_running_cluster().with_error(
             Question::Read(format!("{DATA}/postmaster.pid").into()),
             kind,
         );
-        let facts = collect_all(&host);
+        let facts = collect_data_directory(&host);
         assert!(
             value_and_source(&facts, "pg.max_wal_senders").starts_with('?'),
             "its arguments are not taken"
         );
-        assert!(!facts.reading_by_name(&cluster(), "pg.running").is_known());
+        assert!(
+            !facts
+                .reading_by_name(&cluster_subject(), "pg.running")
+                .is_known()
+        );
     }
     for uid in ["0", "-"] {
         let host = host_with_running_cluster()
             .with_answer(Question::Servers, format!("10 1 {uid} postgres\n"));
-        let facts = collect_all(&host);
+        let facts = collect_data_directory(&host);
         assert!(!host.asked_questions().contains(&Question::CommandLine(10)));
         assert_eq!(
             note_sentences(&facts).len(),
@@ -819,7 +837,7 @@ fn unverifiable_process_is_not_used() {
 #[test]
 fn stopped_process_is_not_queried() {
     let host = host_with_running_cluster().with_file("/proc/10/stat", "10 (postgres) T 1 10\n");
-    collect_all(&host);
+    collect_data_directory(&host);
     let asked = host.asked_questions();
     assert!(
         !asked
@@ -830,10 +848,10 @@ fn stopped_process_is_not_queried() {
 }
 
 #[test]
-fn cluster_files_are_read_only_as_owner() {
+fn cluster_files_are_read_with_owner_rights() {
     let host =
         host_with_running_cluster().with_answer(Question::List("/var/lib/postgresql".into()), "15");
-    collect_all(&host);
+    collect_data_directory(&host);
     let reads = |question: &Question| {
         let kernels = |path: &std::path::PathBuf| path.starts_with("/proc");
         matches!(

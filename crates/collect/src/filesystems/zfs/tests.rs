@@ -75,8 +75,11 @@ fn collect(host: &FakeHost) -> FactSet {
 fn datasets_and_volumes_have_pool_devices_below() {
     let facts = collect(&host_with_pools(STATUS));
     let devices = ["sda1", "sdb1", "sdc1", "nvme0n1p1"].map(Subject::device);
-    assert_eq!(facts.directly_below(&Subject::mount("/pg")), devices);
-    assert_eq!(facts.directly_below(&Subject::device("zd16")), devices);
+    assert_eq!(facts.layers_directly_below(&Subject::mount("/pg")), devices);
+    assert_eq!(
+        facts.layers_directly_below(&Subject::device("zd16")),
+        devices
+    );
     assert_eq!(
         facts
             .value(&Subject::mount("/pg"), &mount::ZFS_DEVICES)
@@ -87,10 +90,13 @@ fn datasets_and_volumes_have_pool_devices_below() {
 }
 
 #[test]
-fn missing_pool_device_is_lost() {
+fn unavailable_pool_device_is_lost() {
     let facts = collect(&host_with_pools(STATUS));
     let cold = Subject::mount("/cold");
-    assert_eq!(facts.directly_below(&cold), [Subject::device("sdf1")]);
+    assert_eq!(
+        facts.layers_directly_below(&cold),
+        [Subject::device("sdf1")]
+    );
     assert_eq!(facts.value(&cold, &mount::ZFS_DEVICES).unwrap(), ["sdf1"]);
     assert_eq!(
         facts.value(&cold, &mount::ZFS_LOST).unwrap(),
@@ -285,7 +291,7 @@ fn file_vdev_resolves_to_its_mount() {
         let expect: Vec<Subject> = std::iter::once(Subject::device("sda1"))
             .chain(found.map(Subject::mount))
             .collect();
-        assert_eq!(facts.directly_below(&cold), expect, "{path}");
+        assert_eq!(facts.layers_directly_below(&cold), expect, "{path}");
         assert_eq!(
             facts.value(&cold, &mount::ZFS_DEVICES).is_some(),
             found.is_some(),
@@ -295,7 +301,7 @@ fn file_vdev_resolves_to_its_mount() {
 }
 
 #[test]
-fn dataset_properties_are_parsed() {
+fn zfs_properties_and_module_facts_are_collected() {
     let facts = collect(&host_with_pools(STATUS));
     let pg = Subject::mount("/pg");
     assert_eq!(facts.value(&pg, &mount::ZFS_SYNC), Some(ZfsSync::Disabled));
@@ -352,7 +358,7 @@ proptest! {
     }
 
     #[test]
-    fn malformed_line_is_skipped(bad in "[^\n\t]{0,30}") {
+    fn unindented_unknown_line_is_skipped(bad in "[^\n\t]{0,30}") {
         prop_assume!(!bad.trim_start().starts_with("pool:") && !bad.trim_start().starts_with("state:"));
         let broken = STATUS.replacen("\tspecial\n", &format!("{bad}\n\tspecial\n"), 1);
         prop_assert_eq!(parse_zpool_status(broken.as_bytes()), parse_zpool_status(STATUS.as_bytes()));

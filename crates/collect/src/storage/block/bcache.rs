@@ -6,16 +6,16 @@
 
 use std::path::Path;
 
-use super::node::{self, BlockDeviceNode};
+use super::sysfs_device::{self, SysfsBlockDevice};
 use crate::attribute;
-use crate::error_readings::error_reading;
 use crate::facts::catalog::device::{self, BcacheMode, BcacheState};
 use crate::facts::note::StorageNote;
 use crate::facts::{Choice, FactSet, Reading, UnknownReason};
 use crate::host::Host;
+use crate::host_readings::error_reading;
 use crate::text::display_path;
 
-pub fn insert_bcache_facts(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
+pub fn insert_bcache_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
     let mode =
         attribute::read_text(host, &node.attribute_path("bcache/cache_mode")).and_then(|text| {
             let active = text
@@ -36,9 +36,8 @@ pub fn insert_bcache_facts(host: &dyn Host, node: &BlockDeviceNode, facts: &mut 
     }
 }
 
-/// Adds the members of the cache set below the device; each `cacheN` links to a member's `bcache`
-/// directory.
-fn add_cache_set_members_below(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
+/// Each `cacheN` links to the `bcache` directory of a member.
+fn add_cache_set_members_below(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
     let set = node.attribute_path("bcache/cache");
     let names = match host.list_directory(&set) {
         Ok(names) => names,
@@ -50,7 +49,7 @@ fn add_cache_set_members_below(host: &dyn Host, node: &BlockDeviceNode, facts: &
                 ..
             } = why
             {
-                facts.add_note(StorageNote::NoCacheSet {
+                facts.add_note_once(StorageNote::NoCacheSet {
                     device: node.subject.clone(),
                     detail,
                 });
@@ -70,7 +69,7 @@ fn add_cache_set_members_below(host: &dyn Host, node: &BlockDeviceNode, facts: &
             continue;
         };
         if let Some(disk) = target.parent().and_then(Path::file_name) {
-            facts.add_layer_below(&node.subject, &node::device_subject(disk));
+            facts.add_layer_below(&node.subject, &sysfs_device::device_subject(disk));
         }
     }
 }
@@ -91,7 +90,7 @@ mod tests {
                 "/sys/class/block/bcache0/bcache/cache/cache0",
                 "../../../devices/pci0000:00/0000:00:1f.2/ata2/host1/target1:0:0/1:0:0:0/block/sdb/sdb1/bcache",
             );
-        let node = BlockDeviceNode::new("bcache0", "bcache");
+        let node = SysfsBlockDevice::new("bcache0", "bcache");
         let mut facts = FactSet::default();
         insert_bcache_facts(&host, &node, &mut facts);
         (facts, node.subject)
@@ -108,7 +107,7 @@ mod tests {
             facts.value(&of, &device::BCACHE_STATE),
             Some(BcacheState::Dirty)
         );
-        assert_eq!(facts.directly_below(&of), [Subject::device("sdb1")]);
+        assert_eq!(facts.layers_directly_below(&of), [Subject::device("sdb1")]);
     }
 
     #[test]
@@ -116,14 +115,14 @@ mod tests {
         for mode in ["writeback", "[wrong]", "[", "]["] {
             let (facts, of) = bcache_facts(mode, "no cache");
             assert_eq!(facts.value(&of, &device::BCACHE_MODE), None, "{mode}");
-            assert!(facts.directly_below(&of).is_empty());
+            assert!(facts.layers_directly_below(&of).is_empty());
         }
     }
 
     #[test]
     fn missing_bcache_attributes_are_absent() {
         let mut facts = FactSet::default();
-        let node = BlockDeviceNode::new("bcache0", "bcache");
+        let node = SysfsBlockDevice::new("bcache0", "bcache");
         insert_bcache_facts(&FakeHost::default(), &node, &mut facts);
         assert!(matches!(
             facts.get(&node.subject, &device::BCACHE_MODE),
@@ -139,7 +138,7 @@ mod tests {
         fn only_bracketed_mode_is_read(text in "[ -~]{0,30}", at in 0usize..4) {
             let modes = ["writethrough", "writeback", "writearound", "none"];
             let mode = |text: &str| {
-                let node = BlockDeviceNode::new("bcache0", "bcache");
+                let node = SysfsBlockDevice::new("bcache0", "bcache");
                 let mut facts = FactSet::default();
                 insert_bcache_facts(&FakeHost::default().with_files_in_directory("/sys/class/block/bcache0/bcache", &[("cache_mode", text)]), &node, &mut facts);
                 facts.value(&node.subject, &device::BCACHE_MODE)

@@ -7,7 +7,7 @@
 //! makers' models. A prefix never decides: Google's `nvme_card-pd` is persistent, `nvme_card` and
 //! `nvme_card0` are not.
 
-use super::node::BlockDeviceNode;
+use super::sysfs_device::SysfsBlockDevice;
 use crate::facts::catalog::device::{self, CloudDiskService};
 use crate::facts::catalog::host;
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
@@ -71,7 +71,7 @@ const DISKS: &[(&str, CloudDiskService, bool)] = &[
 /// The model of every disk under Hyper-V, including Azure's temporary disks.
 const HYPERV: &str = "Msft Virtual Disk";
 
-fn cloud_of_model(model: &str) -> Option<(CloudDiskService, bool)> {
+fn cloud_disk_of_model(model: &str) -> Option<(CloudDiskService, bool)> {
     // Google numbers its local SSDs: nvme_card0, nvme_card1.
     let model = match model.strip_prefix("nvme_card") {
         Some(number) if number.bytes().all(|b| b.is_ascii_digit()) => "nvme_card",
@@ -93,7 +93,7 @@ fn resembles_known_model(model: &str) -> bool {
         .any(|known| edit_distance(known, model) <= MAX_GARBLED_LETTERS)
 }
 
-pub fn insert_cloud_facts(node: &BlockDeviceNode, facts: &mut FactSet) {
+pub fn insert_cloud_facts(node: &SysfsBlockDevice, facts: &mut FactSet) {
     if !node.kind.is_disk() {
         return;
     }
@@ -104,7 +104,7 @@ pub fn insert_cloud_facts(node: &BlockDeviceNode, facts: &mut FactSet) {
     if is_of_hyperv && machine.value().is_some_and(|name| name == "azure") {
         return insert_azure_disk_facts(node, facts);
     }
-    let found = model.value().and_then(|model| cloud_of_model(model));
+    let found = model.value().and_then(|model| cloud_disk_of_model(model));
     let by_model = Source::derived_from([device::MODEL.name()]);
     if let Some((cloud, ephemeral)) = found {
         facts.insert_known(subject, &device::CLOUD, cloud, by_model.clone());
@@ -113,7 +113,7 @@ pub fn insert_cloud_facts(node: &BlockDeviceNode, facts: &mut FactSet) {
     }
     let virtualisation = machine.value().map_or("", String::as_str);
     let (cloud, ephemeral) = match model {
-        Reading::Known { .. } if is_of_hyperv => (no_cloud_reading(), unknown_lifetime_reading()),
+        Reading::Known { .. } if is_of_hyperv => (no_cloud_reading(), unknown_ephemeral_reading()),
         // The model that could not be read may be that of an ephemeral disk, so the lifetime is
         // unknown.
         Reading::Unknown { why, detail, .. }
@@ -163,8 +163,8 @@ const AZURE_PERSISTENT: [&str; 5] = [
     "/f8b3781d-1e82-4818-a1c3-63d806ec15bb/",
 ];
 
-/// Describes an Azure disk by its controller, because all SCSI disks of Azure have the same model.
-fn insert_azure_disk_facts(node: &BlockDeviceNode, facts: &mut FactSet) {
+/// All SCSI disks of Azure have the same model, so their controller decides.
+fn insert_azure_disk_facts(node: &SysfsBlockDevice, facts: &mut FactSet) {
     let unit = node
         .first_matching_path_component(|part| part.split(':').count() == 4)
         .unwrap_or_default();
@@ -188,14 +188,14 @@ fn insert_azure_disk_facts(node: &BlockDeviceNode, facts: &mut FactSet) {
     } else {
         (
             CloudDiskService::AzureManagedDisk,
-            unknown_lifetime_reading(),
+            unknown_ephemeral_reading(),
         )
     };
     facts.insert_known(&node.subject, &device::CLOUD, cloud, source());
     facts.insert(&node.subject, &device::EPHEMERAL, ephemeral);
 }
 
-fn unknown_lifetime_reading() -> Reading<bool> {
+fn unknown_ephemeral_reading() -> Reading<bool> {
     let detail = "Hyper-V gives temporary disks the same model as permanent ones";
     let help =
         "look for DATALOSS_WARNING_README.txt on the disk: Azure puts this file on temporary disks";
@@ -231,7 +231,7 @@ mod tests {
             ("Msft Virtual Disk", None),
         ] {
             assert_eq!(
-                cloud_of_model(model).map(|(_, ephemeral)| ephemeral),
+                cloud_disk_of_model(model).map(|(_, ephemeral)| ephemeral),
                 expect,
                 "{model}"
             );
@@ -266,7 +266,7 @@ mod tests {
             (Some("none"), unknown(UnknownReason::Malformed), Some(false)),
         ] {
             let mut facts = FactSet::default();
-            let node = BlockDeviceNode::new("sda", "disk");
+            let node = SysfsBlockDevice::new("sda", "disk");
             let shown = format!("{virtualisation:?} {model:?}");
             facts.insert(&node.subject, &device::MODEL, model);
             if let Some(word) = virtualisation {
@@ -348,7 +348,7 @@ mod tests {
             ),
         ] {
             let mut facts = FactSet::default();
-            let mut node = BlockDeviceNode::new("sdc", "disk");
+            let mut node = SysfsBlockDevice::new("sdc", "disk");
             node.device_path =
                 format!("{PLACE}/{controller}/host1/target1:0:0/1:0:0:{unit}/block/sdc")
                     .into_bytes();
@@ -379,12 +379,12 @@ mod tests {
         #[test]
         fn only_complete_cloud_models_match(disk in prop::sample::select(DISKS), cut in 1usize..8, more in "[ -~]{1,4}") {
             let (model, cloud, ephemeral) = disk;
-            prop_assert_eq!(cloud_of_model(model), Some((cloud, ephemeral)));
+            prop_assert_eq!(cloud_disk_of_model(model), Some((cloud, ephemeral)));
             let half = &model[..model.len() - cut];
-            prop_assert!(cloud_of_model(half).is_none() || DISKS.iter().any(|(known, ..)| *known == half));
+            prop_assert!(cloud_disk_of_model(half).is_none() || DISKS.iter().any(|(known, ..)| *known == half));
             let longer = format!("{model}{more}");
             let numbered = model == "nvme_card" && more.bytes().all(|b| b.is_ascii_digit());
-            prop_assert!(cloud_of_model(&longer).is_none() || numbered || DISKS.iter().any(|(known, ..)| *known == longer));
+            prop_assert!(cloud_disk_of_model(&longer).is_none() || numbered || DISKS.iter().any(|(known, ..)| *known == longer));
         }
     }
 }

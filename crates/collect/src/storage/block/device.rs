@@ -4,12 +4,12 @@
 //! `write back` in the queue of md or device-mapper does not describe the disks below, so every
 //! layer is read.
 
-use super::node::BlockDeviceNode;
-use super::topology::walk_and_describe_devices;
+use super::sysfs_device::SysfsBlockDevice;
+use super::topology::collect_block_devices;
 use super::transport::TransportReader;
-use super::{bcache, cloud, geometry, loop_device, md, medium, multipath_unit};
+use super::{bcache, cloud, geometry, loop_device, md, medium, multipath_identity};
 use crate::attribute;
-use crate::collector::{Collector, Request, describe_subjects_in_parallel};
+use crate::collector::{Collector, Request, insert_subject_facts_in_parallel};
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::Host;
@@ -20,20 +20,19 @@ pub const COLLECTOR: Collector = Collector {
 };
 
 fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let nodes =
-        walk_and_describe_devices(host, facts, |around: &mut DeviceChunkState, node, facts| {
-            record_read_only(host, node, facts);
-            if node.has_own_queue() {
-                insert_facts_of_device_with_queue(host, node, around, facts);
-            }
-        });
+    let nodes = collect_block_devices(host, facts, |around: &mut DeviceChunkState, node, facts| {
+        record_read_only_flag(host, node, facts);
+        if node.has_own_queue() {
+            insert_facts_of_device_with_queue(host, node, around, facts);
+        }
+    });
     let first_partition = nodes
         .iter()
         .position(|node| !node.has_own_queue())
         .unwrap_or(nodes.len());
     let (whole, partitions) = nodes.split_at(first_partition);
-    multipath_unit::link_disks_that_are_one_unit(whole.iter().map(|node| &node.subject), facts);
-    describe_subjects_in_parallel(
+    multipath_identity::link_paths_to_same_disk(whole.iter().map(|node| &node.subject), facts);
+    insert_subject_facts_in_parallel(
         partitions,
         |node| &node.subject,
         facts,
@@ -53,14 +52,14 @@ struct DeviceChunkState {
 
 fn insert_facts_of_device_with_queue(
     host: &dyn Host,
-    node: &BlockDeviceNode,
+    node: &SysfsBlockDevice,
     around: &mut DeviceChunkState,
     facts: &mut FactSet,
 ) {
     record_queue_attributes(host, node, facts);
     insert_kernel_counts_flushes_fact(host, node, facts);
     around.transport.insert_transport_facts(host, node, facts);
-    multipath_unit::insert_disk_unit_identity(host, node, facts);
+    multipath_identity::insert_disk_wwid(host, node, facts);
     geometry::insert_queue_limits(host, node, facts);
     cloud::insert_cloud_facts(node, facts);
     medium::insert_medium_facts(node, facts);
@@ -87,7 +86,7 @@ fn insert_facts_of_device_with_queue(
     }
 }
 
-fn record_read_only(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
+fn record_read_only_flag(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
     let read_only = attribute::read_flag(host, &node.attribute_path("ro"));
     facts.insert(&node.subject, &device::READ_ONLY, read_only);
 }
@@ -97,12 +96,11 @@ fn record_read_only(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet
 const NEWER_KERNEL_REMEDY: &str =
     "boot Linux 4.7 or later; older kernels do not show whether they send flushes";
 
-fn record_queue_attributes(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
+fn record_queue_attributes(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
     let at = |name: &str| node.attribute_path(&format!("queue/{name}"));
     let subject = &node.subject;
     let logical = attribute::read_number(host, &at("logical_block_size"));
     let believed = match attribute::read_choice(host, &at("write_cache")) {
-        // A queue without `write_cache` means a kernel before 4.7.
         Reading::Unknown {
             why: UnknownReason::Absent,
             detail,
@@ -159,7 +157,11 @@ fn active_scheduler(text: &str) -> String {
 /// The number of fields of `stat` in kernels that count flushes (Linux 5.5 and later).
 const FIELDS_WITH_FLUSHES: usize = 17;
 
-fn insert_kernel_counts_flushes_fact(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
+fn insert_kernel_counts_flushes_fact(
+    host: &dyn Host,
+    node: &SysfsBlockDevice,
+    facts: &mut FactSet,
+) {
     let counts = if is_bio_based(node, facts) {
         Reading::known(false, Source::derived_from([device::KIND.name()]))
     } else {
@@ -170,7 +172,7 @@ fn insert_kernel_counts_flushes_fact(host: &dyn Host, node: &BlockDeviceNode, fa
 }
 
 /// The kernel counts no flushes of bio-based drivers.
-fn is_bio_based(node: &BlockDeviceNode, facts: &FactSet) -> bool {
+fn is_bio_based(node: &SysfsBlockDevice, facts: &FactSet) -> bool {
     match node.kind {
         DeviceKind::Disk => {
             node.has_name_prefix("pmem") || node.device_path_contains("/nvme-subsystem/")
@@ -221,13 +223,13 @@ const INHERITED: &[KeyInfo] = &[
 ];
 
 fn copy_disk_facts_to_partition(partition: &Subject, facts: &mut FactSet) {
-    let disk = facts.directly_below(partition).first().cloned();
+    let disk = facts.layers_directly_below(partition).first().cloned();
     for key in INHERITED {
         if let Some(disk) = &disk {
             facts.copy_reading(partition, key, disk);
         } else {
             let detail = format!("the disk of {partition} is unknown");
-            facts.insert_value(partition, key, Reading::absent(detail));
+            facts.insert_untyped_value(partition, key, Reading::absent(detail));
         }
     }
 }
@@ -437,7 +439,10 @@ mod tests {
             facts.value(&part, &device::KIND),
             Some(device::DeviceKind::Partition)
         );
-        assert_eq!(facts.directly_below(&part), std::slice::from_ref(&array));
+        assert_eq!(
+            facts.layers_directly_below(&part),
+            std::slice::from_ref(&array)
+        );
         assert_eq!(
             subject_names(&facts.bottom_devices(&Subject::mount("/"))),
             ["device sdb", "device sda"]
@@ -458,14 +463,17 @@ mod tests {
         };
         let (array, sdb) = (Subject::device("md0"), Subject::device("sdb"));
         let facts = failed("in_sync");
-        assert_eq!(subject_names(facts.directly_below(&array)), ["device sda1"]);
+        assert_eq!(
+            subject_names(facts.layers_directly_below(&array)),
+            ["device sda1"]
+        );
         assert!(
             facts
-                .edges()
+                .layer_edges()
                 .any(|(top, base)| (top, base) == (&array, &sdb))
         );
         assert_eq!(
-            subject_names(failed("faulty").directly_below(&array)).len(),
+            subject_names(failed("faulty").layers_directly_below(&array)).len(),
             2,
             "then they are what is left to look at"
         );
@@ -489,7 +497,7 @@ mod tests {
                 );
             let facts = collect_devices(&fake);
             assert_eq!(
-                subject_names(facts.directly_below(&Subject::device("loop0"))),
+                subject_names(facts.layers_directly_below(&Subject::device("loop0"))),
                 below,
                 "{backing}"
             );
@@ -515,7 +523,7 @@ mod tests {
             ["device sdb", "device sda"]
         );
         assert_eq!(
-            facts.subject_in_scope(&Subject::mount("/"), Scope::Device),
+            facts.applicable_subject(&Subject::mount("/"), Scope::Device),
             Some(Subject::device("sda1"))
         );
     }
@@ -630,8 +638,7 @@ mod tests {
     #[test]
     fn denied_attribute_has_remedy() {
         let question = Question::Read("/sys/class/block/sda/queue/write_cache".into());
-        let facts =
-            collect_devices(&host_with_disks().with_refusal(question, HostErrorKind::Denied));
+        let facts = collect_devices(&host_with_disks().with_error(question, HostErrorKind::Denied));
         let reading = facts.get(&Subject::device("sda"), &device::WRITE_CACHE);
         assert!(
             matches!(
@@ -660,12 +667,12 @@ mod tests {
             );
         let facts = collect_devices(&host);
         assert_eq!(
-            subject_names(facts.directly_below(&Subject::mount("/"))),
+            subject_names(facts.layers_directly_below(&Subject::mount("/"))),
             ["device sda1", "device dm-0"]
         );
         let srv = Subject::mount("/srv");
         assert_eq!(
-            subject_names(facts.directly_below(&srv)),
+            subject_names(facts.layers_directly_below(&srv)),
             ["device dm-0", "device sdb"]
         );
         assert_eq!(facts.value(&srv, &mount::EXTRA_DEVICES).unwrap(), ["sdb"]);
@@ -687,7 +694,7 @@ mod tests {
     }
 
     #[test]
-    fn mount_options_are_read_from_mountinfo() {
+    fn mount_facts_are_derived_from_mountinfo() {
         let facts = collect_devices(&host_with_disks());
         let srv = Subject::mount("/srv");
         assert_eq!(
@@ -727,7 +734,7 @@ mod tests {
                 (collector.collect_facts)(&host, &Request::default(), &mut facts);
             }
             assert_eq!(
-                subject_names(facts.directly_below(&Subject::mount("/merged"))),
+                subject_names(facts.layers_directly_below(&Subject::mount("/merged"))),
                 expect
             );
         }

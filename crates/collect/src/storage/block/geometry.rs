@@ -4,7 +4,7 @@
 //! `alignment_offset` includes the disk's own offset and the chunk of an array, `start` does not.
 //! If only `start` shows a misalignment, the alignment is unknown.
 
-use super::node::BlockDeviceNode;
+use super::sysfs_device::SysfsBlockDevice;
 use crate::attribute;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, Reading, Source, UnknownReason};
@@ -13,7 +13,7 @@ use crate::host::Host;
 /// Bytes per unit of `start`, whatever the disk's block size.
 const SECTOR: u64 = 512;
 
-pub fn insert_queue_limits(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
+pub fn insert_queue_limits(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
     let subject = &node.subject;
     let number = |name: &str| attribute::read_number(host, &node.attribute_path(name));
     facts.insert(
@@ -36,13 +36,17 @@ pub fn insert_queue_limits(host: &dyn Host, node: &BlockDeviceNode, facts: &mut 
     if node.kind.is_disk() {
         let latency = number("queue/wbt_lat_usec").map(|micros| micros as f64);
         facts.insert(subject, &device::WRITEBACK_LATENCY, latency);
-        facts.insert(subject, &device::IO_TIMEOUT_MS, io_timeout(host, node));
+        facts.insert(
+            subject,
+            &device::IO_TIMEOUT_MS,
+            read_io_timeout_ms(host, node),
+        );
     }
 }
 
 /// The I/O timeout in milliseconds: from the queue, or else from the SCSI device, whose older
 /// attribute is in seconds.
-fn io_timeout(host: &dyn Host, node: &BlockDeviceNode) -> Reading<u64> {
+fn read_io_timeout_ms(host: &dyn Host, node: &SysfsBlockDevice) -> Reading<u64> {
     let of_queue = attribute::read_number(host, &node.attribute_path("queue/io_timeout"));
     match of_queue {
         Reading::Unknown {
@@ -71,9 +75,8 @@ fn may_support_atomic_writes(kind: DeviceKind) -> bool {
     )
 }
 
-/// Records the partition's start and whether it is aligned to the disk's physical blocks. The facts
-/// of the disk must be recorded first.
-pub fn insert_partition_alignment(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
+/// The partition must already have its disk's facts.
+pub fn insert_partition_alignment(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
     let start = attribute::read_number(host, &node.attribute_path("start"))
         .map(|n| n.saturating_mul(SECTOR));
     let block = facts.value(&node.subject, &device::PHYSICAL_BLOCK);
@@ -111,7 +114,7 @@ mod tests {
     use crate::testing::FakeHost;
 
     fn is_partition_aligned(start: &str, offset: &str, block: u64) -> Option<bool> {
-        let node = BlockDeviceNode::new("sda1", "partition");
+        let node = SysfsBlockDevice::new("sda1", "partition");
         let mut facts = FactSet::default();
         facts.insert_known(
             &node.subject,
@@ -143,7 +146,7 @@ mod tests {
         ] {
             let host = FakeHost::default().with_files_in_directory("/sys/class/block/sda", files);
             assert_eq!(
-                io_timeout(&host, &BlockDeviceNode::new("sda", "disk")).value(),
+                read_io_timeout_ms(&host, &SysfsBlockDevice::new("sda", "disk")).value(),
                 expect.as_ref(),
                 "{files:?}"
             );

@@ -5,16 +5,16 @@
 //! absent. The container array of a firmware RAID (`external:imsm`) has an empty level and no size;
 //! its volumes are arrays themselves.
 
-use super::node::BlockDeviceNode;
+use super::sysfs_device::SysfsBlockDevice;
 use crate::attribute;
-use crate::error_readings::error_reading;
 use crate::facts::catalog::device::{self, ArrayLevel, ArrayMemberState, SyncAction};
 use crate::facts::{Choice, FactSet, Reading, Source, Subject};
 use crate::host::Host;
+use crate::host_readings::error_reading;
 use crate::text::{display_path, display_safe};
 use walwise_model::text::JoinText;
 
-pub fn insert_array_facts(host: &dyn Host, node: &BlockDeviceNode, facts: &mut FactSet) {
+pub fn insert_array_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
     let text = |name: &str| attribute::read_text(host, &node.attribute_path(name));
     let number = |name: &str| attribute::read_number(host, &node.attribute_path(name));
     let subject = &node.subject;
@@ -77,16 +77,16 @@ pub fn insert_array_facts(host: &dyn Host, node: &BlockDeviceNode, facts: &mut F
         &device::MD_WRITE_MOSTLY,
         members
             .clone()
-            .map(|all| members_in_state(&all, ArrayMemberState::WriteMostly)),
+            .map(|all| member_names_in_state(&all, ArrayMemberState::WriteMostly)),
     );
     facts.insert(
         subject,
         &device::MD_SUSPECT,
-        members.clone().map(|all| suspect_members(&all)),
+        members.clone().map(|all| suspect_members_with_state(&all)),
     );
     let failed = members
         .clone()
-        .map(|all| members_in_state(&all, ArrayMemberState::Faulty));
+        .map(|all| member_names_in_state(&all, ArrayMemberState::Faulty));
     let failed_ones: Vec<Subject> = failed
         .value()
         .into_iter()
@@ -96,7 +96,7 @@ pub fn insert_array_facts(host: &dyn Host, node: &BlockDeviceNode, facts: &mut F
         .collect();
     // Failed members leave the stack, unless all members have failed.
     if !facts
-        .directly_below(subject)
+        .layers_directly_below(subject)
         .iter()
         .all(|member| failed_ones.contains(member))
     {
@@ -128,7 +128,7 @@ impl ArrayMember {
     }
 }
 
-fn members_in_state(members: &[ArrayMember], state: ArrayMemberState) -> Vec<String> {
+fn member_names_in_state(members: &[ArrayMember], state: ArrayMemberState) -> Vec<String> {
     members
         .iter()
         .filter(|member| member.states.contains(&state))
@@ -136,7 +136,7 @@ fn members_in_state(members: &[ArrayMember], state: ArrayMemberState) -> Vec<Str
         .collect()
 }
 
-fn suspect_members(members: &[ArrayMember]) -> Vec<String> {
+fn suspect_members_with_state(members: &[ArrayMember]) -> Vec<String> {
     let each = members.iter().flat_map(|member| {
         let states = member
             .states
@@ -160,8 +160,8 @@ fn require_member_count_in_sync(
     members: Vec<ArrayMember>,
     wanted: u64,
 ) -> Result<Vec<ArrayMember>, String> {
-    let spares = members_in_state(&members, ArrayMemberState::Replacement);
-    let in_sync = members_in_state(&members, ArrayMemberState::InSync);
+    let spares = member_names_in_state(&members, ArrayMemberState::Replacement);
+    let in_sync = member_names_in_state(&members, ArrayMemberState::InSync);
     let found = in_sync
         .iter()
         .filter(|member| !spares.contains(member))
@@ -189,7 +189,7 @@ fn array_level(level: Reading<String>, metadata: &Reading<String>) -> Reading<Ar
     }
 }
 
-fn read_members(host: &dyn Host, node: &BlockDeviceNode) -> Reading<Vec<ArrayMember>> {
+fn read_members(host: &dyn Host, node: &SysfsBlockDevice) -> Reading<Vec<ArrayMember>> {
     let home = node.attribute_path("md");
     let shown = display_path(&home);
     let names = match host.list_directory(&home) {
@@ -256,8 +256,8 @@ mod tests {
         ("dev-sdc1/state", "faulty"),
     ];
 
-    fn array_facts(files: &[(&str, &str)]) -> (FactSet, BlockDeviceNode) {
-        let node = BlockDeviceNode::new("md0", "md");
+    fn array_facts(files: &[(&str, &str)]) -> (FactSet, SysfsBlockDevice) {
+        let node = SysfsBlockDevice::new("md0", "md");
         let mut facts = FactSet::default();
         insert_array_facts(
             &FakeHost::default().with_files_in_directory("/sys/class/block/md0/md", files),
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn failed_and_write_mostly_members_are_listed() {
-        let (facts, BlockDeviceNode { subject, .. }) = array_facts(MIRROR);
+        let (facts, SysfsBlockDevice { subject, .. }) = array_facts(MIRROR);
         let members = facts.value(&subject, &device::MD_MEMBERS).unwrap();
         assert_eq!(
             members,
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn every_member_state_is_recognised() {
         for state in ArrayMemberState::ALL {
-            let (facts, BlockDeviceNode { subject, .. }) = array_facts(&[
+            let (facts, SysfsBlockDevice { subject, .. }) = array_facts(&[
                 ("level", "raid1"),
                 ("raid_disks", "2"),
                 ("degraded", "0"),
@@ -344,7 +344,7 @@ mod tests {
             let suspect = facts.value(&subject, &device::MD_SUSPECT).unwrap();
             assert_eq!(suspect.is_empty(), !state.may_have_had_error(), "{state}");
         }
-        let (facts, BlockDeviceNode { subject, .. }) = array_facts(&[
+        let (facts, SysfsBlockDevice { subject, .. }) = array_facts(&[
             ("level", "raid1"),
             ("raid_disks", "2"),
             ("dev-sda1/state", "in_sync"),
@@ -381,7 +381,7 @@ mod tests {
                 ("degraded", degraded),
             ];
             files.extend(names.iter().map(|name| (name.as_str(), "in_sync")));
-            let (facts, BlockDeviceNode { subject, .. }) = array_facts(&files);
+            let (facts, SysfsBlockDevice { subject, .. }) = array_facts(&files);
             assert_eq!(
                 facts.value(&subject, &device::MD_MEMBERS).is_some(),
                 known,
@@ -394,7 +394,7 @@ mod tests {
     fn unreadable_member_leaves_members_unknown() {
         let mut files = MIRROR.to_vec();
         files.push(("dev-sdd1/slot", "3"));
-        let (facts, BlockDeviceNode { subject, .. }) = array_facts(&files);
+        let (facts, SysfsBlockDevice { subject, .. }) = array_facts(&files);
         assert!(matches!(
             facts.get(&subject, &device::MD_MEMBERS),
             Reading::Unknown {
@@ -416,7 +416,7 @@ mod tests {
             ("", "external:/md127/0", None),
             ("", "1.2", None),
         ] {
-            let (facts, BlockDeviceNode { subject, .. }) = array_facts(&[
+            let (facts, SysfsBlockDevice { subject, .. }) = array_facts(&[
                 ("level", level),
                 ("metadata_version", metadata),
                 ("raid_disks", "0"),
@@ -433,7 +433,7 @@ mod tests {
 
     #[test]
     fn reshaping_array_has_new_disk_count() {
-        let (facts, BlockDeviceNode { subject, .. }) = array_facts(&[("raid_disks", "5 (4)")]);
+        let (facts, SysfsBlockDevice { subject, .. }) = array_facts(&[("raid_disks", "5 (4)")]);
         assert_eq!(facts.value(&subject, &device::MD_DISKS), Some(5));
     }
 
@@ -445,7 +445,7 @@ mod tests {
                 let path = format!("/sys/class/block/md0/md/{name}");
                 host = if n == which { host.with_file(path, &noise) } else { host.with_file(path, text) };
             }
-            let (node, mut facts) = (BlockDeviceNode::new("md0", "md"), FactSet::default());
+            let (node, mut facts) = (SysfsBlockDevice::new("md0", "md"), FactSet::default());
             insert_array_facts(&host, &node, &mut facts);
             let subject = &node.subject;
             prop_assert!(!crate::testing::displayed_notes_and_readings(&facts).chars().any(crate::text::is_display_unsafe));

@@ -4,7 +4,7 @@
 //! The rotational flag counts only on a physical disk. Virtual machines, RAID controllers, networks
 //! and USB bridges report `1` for any disk, so the medium is then `virtual` or unknown.
 
-use super::node::BlockDeviceNode;
+use super::sysfs_device::SysfsBlockDevice;
 use crate::escape::ShellCommand;
 use crate::facts::catalog::device::{
     self, DeviceKind, Medium, ShingledRecording, Transport, ZoneModel,
@@ -28,7 +28,7 @@ const LSI_VOLUME_MODELS: &[&str] = &[
     "Dell VIRTUAL DISK",
 ];
 
-pub fn insert_medium_facts(node: &BlockDeviceNode, facts: &mut FactSet) {
+pub fn insert_medium_facts(node: &SysfsBlockDevice, facts: &mut FactSet) {
     let medium = match node.kind {
         DeviceKind::Zram | DeviceKind::Ram => {
             Reading::known(Medium::Memory, Source::derived_from([device::KIND.name()]))
@@ -112,7 +112,7 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
 }
 
 fn hides_physical_disks(transport: Transport) -> bool {
-    transport.is_virtual() || transport.is_network() || transport.is_raid()
+    transport.is_virtual() || transport.is_network() || transport.is_raid_controller()
 }
 
 /// `queue/zoned` covers disks that report zones. A rotating disk that accepts discards may hide its
@@ -143,7 +143,7 @@ fn shingled_reading(disk: &Subject, facts: &FactSet) -> Reading<ShingledRecordin
     ];
     let known = |zones: ShingledRecording| Reading::known(zones, Source::derived_from(of));
     match facts.get(disk, &device::MEDIUM) {
-        Reading::Known { value, .. } if !value.is_rotating() => known(ShingledRecording::No),
+        Reading::Known { value, .. } if !value.is_rotational() => known(ShingledRecording::No),
         Reading::Known { .. } => match facts.get(disk, &device::DISCARD_MAX) {
             Reading::Known { value: 1.., .. } => known(ShingledRecording::Suspected),
             _ => Reading::absent("drive-managed SMR is not reported to the kernel")
@@ -155,7 +155,7 @@ fn shingled_reading(disk: &Subject, facts: &FactSet) -> Reading<ShingledRecordin
 
 fn query_zones_remedy(disk: &Subject) -> String {
     let ask = ShellCommand::text_or_placeholder(
-        ShellCommand::new("smartctl -i /dev/").append_value(disk.name()),
+        ShellCommand::new("smartctl -i /dev/").append_quoted_name(disk.name()),
     );
     format!("run {ask}, which reports the disk's zones, if any")
 }
@@ -185,7 +185,7 @@ mod tests {
 
     fn medium_and_smr(disk: &DiskCase) -> (Option<Medium>, Option<ShingledRecording>) {
         let mut facts = FactSet::default();
-        let node = BlockDeviceNode::new("sda", "disk");
+        let node = SysfsBlockDevice::new("sda", "disk");
         let source = || Source::from_file("x");
         facts.insert_known(
             &node.subject,

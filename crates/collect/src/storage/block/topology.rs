@@ -10,12 +10,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::device_kind_by_name;
-use super::node::{BlockDeviceNode, CLASS, device_subject, is_complete_device_path};
-use crate::error_readings::error_reading;
+use super::sysfs_device::{CLASS, SysfsBlockDevice, device_subject, is_complete_device_path};
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::note::StorageNote;
 use crate::facts::{FactSet, Reading, Source, Subject};
 use crate::host::{Host, path_bytes};
+use crate::host_readings::error_reading;
 use crate::text::{display_path, display_safe};
 use crate::{attribute, parallel};
 
@@ -29,15 +29,15 @@ const PREFIXES_WITHOUT_SLAVES: &[&str] = &[
 /// Records kind and lower devices of every block device, and calls `describe` for all that are not
 /// empty. The devices are described in parallel chunks, each with its own state `S`. The result
 /// begins with the devices that have their own queue.
-pub fn walk_and_describe_devices<S: Default>(
+pub fn collect_block_devices<S: Default>(
     host: &dyn Host,
     facts: &mut FactSet,
-    describe: impl Fn(&mut S, &BlockDeviceNode, &mut FactSet) + Sync,
-) -> Vec<BlockDeviceNode> {
+    describe: impl Fn(&mut S, &SysfsBlockDevice, &mut FactSet) + Sync,
+) -> Vec<SysfsBlockDevice> {
     let names = match host.list_directory(Path::new(CLASS)) {
         Ok(names) => names,
         Err(miss) => {
-            facts.add_note(StorageNote::NoDevices {
+            facts.add_note_once(StorageNote::NoDevices {
                 directory: CLASS,
                 reason: miss.to_string(),
             });
@@ -51,7 +51,7 @@ pub fn walk_and_describe_devices<S: Default>(
     let bound = host.subject_count_limits().devices;
     if let Some(first) = visible.get(bound) {
         let (left_out, first) = (visible.len() - bound, display_safe(first.as_bytes()));
-        facts.add_note(StorageNote::DevicesBeyondBound {
+        facts.add_note_once(StorageNote::DevicesBeyondBound {
             left_out,
             first,
             bound,
@@ -60,10 +60,10 @@ pub fn walk_and_describe_devices<S: Default>(
     }
     let known = &*facts;
     let pieces = parallel::map_chunks(&visible, |names| {
-        let (mut facts, mut state) = (known.subset([]), S::default());
+        let (mut facts, mut state) = (known.subset_with_layers_below([]), S::default());
         let mut nodes = Vec::with_capacity(names.len());
         for name in names {
-            if let Some(node) = read_node(host, name, &mut facts) {
+            if let Some(node) = read_block_device(host, name, &mut facts) {
                 describe(&mut state, &node, &mut facts);
                 nodes.push(node);
             }
@@ -92,9 +92,13 @@ fn is_hidden_nvme_path(name: &OsStr) -> bool {
     parts.next() == Some("c") && parts.next() == Some("n")
 }
 
-fn read_node(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<BlockDeviceNode> {
+fn read_block_device(
+    host: &dyn Host,
+    name: &OsString,
+    facts: &mut FactSet,
+) -> Option<SysfsBlockDevice> {
     let subject = device_subject(name);
-    let mut node = BlockDeviceNode {
+    let mut node = SysfsBlockDevice {
         name: name.clone(),
         subject,
         kind: DeviceKind::Other,
@@ -125,7 +129,7 @@ fn read_node(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<Bl
                 &node.subject,
                 &self::device_subject(OsStr::from_bytes(disk)),
             ),
-            None => facts.add_note(StorageNote::NoDisk {
+            None => facts.add_note_once(StorageNote::NoDisk {
                 partition: node.subject.clone(),
             }),
         }
@@ -143,7 +147,7 @@ fn read_node(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<Bl
     Some(node)
 }
 
-fn read_device_identity(host: &dyn Host, node: &mut BlockDeviceNode, facts: &mut FactSet) {
+fn read_device_identity(host: &dyn Host, node: &mut SysfsBlockDevice, facts: &mut FactSet) {
     let path = node.attribute_path("uevent");
     let shown = display_path(&path);
     let answer = host.read(&path);

@@ -9,11 +9,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::node::BlockDeviceNode;
-use crate::error_readings::error_reading;
+use super::sysfs_device::SysfsBlockDevice;
 use crate::facts::catalog::device::{self, CacheType, NetworkTransport, Transport};
 use crate::facts::{Choice, FactSet, Reading, Source, UnknownReason};
 use crate::host::Host;
+use crate::host_readings::error_reading;
 use crate::text::display_path;
 use crate::{attribute, scsi_drivers};
 
@@ -29,7 +29,7 @@ impl TransportReader {
     pub fn insert_transport_facts(
         &mut self,
         host: &dyn Host,
-        node: &BlockDeviceNode,
+        node: &SysfsBlockDevice,
         facts: &mut FactSet,
     ) {
         if !node.kind.is_disk() {
@@ -50,7 +50,7 @@ impl TransportReader {
             Some(carrier) => carrier
                 .clone()
                 .and_then(|carrier| parse_nvme_transport(&carrier)),
-            None => transport(node, &driver),
+            None => disk_transport(node, &driver),
         };
         if transport
             .value()
@@ -64,12 +64,16 @@ impl TransportReader {
         }
         facts.insert(&node.subject, &device::TRANSPORT, transport);
         facts.insert(&node.subject, &device::DRIVER, driver);
-        facts.insert(&node.subject, &device::CACHE_TYPE, cache_type(host, node));
+        facts.insert(
+            &node.subject,
+            &device::CACHE_TYPE,
+            read_cache_type(host, node),
+        );
     }
 
     /// The NVMe transport (`pcie`, `tcp`, `rdma`, `fc` …) of the controller, or of all controllers
     /// of a multipath disk.
-    fn nvme_transport_word(&mut self, host: &dyn Host, node: &BlockDeviceNode) -> Reading<String> {
+    fn nvme_transport_word(&mut self, host: &dyn Host, node: &SysfsBlockDevice) -> Reading<String> {
         let Some(subsystem) =
             node.first_matching_path_component(|part| is_word_with_number(part, "nvme-subsys"))
         else {
@@ -83,7 +87,7 @@ impl TransportReader {
         })
     }
 
-    fn scsi_host_driver(&mut self, host: &dyn Host, node: &BlockDeviceNode) -> Reading<String> {
+    fn scsi_host_driver(&mut self, host: &dyn Host, node: &SysfsBlockDevice) -> Reading<String> {
         if let Some(unplaced) = unknown_device_path_reading(node) {
             return unplaced;
         }
@@ -130,7 +134,7 @@ fn is_scsi_address(part: &str) -> bool {
 }
 
 /// The serial number, which sysfs has only for NVMe and virtio disks.
-fn read_serial_number(host: &dyn Host, node: &BlockDeviceNode) -> Option<Reading<String>> {
+fn read_serial_number(host: &dyn Host, node: &SysfsBlockDevice) -> Option<Reading<String>> {
     let file = match node {
         node if node.has_name_prefix("nvme") => "device/serial",
         node if node.has_name_prefix("vd") => "serial",
@@ -148,7 +152,7 @@ fn read_serial_number(host: &dyn Host, node: &BlockDeviceNode) -> Option<Reading
 }
 
 /// `None` for kinds of disks without a revision in sysfs.
-fn read_firmware_revision(host: &dyn Host, node: &BlockDeviceNode) -> Option<Reading<String>> {
+fn read_firmware_revision(host: &dyn Host, node: &SysfsBlockDevice) -> Option<Reading<String>> {
     let file = match node {
         node if node.has_name_prefix("nvme") => "device/firmware_rev",
         node if node
@@ -162,7 +166,7 @@ fn read_firmware_revision(host: &dyn Host, node: &BlockDeviceNode) -> Option<Rea
     Some(attribute::read_text(host, &node.attribute_path(file)))
 }
 
-fn read_model(host: &dyn Host, node: &BlockDeviceNode) -> Reading<String> {
+fn read_model(host: &dyn Host, node: &SysfsBlockDevice) -> Reading<String> {
     if node.has_name_prefix("mmcblk") {
         return attribute::read_text(host, &node.attribute_path("device/name"));
     }
@@ -251,7 +255,7 @@ fn subsystem_transport_word(host: &dyn Host, subsystem: &str) -> Reading<String>
 }
 
 fn network_transport(
-    node: &BlockDeviceNode,
+    node: &SysfsBlockDevice,
     driver: Option<&String>,
     nvme: Option<Reading<String>>,
 ) -> Reading<NetworkTransport> {
@@ -289,7 +293,7 @@ fn network_transport(
 
 /// The unknown reading for a possible SCSI disk whose device path could not be read; `None` for
 /// other disks.
-fn unknown_device_path_reading<T>(node: &BlockDeviceNode) -> Option<Reading<T>> {
+fn unknown_device_path_reading<T>(node: &SysfsBlockDevice) -> Option<Reading<T>> {
     let by_name = BY_NAME
         .iter()
         .any(|(prefix, _)| node.has_name_prefix(prefix));
@@ -302,13 +306,13 @@ fn unknown_device_path_reading<T>(node: &BlockDeviceNode) -> Option<Reading<T>> 
     })
 }
 
-fn device_path_source(node: &BlockDeviceNode) -> Source {
+fn device_path_source(node: &SysfsBlockDevice) -> Source {
     Source::from_file(display_path(
-        &Path::new(super::node::CLASS).join(&node.name),
+        &Path::new(super::sysfs_device::CLASS).join(&node.name),
     ))
 }
 
-fn transport(node: &BlockDeviceNode, driver: &Reading<String>) -> Reading<Transport> {
+fn disk_transport(node: &SysfsBlockDevice, driver: &Reading<String>) -> Reading<Transport> {
     let place = device_path_source(node);
     let of = |list: &[(&str, Transport)], is: &dyn Fn(&str) -> bool| {
         list.iter()
@@ -352,7 +356,7 @@ fn transport(node: &BlockDeviceNode, driver: &Reading<String>) -> Reading<Transp
     Reading::known(word, place)
 }
 
-fn cache_type_file(node: &BlockDeviceNode) -> Option<PathBuf> {
+fn cache_type_path(node: &SysfsBlockDevice) -> Option<PathBuf> {
     if node.has_name_prefix("vd") {
         return Some(node.attribute_path("cache_type"));
     }
@@ -364,8 +368,8 @@ fn cache_type_file(node: &BlockDeviceNode) -> Option<PathBuf> {
     )
 }
 
-fn cache_type(host: &dyn Host, node: &BlockDeviceNode) -> Reading<CacheType> {
-    match cache_type_file(node) {
+fn read_cache_type(host: &dyn Host, node: &SysfsBlockDevice) -> Reading<CacheType> {
+    match cache_type_path(node) {
         Some(path) => attribute::read_choice(host, &path),
         None => Reading::absent("a disk of this kind reports its cache only to its driver"),
     }
@@ -377,7 +381,7 @@ mod tests {
     use crate::testing::FakeHost;
 
     fn transport_facts(name: &str, place: &str, fake: &FakeHost) -> [Option<String>; 2] {
-        let mut node = BlockDeviceNode::new(name, "disk");
+        let mut node = SysfsBlockDevice::new(name, "disk");
         node.device_path = place.as_bytes().to_vec();
         let mut facts = FactSet::default();
         TransportReader::default().insert_transport_facts(fake, &node, &mut facts);
@@ -548,7 +552,7 @@ mod tests {
                 format!("/sys/class/block/{name}/device/{file}"),
                 format!("{text}  \n"),
             );
-            let mut node = BlockDeviceNode::new(name, "disk");
+            let mut node = SysfsBlockDevice::new(name, "disk");
             node.device_path = place.into_bytes();
             let mut facts = FactSet::default();
             TransportReader::default().insert_transport_facts(&fake, &node, &mut facts);

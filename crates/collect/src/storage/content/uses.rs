@@ -63,13 +63,13 @@ pub struct DeviceUseIndex {
 impl DeviceUseIndex {
     pub fn from_facts(host: &dyn Host, facts: &FactSet) -> Self {
         let mut holders: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
-        for (top, base) in facts.edges() {
+        for (top, base) in facts.layer_edges() {
             holders.entry(base.clone()).or_default().push(top.clone());
         }
         add_zram_holders(host, facts, &mut holders);
         Self {
             holders,
-            paths: other_paths_by_unit(facts),
+            paths: paths_by_first_path(facts),
         }
     }
 
@@ -85,7 +85,7 @@ impl DeviceUseIndex {
             uses.extend(by.map(|by| DeviceUse::PathTo(other.name().to_owned(), Box::new(by))));
         }
         if is_partition(subject, facts) {
-            for whole in facts.directly_below(subject) {
+            for whole in facts.layers_directly_below(subject) {
                 let by = self
                     .direct_uses(whole, facts)
                     .into_iter()
@@ -138,7 +138,7 @@ fn add_zram_holders(
     facts: &FactSet,
     holders: &mut BTreeMap<Subject, Vec<Subject>>,
 ) {
-    for (zram, path) in facts.known_values(&device::ZRAM_BACKING) {
+    for (zram, path) in facts.known_values_by_subject(&device::ZRAM_BACKING) {
         if path == "none" {
             continue;
         }
@@ -148,7 +148,7 @@ fn add_zram_holders(
     }
 }
 
-fn other_paths_by_unit(facts: &FactSet) -> BTreeMap<Subject, Vec<Subject>> {
+fn paths_by_first_path(facts: &FactSet) -> BTreeMap<Subject, Vec<Subject>> {
     let mut paths: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
     for device in facts
         .subjects_of_scope(Scope::Device)

@@ -12,7 +12,7 @@ mod disks;
 use self::disks::{DiskInventory, PhysicalDisk, VolumeMemberLine, parse_cache_setting};
 use super::fields::{
     ToolOutputFields, display_safe_lines, parse_pci_address_field, split_key_and_value,
-    to_trimmed_lowercase,
+    to_single_spaced_lowercase,
 };
 use super::report::{
     Adapter, FieldReading, Volume, battery_failure_policy, is_battery_absent, parse_wwn,
@@ -66,7 +66,7 @@ pub fn parse_adapter(number: u32, answer: &[u8]) -> Adapter {
         .map(|volume| volume.members.as_slice())
         .collect();
     let disks = DiskInventory::new(read.disks, &members);
-    let caches = MemberDiskCacheFields {
+    let caches = MemberDiskCacheSources {
         sections: [&read.controller, &read.cache, &read.policy],
         disks,
     };
@@ -128,7 +128,7 @@ impl ArcconfOutput {
                 read.add_field(&part, line, &mut unnamed);
                 continue;
             }
-            let words = to_trimmed_lowercase(line);
+            let words = to_single_spaced_lowercase(line);
             match (parse_heading(&words, &part), &part, read.disks.last_mut()) {
                 (Some(new), ..) => {
                     read.open_section(&new);
@@ -143,7 +143,7 @@ impl ArcconfOutput {
         }
         // Disk fields without a heading belong to a disk whose heading line is lost, so that disk
         // is added.
-        if unnamed.has("write cache") {
+        if unnamed.contains_key("write cache") {
             read.disks.push(PhysicalDisk {
                 fields: unnamed,
                 ..PhysicalDisk::default()
@@ -274,18 +274,18 @@ fn battery_state(backup: Option<&ToolOutputFields>) -> FieldReading<BatteryCondi
     };
     if ["backup power status", "battery/capacitor pack count"]
         .iter()
-        .any(|key| fields.has(key))
+        .any(|key| fields.contains_key(key))
     {
         return smartraid_backup_state(fields);
     }
-    if fields.has("overall backup unit status") {
+    if fields.contains_key("overall backup unit status") {
         const PARTS: [&str; 3] = [
             "overall backup unit status",
             "non-volatile storage status",
             "supercap status",
         ];
         let also = fields
-            .has("status")
+            .contains_key("status")
             .then(|| fields.parse_lowercase_value("status", meaning));
         return worst_reading(
             PARTS
@@ -294,7 +294,7 @@ fn battery_state(backup: Option<&ToolOutputFields>) -> FieldReading<BatteryCondi
                 .chain(also),
         );
     }
-    let heat = fields.has(OVERHEATING_KEY).then(|| {
+    let heat = fields.contains_key(OVERHEATING_KEY).then(|| {
         fields.parse_lowercase_value(OVERHEATING_KEY, |word| {
             Some(if word == "no" {
                 BatteryCondition::Healthy
@@ -344,7 +344,7 @@ fn smartraid_backup_state(fields: &ToolOutputFields) -> FieldReading<BatteryCond
 }
 
 impl LogicalDevice {
-    fn to_volume(&self, cache: &ToolOutputFields, caches: &MemberDiskCacheFields) -> Volume {
+    fn to_volume(&self, cache: &ToolOutputFields, caches: &MemberDiskCacheSources) -> Volume {
         let node = self
             .fields
             .get("disk name")
@@ -360,13 +360,13 @@ impl LogicalDevice {
                 .and_then(parse_wwn),
             ..Volume::name_only(format!("logical device {}", self.number))
         };
-        let is_classic =
-            ["setting", "status", "mode"].map(|key| self.fields.has(&format!("write-cache {key}")));
+        let is_classic = ["setting", "status", "mode"]
+            .map(|key| self.fields.contains_key(&format!("write-cache {key}")));
         if is_classic.contains(&true) {
-            with_modes_before_smartraid(
+            with_pre_smartraid_modes(
                 &self.fields,
                 Volume {
-                    disk_cache: caches.disk_cache_before_smartraid(&self.members),
+                    disk_cache: caches.pre_smartraid_disk_cache(&self.members),
                     ..found
                 },
             )
@@ -375,15 +375,17 @@ impl LogicalDevice {
                 .get("write cache percentage")
                 .is_some_and(|share| share == "0 percent");
             let disk_cache = caches.smartraid_disk_cache(&self.members);
-            parse_volume_cache_modes(&self.fields, cache, keeps_no_writes).apply_to(Volume {
-                disk_cache,
-                ..found
-            })
+            parse_volume_cache_modes(&self.fields, cache, keeps_no_writes).replace_modes_of(
+                Volume {
+                    disk_cache,
+                    ..found
+                },
+            )
         }
     }
 }
 
-fn with_modes_before_smartraid(fields: &ToolOutputFields, found: Volume) -> Volume {
+fn with_pre_smartraid_modes(fields: &ToolOutputFields, found: Volume) -> Volume {
     const SETTING: &str = "write-cache setting";
     let is_on =
         |word: &str| word.starts_with("enabled") || word == "on" || word.starts_with("on when");
@@ -397,7 +399,7 @@ fn with_modes_before_smartraid(fields: &ToolOutputFields, found: Volume) -> Volu
     let on_failure = policy.clone().map(battery_failure_policy);
     let now: Vec<FieldReading<CachePolicyInForce>> = ["write-cache status", "write-cache mode"]
         .into_iter()
-        .filter(|key| fields.has(key))
+        .filter(|key| fields.contains_key(key))
         .map(|key| {
             fields.parse_lowercase_value(key, |word| match word {
                 word if is_off(word) => Some(CachePolicyInForce::WriteThrough),
@@ -424,13 +426,13 @@ fn with_modes_before_smartraid(fields: &ToolOutputFields, found: Volume) -> Volu
     }
 }
 
-struct MemberDiskCacheFields<'a> {
+struct MemberDiskCacheSources<'a> {
     sections: [&'a ToolOutputFields; 3],
     disks: DiskInventory,
 }
 
-impl MemberDiskCacheFields<'_> {
-    fn disk_cache_before_smartraid(
+impl MemberDiskCacheSources<'_> {
+    fn pre_smartraid_disk_cache(
         &self,
         members: &[VolumeMemberLine],
     ) -> FieldReading<MemberDiskCache> {
@@ -465,7 +467,7 @@ impl MemberDiskCacheFields<'_> {
         let policies: Vec<FieldReading<MemberDiskCache>> = self
             .sections
             .iter()
-            .filter(|section| section.has(POLICY))
+            .filter(|section| section.contains_key(POLICY))
             .map(|section| section.parse_lowercase_value(POLICY, meaning))
             .collect();
         (!policies.is_empty()).then(|| worst_reading(policies))

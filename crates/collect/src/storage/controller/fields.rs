@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::report::{FieldReading, PciAddress, parse_pci};
+use super::report::{FieldReading, PciAddress, parse_pci_address};
 use super::synonyms::{self, Synonyms};
 use crate::text::display_safe;
 use walwise_model::text::JoinText;
@@ -51,11 +51,10 @@ impl ToolOutputFields {
         self.values.keys().map(String::as_str)
     }
 
-    pub fn has(&self, key: &str) -> bool {
+    pub fn contains_key(&self, key: &str) -> bool {
         self.values.contains_key(key)
     }
 
-    /// `meaning` translates the value, which it receives in lower case.
     pub fn parse_lowercase_value<T: Copy>(
         &self,
         key: &str,
@@ -74,11 +73,11 @@ impl ToolOutputFields {
 
 pub fn split_key_and_value(line: &str) -> Option<(String, String)> {
     let (key, value) = line.split_once(':')?;
-    let key = to_trimmed_lowercase(key);
+    let key = to_single_spaced_lowercase(key);
     (!key.is_empty()).then(|| (key, value.trim().to_owned()))
 }
 
-pub fn to_trimmed_lowercase(text: &str) -> String {
+pub fn to_single_spaced_lowercase(text: &str) -> String {
     text.split_whitespace().join_with(" ").to_ascii_lowercase()
 }
 
@@ -97,7 +96,7 @@ pub fn display_safe_lines(answer: &[u8]) -> Vec<String> {
 /// `PCI Address (Domain:Bus:Device.Function): 0000:03:00.0`.
 pub fn parse_pci_address_field(fields: &ToolOutputFields) -> Option<PciAddress> {
     let (_, address) = fields.get("pci address (domain")?.split_once(')')?;
-    parse_pci(address.trim_start_matches([' ', ':']))
+    parse_pci_address(address.trim_start_matches([' ', ':']))
 }
 
 #[cfg(test)]
@@ -120,7 +119,7 @@ mod tests {
         }
         assert_eq!(fields.get("battery state"), Some("Optimal"));
         assert_eq!(fields.get("size"), None);
-        assert!(fields.has("size") && fields.get("name") == Some(""));
+        assert!(fields.contains_key("size") && fields.get("name") == Some(""));
         let known = |value: &str| (value == "optimal").then_some(BatteryCondition::Healthy);
         assert_eq!(
             fields.parse_lowercase_value("battery state", known),

@@ -6,8 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fields::{ToolOutputFields, display_safe_lines, to_trimmed_lowercase};
-use super::report::{Adapter, FieldReading, Volume, worst_reading, write_back_policy_on_failure};
+use super::fields::{ToolOutputFields, display_safe_lines, to_single_spaced_lowercase};
+use super::report::{
+    Adapter, FieldReading, Volume, worst_reading, write_back_policy_by_failure_policy,
+};
 use super::synonyms::{MEGARAID, canonical_key_of_synonym};
 use super::{ToolQueryResult, megaraid_battery, run_tool_command};
 use crate::facts::catalog::controller::{
@@ -83,7 +85,7 @@ fn parse_volume(heading: &str, fields: &ToolOutputFields) -> Volume {
         .split_once(':')
         .map(|(_, rest)| rest.trim())
         .unwrap_or_default();
-    let heading = to_trimmed_lowercase(heading);
+    let heading = to_single_spaced_lowercase(heading);
     let target = heading
         .split_once("(target id:")
         .and_then(|(_, rest)| rest.split_once(')'));
@@ -101,8 +103,8 @@ fn parse_volume(heading: &str, fields: &ToolOutputFields) -> Volume {
         CachePolicyInForce::WriteThrough,
     );
     let (kept, keeps) = (
-        mode_on_battery_failure(fields, "default cache policy"),
-        mode_on_battery_failure(fields, "current cache policy"),
+        parse_battery_failure_policy(fields, "default cache policy"),
+        parse_battery_failure_policy(fields, "current cache policy"),
     );
     let on_failure = match (kept.value(), keeps.value()) {
         (
@@ -121,7 +123,7 @@ fn parse_volume(heading: &str, fields: &ToolOutputFields) -> Volume {
         (
             Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack),
             Some(CachePolicyInForce::WriteBack | CachePolicyInForce::WriteThrough),
-        ) => on_failure.clone().map(write_back_policy_on_failure),
+        ) => on_failure.clone().map(write_back_policy_by_failure_policy),
         (Some(CachePolicy::WriteThrough), Some(CachePolicyInForce::WriteBack)) => {
             FieldReading::conflicting(
                 "`Default Cache Policy` is WriteThrough, `Current Cache Policy` WriteBack",
@@ -141,8 +143,8 @@ fn parse_volume(heading: &str, fields: &ToolOutputFields) -> Volume {
         node: None,
         wwn: None,
         policy,
-        // A current *write back* is always reported. A current *write through* is reported only if
-        // the configured policy is known.
+        // A current *write back* always counts, a current *write through* only if the configured
+        // policy is known.
         in_force: match now {
             FieldReading::Value(CachePolicyInForce::WriteBack) => now,
             FieldReading::Value(CachePolicyInForce::WriteThrough) | FieldReading::Missing(..) => {
@@ -163,7 +165,7 @@ fn disk_cache(fields: &ToolOutputFields) -> FieldReading<MemberDiskCache> {
         "disk's default" => Some(MemberDiskCache::DiskDefault),
         _ => None,
     });
-    let of_ssd = fields.has(CACHED).then(|| {
+    let of_ssd = fields.contains_key(CACHED).then(|| {
         fields.parse_lowercase_value(CACHED, |word| match word {
             "no" => Some(MemberDiskCache::Off),
             "yes" => Some(MemberDiskCache::DiskDefault),
@@ -175,7 +177,9 @@ fn disk_cache(fields: &ToolOutputFields) -> FieldReading<MemberDiskCache> {
 
 fn policy_names(text: &str) -> Vec<String> {
     text.split(',')
-        .map(|word| canonical_key_of_synonym(MEGARAID, &to_trimmed_lowercase(word)).to_owned())
+        .map(|word| {
+            canonical_key_of_synonym(MEGARAID, &to_single_spaced_lowercase(word)).to_owned()
+        })
         .collect()
 }
 
@@ -196,7 +200,7 @@ fn parse_cache_mode<T: Copy>(
     })
 }
 
-fn mode_on_battery_failure(
+fn parse_battery_failure_policy(
     fields: &ToolOutputFields,
     key: &str,
 ) -> FieldReading<BatteryFailurePolicy> {
@@ -273,7 +277,7 @@ fn battery_state(account: &BatteryReport) -> FieldReading<BatteryCondition> {
         .fields
         .parse_lowercase_value("battery state", megaraid_battery::parse_battery_state);
     // Only some firmware prints `isSOHGood`, so a missing line is not an error.
-    let health = account.fields.has("issohgood").then(|| {
+    let health = account.fields.contains_key("issohgood").then(|| {
         account
             .fields
             .parse_lowercase_value("issohgood", |word| match word {

@@ -88,13 +88,13 @@ pub fn parse_battery_state_code(code: u64) -> FieldReading<BatteryCondition> {
 }
 
 pub fn parse_battery_flags(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
-    let newer = NEWER_FLAGS.iter().any(|flag| fields.has(flag));
+    let newer = NEWER_FLAGS.iter().any(|flag| fields.contains_key(flag));
     let mut accounts = vec![
         parse_replacement_required(fields),
         parse_charging_status(fields),
     ];
     for (flag, harmless, otherwise) in BATTERY_FLAGS {
-        if fields.has(flag) || newer || !NEWER_FLAGS.contains(&flag) {
+        if fields.contains_key(flag) || newer || !NEWER_FLAGS.contains(&flag) {
             accounts.push(fields.parse_lowercase_value(flag, |word| {
                 Some(if word == harmless {
                     BatteryCondition::Healthy

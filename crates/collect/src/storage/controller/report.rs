@@ -15,12 +15,10 @@ pub enum FieldReading<T> {
 }
 
 impl<T: Copy> FieldReading<T> {
-    /// An absent reading, for a field that the tool does not print.
     pub fn not_reported(what: &str) -> Self {
         Self::Missing(UnknownReason::Absent, format!("`{what}` is not reported"))
     }
 
-    /// A malformed reading, for a word whose meaning is unknown.
     pub fn unrecognised_value(what: &str, word: &str) -> Self {
         Self::Missing(
             UnknownReason::Malformed,
@@ -28,7 +26,6 @@ impl<T: Copy> FieldReading<T> {
         )
     }
 
-    /// An ambiguous reading, for a field on which parts of the output contradict each other.
     pub fn conflicting(what: impl Into<String>) -> Self {
         Self::Missing(UnknownReason::Ambiguous, what.into())
     }
@@ -56,7 +53,7 @@ impl<T: Copy> FieldReading<T> {
     }
 }
 
-/// The rank of a value, 0 for the best one. The worst of several reports counts.
+/// The rank of a value, from 0 for the best.
 pub trait Severity: Copy {
     fn severity(self) -> u8;
 }
@@ -98,7 +95,7 @@ pub fn is_battery_absent(battery: BatteryCondition) -> bool {
     matches!(battery, BatteryCondition::Absent)
 }
 
-pub fn write_back_policy_on_failure(on_failure: BatteryFailurePolicy) -> CachePolicy {
+pub fn write_back_policy_by_failure_policy(on_failure: BatteryFailurePolicy) -> CachePolicy {
     match on_failure {
         BatteryFailurePolicy::WriteThrough => CachePolicy::WriteBack,
         BatteryFailurePolicy::Stays => CachePolicy::AlwaysWriteBack,
@@ -112,15 +109,14 @@ pub fn battery_failure_policy(policy: CachePolicy) -> BatteryFailurePolicy {
     }
 }
 
-pub fn write_mode_in_force_by_default(policy: CachePolicy) -> CachePolicyInForce {
+pub fn mode_in_force_without_fallback(policy: CachePolicy) -> CachePolicyInForce {
     match policy {
         CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack => CachePolicyInForce::WriteBack,
         CachePolicy::WriteThrough => CachePolicyInForce::WriteThrough,
     }
 }
 
-/// The worst of several reports. If one is missing, the result is known only if another is worse
-/// than the best value.
+/// If one reading is missing, the result is known only if another is worse than the best value.
 pub fn worst_reading<T: Severity>(
     accounts: impl IntoIterator<Item = FieldReading<T>>,
 ) -> FieldReading<T> {
@@ -149,7 +145,7 @@ pub fn worst_reading<T: Severity>(
 pub type PciAddress = [u32; 4];
 
 /// Parses four hexadecimal numbers separated by colons and dots: `0000:03:00.0`, `00:02:00:00`.
-pub fn parse_pci(text: &str) -> Option<PciAddress> {
+pub fn parse_pci_address(text: &str) -> Option<PciAddress> {
     let parts: Vec<&str> = text.trim().split([':', '.']).collect();
     let number = |part: &&str| u32::from_str_radix(part, 16).ok();
     parts
@@ -215,8 +211,7 @@ impl Volume {
     }
 }
 
-/// Parses a world-wide name into lower case; `None` unless there are 16 or more digits, all
-/// hexadecimal.
+/// In lower case; `None` unless there are 16 or more digits, all hexadecimal.
 pub fn parse_wwn(text: &str) -> Option<String> {
     let digits = text.trim().trim_start_matches("0x");
     let is_name = digits.len() >= 16 && digits.bytes().all(|b| b.is_ascii_hexdigit());
@@ -253,10 +248,10 @@ mod tests {
 
     #[test]
     fn parses_pci_addresses_and_wwns() {
-        assert_eq!(parse_pci("0000:03:00.0"), Some([0, 3, 0, 0]));
-        assert_eq!(parse_pci("00:0a:00:01"), Some([0, 10, 0, 1]));
+        assert_eq!(parse_pci_address("0000:03:00.0"), Some([0, 3, 0, 0]));
+        assert_eq!(parse_pci_address("00:0a:00:01"), Some([0, 10, 0, 1]));
         for text in ["", "03:00.0", "0000:03:00.0.1", "a:b:c:x"] {
-            assert_eq!(parse_pci(text), None, "{text}");
+            assert_eq!(parse_pci_address(text), None, "{text}");
         }
         assert_eq!(
             parse_wwn("600508B1001C7A6BAEB3D4DCF5A4DA9F").as_deref(),
@@ -283,9 +278,9 @@ mod tests {
         fn pci_addresses_and_wwns_round_trip(address: [u16; 4], name in "[0-9a-fA-F]{16,32}", text in "[ -~]{0,20}") {
             let [a, b, c, d] = address;
             let expect = Some(address.map(u32::from));
-            prop_assert_eq!(parse_pci(&format!("{a:04x}:{b:02x}:{c:02x}.{d:x}")), expect);
+            prop_assert_eq!(parse_pci_address(&format!("{a:04x}:{b:02x}:{c:02x}.{d:x}")), expect);
             prop_assert_eq!(parse_wwn(&format!("0x{name}")), Some(name.to_ascii_lowercase()));
-            parse_pci(&text);
+            parse_pci_address(&text);
             prop_assert!(parse_wwn(&text).is_none_or(|name| name.bytes().all(|b| b.is_ascii_hexdigit())));
         }
     }

@@ -2,11 +2,12 @@
 //! and hpacucli.
 //!
 //! Status lines follow glensc/nagios-plugin-check_raid, t/data/hpacucli; the rest follows HPE's
-//! user guide of Smart Storage Administrator. *Smart Path* bypasses the controller's cache. A
-//! *Temporarily Disabled* cache writes through although every volume is set to cache.
+//! user guide of Smart Storage Administrator. The acceleration method *HPE SSD Smart Path* bypasses
+//! the controller's cache. A *Temporarily Disabled* cache writes through although every volume is
+//! set to cache.
 
 use super::fields::{
-    ToolOutputFields, display_safe_lines, parse_pci_address_field, to_trimmed_lowercase,
+    ToolOutputFields, display_safe_lines, parse_pci_address_field, to_single_spaced_lowercase,
 };
 use super::report::{Adapter, FieldReading, Volume, is_battery_absent, parse_wwn, worst_reading};
 use super::synonyms::SMART_ARRAY;
@@ -25,7 +26,7 @@ struct ControllerDetail {
 pub fn query_adapters(host: &dyn Host, tool: Tool) -> ToolQueryResult {
     const DETAIL: &str = "ctrl all show detail";
     let detail = run_tool_command(host, tool, DETAIL)?;
-    let slots = parse_slots(&detail)
+    let slots = parse_slot_numbers(&detail)
         .into_iter()
         .take(MAX_CONTROLLERS as usize);
     let volumes = slots.map(|slot| {
@@ -41,10 +42,10 @@ pub fn query_adapters(host: &dyn Host, tool: Tool) -> ToolQueryResult {
     ))
 }
 
-pub fn parse_slots(detail: &[u8]) -> Vec<u32> {
+pub fn parse_slot_numbers(detail: &[u8]) -> Vec<u32> {
     parse_controllers(detail)
         .iter()
-        .filter_map(parse_slot)
+        .filter_map(slot_number)
         .collect()
 }
 
@@ -52,7 +53,7 @@ pub fn parse_slots(detail: &[u8]) -> Vec<u32> {
 /// slot, to `ctrl slot=N ld all show detail`.
 pub fn parse_adapters(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
     let adapter = |block: ControllerDetail| {
-        let slot = parse_slot(&block);
+        let slot = slot_number(&block);
         let answer = volumes
             .iter()
             .find(|(number, _)| Some(*number) == slot)
@@ -74,7 +75,7 @@ pub fn parse_adapters(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter>
 fn parse_controllers(answer: &[u8]) -> Vec<ControllerDetail> {
     let mut blocks: Vec<ControllerDetail> = Vec::new();
     for line in display_safe_lines(answer) {
-        if is_enclosure_heading(&line) {
+        if is_top_level_heading(&line) {
             blocks.push(ControllerDetail {
                 heading: line.trim().to_owned(),
                 fields: ToolOutputFields::with_synonyms(SMART_ARRAY),
@@ -91,7 +92,7 @@ fn parse_controllers(answer: &[u8]) -> Vec<ControllerDetail> {
 
 /// Whether a line is the heading of a controller or of an external storage system, such as
 /// `MSA1500 CS in MY STORAGE`.
-fn is_enclosure_heading(line: &str) -> bool {
+fn is_top_level_heading(line: &str) -> bool {
     !line.starts_with(' ') && line.contains(" in ") && !line.contains(':')
 }
 
@@ -105,7 +106,7 @@ fn is_array_heading(line: &str) -> bool {
     line.starts_with("array:") || line.starts_with("array ") && !line.contains(':')
 }
 
-fn parse_slot(block: &ControllerDetail) -> Option<u32> {
+fn slot_number(block: &ControllerDetail) -> Option<u32> {
     block.fields.get("slot")?.parse().ok()
 }
 
@@ -114,7 +115,7 @@ fn battery_state(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
     const COUNT: &str = "battery/capacitor count";
     let count = parse_battery_presence(fields, COUNT);
     if count.value().is_some_and(is_battery_absent) {
-        return if fields.has(STATUS) {
+        return if fields.contains_key(STATUS) {
             FieldReading::conflicting(format!(
                 "`{COUNT}` is 0 even though a battery status is reported"
             ))
@@ -138,7 +139,7 @@ fn battery_state(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
 fn parse_volumes(answer: &[u8], controller: &ToolOutputFields) -> Vec<Volume> {
     let mut volumes: Vec<(String, ToolOutputFields)> = Vec::new();
     for line in display_safe_lines(answer) {
-        let trimmed = to_trimmed_lowercase(&line);
+        let trimmed = to_single_spaced_lowercase(&line);
         let number = trimmed
             .strip_prefix("logical drive:")
             .or_else(|| trimmed.strip_prefix("logicaldrive "));
@@ -162,18 +163,20 @@ fn parse_volumes(answer: &[u8], controller: &ToolOutputFields) -> Vec<Volume> {
 }
 
 fn parse_volume(name: String, own: &ToolOutputFields, controller: &ToolOutputFields) -> Volume {
-    parse_volume_cache_modes(own, controller, is_cache_read_only(controller)).apply_to(Volume {
-        // Some versions append the mount points to the device node.
-        node: first_token(own, "disk name")
-            .filter(|node| node.starts_with("/dev/"))
-            .map(str::to_owned),
-        wwn: own.get("unique identifier").and_then(parse_wwn),
-        disk_cache: disk_cache(controller),
-        ..Volume::name_only(name)
-    })
+    parse_volume_cache_modes(own, controller, is_cache_read_only(controller)).replace_modes_of(
+        Volume {
+            // Some versions append the mount points to the device node.
+            node: first_word_of_field(own, "disk name")
+                .filter(|node| node.starts_with("/dev/"))
+                .map(str::to_owned),
+            wwn: own.get("unique identifier").and_then(parse_wwn),
+            disk_cache: common_disk_cache(controller),
+            ..Volume::name_only(name)
+        },
+    )
 }
 
-fn first_token<'a>(own: &'a ToolOutputFields, key: &str) -> Option<&'a str> {
+fn first_word_of_field<'a>(own: &'a ToolOutputFields, key: &str) -> Option<&'a str> {
     own.get(key)?.split_whitespace().next()
 }
 
@@ -181,17 +184,16 @@ fn is_cache_read_only(controller: &ToolOutputFields) -> bool {
     controller.get("cache ratio").is_some_and(|ratio| {
         ratio
             .split('/')
-            .any(|part| to_trimmed_lowercase(part) == "0% write")
+            .any(|part| to_single_spaced_lowercase(part) == "0% write")
     })
 }
 
-/// The common cache state of all disks in the controller's volumes. The name of the field differs
-/// between versions.
-fn disk_cache(controller: &ToolOutputFields) -> FieldReading<MemberDiskCache> {
+/// One field covers all disks in the controller's volumes. Its name differs between versions.
+fn common_disk_cache(controller: &ToolOutputFields) -> FieldReading<MemberDiskCache> {
     const KEYS: [&str; 2] = ["drive write cache", "configured drive write cache policy"];
     let said = KEYS
         .into_iter()
-        .filter(|key| controller.has(key))
+        .filter(|key| controller.contains_key(key))
         .map(|key| {
             controller.parse_lowercase_value(key, |word| match word {
                 "disabled" | "disable" => Some(MemberDiskCache::Off),

@@ -9,10 +9,10 @@
 
 use serde_json::Value;
 
-use super::fields::{self, ToolOutputFields, to_trimmed_lowercase};
+use super::fields::{self, ToolOutputFields, to_single_spaced_lowercase};
 use super::report::{
-    Adapter, FieldReading, Volume, is_battery_absent, parse_pci, parse_wwn, worst_reading,
-    write_mode_in_force_by_default,
+    Adapter, FieldReading, Volume, is_battery_absent, mode_in_force_without_fallback,
+    parse_pci_address, parse_wwn, worst_reading,
 };
 use super::storcli_json::{
     controller_entries, controller_number, parse_controllers, parse_exact_field,
@@ -31,7 +31,7 @@ pub fn query_adapters(host: &dyn Host, tool: Tool) -> ToolQueryResult {
     let all = run_tool_command(host, tool, ALL)?;
     let volumes = run_tool_command(host, tool, "/cALL/vALL show all J nolog").unwrap_or_default();
     let mut adapters = parse_adapters(&all, &volumes);
-    for number in controllers_with_unknown_battery(&all) {
+    for number in controller_numbers_without_battery_state(&all) {
         let table = |part| {
             run_tool_command(host, tool, &format!("/c{number}/{part} show status nolog"))
                 .unwrap_or_default()
@@ -64,7 +64,7 @@ fn parse_adapter(name: String, data: &Value, properties: &Value) -> Adapter {
         model: text_field(data, &["Basics", "Model"]).filter(|model| !model.is_empty()),
         pci: text_field(data, &["Basics", "PCI Address"])
             .as_deref()
-            .and_then(parse_pci),
+            .and_then(parse_pci_address),
         battery: worst_battery_state(data, battery_module_state(data)),
         detail: None,
         volumes: table_rows(data, "VD LIST")
@@ -75,7 +75,7 @@ fn parse_adapter(name: String, data: &Value, properties: &Value) -> Adapter {
 
 /// The numbers of controllers whose JSON lists a battery without its state. Only the battery tables
 /// (`/cX/cv show status`, `/cX/bbu show status`) may print the state.
-pub fn controllers_with_unknown_battery(all: &[u8]) -> Vec<String> {
+pub fn controller_numbers_without_battery_state(all: &[u8]) -> Vec<String> {
     let Some(all) = parse_storcli_document(all) else {
         return Vec::new();
     };
@@ -146,7 +146,7 @@ fn worst_battery_state(
         None => FieldReading::not_reported("Status/BBU Status"),
         Some(code) => match (
             code.parse(),
-            megaraid_battery::parse_battery_state(&to_trimmed_lowercase(&code)),
+            megaraid_battery::parse_battery_state(&to_single_spaced_lowercase(&code)),
         ) {
             (Ok(number), _) => megaraid_battery::parse_battery_state_code(number),
             (Err(_), Some(state)) => FieldReading::Value(state),
@@ -173,7 +173,7 @@ fn battery_state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<Batte
     let read = |answer: &[u8]| {
         let mut fields = ToolOutputFields::with_synonyms(MEGARAID);
         for line in fields::display_safe_lines(answer) {
-            let line = to_trimmed_lowercase(&line);
+            let line = to_single_spaced_lowercase(&line);
             let value = |property: &&'static str| {
                 let property: &'static str = property;
                 Some((
@@ -193,13 +193,13 @@ fn battery_state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<Batte
         fields
     };
     let (flash, battery) = (read(flash), read(battery));
-    let of_flash = flash.has("state").then(|| {
+    let of_flash = flash.contains_key("state").then(|| {
         worst_reading([
             flash.parse_lowercase_value("state", megaraid_battery::parse_battery_state),
             megaraid_battery::parse_replacement_required(&flash),
         ])
     });
-    let of_battery = battery.has("battery state").then(|| {
+    let of_battery = battery.contains_key("battery state").then(|| {
         worst_reading([
             battery.parse_lowercase_value("battery state", megaraid_battery::parse_battery_state),
             megaraid_battery::parse_battery_flags(&battery),
@@ -265,9 +265,12 @@ fn parse_volume(
         in_force,
         on_failure,
         disk_cache: worst_reading(
-            [disk_cache(own), disk_cache_of_drive_group(data, group)]
-                .into_iter()
-                .chain(cachecade_ssd_cache(row)),
+            [
+                parse_disk_cache_policy(own),
+                disk_cache_of_drive_group(data, group),
+            ]
+            .into_iter()
+            .chain(cachecade_ssd_cache(row)),
         ),
         name: format!("VD {number}"),
     })
@@ -301,7 +304,7 @@ pub fn derive_policy_and_mode_in_force(
             policy_name(now)
         )
     };
-    let shown = now.clone().map(write_mode_in_force_by_default);
+    let shown = now.clone().map(mode_in_force_without_fallback);
     match now {
         FieldReading::Value(CachePolicy::AlwaysWriteBack) => (now.clone(), shown),
         FieldReading::Value(CachePolicy::WriteBack) => match set {
@@ -328,7 +331,7 @@ fn policy_name(said: &FieldReading<CachePolicy>) -> &'static str {
     said.value().map_or("?", Choice::as_str)
 }
 
-fn disk_cache(own: &Value) -> FieldReading<MemberDiskCache> {
+fn parse_disk_cache_policy(own: &Value) -> FieldReading<MemberDiskCache> {
     parse_lowercase_field(own, &["Disk Cache Policy"], |word| match word {
         "disabled" => Some(MemberDiskCache::Off),
         "enabled" => Some(MemberDiskCache::On),
@@ -337,8 +340,8 @@ fn disk_cache(own: &Value) -> FieldReading<MemberDiskCache> {
     })
 }
 
-/// Cache of a CacheCade SSD, from the column `Cac` of some versions: off without an SSD. With an
-/// SSD it is *disk default*, because storcli does not print the SSD's cache.
+/// Some versions print the column `Cac`, which is `-` without a CacheCade SSD. With an SSD the
+/// result is *disk default*, because storcli does not print the SSD's own cache.
 fn cachecade_ssd_cache(row: &Value) -> Option<FieldReading<MemberDiskCache>> {
     let key = "Cac";
     row.get(key)?;
@@ -351,7 +354,7 @@ fn cachecade_ssd_cache(row: &Value) -> Option<FieldReading<MemberDiskCache>> {
     }))
 }
 
-/// The disk caches of a drive group, from the column `PDC`.
+/// The column `PDC` (physical disk cache) has a word for each row of a drive group.
 pub fn disk_cache_of_drive_group(data: &Value, group: &str) -> FieldReading<MemberDiskCache> {
     let of_group = table_rows(data, "TOPOLOGY")
         .filter(|row| text_field(row, &["DG"]).as_deref() == Some(group));

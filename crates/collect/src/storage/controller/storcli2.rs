@@ -9,8 +9,8 @@
 use serde_json::Value;
 
 use super::report::{
-    Adapter, FieldReading, Volume, battery_failure_policy, is_battery_absent, parse_pci, parse_wwn,
-    worst_reading,
+    Adapter, FieldReading, Volume, battery_failure_policy, is_battery_absent, parse_pci_address,
+    parse_wwn, worst_reading,
 };
 use super::storcli::{derive_policy_and_mode_in_force, disk_cache_of_drive_group};
 use super::storcli_json::{
@@ -41,7 +41,7 @@ fn parse_adapter(name: String, data: &Value, volumes: &Value) -> Adapter {
         model: text_field(data, &["Basics", "Product Name"]).filter(|model| !model.is_empty()),
         pci: text_field(data, &["HostInterface", "PCI Address"])
             .as_deref()
-            .and_then(parse_pci),
+            .and_then(parse_pci_address),
         battery: battery_state(data),
         detail: None,
         volumes: table_rows(data, "VD LIST")
@@ -96,10 +96,10 @@ fn parse_volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
     let own = table_rows(volumes, "Virtual Drives")
         .find(same)
         .unwrap_or(&Value::Null);
-    let set = stronger_volume_policy(row, own, "DefaultCache");
-    let now = stronger_volume_policy(row, own, "CurrentCache");
+    let set = merge_reported_policies(row, own, "DefaultCache");
+    let now = merge_reported_policies(row, own, "CurrentCache");
     let (policy, in_force) = derive_policy_and_mode_in_force(&set, &now);
-    let in_force = if is_write_back(row, own) {
+    let in_force = if is_currently_write_back(row, own) {
         FieldReading::Value(CachePolicyInForce::WriteBack)
     } else {
         in_force
@@ -115,14 +115,14 @@ fn parse_volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
         on_failure: on_failure.only_if_other_is_known(&now),
         in_force,
         disk_cache: worst_reading([
-            disk_cache(properties),
+            parse_disk_cache_policy(properties),
             disk_cache_of_drive_group(data, group),
         ]),
         ..Volume::name_only(format!("VD {number}"))
     })
 }
 
-fn stronger_volume_policy(row: &Value, own: &Value, key: &str) -> FieldReading<CachePolicy> {
+fn merge_reported_policies(row: &Value, own: &Value, key: &str) -> FieldReading<CachePolicy> {
     let listed = parse_exact_field(row, &[key], parse_write_policy);
     let shown = parse_exact_field(own, &["VD Info", key], parse_write_policy);
     match (listed.value(), shown.value()) {
@@ -147,8 +147,8 @@ fn stronger_volume_policy(row: &Value, own: &Value, key: &str) -> FieldReading<C
     }
 }
 
-/// Whether the volume writes back now: at least one of the two answers has *write back*.
-fn is_write_back(row: &Value, own: &Value) -> bool {
+/// One of the two answers suffices, because *write back* is the riskier mode.
+fn is_currently_write_back(row: &Value, own: &Value) -> bool {
     let key = "CurrentCache";
     let accounts = [
         parse_exact_field(row, &[key], parse_write_policy),
@@ -169,7 +169,7 @@ fn parse_write_policy(code: &str) -> Option<CachePolicy> {
     }
 }
 
-fn disk_cache(properties: &Value) -> FieldReading<MemberDiskCache> {
+fn parse_disk_cache_policy(properties: &Value) -> FieldReading<MemberDiskCache> {
     parse_lowercase_field(properties, &["Disk Cache Policy"], |word| match word {
         "disabled" => Some(MemberDiskCache::Off),
         "enabled" => Some(MemberDiskCache::On),

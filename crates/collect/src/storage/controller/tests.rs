@@ -1,15 +1,15 @@
 //! Hosts with one disk behind a controller, from the tool's answer to the facts. The central
 //! property: no fact becomes safer when parts of an answer are removed.
 
-mod changes;
 mod controller_host;
+mod output_change_cases;
 mod public_samples;
 
 use proptest::prelude::*;
 use serde_json::Value;
 
-use self::changes::output_changes;
 use self::controller_host::{ALL, ControllerHost, HEALTHY, controller_fact_values};
+use self::output_change_cases::output_changes;
 use super::samples::*;
 use super::{COLLECTOR, REPORTED_FACTS};
 use crate::collector::Request;
@@ -249,7 +249,7 @@ fn other_controllers_values_are_not_used() {
 }
 
 #[test]
-fn pass_through_disk_has_no_controller_facts() {
+fn pass_through_disk_is_no_volume() {
     let jbod = ControllerHost {
         address: "0:0:5:0",
         ..ControllerHost::storcli()
@@ -570,7 +570,7 @@ fn missing_disk_never_improves_cache_state() {
 
 #[test]
 #[ignore = "exhaustive"]
-fn no_two_changes_together_look_healthy() {
+fn harmful_changes_stay_harmful_in_pairs() {
     let opens = |machine: &ControllerHost| machine.collected_fact_values() == HEALTHY;
     let all: Vec<_> = output_changes()
         .into_iter()

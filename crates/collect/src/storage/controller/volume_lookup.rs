@@ -6,7 +6,7 @@
 //! passed-through disk (JBOD, HBA mode) is not a volume, and the controller's battery does not
 //! protect it.
 
-use super::report::{Adapter, PciAddress, Volume, parse_pci};
+use super::report::{Adapter, PciAddress, Volume, parse_pci_address};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VolumeScsiAddressing {
@@ -36,7 +36,7 @@ pub struct BlockDeviceIdentity {
 }
 
 impl BlockDeviceIdentity {
-    pub fn with_addresses_in_device_path(mut self, place: &str) -> Self {
+    pub fn with_addresses_from_sysfs_path(mut self, place: &str) -> Self {
         let parts: Vec<&str> = place.split('/').collect();
         let host = parts
             .iter()
@@ -46,7 +46,7 @@ impl BlockDeviceIdentity {
                 .get(..host)?
                 .iter()
                 .rev()
-                .find_map(|part| parse_pci(part))
+                .find_map(|part| parse_pci_address(part))
         });
         self.address = parts.iter().rev().find_map(|part| {
             let numbers: Option<Vec<u32>> =
@@ -99,8 +99,7 @@ pub enum VolumeMatch<'a> {
     NotFound(String),
 }
 
-/// Finds the RAID volume that the kernel shows as this disk. `controllers` is the number of
-/// controllers of this family, counted by PCI address.
+/// `controllers` is the number of controllers of this family, counted by PCI address.
 pub fn find_volume_of_disk<'a>(
     disk: &BlockDeviceIdentity,
     adapters: &'a [Adapter],
@@ -220,7 +219,7 @@ mod tests {
             wwn: Some("6001".to_owned()),
             ..BlockDeviceIdentity::default()
         }
-        .with_addresses_in_device_path(place)
+        .with_addresses_from_sysfs_path(place)
     }
 
     const VOLUME_1: &str =
@@ -228,7 +227,7 @@ mod tests {
     const PASSED_ON: &str =
         "../../devices/pci0000:00/0000:02:00.0/host3/target3:0:1/3:0:1:0/block/sda";
 
-    fn volume_names(
+    fn volume_match_text(
         disk: &BlockDeviceIdentity,
         adapters: &[Adapter],
         addresses: VolumeScsiAddressing,
@@ -250,7 +249,7 @@ mod tests {
         let disk = disk(VOLUME_1);
         assert_eq!((disk.pci, disk.address), (Some([0, 2, 0, 0]), Some((2, 1))));
         let nowhere = BlockDeviceIdentity::default()
-            .with_addresses_in_device_path("../../devices/virtual/block/loop0");
+            .with_addresses_from_sysfs_path("../../devices/virtual/block/loop0");
         assert_eq!((nowhere.pci, nowhere.address), (None, None));
     }
 
@@ -260,7 +259,7 @@ mod tests {
         let numbered = |name: &str, target| volume(name, Some(target), None, None);
         let (here, there) = ([numbered("a0", 0), numbered("a1", 1)], [numbered("b1", 1)]);
         let of = |adapters: &[Adapter], controllers| {
-            volume_names(&disk(VOLUME_1), adapters, MegaRaid, controllers)
+            volume_match_text(&disk(VOLUME_1), adapters, MegaRaid, controllers)
         };
         let at = |bus, volumes: &[Volume]| adapter(bus, volumes);
         assert_eq!(of(&[at(Some(2), &here), at(Some(3), &there)], 2), "a1");
@@ -281,7 +280,7 @@ mod tests {
         // The volume numbers of channel 3 start at 128.
         let far = disk(&VOLUME_1.replace("3:2:1", "3:3:1"));
         assert_eq!(
-            volume_names(
+            volume_match_text(
                 &far,
                 &[at(Some(2), &[numbered("a129", 129), here[1].clone()])],
                 MegaRaid,
@@ -290,7 +289,7 @@ mod tests {
             "a129"
         );
         assert_eq!(
-            volume_names(&disk(PASSED_ON), &[at(Some(2), &here)], MegaRaid, 1),
+            volume_match_text(&disk(PASSED_ON), &[at(Some(2), &here)], MegaRaid, 1),
             "passed on"
         );
     }
@@ -299,7 +298,7 @@ mod tests {
     fn node_and_wwn_identify_volume_unless_contradicted() {
         use VolumeScsiAddressing::Opaque;
         let of = |volumes: &[Volume]| {
-            volume_names(&disk(VOLUME_1), &[adapter(Some(2), volumes)], Opaque, 1)
+            volume_match_text(&disk(VOLUME_1), &[adapter(Some(2), volumes)], Opaque, 1)
         };
         assert_eq!(
             of(&[
@@ -329,11 +328,11 @@ mod tests {
         };
         let two = [volume("a", None, None, None), volume("b", None, None, None)];
         assert_eq!(
-            volume_names(&logical, &[adapter(Some(2), &two)], Opaque, 1),
+            volume_match_text(&logical, &[adapter(Some(2), &two)], Opaque, 1),
             "a|b"
         );
         assert_eq!(
-            volume_names(&logical, &[adapter(Some(3), &two)], Opaque, 1),
+            volume_match_text(&logical, &[adapter(Some(3), &two)], Opaque, 1),
             ""
         );
     }
@@ -346,7 +345,7 @@ mod tests {
                 raid_level: level.map(str::to_owned),
                 ..disk(VOLUME_1)
             };
-            volume_names(&disk, &[adapter(Some(2), &volumes)], addresses, 1)
+            volume_match_text(&disk, &[adapter(Some(2), &volumes)], addresses, 1)
         };
         assert_eq!(of(Some("N/A"), VolumeScsiAddressing::Opaque), "passed on");
         assert_eq!(

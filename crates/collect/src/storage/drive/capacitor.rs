@@ -159,9 +159,8 @@ fn read_little_endian(page: &[u8], at: usize, bytes: usize) -> Option<u64> {
     )
 }
 
-/// Parses nvme-cli's dump into the bytes of the page. A line has an offset, 16 bytes, and the same
-/// bytes as characters: `0010: 41 00 … 00 "A.…."`. `None` unless the lines are complete and in
-/// order.
+/// A line of nvme-cli's dump has an offset, 16 bytes, and the same bytes as characters:
+/// `0010: 41 00 … 00 "A.…."`. `None` unless the lines are complete and in order.
 pub fn parse_hex_dump_of_log_page(dump: &[u8]) -> Option<Vec<u8>> {
     let mut page = Vec::new();
     for line in str::from_utf8(dump).ok()?.lines() {

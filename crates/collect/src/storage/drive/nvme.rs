@@ -107,8 +107,7 @@ pub fn parse_write_cache_feature(answer: &[u8]) -> Option<DriveCacheState> {
     }
 }
 
-/// The names of the active warnings. Newer versions of nvme-cli print an object with the number and
-/// each bit instead of the number.
+/// The names of the active warnings. If an object's number and its bits differ, both count.
 pub fn critical_warnings(log: &Json) -> Option<Vec<String>> {
     let field = log.get("critical_warning")?;
     if let Some(bits) = field.as_u64() {

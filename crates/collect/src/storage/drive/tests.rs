@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{
-    COLLECTOR, CONCURRENT_DISKS, MAX_DISKS, capacitor, is_asleep, is_drive_managed_smr, nvme,
-    parse_cache_flag, parse_smartctl_write_cache,
+    COLLECTOR, CONCURRENT_DISKS, MAX_DISKS, capacitor, is_drive_managed_smr, is_in_standby, nvme,
+    parse_smartctl_write_cache, parse_write_cache_state,
 };
 use crate::collector::Request;
 use crate::facts::catalog::device::{self, ContentState, DriveCacheState};
@@ -79,7 +79,7 @@ fn facts_with_privilege(privileged: bool) -> FactSet {
     facts
 }
 
-fn collect(host: &FakeHost, transport: &str) -> FactSet {
+fn collect_disk_facts(host: &FakeHost, transport: &str) -> FactSet {
     let mut facts = facts_with_privilege(true);
     let name = if transport == "nvme" {
         "nvme0n1"
@@ -92,7 +92,7 @@ fn collect(host: &FakeHost, transport: &str) -> FactSet {
     facts
 }
 
-fn with_nvme_disk(vwc: u64, feature: &str, warning: &serde_json::Value) -> FakeHost {
+fn host_with_nvme_disk(vwc: u64, feature: &str, warning: &serde_json::Value) -> FakeHost {
     let node = "/dev/nvme0n1";
     FakeHost::default()
         .with_answer(
@@ -115,7 +115,7 @@ const OFF: &str = "get-feature:0x06 (Volatile Write Cache), Current value:000000
 #[test]
 fn nvme_cache_and_warnings_are_read() {
     let disk = Subject::device("nvme0n1");
-    let facts = collect(&with_nvme_disk(7, ON, &json!(0)), "nvme");
+    let facts = collect_disk_facts(&host_with_nvme_disk(7, ON, &json!(0)), "nvme");
     assert_eq!(facts.value(&disk, &device::NVME_VOLATILE), Some(true));
     assert_eq!(
         facts.value(&disk, &device::DRIVE_CACHE),
@@ -123,7 +123,7 @@ fn nvme_cache_and_warnings_are_read() {
     );
     assert_eq!(facts.value(&disk, &device::NVME_WARNINGS), Some(Vec::new()));
     assert_eq!(facts.value(&disk, &device::NVME_AWUPF), Some(7));
-    let facts = collect(&with_nvme_disk(1, OFF, &json!(0x18)), "nvme");
+    let facts = collect_disk_facts(&host_with_nvme_disk(1, OFF, &json!(0x18)), "nvme");
     assert_eq!(
         facts.value(&disk, &device::DRIVE_CACHE),
         Some(DriveCacheState::Off)
@@ -133,12 +133,12 @@ fn nvme_cache_and_warnings_are_read() {
         ["read-only", "memory backup failed"]
     );
     // Only bit 0 of VWC means that there is a cache. Without a cache, its state is not queried.
-    let host = with_nvme_disk(
+    let host = host_with_nvme_disk(
         6,
         ON,
         &json!({ "value": 1, "available_spare": 1, "vmbu_failed": 0 }),
     );
-    let facts = collect(&host, "nvme");
+    let facts = collect_disk_facts(&host, "nvme");
     assert_eq!(facts.value(&disk, &device::NVME_VOLATILE), Some(false));
     assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), None);
     assert_eq!(
@@ -148,7 +148,7 @@ fn nvme_cache_and_warnings_are_read() {
     assert_eq!(host.asked_questions().len(), 3);
 }
 
-fn capacitor_page(guid: &[u8], version: u16, health: u16) -> String {
+fn capacitor_page_dump(guid: &[u8], version: u16, health: u16) -> String {
     let mut page = vec![0; 512];
     let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
     put(112, &1u32.to_le_bytes());
@@ -195,11 +195,11 @@ fn capacitor_needs_published_log_page() {
         (OCP.to_be_bytes(), 3, 118, Unreadable, None),
         (other, 3, 118, Unreadable, None),
     ] {
-        let host = with_nvme_disk(0, "", &json!(0)).with_answer(
+        let host = host_with_nvme_disk(0, "", &json!(0)).with_answer(
             run_question(Tool::Nvme, "get-log -i 0xc0 -l 512", "/dev/nvme0n1"),
-            capacitor_page(&guid, version, health),
+            capacitor_page_dump(&guid, version, health),
         );
-        let facts = collect(&host, "nvme");
+        let facts = collect_disk_facts(&host, "nvme");
         assert_eq!(
             facts.value(&disk, &device::NVME_CAPACITOR),
             Some(expect),
@@ -227,7 +227,7 @@ fn capacitor_needs_published_log_page() {
 
 #[test]
 fn truncated_capacitor_page_is_rejected() {
-    let whole = capacitor_page(&OCP.to_le_bytes(), 3, 118);
+    let whole = capacitor_page_dump(&OCP.to_le_bytes(), 3, 118);
     assert!(capacitor::parse_hex_dump_of_log_page(whole.as_bytes()).is_some());
     let lines = || whole.lines().enumerate();
     for lost in 2..34 {
@@ -250,7 +250,7 @@ fn truncated_capacitor_page_is_rejected() {
         None
     );
     let disk = Subject::device("nvme0n1");
-    let facts = collect(&with_nvme_disk(0, "", &json!(0)), "nvme");
+    let facts = collect_disk_facts(&host_with_nvme_disk(0, "", &json!(0)), "nvme");
     assert_eq!(
         facts.value(&disk, &device::NVME_CAPACITOR),
         None,
@@ -264,7 +264,7 @@ fn smartctl_reports_critical_warnings() {
         json!({ "smart_status": { "passed": false, "nvme": { "value": 0x50 } } }).to_string();
     let host = FakeHost::default()
         .with_answer(run_question(Tool::Smartctl, HEALTH, "/dev/nvme0n1"), answer);
-    let facts = collect(&host, "nvme");
+    let facts = collect_disk_facts(&host, "nvme");
     let disk = Subject::device("nvme0n1");
     assert_eq!(
         facts.value(&disk, &device::NVME_WARNINGS).unwrap(),
@@ -321,7 +321,7 @@ fn incomplete_nvme_answers_are_rejected() {
 fn sata_cache_rotation_and_smr_are_read() {
     let disk = Subject::device("sda");
     let of = |answer: serde_json::Value| {
-        collect(
+        collect_disk_facts(
             &FakeHost::default().with_answer(
                 run_question(Tool::Smartctl, SMART, "/dev/sda"),
                 answer.to_string(),
@@ -390,7 +390,7 @@ fn sleeping_disk_is_not_woken() {
     let answer = json!({ "smartctl": { "messages": message, "exit_status": 2 } }).to_string();
     let host =
         FakeHost::default().with_answer(run_question(Tool::Smartctl, SMART, "/dev/sda"), answer);
-    let facts = collect(&host, "sata");
+    let facts = collect_disk_facts(&host, "sata");
     let reading = facts.get(&Subject::device("sda"), &device::DRIVE_CACHE);
     assert!(
         matches!(
@@ -410,7 +410,7 @@ fn sleeping_disk_is_not_woken() {
 }
 
 #[test]
-fn other_tools_report_cache_without_smartctl() {
+fn cache_state_is_found_without_smartctl_json() {
     let disk = Subject::device("sda");
     let sas = FakeHost::default()
         .with_answer(
@@ -421,7 +421,7 @@ fn other_tools_report_cache_without_smartctl() {
             run_question(Tool::Smartctl, SMART_TEXT, "/dev/sda"),
             "smartctl 7.3\n\nWriteback Cache is:   Disabled\n\n",
         );
-    let facts = collect(&sas, "sas");
+    let facts = collect_disk_facts(&sas, "sas");
     assert_eq!(
         facts.value(&disk, &device::DRIVE_CACHE),
         Some(DriveCacheState::Off)
@@ -432,7 +432,7 @@ fn other_tools_report_cache_without_smartctl() {
         "\n/dev/sda:\n write-caching =  1 (on)\n",
     );
     assert_eq!(
-        collect(&hdparm, "sata").value(&disk, &device::DRIVE_CACHE),
+        collect_disk_facts(&hdparm, "sata").value(&disk, &device::DRIVE_CACHE),
         Some(DriveCacheState::On)
     );
     let sdparm = FakeHost::default().with_answer(
@@ -440,7 +440,7 @@ fn other_tools_report_cache_without_smartctl() {
         "    /dev/sda: QEMU      QEMU HARDDISK     2.5+\nWCE           0  [cha: n, def:  0]\n",
     );
     for transport in ["virtio-scsi", "usb", "vmware", "hyperv", "scsi"] {
-        let facts = collect(&sdparm, transport);
+        let facts = collect_disk_facts(&sdparm, transport);
         assert_eq!(
             facts.value(&disk, &device::DRIVE_CACHE),
             Some(DriveCacheState::Off),
@@ -450,7 +450,7 @@ fn other_tools_report_cache_without_smartctl() {
 }
 
 #[test]
-fn unknown_cache_flag_values_are_rejected() {
+fn unknown_or_conflicting_cache_states_are_rejected() {
     for text in [
         "",
         " write-caching = not supported",
@@ -461,17 +461,17 @@ fn unknown_cache_flag_values_are_rejected() {
         "WCEX          1",
         "Writeback Cache is:   Enabled\nWriteback Cache is:   Disabled",
     ] {
-        assert_eq!(parse_cache_flag(text.as_bytes()), None, "{text}");
+        assert_eq!(parse_write_cache_state(text.as_bytes()), None, "{text}");
     }
 }
 
 #[test]
-fn raid_volumes_and_virtual_transports_are_not_queried() {
+fn unsupported_transports_are_not_queried() {
     for transport in [
         "megaraid", "raid", "network", "virtio", "xen", "mmc", "pmem",
     ] {
         let host = FakeHost::default();
-        collect(&host, transport);
+        collect_disk_facts(&host, transport);
         assert!(host.asked_questions().is_empty(), "{transport}");
     }
 }
@@ -523,7 +523,7 @@ fn queries_need_root_and_programs() {
 fn queried_facts_are_denied_without_root() {
     let told = |host: FakeHost, transport| {
         let (facts, disk) = (
-            collect(&host, transport),
+            collect_disk_facts(&host, transport),
             if transport == "nvme" {
                 "nvme0n1"
             } else {
@@ -549,7 +549,7 @@ fn queried_facts_are_denied_without_root() {
         "WCE           0",
     );
     for (host, transport, count) in [
-        (with_nvme_disk(1, ON, &json!(0)), "nvme", 4),
+        (host_with_nvme_disk(1, ON, &json!(0)), "nvme", 4),
         (smart, "sata", 3),
         (flag, "usb", 1),
     ] {
@@ -676,7 +676,7 @@ fn timed_out_tool_is_not_run_again() {
     for n in 0..MAX_DISKS {
         let disk = insert_disk(&mut facts, &format!("sd{n:03}"), "sata");
         insert_disk_mount(&mut facts, &format!("/m{n:03}"), &disk);
-        host = host.with_refusal(
+        host = host.with_error(
             run_question(Tool::Smartctl, SMART, &format!("/dev/sd{n:03}")),
             HostErrorKind::TimedOut,
         );
@@ -694,14 +694,14 @@ proptest! {
     #[test]
     fn arbitrary_answers_never_panic(answer: Vec<u8>, text in "[ -~\n]{0,200}") {
         for answer in [answer, text.into_bytes()] {
-            parse_cache_flag(&answer);
+            parse_write_cache_state(&answer);
             nvme::parse_write_cache_feature(&answer);
             if let Ok(json) = serde_json::from_slice(&answer) {
                 nvme::critical_warnings(&json);
                 nvme::has_volatile_cache(&json);
                 parse_smartctl_write_cache(&json);
                 is_drive_managed_smr(&json);
-                is_asleep(&json);
+                is_in_standby(&json);
             }
         }
     }

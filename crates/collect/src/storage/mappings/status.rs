@@ -72,7 +72,7 @@ fn parse_used_and_total(word: &str) -> Option<[u64; 2]> {
     (all > 0 && used <= all).then_some([used, all])
 }
 
-fn percent([used, all]: [u64; 2]) -> f64 {
+fn percent_of_total([used, all]: [u64; 2]) -> f64 {
     used as f64 / all as f64 * 100.0
 }
 
@@ -146,7 +146,7 @@ fn parse_thin_pool(words: &[&str]) -> Option<TargetStatus> {
     };
     let state = state.max(fine_or_full(&[metadata, data]));
     Some(TargetStatus {
-        used_percent: Some([percent(metadata), percent(data)]),
+        used_percent: Some([percent_of_total(metadata), percent_of_total(data)]),
         ..state.into()
     })
 }

@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{BootMountEntry, COMMAND_LINE, named_device, note_unread_file, visible_mount_at};
-use crate::error_readings::error_reading;
 use crate::facts::catalog::boot::{self, BootDeviceState};
 use crate::facts::catalog::{device as block, mount};
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{ConfigDialect, ConfigDirective, Host};
+use crate::host_readings::error_reading;
 use crate::text::display_safe;
 
 pub fn record_command_line(
@@ -23,7 +23,7 @@ pub fn record_command_line(
     let machine = Subject::host();
     match host.config_directives(Path::new(COMMAND_LINE), ConfigDialect::KernelCommandLine) {
         Ok(settings) => {
-            let unread = unexamined_parameters(host, facts, &settings, listed);
+            let unread = unexamined_or_unmet_parameters(host, facts, &settings, listed);
             facts.insert(&machine, &boot::PARAMETERS_UNREAD, unread);
             if let Some(entry) = root_mount_from_rootflags(&settings) {
                 entry.insert_boot_facts(facts);
@@ -40,7 +40,7 @@ pub fn record_command_line(
     }
 }
 
-fn last_setting<'s>(settings: &'s [ConfigDirective], key: &[u8]) -> Option<&'s ConfigDirective> {
+fn last_directive<'s>(settings: &'s [ConfigDirective], key: &[u8]) -> Option<&'s ConfigDirective> {
     settings.iter().rev().find(|setting| setting.key == key)
 }
 
@@ -54,8 +54,8 @@ fn has_consistent_root_flags(settings: &[ConfigDirective]) -> bool {
 }
 
 fn root_mount_from_rootflags(settings: &[ConfigDirective]) -> Option<BootMountEntry> {
-    let flags = last_setting(settings, b"rootflags")?;
-    let word = |key: &[u8], what: &str| match last_setting(settings, key) {
+    let flags = last_directive(settings, b"rootflags")?;
+    let word = |key: &[u8], what: &str| match last_directive(settings, key) {
         Some(setting) => Reading::known(
             display_safe(&setting.value),
             Source::from_file(COMMAND_LINE),
@@ -68,7 +68,7 @@ fn root_mount_from_rootflags(settings: &[ConfigDirective]) -> Option<BootMountEn
         fstype: word(b"rootfstype", "rootfstype="),
         options: flags.value.clone(),
         dump_and_pass: None,
-        is_complete: last_setting(settings, b"kept")
+        is_complete: last_directive(settings, b"kept")
             .map(|setting| &*setting.value == b"whole" && has_consistent_root_flags(settings)),
         auto: Reading::known(true, Source::from_file(COMMAND_LINE)),
         path: COMMAND_LINE.to_owned(),
@@ -76,15 +76,15 @@ fn root_mount_from_rootflags(settings: &[ConfigDirective]) -> Option<BootMountEn
     })
 }
 
-/// The names of parameters that are not examined, or that wait for a device that is absent now.
-/// Unknown in old captures, which lack names.
-fn unexamined_parameters(
+/// The names of parameters that are not examined, or that name something that does not exist now.
+/// Unknown in old captures, which lack the names.
+fn unexamined_or_unmet_parameters(
     host: &dyn Host,
     facts: &FactSet,
     settings: &[ConfigDirective],
     listed: &mut named_device::TagLinkNames,
 ) -> Reading<Vec<String>> {
-    let Some(names) = last_setting(settings, b"names") else {
+    let Some(names) = last_directive(settings, b"names") else {
         return Reading::unknown(
             UnknownReason::NotCollected,
             format!("the names of parameters in {COMMAND_LINE} were not recorded"),
@@ -116,7 +116,7 @@ fn unexamined_parameters(
             b"resume" => is_there(&value),
             b"rd.md.uuid" => is_there(&format!("/dev/disk/by-id/md-uuid-{value}")),
             b"rd.luks.uuid" => is_luks_unlocked(facts, &value),
-            b"rd.lvm.lv" => is_volume_active(facts, &value),
+            b"rd.lvm.lv" => is_logical_volume_active(facts, &value),
             b"rd.lvm.vg" => {
                 let begins = format!("{}-", escape_mapping_name(&value));
                 mapping_names(facts).any(|name| {
@@ -139,14 +139,14 @@ fn unexamined_parameters(
 
 fn mapping_names(facts: &FactSet) -> impl Iterator<Item = String> {
     facts
-        .known_values(&block::DM_NAME)
+        .known_values_by_subject(&block::DM_NAME)
         .into_iter()
         .map(|(_, name)| name)
 }
 
 /// Whether the logical volume `group/volume` is active. device-mapper joins both names with a dash
 /// and doubles dashes inside them.
-fn is_volume_active(facts: &FactSet, volume: &str) -> bool {
+fn is_logical_volume_active(facts: &FactSet, volume: &str) -> bool {
     volume.split_once('/').is_some_and(|(group, volume)| {
         let name = format!(
             "{}-{}",
@@ -167,13 +167,16 @@ fn is_luks_unlocked(facts: &FactSet, header: &str) -> bool {
         .strip_prefix("luks-")
         .unwrap_or(header)
         .replace('-', "");
-    facts.known_values(&block::DM_UUID).iter().any(|(_, uuid)| {
-        uuid.starts_with("CRYPT-LUKS")
-            && uuid
-                .split('-')
-                .nth(2)
-                .is_some_and(|active| active == header)
-    })
+    facts
+        .known_values_by_subject(&block::DM_UUID)
+        .iter()
+        .any(|(_, uuid)| {
+            uuid.starts_with("CRYPT-LUKS")
+                && uuid
+                    .split('-')
+                    .nth(2)
+                    .is_some_and(|active| active == header)
+        })
 }
 
 fn is_root_mounted_with_listed_type(facts: &FactSet, types: &str) -> bool {
@@ -190,7 +193,7 @@ mod tests {
     use crate::host::Question;
     use crate::testing::FakeHost;
 
-    fn collect_facts(rows: &[(&str, &str)]) -> FactSet {
+    fn command_line_facts(rows: &[(&str, &str)]) -> FactSet {
         let mut facts = FactSet::default();
         let from = || Source::from_file("a test");
         facts.insert_known(
@@ -244,7 +247,7 @@ mod tests {
     }
 
     fn unexamined_names(rows: &[(&str, &str)]) -> Option<String> {
-        collect_facts(rows)
+        command_line_facts(rows)
             .host_value(&boot::PARAMETERS_UNREAD)
             .map(|names| names.join(" "))
     }
@@ -300,7 +303,7 @@ mod tests {
                 ("kept", "whole"),
             ];
             assert_eq!(
-                collect_facts(&rows).value(&Subject::boot("/"), &boot::WHOLE),
+                command_line_facts(&rows).value(&Subject::boot("/"), &boot::WHOLE),
                 Some(whole),
                 "{other}"
             );

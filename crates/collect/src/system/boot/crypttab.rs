@@ -9,11 +9,11 @@
 use std::path::Path;
 
 use super::named_device;
-use crate::error_readings::error_reading;
 use crate::facts::catalog::boot::{self, BootDeviceState};
 use crate::facts::catalog::device as block;
 use crate::facts::{FactSet, Reading, Source, Subject};
 use crate::host::{ConfigDialect, Host};
+use crate::host_readings::error_reading;
 use crate::text::display_safe;
 
 const CRYPTTAB: &str = "/etc/crypttab";
@@ -95,7 +95,7 @@ pub fn record_crypttab(
                 value: BootDeviceState::There,
                 ..
             } if kept == "whole"
-                && line.is_evaluable_by_walwise()
+                && line.has_supported_key_and_options()
                 && line.type_agrees_with_mapping_uuid(uuid)
                 && unlocked.as_ref().is_some_and(|unlocked| {
                     is_mapping_of_named_device(host, facts, unlocked, device)
@@ -129,7 +129,7 @@ pub fn record_crypttab(
 }
 
 fn active_mapping_and_uuid(facts: &FactSet, name: &str) -> Option<(Subject, String)> {
-    let named = facts.known_values(&block::DM_NAME);
+    let named = facts.known_values_by_subject(&block::DM_NAME);
     let (device, _) = named.into_iter().find(|(_, active)| active == name)?;
     let uuid = facts
         .value(device, &block::DM_UUID)
@@ -151,7 +151,7 @@ fn is_mapping_of_named_device(
     header.is_some_and(|header| {
         uuid.starts_with("CRYPT-LUKS") && uuid.split('-').nth(2) == Some(&header)
     }) || named_device::find_device_by_path_or_tag(host, facts, named)
-        .is_some_and(|device| facts.directly_below(unlocked).contains(&device))
+        .is_some_and(|device| facts.layers_directly_below(unlocked).contains(&device))
 }
 
 struct CrypttabEntry<'l> {
@@ -179,17 +179,17 @@ impl CrypttabEntry<'_> {
             .next_back()
     }
 
-    fn names_header_type(&self) -> bool {
+    fn has_header_type(&self) -> bool {
         ["luks", "tcrypt", "bitlk", "header"]
             .into_iter()
             .any(|word| self.has_option(word))
     }
 
-    fn names_plain_type(&self) -> bool {
+    fn has_plain_type(&self) -> bool {
         ["plain", "swap", "tmp"]
             .into_iter()
             .any(|word| self.has_option(word))
-            && !self.names_header_type()
+            && !self.has_header_type()
     }
 
     fn is_recreated_at_boot(&self) -> bool {
@@ -200,8 +200,8 @@ impl CrypttabEntry<'_> {
     /// without a type, the UUID of the unlocked mapping decides (`uuid`). Without such a mapping,
     /// the tag `UUID=` means a header.
     fn uses_plain_defaults(&self, uuid: Option<&str>) -> bool {
-        let is_plain = self.names_plain_type()
-            || !self.names_header_type()
+        let is_plain = self.has_plain_type()
+            || !self.has_header_type()
                 && uuid.map_or(!self.device.starts_with("UUID="), |uuid| {
                     uuid.starts_with("CRYPT-PLAIN-")
                 });
@@ -213,11 +213,11 @@ impl CrypttabEntry<'_> {
     fn type_agrees_with_mapping_uuid(&self, uuid: Option<&str>) -> bool {
         uuid.is_some_and(|uuid| {
             let is_plain = uuid.starts_with("CRYPT-PLAIN-");
-            !(is_plain && self.names_header_type() || !is_plain && self.names_plain_type())
+            !(is_plain && self.has_header_type() || !is_plain && self.has_plain_type())
         })
     }
 
-    fn is_evaluable_by_walwise(&self) -> bool {
+    fn has_supported_key_and_options(&self) -> bool {
         let has_key = match self.key {
             "none" | "there" => true,
             "random" => self.is_recreated_at_boot(),
@@ -227,10 +227,10 @@ impl CrypttabEntry<'_> {
             && self
                 .options
                 .iter()
-                .all(|option| self.accepts_option(option))
+                .all(|option| self.is_supported_option(option))
     }
 
-    fn accepts_option(&self, option: &str) -> bool {
+    fn is_supported_option(&self, option: &str) -> bool {
         let Some((name, value)) = option.split_once('=') else {
             return KNOWN_FLAGS.contains(&option);
         };
@@ -256,7 +256,7 @@ impl CrypttabEntry<'_> {
         let sizes = cipher_key_sizes()
             .find(|(of, _)| Some(*of) == cipher)
             .map_or(&[256][..], |(_, sizes)| sizes);
-        sizes.contains(&size) || self.names_header_type() && [128, 192, 256, 512].contains(&size)
+        sizes.contains(&size) || self.has_header_type() && [128, 192, 256, 512].contains(&size)
     }
 }
 
@@ -289,7 +289,7 @@ mod tests {
     use crate::host::{ConfigDirective, Question};
     use crate::testing::FakeHost;
 
-    fn collect_facts(lines: &[(&str, &str)], unlocked: &[(&str, &str)]) -> FactSet {
+    fn crypttab_facts(lines: &[(&str, &str)], unlocked: &[(&str, &str)]) -> FactSet {
         let rows = (1..).zip(lines).flat_map(|(line, (name, value))| {
             ConfigDirective::new(line, name.as_bytes(), value.as_bytes()).encode()
         });
@@ -359,7 +359,7 @@ mod tests {
             ("said", "PLAIN"),
             ("swap", "PLAIN"),
         ];
-        let facts = collect_facts(&lines, &unlocked);
+        let facts = crypttab_facts(&lines, &unlocked);
         assert_eq!(
             joined_names(&facts, &boot::UNLOCKED),
             "data gone odd plain said swap null"
@@ -373,7 +373,7 @@ mod tests {
     #[test]
     fn unsupported_crypttab_options_leave_entry_unknown() {
         let is_known = |value: &str, kind: &str| {
-            let facts = collect_facts(&[("data", value)], &[("data", kind)]);
+            let facts = crypttab_facts(&[("data", value)], &[("data", kind)]);
             joined_names(&facts, &boot::UNLOCKED_UNSEEN).is_empty()
                 && joined_names(&facts, &boot::UNLOCKED_MISSING).is_empty()
         };
@@ -420,7 +420,7 @@ mod tests {
         ] {
             assert!(!is_known(value, kind), "{value}");
         }
-        let locked = collect_facts(&[("data", "/dev/vdb\tnone\tluks\twhole")], &[]);
+        let locked = crypttab_facts(&[("data", "/dev/vdb\tnone\tluks\twhole")], &[]);
         assert_eq!(
             joined_names(&locked, &boot::UNLOCKED_UNSEEN),
             "data",
@@ -431,7 +431,7 @@ mod tests {
     #[test]
     fn type_of_untyped_line_follows_unlocked_mapping() {
         let by_defaults = |value: &str, kind: &str| {
-            let facts = collect_facts(&[("data", value)], &[("data", kind)]);
+            let facts = crypttab_facts(&[("data", value)], &[("data", kind)]);
             !joined_names(&facts, &boot::UNLOCKED_BY_DEFAULTS).is_empty()
         };
         for (value, kind, expected) in [
@@ -453,7 +453,7 @@ mod tests {
             assert_eq!(by_defaults(value, kind), expected, "{value} {kind}");
         }
         let locked = |device: &str| {
-            let facts = collect_facts(&[("data", &format!("{device}\tnone\t\twhole"))], &[]);
+            let facts = crypttab_facts(&[("data", &format!("{device}\tnone\t\twhole"))], &[]);
             !joined_names(&facts, &boot::UNLOCKED_BY_DEFAULTS).is_empty()
         };
         assert!(

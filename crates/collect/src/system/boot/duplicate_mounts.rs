@@ -86,7 +86,7 @@ impl MountDeclaration {
     }
 }
 
-pub fn record_options_ignored_by_later_mounts(host: &dyn Host, facts: &mut FactSet) {
+pub fn record_ignored_options_of_later_mounts(host: &dyn Host, facts: &mut FactSet) {
     let mut of_devices: BTreeMap<Vec<u8>, Vec<MountDeclaration>> = BTreeMap::new();
     let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
     for subject in lines {
@@ -99,7 +99,7 @@ pub fn record_options_ignored_by_later_mounts(host: &dyn Host, facts: &mut FactS
             Vec::new(),
             Source::derived_from([boot::SOURCE.name()]),
         );
-        let Some(device) = device_node(host, &source) else {
+        let Some(device) = resolve_device_path(host, &source) else {
             continue;
         };
         let read = |key| facts.value(&subject, key);
@@ -115,12 +115,12 @@ pub fn record_options_ignored_by_later_mounts(host: &dyn Host, facts: &mut FactS
     }
     for lines in of_devices.values().filter(|lines| lines.len() > 1) {
         for line in lines {
-            record_if_mounted_after_another(line, lines, facts);
+            record_order_and_ignored_options(line, lines, facts);
         }
     }
 }
 
-fn record_if_mounted_after_another(
+fn record_order_and_ignored_options(
     line: &MountDeclaration,
     all: &[MountDeclaration],
     facts: &mut FactSet,
@@ -133,7 +133,7 @@ fn record_if_mounted_after_another(
         ])
     };
     let others = || all.iter().filter(|other| other.point != line.point);
-    // Of several lines, the one uppermost in the directory tree is mounted first.
+    // Parent directories are mounted first, so the line with the shortest mount point counts.
     let first = others()
         .filter(|other| is_mounted_before(other, line))
         .min_by_key(|other| other.point.len());
@@ -147,21 +147,21 @@ fn record_if_mounted_after_another(
         facts.insert_known(
             &line.subject,
             &boot::OVERRULED,
-            missing_file_system_options(line, first),
+            file_system_options_missing_in_other(line, first),
             source(),
         );
         facts.insert_known(
             &line.subject,
             &boot::SET_BY_FIRST,
-            missing_file_system_options(first, line),
+            file_system_options_missing_in_other(first, line),
             source(),
         );
         return;
     }
     let beside = others().filter(|other| !is_mounted_before(line, other));
     let differ = |other: &&MountDeclaration| {
-        !missing_file_system_options(line, other).is_empty()
-            || !missing_file_system_options(other, line).is_empty()
+        !file_system_options_missing_in_other(line, other).is_empty()
+            || !file_system_options_missing_in_other(other, line).is_empty()
     };
     let places: Vec<String> = beside
         .filter(differ)
@@ -180,7 +180,10 @@ fn is_mounted_before(one: &MountDeclaration, other: &MountDeclaration) -> bool {
         && (above || other.auto == Some(false) && !below)
 }
 
-fn missing_file_system_options(line: &MountDeclaration, other: &MountDeclaration) -> Vec<String> {
+fn file_system_options_missing_in_other(
+    line: &MountDeclaration,
+    other: &MountDeclaration,
+) -> Vec<String> {
     let of_file_system = |option: &&String| {
         let name = option.split('=').next().unwrap_or_default();
         !PER_MOUNT_OPTIONS.contains(&name) && !name.starts_with("x-") && !name.starts_with("X-")
@@ -195,7 +198,7 @@ fn missing_file_system_options(line: &MountDeclaration, other: &MountDeclaration
 
 /// The path of a line's device node, links resolved if possible; `None` if the source is neither a
 /// path under /dev nor a tag such as `UUID=`.
-fn device_node(host: &dyn Host, source: &str) -> Option<Vec<u8>> {
+fn resolve_device_path(host: &dyn Host, source: &str) -> Option<Vec<u8>> {
     let path = if source.starts_with("/dev/") {
         path_from_bytes(text::decode_display_safe(source))
     } else {
@@ -213,7 +216,7 @@ mod tests {
     use crate::host::Question;
     use crate::testing::FakeHost;
 
-    fn mount_order_facts(lines: &[&str]) -> Vec<String> {
+    fn mount_order_summaries(lines: &[&str]) -> Vec<String> {
         let mut facts = FactSet::default();
         let from = || Source::from_file("/etc/fstab");
         for (n, line) in lines.iter().enumerate() {
@@ -230,7 +233,7 @@ mod tests {
             Question::RealPath("/dev/disk/by-uuid/1-2".into()),
             "/dev/sda1",
         );
-        record_options_ignored_by_later_mounts(&host, &mut facts);
+        record_ignored_options_of_later_mounts(&host, &mut facts);
         let tell = |line: &&str| {
             let of = Subject::boot(line.split(' ').nth(1).unwrap());
             let list = |key| {
@@ -259,7 +262,7 @@ mod tests {
             ("UUID=1-2 /a noauto,x-systemd.automount", false),
         ] {
             assert_eq!(
-                mount_order_facts(&[first, second])[1] == "line 1 nobarrier -",
+                mount_order_summaries(&[first, second])[1] == "line 1 nobarrier -",
                 overruled,
                 "{first}"
             );
@@ -294,7 +297,7 @@ mod tests {
             facts.insert_known(&subject, &boot::AUTO, true, from());
             facts.insert_known(&subject, &boot::OPTIONS, vec![options.to_owned()], from());
         }
-        record_options_ignored_by_later_mounts(&FakeHost::default(), &mut facts);
+        record_ignored_options_of_later_mounts(&FakeHost::default(), &mut facts);
         let set = |point| {
             facts
                 .value(&Subject::boot(point), &boot::SET_BY_FIRST)
@@ -323,7 +326,7 @@ mod tests {
             ("UUID=3 /srv/pg nobarrier", "- - -"),
             ("tmpfs /srv/pg size=1g", "- - -"),
         ] {
-            let found = mount_order_facts(&[root, second]);
+            let found = mount_order_summaries(&[root, second]);
             assert_eq!(found[1], expect, "{second}");
             assert!(
                 found[0] == "- - -" || found[0] == "- - ",
@@ -331,7 +334,7 @@ mod tests {
                 found[0]
             );
             assert_eq!(
-                mount_order_facts(&[second, root])[0].replace("line 2", "line 1"),
+                mount_order_summaries(&[second, root])[0].replace("line 2", "line 1"),
                 expect,
                 "in whatever order: {second}"
             );
@@ -342,23 +345,23 @@ mod tests {
     fn sibling_mounts_have_no_order() {
         let a = "/dev/sda1 /srv/a noatime,nobarrier";
         assert_eq!(
-            mount_order_facts(&[a, "/dev/sda1 /srv/b noatime"]),
+            mount_order_summaries(&[a, "/dev/sda1 /srv/b noatime"]),
             ["- - line 2", "- - line 1"]
         );
         assert_eq!(
-            mount_order_facts(&[a, "/dev/sda1 /srv/b nobarrier"]),
+            mount_order_summaries(&[a, "/dev/sda1 /srv/b nobarrier"]),
             ["- - ", "- - "]
         );
         assert_eq!(
-            mount_order_facts(&[a, "/dev/sda1 /srv/b noauto"])[1],
+            mount_order_summaries(&[a, "/dev/sda1 /srv/b noauto"])[1],
             "line 1  -"
         );
         assert_eq!(
-            mount_order_facts(&[a, "/dev/sda1 /srv/ab noauto,data=journal"])[1],
+            mount_order_summaries(&[a, "/dev/sda1 /srv/ab noauto,data=journal"])[1],
             "line 1 data=journal -"
         );
         assert_eq!(
-            mount_order_facts(&["/dev/sda1 /srv noauto", "/dev/sda1 /srv/b nobarrier"])[1],
+            mount_order_summaries(&["/dev/sda1 /srv noauto", "/dev/sda1 /srv/b nobarrier"])[1],
             "- - line 1"
         );
     }

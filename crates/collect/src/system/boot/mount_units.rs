@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::{BootMountEntry, ReadFailure, note_unread_file};
-use crate::error_readings::error_reading;
 use crate::facts::note::BootNote;
 use crate::facts::{FactSet, Reading, Source, UnknownReason};
 use crate::host::{ConfigDialect, ConfigDirective, Host, HostError, path_bytes, path_from_bytes};
+use crate::host_readings::error_reading;
 use crate::text::{display_path, display_safe};
 
 /// Unit directories, highest precedence first. Units from fstab rank between the first and the
@@ -48,7 +48,7 @@ enum MainUnitFile {
 }
 
 impl MountUnits {
-    pub fn list_unit_files(host: &dyn Host, facts: &mut FactSet) -> (Self, ReadFailure) {
+    pub fn from_unit_directories(host: &dyn Host, facts: &mut FactSet) -> (Self, ReadFailure) {
         let mut listed: Vec<(PathBuf, Vec<OsString>)> = Vec::new();
         let mut unread = None;
         let mut seen = BTreeSet::new();
@@ -99,7 +99,7 @@ impl MountUnits {
             if lines.contains(name) && !is_admin_file(&main) {
                 continue;
             }
-            let settings = match self.directives(host, name, Some(&main)) {
+            let settings = match self.read_directives(host, name, Some(&main)) {
                 Ok(settings) => settings,
                 Err((path, miss)) => {
                     unread = note_unread_file(facts, &miss, &display_path(&path)).or(unread);
@@ -115,13 +115,13 @@ impl MountUnits {
             }
             match self.build_boot_mount_entry(host, name, &main, &settings) {
                 Ok(entry) => entry.insert_boot_facts(facts),
-                Err(flaw) => facts.add_note(flaw),
+                Err(flaw) => facts.add_note_once(flaw),
             }
         }
         unread
     }
 
-    pub fn apply_drop_ins_to_fstab_entry(
+    pub fn apply_units_to_fstab_entry(
         &self,
         host: &dyn Host,
         entry: BootMountEntry,
@@ -144,7 +144,7 @@ impl MountUnits {
             }
             Some(MainUnitFile::File(_)) | None => {}
         }
-        match self.directives(host, &name, None) {
+        match self.read_directives(host, &name, None) {
             Ok(lines) => apply_directives_to_entry(entry, &lines),
             Err((path, miss)) => {
                 let _ = note_unread_file(facts, &miss, &display_path(&path));
@@ -156,7 +156,7 @@ impl MountUnits {
         }
     }
 
-    pub fn admin_swap_units(&self) -> impl Iterator<Item = String> {
+    pub fn admin_swap_unit_names(&self) -> impl Iterator<Item = String> {
         let own = self
             .listed
             .iter()
@@ -181,14 +181,14 @@ impl MountUnits {
     }
 
     /// The settings in order: those of the main file, then those of drop-ins.
-    fn directives(
+    fn read_directives(
         &self,
         host: &dyn Host,
         name: &OsString,
         main: Option<&PathBuf>,
     ) -> Result<Vec<UnitDirective>, (PathBuf, HostError)> {
         let mut files: Vec<PathBuf> = main.cloned().into_iter().collect();
-        files.extend(self.drop_ins(host, name)?);
+        files.extend(self.find_drop_in_files(host, name)?);
         let mut lines = Vec::new();
         for file in files {
             let settings = host
@@ -202,13 +202,13 @@ impl MountUnits {
         Ok(lines)
     }
 
-    fn drop_ins(
+    fn find_drop_in_files(
         &self,
         host: &dyn Host,
         name: &OsString,
     ) -> Result<Vec<PathBuf>, (PathBuf, HostError)> {
         let mut found: BTreeMap<OsString, PathBuf> = BTreeMap::new();
-        let own = drop_in_directories(path_bytes(Path::new(name)));
+        let own = drop_in_directory_names(path_bytes(Path::new(name)));
         let of_all = std::iter::once(b"mount.d".to_vec());
         let specific = self
             .listed
@@ -351,7 +351,7 @@ fn are_all_options_captured(lines: &[UnitDirective]) -> Option<bool> {
 
 /// The unit's own drop-in directory, then those of name prefixes: `srv-.mount.d` for
 /// `srv-pg.mount`.
-fn drop_in_directories(name: &[u8]) -> Vec<Vec<u8>> {
+fn drop_in_directory_names(name: &[u8]) -> Vec<Vec<u8>> {
     let mut all = vec![[name, b".d"].concat()];
     let mut stem = name.strip_suffix(b".mount").unwrap_or(name);
     while let Some(dash) = stem
@@ -459,7 +459,7 @@ mod tests {
             assert_eq!(mount_unit_name(point.as_bytes()), *name, "{point}");
         }
         assert_eq!(
-            drop_in_directories(b"a-b-c.mount"),
+            drop_in_directory_names(b"a-b-c.mount"),
             [&b"a-b-c.mount.d"[..], b"a-b-.mount.d", b"a-.mount.d"].map(<[u8]>::to_vec)
         );
     }
@@ -467,7 +467,7 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_names_terminate(name: Vec<u8>) {
-            prop_assert!(drop_in_directories(&name).len() <= name.len() + 1);
+            prop_assert!(drop_in_directory_names(&name).len() <= name.len() + 1);
             mount_unit_name(&name);
         }
     }

@@ -11,11 +11,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::COMMAND_LINE;
-use crate::error_readings::{error_reading, file_reading};
 use crate::facts::catalog::boot::{self, BootDeviceState};
 use crate::facts::catalog::{device, host, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::{Host, path_bytes, path_from_bytes};
+use crate::host_readings::{error_reading, file_reading};
 use crate::path_lookup::device_of_path;
 use crate::text;
 
@@ -72,7 +72,7 @@ pub fn presence_of_device_path_or_tag(
     written: &Source,
     listed: &mut TagLinkNames,
 ) -> Reading<BootDeviceState> {
-    let found = if mount_by_uuid(facts, given).is_some() {
+    let found = if mount_of_uuid_tag(facts, given).is_some() {
         Reading::known(
             BootDeviceState::There,
             Source::derived_from([mount::UUID.name()]),
@@ -143,11 +143,11 @@ pub fn find_device_by_path_or_tag(
 ) -> Option<Subject> {
     let path = tag_link(given).unwrap_or_else(|| path_from_bytes(text::decode_display_safe(given)));
     let linked = device_of_path(host, path_bytes(&path), facts);
-    linked.or_else(|| facts.subject_in_scope(mount_by_uuid(facts, given)?, Scope::Device))
+    linked.or_else(|| facts.applicable_subject(mount_of_uuid_tag(facts, given)?, Scope::Device))
 }
 
 /// The mount of the file system that a tag `UUID=` names, for hosts on which udev makes no links.
-fn mount_by_uuid<'f>(facts: &'f FactSet, given: &str) -> Option<&'f Subject> {
+fn mount_of_uuid_tag<'f>(facts: &'f FactSet, given: &str) -> Option<&'f Subject> {
     let named = given.strip_prefix("UUID=")?.trim_matches('"');
     let has_it = |mounted: &&Subject| facts.value(mounted, &mount::UUID).as_deref() == Some(named);
     facts.subjects_of_scope(Scope::Mount).find(has_it)
@@ -159,14 +159,14 @@ pub fn mounts_on_device<'f>(
 ) -> impl Iterator<Item = &'f Subject> {
     facts
         .subjects_of_scope(Scope::Mount)
-        .filter(move |mounted| facts.directly_below(mounted).contains(device))
+        .filter(move |mounted| facts.layers_directly_below(mounted).contains(device))
 }
 
 fn path_presence(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<BootDeviceState> {
     let known = given
         .strip_prefix("/dev/")
         .map(Subject::device)
-        .filter(|found| facts.contains(found));
+        .filter(|found| facts.contains_subject(found));
     if known.is_some() {
         return Reading::known(
             BootDeviceState::There,
@@ -283,7 +283,7 @@ mod tests {
             )
             .with_stat_of_device_node("/dev/mapper/vg-lv", 0o060_600)
             .with_stat_of_device_node("/dev/null", 0o020_666)
-            .with_refusal(Question::Stat("/dev/held".into()), HostErrorKind::TimedOut);
+            .with_error(Question::Stat("/dev/held".into()), HostErrorKind::TimedOut);
         for (named, container, expected) in [
             ("UUID=0a-1", "none", Some("there")),
             ("UUID=\"0a-1\"", "none", Some("there")),

@@ -53,7 +53,7 @@ impl BootMountReadings {
         let mut elsewhere = None;
         for line in facts.subjects_of_scope(Scope::Boot) {
             let auto = facts.get(line, &boot::AUTO);
-            match facts.subject_in_scope(line, Scope::Mount) {
+            match facts.applicable_subject(line, Scope::Mount) {
                 Some(mounted) => of_mounts.entry(mounted).or_default().push(auto),
                 None if elsewhere.is_none() && auto.value() != Some(&false) => {
                     let place = facts
@@ -154,7 +154,7 @@ fn mount_point(facts: &FactSet, mounted: &Subject) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn facts_with_lines(lines: &[(&str, Option<bool>)]) -> FactSet {
+    fn facts_with_boot_lines(lines: &[(&str, Option<bool>)]) -> FactSet {
         let from = || Source::from_file("/proc/self/mountinfo");
         let mut facts = FactSet::default();
         facts.insert_known(
@@ -179,8 +179,8 @@ mod tests {
                 Some(auto) => facts.insert_known(&line, &boot::AUTO, *auto, from()),
                 None => facts.insert(&line, &boot::AUTO, Reading::denied("a test")),
             }
-            if facts.contains(&Subject::mount(*point)) {
-                facts.apply_facts_of(&line, &Subject::mount(*point));
+            if facts.contains_subject(&Subject::mount(*point)) {
+                facts.set_fact_link(&line, &Subject::mount(*point));
             }
         }
         facts
@@ -193,12 +193,12 @@ mod tests {
 
     #[test]
     fn root_fstab_and_automount_are_mounted_at_boot() {
-        assert_eq!(at_boot_fact(facts_with_lines(&[]), "/"), Some(true));
+        assert_eq!(at_boot_fact(facts_with_boot_lines(&[]), "/"), Some(true));
         assert_eq!(
-            at_boot_fact(facts_with_lines(&[("/data", Some(true))]), "/data"),
+            at_boot_fact(facts_with_boot_lines(&[("/data", Some(true))]), "/data"),
             Some(true)
         );
-        let mut automounted = facts_with_lines(&[]);
+        let mut automounted = facts_with_boot_lines(&[]);
         let waiting = Subject::mount("/data#1");
         automounted.insert_known(
             &waiting,
@@ -217,13 +217,16 @@ mod tests {
 
     #[test]
     fn unlisted_mount_is_not_mounted_at_boot() {
-        assert_eq!(at_boot_fact(facts_with_lines(&[]), "/data"), Some(false));
         assert_eq!(
-            at_boot_fact(facts_with_lines(&[("/backup", Some(false))]), "/data"),
+            at_boot_fact(facts_with_boot_lines(&[]), "/data"),
             Some(false)
         );
         assert_eq!(
-            at_boot_fact(facts_with_lines(&[]), "/merged"),
+            at_boot_fact(facts_with_boot_lines(&[("/backup", Some(false))]), "/data"),
+            Some(false)
+        );
+        assert_eq!(
+            at_boot_fact(facts_with_boot_lines(&[]), "/merged"),
             None,
             "a program mounted it, and mounts it again"
         );
@@ -232,19 +235,22 @@ mod tests {
     #[test]
     fn undecidable_mount_is_unknown_at_boot() {
         assert_eq!(
-            at_boot_fact(facts_with_lines(&[("/data", None)]), "/data"),
+            at_boot_fact(facts_with_boot_lines(&[("/data", None)]), "/data"),
             None
         );
         assert_eq!(
-            at_boot_fact(facts_with_lines(&[("/data", Some(false))]), "/data"),
+            at_boot_fact(facts_with_boot_lines(&[("/data", Some(false))]), "/data"),
             None,
             "noauto"
         );
         assert_eq!(
-            at_boot_fact(facts_with_lines(&[("/link-to-data", Some(true))]), "/data"),
+            at_boot_fact(
+                facts_with_boot_lines(&[("/link-to-data", Some(true))]),
+                "/data"
+            ),
             None
         );
-        let mut inside = facts_with_lines(&[]);
+        let mut inside = facts_with_boot_lines(&[]);
         inside.insert_known(
             &Subject::host(),
             &host::CONTAINER,
@@ -252,13 +258,13 @@ mod tests {
             Source::from_file("cgroup"),
         );
         assert_eq!(at_boot_fact(inside, "/data"), None);
-        let mut unread = facts_with_lines(&[]);
+        let mut unread = facts_with_boot_lines(&[]);
         record_next_boot_mounts(&mut unread, Some(&Reading::denied("/etc/fstab")));
         assert_eq!(
             unread.value(&Subject::mount("/data"), &mount::AT_BOOT),
             None
         );
-        let mut srv = facts_with_lines(&[]);
+        let mut srv = facts_with_boot_lines(&[]);
         srv.insert_known(
             &Subject::mount("/data"),
             &mount::POINT,

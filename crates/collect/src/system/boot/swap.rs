@@ -176,7 +176,7 @@ mod tests {
     use crate::host::Question;
     use crate::testing::FakeHost;
 
-    fn host_with_active_swap(active: &str) -> (FakeHost, FactSet) {
+    fn host_and_facts_with_active_swap(active: &str) -> (FakeHost, FactSet) {
         let host = FakeHost::default()
             .with_file(
                 "/proc/swaps",
@@ -209,7 +209,7 @@ mod tests {
     }
 
     fn swap_state(active: &str, named: &str, options: &str) -> NextBootSwapState {
-        let (host, mut facts) = host_with_active_swap(active);
+        let (host, mut facts) = host_and_facts_with_active_swap(active);
         let options = options.split(',').map(str::to_owned).collect();
         let swap = SwapDeclaration::Line {
             source: named.to_owned(),
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn swap_state_needs_active_swap() {
+    fn swap_state_follows_active_swap_and_devices() {
         for (active, named, expected) in [
             (
                 "/var/there.swap file 1 0 -2",
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn incomplete_line_and_swap_unit_are_unknown() {
-        let (host, mut facts) = host_with_active_swap("/dev/vdb partition 1 0 -2");
+        let (host, mut facts) = host_and_facts_with_active_swap("/dev/vdb partition 1 0 -2");
         let line = |whole| SwapDeclaration::Line {
             source: "/dev/vdb".to_owned(),
             options: Vec::new(),

@@ -157,9 +157,9 @@ fn is_ubuntu_release(release: &str) -> bool {
     let [major, minor, "0"] = version.split('.').collect::<Vec<_>>()[..] else {
         return false;
     };
-    is_number(major)
-        && is_number(minor)
-        && is_number(counter)
+    is_canonical_decimal(major)
+        && is_canonical_decimal(minor)
+        && is_canonical_decimal(counter)
         && counter.len() <= 4
         && UBUNTU_FLAVOURS.contains(&flavour)
 }
@@ -189,20 +189,22 @@ fn is_debian_release(release: &str) -> bool {
     let Some((version, tail)) = release.split_at_checked(digits) else {
         return false;
     };
-    let is_full = version.split('.').count() == 3 && version.split('.').all(is_number);
+    let is_full = version.split('.').count() == 3 && version.split('.').all(is_canonical_decimal);
     let Some((mark, kind)) = tail.get(1..).and_then(|rest| rest.split_once('-')) else {
         return false;
     };
-    let of_release = |word: &str| word == "bpo" || word.strip_prefix("deb").is_some_and(is_number);
+    let of_release =
+        |word: &str| word == "bpo" || word.strip_prefix("deb").is_some_and(is_canonical_decimal);
     let is_marked = if tail.starts_with('+') {
         of_release(mark)
     } else {
         let old = mark
             .strip_prefix("0.")
             .and_then(|rest| rest.split_once('.'));
-        let is_old =
-            |(word, counter): (&str, &str)| of_release(word) && counter.split('.').all(is_number);
-        is_number(mark) || old.is_some_and(is_old)
+        let is_old = |(word, counter): (&str, &str)| {
+            of_release(word) && counter.split('.').all(is_canonical_decimal)
+        };
+        is_canonical_decimal(mark) || old.is_some_and(is_old)
     };
     let kinds = ["cloud-", "rt-"];
     let architecture = kinds
@@ -216,7 +218,7 @@ fn is_debian_release(release: &str) -> bool {
 }
 
 /// Whether a word is a decimal number without leading zeros.
-fn is_number(text: &str) -> bool {
+fn is_canonical_decimal(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_digit())
         && !text.is_empty()
         && (text == "0" || !text.starts_with('0'))
@@ -256,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identifies_vendor_of_release() {
+    fn identifies_vendor_and_debian_upstream_version() {
         const UBUNTU: &str = "gcc (Ubuntu 11.4.0-1ubuntu1~22.04) #129-Ubuntu SMP";
         const DEBIAN: &str = "#1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1 (2025-05-22)";
         for (release, build, name, backports) in [

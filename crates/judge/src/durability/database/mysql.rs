@@ -174,7 +174,7 @@ fn judge_flush_method(
             return false;
         }
         Some(method @ (InnodbFlushMethod::Nosync | InnodbFlushMethod::Littlesync)) => (
-            AtRisk(default_flush_method_remedy(cluster)),
+            AtRisk(reset_flush_method_remedy(cluster)),
             format!(
                 "{name} skips flushes (innodb_flush_method is {method}), so a crash can also corrupt its tables"
             ),
@@ -184,7 +184,7 @@ fn judge_flush_method(
                 return false;
             }
             let version = ask.read_and_record_use(cluster, &mysql::VERSION);
-            judge_o_direct_no_fsync(ask, of, cluster, name, version.as_ref())
+            o_direct_no_fsync_evidence(ask, of, cluster, name, version.as_ref())
         }
         None => (
             Unproven,
@@ -221,7 +221,7 @@ fn judge_fast_doublewrite(
             format!("it is unknown whether {name} skips flushes (innodb_doublewrite)"),
         ),
         Some(DoublewriteMode::On | DoublewriteMode::Off | DoublewriteMode::DetectOnly) => return,
-        Some(DoublewriteMode::Fast) => judge_unflushed_pages(
+        Some(DoublewriteMode::Fast) => unflushed_pages_evidence(
             ask.facts,
             of,
             name,
@@ -268,7 +268,7 @@ fn holds_innodb_page_files(facts: &FactSet, of: &Subject) -> bool {
 /// Judges the flush method O_DIRECT_NO_FSYNC, which never flushes data pages. MySQL 5.7.25, 8.0.14
 /// and later still flush a file after they create, extend or close the file. In these releases the
 /// missing flushes matter only for a cache that flushes of the redo log do not reach.
-fn judge_o_direct_no_fsync(
+fn o_direct_no_fsync_evidence(
     ask: &mut FactReader,
     of: &Subject,
     cluster: &Subject,
@@ -283,19 +283,19 @@ fn judge_o_direct_no_fsync(
         }
         ("MySQL", None) => Ternary::Unknown,
         _ => {
-            return judge_unflushed_pages(
+            return unflushed_pages_evidence(
                 ask.facts,
                 of,
                 name,
                 method,
-                default_flush_method_remedy(cluster),
+                reset_flush_method_remedy(cluster),
             );
         }
     };
     match fixed {
         Ternary::False => {
             return (
-                AtRisk(default_flush_method_remedy(cluster)),
+                AtRisk(reset_flush_method_remedy(cluster)),
                 format!(
                     "this {name} release never flushes data files, not even after it extends one ({method})"
                 ),
@@ -313,7 +313,7 @@ fn judge_o_direct_no_fsync(
         Ternary::True => {}
     }
     let shared = are_all_disks_shared_with_redo(ask, of, cluster);
-    match disk_cache_safety(ask.facts, of) {
+    match worst_disk_cache_safety(ask.facts, of) {
         DiskCacheSafety::Safe => (
             Durable,
             format!("{name} does not flush data pages ({method}), and no disk here needs flushes"),
@@ -325,7 +325,7 @@ fn judge_o_direct_no_fsync(
             ),
         ),
         DiskCacheSafety::Volatile if shared == Some(false) => (
-            AtRisk(default_flush_method_remedy(cluster)),
+            AtRisk(reset_flush_method_remedy(cluster)),
             format!(
                 "{name} does not flush data pages ({method}), and flushes of its redo log do not reach this disk's volatile cache"
             ),
@@ -347,14 +347,14 @@ fn judge_o_direct_no_fsync(
 
 /// Judges data pages that MariaDB does not flush before a checkpoint. MariaDB's developers call
 /// this safe on some file systems only (MDEV-33545).
-fn judge_unflushed_pages(
+fn unflushed_pages_evidence(
     facts: &FactSet,
     of: &Subject,
     name: &str,
     setting: &str,
     mend: VerdictRemedy,
 ) -> (EvidenceImpact, String) {
-    match disk_cache_safety(facts, of) {
+    match worst_disk_cache_safety(facts, of) {
         DiskCacheSafety::Volatile => (
             AtRisk(mend),
             format!(
@@ -376,7 +376,7 @@ enum DiskCacheSafety {
     Unknown,
 }
 
-fn disk_cache_safety(facts: &FactSet, of: &Subject) -> DiskCacheSafety {
+fn worst_disk_cache_safety(facts: &FactSet, of: &Subject) -> DiskCacheSafety {
     let worst = facts
         .bottom_devices(of)
         .iter()
@@ -407,7 +407,7 @@ fn are_all_disks_shared_with_redo(
     if roles.iter().any(|role| role.is_redo()) && named.len() <= 1 {
         return Some(true);
     }
-    let redo = facts.subject_in_scope(cluster, Scope::Target)?;
+    let redo = facts.applicable_subject(cluster, Scope::Target)?;
     // Several paths to one disk count as one: a flush through any path empties the disk's cache.
     let (here, there) = (
         facts.distinct_bottom_disks(of),
@@ -428,7 +428,7 @@ fn remedy_to_set(cluster: &Subject, setting: &'static str, value: &'static str) 
 }
 
 /// The remedy that removes `innodb_flush_method`, because every default of this setting flushes.
-fn default_flush_method_remedy(cluster: &Subject) -> VerdictRemedy {
+fn reset_flush_method_remedy(cluster: &Subject) -> VerdictRemedy {
     VerdictRemedy::ResetSetting {
         setting: "innodb_flush_method",
         server: cluster.clone(),

@@ -2,8 +2,8 @@
 //! cloud provider, a remote array or a Ceph cluster.
 //!
 //! Every protocol defines what a flush means, so a disk that accepts flushes is durable unless a
-//! remote array serves it. A disk that reports no volatile cache also needs documentation of its
-//! guarantor.
+//! remote array serves it. A disk that reports no volatile cache is durable only if its guarantor
+//! documents that.
 
 use crate::durability::fact_reader::FactReader;
 use crate::facts::Subject;
@@ -79,7 +79,7 @@ pub fn find_guarantor(
 /// Whether the guarantor documents that a disk without a volatile cache keeps acknowledged writes.
 /// Sources: virtio, *Block Device*; Amazon EBS User Guide; Google *Persistent Disk*; Alibaba
 /// *Elastic Block Storage*; Ceph *Architecture*.
-pub fn is_durability_documented_by_guarantor(
+pub fn is_no_cache_report_trusted(
     ask: &mut FactReader,
     disk: &Subject,
     guarantor: Option<WriteGuarantor>,
@@ -90,7 +90,7 @@ pub fn is_durability_documented_by_guarantor(
         // the disk's own report decides. Ceph, the only storage cluster, documents the guarantee.
         Some(WriteGuarantor::Drive | WriteGuarantor::StorageCluster) | None => true,
         Some(WriteGuarantor::Array) => false,
-        Some(WriteGuarantor::Hypervisor) => is_durability_documented_by_protocol(ask, transport),
+        Some(WriteGuarantor::Hypervisor) => is_durability_documented_by_hypervisor(ask, transport),
         Some(WriteGuarantor::Provider) => match ask.read_and_record_use(disk, &device::CLOUD) {
             Some(
                 CloudDiskService::AmazonEbs
@@ -104,12 +104,12 @@ pub fn is_durability_documented_by_guarantor(
             ) => true,
             Some(CloudDiskService::AzureManagedDisk) => is_uncached_by_azure(ask, disk),
             Some(CloudDiskService::OracleBlockVolume) => false,
-            None => is_durability_documented_by_protocol(ask, transport),
+            None => is_durability_documented_by_hypervisor(ask, transport),
         },
     }
 }
 
-fn is_durability_documented_by_protocol(
+fn is_durability_documented_by_hypervisor(
     ask: &mut FactReader,
     transport: Option<Transport>,
 ) -> bool {

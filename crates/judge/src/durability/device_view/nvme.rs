@@ -55,7 +55,7 @@ pub fn is_persistent_cloud_volume(ask: &mut FactReader, disk: &Subject) -> bool 
         && ask.read_and_record_use(disk, &device::EPHEMERAL) == Some(false)
 }
 
-pub fn record_missing_nvme_facts(ask: &mut FactReader, disk: &Subject) {
+pub fn record_missing_nvme_cache_facts(ask: &mut FactReader, disk: &Subject) {
     if ask
         .read_and_record_use(disk, &device::NVME_VOLATILE)
         .is_none()

@@ -25,9 +25,8 @@ const LOWERING_FACTS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Evidence from reports that count against a disk. The flag is true if the drive's memory must be
-/// treated as volatile.
-pub fn warning_evidence(ask: &mut FactReader, disk: &Subject) -> (Vec<Evidence>, bool) {
+/// The flag is true if the drive's memory must be treated as volatile.
+pub fn evidence_against_disk(ask: &mut FactReader, disk: &Subject) -> (Vec<Evidence>, bool) {
     let name = disk.name();
     let (mut found, mut forgets) = (Vec::new(), false);
     if ask.read_and_record_use(disk, &device::EPHEMERAL) == Some(true) {
@@ -42,7 +41,7 @@ pub fn warning_evidence(ask: &mut FactReader, disk: &Subject) -> (Vec<Evidence>,
             says,
         ));
     }
-    found.extend(unread_warning_evidence(ask, disk));
+    found.extend(unread_fact_evidence(ask, disk));
     for warning in ask
         .read_and_record_use(disk, &device::NVME_WARNINGS)
         .unwrap_or_default()
@@ -88,7 +87,7 @@ pub fn warning_evidence(ask: &mut FactReader, disk: &Subject) -> (Vec<Evidence>,
     (found, forgets)
 }
 
-fn unread_warning_evidence(ask: &mut FactReader, disk: &Subject) -> Vec<Evidence> {
+fn unread_fact_evidence(ask: &mut FactReader, disk: &Subject) -> Vec<Evidence> {
     let name = disk.name();
     // The hardware of a cloud volume is outside this instance, so no warning can be read.
     let is_asked = ask

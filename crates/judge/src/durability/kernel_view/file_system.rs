@@ -3,7 +3,7 @@
 //!
 //! Options belong to the superblock, so all mounts of one superblock get the same findings.
 
-use super::{HopFinding, LowerDiskCaches, kernel_evidence, zfs_pool_findings};
+use super::{HopFinding, StackCaches, kernel_evidence, zfs_pool_findings};
 use crate::compat::is_journal_ignored;
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
@@ -17,7 +17,7 @@ use crate::ternary::Ternary;
 pub fn file_system_findings(
     ask: &mut FactReader,
     hop: &Subject,
-    bottom: LowerDiskCaches,
+    bottom: StackCaches,
 ) -> Vec<HopFinding> {
     use EvidenceImpact::{AtRisk, Unproven};
     let name = hop.name();
@@ -49,7 +49,7 @@ pub fn file_system_findings(
         }
         Some(MountClass::Overlay) => vec![overlay_finding(ask, hop)],
         Some(MountClass::Zfs) => {
-            let mut found = vec![zfs_finding(ask, hop, bottom)];
+            let mut found = vec![zfs_flush_finding(ask, hop, bottom)];
             found.extend(zfs_pool_findings(ask, hop));
             found
         }
@@ -81,7 +81,7 @@ pub fn file_system_findings(
 }
 
 fn impact_of_omitted_flush(
-    bottom: LowerDiskCaches,
+    bottom: StackCaches,
     off: &str,
     mend: VerdictRemedy,
 ) -> (EvidenceImpact, String) {
@@ -105,7 +105,7 @@ fn barrier_finding(
     ask: &mut FactReader,
     hop: &Subject,
     fstype: &str,
-    bottom: LowerDiskCaches,
+    bottom: StackCaches,
 ) -> HopFinding {
     use EvidenceImpact::{Durable, Unproven};
     let name = hop.name();
@@ -142,8 +142,8 @@ fn barrier_finding(
     )
 }
 
-/// A finding about unknown devices of a btrfs file system. A mount names only one of them, but a
-/// commit is only as durable as the worst one.
+/// A mount names only one device of a btrfs file system, but a commit is only as durable as the
+/// worst one.
 fn unknown_btrfs_devices_finding(
     ask: &mut FactReader,
     hop: &Subject,
@@ -208,7 +208,7 @@ fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
                 format!("the journal of {name} is on another, unknown device"),
             )
         }
-        Some(false) if is_existing_journal_not_loaded(ask, hop) => (
+        Some(false) if has_unloaded_journal(ask, hop) => (
             EvidenceImpact::AtRisk(VerdictRemedy::LoadJournal(hop.clone())),
             format!(
                 "{name} ({fstype}) is mounted with norecovery, so its journal is not in use and a \
@@ -237,7 +237,7 @@ fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
 
 /// Whether the file system has a journal that this mount does not load. Mount option and superblock
 /// decide, because the kernel shows such a mount as one without a journal.
-fn is_existing_journal_not_loaded(ask: &mut FactReader, hop: &Subject) -> bool {
+fn has_unloaded_journal(ask: &mut FactReader, hop: &Subject) -> bool {
     let is_named =
         |options: Option<Vec<String>>| options.is_some_and(|options| is_journal_ignored(&options));
     let is_skipped = is_named(ask.read_and_record_use(hop, &mount::SUPER_OPTIONS))
@@ -302,7 +302,7 @@ fn overlay_finding(ask: &mut FactReader, hop: &Subject) -> HopFinding {
     )
 }
 
-fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: LowerDiskCaches) -> HopFinding {
+fn zfs_flush_finding(ask: &mut FactReader, hop: &Subject, bottom: StackCaches) -> HopFinding {
     use EvidenceImpact::{AtRisk, Durable, Unproven};
     let name = hop.name();
     let host = Subject::host();
@@ -350,7 +350,7 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: LowerDiskCaches) -> 
             format!("{name} is ZFS, and it is unknown whether its cache flushes are disabled"),
         ),
         (Some(ZfsSync::Standard | ZfsSync::Always), Some(false))
-            if ask.facts.directly_below(hop).is_empty() =>
+            if ask.facts.layers_directly_below(hop).is_empty() =>
         {
             (
                 FlushOutcome::Unknown,

@@ -5,7 +5,7 @@
 //! hand.
 
 use super::{
-    DmTargetFlushBehaviour, HopFinding, LowerDiskCaches, array_findings, dm_target_behaviour,
+    DmTargetFlushBehaviour, HopFinding, StackCaches, array_findings, dm_target_behaviour,
     find_unknown_dm_target, holds_no_unflushed_data, kernel_evidence, mapping_fault_finding,
 };
 use crate::durability::device_view::FlushOutcome;
@@ -32,14 +32,14 @@ fn is_always_write_back(kind: DeviceKind) -> bool {
     )
 }
 
-/// None for a partition, which uses the queue of its disk.
-pub fn queue_findings(
+/// Empty for a partition, which uses the queue of its disk.
+pub fn stacked_device_findings(
     ask: &mut FactReader,
     hop: &Subject,
-    bottom: LowerDiskCaches,
+    bottom: StackCaches,
 ) -> Vec<HopFinding> {
     let kind = ask.read_or_record_missing(hop, &device::KIND);
-    // Reads the targets to record them as used, because `is_stateless` reads them without `ask`.
+    // `holds_no_unflushed_data` reads the targets without `ask`, so this read records their use.
     match kind {
         Some(DeviceKind::Partition) => return Vec::new(),
         Some(DeviceKind::Lvm | DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo) => {
@@ -62,7 +62,7 @@ pub fn queue_findings(
     }
     let mut found = vec![write_cache_finding(ask, hop, kind, bottom)];
     if let Some(kind) = kind {
-        found.extend(flush_handling_of_kind_finding(ask, hop, kind));
+        found.extend(flush_finding_by_kind(ask, hop, kind));
         found.extend(mapping_fault_finding(ask, hop, kind));
         if kind.is_md() {
             found.extend(array_findings(ask, hop));
@@ -81,7 +81,7 @@ fn write_cache_finding(
     ask: &mut FactReader,
     hop: &Subject,
     kind: Option<DeviceKind>,
-    bottom: LowerDiskCaches,
+    bottom: StackCaches,
 ) -> HopFinding {
     use EvidenceImpact::{Contradictory, Durable, Unproven};
     let name = hop.name();
@@ -142,7 +142,7 @@ fn write_cache_finding(
     )
 }
 
-fn flush_handling_of_kind_finding(
+fn flush_finding_by_kind(
     ask: &mut FactReader,
     hop: &Subject,
     kind: DeviceKind,
@@ -161,7 +161,7 @@ fn flush_handling_of_kind_finding(
         // The cache device is judged as one of the disks below. Only a missing cache device needs a
         // finding here.
         DeviceKind::Bcache => {
-            let disks = ask.facts.directly_below(hop).len();
+            let disks = ask.facts.layers_directly_below(hop).len();
             let mode = ask.read_and_record_use(hop, &device::BCACHE_MODE);
             let state = ask.read_and_record_use(hop, &device::BCACHE_STATE);
             let (holds, without) = match mode {

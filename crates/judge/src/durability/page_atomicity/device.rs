@@ -29,7 +29,7 @@ pub fn device_links(
     let mut ends = 0;
     for hop in facts.layers_below(of).iter().filter(|hop| *hop != home) {
         match hop.scope() {
-            Scope::Device if facts.directly_below(hop).is_empty() => {
+            Scope::Device if facts.layers_directly_below(hop).is_empty() => {
                 ends += 1;
                 links.extend([
                     disk_atomicity_link(ask, hop, page),

@@ -1,4 +1,4 @@
-use super::machine::{TestHost, data_target};
+use super::test_host::{TestHost, data_target};
 use crate::durability::{FlushState, Verdict, VerdictKind};
 use crate::facts::Subject;
 use crate::facts::catalog::target::FlushDelivery;
@@ -125,10 +125,10 @@ fn loop_device_above_dropped_flush_passes_it_on() {
     );
     let machine = super::stacks::host_with_device_above_disk("loop", "write back")
         .without_stack()
-        .with_device_below(&data_target(), &Subject::mount("/data2"))
-        .with_device_below(&Subject::mount("/data2"), &top)
-        .with_device_below(&top, &host_mount)
-        .with_device_below(&host_mount, &disk)
+        .with_layer_below(&data_target(), &Subject::mount("/data2"))
+        .with_layer_below(&Subject::mount("/data2"), &top)
+        .with_layer_below(&top, &host_mount)
+        .with_layer_below(&host_mount, &disk)
         .with_fact_of(&host_mount, "mount.class", "block")
         .with_fact_of(&host_mount, "mount.fstype", "ext4")
         .with_fact_of(&host_mount, "mount.barrier", "off")
@@ -183,7 +183,7 @@ fn disks_with_equal_flush_state_share_a_hop() {
     let mut machine = TestHost::with_volatile_disk();
     for name in ["sdb", "sdc"] {
         let disk = Subject::device(name);
-        machine = machine.with_device_below(&mount, &disk);
+        machine = machine.with_layer_below(&mount, &disk);
         for (fact, word) in [
             ("device.kind", "disk"),
             ("device.transport", "sata"),

@@ -1,4 +1,4 @@
-use super::machine::TestHost;
+use super::test_host::TestHost;
 use crate::durability::{Verdict, VerdictKind};
 use crate::facts::catalog::device::{CloudDiskService, NetworkTransport, Transport};
 use crate::facts::{Choice, Remedy};
@@ -269,7 +269,7 @@ fn uncached_guest_disk_needs_documented_hypervisor() {
 }
 
 #[test]
-fn guarantors_of_several_disks_are_named_once_each() {
+fn guarantors_of_several_disks_are_all_named() {
     use crate::facts::Subject;
     let second = Subject::device("sdb");
     let mut machine = TestHost::with_volatile_disk().with_fact("host.virtualisation", "none");

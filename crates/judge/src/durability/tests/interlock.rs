@@ -7,7 +7,7 @@
 mod exhaustive_tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use super::super::machine::{TestHost, data_target};
+    use super::super::test_host::{TestHost, data_target};
     use super::{ALL, FactDomain, host_with_open_interlock, may_interlock_open_with};
     use crate::durability::VerdictCaps;
     use crate::durability::device_view::{
@@ -130,7 +130,7 @@ mod exhaustive_tests {
 
     #[test]
     #[ignore = "exhaustive"]
-    fn interlock_opens_for_exactly_one_disk_class() {
+    fn target_judgement_matches_interlock_spec() {
         let leaves = one_assessment_per_class();
         assert!(leaves.contains_key(&OPENING));
         let of = fact_domains_by_name(&[
@@ -302,7 +302,7 @@ mod exhaustive_tests {
 
 use proptest::prelude::*;
 
-use super::machine::TestHost;
+use super::test_host::TestHost;
 use crate::durability::VerdictCaps;
 use crate::facts::{Reading, Subject};
 
@@ -488,7 +488,7 @@ fn should_open_interlock<'a>(value: impl Fn(&str) -> &'a str) -> bool {
             .all(|(fact, _)| may_interlock_open_with(fact, value(fact)))
 }
 
-fn interlock_is_open(machine: &TestHost) -> bool {
+fn is_interlock_open(machine: &TestHost) -> bool {
     matches!(
         machine.flush_removal_allowed_reading(),
         Reading::Known { value: true, .. }
@@ -522,7 +522,7 @@ proptest! {
     fn random_hosts_open_interlock_as_specified(values in arbitrary_fact_values()) {
         let machine = ALL.iter().zip(&values).fold(host_with_open_interlock(), |m, ((fact, _), value)| m.with_fact(fact, value));
         let at = |fact: &str| ALL.iter().position(|(name, _)| *name == fact).map(|at| values[at]).unwrap();
-        prop_assert_eq!(interlock_is_open(&machine), should_open_interlock(at), "{:?}", machine.flush_removal_allowed_reading());
+        prop_assert_eq!(is_interlock_open(&machine), should_open_interlock(at), "{:?}", machine.flush_removal_allowed_reading());
     }
 }
 
@@ -544,12 +544,12 @@ fn check_deviation_combinations(partners: usize) {
         .iter()
         .flat_map(|(fact, values)| values.iter().map(|value| (*fact, *value)))
         .collect();
-    assert!(interlock_is_open(&host_with_open_interlock()));
+    assert!(is_interlock_open(&host_with_open_interlock()));
     for (i, a) in all.iter().enumerate() {
         let machine = host_with_open_interlock().with_fact(a.0, a.1);
         let reading = |fact: &str| {
             machine
-                .fact(fact)
+                .fact_value(fact)
                 .map_or("?".to_owned(), ToString::to_string)
         };
         for b in all
@@ -568,7 +568,7 @@ fn check_deviation_combinations(partners: usize) {
             let expect =
                 may_interlock_open_with(a.0, a.1) && may_interlock_open_with(b.0, b.1) && !counted;
             assert_eq!(
-                interlock_is_open(&both),
+                is_interlock_open(&both),
                 expect,
                 "{a:?} {b:?} ({})",
                 reading("device.kind")
@@ -589,7 +589,7 @@ fn assumed_facts_never_open_interlock() {
         ];
         !needless.contains(fact)
             && may_interlock_open_with(fact, values[0])
-            && host_with_open_interlock().fact(fact).is_some()
+            && host_with_open_interlock().fact_value(fact).is_some()
     });
     for (fact, values) in deciding {
         let machine = host_with_open_interlock().with_fact(fact, &format!("~{}", values[0]));
@@ -606,7 +606,7 @@ fn assumed_facts_never_open_interlock() {
 #[test]
 fn interlock_needs_measurements_of_this_host() {
     let mut machine = host_with_open_interlock();
-    assert!(interlock_is_open(&machine));
+    assert!(is_interlock_open(&machine));
     machine.live = false;
     assert!(!machine.flush_removal_allowed_reading().is_known());
 }
@@ -615,15 +615,15 @@ fn interlock_needs_measurements_of_this_host() {
 fn every_disk_must_be_protected() {
     let (md, other) = (Subject::device("md0"), Subject::device("sdb"));
     let pair = TestHost::with_protected_cache()
-        .with_device_below(&Subject::device("sda1"), &md)
-        .with_device_below(&md, &other)
+        .with_layer_below(&Subject::device("sda1"), &md)
+        .with_layer_below(&md, &other)
         .with_fact_of(&md, "device.kind", "md")
         .with_fact_of(&md, "md.level", "raid1")
         .with_fact_of(&md, "device.write_cache", "write back")
         .with_fact_of(&other, "device.kind", "disk")
         .with_fact_of(&other, "device.transport", "sata")
         .with_fact_of(&other, "device.write_cache", "write back");
-    assert!(!interlock_is_open(&pair));
+    assert!(!is_interlock_open(&pair));
 }
 
 #[test]
@@ -641,9 +641,9 @@ fn stateful_layer_keeps_interlock_shut() {
             .with_fact_of(&lv, "device.write_cache", "write back")
             .with_fact_of(&target, "probe.flush_cost", "40")
             .with_fact_of(&target, "probe.commit", "100")
-            .with_device_below(&target, &mount)
-            .with_device_below(&mount, &lv)
-            .with_device_below(&lv, &Subject::device("sda"));
+            .with_layer_below(&target, &mount)
+            .with_layer_below(&mount, &lv)
+            .with_layer_below(&lv, &Subject::device("sda"));
         crate::durability::judge_targets(&mut machine.facts, true, &VerdictCaps::default());
         machine.facts.value(
             &target,

@@ -1,4 +1,4 @@
-use super::machine::{TestHost, data_target};
+use super::test_host::{TestHost, data_target};
 use crate::durability::VerdictKind;
 use crate::facts::{ServerArea, Subject};
 
@@ -14,8 +14,8 @@ const VERSIONS: [(&str, &str); 6] = [
 fn host_with_mysql() -> TestHost {
     let mut machine = TestHost::with_volatile_disk();
     let cluster = Subject::cluster("/data");
-    machine.facts.apply_facts_of(&data_target(), &cluster);
-    machine.facts.apply_facts_of(&cluster, &data_target());
+    machine.facts.set_fact_link(&data_target(), &cluster);
+    machine.facts.set_fact_link(&cluster, &data_target());
     machine.facts.set_server_area(&cluster, ServerArea::Mysql);
     machine
         .with_fact("target.roles", "data,redo,binlog")
@@ -120,7 +120,7 @@ fn verdict_by_doublewrite_and_directory_role() {
 }
 
 #[test]
-fn a_binary_log_in_an_engine_is_not_judged_by_sync_binlog() {
+fn binlog_in_storage_engine_is_unproven_unless_synced() {
     for (engine, sync, expected) in [
         ("", "0", "at risk"),
         ("innodb", "0", "unproven"),
@@ -141,7 +141,7 @@ fn host_with_redo_on_other_disk(cache: &str) -> TestHost {
     let mut machine = host_with_mysql().with_fact("target.roles", "data");
     machine.facts.add_layer_below(&redo, &other);
     machine.facts.add_subject(&redo);
-    machine.facts.apply_facts_of(&cluster, &redo);
+    machine.facts.set_fact_link(&cluster, &redo);
     with_disk_cache(machine.with_fact_of(&other, "device.kind", "disk"), cache)
 }
 
@@ -229,7 +229,7 @@ fn o_direct_no_fsync_verdict_by_release_disks_and_cache() {
 }
 
 #[test]
-fn fast_doublewrite_is_never_durable() {
+fn verdict_by_fast_or_disabled_doublewrite() {
     let fast = host_with_mysql()
         .with_fact("cluster.kind", "mariadb")
         .with_fact("mysql.innodb_doublewrite", "fast");

@@ -1,4 +1,4 @@
-use super::machine::TestHost;
+use super::test_host::TestHost;
 use crate::durability::VerdictKind;
 
 fn host_with_nvme_drive(queue: &str) -> TestHost {

@@ -6,7 +6,7 @@
 
 use proptest::prelude::*;
 
-use super::machine::{TestHost, data_target};
+use super::test_host::{TestHost, data_target};
 use crate::durability::VerdictKind;
 use crate::facts::{Reading, Scope, Subject, Value, catalog};
 
@@ -175,11 +175,11 @@ impl RandomStack {
             .with_postgres_cluster()
             .without_stack();
         let mount = Subject::mount("/data");
-        let mut machine = plain.with_device_below(&data_target(), &mount);
-        machine.facts.apply_facts_of(&data_target(), &mount);
+        let mut machine = plain.with_layer_below(&data_target(), &mount);
+        machine.facts.set_fact_link(&data_target(), &mount);
         machine
             .facts
-            .apply_facts_of(&data_target(), &Subject::cluster("/data"));
+            .set_fact_link(&data_target(), &Subject::cluster("/data"));
         let mut stack = Self {
             machine,
             layers: Vec::new(),
@@ -214,7 +214,7 @@ impl RandomStack {
         self.disks.push(disk);
     }
 
-    fn subject_on_layer_or_disk(&self, fact: &str, on_layer: bool, at: usize) -> Option<Subject> {
+    fn subject_for_fact(&self, fact: &str, on_layer: bool, at: usize) -> Option<Subject> {
         let scope = catalog::find_by_name(fact).unwrap().scope;
         let of = if on_layer { &self.layers } else { &self.disks };
         match scope {
@@ -263,7 +263,7 @@ fn arbitrary_stack() -> impl Strategy<Value = RandomStack> {
                 .map(|c| (c, false))
                 .chain(of_layers.iter().map(|c| (c, true)));
             for (((fact, word), at), on_layer) in all.chain(against.iter().map(|c| (c, false))) {
-                if let Some(of) = stack.subject_on_layer_or_disk(fact, on_layer, *at) {
+                if let Some(of) = stack.subject_for_fact(fact, on_layer, *at) {
                     stack.machine.set_fact_of(&of, fact, word);
                 }
             }
@@ -288,7 +288,7 @@ proptest! {
         let places = stack.disks.len().max(stack.layers.len());
         let facts = BEARING.iter().map(|f| (f, false)).chain(OF_LAYERS.iter().map(|f| (f, true)));
         for ((fact, values), on_layer) in facts {
-            for of in (0..places).filter_map(|at| stack.subject_on_layer_or_disk(fact, on_layer, at)) {
+            for of in (0..places).filter_map(|at| stack.subject_for_fact(fact, on_layer, at)) {
                 if stack.machine.facts.reading_by_name(&of, fact).is_known() || only_counts_against_disk(&stack.machine, &of, fact) {
                     continue;
                 }
@@ -313,7 +313,7 @@ proptest! {
         for (subject, fact) in known {
             let mut after = stack.clone();
             let unknown = Reading::denied("a test");
-            after.machine.facts.insert_value(&subject, catalog::find_by_name(fact).unwrap(), unknown);
+            after.machine.facts.insert_untyped_value(&subject, catalog::find_by_name(fact).unwrap(), unknown);
             let standing = after.verdict_kind();
             prop_assert!(standing != VerdictKind::Durable || before == VerdictKind::Durable, "{} of {}", fact, subject);
             prop_assert!(open || !after.is_interlock_open(), "{} of {}", fact, subject);

@@ -1,4 +1,4 @@
-use super::machine::TestHost;
+use super::test_host::TestHost;
 
 #[test]
 fn deviating_sessions_appear_in_heading() {

@@ -1,4 +1,4 @@
-use super::machine::{TestHost, data_target};
+use super::test_host::{TestHost, data_target};
 use crate::durability::{VerdictCaps, VerdictKind};
 use crate::facts::catalog::device::MappingState;
 use crate::facts::{Choice, Subject};
@@ -9,9 +9,9 @@ pub fn host_with_device_above_disk(kind: &str, queue: &str) -> TestHost {
     let target = data_target();
     TestHost::with_volatile_disk()
         .without_stack()
-        .with_device_below(&target, &mount)
-        .with_device_below(&mount, &top)
-        .with_device_below(&top, &Subject::device("sda"))
+        .with_layer_below(&target, &mount)
+        .with_layer_below(&mount, &top)
+        .with_layer_below(&top, &Subject::device("sda"))
         .with_fact_of(&mount, "mount.class", "block")
         .with_fact_of(&mount, "mount.fstype", "ext4")
         .with_fact_of(&mount, "mount.barrier", "on")
@@ -198,7 +198,7 @@ fn verdict_of_stateful_devices() {
         let mut machine = host_with_device_above_disk(kind, queue).with_fact_of(&top, fact, value);
         if disks == 2 {
             machine = machine
-                .with_device_below(&top, &other)
+                .with_layer_below(&top, &other)
                 .with_fact_of(&other, "device.kind", "disk")
                 .with_fact_of(&other, "device.transport", "sata")
                 .with_fact_of(&other, "device.write_cache", "write back");
@@ -345,7 +345,7 @@ fn array_with_unjudged_member_is_unproven() {
 }
 
 #[test]
-fn generic_dm_device_without_targets_is_unproven() {
+fn unread_dm_targets_matter_only_for_generic_dm() {
     for (kind, verdict) in [
         ("lvm", "durable"),
         ("crypt", "durable"),
@@ -387,10 +387,10 @@ fn a_loop_file_is_judged_through_the_file_system_it_lies_on() {
     let lower = |barrier: &str| {
         host_with_device_above_disk("loop", "write back")
             .without_stack()
-            .with_device_below(&data_target(), &Subject::mount("/data2"))
-            .with_device_below(&Subject::mount("/data2"), &Subject::device("top"))
-            .with_device_below(&Subject::device("top"), &host_mount)
-            .with_device_below(&host_mount, &disk)
+            .with_layer_below(&data_target(), &Subject::mount("/data2"))
+            .with_layer_below(&Subject::mount("/data2"), &Subject::device("top"))
+            .with_layer_below(&Subject::device("top"), &host_mount)
+            .with_layer_below(&host_mount, &disk)
             .with_fact_of(&host_mount, "mount.class", "block")
             .with_fact_of(&host_mount, "mount.fstype", "ext4")
             .with_fact_of(&host_mount, "mount.barrier", barrier)
@@ -415,7 +415,7 @@ fn worst_disk_decides_verdict() {
     let other = Subject::device("sdb");
     let pair = |kind: &str, queue: &str| {
         host_with_device_above_disk("md", "write back")
-            .with_device_below(&Subject::device("top"), &other)
+            .with_layer_below(&Subject::device("top"), &other)
             .with_fact_of(&other, "device.kind", kind)
             .with_fact_of(&other, "device.transport", "sata")
             .with_fact_of(&other, "device.write_cache", queue)
@@ -438,10 +438,10 @@ fn too_many_routes_are_judged_merged_with_note() {
     let node = |layer: u32, index: u32| Subject::device(format!("n{layer}-{index}"));
     let build = |last: &str| {
         let mut machine = host_with_device_above_disk("md", "write back")
-            .with_device_below(&Subject::device("top"), &node(0, 0));
+            .with_layer_below(&Subject::device("top"), &node(0, 0));
         for layer in 0..12 {
             for (top, base) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                machine = machine.with_device_below(&node(layer, top), &node(layer + 1, base));
+                machine = machine.with_layer_below(&node(layer, top), &node(layer + 1, base));
             }
             for index in 0..2 {
                 let of = node(layer, index);

@@ -1,4 +1,4 @@
-use super::machine::{TestHost, data_target};
+use super::test_host::{TestHost, data_target};
 use crate::durability::{EvidenceLayer, VerdictCaps, VerdictKind};
 use crate::facts::Subject;
 use crate::scsi_drivers;
@@ -962,7 +962,7 @@ fn verdict_of_file_systems_without_a_disk() {
         let mut machine = TestHost::with_volatile_disk();
         machine.facts = crate::facts::FactSet::default();
         let machine = machine
-            .with_device_below(&data_target(), &mount)
+            .with_layer_below(&data_target(), &mount)
             .with_fact("target.kind", "directory")
             .with_fact_of(&mount, "mount.class", class)
             .with_fact_of(&mount, "mount.fstype", fstype)
@@ -1054,7 +1054,7 @@ fn verdict_by_postgres_settings() {
 }
 
 #[test]
-fn measurements_lower_and_never_raise() {
+fn probe_results_lower_verdict() {
     let counted = TestHost::with_volatile_disk().with_fact("device.counts_flushes", "true");
     for (arrived, verdict) in [("0", "at risk"), ("0.2", "unproven"), ("1", "durable")] {
         assert_eq!(

@@ -8,7 +8,7 @@ use crate::rules::diagnostic::DiagnosticCollector;
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec};
 use crate::rules::template::{Template, has_quoted_placeholder};
 use crate::rules::{
-    Change, CommandPurpose, EffectScope, Level, Risk, UserCommandSpec, find_destructive_word,
+    Change, CommandPurpose, EffectScope, Level, Risk, UserCommandSpec, destructive_word_range,
 };
 use crate::settings::{self, Setting};
 
@@ -52,7 +52,7 @@ pub(super) fn parse_advice(
     let fields = CheckedTable::from_item(item, &ADVICE_SCHEMA, problems)?;
     let setting = fields
         .parse_text_field("setting", problems)
-        .and_then(|name| parse_setting(&name, problems));
+        .and_then(|name| find_setting(&name, problems));
     let change = parse_change(&fields, setting, sight, problems);
     let when = fields
         .get("when")
@@ -146,7 +146,7 @@ pub(super) fn parse_advice(
             match author {
                 Author::Walwise => ours.push(command),
                 Author::User => {
-                    warn_destructive_command(&text, problems);
+                    report_note_if_destructive(&text, problems);
                     own.push(UserCommandSpec { purpose, command });
                 }
             }
@@ -173,7 +173,7 @@ pub(super) fn parse_advice(
     })
 }
 
-pub(super) fn parse_setting(
+pub(super) fn find_setting(
     name: &SpannedText,
     problems: &mut DiagnosticCollector,
 ) -> Option<&'static Setting> {
@@ -328,7 +328,7 @@ fn forbidden_option_word_help(setting: &Setting, word: &str) -> Option<&'static 
 
 /// Reports an empty option word, or one that may hold several options. Of several options in a
 /// word, only the first would be judged.
-fn check_single_option(
+fn report_if_not_single_option(
     word: &SpannedText,
     setting: Option<&'static Setting>,
     problems: &mut DiagnosticCollector,
@@ -395,7 +395,7 @@ fn parse_options(
     }
     let before = problems.mistake_count();
     for word in &words {
-        check_single_option(word, setting, problems);
+        report_if_not_single_option(word, setting, problems);
     }
     (problems.mistake_count() == before).then(|| words.into_iter().map(|word| word.text).collect())
 }
@@ -488,8 +488,8 @@ fn parse_rank(item: SpannedValue<'_>, problems: &mut DiagnosticCollector) -> Opt
     rank
 }
 
-fn warn_destructive_command(text: &SpannedText, problems: &mut DiagnosticCollector) {
-    let Some(range) = find_destructive_word(&text.text) else {
+fn report_note_if_destructive(text: &SpannedText, problems: &mut DiagnosticCollector) {
+    let Some(range) = destructive_word_range(&text.text) else {
         return;
     };
     let word = text.text.get(range.clone()).unwrap_or_default();

@@ -82,7 +82,7 @@ fn change_examples(
     let mut examples = Vec::new();
     for item in fields.parse_list_field("miss", problems) {
         let other = example::parse_facts(item, &head.sight, problems);
-        let facts = example::replace_fact_readings(&hit, &other);
+        let facts = example::facts_with_replaced_readings(&hit, &other);
         examples.push(example(
             "another host",
             facts,
@@ -101,8 +101,10 @@ fn change_examples(
         .into_iter()
         .filter(|fact| !optional.contains(&fact.name))
     {
-        let facts =
-            example::replace_fact_readings(&hit, &[(fact, example::reading_removed_by_example())]);
+        let facts = example::facts_with_replaced_readings(
+            &hit,
+            &[(fact, example::denied_example_reading())],
+        );
         let name = format!("{} is not known", fact.name);
         examples.push(example(&name, facts, ExpectedOutcome::Undecided));
     }

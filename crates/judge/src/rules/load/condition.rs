@@ -27,7 +27,7 @@ pub(super) struct FactVisibility {
 }
 
 impl FactVisibility {
-    pub fn for_subject(scope: Option<Scope>) -> Self {
+    pub fn for_rule_scope(scope: Option<Scope>) -> Self {
         Self {
             scope,
             elements: Vec::new(),
@@ -107,8 +107,8 @@ pub(super) fn parse_condition(
         .filter(|head| table.contains_key(*head))
         .collect();
     match heads.as_slice() {
-        ["fact"] => parse_test(item, sight, problems).map(Condition::Fact),
-        [head] => parse_all_any_not_or_quantifier(head, item, sight, problems),
+        ["fact"] => parse_fact_test(item, sight, problems).map(Condition::Fact),
+        [head] => parse_compound_condition(head, item, sight, problems),
         [] => {
             let known = || ["fact"].into_iter().chain(COMBINATION_KEYS);
             let help = table
@@ -132,7 +132,7 @@ pub(super) fn parse_condition(
     }
 }
 
-fn parse_all_any_not_or_quantifier(
+fn parse_compound_condition(
     head: &str,
     item: SpannedValue<'_>,
     sight: &FactVisibility,
@@ -223,11 +223,11 @@ fn check_tests_do_not_contradict(
         let holds = |value: &Value| {
             tests
                 .iter()
-                .all(|test| test.op.holds_for_value(value) == Ternary::True)
+                .all(|test| test.op.truth_for_value(value) == Ternary::True)
         };
         if tests.len() > 1
             && tests.len() <= MAX_CHECKED_TESTS
-            && !deciding_facts::test_values::values_with_distinct_test_results(tests)
+            && !deciding_facts::representative_values::values_with_distinct_test_results(tests)
                 .iter()
                 .any(holds)
         {
@@ -243,7 +243,7 @@ fn check_tests_do_not_contradict(
     true
 }
 
-fn parse_test(
+fn parse_fact_test(
     item: SpannedValue<'_>,
     sight: &FactVisibility,
     problems: &mut DiagnosticCollector,

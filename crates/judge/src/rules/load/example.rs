@@ -37,7 +37,7 @@ pub(super) fn parse_example(
     let expect = fields.parse_choice("expect", ExpectedOutcome::ALL, problems);
     let advise = fields.parse_text_list("advise", problems);
     for name in advise.iter().flatten() {
-        advice::parse_setting(name, problems);
+        advice::find_setting(name, problems);
     }
     if problems.mistake_count() > before {
         return None;
@@ -52,13 +52,13 @@ pub(super) fn parse_example(
     })
 }
 
-/// The reading of a fact that an example of a table row makes unknown.
-pub(super) fn reading_removed_by_example() -> Reading<Value> {
+/// The reading of the fact that a generated example leaves unknown.
+pub(super) fn denied_example_reading() -> Reading<Value> {
     Reading::denied("specified by the example")
 }
 
-/// The facts with the readings of `other` in place of their own.
-pub(super) fn replace_fact_readings(
+/// Facts of `other` replace those of the same name, and the rest of `other` is added.
+pub(super) fn facts_with_replaced_readings(
     facts: &[ExampleFact],
     other: &[ExampleFact],
 ) -> Vec<ExampleFact> {
@@ -176,7 +176,7 @@ pub(super) fn parse_reading(
     }
     let mut value = value::parse_value(fact, item, problems)?;
     if let (ValueKind::Version, Value::Version(version)) = (fact.kind, &value)
-        && version.text_after_numbers().ends_with(" backports")
+        && version.vendor_tail().ends_with(" backports")
     {
         value = Value::Version(version.clone().with_backports(true));
     }

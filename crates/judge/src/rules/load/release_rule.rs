@@ -1,4 +1,4 @@
-//! Parses a row of the release table as a rule about a faulty release.
+//! Parses a row of `rules/faulty-releases.toml` as a rule about a faulty release.
 //!
 //! The rule's condition joins `where` with the range of releases. Its examples are the releases
 //! that the row lists as affected, unaffected and undecided.
@@ -67,7 +67,7 @@ pub(super) fn parse_release_rule(
     }
     let named = product
         .as_ref()
-        .and_then(|product| Some((version_fact_name(&product.text)?, &product.span)));
+        .and_then(|product| Some((product_version_fact_name(&product.text)?, &product.span)));
     let fact = match (fields.get("fact"), named) {
         (Some(fact), _) => condition::parse_fact(fact, &head.sight, problems),
         (None, Some((name, span))) => {
@@ -128,7 +128,7 @@ pub(super) fn parse_release_rule(
     head.into_documented_rule(texts, row, (terms.author, file, line))
 }
 
-fn version_fact_name(product: &str) -> Option<&'static str> {
+fn product_version_fact_name(product: &str) -> Option<&'static str> {
     match product {
         "Linux" => Some("kernel.version"),
         "OpenZFS" => Some("zfs.version"),
@@ -210,9 +210,9 @@ fn release_examples(
         .iter()
         .chain([&(fact, Reading::<Value>::not_collected())])
     {
-        let facts = example::replace_fact_readings(
+        let facts = example::facts_with_replaced_readings(
             &first.facts,
-            &[(*without, example::reading_removed_by_example())],
+            &[(*without, example::denied_example_reading())],
         );
         examples.push(example(
             format!("{} is not known", without.name),

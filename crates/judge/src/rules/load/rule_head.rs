@@ -1,6 +1,6 @@
 use super::condition::{self, FactVisibility};
 use super::fields::{CheckedTable, SpannedText};
-use super::{LoadedFile, RemedyTemplates, join_lines_to_one};
+use super::{LoadedFile, RemedyTemplates, collapse_whitespace};
 use crate::facts::catalog::target::VerdictKind;
 use crate::facts::{Choice, Scope};
 use crate::provenance::VerificationStamp;
@@ -24,7 +24,7 @@ pub(super) struct RuleHeader {
     pub refs: Option<Vec<String>>,
 }
 
-pub(super) struct HeadTemplates {
+pub(super) struct HeaderTemplates {
     pub title: Option<Template>,
     pub because: Option<Template>,
     pub remedy: RemedyTemplates,
@@ -39,7 +39,7 @@ impl RuleHeader {
         let id = fields.parse_text_field("id", problems);
         if let Some(id) = &id {
             loaded.ids.push((id.text.clone(), id.span.clone()));
-            if !is_rule_id(&id.text) {
+            if !is_valid_rule_id(&id.text) {
                 problems.report_mistake(
                     id,
                     format!("`{}` is not an id", id.text),
@@ -95,7 +95,7 @@ impl RuleHeader {
             since: fields.parse_text_field("since", problems),
             checked,
             scope,
-            sight: FactVisibility::for_subject(scope),
+            sight: FactVisibility::for_rule_scope(scope),
             title,
             because: fields.parse_text_field("because", problems),
             remedy,
@@ -104,16 +104,16 @@ impl RuleHeader {
         }
     }
 
-    /// Title, reason and remedies. `{which}` is a mistake unless the condition has a quantifier.
+    /// `{which}` is a mistake unless the condition has a quantifier.
     pub fn parse_title_reason_and_remedies(
         &self,
         quantifies: bool,
         problems: &mut DiagnosticCollector,
-    ) -> HeadTemplates {
+    ) -> HeaderTemplates {
         let mut parse = |text: &SpannedText| {
             let find =
                 |name: &str| condition::find_visible_fact(name, &text.span, &self.sight, problems);
-            let template = Template::parse(&join_lines_to_one(&text.text), find).0;
+            let template = Template::parse(&collapse_whitespace(&text.text), find).0;
             if template.has_which_placeholder() && !quantifies {
                 problems.report_mistake(
                     text,
@@ -123,7 +123,7 @@ impl RuleHeader {
             }
             template
         };
-        HeadTemplates {
+        HeaderTemplates {
             title: self.title.as_ref().map(&mut parse),
             because: self.because.as_ref().map(&mut parse),
             remedy: RemedyTemplates {
@@ -134,7 +134,7 @@ impl RuleHeader {
     }
 }
 
-/// The parts of a row in short form that are not in its head.
+/// The parts of a `[[release]]` or `[[change]]` row that are not in its header.
 pub(super) struct ShortRuleBody {
     pub question: Template,
     pub level: Level,
@@ -145,7 +145,7 @@ pub(super) struct ShortRuleBody {
 }
 
 impl RuleHeader {
-    /// Parses the conditions in `where`, all of which must hold.
+    /// All of the conditions must hold.
     pub fn parse_where_conditions(
         &self,
         fields: &CheckedTable<'_>,
@@ -157,11 +157,11 @@ impl RuleHeader {
             .collect()
     }
 
-    /// Builds the rule of a row in short form: it is documented, and advises no setting. `line` is
+    /// Builds the rule of a `[[release]]` or `[[change]]` row, which advises no setting. `line` is
     /// the first line of the row, counted from one.
     pub fn into_documented_rule(
         self,
-        texts: HeadTemplates,
+        texts: HeaderTemplates,
         row: ShortRuleBody,
         (author, file, line): (Author, &str, usize),
     ) -> Option<(Rule, Span)> {
@@ -233,7 +233,7 @@ pub(super) fn parse_verdict_cap(
     Some(caps)
 }
 
-fn is_rule_id(id: &str) -> bool {
+fn is_valid_rule_id(id: &str) -> bool {
     let word = |word: &str| {
         !word.is_empty()
             && word

@@ -78,9 +78,9 @@ pub(super) fn parse_operator(
     let words = |item, problems: &mut DiagnosticCollector| {
         let words: Vec<String> = parse_texts(item, problems)
             .into_iter()
-            .filter_map(|word| check_choice(fact, word, problems))
+            .filter_map(|word| require_allowed_word(fact, word, problems))
             .collect();
-        report_if_empty(words, item, problems)
+        require_nonempty(words, item, problems)
     };
     match operator {
         "is" => parse_value(fact, item, problems).map(TestOperator::Is),
@@ -99,7 +99,7 @@ pub(super) fn parse_operator(
                 .iter()
                 .filter_map(|item| parse_version(item, problems))
                 .collect();
-            report_if_empty(lines, item, problems).map(TestOperator::FixedIn)
+            require_nonempty(lines, item, problems).map(TestOperator::FixedIn)
         }
         "build_at_least" => {
             parse_version_with_vendor_build(item, problems).map(TestOperator::BuildAtLeast)
@@ -148,7 +148,7 @@ fn parse_version_with_vendor_build(
     Some(version)
 }
 
-fn report_if_empty<T>(
+fn require_nonempty<T>(
     list: Vec<T>,
     item: SpannedValue<'_>,
     problems: &mut DiagnosticCollector,
@@ -176,7 +176,7 @@ fn parse_values(
         .iter()
         .filter_map(|item| parse_value(fact, item, problems))
         .collect();
-    report_if_empty(values, item, problems)
+    require_nonempty(values, item, problems)
 }
 
 pub(super) fn parse_value(
@@ -212,7 +212,7 @@ pub(super) fn parse_value(
         (ValueKind::List | ValueKind::Choices(_), DeValue::Array(_)) => {
             let words = parse_texts(item, problems)
                 .into_iter()
-                .filter_map(|word| check_choice(fact, word, problems));
+                .filter_map(|word| require_allowed_word(fact, word, problems));
             Some(Value::List(words.collect()))
         }
         _ => report_wrong_kind(fact, &wanted, item, problems),
@@ -224,10 +224,10 @@ fn parse_text_value(
     item: SpannedValue<'_>,
     problems: &mut DiagnosticCollector,
 ) -> Option<String> {
-    parse_text(item, problems).and_then(|word| check_choice(fact, word, problems))
+    parse_text(item, problems).and_then(|word| require_allowed_word(fact, word, problems))
 }
 
-fn check_choice(
+fn require_allowed_word(
     fact: &KeyInfo,
     word: SpannedText,
     problems: &mut DiagnosticCollector,

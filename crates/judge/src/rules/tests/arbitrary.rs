@@ -19,7 +19,7 @@ impl RandomHost {
     pub fn to_fact_set(&self) -> FactSet {
         let mut set = FactSet::default();
         set.add_subject(&test_target());
-        set.apply_facts_of(&test_target(), &Subject::mount("/t"));
+        set.set_fact_link(&test_target(), &Subject::mount("/t"));
         set.add_layer_below(&test_target(), &Subject::mount("/t"));
         for leaf in 0..self.leaves {
             set.add_layer_below(&Subject::mount("/t"), &disk(leaf));
@@ -28,7 +28,7 @@ impl RandomHost {
             set.add_layer_below(&Subject::mount("/t"), &Subject::mount("/beneath"));
         }
         for (subject, fact, reading) in &self.facts {
-            set.insert_value(subject, fact, reading.clone());
+            set.insert_untyped_value(subject, fact, reading.clone());
         }
         set
     }

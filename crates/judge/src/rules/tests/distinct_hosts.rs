@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::facts::{KeyInfo, Reading, Source, Value};
-use crate::rules::deciding_facts::test_values;
+use crate::rules::deciding_facts::representative_values;
 use crate::rules::model::{
     Condition, ExampleFact, ExampleStack, ExpectedOutcome, FactTest, Rule, RuleExample,
     StackElementKind,
@@ -89,14 +89,19 @@ pub fn distinct_fact_values(conds: &[&Condition]) -> BTreeMap<&'static str, Vec<
     }
     tests
         .into_iter()
-        .map(|(fact, tests)| (fact, test_values::values_with_distinct_test_results(&tests)))
+        .map(|(fact, tests)| {
+            (
+                fact,
+                representative_values::values_with_distinct_test_results(&tests),
+            )
+        })
         .collect()
 }
 
 /// The facts that the conditions test, each with its possible readings. A fact within a quantifier
 /// appears `elements` times, once for each element of the stack. `read` gives the readings that are
 /// tried for a value.
-pub fn fact_slots(
+pub fn tested_facts_with_readings(
     conds: &[&Condition],
     elements: usize,
     read: impl Fn(&Value) -> Vec<Reading<Value>>,
@@ -132,7 +137,7 @@ pub fn fact_slots(
     slots
 }
 
-pub fn observed_reading(value: &Value) -> Vec<Reading<Value>> {
+pub fn observed_readings(value: &Value) -> Vec<Reading<Value>> {
     vec![Reading::known(value.clone(), Source::from_file("/a/file"))]
 }
 
@@ -211,7 +216,7 @@ pub fn visit_distinct_hosts(
         .iter()
         .any(|(_, within)| within.is_some());
     for elements in 1..=(if quantified { 2 } else { 1 }) {
-        let slots = fact_slots(conds, elements, observed_reading);
+        let slots = tested_facts_with_readings(conds, elements, observed_readings);
         let fine = if combination_count(&slots) <= MOST {
             for_each_combination(&slots, |chosen| {
                 visit(&example_of_combination(&slots, chosen))
@@ -239,7 +244,7 @@ fn visit_examples_with_changed_pairs(
             .get(info.name)
             .into_iter()
             .flatten()
-            .flat_map(observed_reading)
+            .flat_map(observed_readings)
             .chain([denied_reading()])
             .collect()
     };

@@ -2,11 +2,12 @@
 //! unanswerable question.
 //!
 //! The facts have values of real hosts that older advice misjudges: some disks, for example,
-//! wrongly report rotation (sysfs-block; guides of the clouds).
+//! wrongly report rotation (sysfs-block; cloud providers' guides).
 
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason, catalog, testing};
 use crate::rules::{
-    EvaluationOptions, Finding, Level, Outcome, RuleSet, builtin, evaluate_rules, subjects_by_scope,
+    EvaluationOptions, Finding, Level, Outcome, RuleSet, builtin, evaluate_rules,
+    subjects_in_scope_order,
 };
 
 /// Fact names and values as text; a value that begins with `?` is unknown.
@@ -198,8 +199,8 @@ fn facts_of_healthy_host(own: FactTexts) -> FactSet {
     let mut set = FactSet::default();
     set.add_layer_below(&target, &mount);
     set.add_layer_below(&mount, &disk);
-    set.apply_facts_of(&target, &mount);
-    set.apply_facts_of(&target, &disk);
+    set.set_fact_link(&target, &mount);
+    set.set_fact_link(&target, &disk);
     for (name, text) in COMMON.iter().chain(own) {
         let info = catalog::find_by_name(name).unwrap();
         let subject = match name.split('.').next().unwrap() {
@@ -219,7 +220,7 @@ fn facts_of_healthy_host(own: FactTexts) -> FactSet {
             ),
             None => Reading::known(testing::parse_value(info, text), Source::from_file("x")),
         };
-        set.insert_value(&subject, info, reading);
+        set.insert_untyped_value(&subject, info, reading);
     }
     set
 }
@@ -241,7 +242,7 @@ fn healthy_hosts_have_no_serious_findings() {
     for (machine, own, open) in MACHINES {
         let facts = facts_of_healthy_host(own);
         let findings = evaluate_rules(
-            &subjects_by_scope(&facts),
+            &subjects_in_scope_order(&facts),
             &set,
             &facts,
             EvaluationOptions {

@@ -34,9 +34,9 @@ struct MistakeCase {
     in_force: bool,
 }
 
-/// Loads `files` next to the built-in file with the rules that the mistakes name. To parse the other
-/// ones for each mistake takes seconds.
-fn load_user_files(files: &[RuleFile]) -> Vec<FileDiagnostics> {
+/// Loads `files` together with only that built-in file whose rules the mistakes name. Parsing all
+/// built-in files for each mistake would take seconds.
+fn diagnostics_of_user_files(files: &[RuleFile]) -> Vec<FileDiagnostics> {
     let mut builtin = builtin_files();
     builtin.retain(|file| file.name.ends_with("mount-options.toml"));
     assert_eq!(builtin.len(), 1);
@@ -83,7 +83,7 @@ impl MistakeCase {
                 },
             );
         }
-        let found = load_user_files(&files);
+        let found = diagnostics_of_user_files(&files);
         let [file] = found.as_slice() else {
             return Some(format!("{} files have mistakes", found.len()));
         };
@@ -131,7 +131,7 @@ fn each_mistake_is_reported_once_at_its_span_with_help() {
         name: "site.toml".to_owned(),
         text: table.rule.clone(),
     };
-    let found = load_user_files(&[good]);
+    let found = diagnostics_of_user_files(&[good]);
     assert!(found.is_empty(), "{}", found[0].render(false));
     let wrong: String = table
         .mistake

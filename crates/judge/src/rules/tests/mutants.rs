@@ -142,10 +142,10 @@ fn condition_text(cond: &Condition) -> String {
     let all = |kids: &[Condition]| kids.iter().map(condition_text).join_with("; ");
     match cond {
         Condition::All(kids) | Condition::Any(kids) => {
-            format!("{} ({})", cond.condition_label(), all(kids))
+            format!("{} ({})", cond.node_label(), all(kids))
         }
         Condition::Not(kid) | Condition::Every(_, kid) | Condition::Some(_, kid) => {
-            format!("{} ({})", cond.condition_label(), condition_text(kid))
+            format!("{} ({})", cond.node_label(), condition_text(kid))
         }
         Condition::Fact(test) => test.test_label(),
     }
@@ -309,7 +309,7 @@ fn is_equivalent_mutant(rule: &Rule, mutant: &Rule) -> bool {
         .collect();
     distinct_hosts::visit_distinct_hosts(&both, rule, |example| {
         let (subject, facts) = examples::example_subject_and_facts(rule, example);
-        let truth = |cond: &Condition| BoundCondition::new(cond, &facts, &subject).result();
+        let truth = |cond: &Condition| BoundCondition::new(cond, &facts, &subject).truth();
         let comes_to = |rule: &Rule| {
             let applies = truth(&rule.when);
             let given = |when: &Option<Condition>| {
@@ -375,7 +375,7 @@ impl fmt::Display for MutantCounts {
 /// A mutant that was not caught: its kind, its result and its description.
 type UncaughtMutant = (MutationKind, MutantResult, String);
 
-/// The scores of the safety rules by kind of mutation, and the mutants that were not caught.
+/// Covers the safety rules only.
 fn mutation_scores() -> (BTreeMap<MutationKind, MutantCounts>, Vec<UncaughtMutant>) {
     let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
     let mut scores: BTreeMap<MutationKind, MutantCounts> = BTreeMap::new();

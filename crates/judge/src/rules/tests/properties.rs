@@ -6,7 +6,7 @@ use super::arbitrary::{
     self, RandomHost, arbitrary_host, facts_of_every_kind, facts_with_few_values, test_target,
 };
 use crate::facts::{Reading, Source, Value, ValueKind};
-use crate::rules::bound_condition::{self, BoundCondition, SubjectView};
+use crate::rules::bound_condition::{self, BoundCondition, SubjectContext};
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec, Condition, Rule};
 use crate::rules::{
     Change, EffectScope, EvaluationOptions, Finding, Level, Outcome, Risk, evaluate_rule,
@@ -15,7 +15,7 @@ use crate::settings;
 use crate::ternary::Ternary;
 
 fn condition_truth(cond: &Condition, world: &RandomHost) -> Ternary {
-    BoundCondition::new(cond, &world.to_fact_set(), &test_target()).result()
+    BoundCondition::new(cond, &world.to_fact_set(), &test_target()).truth()
 }
 
 fn denied_reading() -> Reading<Value> {
@@ -65,17 +65,13 @@ fn enumerate_values(kind: ValueKind) -> Vec<Value> {
     }
 }
 
-fn decides_whatever_values_facts_have(
-    cond: &Condition,
-    world: &RandomHost,
-    learn: &[usize],
-) -> bool {
+fn can_be_decided_by_facts(cond: &Condition, world: &RandomHost, learn: &[usize]) -> bool {
     let Some((first, rest)) = learn.split_first() else {
         return condition_truth(cond, world) != Ternary::Unknown;
     };
     let kind = world.facts[*first].1.kind;
     enumerate_values(kind).into_iter().any(|value| {
-        decides_whatever_values_facts_have(
+        can_be_decided_by_facts(
             cond,
             &world.with_reading(*first, Reading::known(value, Source::Assumed)),
             rest,
@@ -104,7 +100,7 @@ fn deciding_sets_by_brute_force(
         let larger = smallest
             .iter()
             .any(|small| small.iter().all(|index| set.contains(index)));
-        if !larger && decides_whatever_values_facts_have(cond, world, &set) {
+        if !larger && can_be_decided_by_facts(cond, world, &set) {
             smallest.push(set);
         }
     }
@@ -134,7 +130,7 @@ proptest! {
     fn trace_truth_equals_condition_result(cond in arbitrary::arbitrary_condition(facts_of_every_kind(), true), world in arbitrary_host(facts_of_every_kind())) {
         let set = world.to_fact_set();
         let ground = BoundCondition::new(&cond, &set, &test_target());
-        prop_assert_eq!(ground.to_trace().truth, ground.result());
+        prop_assert_eq!(ground.to_trace().truth, ground.truth());
     }
 
     #[test]
@@ -144,7 +140,7 @@ proptest! {
     ) {
         let set = world.to_fact_set();
         let at = test_target();
-        prop_assert_eq!(BoundCondition::new(&cond, &set, &at).result(), bound_condition::evaluate_condition(&cond, &SubjectView::new(&set, &at)));
+        prop_assert_eq!(BoundCondition::new(&cond, &set, &at).truth(), bound_condition::evaluate_condition(&cond, &SubjectContext::new(&set, &at)));
     }
 
     #[test]
@@ -165,13 +161,13 @@ proptest! {
         })
     ) {
         let reading = Reading::known(value, Source::Assumed);
-        let answer: Vec<Ternary> = tests.iter().map(|test| test.holds_for_reading(&reading)).collect();
+        let answer: Vec<Ternary> = tests.iter().map(|test| test.truth_for_reading(&reading)).collect();
         let refs: Vec<_> = tests.iter().collect();
         let decided_alike = |other: &Value| {
             let other = Reading::known(other.clone(), Source::Assumed);
-            tests.iter().zip(&answer).all(|(test, truth)| *truth == Ternary::Unknown || test.holds_for_reading(&other) == *truth)
+            tests.iter().zip(&answer).all(|(test, truth)| *truth == Ternary::Unknown || test.truth_for_reading(&other) == *truth)
         };
-        prop_assert!(crate::rules::deciding_facts::test_values::values_with_distinct_test_results(&refs).iter().any(decided_alike));
+        prop_assert!(crate::rules::deciding_facts::representative_values::values_with_distinct_test_results(&refs).iter().any(decided_alike));
     }
 
     #[test]

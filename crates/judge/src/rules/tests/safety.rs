@@ -5,7 +5,7 @@
 
 use super::distinct_hosts::{
     self, FactWithPossibleReadings, combination_count, denied_reading, example_of_combination,
-    fact_slots, for_each_combination, tests_with_innermost_quantifier,
+    for_each_combination, tested_facts_with_readings, tests_with_innermost_quantifier,
 };
 use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind};
 use crate::rules::bound_condition::BoundCondition;
@@ -31,8 +31,9 @@ const REQUIRED_FACTS: &[(&str, &str, RequiredFacts)] = &[(
     ],
 )];
 
-/// The unsafe value of this setting may be kept if it is already in force.
-const SAFE_IF_IN_FORCE: &str = "block.write_cache"; // a disk without a cache writes through
+/// The unsafe value of this setting may be kept if it is already in force: a disk without a cache
+/// writes through.
+const SAFE_IF_IN_FORCE: &str = "block.write_cache";
 
 const MOST: usize = 300_000;
 
@@ -111,7 +112,7 @@ fn can_advice_lose_data(spec: &AdviceSpec) -> bool {
         && match change {
             ChangeSpec::Fixed(Change::Keep) => setting.name != SAFE_IF_IN_FORCE,
             ChangeSpec::Fixed(change) => setting.can_lose_data(change.set_or_added_values()),
-            // Facts about features to leave out cannot lose data: a test of the feature table
+            // Facts named `…_leave_out` list features that mkfs omits. A test of the feature table
             // checks that mkfs never omits the journal.
             ChangeSpec::AddFrom(fact) if fact.name.ends_with("_leave_out") => false,
             ChangeSpec::SetFrom(_) | ChangeSpec::AddFrom(_) => true,
@@ -119,7 +120,10 @@ fn can_advice_lose_data(spec: &AdviceSpec) -> bool {
         }
 }
 
-fn slots_of_facts_deciding_advice(rule: &Rule, spec: &AdviceSpec) -> Vec<FactWithPossibleReadings> {
+fn readings_of_facts_deciding_advice(
+    rule: &Rule,
+    spec: &AdviceSpec,
+) -> Vec<FactWithPossibleReadings> {
     let conds: Vec<&Condition> = [Some(&rule.when), spec.when.as_ref()]
         .into_iter()
         .flatten()
@@ -134,7 +138,7 @@ fn slots_of_facts_deciding_advice(rule: &Rule, spec: &AdviceSpec) -> Vec<FactWit
         .any(|(_, within)| within.is_some());
     let with = |how_many: usize| {
         let read = |value: &Value| readings_of_value_by_source(value, how_many);
-        let mut slots = fact_slots(&conds, if quantified { 2 } else { 1 }, read);
+        let mut slots = tested_facts_with_readings(&conds, if quantified { 2 } else { 1 }, read);
         if let Some(info) = value {
             slots.retain(|slot| slot.info.name != info.name);
             let values = [
@@ -188,7 +192,7 @@ impl AdviceOnChosenReadings<'_> {
         format!("{}; live: {}", facts.join(", "), self.live)
     }
 
-    fn is_observed_value(&self, fact: &str, wanted: &str) -> bool {
+    fn is_value_observed(&self, fact: &str, wanted: &str) -> bool {
         let of = (0..self.slots.len()).filter(|slot| self.slots[*slot].info.name == fact);
         let mut readings = of.map(|slot| self.chosen_reading(slot));
         readings.any(|reading| {
@@ -255,7 +259,7 @@ impl AdviceOnChosenReadings<'_> {
             };
             if let Some((fact, wanted)) = facts
                 .iter()
-                .find(|(fact, wanted)| !self.is_observed_value(fact, wanted))
+                .find(|(fact, wanted)| !self.is_value_observed(fact, wanted))
             {
                 return Some(format!(
                     "{value} although {fact} was not seen here to be {wanted}"
@@ -268,7 +272,7 @@ impl AdviceOnChosenReadings<'_> {
 }
 
 fn condition_holds(cond: &Condition, facts: &FactSet, subject: &Subject) -> bool {
-    BoundCondition::new(cond, facts, subject).result() == Ternary::True
+    BoundCondition::new(cond, facts, subject).truth() == Ternary::True
 }
 
 /// Visits every combination for each advice that could lose data. Returns how often advice was
@@ -276,7 +280,7 @@ fn condition_holds(cond: &Condition, facts: &FactSet, subject: &Subject) -> bool
 pub fn check_data_loss_advice_on_all_readings(rule: &Rule) -> Result<usize, String> {
     let mut given = 0;
     for spec in rule.advise.iter().filter(|spec| can_advice_lose_data(spec)) {
-        let slots = slots_of_facts_deciding_advice(rule, spec);
+        let slots = readings_of_facts_deciding_advice(rule, spec);
         let mut wrong = None;
         for_each_combination(&slots, |chosen| {
             let (subject, facts) =

@@ -24,7 +24,7 @@ fn load_user_file(text: String) -> (RuleSet, Vec<FileDiagnostics>) {
     )
 }
 
-fn rule_without_mistakes(id: &str) -> String {
+fn valid_rule_text(id: &str) -> String {
     format!(
         r#"[[rule]]
 id         = "{id}"
@@ -72,7 +72,7 @@ when       = {{ all = [
     )
 }
 
-fn rule_debug_text(rule: &Rule) -> String {
+fn rule_debug_text_without_lines(rule: &Rule) -> String {
     let rule = rule.clone();
     let examples: Vec<_> = rule
         .examples
@@ -90,7 +90,7 @@ fn rule_debug_text(rule: &Rule) -> String {
 }
 
 fn arbitrary_damaged_rule() -> impl Strategy<Value = String> {
-    let text = rule_without_mistakes("bad.rule");
+    let text = valid_rule_text("bad.rule");
     let inside = "[[rule]]\n".len()..text.len() - 1;
     let with = prop_oneof![
         2 => ".{0,8}",
@@ -113,27 +113,26 @@ proptest! {
     fn damaged_rule_leaves_other_rules_of_its_file(bad in arbitrary_damaged_rule(), before in 0..3usize, after in 0..3usize) {
         let ids: Vec<String> = (0..before + after).map(|number| format!("good.rule-{number}")).collect();
         let level = "[[override]]\nrule = \"good.rule-0\"\nlevel = \"advice\"\nbecause = \"b\"\n";
-        let mut text: String = ids.iter().take(before).map(|id| rule_without_mistakes(id)).collect();
+        let mut text: String = ids.iter().take(before).map(|id| valid_rule_text(id)).collect();
         text += &bad;
-        text.extend(ids.iter().skip(before).map(|id| rule_without_mistakes(id)));
+        text.extend(ids.iter().skip(before).map(|id| valid_rule_text(id)));
         text += level;
         let (set, found) = load_user_file(text);
         for id in &ids {
-            let kept = set.find(id).map(rule_debug_text);
-            let mut alone = load_user_file(rule_without_mistakes(id)).0.find(id).unwrap().clone();
+            let kept = set.find(id).map(rule_debug_text_without_lines);
+            let mut alone = load_user_file(valid_rule_text(id)).0.find(id).unwrap().clone();
             if id == "good.rule-0" {
                 alone.level = Level::Advice;
             }
-            prop_assert_eq!(kept, Some(rule_debug_text(&alone)), "{}", found[0].render(false));
+            prop_assert_eq!(kept, Some(rule_debug_text_without_lines(&alone)), "{}", found[0].render(false));
         }
         prop_assert_eq!(set.level_overrides().len(), usize::from(!ids.is_empty()));
     }
 
-    /// Loads a rule with a syntax error at a random place. What the parser recovers may lack
-    /// conditions, so the rule would apply wrongly.
+    /// What the parser recovers may lack conditions, so that the rule would apply wrongly.
     #[test]
     fn a_rule_with_broken_syntax_is_never_used(at in 0..2000usize, with in proptest::sample::select(vec!["\"", "[", "{", "'", "\u{0}"])) {
-        let mut text = rule_without_mistakes("bad.rule");
+        let mut text = valid_rule_text("bad.rule");
         text.insert_str(text.floor_char_boundary(at.min(text.len())), with);
         let errors = toml::de::DeTable::parse_recoverable(&text).1;
         let (set, found) = load_user_file(text);
@@ -169,11 +168,11 @@ fn level_overrides_never_change_advice() {
         );
         for (rule, was) in set.rules().iter().zip(builtin.rules()) {
             assert_eq!(
-                rule_debug_text(&Rule {
+                rule_debug_text_without_lines(&Rule {
                     level: was.level,
                     ..rule.clone()
                 }),
-                rule_debug_text(was)
+                rule_debug_text_without_lines(was)
             );
             let fixed = |level| matches!(level, Level::Optional | Level::Keep);
             assert!(
@@ -222,7 +221,7 @@ fn a_users_rule_never_advises_what_can_lose_data() {
 
     // Advice whose value comes from a fact is blocked too. The value becomes known only when the
     // rule is evaluated.
-    let text = rule_without_mistakes("user.from-fact").replace(
+    let text = valid_rule_text("user.from-fact").replace(
         "  setting = \"mount.options\"\n  remove  = [\"nobarrier\"]",
         "  setting = \"mount.options\"\n  add_from = \"mount.super_options\"",
     );
@@ -269,7 +268,7 @@ fn a_users_rule_never_advises_what_can_lose_data() {
 
 #[test]
 fn entries_without_effect_are_remarks() {
-    let text = rule_without_mistakes("a.b")
+    let text = valid_rule_text("a.b")
         + "[[off]]\nrule = \"a.bb\"\nbecause = \"b\"\n[[override]]\nrule = \"a.b\"\nlevel = \"warning\"\nbecause = \"b\"\n";
     let (set, found) = load_user_file(text);
     let said: Vec<(Severity, Option<&str>)> = found[0]
@@ -303,7 +302,7 @@ fn second_level_override_is_a_mistake() {
     let (set, found) = RuleSet::from_files(
         (&[], ExampleLoading::Read),
         &[
-            rule_file("1.toml", rule_without_mistakes("a.b") + &say("critical")),
+            rule_file("1.toml", valid_rule_text("a.b") + &say("critical")),
             rule_file("2.toml", say("advice")),
         ],
         TODAY,
@@ -319,7 +318,7 @@ fn second_level_override_is_a_mistake() {
     );
     assert_eq!(
         set.level_overrides()[0]
-            .to_overridden_note(false)
+            .to_level_changed_note(false)
             .to_string(),
         "rule a.b is raised from warning to critical: as we see it (1.toml:44)"
     );
@@ -330,7 +329,7 @@ fn second_level_override_is_a_mistake() {
 #[test]
 fn unsafe_option_words_in_user_rules_are_mistakes() {
     let with = |setting: &str, change: &str| {
-        let text = rule_without_mistakes("a.b").replace(
+        let text = valid_rule_text("a.b").replace(
             "  setting = \"mount.options\"\n  remove  = [\"nobarrier\"]",
             &format!("  setting = \"{setting}\"\n  {change}"),
         );
@@ -379,7 +378,7 @@ fn off_and_override_expire_after_until_date() {
             "[[override]]\nrule = \"a.b\"\nlevel = \"advice\"\nbecause = \"b\"\nuntil = {until}\n"
         )
     };
-    let written = load_user_file(rule_without_mistakes("a.b")).0.rules()[0].level;
+    let written = load_user_file(valid_rule_text("a.b")).0.rules()[0].level;
     assert_ne!(written, Level::Advice);
     for (until, holds) in [
         ("2026-11-22", false),
@@ -387,7 +386,7 @@ fn off_and_override_expire_after_until_date() {
         ("2026-11-23", true),
         ("\"2027-01-01\"", true),
     ] {
-        let (set, found) = load_user_file(rule_without_mistakes("a.b") + &off(until));
+        let (set, found) = load_user_file(valid_rule_text("a.b") + &off(until));
         assert!(found.is_empty(), "{}", found[0].render(false));
         assert_eq!(
             (set.find("a.b").is_none(), set.disabled_rules().len()),
@@ -399,7 +398,7 @@ fn off_and_override_expire_after_until_date() {
             usize::from(!holds),
             "{until}"
         );
-        let (set, found) = load_user_file(rule_without_mistakes("a.b") + &level(until));
+        let (set, found) = load_user_file(valid_rule_text("a.b") + &level(until));
         assert!(found.is_empty(), "{}", found[0].render(false));
         let level = if holds { Level::Advice } else { written };
         assert_eq!(set.rules()[0].level, level, "{until}");
@@ -407,7 +406,7 @@ fn off_and_override_expire_after_until_date() {
         let said: Vec<String> = set
             .level_overrides()
             .iter()
-            .map(|given| given.to_overridden_note(false).to_string())
+            .map(|given| given.to_level_changed_note(false).to_string())
             .collect();
         let ended: Vec<String> = set
             .expired_overrides()
@@ -425,7 +424,7 @@ fn off_and_override_expire_after_until_date() {
     }
 }
 
-/// Every value here is rejected as a last day. A statement with such a last day would never expire.
+/// An entry with such a last day would never expire.
 #[test]
 fn invalid_until_dates_are_mistakes() {
     for until in [
@@ -438,7 +437,7 @@ fn invalid_until_dates_are_mistakes() {
         "10:00:00",
     ] {
         let (set, found) = load_user_file(
-            rule_without_mistakes("a.b")
+            valid_rule_text("a.b")
                 + &format!("[[off]]\nrule = \"a.b\"\nbecause = \"b\"\nuntil = {until}\n"),
         );
         assert_eq!(

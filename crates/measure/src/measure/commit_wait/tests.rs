@@ -93,8 +93,8 @@ fn busy_samples() -> (CommitSamples, f64) {
     simulate_load(&load, 1)
 }
 
-fn fsync_server_settings() -> CommitSettings {
-    CommitSettings {
+fn fsync_server_settings() -> ServerAndDiskProperties {
+    ServerAndDiskProperties {
         log_flush: Some(LogSyncMode::Call),
         separates_turn: true,
         asynchronous: None,
@@ -104,7 +104,10 @@ fn fsync_server_settings() -> CommitSettings {
     }
 }
 
-fn passive_measurement(samples: &CommitSamples, settings: &CommitSettings) -> PassiveMeasurement {
+fn passive_measurement(
+    samples: &CommitSamples,
+    settings: &ServerAndDiskProperties,
+) -> PassiveMeasurement {
     PassiveMeasurement::from_samples("/pg", samples, settings).unwrap()
 }
 
@@ -164,7 +167,7 @@ fn read_only_commits_do_not_change_result() {
 fn uncertain_counts_and_other_waits_give_no_latency() {
     let (base, _) = busy_samples();
     let ids = base.waits.last().unwrap().next_xid;
-    let with = |change: &dyn Fn(&mut CommitSamples, &mut CommitSettings)| {
+    let with = |change: &dyn Fn(&mut CommitSamples, &mut ServerAndDiskProperties)| {
         let (mut samples, mut settings) = (base.clone(), fsync_server_settings());
         change(&mut samples, &mut settings);
         passive_measurement(&samples, &settings)
@@ -269,7 +272,7 @@ fn open_methods_count_wal_writes_as_flushes() {
         passive_measurement(&samples, &fsync_server_settings()).server_flushes,
         None
     );
-    let open = CommitSettings {
+    let open = ServerAndDiskProperties {
         log_flush: Some(LogSyncMode::Open),
         ..fsync_server_settings()
     };
@@ -283,7 +286,7 @@ fn open_methods_count_wal_writes_as_flushes() {
 fn missing_required_disk_flushes_are_a_contradiction() {
     let (mut samples, _) = busy_samples();
     let ids = samples.waits.last().unwrap().next_xid;
-    let mut contradicts = |flushes: Option<u64>, settings: &CommitSettings| {
+    let mut contradicts = |flushes: Option<u64>, settings: &ServerAndDiskProperties| {
         let disk = |count| DiskFlushes { count, millis: 1 };
         samples.disk_flushes = flushes.map(|count| vec![disk(ids), disk(count)]);
         passive_measurement(&samples, settings)
@@ -300,21 +303,21 @@ fn missing_required_disk_flushes_are_a_contradiction() {
             && !contradicts(None, &fsync_server_settings())
     );
     // One path of a multipath device gets the flushes.
-    let multipath = CommitSettings {
+    let multipath = ServerAndDiskProperties {
         flushes_reach_each_disk: false,
         ..fsync_server_settings()
     };
     assert!(!contradicts(Some(0), &multipath));
     for excused in [
-        CommitSettings {
+        ServerAndDiskProperties {
             flushes_must_arrive: false,
             ..fsync_server_settings()
         },
-        CommitSettings {
+        ServerAndDiskProperties {
             log_flush: Some(LogSyncMode::Open),
             ..fsync_server_settings()
         },
-        CommitSettings {
+        ServerAndDiskProperties {
             log_flush: None,
             ..fsync_server_settings()
         },
@@ -325,7 +328,7 @@ fn missing_required_disk_flushes_are_a_contradiction() {
     for counters in &mut samples.counters {
         counters.wal_syncs = None;
     }
-    let innodb = CommitSettings {
+    let innodb = ServerAndDiskProperties {
         separates_turn: false,
         ..fsync_server_settings()
     };

@@ -11,22 +11,22 @@ use crate::text::{self, json};
 use walwise_model::text::JoinText;
 
 /// Parses fio's JSON document as one run; `None` if the input is not fio's JSON.
-pub fn parse(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String>> {
+pub fn parse_if_fio_json(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String>> {
     // fio prints warnings before the JSON document and nothing after it. Text after the document
     // means two runs in one file, which are not one result.
-    let (document, _) =
-        json::first_json_object(input).filter(|(_, behind)| behind.trim_ascii().is_empty())?;
+    let (document, _) = json::split_first_json_object(input)
+        .filter(|(_, behind)| behind.trim_ascii().is_empty())?;
     let version = document.get("fio version")?;
     let Some(jobs) = document.get("jobs").and_then(Value::as_array) else {
         return Some(Err("this fio JSON has no jobs".to_owned()));
     };
     let global = document.get("global options");
-    let jobs: Vec<JobStatistics> = jobs
+    let jobs: Vec<FioJobResult> = jobs
         .iter()
-        .map(|job| JobStatistics::from_json(job, global, jobs))
+        .map(|job| FioJobResult::from_json(job, global, jobs))
         .collect();
     let rows: Vec<ImportedRow> = jobs.iter().filter_map(|job| job.row.clone()).collect();
-    let flushed: Vec<(&JobStatistics, &ImportedRow, f64)> = jobs
+    let flushed: Vec<(&FioJobResult, &ImportedRow, f64)> = jobs
         .iter()
         .filter(|job| job.has_flushes)
         .filter_map(|job| Some((job, job.row.as_ref()?, job.row.as_ref()?.per_second?)))
@@ -62,7 +62,7 @@ pub fn parse(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String>> {
                 "{} completed {} flushes/s in that run. A single figure has no confidence interval; measure \
                  here.",
                 row.name,
-                text::format_rounded(*rate)
+                text::format_rounded_and_grouped(*rate)
             )
         }
         None if flushed.is_empty() => {
@@ -85,7 +85,7 @@ pub fn parse(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String>> {
     }]))
 }
 
-struct JobStatistics {
+struct FioJobResult {
     name: String,
     has_flushes: bool,
     /// Number of results in the job's group, this result included: jobs of a group run together.
@@ -94,7 +94,7 @@ struct JobStatistics {
     row: Option<ImportedRow>,
 }
 
-impl JobStatistics {
+impl FioJobResult {
     fn from_json(job: &Value, global: Option<&Value>, all: &[Value]) -> Self {
         let options = JobOptions::from_json(job, global);
         let (name, group) = (job.get("jobname"), job.get("groupid"));
@@ -272,7 +272,7 @@ impl IoCounters {
     }
 }
 
-/// Parses the value of an option, which is a string in fio's JSON. An option without a value is 1.
+/// fio's JSON has the values of options as strings. An option without a value is 1.
 fn parse_option_number(value: &Value) -> Option<u64> {
     match value {
         Value::String(text) if text.is_empty() => Some(1),

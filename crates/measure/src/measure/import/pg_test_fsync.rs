@@ -44,7 +44,7 @@ pub fn parse(input: &str) -> Result<Vec<ImportedRun>, &'static str> {
                 lines
                     .first()
                     .copied()
-                    .and_then(parse_seconds_or_operations_per_test)
+                    .and_then(budget_text_from_line)
                     .unwrap_or_default(),
                 rows,
             ));
@@ -78,8 +78,7 @@ fn is_line_about_o_direct(line: &str) -> bool {
 /// [`RUN_MARKER_LINE`], because quotations can lack the line with the time.
 fn is_run_start(lines: &[&str], at: usize) -> bool {
     let line = lines.get(at).copied().unwrap_or_default();
-    parse_seconds_or_operations_per_test(line).is_some()
-        || (at == 0 && line.starts_with(RUN_MARKER_LINE))
+    budget_text_from_line(line).is_some() || (at == 0 && line.starts_with(RUN_MARKER_LINE))
 }
 
 /// Parses the rows of one run. Lines without a known format are skipped, because web pages quote
@@ -99,7 +98,7 @@ fn parse_rows(lines: &[&str]) -> Vec<ImportedRow> {
     rows
 }
 
-fn parse_seconds_or_operations_per_test(line: &str) -> Option<String> {
+fn budget_text_from_line(line: &str) -> Option<String> {
     let (count, rest) = line.split_once(' ')?;
     let known = ["seconds per test", "second per test", "operations per test"].contains(&rest);
     (known && count.parse::<u64>().is_ok()).then(|| line.to_owned())
@@ -176,8 +175,8 @@ fn build_remarks(run: &ImportedRun) -> Vec<String> {
                 "two writes with {} were faster ({}/s) than one ({}/s), even though they write more: \
                  the figures depend on more than the method.",
                 row.name,
-                text::format_rounded(two),
-                text::format_rounded(one)
+                text::format_rounded_and_grouped(two),
+                text::format_rounded_and_grouped(one)
             ));
         }
     }
@@ -214,7 +213,7 @@ fn conclusion_sentence(run: &ImportedRun) -> String {
     };
     let costs = format!(
         "fdatasync completed {} commits/s in that run",
-        text::format_rounded(default)
+        text::format_rounded_and_grouped(default)
     );
     let gain =
         |group| Some(positive_rate(run, group, "fsync")? / positive_rate(run, group, "fdatasync")?);

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use super::super::simulation::NoiseSource;
+use super::super::simulation::SimulationRng;
 use super::*;
 use crate::measure::{
     CommitLoad, MaxPlausibleCommitRate, RoundSamples, RowSamples, WorkloadResult,
@@ -35,7 +35,7 @@ const ROUNDS: usize = 1_000;
 
 impl BurstyDisk {
     fn simulate_rounds(self, seed: u64) -> impl Iterator<Item = (Vec<f64>, f64)> {
-        let mut rng = NoiseSource(seed);
+        let mut rng = SimulationRng(seed);
         let share = self.slow_percent / 100.0;
         // A burst begins after a fast commit; its length does not depend on rounds.
         let begins = share / (f64::from(self.burst) * (1.0 - share));
@@ -57,7 +57,7 @@ impl BurstyDisk {
 
     /// The answer of the test, and the number of rounds until it was decided.
     fn run_until_decided(self, requirement: Requirement, seed: u64) -> (RequirementAnswer, usize) {
-        let mut test = RequirementTest::new(requirement);
+        let mut test = SequentialRequirementTest::new(requirement);
         for (done, (times_us, seconds)) in (1..).zip(self.simulate_rounds(seed)) {
             test.push_round(&times_us, seconds);
             // As in a probe, the first check comes after two seconds.
@@ -129,7 +129,7 @@ fn a_tail_just_above_the_threshold_hardly_ever_passes() {
 
 #[test]
 #[ignore = "exhaustive"]
-fn no_tail_just_above_the_threshold_passes() {
+fn tails_just_above_the_threshold_rarely_pass() {
     for (requirement, slow_percent) in [
         ("p99 < 10ms", 1.02),
         ("p95 < 10ms", 5.1),
@@ -141,7 +141,7 @@ fn no_tail_just_above_the_threshold_passes() {
 
 #[test]
 #[ignore = "exhaustive"]
-fn no_tail_just_below_the_threshold_fails() {
+fn tails_just_below_the_threshold_rarely_fail() {
     for (commits, burst, slow_us) in TAILS {
         let disk = BurstyDisk {
             slow_percent: 0.98,
@@ -332,7 +332,7 @@ fn value_at_threshold_depends_on_relation() {
 }
 
 #[test]
-fn interrupted_run_cannot_tell() {
+fn result_sentence_states_answer_figures_and_reason() {
     let rounds = vec![(&[100.0; 50][..], 0.01); 900];
     let requirement = Requirement::parse("p99 < 10ms").unwrap();
     let complete = RequirementResult::new(requirement, &rounds, true);

@@ -65,7 +65,7 @@ fn pg_test_fsync_sentence(rows: &[WorkloadRow]) -> Option<String> {
     )?;
     Some(format!(
         "pg_test_fsync would show {} ops/sec for fdatasync.",
-        text::format_rounded(1e6 / row.mean_us.max(1e-3))
+        text::format_rounded_and_grouped(1e6 / row.mean_us.max(1e-3))
     ))
 }
 
@@ -83,13 +83,13 @@ fn segment_sentence(rows: &[WorkloadRow]) -> Option<String> {
 }
 
 fn group_commit_sentence(rows: &[WorkloadRow]) -> Option<String> {
-    let (one, most) = fewest_and_most_threads(rows)?;
+    let (one, most) = rows_with_fewest_and_most_threads(rows)?;
     Some(format!(
         "1 client completes {} commits/s (mean), {} clients {} ({}). Each commit then waits {} (median), with {:.2} \
          flushes per commit.",
-        text::format_rounded(one.per_second.value),
+        text::format_rounded_and_grouped(one.per_second.value),
         most.threads,
-        text::format_rounded(most.per_second.value),
+        text::format_rounded_and_grouped(most.per_second.value),
         throughput_ratio_text(most)?,
         text::format_micros(most.median_us.value),
         most.flush_calls_per_operation,
@@ -107,11 +107,11 @@ fn innodb_sentence(rows: &[WorkloadRow]) -> Option<String> {
 }
 
 fn transaction_sentence(rows: &[WorkloadRow]) -> Option<String> {
-    let (_, most) = fewest_and_most_threads(rows)?;
+    let (_, most) = rows_with_fewest_and_most_threads(rows)?;
     let together = format!(
         "{} clients together complete {} transactions/s (mean)",
         most.threads,
-        text::format_rounded(most.per_second.value)
+        text::format_rounded_and_grouped(most.per_second.value)
     );
     let Some(both) = median_text(rows, "redo log and binary log") else {
         return Some(format!("{together}."));
@@ -132,12 +132,12 @@ fn commit_sentence(rows: &[WorkloadRow]) -> Option<String> {
 }
 
 fn small_files_sentence(rows: &[WorkloadRow]) -> Option<String> {
-    let (one, most) = fewest_and_most_threads(rows)?;
+    let (one, most) = rows_with_fewest_and_most_threads(rows)?;
     Some(format!(
         "1 thread writes {} durable small files/s, {} threads {} ({}).",
-        text::format_rounded(one.per_second.value),
+        text::format_rounded_and_grouped(one.per_second.value),
         most.threads,
-        text::format_rounded(most.per_second.value),
+        text::format_rounded_and_grouped(most.per_second.value),
         throughput_ratio_text(most)?,
     ))
 }
@@ -156,7 +156,7 @@ fn neighbour_writer_sentence(rows: &[WorkloadRow]) -> Option<String> {
     ))
 }
 
-fn fewest_and_most_threads(rows: &[WorkloadRow]) -> Option<(&WorkloadRow, &WorkloadRow)> {
+fn rows_with_fewest_and_most_threads(rows: &[WorkloadRow]) -> Option<(&WorkloadRow, &WorkloadRow)> {
     let measured = || rows.iter().filter(|row| row.samples > 0);
     Some((
         measured().min_by_key(|row| row.threads)?,
@@ -205,7 +205,7 @@ fn workload_row_line(row: &WorkloadRow) -> String {
         text::format_micros(row.median_us.value),
         text::format_micros(row.p95_us),
         text::format_micros(row.max_us),
-        text::format_rounded(row.per_second.value),
+        text::format_rounded_and_grouped(row.per_second.value),
         row.flush_calls_per_operation,
     );
     line.trim_end().to_owned()
@@ -253,7 +253,7 @@ group: commits of 512 B; one fdatasync covers all waiting commits; 8 rounds
     }
 
     #[test]
-    fn workload_sentences_match_their_rows() {
+    fn neighbour_sentence_compares_with_commits_alone() {
         let rows = [
             "fdatasync, alone",
             "fdatasync, next to a writer",

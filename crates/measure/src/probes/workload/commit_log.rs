@@ -9,8 +9,8 @@ use rustix::io::Errno;
 
 use super::context::WorkloadContext;
 use crate::measure::{
-    CommitLoad, LogFileAllocation, Method, RequirementAnswer, RequirementTest, RoundSamples,
-    RowSamples,
+    CommitLoad, LogFileAllocation, Method, RequirementAnswer, RoundSamples, RowSamples,
+    SequentialRequirementTest,
 };
 use crate::probes::commit_writer::CommitWriter;
 use crate::probes::{StopReason, commits_per_round, open_flags};
@@ -51,7 +51,7 @@ pub(super) fn run_commit_workload(
     let mut busy = warm_up.elapsed();
     let generator_byte_limit = stage.remaining_bytes() / MOST_ROUNDS;
     *series = vec![RowSamples::new(load.row_name(), bytes)];
-    let mut test = load.requirement.map(RequirementTest::new);
+    let mut test = load.requirement.map(SequentialRequirementTest::new);
     for done in 1.. {
         let begun = Instant::now();
         let mut round = RoundSamples::default();
@@ -85,7 +85,7 @@ pub(super) fn run_commit_workload(
             stage.scratch.check_directory_not_removed()?;
             tell(done);
             let is_decided =
-                |test: &RequirementTest| test.answer() != RequirementAnswer::CannotTell;
+                |test: &SequentialRequirementTest| test.answer() != RequirementAnswer::CannotTell;
             if stage.elapsed_share() >= FIRST_ANALYSIS && test.as_ref().is_some_and(is_decided) {
                 break;
             }
@@ -111,7 +111,7 @@ impl CommitLog {
     fn create(stage: &WorkloadContext<'_>, load: &CommitLoad) -> Result<Self, StopReason> {
         let bytes = u64::from(load.bytes);
         let (file, end) = match load.file {
-            LogFileAllocation::Overwritten => (stage.create_filled_file(FILE)?, stage.file_bytes),
+            LogFileAllocation::Overwritten => (stage.create_zeroed_file(FILE)?, stage.file_bytes),
             LogFileAllocation::Preallocated | LogFileAllocation::Growing(_) => {
                 let file = stage.scratch.create_file(FILE, OFlags::empty());
                 let file =

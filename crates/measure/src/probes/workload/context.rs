@@ -16,7 +16,7 @@ use crate::probes::commit_writer::AlignedRandomBuffer;
 use crate::probes::scratch::ScratchDirectory;
 use crate::probes::{CancelHandle, DiskCounterReader, ProbeError, ProbeErrorKind, StopReason};
 
-pub struct OperationFlushes {
+pub struct OperationOutcome {
     pub flush_calls: u64,
     /// True if a signal interrupted the operation, which makes its time meaningless.
     pub interrupted: bool,
@@ -166,7 +166,7 @@ impl<'a> WorkloadContext<'a> {
         self.scratch.probe_error(errno, doing).into()
     }
 
-    pub fn create_filled_file(&self, name: &str) -> Result<OwnedFd, StopReason> {
+    pub fn create_zeroed_file(&self, name: &str) -> Result<OwnedFd, StopReason> {
         let file = self.scratch.create_file(name, OFlags::empty());
         let file =
             file.map_err(|errno| self.stop_reason_from_errno(errno, "creating a scratch file"))?;
@@ -174,7 +174,7 @@ impl<'a> WorkloadContext<'a> {
         Ok(file)
     }
 
-    /// The zeros have [`WorkloadContext::file_bytes`] bytes and are flushed.
+    /// The file gets [`WorkloadContext::file_bytes`] bytes, which are flushed.
     pub fn fill_with_zeros(&self, file: &OwnedFd) -> Result<(), StopReason> {
         self.reserve_bytes(self.file_bytes)?;
         let go_on = || self.check_cancelled_and_time_limit().is_ok();
@@ -198,7 +198,7 @@ impl<'a> WorkloadContext<'a> {
         doing: &str,
         bytes: u64,
         limit: u64,
-        mut operation: impl FnMut() -> Result<OperationFlushes, Errno>,
+        mut operation: impl FnMut() -> Result<OperationOutcome, Errno>,
     ) -> Result<RoundSamples, StopReason> {
         let mut pass = RoundSamples::default();
         let before = self.read_flush_count();
@@ -248,7 +248,7 @@ impl<'a> WorkloadContext<'a> {
         threads: u32,
         bytes: u64,
         limit: u64,
-        operation: &(dyn Fn(u32, u64) -> Result<OperationFlushes, StopReason> + Sync),
+        operation: &(dyn Fn(u32, u64) -> Result<OperationOutcome, StopReason> + Sync),
     ) -> Result<RoundSamples, StopReason> {
         let (gate, ended) = (RwLock::new(()), AtomicBool::new(false));
         let written = self.bytes_written();
@@ -256,7 +256,7 @@ impl<'a> WorkloadContext<'a> {
             // Waits until all threads have been started.
             drop(gate.read());
             let done =
-                self.run_operation_in_thread(thread, (bytes, limit), &ended, written, operation);
+                self.repeat_operation_in_thread(thread, (bytes, limit), &ended, written, operation);
             if done.is_err() {
                 ended.store(true, Ordering::Relaxed);
             }
@@ -305,13 +305,13 @@ impl<'a> WorkloadContext<'a> {
         .map(|()| pass)
     }
 
-    fn run_operation_in_thread(
+    fn repeat_operation_in_thread(
         &self,
         thread: u32,
         (bytes, limit): (u64, u64),
         ended: &AtomicBool,
         written: u64,
-        operation: &(dyn Fn(u32, u64) -> Result<OperationFlushes, StopReason> + Sync),
+        operation: &(dyn Fn(u32, u64) -> Result<OperationOutcome, StopReason> + Sync),
     ) -> Result<RoundSamples, StopReason> {
         let mut pass = RoundSamples::default();
         let begun = Instant::now();

@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use rustix::io::Errno;
 
-use super::context::{LoadGenerator, OperationFlushes, WorkloadContext};
+use super::context::{LoadGenerator, OperationOutcome, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
 use crate::probes::StopReason;
 use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES};
@@ -23,9 +23,9 @@ pub(super) const RECORD_BYTES: u64 = 512;
 pub(super) fn create_load_generators(
     stage: &WorkloadContext<'_>,
 ) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
-    let writer = CommitWriter::new(Method::Fdatasync, stage.create_filled_file("group-wal")?);
+    let writer = CommitWriter::new(Method::Fdatasync, stage.create_zeroed_file("group-wal")?);
     let wal = CyclicLog::new(writer, stage.file_bytes, PAGE_BYTES as u64);
-    let log = Arc::new(SharedLog::new(move |stage, from, to| {
+    let log = Arc::new(GroupCommitLog::new(move |stage, from, to| {
         wal.write_and_flush(stage, from, to)
     }));
     let part = |sessions| {
@@ -54,7 +54,7 @@ pub(super) fn create_load_generators(
 
 pub(super) struct GroupCommitLoad {
     pub(super) row: RowSamples,
-    pub(super) log: Arc<SharedLog>,
+    pub(super) log: Arc<GroupCommitLog>,
     pub(super) max_commits: u64,
 }
 
@@ -78,25 +78,25 @@ impl LoadGenerator for GroupCommitLoad {
 }
 
 type FlushRangeFn =
-    dyn Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationFlushes, StopReason> + Send + Sync;
+    dyn Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationOutcome, StopReason> + Send + Sync;
 
 /// A log shared by clients. Positions are byte offsets from its beginning and never decrease.
-pub(super) struct SharedLog {
+pub(super) struct GroupCommitLog {
     flush: Box<FlushRangeFn>,
-    log: Mutex<InsertedAndFlushedBytes>,
+    log: Mutex<LogPositions>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct InsertedAndFlushedBytes {
+struct LogPositions {
     inserted: u64,
     flushed: u64,
     is_flushing: bool,
 }
 
-impl SharedLog {
+impl GroupCommitLog {
     pub(super) fn new(
-        flush: impl Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationFlushes, StopReason>
+        flush: impl Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationOutcome, StopReason>
         + Send
         + Sync
         + 'static,
@@ -111,7 +111,7 @@ impl SharedLog {
     fn insert_and_await_flush(
         &self,
         stage: &WorkloadContext<'_>,
-    ) -> Result<OperationFlushes, StopReason> {
+    ) -> Result<OperationOutcome, StopReason> {
         let mut log = lock(&self.log);
         log.inserted += RECORD_BYTES;
         let wanted = log.inserted;
@@ -122,7 +122,7 @@ impl SharedLog {
                 .unwrap_or_else(PoisonError::into_inner);
         }
         if log.flushed >= wanted {
-            return Ok(OperationFlushes {
+            return Ok(OperationOutcome {
                 flush_calls: 0,
                 interrupted: false,
             });
@@ -162,7 +162,7 @@ impl CyclicLog {
         stage: &WorkloadContext<'_>,
         from: u64,
         to: u64,
-    ) -> Result<OperationFlushes, StopReason> {
+    ) -> Result<OperationOutcome, StopReason> {
         let (start, end) = (from / self.page * self.page, to.next_multiple_of(self.page));
         stage.reserve_bytes(end - start)?;
         self.write_wrapped_and_flush(stage, start, end)
@@ -174,7 +174,7 @@ impl CyclicLog {
         stage: &WorkloadContext<'_>,
         start: u64,
         end: u64,
-    ) -> Result<OperationFlushes, Errno> {
+    ) -> Result<OperationOutcome, Errno> {
         let length = |bytes: u64| usize::try_from(bytes).unwrap_or(PAGE_BYTES);
         let (at, bytes) = (start % self.bytes, end - start);
         // A group that wraps around the end of the file takes two writes, as in a server.
@@ -188,7 +188,7 @@ impl CyclicLog {
             self.writer
                 .write_and_flush_timed(stage.pages.first_bytes(length(bytes)), at)?
         };
-        Ok(OperationFlushes {
+        Ok(OperationOutcome {
             flush_calls: 1,
             interrupted: done.interrupted,
         })

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::context::{LoadGenerator, OperationFlushes, WorkloadContext};
+use super::context::{LoadGenerator, OperationOutcome, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
 use crate::probes::commit_writer::CommitWriter;
 use crate::probes::{StopReason, open_flags};
@@ -23,7 +23,7 @@ const BINLOG_BYTES: u64 = 4 << 20;
 pub(super) fn create_load_generators(
     stage: &WorkloadContext<'_>,
 ) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
-    stage.create_filled_file("redo")?;
+    stage.create_zeroed_file("redo")?;
     let at = Rc::new(Cell::new(0));
     let redo = |method| -> Result<RedoOrBinlogFile, StopReason> {
         let file = stage.scratch.open_file("redo", open_flags(method));
@@ -101,7 +101,7 @@ struct RedoOrBinlogFile {
 
 impl RedoOrBinlogFile {
     /// True if a signal interrupted the commit.
-    fn append_and_flush(&self, record: &[u8]) -> Result<bool, Errno> {
+    fn append_and_flush_interrupted(&self, record: &[u8]) -> Result<bool, Errno> {
         let at = self.offset.get();
         let done = self.writer.write_and_flush_timed(record, at)?;
         let next = at + record.len() as u64;
@@ -150,9 +150,9 @@ impl LoadGenerator for RedoBinlogLoad {
         let pass = stage.repeat_until_share_is_used("a transaction", bytes, most, || {
             let mut interrupted = false;
             for log in &self.logs {
-                interrupted |= log.append_and_flush(record)?;
+                interrupted |= log.append_and_flush_interrupted(record)?;
             }
-            Ok(OperationFlushes {
+            Ok(OperationOutcome {
                 flush_calls: self.logs.len() as u64,
                 interrupted,
             })

@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
 
-use super::context::{LoadGenerator, OperationFlushes, WorkloadContext};
+use super::context::{LoadGenerator, OperationOutcome, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
 use crate::probes::commit_writer::{
     CommitWriter, CyclicWriteCursor, PAGE_BYTES, retry_interrupted,
@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(8);
 pub(super) fn create_load_generators(
     stage: &WorkloadContext<'_>,
 ) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
-    stage.create_filled_file("wal")?;
+    stage.create_zeroed_file("wal")?;
     let failed = |errno| stage.stop_reason_from_errno(errno, "creating a scratch file");
     let neighbour = Rc::new(
         stage
@@ -104,9 +104,9 @@ impl NeighbourCommitLoad {
         stage.repeat_until_share_is_used("a commit", PAGE_BYTES as u64, u64::MAX, || {
             let done = writer.write_and_flush_timed(
                 stage.pages.first_bytes(PAGE_BYTES),
-                cursor.advance_or_wrap(PAGE_BYTES),
+                cursor.next_write_offset(PAGE_BYTES),
             )?;
-            Ok(OperationFlushes {
+            Ok(OperationOutcome {
                 flush_calls: 1,
                 interrupted: done.interrupted,
             })

@@ -11,7 +11,7 @@ use std::time::Instant;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::context::{LoadGenerator, OperationFlushes, WorkloadContext};
+use super::context::{LoadGenerator, OperationOutcome, WorkloadContext};
 use crate::measure::{Method, PG_TEST_FSYNC_CASES, PgTestFsyncCase, RoundSamples, RowSamples};
 use crate::probes::commit_writer::{PAGE_BYTES, flush_file, retry_interrupted};
 use crate::probes::{StopReason, open_flags};
@@ -25,9 +25,9 @@ const WRITES_PER_CLOCK_READ: usize = 64;
 pub(super) fn create_load_generators(
     stage: &WorkloadContext<'_>,
 ) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
-    stage.create_filled_file(FILE_NAME)?;
+    stage.create_zeroed_file(FILE_NAME)?;
     let part = |test: PgTestFsyncCase| -> Result<Box<dyn LoadGenerator>, StopReason> {
-        let opened = FileState::open_for_test(test, stage)
+        let opened = FileState::open_and_try_operation(test, stage)
             .map_err(|errno| stage.stop_reason_from_errno(errno, "opening the scratch file"))?;
         Ok(Box::new(PgTestFsyncLoad { test, opened }))
     };
@@ -42,7 +42,10 @@ enum FileState {
 }
 
 impl FileState {
-    fn open_for_test(test: PgTestFsyncCase, stage: &WorkloadContext<'_>) -> Result<Self, Errno> {
+    fn open_and_try_operation(
+        test: PgTestFsyncCase,
+        stage: &WorkloadContext<'_>,
+    ) -> Result<Self, Errno> {
         let Some(method) = test.method_under_test() else {
             return Ok(Self::Reopened);
         };
@@ -106,7 +109,7 @@ fn repeat_after_warm_up(
     stage.reserve_bytes(bytes)?;
     operation().map_err(|errno| stage.stop_reason_from_errno(errno, "a write"))?;
     stage.repeat_until_share_is_used("a write", bytes, u64::MAX, || {
-        operation().map(|()| OperationFlushes {
+        operation().map(|()| OperationOutcome {
             flush_calls: 1,
             interrupted: false,
         })
@@ -120,7 +123,7 @@ fn run_operation(
     stage: &WorkloadContext<'_>,
 ) -> Result<(), Errno> {
     for nth in 0..test.writes_per_operation() {
-        write_all(
+        write_all_at(
             file,
             stage.pages.first_bytes(test.bytes_per_write()),
             (nth * test.bytes_per_write()) as u64,
@@ -129,7 +132,7 @@ fn run_operation(
     flush_file(method, file, &mut false)
 }
 
-fn write_all(file: &OwnedFd, bytes: &[u8], offset: u64) -> Result<(), Errno> {
+fn write_all_at(file: &OwnedFd, bytes: &[u8], offset: u64) -> Result<(), Errno> {
     let written = retry_interrupted(&mut false, || rustix::io::pwrite(file, bytes, offset))?;
     if written == bytes.len() {
         Ok(())
@@ -144,7 +147,7 @@ fn write_and_fsync_reopened(reopens: bool, stage: &WorkloadContext<'_>) -> Resul
     let open = || stage.scratch.open_file(FILE_NAME, OFlags::empty());
     let sync = |file: &OwnedFd| retry_interrupted(&mut false, || rustix::fs::fsync(file));
     let file = open()?;
-    write_all(&file, stage.pages.first_bytes(PAGE_BYTES), 0)?;
+    write_all_at(&file, stage.pages.first_bytes(PAGE_BYTES), 0)?;
     if !reopens {
         sync(&file)?;
     }
@@ -166,7 +169,7 @@ fn repeat_unsynced_writes(
         stage.check_cancelled_and_time_limit()?;
         let start = Instant::now();
         for _ in 0..WRITES_PER_CLOCK_READ {
-            write_all(file, page, 0)
+            write_all_at(file, page, 0)
                 .map_err(|errno| stage.stop_reason_from_errno(errno, "a write"))?;
         }
         let each = start.elapsed().as_nanos() as f64 / 1e3 / WRITES_PER_CLOCK_READ as f64;

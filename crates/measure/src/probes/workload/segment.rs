@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::context::{LoadGenerator, OperationFlushes, WorkloadContext};
+use super::context::{LoadGenerator, OperationOutcome, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
 use crate::probes::StopReason;
 use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES, retry_interrupted};
@@ -26,7 +26,7 @@ const RECYCLED_NAMES: [&str; 2] = ["segment-old", "segment-recycled"];
 pub(super) fn create_load_generators(
     stage: &WorkloadContext<'_>,
 ) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
-    stage.create_filled_file(RECYCLED_NAMES[0])?;
+    stage.create_zeroed_file(RECYCLED_NAMES[0])?;
     Ok(vec![
         Box::new(RecycledSegmentLoad { turn: 0 }),
         Box::new(FreshSegmentLoad { zeros: true }),
@@ -51,7 +51,7 @@ impl LoadGenerator for RecycledSegmentLoad {
         let (from, to) = if self.turn == 0 { (a, b) } else { (b, a) };
         let made = stage.time_single_operation(3, || durable_rename(stage, from, to))?;
         self.turn = 1 - self.turn;
-        Ok(vec![measure_commits(stage, to)?, made])
+        Ok(vec![measure_segment_commits(stage, to)?, made])
     }
 }
 
@@ -89,7 +89,7 @@ impl LoadGenerator for FreshSegmentLoad {
             drop(file);
             durable_rename(stage, NEW_NAME, USED_NAME)
         })?;
-        let used = measure_commits(stage, USED_NAME)?;
+        let used = measure_segment_commits(stage, USED_NAME)?;
         // The removal is flushed, so that no later commit has to write it to the journal.
         let removed = stage
             .scratch
@@ -100,7 +100,7 @@ impl LoadGenerator for FreshSegmentLoad {
     }
 }
 
-/// Writes and flushes the last byte, as a server without `wal_init_zero` does.
+/// A server without `wal_init_zero` creates its segments in this way.
 fn write_and_flush_last_byte(
     stage: &WorkloadContext<'_>,
     file: &OwnedFd,
@@ -127,7 +127,10 @@ fn durable_rename(stage: &WorkloadContext<'_>, from: &str, to: &str) -> Result<(
     renamed.map_err(|errno| stage.stop_reason_from_errno(errno, "renaming a segment"))
 }
 
-fn measure_commits(stage: &WorkloadContext<'_>, name: &str) -> Result<RoundSamples, StopReason> {
+fn measure_segment_commits(
+    stage: &WorkloadContext<'_>,
+    name: &str,
+) -> Result<RoundSamples, StopReason> {
     let file = stage.scratch.open_file(name, OFlags::empty());
     let file = file.map_err(|errno| stage.stop_reason_from_errno(errno, "opening a segment"))?;
     let writer = CommitWriter::new(Method::Fdatasync, file);
@@ -140,7 +143,7 @@ fn measure_commits(stage: &WorkloadContext<'_>, name: &str) -> Result<RoundSampl
         || {
             let done = writer.write_and_flush_timed(stage.pages.first_bytes(PAGE_BYTES), at)?;
             at += page;
-            Ok::<_, Errno>(OperationFlushes {
+            Ok::<_, Errno>(OperationOutcome {
                 flush_calls: 1,
                 interrupted: done.interrupted,
             })

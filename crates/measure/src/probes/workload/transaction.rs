@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::context::{LoadGenerator, OperationFlushes, WorkloadContext};
-use super::group_commit::{CyclicLog, GroupCommitLoad, RECORD_BYTES, SharedLog};
+use super::context::{LoadGenerator, OperationOutcome, WorkloadContext};
+use super::group_commit::{CyclicLog, GroupCommitLoad, GroupCommitLog, RECORD_BYTES};
 use crate::measure::{Method, RoundSamples, RowSamples};
 use crate::probes::commit_writer::CommitWriter;
 use crate::probes::redo_log_config::RedoLogConfig;
@@ -30,7 +30,7 @@ pub(super) fn create_load_generators(
     stage: &WorkloadContext<'_>,
     redo: &RedoLogConfig,
 ) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
-    stage.create_filled_file(REDO_FILE)?;
+    stage.create_zeroed_file(REDO_FILE)?;
     let mut parts: Vec<Box<dyn LoadGenerator>> = Vec::new();
     let mut add = |name: &str, sessions, logs: TransactionLogs, against: Option<usize>| {
         let row = RowSamples {
@@ -39,7 +39,7 @@ pub(super) fn create_load_generators(
             ..RowSamples::new(name, RECORD_BYTES * logs.log_count())
         };
         let binlog = logs.binlog.clone();
-        let log = Arc::new(SharedLog::new(move |stage, from, to| {
+        let log = Arc::new(GroupCommitLog::new(move |stage, from, to| {
             logs.write_and_flush_redo_then_binlog(stage, from, to)
         }));
         let max_commits =
@@ -56,7 +56,7 @@ pub(super) fn create_load_generators(
     let both = |number| {
         Ok::<_, StopReason>(TransactionLogs {
             redo: Some(open_redo_log(stage, redo)?),
-            binlog: Some(Binlog::new(stage, number)?),
+            binlog: Some(Binlog::create(stage, number)?),
         })
     };
     let alone = || {
@@ -69,7 +69,7 @@ pub(super) fn create_load_generators(
     if redo.binlog {
         let binlog = TransactionLogs {
             redo: None,
-            binlog: Some(Binlog::new(stage, 1)?),
+            binlog: Some(Binlog::create(stage, 1)?),
         };
         add("binary log", 1, binlog, Some(0));
         add("redo log and binary log", 1, both(2)?, Some(0));
@@ -121,8 +121,8 @@ impl TransactionLogs {
         stage: &WorkloadContext<'_>,
         from: u64,
         to: u64,
-    ) -> Result<OperationFlushes, StopReason> {
-        let mut all = OperationFlushes {
+    ) -> Result<OperationOutcome, StopReason> {
+        let mut all = OperationOutcome {
             flush_calls: 0,
             interrupted: false,
         };
@@ -133,7 +133,7 @@ impl TransactionLogs {
         }
         if let Some(binlog) = &self.binlog {
             stage.reserve_bytes(to - from)?;
-            let done = binlog.append_and_flush(stage, to - from);
+            let done = binlog.append_and_flush_interrupted(stage, to - from);
             all.interrupted |= done.map_err(|errno| {
                 stage.stop_reason_from_errno(errno, "appending to a binary log")
             })?;
@@ -150,7 +150,7 @@ struct Binlog {
 }
 
 impl Binlog {
-    fn new(stage: &WorkloadContext<'_>, number: u32) -> Result<Arc<Self>, StopReason> {
+    fn create(stage: &WorkloadContext<'_>, number: u32) -> Result<Arc<Self>, StopReason> {
         let name = format!("transaction-binlog-{number}");
         let made = stage.scratch.create_file(&name, OFlags::empty());
         let both =
@@ -167,7 +167,11 @@ impl Binlog {
 
     /// Appends `bytes` bytes to the binary log and flushes them. Only the leader of a group may
     /// call this. Returns true if a signal interrupted the commit.
-    fn append_and_flush(&self, stage: &WorkloadContext<'_>, bytes: u64) -> Result<bool, Errno> {
+    fn append_and_flush_interrupted(
+        &self,
+        stage: &WorkloadContext<'_>,
+        bytes: u64,
+    ) -> Result<bool, Errno> {
         let record = stage
             .pages
             .first_bytes(usize::try_from(bytes).unwrap_or_default());
@@ -175,7 +179,7 @@ impl Binlog {
         Ok(self.writer.write_and_flush_timed(record, at)?.interrupted)
     }
 
-    /// Truncates a long binary log to zero. Called only between rounds, while no client appends.
+    /// Must be called between rounds, while no client appends.
     fn truncate_if_long(&self) -> Result<(), Errno> {
         if self.offset.load(Ordering::Relaxed) <= BINLOG_BYTES / 2 {
             return Ok(());

@@ -46,7 +46,7 @@ const CONFIG_DIRECTORIES: [(&str, &str); 5] = [
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// The error names a file that could not be read.
-pub fn read_files_that_may_name_devices() -> Result<Vec<(String, Vec<u8>)>, String> {
+pub fn read_device_config_files() -> Result<Vec<(String, Vec<u8>)>, String> {
     let mut paths: Vec<PathBuf> = CONFIG_FILES.map(PathBuf::from).to_vec();
     for (directory, end) in CONFIG_DIRECTORIES {
         match fs::read_dir(directory) {
@@ -95,14 +95,14 @@ fn read_config_file(path: &Path) -> io::Result<Vec<u8>> {
 
 pub fn files_naming_device(files: &[(String, Vec<u8>)], names: &DeviceAliases) -> Vec<String> {
     let naming = files.iter().filter(|(_, text)| {
-        split_tokens(text)
+        non_comment_tokens(text)
             .iter()
             .any(|word| names.is_named_by_token(word))
     });
     naming.map(|(file, _)| file.clone()).collect()
 }
 
-fn split_tokens(text: &[u8]) -> Vec<String> {
+fn non_comment_tokens(text: &[u8]) -> Vec<String> {
     let lines = text
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.trim_ascii_start().starts_with(b"#"));
@@ -122,7 +122,7 @@ impl DeviceAliases {
         // `root=UUID=…` (kernel).
         let last = value.rsplit('=').next().unwrap_or(value);
         [word, value, last].into_iter().any(|name| {
-            self.is_node_name(name) || self.is_link_name(name) || self.contains_serial_or_wwn(name)
+            self.is_node_name(name) || self.is_link_name(name) || self.matches_serial_or_wwn(name)
         }) || self.may_refer_to_this_partition(key, value)
     }
 
@@ -144,7 +144,7 @@ impl DeviceAliases {
 
     /// True if `name` contains a serial number or WWN of at least four characters, unless it ends
     /// in `-partN` with the number of another partition.
-    fn contains_serial_or_wwn(&self, name: &str) -> bool {
+    fn matches_serial_or_wwn(&self, name: &str) -> bool {
         let udev = |word: &String| word.replace(' ', "_");
         // udev writes `naa.5000…` as `wwn-0x5000…`, multipath as `35000…`.
         let bare = |word: &String| word.rsplit_once('.').map(|(_, number)| number.to_owned());

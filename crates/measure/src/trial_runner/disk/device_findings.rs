@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::config_references::{self, DeviceAliases};
 use super::device_users;
-use super::disk_id::{DiskId, read_disk_identifiers, unique_disk_id};
+use super::disk_id::{DiskId, read_visible_disk_identifiers, unique_disk_id};
 
 /// Unit of sizes and offsets in sysfs, in bytes.
 const SECTOR_BYTES: u64 = 512;
@@ -69,7 +69,7 @@ impl BlockDevice {
             rustix::fs::minor(number)
         );
         let home = fs::canonicalize(&link).map_err(|e| format!("not found in sysfs: {e}"))?;
-        let is_part = is_partition(&home)?;
+        let is_part = is_partition_directory(&home)?;
         let disk_directory = if is_part {
             home.parent().unwrap_or(&home).to_owned()
         } else {
@@ -116,32 +116,32 @@ impl BlockDevice {
     /// The offset from the beginning of the disk, and the size, in bytes.
     pub fn offset_and_size(&self) -> DeviceReadResult<(u64, u64)> {
         let start = if self.is_partition() {
-            read_number(&self.sysfs_directory.join("start"))?
+            read_sysfs_number(&self.sysfs_directory.join("start"))?
         } else {
             0
         };
         Ok((
             start * SECTOR_BYTES,
-            read_number(&self.sysfs_directory.join("size"))? * SECTOR_BYTES,
+            read_sysfs_number(&self.sysfs_directory.join("size"))? * SECTOR_BYTES,
         ))
     }
 
     pub fn disk_id(&self) -> DeviceReadResult<DiskId> {
-        unique_disk_id(&self.disk_name(), &read_disk_identifiers()).map_err(str::to_owned)
+        unique_disk_id(&self.disk_name(), &read_visible_disk_identifiers()).map_err(str::to_owned)
     }
 
     /// Collects the findings; `held` is an open descriptor of this device.
     pub fn inspect_for_erasing(&self, held: &OwnedFd) -> Result<DeviceFindings, String> {
         let node =
             rustix::fs::fstat(held).map_err(|e| format!("cannot stat the device node: {e}"))?;
-        let flag = |path: PathBuf| Ok(read_number(&path)? != 0);
-        let numbers = self.own_and_disk_numbers();
+        let flag = |path: PathBuf| Ok(read_sysfs_number(&path)? != 0);
+        let numbers = self.own_and_disk_device_numbers();
         let of_numbers = |look: fn(&[u64]) -> DeviceReadResult<Vec<String>>| {
             numbers.clone().and_then(|all| look(&all))
         };
         let mentions = || {
             Ok(config_references::files_naming_device(
-                &config_references::read_files_that_may_name_devices()?,
+                &config_references::read_device_config_files()?,
                 &self.read_aliases()?,
             ))
         };
@@ -151,13 +151,13 @@ impl BlockDevice {
             size: self.offset_and_size().map(|(_, size)| size),
             read_only: flag(self.sysfs_directory.join("ro")),
             removable: flag(self.disk_directory.join("removable")),
-            hidden: read_number(&self.disk_directory.join("hidden"))
+            hidden: read_sysfs_number(&self.disk_directory.join("hidden"))
                 .is_ok_and(|hidden| hidden != 0),
             holders: self.holders(),
             partitions: self.overlapping_partitions(),
             claimed: is_claimed(held).map_err(|e| format!("O_EXCL: {e}")),
             openers: of_numbers(device_users::find_processes_with_device_open),
-            exports: of_numbers(device_users::find_kernel_users),
+            exports: of_numbers(device_users::find_kernel_device_users),
             mentions: mentions(),
             disk_id: self.disk_id(),
         })
@@ -167,7 +167,8 @@ impl BlockDevice {
     /// open, as a phrase to put after its name; `None` without any. The caller must treat an error
     /// as a refusal.
     pub fn describe_users(&self) -> DeviceReadResult<Option<String>> {
-        let openers = device_users::find_processes_with_device_open(&self.own_and_disk_numbers()?)?;
+        let openers =
+            device_users::find_processes_with_device_open(&self.own_and_disk_device_numbers()?)?;
         let lists = [
             ("has partitions", self.overlapping_partitions()?),
             ("is in use by", self.holders()?),
@@ -178,10 +179,10 @@ impl BlockDevice {
     }
 
     /// The device number and, for a partition, that of the disk that contains it.
-    fn own_and_disk_numbers(&self) -> DeviceReadResult<Vec<u64>> {
+    fn own_and_disk_device_numbers(&self) -> DeviceReadResult<Vec<u64>> {
         let mut all = vec![self.number];
         if self.is_partition() {
-            let text = read_text(&self.disk_directory.join("dev"))?;
+            let text = read_sysfs_text(&self.disk_directory.join("dev"))?;
             let (major, minor) = text
                 .split_once(':')
                 .ok_or("sysfs shows no device number for the disk")?;
@@ -210,12 +211,12 @@ impl BlockDevice {
             .filter(|name| *name != self.name)
         {
             let home = self.disk_directory.join(&name);
-            if !is_partition(&home)? {
+            if !is_partition_directory(&home)? {
                 continue;
             }
             let (from, length) = (
-                read_number(&home.join("start"))? * SECTOR_BYTES,
-                read_number(&home.join("size"))? * SECTOR_BYTES,
+                read_sysfs_number(&home.join("start"))? * SECTOR_BYTES,
+                read_sysfs_number(&home.join("size"))? * SECTOR_BYTES,
             );
             if from < start + size && start < from + length {
                 found.push(name);
@@ -225,7 +226,7 @@ impl BlockDevice {
     }
 
     fn read_aliases(&self) -> DeviceReadResult<DeviceAliases> {
-        let numbers = self.own_and_disk_numbers()?;
+        let numbers = self.own_and_disk_device_numbers()?;
         let (mut links, mut resolved) = (BTreeSet::new(), BTreeSet::new());
         for directory in read_entry_names("/dev/disk".as_ref()).unwrap_or_default() {
             let home = Path::new("/dev/disk").join(&directory);
@@ -240,13 +241,13 @@ impl BlockDevice {
                 }
             }
         }
-        let plate = read_disk_identifiers()
+        let plate = read_visible_disk_identifiers()
             .into_iter()
             .find(|plate| plate.name == self.disk_name());
         let words = plate.map(|plate| [plate.serial, plate.wwn].into_iter().flatten().collect());
         let part = self
             .is_partition()
-            .then(|| read_text(&self.sysfs_directory.join("partition")))
+            .then(|| read_sysfs_text(&self.sysfs_directory.join("partition")))
             .transpose()?;
         let disk = format!("/dev/{}", self.disk_name().replace('!', "/"));
         Ok(DeviceAliases {
@@ -261,7 +262,7 @@ impl BlockDevice {
 
 /// `path` must be the kernel's name of the device, because a link or another node could lead to a
 /// different device later. The error is a complete sentence.
-pub fn open_device(path: &str) -> Result<(OwnedFd, BlockDevice), String> {
+pub fn open_device_by_kernel_name(path: &str) -> Result<(OwnedFd, BlockDevice), String> {
     let cannot = |e: Errno| format!("cannot open {path}: {e}");
     let place = rustix::fs::open(
         path,
@@ -313,7 +314,7 @@ pub fn is_claimed(held: &OwnedFd) -> Result<bool, Errno> {
     }
 }
 
-fn is_partition(home: &Path) -> DeviceReadResult<bool> {
+fn is_partition_directory(home: &Path) -> DeviceReadResult<bool> {
     match fs::metadata(home.join("partition")) {
         Ok(_) => Ok(true),
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
@@ -321,13 +322,13 @@ fn is_partition(home: &Path) -> DeviceReadResult<bool> {
     }
 }
 
-fn read_text(path: &Path) -> DeviceReadResult<String> {
+fn read_sysfs_text(path: &Path) -> DeviceReadResult<String> {
     let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(text.trim().to_owned())
 }
 
-fn read_number(path: &Path) -> DeviceReadResult<u64> {
-    read_text(path)?
+fn read_sysfs_number(path: &Path) -> DeviceReadResult<u64> {
+    read_sysfs_text(path)?
         .parse()
         .map_err(|e| format!("{}: {e}", path.display()))
 }

@@ -67,9 +67,9 @@ fn is_listed_device(found: &rustix::fs::Stat, numbers: &[u64]) -> bool {
         && numbers.contains(&found.st_rdev)
 }
 
-pub fn find_kernel_users(numbers: &[u64]) -> Result<Vec<String>, String> {
+pub fn find_kernel_device_users(numbers: &[u64]) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
-    for home in list_entries("/sys/block".as_ref())? {
+    for home in list_entry_paths("/sys/block".as_ref())? {
         let names = home
             .file_name()
             .unwrap_or_default()
@@ -86,15 +86,15 @@ pub fn find_kernel_users(numbers: &[u64]) -> Result<Vec<String>, String> {
         "/sys/kernel/config/target/core",
     ]
     .map(Path::new);
-    for subsystem in list_entries(nvme)? {
-        for space in list_entries(&subsystem.join("namespaces"))? {
+    for subsystem in list_entry_paths(nvme)? {
+        for space in list_entry_paths(&subsystem.join("namespaces"))? {
             if contains_listed_device_path(&space.join("device_path"), numbers)? {
                 found.push("an NVMe target".to_owned());
             }
         }
     }
-    for adapter in list_entries(scsi)? {
-        for object in list_entries(&adapter)? {
+    for adapter in list_entry_paths(scsi)? {
+        for object in list_entry_paths(&adapter)? {
             if contains_listed_device_path(&object.join("udev_path"), numbers)? {
                 found.push("a SCSI target".to_owned());
             }
@@ -104,7 +104,7 @@ pub fn find_kernel_users(numbers: &[u64]) -> Result<Vec<String>, String> {
 }
 
 /// Empty if the directory is missing.
-fn list_entries(directory: &Path) -> Result<Vec<std::path::PathBuf>, String> {
+fn list_entry_paths(directory: &Path) -> Result<Vec<std::path::PathBuf>, String> {
     let told = |e: io::Error| format!("{}: {e}", directory.display());
     match fs::read_dir(directory) {
         Ok(entries) => entries
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn unknown_device_has_no_users() {
-        assert_eq!(find_kernel_users(&[u64::MAX]), Ok(Vec::new()));
+        assert_eq!(find_kernel_device_users(&[u64::MAX]), Ok(Vec::new()));
         assert!(has_device_open(Path::new("/proc/self/fd"), &[u64::MAX]).is_ok_and(|open| !open));
         assert!(
             has_device_open(Path::new("/proc/0/fd"), &[]).is_err_and(|e| is_process_gone_error(&e))

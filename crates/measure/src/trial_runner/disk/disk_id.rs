@@ -29,7 +29,7 @@ impl DiskId {
         }
     }
 
-    pub fn kind_of_id(&self) -> &'static str {
+    pub fn kind_name(&self) -> &'static str {
         match self {
             Self::Serial(_) => "serial number",
             Self::Wwn(_) => "WWN",
@@ -38,7 +38,7 @@ impl DiskId {
 
     /// True if the user typed this id, apart from differences in blanks.
     pub fn matches_typed_id(&self, typed: &str) -> bool {
-        normalise_id(typed).is_some_and(|typed| typed == self.as_str())
+        normalise_valid_id(typed).is_some_and(|typed| typed == self.as_str())
     }
 }
 
@@ -62,7 +62,7 @@ pub fn unique_disk_id(name: &str, all: &[DiskIdentifiers]) -> Result<DiskId, &'s
 
 /// `None` for an id with characters outside printable ASCII, without any letter or digit but 0, or
 /// with a length outside 2 to 128.
-fn normalise_id(word: &str) -> Option<String> {
+fn normalise_valid_id(word: &str) -> Option<String> {
     let word = word.split_whitespace().join_with(" ");
     let types = word
         .bytes()
@@ -80,14 +80,15 @@ fn parse_vpd_serial(page: &[u8]) -> Option<String> {
         return None;
     };
     let length = usize::from(u16::from_be_bytes([*high, *low]));
-    normalise_id(std::str::from_utf8(rest.get(..length.min(rest.len()))?).ok()?)
+    normalise_valid_id(std::str::from_utf8(rest.get(..length.min(rest.len()))?).ok()?)
 }
 
 /// The ids of all disks, except those that the kernel hides because they are paths of a multipath
 /// disk.
-pub fn read_disk_identifiers() -> Vec<DiskIdentifiers> {
+pub fn read_visible_disk_identifiers() -> Vec<DiskIdentifiers> {
     let names = fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let shown = |home: &Path, file: &str| normalise_id(&fs::read_to_string(home.join(file)).ok()?);
+    let shown =
+        |home: &Path, file: &str| normalise_valid_id(&fs::read_to_string(home.join(file)).ok()?);
     let plate = |entry: fs::DirEntry| {
         let home = entry.path();
         if fs::read_to_string(home.join("hidden")).is_ok_and(|says| says.trim() == "1") {
@@ -111,24 +112,24 @@ pub fn read_disk_identifiers() -> Vec<DiskIdentifiers> {
 mod tests {
     use super::*;
 
-    fn identity_with(name: &str, serial: &str, wwn: &str) -> DiskIdentifiers {
+    fn disk_identifiers(name: &str, serial: &str, wwn: &str) -> DiskIdentifiers {
         DiskIdentifiers {
             name: name.to_owned(),
-            serial: normalise_id(serial),
-            wwn: normalise_id(wwn),
+            serial: normalise_valid_id(serial),
+            wwn: normalise_valid_id(wwn),
         }
     }
 
     #[test]
     fn only_a_unique_serial_or_wwn_identifies_a_disk() {
         let all = [
-            identity_with("sda", "S1", "naa.1"),
-            identity_with("nvme0n1", "N1", "eui.1"),
-            identity_with("nvme0n2", "N1", "eui.2"),
-            identity_with("sdb", "P1", "naa.9"),
-            identity_with("sdc", "P1", "naa.9"),
-            identity_with("vda", "", ""),
-            identity_with("vdb", "0000", "0000000"),
+            disk_identifiers("sda", "S1", "naa.1"),
+            disk_identifiers("nvme0n1", "N1", "eui.1"),
+            disk_identifiers("nvme0n2", "N1", "eui.2"),
+            disk_identifiers("sdb", "P1", "naa.9"),
+            disk_identifiers("sdc", "P1", "naa.9"),
+            disk_identifiers("vda", "", ""),
+            disk_identifiers("vdb", "0000", "0000000"),
         ];
         assert_eq!(
             unique_disk_id("sda", &all),
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn typed_id_matches_except_for_blanks() {
+    fn typed_id_matches_despite_blanks() {
         let known = DiskId::Wwn("t10.ATA Disk 7".to_owned());
         assert!(
             known.matches_typed_id("t10.ATA Disk 7")
@@ -160,7 +161,7 @@ mod tests {
         ] {
             assert!(!known.matches_typed_id(typed), "{typed}");
         }
-        assert_eq!(normalise_id("\u{1b}[2J1"), None);
+        assert_eq!(normalise_valid_id("\u{1b}[2J1"), None);
     }
 
     #[test]

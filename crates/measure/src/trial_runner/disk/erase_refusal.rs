@@ -1,8 +1,8 @@
-//! Decides from facts and findings whether a device is free for a trial; no I/O. Everything unknown
-//! counts as a refusal.
+//! Decides from facts and findings, without I/O, whether a device is free for a trial. An unknown
+//! fact or finding is a reason to refuse.
 //!
-//! The facts also decide whether an mkfs script may be printed. The process that writes has no
-//! facts and collects the findings again.
+//! The facts also decide whether an mkfs script may be printed. The child process that writes to
+//! the disk has no facts, so it decides by findings alone.
 
 use super::device_findings::{DeviceFindings, DeviceReadResult};
 use super::trial_mark::RESERVED_END_BYTES;
@@ -14,18 +14,18 @@ use crate::text;
 /// Reason why the facts forbid erasing a device, as a phrase to put after its name; `None` if
 /// they allow it.
 pub fn erase_refusal_by_facts(facts: &FactSet, disk: &Subject) -> Option<String> {
-    refusal_by_host_and_device_kind(facts, disk)
-        .or_else(|| use_refusal(facts, disk))
+    container_kind_or_zone_refusal(facts, disk)
+        .or_else(|| read_only_or_use_refusal(facts, disk))
         .or_else(|| content_refusal(facts, disk))
 }
 
 /// Like [`erase_refusal_by_facts`], but ignores the contents of the disk, which may be leftovers of
 /// an earlier trial.
 pub fn clear_refusal_by_facts(facts: &FactSet, disk: &Subject) -> Option<String> {
-    refusal_by_host_and_device_kind(facts, disk).or_else(|| use_refusal(facts, disk))
+    container_kind_or_zone_refusal(facts, disk).or_else(|| read_only_or_use_refusal(facts, disk))
 }
 
-fn refusal_by_host_and_device_kind(facts: &FactSet, disk: &Subject) -> Option<String> {
+fn container_kind_or_zone_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
     match known_value_or_reason(facts, &Subject::host(), &host::CONTAINER) {
         Ok(container) if container == "none" => {}
         Ok(container) => {
@@ -73,7 +73,7 @@ fn refusal_by_host_and_device_kind(facts: &FactSet, disk: &Subject) -> Option<St
     }
 }
 
-fn use_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
+fn read_only_or_use_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
     match known_value_or_reason(facts, disk, &device::READ_ONLY) {
         Ok(false) => {}
         Ok(true) => return Some("is read-only".to_owned()),

@@ -16,7 +16,7 @@ use rustix::fs::{FileType, FlockOperation, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::device_findings::{BlockDevice, is_claimed, open_device, reopen_device};
+use super::device_findings::{BlockDevice, is_claimed, open_device_by_kernel_name, reopen_device};
 use super::disk_id::DiskId;
 use super::erase_refusal::erase_refusal_by_findings;
 use super::trial_mark::{
@@ -57,7 +57,7 @@ pub struct InspectedDisk {
 impl InspectedDisk {
     /// Errors are complete sentences.
     pub fn inspect(path: &str) -> Result<Self, String> {
-        let (held, place) = open_device(path)?;
+        let (held, place) = open_device_by_kernel_name(path)?;
         let known_by = place.disk_id().map_err(|why| format!("{path} {why}"))?;
         let extent = place
             .offset_and_size()
@@ -96,7 +96,7 @@ impl InspectedDisk {
 
     /// Reason why the findings forbid erasing the disk now; `None` if they allow it. A program that
     /// only probes the disk gets time to finish.
-    pub fn erase_refusal(&self, bytes: u64) -> Option<String> {
+    pub fn erase_refusal_after_wait(&self, bytes: u64) -> Option<String> {
         let begun = Instant::now();
         loop {
             let (why, may_pass) = match self.device.inspect_for_erasing(&self.descriptor) {
@@ -128,8 +128,8 @@ pub struct LockedDisk {
 
 impl LockedDisk {
     /// Locks a disk that is proven free: the disk is inspected again, and every part that the trial
-    /// will write is read first. `tell` gets the progress; an error from `tell` ends the read. The
-    /// error is a complete sentence.
+    /// will write is read first. `tell` gets the bytes read so far; an error from `tell` ends the
+    /// read. The error is a complete sentence.
     pub fn lock_free_disk(
         order: &EraseTarget,
         bytes: u64,
@@ -156,7 +156,7 @@ impl LockedDisk {
                 }
             }
         }
-        disk.check_no_new_users()?;
+        disk.check_no_users_or_foreign_data()?;
         disk.write_mark(true)?;
         drop(claim);
         Ok(disk)
@@ -174,15 +174,15 @@ impl LockedDisk {
             return Err(format!("{} is not cleared: {why}", order.node));
         }
         let disk = Self::reinspect_and_lock(order, mark.bytes, mark.trial_id)?;
-        // The mark is read again, now that the disk is locked.
-        let again = disk.read(order.extent.1 - RESERVED_END_BYTES, MARK_BYTES)?;
+        // The first read was before the lock, so another process could have changed the mark since.
+        let again = disk.read_at(order.extent.1 - RESERVED_END_BYTES, MARK_BYTES)?;
         if TrialMark::decode(&again).as_ref() != Some(mark) {
             return Err(format!(
                 "{} changed while it was checked; nothing was written",
                 order.node
             ));
         }
-        disk.check_no_new_users()?;
+        disk.check_no_users_or_foreign_data()?;
         let blank = || {
             first_nonblank_offset(
                 &disk.descriptor,
@@ -191,7 +191,7 @@ impl LockedDisk {
                 &mut |_| Ok(()),
             )
         };
-        if superblock_uuids(&disk.read(0, SUPERBLOCK_BYTES)?).is_empty() && blank() != Ok(None) {
+        if superblock_uuids(&disk.read_at(0, SUPERBLOCK_BYTES)?).is_empty() && blank() != Ok(None) {
             return Err(format!(
                 "{} holds data that no trial is known to have written, so it is not cleared; check it and clear it by hand",
                 order.node
@@ -208,7 +208,7 @@ impl LockedDisk {
                 order.node
             ));
         }
-        if let Some(why) = shown.erase_refusal(bytes) {
+        if let Some(why) = shown.erase_refusal_after_wait(bytes) {
             return Err(format!("{why}; nothing was written"));
         }
         let InspectedDisk {
@@ -245,9 +245,9 @@ impl LockedDisk {
             ));
         }
         self.check_identity()?;
-        self.check_unclaimed()?;
-        self.check_no_new_users()?;
-        let found = superblock_uuids(&self.read(0, SUPERBLOCK_BYTES)?);
+        self.wait_until_unclaimed()?;
+        self.check_no_users_or_foreign_data()?;
+        let found = superblock_uuids(&self.read_at(0, SUPERBLOCK_BYTES)?);
         let last = self.last_uuid.borrow();
         let has_last = last.as_ref().is_none_or(|last| found.contains(last));
         if has_last && found.iter().all(|uuid| self.trial_id.owns_uuid(uuid)) {
@@ -285,7 +285,7 @@ impl LockedDisk {
 
     /// Checks that O_EXCL succeeds, which means that nothing has claimed the device. The check does
     /// not keep it open, because mkfs and mount claim it themselves.
-    fn check_unclaimed(&self) -> Result<(), String> {
+    fn wait_until_unclaimed(&self) -> Result<(), String> {
         let begun = Instant::now();
         loop {
             match is_claimed(&self.descriptor) {
@@ -303,7 +303,7 @@ impl LockedDisk {
         }
     }
 
-    fn check_no_new_users(&self) -> Result<(), String> {
+    fn check_no_users_or_foreign_data(&self) -> Result<(), String> {
         let EraseTarget { node, extent, .. } = &self.target;
         let begun = Instant::now();
         while let Some(who) = self
@@ -319,11 +319,11 @@ impl LockedDisk {
             std::thread::sleep(Duration::from_millis(50));
         }
         let length = BEGINNING_BYTES.min(usize::try_from(extent.1).unwrap_or(BEGINNING_BYTES));
-        let last = self.read(
+        let last = self.read_at(
             extent.1 - RESERVED_END_BYTES,
             usize::try_from(RESERVED_END_BYTES).unwrap_or(MARK_BYTES),
         )?;
-        let found = find_foreign_signatures(extent.1, self.read(0, length)?, last);
+        let found = find_foreign_signatures(extent.1, self.read_at(0, length)?, last);
         if found.is_empty() {
             return Ok(());
         }
@@ -335,12 +335,12 @@ impl LockedDisk {
 
     /// Opens the device with O_EXCL, which claims it until the result is dropped.
     fn open_exclusively(&self) -> Result<OwnedFd, String> {
-        self.check_unclaimed()?;
+        self.wait_until_unclaimed()?;
         reopen_device(&self.descriptor, OFlags::RDONLY | OFlags::EXCL)
             .map_err(|e| format!("cannot claim {}: {e}", self.target.node))
     }
 
-    /// `is_changing` records in the mark that a superblock may be missing.
+    /// With `is_changing`, the mark records that a superblock may be missing until the next mark.
     fn write_mark(&self, is_changing: bool) -> Result<(), String> {
         let disk = self.target.known_by.as_str().to_owned();
         let mark = TrialMark {
@@ -368,7 +368,7 @@ impl LockedDisk {
 
     /// Must be called before mkfs; returns the UUID of the new file system. The error is a complete
     /// sentence.
-    pub fn check_and_mark_before_mkfs(&self) -> Result<String, String> {
+    pub fn begin_mkfs_and_return_uuid(&self) -> Result<String, String> {
         self.check_unchanged_and_unused()?;
         self.write_mark(true)?;
         self.mkfs_count.set(
@@ -391,7 +391,7 @@ impl LockedDisk {
 
     fn verify_superblock_and_write_mark(&self) -> Result<(), String> {
         let uuid = self.trial_id.filesystem_uuid(self.mkfs_count.get());
-        if !superblock_uuids(&self.read(0, SUPERBLOCK_BYTES)?).contains(&uuid) {
+        if !superblock_uuids(&self.read_at(0, SUPERBLOCK_BYTES)?).contains(&uuid) {
             return Err(format!(
                 "{} does not hold the file system that was just created",
                 self.target.node
@@ -402,8 +402,8 @@ impl LockedDisk {
         self.write_mark(false)
     }
 
-    /// Clears the extent, reads it back, and clears the mark last. `tell` gets the progress. The
-    /// error is a complete sentence.
+    /// Clears the extent, reads it back, and clears the mark last. `tell` gets the bytes cleared so
+    /// far. The error is a complete sentence.
     pub fn clear_extent_and_mark(&self, tell: &mut dyn FnMut(u64)) -> Result<(), String> {
         // A failed check after an mkfs must not prevent clearing; the other checks still apply.
         self.is_doubtful.set(false);
@@ -457,15 +457,15 @@ impl LockedDisk {
 
     /// Kernel name of the disk. For a partition, this is the disk that contains it, because the
     /// kernel counts flushes per disk.
-    pub fn disk_name(&self) -> String {
+    pub fn whole_disk_name(&self) -> String {
         self.device.disk_name()
     }
 
-    pub fn bytes(&self) -> u64 {
+    pub fn extent_bytes(&self) -> u64 {
         self.bytes
     }
 
-    fn read(&self, at: u64, length: usize) -> Result<Vec<u8>, String> {
+    fn read_at(&self, at: u64, length: usize) -> Result<Vec<u8>, String> {
         read_exact_at(&self.descriptor, at, length)
             .map_err(|e| format!("cannot read {}: {e}", self.target.node))
     }

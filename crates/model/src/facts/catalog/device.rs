@@ -11,10 +11,10 @@ facts! {
     KIND: DeviceKind = Device "device.kind", in_identity_group;
     /// How a disk is attached: `nvme`, `scsi`, `sata`, `sas`, `usb`, `virtio`, `virtio-scsi`,
     /// `xen`, `vmware`, `hyperv`, `mmc`, `pmem`, `network`, `megaraid`, `raid`, `other`.
-    TRANSPORT: Transport = Device "device.transport", affects_latency, in_speed_group;
+    TRANSPORT: Transport = Device "device.transport", mark_affects_latency, in_speed_group;
     /// Transport of a network disk: `tcp`, `rdma` or `fc` (NVMe over fabrics, from
     /// /sys/class/nvme/*/transport), `iscsi`, `fibre channel`, `nbd`, `rbd`.
-    FABRIC: NetworkTransport = Device "device.fabric", affects_latency, in_speed_group;
+    FABRIC: NetworkTransport = Device "device.fabric", mark_affects_latency, in_speed_group;
     /// Identity of the unit behind a disk, used to recognise several paths to one unit; from `wwid`
     /// in sysfs, masked in captures.
     UNIT: String = Device "device.unit", mark_device_identity;
@@ -25,16 +25,16 @@ facts! {
     EPHEMERAL: bool = Device "device.ephemeral", mark_concluded, in_health_group;
     /// Medium, which decides the speed to expect: `platters`, `flash`, `persistent memory`,
     /// `memory`, or `virtual` if a hypervisor, a controller or a network hides the medium.
-    MEDIUM: Medium = Device "device.medium", affects_latency, in_speed_group;
+    MEDIUM: Medium = Device "device.medium", mark_affects_latency, in_speed_group;
     /// Revolutions per minute of a disk's platters, from `smartctl -i`.
     RPM: u64 = Device "device.rpm", in_speed_group;
     /// Driver of the SCSI host, from /sys/class/scsi_host/hostN/proc_name.
-    DRIVER: String = Device "device.driver", affects_latency, in_speed_group;
+    DRIVER: String = Device "device.driver", mark_affects_latency, in_speed_group;
     /// Vendor and model of the disk.
-    MODEL: String = Device "device.model", affects_latency, in_identity_group;
+    MODEL: String = Device "device.model", mark_affects_latency, in_identity_group;
     /// Firmware revision of an NVMe or SCSI disk, from `firmware_rev` or `rev` next to its model in
     /// sysfs.
-    FIRMWARE: String = Device "device.firmware", affects_latency, in_identity_group;
+    FIRMWARE: String = Device "device.firmware", mark_affects_latency, in_identity_group;
     /// Serial number of an NVMe or virtio disk, from sysfs; masked in captures.
     SERIAL: String = Device "device.serial", mark_device_identity;
     /// Capacity of the device, from `size` in sysfs.
@@ -45,7 +45,7 @@ facts! {
     /// volumes often report 1.
     ROTATIONAL: bool = Device "device.rotational", in_speed_group;
     /// Active I/O scheduler, from sysfs-block.
-    SCHEDULER: String = Device "device.scheduler", affects_latency, in_speed_group;
+    SCHEDULER: String = Device "device.scheduler", mark_affects_latency, in_speed_group;
     /// Start of a partition on its disk, from `start` in sysfs-block.
     START: u64 = Device "device.start" Bytes, in_speed_group;
     /// Whether a partition starts on a physical block boundary of the disk, from `alignment_offset`
@@ -56,7 +56,7 @@ facts! {
     OPTIMAL_IO: u64 = Device "device.optimal_io" Bytes, in_speed_group;
     /// Latency at which the kernel throttles writeback, in microseconds; 0 for never, from
     /// queue/wbt_lat_usec in sysfs-block.
-    WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" Micros, affects_latency, in_speed_group;
+    WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" Micros, mark_affects_latency, in_speed_group;
     /// Time after which the kernel gives up on a request to a disk, in milliseconds; from
     /// queue/io_timeout in sysfs-block (Linux 5.0 and later), for SCSI from device/timeout.
     IO_TIMEOUT_MS: u64 = Device "device.io_timeout_ms";
@@ -79,18 +79,18 @@ facts! {
     ZONED: ZoneModel = Device "device.zoned", in_speed_group;
     /// The kernel's view of the cache, per queue: `write back` (flushes are sent) or `write
     /// through` (no flushes are sent), from queue/write_cache in sysfs-block.
-    WRITE_CACHE: QueueWriteCache = Device "device.write_cache", affects_latency, affects_flushes;
+    WRITE_CACHE: QueueWriteCache = Device "device.write_cache", mark_affects_latency, in_flushes_group;
     /// Whether the driver passes on forced unit access (FUA), from queue/fua in sysfs-block.
-    FUA: bool = Device "device.fua", affects_latency, affects_flushes;
+    FUA: bool = Device "device.fua", mark_affects_latency, in_flushes_group;
     /// Cache mode that the disk reported to its driver: SCSI `cache_type`
     /// (Documentation/scsi/sd-parameters) or virtio-blk `cache_type`.
-    CACHE_TYPE: CacheType = Device "device.cache_type", affects_latency, affects_flushes;
+    CACHE_TYPE: CacheType = Device "device.cache_type", mark_affects_latency, in_flushes_group;
     /// State of the write cache as reported by the disk itself: `on` or `off`. Queried as root,
     /// bypassing the kernel (`smartctl -g wcache`, `hdparm -W`, NVMe feature 06h).
-    DRIVE_CACHE: DriveCacheState = Device "device.drive_cache", affects_latency, affects_flushes;
+    DRIVE_CACHE: DriveCacheState = Device "device.drive_cache", mark_affects_latency, in_flushes_group;
     /// Whether an NVMe controller reports a volatile write cache, from the field VWC of `nvme
     /// id-ctrl`.
-    NVME_VOLATILE: bool = Device "nvme.volatile_cache", affects_latency, affects_flushes;
+    NVME_VOLATILE: bool = Device "nvme.volatile_cache", mark_affects_latency, in_flushes_group;
     /// Warnings of an NVMe controller, from `critical_warning` of `nvme smart-log`: `spare low`,
     /// `temperature`, `unreliable`, `read-only`, `memory backup failed`, `persistent memory`.
     NVME_WARNINGS: Vec<String> = Device "nvme.critical_warning", in_health_group;
@@ -101,7 +101,7 @@ facts! {
     /// State of an NVMe drive's power-loss capacitor, from its OCP log page C0h (`nvme get-log -i
     /// 0xc0 -l 512`): `healthy`, `degraded`, `failed`, `absent`; `unreadable` if the page has
     /// another GUID or version.
-    NVME_CAPACITOR: CapacitorCondition = Device "nvme.capacitor", affects_latency;
+    NVME_CAPACITOR: CapacitorCondition = Device "nvme.capacitor", mark_affects_latency;
     /// Remaining capacity of an NVMe drive's power-loss capacitor, in percent, from OCP log page
     /// C0h. 100 is the required capacity of a new drive, 1 the minimum for a proper shutdown.
     NVME_CAPACITOR_PERCENT: f64 = Device "nvme.capacitor_percent", mark_drifting;
@@ -111,43 +111,43 @@ facts! {
     NVME_INCOMPLETE_SHUTDOWNS: u64 = Device "nvme.incomplete_shutdowns";
     /// Whether the kernel counts flushes of the device: 17 fields in `stat` (Linux 5.5 and later),
     /// and a driver that is not bio-based.
-    COUNTS_FLUSHES: bool = Device "device.counts_flushes", affects_flushes;
+    COUNTS_FLUSHES: bool = Device "device.counts_flushes", in_flushes_group;
     /// The device's own write cache: `none`, `protected` by a healthy battery or flash module,
     /// `volatile`, `unknown`, `contradictory`.
-    CACHE: CacheVolatility = Device "device.cache", mark_judged, affects_flushes;
+    CACHE: CacheVolatility = Device "device.cache", mark_judged, in_flushes_group;
     /// The only component that can guarantee acknowledged writes of a disk whose caches cannot be
     /// inspected: `drive`, `array`, `storage cluster`, `hypervisor`, `provider`.
-    GUARANTOR: WriteGuarantor = Device "device.guarantor", mark_judged, affects_flushes;
+    GUARANTOR: WriteGuarantor = Device "device.guarantor", mark_judged, in_flushes_group;
     /// Level of an md array, from md/level (Documentation/admin-guide/md.rst).
-    MD_LEVEL: ArrayLevel = Device "md.level", affects_latency, in_speed_group;
+    MD_LEVEL: ArrayLevel = Device "md.level", mark_affects_latency, in_speed_group;
     /// State of an md array, from md/array_state. An `inactive` or `clear` array does not run, and
     /// a `broken` one has failed. A `readonly` one takes no writes; a `read-auto` one is read-only
     /// until the first write.
     MD_STATE: ArrayState = Device "md.array_state", mark_drifting, in_health_group;
     /// Number of missing members of an md array, from md/degraded.
-    MD_DEGRADED: u64 = Device "md.degraded", affects_latency, in_health_group;
+    MD_DEGRADED: u64 = Device "md.degraded", mark_affects_latency, in_health_group;
     /// Current sync action of an md array, from md/sync_action.
-    MD_SYNC_ACTION: SyncAction = Device "md.sync_action", mark_drifting, affects_latency, in_health_group;
+    MD_SYNC_ACTION: SyncAction = Device "md.sync_action", mark_drifting, mark_affects_latency, in_health_group;
     /// Consistency policy of an md array, from md/consistency_policy.
-    MD_CONSISTENCY: ConsistencyPolicy = Device "md.consistency_policy", affects_latency, in_health_group;
+    MD_CONSISTENCY: ConsistencyPolicy = Device "md.consistency_policy", mark_affects_latency, in_health_group;
     /// Number of members an md array should have, from md/raid_disks.
-    MD_DISKS: u64 = Device "md.raid_disks", affects_latency, in_speed_group;
+    MD_DISKS: u64 = Device "md.raid_disks", mark_affects_latency, in_speed_group;
     /// Superblock format of an md array, for firmware RAID such as `external:imsm`; from
     /// md/metadata_version.
     MD_METADATA: String = Device "md.metadata";
     /// Chunk size of a striped md array, from md/chunk_size.
     MD_CHUNK: u64 = Device "md.chunk" Bytes, in_speed_group;
     /// Location of an md array's write-intent bitmap, `none` without one, from md/bitmap/location.
-    MD_BITMAP: String = Device "md.bitmap", affects_latency, in_speed_group;
+    MD_BITMAP: String = Device "md.bitmap", mark_affects_latency, in_speed_group;
     /// Write-mostly members of an md array, which serve reads only if no other member is left, from
     /// md/dev-*/state.
-    MD_WRITE_MOSTLY: Vec<String> = Device "md.write_mostly", mark_kernel_assigned, affects_latency, in_speed_group;
+    MD_WRITE_MOSTLY: Vec<String> = Device "md.write_mostly", mark_kernel_assigned, mark_affects_latency, in_speed_group;
     /// Number of writes that may lag behind on write-mostly members of an md array, from
     /// md/bitmap/backlog; 0 allows none.
-    MD_WRITE_BEHIND: u64 = Device "md.write_behind", affects_latency, in_speed_group;
+    MD_WRITE_BEHIND: u64 = Device "md.write_behind", mark_affects_latency, in_speed_group;
     /// Members of an md array with their states (`sda1 in_sync`, `sdb1 faulty`), from
     /// md/dev-*/state.
-    MD_MEMBERS: Vec<String> = Device "md.members", mark_kernel_assigned, affects_latency;
+    MD_MEMBERS: Vec<String> = Device "md.members", mark_kernel_assigned, mark_affects_latency;
     /// Failed members of an md array that are still attached but no longer part of the stack, from
     /// md/dev-*/state.
     MD_FAILED: Vec<String> = Device "md.failed_members", mark_kernel_assigned, in_health_group;
@@ -156,13 +156,13 @@ facts! {
     MD_SUSPECT: Vec<String> = Device "md.suspect_members", mark_kernel_assigned, mark_drifting, in_health_group;
     /// Targets of a device-mapper device, in order, from `dmsetup table` as root: `linear`,
     /// `striped`, `thin`, `cache` ...
-    DM_TARGETS: Vec<String> = Device "dm.targets", affects_latency, in_speed_group;
+    DM_TARGETS: Vec<String> = Device "dm.targets", mark_affects_latency, in_speed_group;
     /// Largest power of two, at most 1 MiB, that divides the start of every linear target, on the
     /// device-mapper device and on the device below. From `dmsetup table` as root.
     DM_ALIGNMENT: u64 = Device "dm.alignment" Bytes, in_speed_group;
     /// Mode of a device-mapper cache: `writeback`, `writethrough`, `passthrough`, from `dmsetup
     /// table`; a writecache target always holds writes back.
-    DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", affects_latency, affects_flushes;
+    DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", mark_affects_latency, in_flushes_group;
     /// Whether requests to a multipath device wait instead of failing when no path is left, from
     /// `dmsetup table` as root.
     DM_QUEUE_IF_NO_PATH: bool = Device "dm.queue_if_no_path";
@@ -184,33 +184,33 @@ facts! {
     THIN_METADATA: f64 = Device "thin.metadata_percent", mark_drifting, in_health_group;
     /// Cache mode of bcache, which decides whether writes are held back, from bcache/cache_mode
     /// (Documentation/admin-guide/bcache.rst).
-    BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", affects_latency, affects_flushes;
+    BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", mark_affects_latency, in_flushes_group;
     /// State of a bcache device: `no cache`, `clean`, `dirty`, `inconsistent`, from bcache/state.
     BCACHE_STATE: BcacheState = Device "bcache.state", mark_drifting, in_health_group;
     /// DRBD protocol, which sets when a write is complete: `A` once written locally, `B` once
     /// received by the peer, `C` once written by the peer. With several peers, the value
     /// is the weakest protocol. From /proc/drbd of DRBD 8.4, or `drbdsetup show`.
-    DRBD_PROTOCOL: DrbdProtocol = Device "drbd.protocol", affects_latency, affects_flushes;
+    DRBD_PROTOCOL: DrbdProtocol = Device "drbd.protocol", mark_affects_latency, in_flushes_group;
     /// Method by which DRBD orders dependent writes on its peer: `flush` and `barrier` empty the
     /// disk's cache, `drain` only waits, `none` does not wait. From /proc/drbd of DRBD 8.4, or
     /// disk-barrier, disk-flushes and disk-drain in `drbdsetup show`.
-    DRBD_ORDERING: DrbdOrdering = Device "drbd.write_ordering", affects_flushes;
+    DRBD_ORDERING: DrbdOrdering = Device "drbd.write_ordering", in_flushes_group;
     /// Whether DRBD flushes its own metadata, the activity log and bitmap, from md-flushes in
     /// `drbdsetup show`.
-    DRBD_MD_FLUSHES: bool = Device "drbd.md_flushes", affects_latency, affects_flushes;
+    DRBD_MD_FLUSHES: bool = Device "drbd.md_flushes", mark_affects_latency, in_flushes_group;
     /// Name of a device-mapper device, from dm/name.
     DM_NAME: String = Device "dm.name", mark_device_identity;
     /// Unique id of a device-mapper device, with a prefix for the kind of device, from dm/uuid.
     DM_UUID: String = Device "dm.uuid", mark_device_identity;
     /// Backing file of a loop device, from loop/backing_file.
-    LOOP_FILE: String = Device "loop.backing_file", mark_device_identity, affects_latency;
+    LOOP_FILE: String = Device "loop.backing_file", mark_device_identity, mark_affects_latency;
     /// Whether a loop device uses direct I/O on its file, from loop/dio.
-    LOOP_DIRECT: bool = Device "loop.direct_io", affects_latency, in_speed_group;
+    LOOP_DIRECT: bool = Device "loop.direct_io", mark_affects_latency, in_speed_group;
     /// Device to which a zram device writes idle pages, `none` without one, from backing_dev
     /// (Documentation/admin-guide/blockdev/zram.rst).
-    ZRAM_BACKING: String = Device "zram.backing_device", mark_kernel_assigned, affects_latency, in_speed_group;
+    ZRAM_BACKING: String = Device "zram.backing_device", mark_kernel_assigned, mark_affects_latency, in_speed_group;
     /// Whether the device is used for swap, from /proc/swaps.
-    SWAP: bool = Device "device.swap", affects_latency, in_health_group;
+    SWAP: bool = Device "device.swap", mark_affects_latency, in_health_group;
     /// Uses of the device (`mounted at /`, `member of md0`, `swap`, `partitioned`); empty if
     /// unused.
     USED_BY: Vec<String> = Device "device.used_by", mark_kernel_assigned;
@@ -324,7 +324,7 @@ impl DeviceKind {
 
     /// Whether the device is a device-mapper device whose targets can be of any kind, so that
     /// only root can read their kinds.
-    pub fn is_mapping_of_any_target(self) -> bool {
+    pub fn can_have_any_dm_target(self) -> bool {
         matches!(self, Self::Lvm | Self::Dm)
     }
 
@@ -348,12 +348,12 @@ impl Medium {
     }
 
     /// Whether the medium rotates, so that a flush waits for a rotation.
-    pub fn is_rotating(self) -> bool {
+    pub fn is_rotational(self) -> bool {
         matches!(self, Self::Platters)
     }
 
     /// True for a virtual disk, which may be flash.
-    pub fn wears_out(self) -> bool {
+    pub fn can_wear_out(self) -> bool {
         matches!(self, Self::Flash | Self::Virtual)
     }
 
@@ -410,7 +410,7 @@ impl Transport {
     }
 
     /// Whether the disk is behind a driver of RAID controllers, and so probably a volume.
-    pub fn is_raid(self) -> bool {
+    pub fn is_raid_controller(self) -> bool {
         matches!(self, Self::Megaraid | Self::Raid)
     }
 
@@ -457,9 +457,6 @@ pub enum CloudDiskService {
     OracleBlockVolume = "Oracle block volume",
 }
 }
-
-// Write caches of disks: the state reported by the disk, the states assumed by driver and
-// kernel, and the conclusion from them.
 
 choice! {
 /// Conclusion about a disk's own write cache, worst first.

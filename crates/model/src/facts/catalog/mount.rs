@@ -4,9 +4,9 @@ facts! {
     /// Mount point, from /proc/self/mountinfo (proc_pid_mountinfo(5)).
     POINT: String = Mount "mount.point", in_identity_group;
     /// File system type, from mountinfo.
-    FSTYPE: String = Mount "mount.fstype", affects_latency, in_identity_group;
+    FSTYPE: String = Mount "mount.fstype", mark_affects_latency, in_identity_group;
     /// Mount source, such as a device, a remote path or a dataset, from mountinfo.
-    SOURCE: String = Mount "mount.source", mark_kernel_assigned, affects_latency, in_identity_group;
+    SOURCE: String = Mount "mount.source", mark_kernel_assigned, mark_affects_latency, in_identity_group;
     /// Directory of the file system that is mounted, from mountinfo; not `/` for a bind mount or a
     /// btrfs subvolume.
     ROOT: String = Mount "mount.root", in_identity_group;
@@ -16,16 +16,16 @@ facts! {
     /// names in /sys/fs/btrfs.
     UUID: String = Mount "mount.uuid", mark_kernel_assigned, in_identity_group;
     /// Per-mount options, from mountinfo's sixth field.
-    OPTIONS: Vec<String> = Mount "mount.options", affects_latency;
+    OPTIONS: Vec<String> = Mount "mount.options", mark_affects_latency;
     /// Options of the superblock, shared by every mount of the file system, from mountinfo's last
     /// field.
-    SUPER_OPTIONS: Vec<String> = Mount "mount.super_options", affects_latency;
+    SUPER_OPTIONS: Vec<String> = Mount "mount.super_options", mark_affects_latency;
     /// Whether this mount is visible at its mount point; false if another mount covers this mount,
     /// from the tree in mountinfo.
     IN_SIGHT: bool = Mount "mount.in_sight", mark_concluded;
     /// Class of file system: on `block` devices of this host, on the `network`, in `memory`,
     /// `fuse`, an `overlay`, `zfs`, or `other`.
-    CLASS: MountClass = Mount "mount.class", mark_concluded, affects_flushes;
+    CLASS: MountClass = Mount "mount.class", mark_concluded, in_flushes_group;
     /// Whether the mount is read-only, by its own options or by those of the superblock.
     READ_ONLY: bool = Mount "mount.read_only", mark_concluded, in_health_group;
     /// Access-time mode of the mount: `noatime`, `relatime`, `strictatime`.
@@ -41,19 +41,19 @@ facts! {
     FREE_PERCENT: f64 = Mount "mount.free_percent", mark_drifting, in_health_group;
     /// Whether the file system sends its own flushes; the option `nobarrier` turns these flushes
     /// off on ext4, btrfs and f2fs.
-    BARRIER: BarrierState = Mount "mount.barrier", mark_concluded, affects_flushes;
+    BARRIER: BarrierState = Mount "mount.barrier", mark_concluded, in_flushes_group;
     /// All options in force on an ext4 file system, defaults included, from
     /// /proc/fs/ext4/DEV/options.
-    EXT4_OPTIONS: Vec<String> = Mount "ext4.options", affects_latency;
+    EXT4_OPTIONS: Vec<String> = Mount "ext4.options", mark_affects_latency;
     /// Whether an ext4 file system has a journal, from /sys/fs/ext4/DEV/journal_task.
-    EXT4_JOURNAL: bool = Mount "ext4.journal", affects_latency, affects_flushes;
+    EXT4_JOURNAL: bool = Mount "ext4.journal", mark_affects_latency, in_flushes_group;
     /// Journal mode of an ext4 file system, from the `data=` option in force.
-    EXT4_DATA: JournalMode = Mount "ext4.data", affects_latency, in_speed_group;
+    EXT4_DATA: JournalMode = Mount "ext4.data", mark_affects_latency, in_speed_group;
     /// Errors that ext4 has counted on the file system, from /sys/fs/ext4/DEV/errors_count.
     EXT4_ERRORS: u64 = Mount "ext4.errors", in_health_group;
     /// Whether an ext4 file system has the fast_commit feature, from its superblock, or from the
     /// commits counted in /proc/fs/ext4/DEV/fc_info.
-    EXT4_FAST_COMMIT: bool = Mount "ext4.fast_commit", affects_latency, in_speed_group;
+    EXT4_FAST_COMMIT: bool = Mount "ext4.fast_commit", mark_affects_latency, in_speed_group;
     /// Features of an ext4 file system, named as in `dumpe2fs -h`, from its superblock (needs
     /// root).
     EXT4_FEATURES: Vec<String> = Mount "ext4.features";
@@ -64,29 +64,29 @@ facts! {
     /// `crc`, `reflink`, `bigtime` ...
     XFS_FEATURES: Vec<String> = Mount "xfs.features";
     /// Member devices of a btrfs file system, from /sys/fs/btrfs/UUID/devices.
-    BTRFS_DEVICES: Vec<String> = Mount "btrfs.devices", mark_kernel_assigned, affects_latency;
+    BTRFS_DEVICES: Vec<String> = Mount "btrfs.devices", mark_kernel_assigned, mark_affects_latency;
     /// Number of present member devices of a btrfs file system, from /sys/fs/btrfs/UUID/devices.
-    BTRFS_DEVICE_COUNT: u64 = Mount "btrfs.device_count", affects_latency;
+    BTRFS_DEVICE_COUNT: u64 = Mount "btrfs.device_count", mark_affects_latency;
     /// Profiles of the data block groups of a btrfs file system, from
     /// /sys/fs/btrfs/UUID/allocation/data.
-    BTRFS_DATA_PROFILES: Vec<String> = Mount "btrfs.data_profiles", affects_latency, in_speed_group;
+    BTRFS_DATA_PROFILES: Vec<String> = Mount "btrfs.data_profiles", mark_affects_latency, in_speed_group;
     /// Profiles of the metadata block groups of a btrfs file system, from
     /// /sys/fs/btrfs/UUID/allocation/metadata.
-    BTRFS_METADATA_PROFILES: Vec<String> = Mount "btrfs.metadata_profiles", affects_latency, in_speed_group;
+    BTRFS_METADATA_PROFILES: Vec<String> = Mount "btrfs.metadata_profiles", mark_affects_latency, in_speed_group;
     /// Whether a btrfs file system overwrites the data of all new files in place (mount option
     /// `nodatacow`).
-    BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow", affects_latency, in_speed_group;
+    BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow", mark_affects_latency, in_speed_group;
     /// Further devices of the file system, from `logdev=` and `rtdev=` in force (xfs(5)).
-    EXTRA_DEVICES: Vec<String> = Mount "mount.extra_devices", mark_kernel_assigned, affects_latency;
+    EXTRA_DEVICES: Vec<String> = Mount "mount.extra_devices", mark_kernel_assigned, mark_affects_latency;
     /// ZFS property `sync` of the dataset, from `zfs get` (zfsprops(7)); `disabled` ignores
     /// flushes.
-    ZFS_SYNC: ZfsSync = Mount "zfs.sync", affects_latency, affects_flushes;
+    ZFS_SYNC: ZfsSync = Mount "zfs.sync", mark_affects_latency, in_flushes_group;
     /// ZFS property `logbias` of the dataset (zfsprops(7)).
-    ZFS_LOGBIAS: Logbias = Mount "zfs.logbias", affects_latency, in_speed_group;
+    ZFS_LOGBIAS: Logbias = Mount "zfs.logbias", mark_affects_latency, in_speed_group;
     /// ZFS property `recordsize` of the dataset (zfsprops(7)).
-    ZFS_RECORD: u64 = Mount "zfs.recordsize" Bytes, affects_latency, in_speed_group;
+    ZFS_RECORD: u64 = Mount "zfs.recordsize" Bytes, mark_affects_latency, in_speed_group;
     /// Devices of the ZFS pool, its separate log included, from `zpool status -P`.
-    ZFS_DEVICES: Vec<String> = Mount "zfs.devices", mark_kernel_assigned, affects_latency;
+    ZFS_DEVICES: Vec<String> = Mount "zfs.devices", mark_kernel_assigned, mark_affects_latency;
     /// State of the ZFS pool, from `zpool status`.
     ZFS_POOL_STATE: VdevState = Mount "zfs.pool_state", in_health_group;
     /// Devices of the ZFS pool that are missing or no longer used, each with its state, from
@@ -100,7 +100,7 @@ facts! {
     ZFS_DAMAGED: bool = Mount "zfs.damaged", mark_drifting, in_health_group;
     /// External journal device of an ext4 file system, from the name of the journal's thread
     /// (/sys/fs/ext4/DEV/journal_task).
-    EXT4_JOURNAL_DEVICE: String = Mount "ext4.journal_device", mark_kernel_assigned, affects_latency, affects_flushes;
+    EXT4_JOURNAL_DEVICE: String = Mount "ext4.journal_device", mark_kernel_assigned, mark_affects_latency, in_flushes_group;
     /// Errors counted on the devices of a btrfs file system, from
     /// /sys/fs/btrfs/UUID/devinfo/*/error_stats (Linux 5.14 and later).
     BTRFS_ERRORS: u64 = Mount "btrfs.device_errors", in_health_group;

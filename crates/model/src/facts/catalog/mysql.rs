@@ -149,8 +149,8 @@ use super::cluster::LogSizeFit;
 use crate::facts::choice;
 use crate::version::Version;
 
-// MySQL and MariaDB settings with a fixed set of values, with one word per meaning across the
-// versions of both servers. Collectors translate numbers and synonyms.
+// Each meaning has one word across the versions of both servers. Collectors translate numbers and
+// synonyms.
 
 choice! {
     /// How InnoDB opens and flushes its files, in the order of the numbers that a server

@@ -35,7 +35,7 @@ facts! {
     /// delay.
     WAL_WRITER_DELAY: f64 = Cluster "pg.wal_writer_delay" Micros;
     /// `synchronous_commit` as set for single databases and roles, from the running server.
-    COMMIT_OVERRIDES: Vec<CommitOverride> = Cluster "pg.synchronous_commit_overrides";
+    COMMIT_OVERRIDES: Vec<SynchronousCommitOverride> = Cluster "pg.synchronous_commit_overrides";
     /// Number of standbys that a commit waits for (`synchronous_standby_names`); 0 if a commit
     /// waits for no standby.
     STANDBYS: u64 = Cluster "pg.synchronous_standbys";
@@ -222,14 +222,14 @@ use crate::version::Version;
 /// A value of `synchronous_commit` for the sessions of a database or a role (PostgreSQL manual,
 /// *ALTER DATABASE*, *ALTER ROLE*).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CommitOverride {
+pub struct SynchronousCommitOverride {
     /// The sessions that use the value: `database app`, `role bob` or `role bob in database
     /// app`. Display-safe.
     pub owner: String,
     pub value: SynchronousCommit,
 }
 
-impl fmt::Display for CommitOverride {
+impl fmt::Display for SynchronousCommitOverride {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.owner, self.value)
     }
@@ -237,7 +237,7 @@ impl fmt::Display for CommitOverride {
 
 /// Each override as text, `OWNER: VALUE`. Only the last `: ` separates owner and value, because
 /// a name may contain a colon.
-impl FactValue for Vec<CommitOverride> {
+impl FactValue for Vec<SynchronousCommitOverride> {
     const KIND: ValueKind = ValueKind::List;
 
     fn into_value(self) -> Value {
@@ -248,7 +248,7 @@ impl FactValue for Vec<CommitOverride> {
         let Value::List(all) = value else { return None };
         let one = |text: &String| {
             let (whose, value) = text.rsplit_once(": ")?;
-            Some(CommitOverride {
+            Some(SynchronousCommitOverride {
                 owner: whose.to_owned(),
                 value: SynchronousCommit::from_word(value)?,
             })
@@ -257,8 +257,8 @@ impl FactValue for Vec<CommitOverride> {
     }
 }
 
-// Values of PostgreSQL's enum settings in any release (guc_tables.c). Collectors translate
-// other spellings, such as `true` into `on` and `hot_standby` into `replica`.
+// The enums below list the values of PostgreSQL's enum settings in any release (guc_tables.c).
+// Collectors translate other spellings, such as `true` into `on` and `hot_standby` into `replica`.
 
 choice! {
     /// How the WAL is flushed. A server on Linux refuses `fsync_writethrough`.
@@ -334,12 +334,12 @@ mod commit_override_tests {
     fn commit_override_round_trips_with_any_owner() {
         for whose in ["database app", "role a: off", "role b in database c: on"] {
             for value in SynchronousCommit::ALL {
-                let all = vec![CommitOverride {
+                let all = vec![SynchronousCommitOverride {
                     owner: whose.to_owned(),
                     value: *value,
                 }];
                 assert_eq!(
-                    Vec::<CommitOverride>::from_value(&all.clone().into_value()),
+                    Vec::<SynchronousCommitOverride>::from_value(&all.clone().into_value()),
                     Some(all)
                 );
             }

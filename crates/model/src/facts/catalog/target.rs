@@ -20,10 +20,10 @@ facts! {
     EMPTY: bool = Target "target.empty", mark_drifting;
     /// Inode flags of the directory: `nocow` (+C), `sync` (+S), `journal-data` (+j), from
     /// FS_IOC_GETFLAGS (ioctl_iflags(2)).
-    FLAGS: Vec<InodeFlag> = Target "target.flags", affects_latency;
+    FLAGS: Vec<InodeFlag> = Target "target.flags", mark_affects_latency;
     /// Whether btrfs overwrites new files of the directory in place (+C on the directory, or the
     /// mount option).
-    NOCOW: bool = Target "target.nocow", affects_latency;
+    NOCOW: bool = Target "target.nocow", mark_affects_latency;
     /// Other targets of database servers that share a disk with this target.
     SHARES_DISK: Vec<String> = Target "target.shares_disk_with", mark_concluded;
     /// Other targets of database servers on the same file system, and so with the same journal.

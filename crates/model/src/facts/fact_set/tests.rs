@@ -52,13 +52,16 @@ fn merge_subset_replaces_facts_of_its_subjects() {
     }
     set.add_layer_below(&partition, &disk);
     let before = set.clone();
-    let mut part = set.subset([&partition]);
-    assert_eq!(part.directly_below(&partition), std::slice::from_ref(&disk));
+    let mut part = set.subset_with_layers_below([&partition]);
+    assert_eq!(
+        part.layers_directly_below(&partition),
+        std::slice::from_ref(&disk)
+    );
     assert!(
         part.reading(&disk, device::READ_ONLY.id()).is_known(),
         "what it stands on can be looked up"
     );
-    assert!(!part.contains(&other));
+    assert!(!part.contains_subject(&other));
     set.merge_subset(part.clone(), [&partition]);
     assert_eq!(set, before, "nothing was learnt");
     part.insert_known(&partition, &device::FUA, true, Source::from_file("fua"));
@@ -71,7 +74,7 @@ fn merge_subset_replaces_facts_of_its_subjects() {
         Some(true),
         "it is none of the part's subjects"
     );
-    assert_eq!(set.directly_below(&partition), [disk, other]);
+    assert_eq!(set.layers_directly_below(&partition), [disk, other]);
 }
 
 #[test]
@@ -88,7 +91,7 @@ fn assumed_reading_is_not_replaced() {
         );
     }
     assert!(
-        !set.contains(&new)
+        !set.contains_subject(&new)
             && !set
                 .subjects_of_scope(Scope::Device)
                 .any(|subject| *subject == new)
@@ -104,7 +107,7 @@ fn assumed_reading_is_not_replaced() {
             set.merge(other);
         },
         |set, of| {
-            let mut part = set.subset([of]);
+            let mut part = set.subset_with_layers_below([of]);
             part.insert_known(of, &device::FUA, false, Source::from_file("fua"));
             set.merge_subset(part, [of]);
         },
@@ -131,7 +134,7 @@ fn unlisted_choice_word_is_malformed() {
         )
     };
     let (mut set, mut assumed) = (FactSet::default(), FactSet::default());
-    set.insert_value(&line, &boot::DEVICE.info, other());
+    set.insert_untyped_value(&line, &boot::DEVICE.info, other());
     assumed.add_subject(&line);
     assumed.assume(&line, &boot::DEVICE.info, other());
     for set in [set, assumed] {
@@ -179,7 +182,7 @@ fn inserted_text_is_escaped_for_terminals() {
         let unknown = Reading::denied(HOSTILE).with_remedy(Remedy::Do(hostile()));
         for reading in known.into_iter().chain([unknown]) {
             let (mut set, mut assumed) = (FactSet::default(), FactSet::default());
-            set.insert_value(subject, key, reading.clone());
+            set.insert_untyped_value(subject, key, reading.clone());
             assumed.assume(subject, key, reading);
             assumed.add_subject(subject);
             for set in [set, assumed] {
@@ -203,7 +206,7 @@ fn inserted_text_is_escaped_for_terminals() {
 }
 
 #[test]
-fn facts_are_found_through_links() {
+fn facts_apply_through_links() {
     let (target, disk) = (Subject::target("/t"), Subject::device("sda"));
     let mut set = FactSet::default();
     set.insert_known(
@@ -212,9 +215,15 @@ fn facts_are_found_through_links() {
         true,
         Source::from_file("/sys/block/sda/queue/fua"),
     );
-    assert!(!set.reading_via_link(&target, &device::FUA.info).is_known());
-    set.apply_facts_of(&target, &disk);
-    assert!(set.reading_via_link(&target, &device::FUA.info).is_known());
+    assert!(
+        !set.applicable_reading(&target, &device::FUA.info)
+            .is_known()
+    );
+    set.set_fact_link(&target, &disk);
+    assert!(
+        set.applicable_reading(&target, &device::FUA.info)
+            .is_known()
+    );
     set.insert_known(
         &Subject::host(),
         &kernel::RELEASE,
@@ -222,7 +231,7 @@ fn facts_are_found_through_links() {
         Source::from_system_call("uname"),
     );
     assert!(
-        set.reading_via_link(&target, &kernel::RELEASE.info)
+        set.applicable_reading(&target, &kernel::RELEASE.info)
             .is_known()
     );
 }

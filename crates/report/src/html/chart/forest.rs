@@ -1,13 +1,14 @@
 use super::{
-    Chart, LINE_HEIGHT, WIDTH, bottom_axis, end_labels, interpolate, interval_shapes, left_axis,
-    polyline, right_aligned_text, share_of_index, svg_dot, svg_text, text_cells,
+    Chart, LINE_HEIGHT, WIDTH, bottom_axis, cells_from_text, end_labels, index_to_share,
+    interpolate_clamped, interval_shapes, left_axis, polyline, right_aligned_text, svg_dot,
+    svg_text,
 };
 use crate::html::markup::{Markup, Tag};
-use crate::ratio_axis::RatioAxis;
+use crate::ratio_axis::LogRatioAxis;
 use walwise_measure::trial::{
-    CandidateStanding, ForestPlotRow, LoadResult, LogRatioInterval, NOT_RANKED, TrialRecord,
+    CandidateStanding, ForestPlotRow, LoadComparison, LogRatioInterval, NOT_RANKED, TrialRecord,
 };
-use walwise_model::text::{format_rate, format_rounded};
+use walwise_model::text::{format_rate_or_dash, format_rounded_and_grouped};
 
 /// Left and right edge of the plot, in SVG units.
 const PLOT_X: [f64; 2] = [150.0, 400.0];
@@ -19,9 +20,9 @@ const MAX_BLOCKS: usize = 124;
 
 /// Draws the interval of every candidate under one load. `place` is the number of the load and
 /// makes the ids of the chart unique.
-pub fn forest_chart(record: &TrialRecord, result: &LoadResult, place: usize) -> Markup {
+pub fn forest_chart(record: &TrialRecord, result: &LoadComparison, place: usize) -> Markup {
     let rows = record.forest_plot_rows(result);
-    let axis = RatioAxis::from_intervals(rows.iter().filter_map(|row| row.place.interval()));
+    let axis = LogRatioAxis::from_intervals(rows.iter().filter_map(|row| row.place.interval()));
     let bottom = LINE_HEIGHT.mul_add(rows.len() as f64, 10.0);
     let mut drawn = bottom_axis(axis.ticks(LABEL_SHARE), PLOT_X, [4.0, bottom], 0.0);
     let mut numbers = Vec::new();
@@ -32,8 +33,8 @@ pub fn forest_chart(record: &TrialRecord, result: &LoadResult, place: usize) -> 
             y + 4.0,
             &format!("{}{}", best_mark(row), row.name),
         ));
-        drawn.extend(interval_bar(&axis, row, y));
-        let rate = format_rate(row.rate);
+        drawn.extend(candidate_shapes(&axis, row, y));
+        let rate = format_rate_or_dash(row.rate);
         drawn.push(svg_text(PLOT_X[1] + 8.0, y + 4.0, &rate));
         numbers.push(vec![
             row.name.clone(),
@@ -55,7 +56,7 @@ pub fn forest_chart(record: &TrialRecord, result: &LoadResult, place: usize) -> 
         head: ["candidate", "per second", "against the first", "standing"]
             .map(str::to_owned)
             .to_vec(),
-        rows: text_cells(numbers),
+        rows: cells_from_text(numbers),
     };
     chart.into_markup(place)
 }
@@ -79,17 +80,17 @@ fn standing_text(row: &ForestPlotRow) -> &'static str {
     }
 }
 
-fn interval_bar(axis: &RatioAxis, row: &ForestPlotRow, y: f64) -> Vec<Tag> {
+fn candidate_shapes(axis: &LogRatioAxis, row: &ForestPlotRow, y: f64) -> Vec<Tag> {
     match (row.place, row.place.interval()) {
         (_, Some(LogRatioInterval { low, value, high })) => interval_shapes(
-            [low, value, high].map(|log| axis.share_of_log_ratio(log)),
+            [low, value, high].map(|log| axis.position_of_log_ratio(log)),
             PLOT_X,
             y,
         )
         .to_vec(),
         (CandidateStanding::Reference { .. }, None) => {
             vec![svg_dot(
-                interpolate(axis.share_of_log_ratio(0.0), PLOT_X),
+                interpolate_clamped(axis.position_of_log_ratio(0.0), PLOT_X),
                 y,
             )]
         }
@@ -119,14 +120,14 @@ pub fn raw_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
     }
     let (field, [top, bottom]) = ([80.0, WIDTH - 30.0], [10.0, 10.0 + BLOCK_PLOT_HEIGHT]);
     let mut drawn = left_axis(
-        [0.0, 1.0].map(|share| (share, format_rate(Some(share * most)))),
+        [0.0, 1.0].map(|share| (share, format_rate_or_dash(Some(share * most)))),
         field,
         [top, bottom],
     );
     let point = |(at, rate): (usize, &f64)| {
         (
-            interpolate(share_of_index(at as f64, rates.len()), field),
-            interpolate(rate / most, [bottom, top]),
+            interpolate_clamped(index_to_share(at as f64, rates.len()), field),
+            interpolate_clamped(rate / most, [bottom, top]),
         )
     };
     drawn.push(polyline("line l0", rates.iter().enumerate().map(point)));
@@ -138,7 +139,7 @@ pub fn raw_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
     let numbers = rates
         .iter()
         .enumerate()
-        .map(|(at, rate)| vec![(at + 1).to_string(), format_rounded(*rate)])
+        .map(|(at, rate)| vec![(at + 1).to_string(), format_rounded_and_grouped(*rate)])
         .collect();
     let chart = Chart {
         name: "floor",
@@ -149,7 +150,7 @@ pub fn raw_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
         shapes: drawn,
         has_links: false,
         head: ["block", "per second"].map(str::to_owned).to_vec(),
-        rows: text_cells(numbers),
+        rows: cells_from_text(numbers),
     };
     Some(chart.into_markup(place))
 }

@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    Chart, WIDTH, dashed_line_class, end_labels, interpolate, left_axis, legend_shapes, polyline,
-    share_of_index, text_cells,
+    Chart, WIDTH, cells_from_text, end_labels, index_to_share, interpolate_clamped, left_axis,
+    legend_shapes_and_height, line_style_class, polyline,
 };
 use crate::html::markup::Tag;
 use crate::time_axis::LogTimeAxis;
@@ -23,7 +23,7 @@ const MAX_RUNS: usize = 64;
 /// Draws a curve per method; `None` if no method has two runs with valid times.
 pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
     let rows: Vec<(&MethodResult, Vec<f64>)> = measurement
-        .one_page_server_rows()
+        .one_page_server_rows_without_error()
         .filter_map(|row| Some((row, medians_of_grouped_runs(&row.paced.as_ref()?.rounds_us))))
         .filter(|(_, all)| all.len() > 1)
         .collect();
@@ -41,7 +41,7 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
             .max()
             .unwrap_or_default(),
     );
-    let (mut drawn, top) = legend_shapes(rows.iter().map(|(row, _)| row.method.name()));
+    let (mut drawn, top) = legend_shapes_and_height(rows.iter().map(|(row, _)| row.method.name()));
     let bottom = top + HEIGHT;
     drawn.extend(hatch_shapes(&seen, f64::midpoint(top, bottom)));
     drawn.extend(left_axis(axis.ticks(), PLOT_X, [top, bottom]));
@@ -49,11 +49,11 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
         let point = |(at, us): (usize, &f64)| {
             (
                 run_x_coordinate(at as f64, all.len()),
-                interpolate(axis.position_of_time(*us), [bottom, top]),
+                interpolate_clamped(axis.position_of_time(*us), [bottom, top]),
             )
         };
         drawn.push(polyline(
-            &dashed_line_class(at),
+            &line_style_class(at),
             all.iter().enumerate().map(point),
         ));
     }
@@ -94,12 +94,12 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
             .chain(names)
             .chain(is_disturbed.then(|| "caveat".to_owned()))
             .collect(),
-        rows: text_cells(seen.iter().enumerate().map(row).collect()),
+        rows: cells_from_text(seen.iter().enumerate().map(row).collect()),
     })
 }
 
 fn run_x_coordinate(at: f64, of: usize) -> f64 {
-    interpolate(share_of_index(at, of), PLOT_X)
+    interpolate_clamped(index_to_share(at, of), PLOT_X)
 }
 
 fn is_shown_as_hatching(caveat: &Caveat) -> bool {

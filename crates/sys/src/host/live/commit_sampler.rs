@@ -15,12 +15,12 @@ use serde::{Deserialize, Serialize};
 
 use super::mysql::MysqlClient;
 use super::owners::{process_root_pid, strip_process_root};
-use super::{connect_and_run_protocol, machine, run_protocol};
+use super::{connect_and_run_protocol, machine, verify_peer_and_run_protocol};
 use crate::host::{HostError, ServerOwner};
 use crate::subprocess::{Channel, MessageBytes, RECV_TIMEOUT, RecvError, Role, Subprocess};
 use crate::text;
 
-/// Samples per query, which takes them in about 0.7 s.
+/// Samples per query.
 const SAMPLES: u32 = 20;
 
 /// Queries for waits between two queries for counters.
@@ -187,7 +187,7 @@ impl Drop for CommitSampler {
     }
 }
 
-/// Runs the subprocess: the last message is `None` or an error.
+/// The last message to the parent is `None` or an error.
 pub fn run_commit_sampler(mut channel: Channel) -> io::Result<()> {
     let request: SamplerRequest = channel.recv(None)?;
     let end = sample_commits(&request, &mut channel).err();
@@ -196,7 +196,7 @@ pub fn run_commit_sampler(mut channel: Channel) -> io::Result<()> {
 
 fn sample_commits(request: &SamplerRequest, channel: &mut Channel) -> Result<(), HostError> {
     let connected = match &request.owner {
-        Some(owner) => owner.drop_root()?,
+        Some(owner) => owner.connect_and_drop_root()?,
         None => None,
     };
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
@@ -217,7 +217,7 @@ fn sample_commits(request: &SamplerRequest, channel: &mut Channel) -> Result<(),
         }
         (ServerProtocol::Mysql, Some(stream)) => {
             let queries = mysql::SamplerQueries::new(schedule, emit);
-            run_protocol(stream, &mut MysqlClient::new(b"root", queries), server)
+            verify_peer_and_run_protocol(stream, &mut MysqlClient::new(b"root", queries), server)
         }
         (ServerProtocol::Mysql, None) => {
             let queries = mysql::SamplerQueries::new(schedule, emit);
@@ -296,7 +296,7 @@ impl QuerySchedule {
         Ok(())
     }
 
-    fn deadline(&self) -> Duration {
+    fn time_limit(&self) -> Duration {
         Duration::try_from_secs_f64(self.seconds).unwrap_or_default() + LAST_QUERIES
     }
 }
@@ -324,7 +324,7 @@ fn sum_squared_differences(numbers: &[u32]) -> u64 {
 }
 
 /// Rejects counts that no server has, because their sums must not overflow.
-fn check_wait_counts(waits: CommitWaits) -> Result<CommitWaits, HostError> {
+fn reject_impossible_wait_counts(waits: CommitWaits) -> Result<CommitWaits, HostError> {
     let counts = [
         waits.turn,
         waits.flush,
@@ -346,7 +346,7 @@ fn malformed_answer_error() -> HostError {
 }
 
 #[cfg(test)]
-fn strip_time(sample: CommitSample) -> CommitSample {
+fn with_zero_time(sample: CommitSample) -> CommitSample {
     match sample {
         CommitSample::Waits(waits) => CommitSample::Waits(CommitWaits {
             time_us: 0,

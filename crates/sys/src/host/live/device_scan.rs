@@ -106,7 +106,7 @@ fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<Devi
         regions.add_region(at, bytes);
     }
     if !looked.has_data {
-        looked.read_entire_device_for_data(size)?;
+        looked.read_whole_device_if_fast(size)?;
     }
     if !looked.has_data && merge_ranges_and_longest_gap(&mut looked.ranges, size) > 0 {
         let samples: Vec<_> = offsets::sample_offsets(size, seed)
@@ -115,7 +115,7 @@ fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<Devi
         looked.read_ranges_in_parallel(&samples, RangeRetention::Nothing)?;
     }
     Ok(DeviceScan {
-        signatures: regions.detect_signatures(),
+        signatures: regions.detect_signature_names(),
         has_data: looked.has_data,
         is_held: false,
         unread_run: merge_ranges_and_longest_gap(&mut looked.ranges, size),
@@ -165,7 +165,7 @@ impl DeviceReader<'_> {
                 let Some((at, length)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else {
                     break;
                 };
-                let bytes = room.read(device, *at, *length)?;
+                let bytes = room.read_aligned(device, *at, *length)?;
                 if bytes.chunks(4096).any(is_data_block) {
                     data.store(true, Ordering::Relaxed);
                 }
@@ -204,7 +204,7 @@ impl DeviceReader<'_> {
         }
     }
 
-    fn read_entire_device_for_data(&mut self, size: u64) -> io::Result<()> {
+    fn read_whole_device_if_fast(&mut self, size: u64) -> io::Result<()> {
         let begun = Instant::now();
         let mut at = 0;
         let mut room = AlignedBuffer::default();
@@ -213,7 +213,7 @@ impl DeviceReader<'_> {
             && !self.has_data
             && Instant::now() < self.time.until
         {
-            let bytes = room.read(self.device, at, RUN_BYTES.min(size - at))?;
+            let bytes = room.read_aligned(self.device, at, RUN_BYTES.min(size - at))?;
             self.has_data = bytes.chunks(4096).any(is_data_block);
             let read = bytes.len() as u64;
             if read == 0 {
@@ -238,7 +238,7 @@ impl DeviceReader<'_> {
 struct AlignedBuffer(Vec<u8>);
 
 impl AlignedBuffer {
-    fn read(&mut self, device: &File, offset: u64, length: u64) -> io::Result<&[u8]> {
+    fn read_aligned(&mut self, device: &File, offset: u64, length: u64) -> io::Result<&[u8]> {
         let length = usize::try_from(length)
             .unwrap_or(0)
             .next_multiple_of(ALIGNMENT);
@@ -290,8 +290,6 @@ fn is_data_block(piece: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    //! These tests scan generated images and check the detected data and the unread run.
-
     use std::time::Duration;
 
     use proptest::prelude::*;
@@ -455,7 +453,7 @@ mod tests {
     }
 
     proptest! {
-        // A scan takes 0.1 s unless it is optimized.
+        // Without compiler optimization, one scan takes 0.1 s.
         #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
         /// Data that the scan misses is never longer than the reported unread run.

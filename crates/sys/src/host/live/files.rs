@@ -49,8 +49,7 @@ pub fn host_error_from_io(error: &io::Error) -> HostError {
     )
 }
 
-/// Flags for opening a file to read. They are non-blocking, so that opening a pipe or a device
-/// cannot wait.
+/// Non-blocking, so that opening a pipe or a device cannot wait.
 const READ_FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
@@ -63,28 +62,27 @@ pub struct PathHandle {
     pub identity: (u64, u64),
 }
 
-/// A descriptor of /proc, which stays open. A process that changes its root directory would find
-/// another /proc by the path.
-pub fn proc_descriptor() -> Result<&'static OwnedFd, HostError> {
+/// The descriptor of /proc stays open, because after chroot(2) the path may lead to another /proc.
+pub fn proc_directory_fd() -> Result<&'static OwnedFd, HostError> {
     static PROC: OnceLock<OwnedFd> = OnceLock::new();
     if let Some(held) = PROC.get() {
         return Ok(held);
     }
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let proc = rustix::fs::open("/proc", flags, Mode::empty()).map_err(|e| match e {
-        Errno::NOENT | Errno::NOTDIR => no_proc_error(),
+        Errno::NOENT | Errno::NOTDIR => proc_not_mounted_error(),
         e => host_error_from_io(&e.into()),
     })?;
     Ok(PROC.get_or_init(|| proc))
 }
 
-fn no_proc_error() -> HostError {
+fn proc_not_mounted_error() -> HostError {
     HostError::failed("cannot be opened: /proc is not mounted")
 }
 
 pub fn process_ids() -> Result<impl Iterator<Item = Result<u32, HostError>>, HostError> {
     let proc = rustix::fs::openat(
-        proc_descriptor()?,
+        proc_directory_fd()?,
         ".",
         READ_FLAGS | OFlags::DIRECTORY,
         Mode::empty(),
@@ -94,11 +92,11 @@ pub fn process_ids() -> Result<impl Iterator<Item = Result<u32, HostError>>, Hos
     Ok(names.filter_map(move |name| name.map(number).transpose()))
 }
 
-/// Reads the command name of a process, including the newline. The kernel limits names to 16 bytes
-/// (`TASK_COMM_LEN`), and those of its own threads to 64.
+/// The answer includes the newline. The kernel limits names to 16 bytes (`TASK_COMM_LEN`), and
+/// those of its own threads to 64.
 pub fn read_comm(pid: u32) -> HostResult {
     let file = rustix::fs::openat(
-        proc_descriptor()?,
+        proc_directory_fd()?,
         format!("{pid}/comm"),
         READ_FLAGS,
         Mode::empty(),
@@ -110,7 +108,7 @@ pub fn read_comm(pid: u32) -> HostResult {
 }
 
 impl PathHandle {
-    pub fn from_path(path: &Path) -> Result<Self, HostError> {
+    pub fn open(path: &Path) -> Result<Self, HostError> {
         let descriptor =
             rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
         let descriptor = descriptor.map_err(|e| host_error_from_io(&e.into()))?;
@@ -126,17 +124,17 @@ impl PathHandle {
     /// Opens the held object for reading, even if the path now leads to another object.
     pub fn reopen_for_reading(&self) -> Result<File, HostError> {
         let name = format!("self/fd/{}", self.descriptor.as_fd().as_raw_fd());
-        let file = rustix::fs::openat(proc_descriptor()?, name, READ_FLAGS, Mode::empty());
+        let file = rustix::fs::openat(proc_directory_fd()?, name, READ_FLAGS, Mode::empty());
         file.map(File::from).map_err(|e| match e {
             // The object exists, so /proc itself is missing.
-            Errno::NOENT => no_proc_error(),
+            Errno::NOENT => proc_not_mounted_error(),
             e => host_error_from_io(&e.into()),
         })
     }
 }
 
-fn open_regular_file(path: &Path, allow_directory: bool) -> Result<File, HostError> {
-    let held = PathHandle::from_path(path)?;
+fn open_with_type_check(path: &Path, allow_directory: bool) -> Result<File, HostError> {
+    let held = PathHandle::open(path)?;
     match held.kind {
         FileType::RegularFile => held.reopen_for_reading(),
         FileType::Directory if allow_directory => held.reopen_for_reading(),
@@ -158,9 +156,9 @@ fn open_without_type_check(path: &Path, flags: OFlags) -> Result<File, HostError
 
 /// The contents are cut after [`LARGEST_READ`], those of this process's mount table after
 /// [`MOUNT_TABLE`].
-pub fn read_file(path: &Path) -> HostResult {
+pub fn read_file_bounded(path: &Path) -> HostResult {
     if is_sysfs_class_path(path) {
-        return read_attribute(path);
+        return read_sysfs_attribute(path);
     }
     let largest = if path == OWN_MOUNT_TABLE {
         MOUNT_TABLE as u64
@@ -170,7 +168,7 @@ pub fn read_file(path: &Path) -> HostResult {
     let file = if is_proc_pid_file(path) {
         open_without_type_check(path, READ_FLAGS)?
     } else {
-        open_regular_file(path, false)?
+        open_with_type_check(path, false)?
     };
     read_bounded(&file, largest)
 }
@@ -186,8 +184,8 @@ fn read_bounded(file: &File, largest: u64) -> HostResult {
 /// This process's mount table, the only file that may be as large as [`MOUNT_TABLE`].
 const OWN_MOUNT_TABLE: &str = "/proc/self/mountinfo";
 
-/// Whether the kernel generates the file, which describes a process, as `/proc/7/stat` does. A path
-/// through a link of a process, such as `/proc/7/root/etc`, leads to another file.
+/// Whether the path is a file of the kernel about a process, such as `/proc/7/stat`. A path through
+/// a link of a process, such as `/proc/7/root/etc`, leads to another file.
 fn is_proc_pid_file(path: &Path) -> bool {
     let mut names = path.components();
     let mut name = || names.next().map(Component::as_os_str);
@@ -200,16 +198,16 @@ fn is_proc_pid_file(path: &Path) -> bool {
 
 /// Reads a configuration file unless its identity is already `known`. A file larger than
 /// [`LARGEST_READ`] is refused, because the part cut off could change any setting.
-pub fn read_configuration(
+pub fn read_config_unless_known(
     path: &Path,
     known: impl Fn((u64, u64)) -> bool,
-) -> Result<ConfigurationRead, HostError> {
-    let held = PathHandle::from_path(path)?;
+) -> Result<ConfigReadOutcome, HostError> {
+    let held = PathHandle::open(path)?;
     if held.kind != FileType::RegularFile {
         return Err(HostError::failed("is not a regular file"));
     }
     if known(held.identity) {
-        return Ok(ConfigurationRead::AlreadyRead(held.identity));
+        return Ok(ConfigReadOutcome::AlreadyRead(held.identity));
     }
     let bytes = read_bounded(&held.reopen_for_reading()?, LARGEST_READ + 1)?;
     if bytes.len() as u64 > LARGEST_READ {
@@ -219,16 +217,16 @@ pub fn read_configuration(
         );
         return Err(HostError::failed(says));
     }
-    Ok(ConfigurationRead::Read(held.identity, bytes))
+    Ok(ConfigReadOutcome::Read(held.identity, bytes))
 }
 
-pub enum ConfigurationRead {
+pub enum ConfigReadOutcome {
     AlreadyRead((u64, u64)),
     Read((u64, u64), Vec<u8>),
 }
 
-/// Whether the path is below /sys/class, which has only directories and attributes. Such a path is
-/// opened without a check of its type.
+/// /sys/class has only directories and attributes, so such a path is opened without a check of its
+/// type.
 fn is_sysfs_class_path(path: &Path) -> bool {
     let below = path.as_os_str().as_bytes().strip_prefix(b"/sys/class/");
     below.is_some_and(|below| below.split(|b| *b == b'/').all(|name| name != b".."))
@@ -242,10 +240,9 @@ thread_local! {
 
 /// Opens an attribute, or a directory of attributes, relative to the open directory of its device.
 /// If that directory is stale, because another device has taken the name, the full path is opened.
-fn open_attribute(path: &Path, flags: OFlags) -> Result<File, HostError> {
+fn open_sysfs_entry(path: &Path, flags: OFlags) -> Result<File, HostError> {
     let from_directory = split_block_attribute_path(path).and_then(|(device, name)| {
-        LAST_DIRECTORY
-            .with_borrow_mut(|last| open_attribute_in_device_directory(last, device, name, flags))
+        LAST_DIRECTORY.with_borrow_mut(|last| open_from_device_directory(last, device, name, flags))
     });
     from_directory.unwrap_or_else(|| open_without_type_check(path, flags))
 }
@@ -264,7 +261,7 @@ fn split_block_attribute_path(path: &Path) -> Option<(&Path, &[u8])> {
 /// (Documentation/ABI/testing/sysfs-uevent).
 const UEVENT: &str = "uevent";
 
-fn open_attribute_in_device_directory(
+fn open_from_device_directory(
     last: &mut Option<OpenDirectory>,
     device: &Path,
     name: &[u8],
@@ -288,9 +285,9 @@ fn open_attribute_in_device_directory(
     }
 }
 
-fn read_attribute(path: &Path) -> HostResult {
+fn read_sysfs_attribute(path: &Path) -> HostResult {
     let mut page = [MaybeUninit::uninit(); LARGEST_ATTRIBUTE];
-    let file = open_attribute(path, READ_FLAGS)?;
+    let file = open_sysfs_entry(path, READ_FLAGS)?;
     let mut bytes = Vec::new();
     loop {
         let read = match rustix::io::read(&file, &mut page) {
@@ -306,9 +303,9 @@ fn read_attribute(path: &Path) -> HostResult {
 
 /// Answers [`Question::IsEmpty`](crate::host::Question::IsEmpty). An empty `lost+found`, which
 /// mke2fs creates, does not count.
-pub fn directory_emptiness(path: &Path) -> HostResult {
+pub fn directory_is_empty_answer(path: &Path) -> HostResult {
     const LOST_AND_FOUND: &[u8] = b"lost+found";
-    let directory = open_regular_file(path, true)?;
+    let directory = open_with_type_check(path, true)?;
     let mut spare = false;
     for name in directory_entry_names(directory.try_clone().map_err(|e| host_error_from_io(&e))?)? {
         spare = name? == LOST_AND_FOUND;
@@ -330,7 +327,7 @@ pub fn directory_emptiness(path: &Path) -> HostResult {
     })
 }
 
-/// The largest number of names that are read in a directory of log files.
+/// A directory of log files with more names is refused, because a user may have filled it.
 const MAX_NAMES: usize = 1_000_000;
 
 /// Answers [`Question::LogFiles`](crate::host::Question::LogFiles). Only regular files count; links
@@ -341,7 +338,7 @@ pub fn log_file_stats(path: &Path, kind: LogFileKind) -> HostResult {
         LogFileKind::WalSegment | LogFileKind::ArchiveReady => (path, OsStr::new("")),
         LogFileKind::BinaryLog => path.parent().zip(path.file_name()).ok_or_else(no_prefix)?,
     };
-    let directory = open_regular_file(directory, true)?;
+    let directory = open_with_type_check(directory, true)?;
     let now = SystemTime::now();
     let mut files = LogFileStats {
         count: 0,
@@ -393,9 +390,9 @@ fn directory_entry_names(
 
 pub fn list_directory(path: &Path) -> HostResult {
     let directory = if is_sysfs_class_path(path) {
-        open_attribute(path, READ_FLAGS | OFlags::DIRECTORY)?
+        open_sysfs_entry(path, READ_FLAGS | OFlags::DIRECTORY)?
     } else {
-        match PathHandle::from_path(path)? {
+        match PathHandle::open(path)? {
             held if held.kind == FileType::Directory => held.reopen_for_reading()?,
             _ => return Err(HostError::new(HostErrorKind::Absent, "is not a directory")),
         }
@@ -484,7 +481,7 @@ pub fn statfs(path: &Path) -> HostResult {
 
 pub fn inode_flags(path: &Path) -> HostResult {
     use rustix::io::Errno;
-    match rustix::fs::ioctl_getflags(open_regular_file(path, true)?) {
+    match rustix::fs::ioctl_getflags(open_with_type_check(path, true)?) {
         Ok(flags) => Ok(format!("{}\n", flags.bits()).into_bytes()),
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => Err(HostError::new(
             HostErrorKind::Absent,
@@ -502,7 +499,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_attribute_is_opened_from_the_directory_of_its_device() {
+    fn attribute_is_opened_only_from_its_live_device_directory() {
         let path = Path::new("/sys/class/block/sda/queue/fua");
         assert_eq!(
             split_block_attribute_path(path),
@@ -521,8 +518,7 @@ mod tests {
         }
         let mut last = None;
         let mut read = |device: &Path, name: &str| {
-            let file =
-                open_attribute_in_device_directory(&mut last, device, name.as_bytes(), READ_FLAGS)?;
+            let file = open_from_device_directory(&mut last, device, name.as_bytes(), READ_FLAGS)?;
             Some(file.map(|file| io::read_to_string(file).unwrap()))
         };
         for (device, text) in [(&one, "1"), (&one, "1"), (&other, "2"), (&one, "1")] {
@@ -546,14 +542,14 @@ mod tests {
     fn directory_with_empty_lost_and_found_is_empty() {
         let dir = tempfile::tempdir().unwrap();
         let spare = dir.path().join("lost+found");
-        assert_eq!(directory_emptiness(dir.path()).unwrap(), b"yes\n");
+        assert_eq!(directory_is_empty_answer(dir.path()).unwrap(), b"yes\n");
         fs::create_dir(&spare).unwrap();
-        assert_eq!(directory_emptiness(dir.path()).unwrap(), b"yes\n");
+        assert_eq!(directory_is_empty_answer(dir.path()).unwrap(), b"yes\n");
         fs::write(spare.join("#12"), "").unwrap();
-        assert_eq!(directory_emptiness(dir.path()).unwrap(), b"no\n");
+        assert_eq!(directory_is_empty_answer(dir.path()).unwrap(), b"no\n");
         fs::remove_file(spare.join("#12")).unwrap();
         fs::write(dir.path().join("PG_VERSION"), "16").unwrap();
-        assert_eq!(directory_emptiness(dir.path()).unwrap(), b"no\n");
+        assert_eq!(directory_is_empty_answer(dir.path()).unwrap(), b"no\n");
     }
     use crate::host::{Host, Question, live};
 
@@ -566,13 +562,13 @@ mod tests {
     }
 
     #[test]
-    fn file_questions_are_answered() {
+    fn file_answers_match_the_file_system() {
         let dir = tempfile::tempdir().unwrap();
         let odd = dir.path().join(OsStr::from_bytes(b"b\xff\n"));
         fs::write(&odd, "text").unwrap();
         symlink("b-target", dir.path().join("a")).unwrap();
         let host = InProcessHost;
-        assert_eq!(read_file(&odd).unwrap(), b"text");
+        assert_eq!(read_file_bounded(&odd).unwrap(), b"text");
         assert_eq!(
             host.list_directory(dir.path()).unwrap(),
             ["a".into(), OsStr::from_bytes(b"b\xff\n").to_owned()]
@@ -608,7 +604,7 @@ mod tests {
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         for path in [&pipe, Path::new("/dev/zero"), dir.path()] {
             assert_eq!(
-                read_file(path).unwrap_err().kind,
+                read_file_bounded(path).unwrap_err().kind,
                 HostErrorKind::Failed,
                 "{}",
                 path.display()
@@ -628,11 +624,14 @@ mod tests {
             .unwrap()
             .set_len(LARGEST_READ * 3)
             .unwrap();
-        assert_eq!(read_file(&large).unwrap().len() as u64, LARGEST_READ);
+        assert_eq!(
+            read_file_bounded(&large).unwrap().len() as u64,
+            LARGEST_READ
+        );
     }
 
     #[test]
-    fn only_the_own_mount_table_exceeds_the_read_limit() {
+    fn other_mountinfo_files_are_cut_at_the_read_limit() {
         let dir = tempfile::tempdir().unwrap();
         let table = dir.path().join("mountinfo");
         File::create(&table)
@@ -645,7 +644,7 @@ mod tests {
             LARGEST_READ * 3
         );
         assert_eq!(
-            read_file(&table).unwrap().len() as u64,
+            read_file_bounded(&table).unwrap().len() as u64,
             LARGEST_READ,
             "one of a stranger"
         );
@@ -658,14 +657,16 @@ mod tests {
         for length in [0, 1, 4095, 4096, 4097, 12288] {
             let text = "0123456789".repeat(length / 10 + 1)[..length].to_owned();
             fs::write(&path, &text).unwrap();
-            assert_eq!(read_attribute(&path).unwrap(), text.into_bytes());
+            assert_eq!(read_sysfs_attribute(&path).unwrap(), text.into_bytes());
         }
         assert_eq!(
-            read_attribute(&dir.path().join("none")).unwrap_err().kind,
+            read_sysfs_attribute(&dir.path().join("none"))
+                .unwrap_err()
+                .kind,
             HostErrorKind::Absent
         );
         assert_eq!(
-            read_attribute(dir.path()).unwrap_err(),
+            read_sysfs_attribute(dir.path()).unwrap_err(),
             HostError::failed("Is a directory")
         );
         let ours = |path: &str| is_sysfs_class_path(Path::new(path));

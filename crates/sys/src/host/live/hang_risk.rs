@@ -83,7 +83,7 @@ impl MountHangRisks {
         if !self.any_hang {
             return is_process_link_path(path);
         }
-        !is_hang_free_path(path)
+        !is_kernel_directory_path(path)
             || path
                 .ancestors()
                 .find_map(|over| self.points.get(over))
@@ -98,7 +98,7 @@ fn is_process_link_path(path: &Path) -> bool {
         && names.nth(1).is_some_and(|name| links.contains(&name))
 }
 
-fn is_hang_free_path(path: &Path) -> bool {
+fn is_kernel_directory_path(path: &Path) -> bool {
     let mut components = path.components();
     if path.components().any(|c| c == Component::ParentDir)
         || components.next() != Some(Component::RootDir)
@@ -140,7 +140,7 @@ mod tests {
         26 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n\
         27 21 0:28 / /sys/fs/fuse/connections rw - fusectl fusectl rw\n";
 
-    fn mounts_with(line: &str) -> MountHangRisks {
+    fn local_mounts_and(line: &str) -> MountHangRisks {
         MountHangRisks::parse(format!("{LOCAL}{line}\n").as_bytes())
     }
 
@@ -160,7 +160,7 @@ mod tests {
             "this is no mount",
         ];
         for line in lines {
-            let mounts = mounts_with(line);
+            let mounts = local_mounts_and(line);
             for safe in [
                 "/proc/self/mountinfo",
                 "/sys/block/sda/queue/rotational",
@@ -185,11 +185,11 @@ mod tests {
 
     #[test]
     fn mounts_below_proc_and_sys_are_considered() {
-        let mounts = mounts_with("40 22 0:50 / /proc/with\\040space rw - fuse.lxcfs lxcfs rw");
+        let mounts = local_mounts_and("40 22 0:50 / /proc/with\\040space rw - fuse.lxcfs lxcfs rw");
         assert!(mounts.path_may_hang(Path::new("/proc/with space")));
         assert!(mounts.path_may_hang(Path::new("/proc/with space/cpuinfo")));
         assert!(!mounts.path_may_hang(Path::new("/proc/stat")));
-        let mounts = mounts_with(
+        let mounts = local_mounts_and(
             "40 22 0:50 / /sys/x rw - fuse.y y rw\n41 22 0:51 / /sys/x rw - tmpfs z rw",
         );
         assert!(
@@ -248,7 +248,7 @@ mod tests {
             prop_assert_eq!(decode_fstab_field(escape_mountinfo_field(&name).as_bytes()), name.clone());
             prop_assume!(!name.contains(&b'/') && name != b"." && name != b"..");
             let path = Path::new("/sys").join(OsString::from_vec(name.clone()));
-            let mounts = mounts_with(&format!("40 21 0:50 / /sys/{} rw - fuse.x y rw", escape_mountinfo_field(&name)));
+            let mounts = local_mounts_and(&format!("40 21 0:50 / /sys/{} rw - fuse.x y rw", escape_mountinfo_field(&name)));
             prop_assert!(mounts.path_may_hang(&path) && mounts.path_may_hang(&path.join("x")));
             prop_assert!(!mounts.path_may_hang(Path::new("/sys/block")) || name == b"block");
         }

@@ -37,7 +37,7 @@ pub fn uname() -> Vec<u8> {
         .collect()
 }
 
-pub fn euid_and_namespaces() -> Vec<u8> {
+pub fn euid_namespaces_and_root() -> Vec<u8> {
     let mut lines = format!("euid={}\n", nix::unistd::geteuid());
     for (name, initial) in INITIAL_NAMESPACES {
         if let Ok(link) = fs::read_link(format!("/proc/self/ns/{name}")) {
@@ -49,7 +49,7 @@ pub fn euid_and_namespaces() -> Vec<u8> {
             let _ = writeln!(lines, "{name}_namespace={which}");
         }
     }
-    if let Some(is_initial) = has_root_of_init() {
+    if let Some(is_initial) = has_root_directory_of_init() {
         let which = if is_initial { "initial" } else { "other" };
         let _ = writeln!(lines, "root={which}");
     }
@@ -58,7 +58,7 @@ pub fn euid_and_namespaces() -> Vec<u8> {
 
 /// Enters the mount namespace of process 1, if walwise is in the host's PID namespace. The
 /// process must have only one thread (setns(2)).
-pub fn enter_host_mounts() -> io::Result<()> {
+pub fn enter_init_mount_namespace() -> io::Result<()> {
     let [(_, initial), _] = INITIAL_NAMESPACES;
     if fs::read_link("/proc/self/ns/pid")?.as_os_str() != initial {
         return Ok(());
@@ -72,7 +72,7 @@ pub fn enter_host_mounts() -> io::Result<()> {
 /// Whether walwise has the root directory of process 1. A container that shares the host's PID
 /// namespace has another root directory; a service in a mount namespace has the same. `None` if
 /// walwise may not read /proc/1/root.
-fn has_root_of_init() -> Option<bool> {
+fn has_root_directory_of_init() -> Option<bool> {
     let identity = |path| {
         let found = fs::metadata(path).ok()?;
         Some((found.dev(), found.ino()))
@@ -103,15 +103,15 @@ pub fn memory_and_cpus() -> HostResult {
 /// Looks up a user id in /etc/passwd. A directory service is not queried, because that would cause
 /// network traffic.
 pub fn user_name(uid: u32) -> HostResult {
-    let list = files::read_file(Path::new("/etc/passwd"))?;
+    let list = files::read_file_bounded(Path::new("/etc/passwd"))?;
     passwd_name(&list, uid)
         .ok_or_else(|| HostError::new(HostErrorKind::Absent, "no such user in /etc/passwd"))
 }
 
 /// The group of a user in /etc/passwd, or the group of `nobody` for a user not listed there, such
 /// as a container's.
-pub fn primary_group_id(uid: u32) -> u32 {
-    let list = files::read_file(Path::new("/etc/passwd")).unwrap_or_default();
+pub fn primary_group_or_nobody(uid: u32) -> u32 {
+    let list = files::read_file_bounded(Path::new("/etc/passwd")).unwrap_or_default();
     let group =
         passwd_field(&list, uid, 3).and_then(|group| str::from_utf8(&group).ok()?.parse().ok());
     group.unwrap_or(NOBODY)
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn machine_answers_have_their_fields() {
         assert_eq!(String::from_utf8(uname()).unwrap().lines().count(), 5);
-        assert!(euid_and_namespaces().starts_with(b"euid="));
+        assert!(euid_namespaces_and_root().starts_with(b"euid="));
         let text = String::from_utf8(memory_and_cpus().unwrap()).unwrap();
         let values: Vec<_> = text
             .lines()
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn users_are_found_by_their_id() {
+    fn passwd_user_is_found_by_whole_uid() {
         let list = b"root:x:0:0:root:/root:/bin/sh\nbroken\npostgres:x:26:26::/:\n";
         assert_eq!(
             passwd_name(list, 26).as_deref(),

@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::machine;
 use super::{
     DEADLINE, MAX_ANSWER_BYTES, MAX_MESSAGE_BYTES, ProtocolAction, ProtocolClient, WireFrame,
-    connect_and_run_protocol, run_protocol,
+    connect_and_run_protocol, verify_peer_and_run_protocol,
 };
 use crate::host::{HostError, HostResult};
 use crate::servers::{self, ServerArea};
@@ -30,7 +30,7 @@ const COUNTERS: [&str; 7] = [
     "Binlog_group_commits",
 ];
 
-/// Number of replicas that read the binary log; each has a thread of this command.
+/// Row that counts the connected replicas; each has one thread with the command `Binlog Dump`.
 const REPLICAS: &str = "Binlog_dump_threads";
 
 pub fn query_settings(socket: &Path, server: Option<u32>) -> HostResult {
@@ -43,7 +43,7 @@ pub fn query_settings(socket: &Path, server: Option<u32>) -> HostResult {
 /// runs as the uid `server`.
 pub fn query_settings_on_stream(stream: UnixStream, user: &[u8], server: u32) -> HostResult {
     let mut client = MysqlClient::new(user, SettingsQuerySequence::default());
-    run_protocol(stream, &mut client, Some(server))
+    verify_peer_and_run_protocol(stream, &mut client, Some(server))
 }
 
 /// Capability flags of the client: CLIENT_MYSQL (that is, without MariaDB's extensions),
@@ -58,7 +58,7 @@ const COM_QUERY: u8 = 3;
 /// Protocol version in the greeting of each supported server.
 const PROTOCOL: u8 = 10;
 
-fn login_response(user: &[u8]) -> Vec<u8> {
+fn handshake_response(user: &[u8]) -> Vec<u8> {
     let largest = u32::try_from(MAX_MESSAGE_BYTES).unwrap_or(u32::MAX);
     let fixed = [CAPABILITIES.to_le_bytes(), largest.to_le_bytes()].concat();
     [
@@ -87,7 +87,7 @@ fn counters_query() -> String {
 
 /// `Slaves_connected` exists in MariaDB only. Without the privilege PROCESS a user sees only its
 /// own threads, so the query then has no result.
-fn replicas_query() -> String {
+fn replica_count_query() -> String {
     format!(
         "SELECT '{REPLICAS}', COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%' \
          HAVING (SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES \
@@ -109,7 +109,7 @@ fn encode_packet(number: u8, body: &[u8]) -> Vec<u8> {
 }
 
 #[derive(Clone, Copy, Default)]
-enum ProtocolState {
+enum ExpectedPacket {
     #[default]
     Greeting,
     /// The server's answer to the login is expected. The number counts the server's requests for
@@ -126,15 +126,15 @@ pub(super) trait QuerySequence {
     /// `None` after the last query.
     fn next_query(&mut self) -> Option<String>;
 
-    fn handle_row(&mut self, name: &[u8], value: &[u8]) -> Result<(), HostError>;
+    fn receive_row(&mut self, name: &[u8], value: &[u8]) -> Result<(), HostError>;
 
-    /// An error ends the conversation.
-    fn handle_query_error(&mut self, error: String) -> Result<(), HostError>;
+    /// Returning an error ends the conversation.
+    fn receive_query_error(&mut self, error: String) -> Result<(), HostError>;
 
-    /// The complete part of the server's answer; `None` if it is useless.
-    fn take_answer(&mut self) -> Option<Vec<u8>>;
+    /// The complete results so far; `None` if they are no answer without the rest.
+    fn take_usable_answer(&mut self) -> Option<Vec<u8>>;
 
-    fn deadline(&self) -> Duration {
+    fn time_limit(&self) -> Duration {
         DEADLINE
     }
 }
@@ -164,11 +164,11 @@ impl QuerySequence for SettingsQuerySequence {
         self.query.map(|query| match query {
             SettingsQuery::Variables => variables_query(),
             SettingsQuery::Counters => counters_query(),
-            SettingsQuery::Replicas => replicas_query(),
+            SettingsQuery::Replicas => replica_count_query(),
         })
     }
 
-    fn handle_row(&mut self, name: &[u8], value: &[u8]) -> Result<(), HostError> {
+    fn receive_row(&mut self, name: &[u8], value: &[u8]) -> Result<(), HostError> {
         for part in [
             &text::display_safe(name),
             "\t",
@@ -184,14 +184,14 @@ impl QuerySequence for SettingsQuerySequence {
     }
 
     /// Once the settings are complete, an error affects only its query.
-    fn handle_query_error(&mut self, error: String) -> Result<(), HostError> {
+    fn receive_query_error(&mut self, error: String) -> Result<(), HostError> {
         match self.query {
             None | Some(SettingsQuery::Variables) => Err(HostError::denied(error)),
             Some(SettingsQuery::Counters | SettingsQuery::Replicas) => Ok(()),
         }
     }
 
-    fn take_answer(&mut self) -> Option<Vec<u8>> {
+    fn take_usable_answer(&mut self) -> Option<Vec<u8>> {
         match self.query {
             None | Some(SettingsQuery::Variables) => None,
             Some(SettingsQuery::Counters | SettingsQuery::Replicas) => {
@@ -204,7 +204,7 @@ impl QuerySequence for SettingsQuerySequence {
 pub(super) struct MysqlClient<Q> {
     user: Vec<u8>,
     received: Vec<u8>,
-    state: ProtocolState,
+    state: ExpectedPacket,
     queries: Q,
 }
 
@@ -233,11 +233,11 @@ impl<Q: QuerySequence> ProtocolClient for MysqlClient<Q> {
     }
 
     fn partial_answer(&mut self) -> Option<Vec<u8>> {
-        self.queries.take_answer()
+        self.queries.take_usable_answer()
     }
 
     fn deadline(&self) -> Duration {
-        self.queries.deadline()
+        self.queries.time_limit()
     }
 
     fn handle_message(&mut self, number: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {
@@ -251,45 +251,45 @@ impl<Q: QuerySequence> ProtocolClient for MysqlClient<Q> {
         let end = body.first() == Some(&0xfe) && body.len() < 9;
         match (self.state, body) {
             (
-                ProtocolState::Columns | ProtocolState::Column(_) | ProtocolState::Rows,
+                ExpectedPacket::Columns | ExpectedPacket::Column(_) | ExpectedPacket::Rows,
                 [0xff, error @ ..],
             ) => {
-                self.queries.handle_query_error(error_message(error))?;
+                self.queries.receive_query_error(error_message(error))?;
                 return Ok(self.next_query_action());
             }
-            (ProtocolState::Greeting | ProtocolState::Welcome(_), [0xff, error @ ..]) => {
+            (ExpectedPacket::Greeting | ExpectedPacket::Welcome(_), [0xff, error @ ..]) => {
                 return Err(HostError::denied(error_message(error)));
             }
-            (ProtocolState::Greeting, [PROTOCOL, ..]) => {
-                self.state = ProtocolState::Welcome(0);
-                return say(&login_response(&self.user));
+            (ExpectedPacket::Greeting, [PROTOCOL, ..]) => {
+                self.state = ExpectedPacket::Welcome(0);
+                return say(&handshake_response(&self.user));
             }
-            (ProtocolState::Welcome(_), [0, ..]) => {
+            (ExpectedPacket::Welcome(_), [0, ..]) => {
                 return Ok(self.next_query_action());
             }
             // On the fast path of caching_sha2_password, the next packet reports success.
-            (ProtocolState::Welcome(_), [1, 3]) => {}
-            (ProtocolState::Welcome(0), [0xfe, ..]) => {
-                self.state = ProtocolState::Welcome(1);
+            (ExpectedPacket::Welcome(_), [1, 3]) => {}
+            (ExpectedPacket::Welcome(0), [0xfe, ..]) => {
+                self.state = ExpectedPacket::Welcome(1);
                 return say(&[]);
             }
-            (ProtocolState::Welcome(_), [1 | 0xfe, ..]) => {
+            (ExpectedPacket::Welcome(_), [1 | 0xfe, ..]) => {
                 return Err(HostError::denied(
                     "the server requires a password or another credential",
                 ));
             }
-            (ProtocolState::Columns, [2]) => self.state = ProtocolState::Column(2),
-            (ProtocolState::Column(0), _) if end => self.state = ProtocolState::Rows,
-            (ProtocolState::Column(more), _) if more > 0 && !end => {
-                self.state = ProtocolState::Column(more - 1);
+            (ExpectedPacket::Columns, [2]) => self.state = ExpectedPacket::Column(2),
+            (ExpectedPacket::Column(0), _) if end => self.state = ExpectedPacket::Rows,
+            (ExpectedPacket::Column(more), _) if more > 0 && !end => {
+                self.state = ExpectedPacket::Column(more - 1);
             }
-            (ProtocolState::Rows, _) if end => return Ok(self.next_query_action()),
-            (ProtocolState::Rows, row) => {
+            (ExpectedPacket::Rows, _) if end => return Ok(self.next_query_action()),
+            (ExpectedPacket::Rows, row) => {
                 let (name, rest) = split_length_encoded_string(row).ok_or_else(garbled)?;
                 let (value, _) = split_length_encoded_string(rest).ok_or_else(garbled)?;
-                self.queries.handle_row(name, value)?;
+                self.queries.receive_row(name, value)?;
             }
-            (ProtocolState::Greeting, _) => {
+            (ExpectedPacket::Greeting, _) => {
                 return Err(HostError::failed(
                     "no MySQL or MariaDB server answers on this socket",
                 ));
@@ -305,19 +305,19 @@ impl<Q: QuerySequence> MysqlClient<Q> {
         Self {
             user: user.to_vec(),
             received: Vec::new(),
-            state: ProtocolState::default(),
+            state: ExpectedPacket::default(),
             queries,
         }
     }
 
     fn next_query_action(&mut self) -> ProtocolAction {
         if let Some(query) = self.queries.next_query() {
-            self.state = ProtocolState::Columns;
+            self.state = ExpectedPacket::Columns;
             let command = [&[COM_QUERY], query.as_bytes()].concat();
             return ProtocolAction::Send(encode_packet(0, &command));
         }
         ProtocolAction::Done {
-            answer: self.queries.take_answer().unwrap_or_default(),
+            answer: self.queries.take_usable_answer().unwrap_or_default(),
             farewell: encode_packet(0, &[1]),
         }
     }
@@ -380,7 +380,7 @@ mod tests {
             .collect()
     }
 
-    fn run_client(said: &[u8]) -> Vec<ProtocolAction> {
+    fn client_actions_byte_by_byte(said: &[u8]) -> Vec<ProtocolAction> {
         let mut ours = new_client();
         let heard = said
             .iter()
@@ -405,17 +405,17 @@ mod tests {
         // In a real conversation the client, not the server, sends the second packet, so it is
         // removed here.
         let said = said.split_at(GREETING.len() + 4);
-        let steps = run_client(&[said.0, &said.1[4..]].concat());
+        let steps = client_actions_byte_by_byte(&[said.0, &said.1[4..]].concat());
         let answer =
             b"sync_binlog\t1\ndatadir\t/a\\x09b\nsocket\t\nUptime\t7\nBinlog_dump_threads\t2\n"
                 .to_vec();
         assert_eq!(
             steps,
             [
-                ProtocolAction::Send(encode_packet(1, &login_response(b"root"))),
+                ProtocolAction::Send(encode_packet(1, &handshake_response(b"root"))),
                 ProtocolAction::Send(query_packet(&variables_query())),
                 ProtocolAction::Send(query_packet(&counters_query())),
-                ProtocolAction::Send(query_packet(&replicas_query())),
+                ProtocolAction::Send(query_packet(&replica_count_query())),
                 ProtocolAction::Done {
                     answer,
                     farewell: encode_packet(0, &[1])
@@ -510,9 +510,9 @@ mod tests {
                 match ours.handle_received_bytes(&piece) {
                     Ok(ProtocolAction::Send(words)) => {
                         let body = words.get(4..).unwrap_or_default();
-                        let queries = [variables_query(), counters_query(), replicas_query()];
+                        let queries = [variables_query(), counters_query(), replica_count_query()];
                         let is_query = queries.iter().any(|one| query_packet(one).get(4..) == Some(body));
-                        prop_assert!(is_query || body.is_empty() || body == login_response(b"root"));
+                        prop_assert!(is_query || body.is_empty() || body == handshake_response(b"root"));
                     }
                     Ok(ProtocolAction::Done { answer, .. }) => {
                         let text = String::from_utf8(answer).unwrap();

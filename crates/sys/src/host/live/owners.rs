@@ -89,11 +89,11 @@ impl OwnerChildHosts {
             .extend(text.lines().filter_map(row));
     }
 
-    pub fn server_process_user(&self, pid: u32) -> Option<u32> {
+    pub fn server_process_uid(&self, pid: u32) -> Option<u32> {
         self.lock_registry().processes.get(&pid).copied()
     }
 
-    pub fn stop_children(&self) {
+    pub fn kill_children_without_waiting(&self) {
         self.lock_registry()
             .children
             .values()
@@ -210,11 +210,11 @@ pub fn strip_process_root(path: &Path, pid: u32) -> PathBuf {
 
 /// The process id in a path below a process's root directory, such as 7 for `/proc/7/root/srv`.
 pub fn process_root_pid(path: &Path) -> Option<u32> {
-    proc_pid(path).filter(|_| path.iter().nth(3).is_some_and(|name| name == "root"))
+    pid_of_proc_path(path).filter(|_| path.iter().nth(3).is_some_and(|name| name == "root"))
 }
 
 /// The process id in a path below /proc, such as 7 for `/proc/7/mountinfo`.
-pub fn proc_pid(path: &Path) -> Option<u32> {
+pub fn pid_of_proc_path(path: &Path) -> Option<u32> {
     let mut names = path.components().skip(1).map(Component::as_os_str);
     let in_proc = names.next()? == "proc";
     names.next()?.to_str()?.parse().ok().filter(|_| in_proc)
@@ -236,8 +236,8 @@ mod tests {
         ] {
             assert_eq!(process_root_pid(Path::new(other)), None, "{other}");
         }
-        assert_eq!(proc_pid(Path::new("/proc/7/mountinfo")), Some(7));
-        assert_eq!(proc_pid(Path::new("/proc/sys/kernel/ostype")), None);
+        assert_eq!(pid_of_proc_path(Path::new("/proc/7/mountinfo")), Some(7));
+        assert_eq!(pid_of_proc_path(Path::new("/proc/sys/kernel/ostype")), None);
         assert_eq!(
             strip_process_root(Path::new("/proc/7/root/run/x"), 7),
             Path::new("/run/x")
@@ -272,10 +272,7 @@ mod tests {
         let owners = OwnerChildHosts::new(PathBuf::from("/bin/true"));
         owners.record_server_processes(b"10 1 26 postgres\n11 1 - mysqld\nmore 26 5\nnoise\n");
         assert_eq!(
-            (
-                owners.server_process_user(10),
-                owners.server_process_user(11)
-            ),
+            (owners.server_process_uid(10), owners.server_process_uid(11)),
             (Some(26), None)
         );
         let miss = owners

@@ -27,15 +27,15 @@ pub fn query_settings(socket: &Path, server: Option<u32>) -> HostResult {
     let user = String::from_utf8_lossy(user.trim_ascii()).into_owned();
     connect_and_run_protocol(
         socket,
-        &mut PostgresClient {
+        &mut SettingsClient {
             user,
-            ..PostgresClient::default()
+            ..SettingsClient::default()
         },
         server,
     )
 }
 
-/// Asks to connect as `user`. The server cancels a statement that runs longer than `millis`.
+/// The server cancels a statement that runs longer than `millis`.
 pub(super) fn startup_packet(user: &str, millis: &str) -> Vec<u8> {
     const VERSION: u32 = 3 << 16;
     let mut body = VERSION.to_be_bytes().to_vec();
@@ -55,11 +55,11 @@ pub(super) fn startup_packet(user: &str, millis: &str) -> Vec<u8> {
         body.push(0);
     }
     body.push(0);
-    [&encode_packet_length(&body)[..], &body].concat()
+    [&encode_message_length(&body)[..], &body].concat()
 }
 
-/// Builds the query for the allow-listed settings. Its result also holds the time of the last
-/// configuration load (microseconds since 1970) and the supported WAL compression methods.
+/// The result also holds the time of the last configuration load (microseconds since 1970) and the
+/// supported WAL compression methods.
 fn settings_query() -> String {
     let names = servers::settings_safe_to_read(ServerArea::Pg)
         .keys()
@@ -77,8 +77,8 @@ fn settings_query() -> String {
     )
 }
 
-/// Builds the query for overrides of `synchronous_commit` by roles and databases. Overrides for all
-/// roles and databases come first, then those that weaken commits.
+/// Overrides of `synchronous_commit` for all roles and databases come first, then those that weaken
+/// commits.
 fn commit_overrides_query() -> String {
     format!(
         "SELECT '{OVERRIDE}', datname, rolname, name, value FROM (\
@@ -95,10 +95,10 @@ fn commit_overrides_query() -> String {
     )
 }
 
-/// Builds the query for the inactive replication slot that retains most WAL, and for the most that
-/// any slot retains. `None` before PostgreSQL 10, which renamed the WAL functions. A standby
-/// measures from the last WAL that it has received; slots that it synchronises have no consumer
-/// there.
+/// The query for the inactive replication slot that retains most WAL, and for the most that any
+/// slot retains. `None` before PostgreSQL 10, which renamed the WAL functions. A standby measures
+/// from the last WAL that it has received. Slots that a standby synchronises have no consumer
+/// there, so they do not count.
 fn slots_query(major: u64) -> Option<String> {
     if major < 10 {
         return None;
@@ -162,7 +162,7 @@ fn counters_query(major: u64) -> Option<String> {
             "SELECT '{CHECKPOINT}', {} FROM pg_control_checkpoint()",
             us("checkpoint_time")
         ),
-        // Other roles see NULL in these columns.
+        // A role without pg_read_all_stats sees NULL in `sync_state` and `wait_event`.
         format!(
             "SELECT '{STANDBYS}', CASE WHEN pg_has_role('pg_read_all_stats', 'USAGE') THEN count(*)::text END \
              FROM pg_catalog.pg_stat_replication WHERE sync_state <> 'async'"
@@ -233,17 +233,17 @@ fn counters_query(major: u64) -> Option<String> {
 }
 
 pub(super) fn encode_message(kind: u8, body: &[u8]) -> Vec<u8> {
-    [&[kind][..], &encode_packet_length(body), body].concat()
+    [&[kind][..], &encode_message_length(body), body].concat()
 }
 
-fn encode_packet_length(body: &[u8]) -> [u8; 4] {
+fn encode_message_length(body: &[u8]) -> [u8; 4] {
     u32::try_from(body.len() + 4)
         .unwrap_or(u32::MAX)
         .to_be_bytes()
 }
 
 #[derive(Default)]
-struct PostgresClient {
+struct SettingsClient {
     user: String,
     received: Vec<u8>,
     authenticated: bool,
@@ -270,7 +270,7 @@ enum QueryStage {
     Counters,
 }
 
-impl ProtocolClient for PostgresClient {
+impl ProtocolClient for SettingsClient {
     fn first_message(&self) -> Vec<u8> {
         startup_packet(&self.user, "1500")
     }
@@ -280,7 +280,7 @@ impl ProtocolClient for PostgresClient {
     }
 
     fn split_frame(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostError> {
-        split_message(bytes)
+        split_first_message(bytes)
     }
 
     fn partial_answer(&mut self) -> Option<Vec<u8>> {
@@ -300,10 +300,10 @@ impl ProtocolClient for PostgresClient {
         let garbled = || HostError::failed("the server's answer is malformed");
         match kind {
             b'R' => {
-                check_no_credential_required(body)?;
+                check_authentication_ok(body)?;
                 self.authenticated = true;
             }
-            b'S' => self.major = parse_server_major_version(body).unwrap_or(self.major),
+            b'S' => self.major = server_major_from_parameter_status(body).unwrap_or(self.major),
             b'E' => match self.stage {
                 QueryStage::Overrides => self.overrides_refused = true,
                 QueryStage::Slots => self.slots_refused = true,
@@ -313,7 +313,7 @@ impl ProtocolClient for PostgresClient {
                 }
             },
             b'D' => {
-                let line = format_redacted_row(&parse_row(body).ok_or_else(garbled)?);
+                let line = format_redacted_row(&parse_data_row(body).ok_or_else(garbled)?);
                 self.row_bytes += line.len();
                 if self.row_bytes > MAX_ANSWER_BYTES {
                     return Err(garbled());
@@ -365,7 +365,7 @@ impl ProtocolClient for PostgresClient {
     }
 }
 
-impl PostgresClient {
+impl SettingsClient {
     /// Unless the server refused the query for overrides, a line states whether the answer has all
     /// overrides or only the first ones.
     fn take_answer(&mut self) -> Vec<u8> {
@@ -389,8 +389,7 @@ impl PostgresClient {
     }
 }
 
-/// Splits the first complete message: its kind, its body and what follows.
-pub(super) fn split_message(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostError> {
+pub(super) fn split_first_message(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostError> {
     let Some((kind, rest)) = bytes.split_first() else {
         return Ok(None);
     };
@@ -411,8 +410,8 @@ pub(super) fn split_message(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostE
     }
 }
 
-/// Checks the server's answer to the startup packet: an error unless it demands no credential.
-pub(super) fn check_no_credential_required(body: &[u8]) -> Result<(), HostError> {
+/// An error unless `body`, that of an Authentication message, is AuthenticationOk.
+pub(super) fn check_authentication_ok(body: &[u8]) -> Result<(), HostError> {
     match body.first_chunk().copied().map(u32::from_be_bytes) {
         Some(0) => Ok(()),
         Some(_) => Err(HostError::denied(
@@ -436,7 +435,7 @@ fn format_redacted_row(row: &[&[u8]]) -> String {
     format!("{}\n", fields.join_with("\t"))
 }
 
-pub(super) fn parse_row(body: &[u8]) -> Option<Vec<&[u8]>> {
+pub(super) fn parse_data_row(body: &[u8]) -> Option<Vec<&[u8]>> {
     let (count, mut rest) = body.split_first_chunk()?;
     let mut fields = Vec::new();
     for _ in 0..u16::from_be_bytes(*count) {
@@ -449,7 +448,7 @@ pub(super) fn parse_row(body: &[u8]) -> Option<Vec<&[u8]>> {
     Some(fields)
 }
 
-pub(super) fn parse_server_major_version(status: &[u8]) -> Option<u64> {
+pub(super) fn server_major_from_parameter_status(status: &[u8]) -> Option<u64> {
     let version = status.strip_prefix(b"server_version\0")?;
     let digits = version
         .iter()
@@ -495,7 +494,7 @@ pub(super) mod tests {
 
     #[test]
     fn session_fed_byte_by_byte_completes() {
-        let mut conversation = PostgresClient::default();
+        let mut conversation = SettingsClient::default();
         let mut steps = Vec::new();
         let rows = [
             data_row(&[
@@ -567,19 +566,19 @@ pub(super) mod tests {
     fn password_requests_and_errors_are_denied() {
         let password = encode_message(b'R', &3u32.to_be_bytes());
         assert_eq!(
-            PostgresClient::default()
+            SettingsClient::default()
                 .handle_received_bytes(&password)
                 .unwrap_err()
                 .kind,
             HostErrorKind::Denied
         );
         let error = encode_message(b'E', b"SFATAL\0C28000\0Mrole \"x\x1b\" does not exist\0\0");
-        let miss = PostgresClient::default()
+        let miss = SettingsClient::default()
             .handle_received_bytes(&error)
             .unwrap_err();
         assert_eq!(miss, HostError::denied("role \"x\\x1b\" does not exist"));
         assert!(
-            PostgresClient::default()
+            SettingsClient::default()
                 .handle_received_bytes(&encode_message(b'Z', b"I"))
                 .is_err(),
             "ready without authentication"
@@ -587,7 +586,7 @@ pub(super) mod tests {
     }
 
     fn answer_with_overrides(overrides: usize, refused: bool) -> String {
-        let mut conversation = PostgresClient::default();
+        let mut conversation = SettingsClient::default();
         let one = data_row(&[
             Some("(override)"),
             None,
@@ -649,7 +648,7 @@ pub(super) mod tests {
                 (prop::sample::select(b"RSKZEDTCN".to_vec()), any::<Vec<u8>>()).prop_map(|(k, b)| encode_message(k, &b)),
             ], 0..6)
         ) {
-            let mut conversation = PostgresClient::default();
+            let mut conversation = SettingsClient::default();
             for piece in pieces {
                 match conversation.handle_received_bytes(&piece) {
                     Ok(ProtocolAction::Done { answer, .. }) => {

@@ -26,8 +26,7 @@ use crate::{servers, text};
 /// option, which wins, could be cut off.
 const LONGEST_COMMAND_LINE: usize = 64 << 10;
 
-/// The longest environment that is read, in bytes. A longer one is refused, like a longer command
-/// line.
+/// In bytes; a longer environment is refused, because the part cut off could change the settings.
 const LONGEST_ENVIRONMENT: usize = 512 << 10;
 
 /// Limit on the descriptors examined per process. A server opens its system tablespace among the
@@ -36,8 +35,8 @@ const MAX_DESCRIPTORS: usize = 4096;
 
 /// `None` if the process has several users, or a user that is not mapped in this namespace and
 /// appears as nobody.
-pub fn parse_process_user(status: &[u8]) -> Option<u32> {
-    parse_single_id(status, "Uid:").filter(|uid| *uid != NOBODY)
+pub fn parse_process_uid(status: &[u8]) -> Option<u32> {
+    parse_id_if_all_equal(status, "Uid:").filter(|uid| *uid != NOBODY)
 }
 
 pub fn parse_credentials(status: &[u8]) -> Option<Credentials> {
@@ -48,15 +47,15 @@ pub fn parse_credentials(status: &[u8]) -> Option<Credentials> {
         .filter_map(|group| group.parse().ok())
         .collect();
     Some(Credentials {
-        uid: parse_process_user(status)?,
-        gid: parse_single_id(status, "Gid:")?,
+        uid: parse_process_uid(status)?,
+        gid: parse_id_if_all_equal(status, "Gid:")?,
         groups,
     })
 }
 
 /// The id in the line of /proc/PID/status that starts with `word`. `None` if the real, effective,
 /// saved and file-system ids differ.
-fn parse_single_id(status: &[u8], word: &str) -> Option<u32> {
+fn parse_id_if_all_equal(status: &[u8], word: &str) -> Option<u32> {
     let text = String::from_utf8_lossy(status);
     let line = text.lines().find_map(|line| line.strip_prefix(word))?;
     let ids: Vec<u32> = line
@@ -85,13 +84,15 @@ pub fn list_server_processes() -> HostResult {
         else {
             continue;
         };
-        let Some(stat) =
-            none_if_exited_or_hidden(files::read_file(Path::new(&format!("/proc/{pid}/stat"))))?
+        let Some(stat) = none_if_exited_or_hidden(files::read_file_bounded(Path::new(&format!(
+            "/proc/{pid}/stat"
+        ))))?
         else {
             continue;
         };
-        let arguments =
-            none_if_exited_or_hidden(files::read_file(Path::new(&format!("/proc/{pid}/cmdline"))))?;
+        let arguments = none_if_exited_or_hidden(files::read_file_bounded(Path::new(&format!(
+            "/proc/{pid}/cmdline"
+        ))))?;
         if let Some((_, parent)) = parse_comm_and_parent(&stat)
             && parent != process::id()
             && !arguments.is_some_and(|arguments| is_version_request(&arguments))
@@ -104,11 +105,11 @@ pub fn list_server_processes() -> HostResult {
         if pids.contains(&parent) {
             continue;
         }
-        let status = files::read_file(Path::new(&format!("/proc/{pid}/status")));
+        let status = files::read_file_bounded(Path::new(&format!("/proc/{pid}/status")));
         let Some(status) = none_if_exited_or_hidden(status)? else {
             continue;
         };
-        let (told, more) = users.entry(parse_process_user(&status)).or_default();
+        let (told, more) = users.entry(parse_process_uid(&status)).or_default();
         if told.len() < SERVERS_OF_A_USER {
             told.push(ServerProcess {
                 pid,
@@ -161,7 +162,7 @@ fn none_if_exited_or_hidden<T>(answer: Result<T, HostError>) -> Result<Option<T>
     }
 }
 
-pub fn list_open_innodb_tablespaces(pid: u32) -> HostResult {
+pub fn list_open_system_tablespaces(pid: u32) -> HostResult {
     let directory = format!("/proc/{pid}/fd");
     let mut lines = String::new();
     for entry in fs::read_dir(&directory)
@@ -221,7 +222,7 @@ fn parse_comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
 const TICK_NANOS: u64 = 10_000_000;
 
 pub fn process_start_time(pid: u32) -> HostResult {
-    let stat = files::read_file(Path::new(&format!("/proc/{pid}/stat")))?;
+    let stat = files::read_file_bounded(Path::new(&format!("/proc/{pid}/stat")))?;
     // A delay between the two readings makes the start too early, never too late.
     let now = clock_gettime(ClockId::Realtime);
     let since_boot = clock_gettime(ClockId::Boottime);
@@ -248,13 +249,13 @@ fn timespec_to_nanos(time: Timespec) -> Option<u64> {
 }
 
 pub fn redacted_command_line(pid: u32) -> HostResult {
-    let text = files::read_file(Path::new(&format!("/proc/{pid}/cmdline")))?;
+    let text = files::read_file_bounded(Path::new(&format!("/proc/{pid}/cmdline")))?;
     check_process_text_length(&text, LONGEST_COMMAND_LINE)
         .map(|()| redact::redact_command_line(&text))
 }
 
 pub fn redacted_environment(pid: u32) -> HostResult {
-    let text = files::read_file(Path::new(&format!("/proc/{pid}/environ")))?;
+    let text = files::read_file_bounded(Path::new(&format!("/proc/{pid}/environ")))?;
     check_process_text_length(&text, LONGEST_ENVIRONMENT)
         .map(|()| redact::redact_environment(&text))
 }
@@ -351,24 +352,24 @@ mod tests {
     }
 
     #[test]
-    fn process_with_differing_ids_has_no_user() {
+    fn process_with_differing_or_unmapped_ids_has_no_uid() {
         let status = |uid: &str, gid: &str| {
             format!("Name:\tx\nUid:\t{uid}\nGid:\t{gid}\nGroups:\t5 7 \n").into_bytes()
         };
         assert_eq!(
-            parse_process_user(&status("26\t26\t26\t26", "9\t9\t9\t9")),
+            parse_process_uid(&status("26\t26\t26\t26", "9\t9\t9\t9")),
             Some(26)
         );
         assert_eq!(
-            parse_process_user(&status("4242\t0\t0\t0", "9\t9\t9\t9")),
+            parse_process_uid(&status("4242\t0\t0\t0", "9\t9\t9\t9")),
             None
         );
         assert_eq!(
-            parse_process_user(&status("65534\t65534\t65534\t65534", "9\t9\t9\t9")),
+            parse_process_uid(&status("65534\t65534\t65534\t65534", "9\t9\t9\t9")),
             None,
             "has no number here"
         );
-        assert_eq!(parse_process_user(b"Uid:\t1\n"), None);
+        assert_eq!(parse_process_uid(b"Uid:\t1\n"), None);
         let of = |gid| parse_credentials(&status("26\t26\t26\t26", gid));
         assert_eq!(
             of("9\t9\t9\t9"),
@@ -432,7 +433,7 @@ mod tests {
                 prop_assert!(!comm.chars().any(text::is_display_unsafe));
             }
             compute_start_nanos(&bytes, Timespec { tv_sec: 2, tv_nsec: 0 }, Timespec { tv_sec: 1, tv_nsec: 0 });
-            parse_process_user(&bytes);
+            parse_process_uid(&bytes);
             parse_credentials(&bytes);
         }
     }

@@ -51,7 +51,7 @@ pub fn run_tool(tool: Tool, arguments: &[String]) -> HostResult {
     if let (Tool::PgControldata(_), [_, directory]) = (tool, arguments) {
         check_pg_control_is_regular_file(Path::new(directory))?;
     }
-    let candidates = program_paths(tool);
+    let candidates = candidate_program_paths(tool);
     let (name, program) = find_trusted_program(&candidates)?;
     let (deadline, printed_counts) = match tool.spec().answer {
         OutputAcceptancePolicy::Success => (DEADLINE, false),
@@ -65,13 +65,13 @@ pub fn run_tool(tool: Tool, arguments: &[String]) -> HostResult {
     )
 }
 
-pub fn find_program(name: &str) -> Result<PathBuf, HostError> {
+pub fn find_trusted_system_program(name: &str) -> Result<PathBuf, HostError> {
     let candidates = DIRECTORIES.map(|place| Path::new(place).join(name));
     find_trusted_program(&candidates).map(|(_, program)| program)
 }
 
 pub fn run_trial_tool(name: &str, arguments: &[String], deadline: Duration) -> HostResult {
-    let program = find_program(name)?;
+    let program = find_trusted_system_program(name)?;
     run_with_deadline(
         Command::new(program).arg0(name).args(arguments),
         deadline,
@@ -82,7 +82,7 @@ pub fn run_trial_tool(name: &str, arguments: &[String], deadline: Duration) -> H
 /// Refuses a control file that is not a regular file, because pg_controldata would also open a pipe
 /// or a device.
 fn check_pg_control_is_regular_file(directory: &Path) -> Result<(), HostError> {
-    match files::PathHandle::from_path(&directory.join("global/pg_control"))?.kind {
+    match files::PathHandle::open(&directory.join("global/pg_control"))?.kind {
         FileType::RegularFile => Ok(()),
         _ => Err(HostError::failed("its control file is not a regular file")),
     }
@@ -100,7 +100,7 @@ fn postgres_program_paths(major: u32, name: &str) -> Vec<PathBuf> {
     .to_vec()
 }
 
-fn program_paths(tool: Tool) -> Vec<PathBuf> {
+fn candidate_program_paths(tool: Tool) -> Vec<PathBuf> {
     let name = tool.spec().name;
     let within = |directories: &[&str], names: &[&str]| {
         let all = directories
@@ -172,7 +172,7 @@ fn run_with_deadline(
         .process_group(0)
         .spawn()
         .map_err(|e| files::host_error_from_io(&e))?;
-    let finished = collect_program_output(&mut process, deadline);
+    let finished = collect_output_and_exit_status(&mut process, deadline);
     let Ok((printed, complaints, status)) = finished else {
         if let Ok(group) = i32::try_from(process.id()) {
             let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
@@ -195,7 +195,7 @@ fn run_with_deadline(
     } else {
         HostErrorKind::Failed
     };
-    let reason = last_error_line(&complaint);
+    let reason = last_unindented_error_line(&complaint);
     Err(HostError::new(
         kind,
         reason.map_or_else(
@@ -208,7 +208,7 @@ fn run_with_deadline(
 /// Finds the line of the error output that gives the reason. This is the last one, because earlier
 /// lines are warnings. An indented line continues the line before, as in mount(8)'s hint to use
 /// dmesg.
-fn last_error_line(complaint: &str) -> Option<&str> {
+fn last_unindented_error_line(complaint: &str) -> Option<&str> {
     let mut lines = complaint
         .lines()
         .rev()
@@ -222,7 +222,7 @@ fn last_error_line(complaint: &str) -> Option<&str> {
 
 struct DeadlinePassed;
 
-fn collect_program_output(
+fn collect_output_and_exit_status(
     process: &mut Child,
     deadline: Instant,
 ) -> Result<(Vec<u8>, Vec<u8>, ExitStatus), DeadlinePassed> {
@@ -255,10 +255,10 @@ fn collect_program_output(
             .into_iter();
         let out_ready = stdout.is_some() && ready.next().unwrap_or(false);
         let err_ready = stderr.is_some() && ready.next().unwrap_or(false);
-        if out_ready && !read_available(stdout.as_mut(), &mut printed) {
+        if out_ready && !append_chunk_unless_closed(stdout.as_mut(), &mut printed) {
             stdout = None;
         }
-        if err_ready && !read_available(stderr.as_mut(), &mut complaints) {
+        if err_ready && !append_chunk_unless_closed(stderr.as_mut(), &mut complaints) {
             stderr = None;
         }
     }
@@ -274,7 +274,7 @@ fn collect_program_output(
     }
 }
 
-fn read_available(pipe: Option<&mut impl Read>, into: &mut Vec<u8>) -> bool {
+fn append_chunk_unless_closed(pipe: Option<&mut impl Read>, into: &mut Vec<u8>) -> bool {
     let mut piece = [0; 8192];
     match pipe.map(|pipe| pipe.read(&mut piece)) {
         Some(Ok(count)) if count > 0 => {
@@ -299,18 +299,18 @@ mod tests {
     fn error_reason_is_the_last_unindented_line() {
         let mount = "mount: /tmp: wrong fs type, bad option.\n       dmesg(1) may have more information.\n\n";
         assert_eq!(
-            last_error_line(mount),
+            last_unindented_error_line(mount),
             Some("mount: /tmp: wrong fs type, bad option.")
         );
         assert_eq!(
-            last_error_line("warning: old\nno such device\n"),
+            last_unindented_error_line("warning: old\nno such device\n"),
             Some("no such device")
         );
         assert_eq!(
-            last_error_line("   all of it is indented\n"),
+            last_unindented_error_line("   all of it is indented\n"),
             Some("all of it is indented")
         );
-        assert_eq!(last_error_line(" \n"), None);
+        assert_eq!(last_unindented_error_line(" \n"), None);
     }
 
     #[test]

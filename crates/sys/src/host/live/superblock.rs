@@ -52,7 +52,7 @@ mod xfs {
     //! its own; `ftype` exists in both.
 
     use super::crc32c;
-    use super::{SuperblockError, feature_bit_names, read_byte_array};
+    use super::{SuperblockError, byte_array_at, feature_bit_names};
 
     const MAGIC: &[u8] = b"XFSB";
 
@@ -115,13 +115,13 @@ mod xfs {
             return Err(SuperblockError::WrongFormat);
         }
         let short = |at| {
-            read_byte_array(block, at)
+            byte_array_at(block, at)
                 .map(u16::from_be_bytes)
                 .map(u32::from)
                 .ok_or(SuperblockError::WrongFormat)
         };
         let number = |at| {
-            read_byte_array(block, at)
+            byte_array_at(block, at)
                 .map(u32::from_be_bytes)
                 .ok_or(SuperblockError::WrongFormat)
         };
@@ -139,7 +139,7 @@ mod xfs {
             else {
                 return Err(SuperblockError::WrongFormat);
             };
-            let said = read_byte_array(sector, CHECKSUM).map(u32::from_le_bytes);
+            let said = byte_array_at(sector, CHECKSUM).map(u32::from_le_bytes);
             if said != Some(crc32c::crc32c_checksum([before, &[0; 4], behind])) {
                 return Err(SuperblockError::Checksum);
             }
@@ -281,10 +281,10 @@ pub fn read_superblock(path: &Path, kind: SuperblockKind) -> HostResult {
         SuperblockKind::Ext => {
             let device = open_block_device(path, OFlag::empty())?;
             read_and_parse_with_checksum_retry(
-                || read_superblock_cached(&device),
+                || read_ext_superblock_buffered(&device),
                 |block| {
                     parse_ext_features_and_cluster(block)
-                        .map(|(words, size)| (words, size, read_uuid(block, UUID)))
+                        .map(|(words, size)| (words, size, format_uuid_at(block, UUID)))
                 },
             )?
         }
@@ -292,9 +292,9 @@ pub fn read_superblock(path: &Path, kind: SuperblockKind) -> HostResult {
             let device = open_block_device(path, OFlag::O_DIRECT)?;
             let parse = |block: &[u8]| {
                 xfs::parse_xfs_features(block)
-                    .map(|words| (words, None, read_uuid(block, xfs::UUID)))
+                    .map(|words| (words, None, format_uuid_at(block, xfs::UUID)))
             };
-            read_and_parse_with_checksum_retry(|| read_superblock_direct(&device), parse)?
+            read_and_parse_with_checksum_retry(|| read_first_page_direct(&device), parse)?
         }
     };
     let cluster = cluster.map_or_else(String::new, |size| format!("cluster {size}\n"));
@@ -320,14 +320,14 @@ fn read_and_parse_with_checksum_retry<T>(
     parsed.map_err(|why| HostError::failed(why.message()))
 }
 
-fn read_superblock_cached(device: &File) -> io::Result<Vec<u8>> {
+fn read_ext_superblock_buffered(device: &File) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; SIZE];
     let count = device.read_at(&mut bytes, OFFSET)?;
     bytes.truncate(count);
     Ok(bytes)
 }
 
-fn read_superblock_direct(device: &File) -> io::Result<Vec<u8>> {
+fn read_first_page_direct(device: &File) -> io::Result<Vec<u8>> {
     let mut room = vec![0; 2 * PAGE];
     let start = room.as_ptr().align_offset(PAGE);
     let page = room
@@ -422,11 +422,11 @@ const READ_ONLY: &[(u32, &str)] = &[
 fn parse_ext_features_and_cluster(
     block: &[u8],
 ) -> Result<(Vec<String>, Option<u64>), SuperblockError> {
-    if block.len() < SIZE || read_byte_array(block, 0x38) != Some(EXT_MAGIC) {
+    if block.len() < SIZE || byte_array_at(block, 0x38) != Some(EXT_MAGIC) {
         return Err(SuperblockError::WrongFormat);
     }
     let number = |at| {
-        read_byte_array(block, at)
+        byte_array_at(block, at)
             .map(u32::from_le_bytes)
             .ok_or(SuperblockError::WrongFormat)
     };
@@ -462,12 +462,12 @@ impl SuperblockError {
     }
 }
 
-fn read_byte_array<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
+fn byte_array_at<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
     block.get(at..)?.first_chunk().copied()
 }
 
-fn read_uuid(block: &[u8], at: usize) -> Option<String> {
-    let digits = format!("{:032x}", u128::from_be_bytes(read_byte_array(block, at)?));
+fn format_uuid_at(block: &[u8], at: usize) -> Option<String> {
+    let digits = format!("{:032x}", u128::from_be_bytes(byte_array_at(block, at)?));
     let ranges = [0..8, 8..12, 12..16, 16..20, 20..32];
     Some(
         ranges
@@ -628,7 +628,7 @@ mod tests {
     }
 
     #[test]
-    fn superblock_is_read_only_from_block_devices() {
+    fn superblock_of_other_file_types_is_refused() {
         let file = tempfile::NamedTempFile::new().unwrap();
         for path in [file.path(), Path::new("/dev/null"), Path::new("/proc")] {
             for &kind in SuperblockKind::ALL {

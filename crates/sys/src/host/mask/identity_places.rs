@@ -47,7 +47,6 @@ const UDEV_FIELDS: [&str; 8] = [
 
 type IdentityRange = (Range<usize>, IdentityKind);
 
-/// The words that are never masked, apart from those of kernel paths.
 pub fn unmasked_common_words() -> BTreeSet<Vec<u8>> {
     COMMON_WORDS
         .split_ascii_whitespace()
@@ -55,7 +54,7 @@ pub fn unmasked_common_words() -> BTreeSet<Vec<u8>> {
         .collect()
 }
 
-pub fn add_unmasked_path_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Question) {
+pub fn add_kernel_path_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Question) {
     let Some(path) = question.path() else { return };
     if name_places::is_kernel_named_path(path_bytes(path)) {
         let parts = path_bytes(path).split(|b| *b == b'/');
@@ -104,7 +103,7 @@ pub fn identity_ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<Iden
         Question::Run(Tool::Zpool, _) => line_ranges(answer)
             .filter_map(|line| identity_in_pool_line(answer, line))
             .collect(),
-        Question::Run(..) => super::tool_output::identity_ranges(answer),
+        Question::Run(..) => super::tool_output::identity_ranges_after_keys(answer),
         Question::Config(_, dialect) => {
             let of_line = |line: Range<usize>| {
                 let mut parts = split_within_range(answer, line.clone(), b'\t');
@@ -115,12 +114,13 @@ pub fn identity_ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<Iden
                 let is_user =
                     *dialect == ConfigDialect::Service && answer.get(key) == Some(b"user");
                 let user = is_user
-                    .then(|| personal_user_name(answer, value.clone()))
+                    .then(|| user_range_if_personal(answer, value.clone()))
                     .flatten();
                 let field = field_ranges(answer.get(value.clone()).unwrap_or_default())
                     .next()
                     .unwrap_or_default();
-                let source = mount_source_hosts(answer, value.start..value.start + field.end);
+                let source =
+                    host_ranges_in_mount_source(answer, value.start..value.start + field.end);
                 user.into_iter()
                     .chain(source)
                     .chain(identities_in_device_links(answer, value))
@@ -128,17 +128,19 @@ pub fn identity_ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<Iden
             line_ranges(answer).flat_map(of_line).collect()
         }
         Question::PgSettings(_) => line_ranges(answer)
-            .flat_map(|line| override_and_slot_names(answer, line))
+            .flat_map(|line| override_and_slot_name_ranges(answer, line))
             .collect(),
-        Question::UserName(_) => personal_user_name(answer, trim_range(answer, 0..answer.len()))
-            .into_iter()
-            .collect(),
+        Question::UserName(_) => {
+            user_range_if_personal(answer, trim_range(answer, 0..answer.len()))
+                .into_iter()
+                .collect()
+        }
         _ => Vec::new(),
     }
 }
 
 /// The names that people choose: database and role of an override, and the name of a slot.
-fn override_and_slot_names(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
+fn override_and_slot_name_ranges(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
     let mut parts = split_within_range(text, line, b'\t');
     let kind = parts.next().and_then(|kind| text.get(kind));
     let count = match kind.and_then(|kind| str::from_utf8(kind).ok()) {
@@ -267,9 +269,9 @@ fn host_in_array_name(text: &[u8], range: Range<usize>) -> Option<IdentityRange>
     Some((range.start..range.start + colon, IdentityKind::Host))
 }
 
-fn personal_user_name(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
+fn user_range_if_personal(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
     let name = text.get(range.clone()).filter(|name| !name.is_empty())?;
-    (!name_places::is_system_account(name)).then_some((range, IdentityKind::User))
+    (!name_places::is_unmasked_account(name)).then_some((range, IdentityKind::User))
 }
 
 /// Start of the last word: after the last underscore, or else after the dash that follows the bus,
@@ -321,7 +323,7 @@ fn identities_in_mount_line(
     let is_dataset = |mount: &MountFieldRanges| text.get(mount.fstype.clone()) == Some(b"zfs");
     let source = mount
         .filter(|mount| !is_dataset(mount))
-        .map(|mount| mount_source_hosts(text, mount.source))
+        .map(|mount| host_ranges_in_mount_source(text, mount.source))
         .unwrap_or_default();
     source
         .into_iter()
@@ -362,7 +364,7 @@ fn identities_in_device_links(text: &[u8], line: Range<usize>) -> Vec<IdentityRa
 
 /// Finds the hosts of `//host/share`, `host:/export`, `one,two:/export`, `host@tcp:/fs`,
 /// `program#host:/export` or `scheme://host:port/`.
-fn mount_source_hosts(text: &[u8], range: Range<usize>) -> Vec<IdentityRange> {
+fn host_ranges_in_mount_source(text: &[u8], range: Range<usize>) -> Vec<IdentityRange> {
     let Some(source) = text.get(range.clone()) else {
         return Vec::new();
     };

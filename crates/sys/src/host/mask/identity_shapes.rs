@@ -7,7 +7,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
-use super::name_places::is_system_account;
+use super::name_places::is_unmasked_account;
 use super::{IdentityKind, IdentityMatch};
 
 const WWN_PREFIXES: [&[u8]; 8] = [
@@ -62,7 +62,7 @@ fn identity_at(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
         .or_else(|| match_ipv6(text, at))
         .or_else(|| match_iscsi_or_nvme_name(text, at))
         .or_else(|| match_id_after_uuid_prefix(text, at))
-        .or_else(|| match_user_name(text, at))
+        .or_else(|| match_personal_user_name(text, at))
 }
 
 fn follows_prefix(text: &[u8], at: usize, prefixes: &[&[u8]]) -> bool {
@@ -163,7 +163,7 @@ fn match_fibre_channel_name(text: &[u8], at: usize) -> Option<(Range<usize>, Ide
 
 /// Finds a person's name after `/home/`, after `/media/` if a directory follows, or in options such
 /// as `uid=` and `resgid=`.
-fn match_user_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_personal_user_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let named = follows_prefix(text, at, &[b"uid=", b"gid="])
         && text.get(at).is_some_and(u8::is_ascii_alphabetic);
     let home = named || follows_prefix(text, at, &HOMES);
@@ -175,7 +175,7 @@ fn match_user_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind
     });
     let name = text.get(at..at + length).filter(|name| !name.is_empty())?;
     let more = text.get(at + length) == Some(&b'/');
-    ((home || more) && !is_system_account(name)).then_some((at..at + length, IdentityKind::User))
+    ((home || more) && !is_unmasked_account(name)).then_some((at..at + length, IdentityKind::User))
 }
 
 fn match_lvm_uuid(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {

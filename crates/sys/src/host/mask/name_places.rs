@@ -32,7 +32,7 @@ fn list_contains(list: &str, word: &[u8]) -> bool {
         .any(|known| known.as_bytes().eq_ignore_ascii_case(word))
 }
 
-pub fn is_system_account(name: &[u8]) -> bool {
+pub fn is_unmasked_account(name: &[u8]) -> bool {
     list_contains(COMMON_WORDS, name) || list_contains(SYSTEM_ACCOUNTS, name)
 }
 
@@ -178,9 +178,9 @@ impl MountFieldRanges {
     }
 }
 
-/// Finds mount sources that are arbitrary text instead of a device. Each word of such a source is
+/// Mount sources that are arbitrary text instead of a device. Each word of such a source is
 /// replaced, unless it describes a purpose.
-pub fn free_text_mount_sources(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
+pub fn free_text_mount_source_ranges(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
     let free = |source: &Range<usize>, fstype: Option<Range<usize>>| {
         let text = answer.get(source.clone()).unwrap_or_default();
         let fstype = fstype
@@ -229,7 +229,7 @@ pub fn free_text_mount_sources(question: &Question, answer: &[u8]) -> Vec<Range<
     }
 }
 
-pub fn serial_ranges_in_labels(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
+pub fn label_serial_ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
     let whole = match question {
         Question::List(path) => {
             path.ends_with("disk/by-label") || path.ends_with("disk/by-partlabel")
@@ -244,23 +244,23 @@ pub fn serial_ranges_in_labels(question: &Question, answer: &[u8]) -> Vec<Range<
     };
     labels
         .into_iter()
-        .flat_map(|label| serial_words(answer, label))
+        .flat_map(|label| serial_like_word_ranges(answer, label))
         .collect()
 }
 
-pub fn label_serials_in_path(path: &[u8]) -> Vec<Range<usize>> {
+pub fn label_serial_ranges_in_path(path: &[u8]) -> Vec<Range<usize>> {
     label_value_ranges(path)
         .into_iter()
-        .flat_map(|label| serial_words(path, label))
+        .flat_map(|label| serial_like_word_ranges(path, label))
         .collect()
 }
 
-fn serial_words(text: &[u8], label: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+fn serial_like_word_ranges(text: &[u8], label: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let end = label.end;
     let mut at = label.start;
     std::iter::from_fn(move || {
         while at < end {
-            let word = word_at(text, at..end);
+            let word = word_or_escape_range_at(text, at..end);
             at = word.end.max(at + 1);
             let bytes = text.get(word.clone()).unwrap_or_default();
             if bytes.len() >= 6 && bytes.iter().filter(|b| b.is_ascii_digit()).count() >= 4 {
@@ -272,7 +272,7 @@ fn serial_words(text: &[u8], label: Range<usize>) -> impl Iterator<Item = Range<
 }
 
 /// The word at the start of `range`, or the escape (`\x20`) that starts there.
-pub fn word_at(text: &[u8], range: Range<usize>) -> Range<usize> {
+pub fn word_or_escape_range_at(text: &[u8], range: Range<usize>) -> Range<usize> {
     let bytes = text.get(range.clone()).unwrap_or_default();
     if bytes.starts_with(b"\\x") {
         return range.start..range.end.min(range.start + 4);

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::mask_answers;
 use crate::host::Question;
-use crate::host::archive::{Answers, parse_capture};
+use crate::host::capture_format::{Answers, parse_capture};
 
 /// Questions with their answers; `@` stands for an identity that another entry reveals.
 const QUESTIONS_WITH_IDENTITIES: &str = r"
@@ -268,7 +268,7 @@ fn every_question_is_masked_and_equal_identities_stay_equal() {
     for (what, known, names) in IDENTITIES {
         let places = format!("{known}{QUESTIONS_WITH_IDENTITIES}");
         let masked = mask_answers(&build_answers(&places, &names));
-        let shown = crate::host::archive::render_capture(&masked, "");
+        let shown = crate::host::capture_format::render_capture(&masked, "");
         let masks: Vec<String> = (masked.keys())
             .filter_map(|question| match question {
                 Question::IsEmpty(path) => path

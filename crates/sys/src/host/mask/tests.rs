@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::host::archive::{parse_capture, render_capture};
+use crate::host::capture_format::{parse_capture, render_capture};
 
 fn mask_capture_text(archive: &str) -> String {
     let (answers, problems) =

@@ -9,12 +9,12 @@ use std::ops::Range;
 
 use super::IdentityKind;
 use crate::host::Tool;
-use crate::host::tool::IdentityKeys;
+use crate::host::tool::IdentifierLabels;
 use walwise_model::text::JoinText;
 
 /// The keys of all programs, because one program's row may lack a key that another row has.
 fn identity_keys_of_all_tools(
-    of: fn(&IdentityKeys) -> &'static [&'static str],
+    of: fn(&IdentifierLabels) -> &'static [&'static str],
 ) -> impl Iterator<Item = &'static str> {
     Tool::FIXED
         .iter()
@@ -22,7 +22,7 @@ fn identity_keys_of_all_tools(
         .copied()
 }
 
-pub fn identity_ranges(answer: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
+pub fn identity_ranges_after_keys(answer: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
     let mut places = Vec::new();
     let mut start = 0;
     for line in answer.split(|b| *b == b'\n') {
@@ -59,7 +59,7 @@ fn line_identity_ranges(line: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
             continue;
         };
         places.extend(
-            value_after_colon(after, colon)
+            identity_value_after_colon(after, colon)
                 .map(|(range, text)| (range, wwn_if_hex_else_serial(kind, text))),
         );
     }
@@ -80,7 +80,7 @@ fn key_before_colon(before: &[u8]) -> String {
         .to_ascii_lowercase()
 }
 
-fn value_after_colon(after: &[u8], colon: usize) -> Option<(Range<usize>, &[u8])> {
+fn identity_value_after_colon(after: &[u8], colon: usize) -> Option<(Range<usize>, &[u8])> {
     let rest = after.get(1..)?;
     let is_ink = |b: &u8| !b.is_ascii_whitespace();
     let skipped = rest.iter().position(is_ink)?;
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn identities_in(line: &str) -> Vec<&str> {
-        identity_ranges(line.as_bytes())
+        identity_ranges_after_keys(line.as_bytes())
             .into_iter()
             .map(|(range, _)| &line[range])
             .collect()
@@ -183,7 +183,7 @@ mod tests {
         #[test]
         fn identity_ranges_lie_within_the_answer(answer: Vec<u8>, key in prop::sample::select(identity_keys_of_all_tools(|keys| keys.serials).collect::<Vec<_>>()), value in "[ -~]{0,20}") {
             let lines = [answer, format!("\n\"{key}\" : \"{value}\"\n{key}:{value}").into_bytes()].concat();
-            for (range, _) in identity_ranges(&lines) {
+            for (range, _) in identity_ranges_after_keys(&lines) {
                 prop_assert!(range.start < range.end && range.end <= lines.len());
             }
         }

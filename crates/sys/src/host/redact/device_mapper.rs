@@ -41,7 +41,7 @@ pub const TARGETS: &[(&str, StatusRetention)] = &[
     ("clone", Keep),
     ("integrity", Keep),
     ("verity", Keep),
-    // Targets for tests of other software; the verdict treats each of them as unknown.
+    // Targets for tests, and rare targets; the verdict treats each of them as unknown.
     ("delay", Omit),
     ("dust", Omit),
     ("error", Omit),
@@ -139,12 +139,12 @@ struct DmTargetLine<'t> {
     rest: Vec<&'t str>,
 }
 
-fn parse_lines(text: &[u8]) -> impl Iterator<Item = DmTargetLine<'_>> {
+fn parse_target_lines(text: &[u8]) -> impl Iterator<Item = DmTargetLine<'_>> {
     text.split(|b| *b == b'\n')
-        .filter_map(|line| parse_line(std::str::from_utf8(line).ok()?))
+        .filter_map(|line| parse_target_line(std::str::from_utf8(line).ok()?))
 }
 
-fn parse_line(line: &str) -> Option<DmTargetLine<'_>> {
+fn parse_target_line(line: &str) -> Option<DmTargetLine<'_>> {
     let mut from = 0;
     loop {
         let at = from + line.get(from..)?.find(": ")?;
@@ -169,7 +169,7 @@ fn parse_line(line: &str) -> Option<DmTargetLine<'_>> {
 /// Reduces a table to lines `NAME: TARGET`. A linear target is followed by its start and its offset
 /// on the device below, in sectors. A cache is followed by its mode, multipath by its policy
 /// without a path.
-pub fn reduce_table(text: &[u8]) -> Vec<u8> {
+pub fn redact_table(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
     for DmTargetLine {
         name,
@@ -177,7 +177,7 @@ pub fn reduce_table(text: &[u8]) -> Vec<u8> {
         target,
         rest,
         ..
-    } in parse_lines(text)
+    } in parse_target_lines(text)
     {
         let more = match target {
             "linear" => linear_offsets(start, &rest),
@@ -223,7 +223,7 @@ fn no_path_policy(rest: &[&str]) -> &'static str {
 
 /// Reduces the output of `dmsetup status` to lines `NAME: TARGET WORD…` for `Keep` targets; an
 /// unlisted word becomes `?`, so the others keep their positions.
-pub fn reduce_status(text: &[u8]) -> Vec<u8> {
+pub fn redact_status(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
     for DmTargetLine {
         name,
@@ -231,7 +231,7 @@ pub fn reduce_status(text: &[u8]) -> Vec<u8> {
         fields,
         rest,
         ..
-    } in parse_lines(text)
+    } in parse_target_lines(text)
     {
         if let Keep = fields {
             let _ = write!(out, "{}: {target}", mangle_name(name));
@@ -313,7 +313,7 @@ mod tests {
         let expect = "vg-data: linear 0 2048\nvg-data: striped \nvg-far: linear \nluks: crypt \nluks2: crypt \nvg-thin: thin \n\
             vg-pool-tpool: thin-pool \nvg-hot: cache writethrough\nvg-warm: cache writeback\nvg-odd: cache \n\
             mpa: multipath queue_if_no_path\nmpb: multipath fail_if_no_path\nmpc: multipath \na\\x20b: other \n";
-        assert_eq!(utf8_text(reduce_table(table_text.as_bytes())), expect);
+        assert_eq!(utf8_text(redact_table(table_text.as_bytes())), expect);
     }
 
     #[test]
@@ -323,7 +323,7 @@ mod tests {
             v: 0 8 vdo /dev/secret normal - online online 1 2\nm: 0 8 multipath 2 0 0 0 1 1 A 0 1 0 8:0 A 0 \n\
             c: 0 8 cache 8 1/2 mood 300\n";
         assert_eq!(
-            utf8_text(reduce_status(status_text.as_bytes())),
+            utf8_text(redact_status(status_text.as_bytes())),
             "vg-pool-tpool: thin-pool 1 12/1024 300/4096 - rw discard_passdown queue_if_no_space - 1024\n\
              vg-bad-tpool: thin-pool Fail\nr: raid raid1 2 AD 8/8 idle 0 0 -\nv: vdo ? normal - online online 1 2\n\
              m: multipath 2 0 0 0 1 1 A 0 1 0 8:0 A 0\nc: cache 8 1/2 ? 300\n"
@@ -336,16 +336,16 @@ mod tests {
             name in "[a-z][a-z0-9_.-]{0,9}", target in prop::sample::select(TARGETS).prop_map(|(target, _)| target), before in "[ -~]{0,20}", after in "[ -~]{0,20}"
         ) {
             let line = format!("{name}: 0 2064384 {target} {before}{KEY}{after}\n");
-            for answer in [reduce_table(line.as_bytes()), reduce_status(line.as_bytes())] {
+            for answer in [redact_table(line.as_bytes()), redact_status(line.as_bytes())] {
                 prop_assert!(!utf8_text(answer).contains(KEY));
             }
         }
 
         #[test]
         fn malformed_lines_do_not_affect_later_lines(bytes: Vec<u8>) {
-            let again = reduce_table(&[bytes.as_slice(), b"\nvg-data: 0 8 linear 8:0 0\n"].concat());
+            let again = redact_table(&[bytes.as_slice(), b"\nvg-data: 0 8 linear 8:0 0\n"].concat());
             prop_assert!(utf8_text(again).ends_with("vg-data: linear 0 0\n"));
-            reduce_status(&bytes);
+            redact_status(&bytes);
         }
     }
 }

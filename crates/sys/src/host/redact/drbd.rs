@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 const OPTIONS: [&str; 4] = ["disk-barrier", "disk-flushes", "disk-drain", "md-flushes"];
 
 #[derive(Clone, Copy)]
-enum DrbdBlock {
+enum DrbdSectionKind {
     Resource,
     ThisHost,
     Connection,
@@ -36,9 +36,9 @@ struct DrbdVolume<'t> {
 
 /// Reduces the output to lines `MINOR: NAME=VALUE …`. DRBD 8.4 prints one connection before the
 /// devices, DRBD 9 prints several connections after them.
-pub fn reduce_show_output(text: &[u8]) -> Vec<u8> {
+pub fn redact_show_output(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
-    let mut open: Vec<DrbdBlock> = Vec::new();
+    let mut open: Vec<DrbdSectionKind> = Vec::new();
     let mut statement: Vec<&str> = Vec::new();
     let mut resource = DrbdResource::default();
     for token in tokens(text) {
@@ -49,9 +49,12 @@ pub fn reduce_show_output(text: &[u8]) -> Vec<u8> {
                 statement.clear();
             }
             Token::Open => {
-                open.push(block_kind(statement.first().copied().unwrap_or_default()));
-                if let [DrbdBlock::Resource, DrbdBlock::ThisHost, DrbdBlock::Volume] =
-                    open.as_slice()
+                open.push(section_kind(statement.first().copied().unwrap_or_default()));
+                if let [
+                    DrbdSectionKind::Resource,
+                    DrbdSectionKind::ThisHost,
+                    DrbdSectionKind::Volume,
+                ] = open.as_slice()
                 {
                     resource.volumes.push(DrbdVolume::default());
                 }
@@ -69,28 +72,36 @@ pub fn reduce_show_output(text: &[u8]) -> Vec<u8> {
     out.into_bytes()
 }
 
-fn block_kind(word: &str) -> DrbdBlock {
+fn section_kind(word: &str) -> DrbdSectionKind {
     match word {
-        "resource" => DrbdBlock::Resource,
-        "_this_host" => DrbdBlock::ThisHost,
-        "connection" => DrbdBlock::Connection,
-        "volume" => DrbdBlock::Volume,
-        "disk" => DrbdBlock::Disk,
-        "net" => DrbdBlock::Net,
-        _ => DrbdBlock::Other,
+        "resource" => DrbdSectionKind::Resource,
+        "_this_host" => DrbdSectionKind::ThisHost,
+        "connection" => DrbdSectionKind::Connection,
+        "volume" => DrbdSectionKind::Volume,
+        "disk" => DrbdSectionKind::Disk,
+        "net" => DrbdSectionKind::Net,
+        _ => DrbdSectionKind::Other,
     }
 }
 
 impl<'t> DrbdResource<'t> {
-    fn keep_statement(&mut self, open: &[DrbdBlock], statement: &[&'t str]) {
+    fn keep_statement(&mut self, open: &[DrbdSectionKind], statement: &[&'t str]) {
         match (open, statement) {
             (
-                [DrbdBlock::Resource, DrbdBlock::Net]
-                | [DrbdBlock::Resource, DrbdBlock::Connection, DrbdBlock::Net],
+                [DrbdSectionKind::Resource, DrbdSectionKind::Net]
+                | [
+                    DrbdSectionKind::Resource,
+                    DrbdSectionKind::Connection,
+                    DrbdSectionKind::Net,
+                ],
                 ["protocol", protocol @ ("A" | "B" | "C")],
             ) if !self.protocols.contains(protocol) => self.protocols.push(protocol),
             (
-                [DrbdBlock::Resource, DrbdBlock::ThisHost, DrbdBlock::Volume],
+                [
+                    DrbdSectionKind::Resource,
+                    DrbdSectionKind::ThisHost,
+                    DrbdSectionKind::Volume,
+                ],
                 ["device", "minor", number],
             ) => {
                 if let Some(volume) = self.volumes.last_mut() {
@@ -99,10 +110,10 @@ impl<'t> DrbdResource<'t> {
             }
             (
                 [
-                    DrbdBlock::Resource,
-                    DrbdBlock::ThisHost,
-                    DrbdBlock::Volume,
-                    DrbdBlock::Disk,
+                    DrbdSectionKind::Resource,
+                    DrbdSectionKind::ThisHost,
+                    DrbdSectionKind::Volume,
+                    DrbdSectionKind::Disk,
                 ],
                 [name, value @ ("yes" | "no")],
             ) => {
@@ -230,7 +241,7 @@ mod tests {
     const LINES_9: &str = "1000: protocol=C protocol=A disk-barrier=no disk-flushes=yes disk-drain=yes md-flushes=no\n";
 
     fn reduce(text: &str) -> String {
-        String::from_utf8(reduce_show_output(text.as_bytes())).unwrap()
+        String::from_utf8(redact_show_output(text.as_bytes())).unwrap()
     }
 
     #[test]
@@ -275,7 +286,7 @@ mod tests {
             let whole = drbd_8_4_output(SECRET) + &drbd_9_output(SECRET);
             let (head, tail) = whole.as_bytes().split_at(at.min(whole.len()));
             for text in [bytes.clone(), [head, bytes.as_slice(), tail].concat()] {
-                let lines = String::from_utf8(reduce_show_output(&text)).unwrap();
+                let lines = String::from_utf8(redact_show_output(&text)).unwrap();
                 for line in lines.lines() {
                     let (minor, words) = line.split_once(':').unwrap();
                     prop_assert!(minor.parse::<u32>().is_ok(), "{line}");

@@ -4,7 +4,7 @@
 //! All further parameters are dropped, and a parameter kept by name loses its value. The line
 //! `names` is written even if empty, unlike in old captures, which lack it.
 
-use super::mount_options::allowed_options;
+use super::mount_options::redact_mount_options;
 use super::mounts::{completeness_word, redact_mount_source};
 use crate::host::ConfigDirective;
 
@@ -100,9 +100,9 @@ pub fn redact_kernel_command_line(text: &[u8]) -> Vec<ConfigDirective> {
         let value = value.get(1..).unwrap_or_default();
         let kept = match key {
             b"root" | b"resume" => Some(redact_mount_source(value)),
-            b"rootflags" => Some(allowed_options(value, false)),
+            b"rootflags" => Some(redact_mount_options(value, false)),
             b"rootfstype" | b"elevator" => Some(value.to_vec()),
-            key if DEVICE_PARAMETERS.contains(&key) && is_device_name(value) => {
+            key if DEVICE_PARAMETERS.contains(&key) && is_plain_device_name(value) => {
                 Some(value.to_vec())
             }
             _ => None,
@@ -138,7 +138,7 @@ fn allowed_parameter_name(key: &[u8]) -> Option<&'static str> {
         .find(|name| name.as_bytes() == key)
 }
 
-fn is_device_name(value: &[u8]) -> bool {
+fn is_plain_device_name(value: &[u8]) -> bool {
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"-_.:+/".contains(b);
     (1..=LONGEST_NAME).contains(&value.len()) && value.iter().all(plain)
 }

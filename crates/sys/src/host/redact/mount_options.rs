@@ -59,7 +59,7 @@ pub fn is_local_disk(fstype: &[u8], source: &[u8]) -> bool {
 
 /// Keeps the options that cannot be secret, in their order. For a local disk, the names of unknown
 /// options are kept too.
-pub fn allowed_options(list: &[u8], local: bool) -> Vec<u8> {
+pub fn redact_mount_options(list: &[u8], local: bool) -> Vec<u8> {
     // Text after the value of an unknown option, or in quotes, may belong to a value that contains
     // a comma.
     let (mut quoted, mut in_value) = (false, false);
@@ -178,7 +178,8 @@ mod tests {
             ("context=\"a:b,c\",g", "context=\"a:b,g", "context=\"a:b"),
             (&long, "", ""),
         ] {
-            let kept = |local| String::from_utf8(allowed_options(given.as_bytes(), local)).unwrap();
+            let kept =
+                |local| String::from_utf8(redact_mount_options(given.as_bytes(), local)).unwrap();
             assert_eq!(
                 (kept(true), kept(false)),
                 (local.to_owned(), remote.to_owned()),

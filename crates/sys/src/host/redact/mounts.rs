@@ -6,7 +6,7 @@
 //! incomplete one must never be pasted.
 
 use super::mount_options::{
-    LOCAL_SOURCES, LOCAL_TYPES, allowed_options, is_local_disk, is_option_list_complete,
+    LOCAL_SOURCES, LOCAL_TYPES, is_local_disk, is_option_list_complete, redact_mount_options,
 };
 use crate::host::ConfigDirective;
 
@@ -58,7 +58,7 @@ pub fn redact_fstab(text: &[u8]) -> Vec<ConfigDirective> {
         let written = fields.next().unwrap_or(b"defaults");
         let (from, kept) = (
             redact_mount_source(device),
-            allowed_options(written, is_local_disk(fstype, device)),
+            redact_mount_options(written, is_local_disk(fstype, device)),
         );
         let mut rest: Vec<&[u8]> = fields.collect();
         // libmount ignores text after the two numbers, such as a comment.
@@ -140,7 +140,7 @@ pub fn redact_mount_unit(text: &[u8]) -> Vec<ConfigDirective> {
     let mut settings: Vec<ConfigDirective> = Vec::new();
     let mut all = true;
     for (line, (key, value)) in &assignments {
-        if let Some(setting) = mount_unit_setting(*line, key, value, local) {
+        if let Some(setting) = redact_mount_unit_setting(*line, key, value, local) {
             all &= if *key == b"Options" {
                 is_option_list_complete(value, &setting.value)
             } else {
@@ -164,10 +164,15 @@ fn split_assignment(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((key.trim_ascii(), value.get(1..)?.trim_ascii()))
 }
 
-fn mount_unit_setting(line: u32, key: &[u8], value: &[u8], local: bool) -> Option<ConfigDirective> {
+fn redact_mount_unit_setting(
+    line: u32,
+    key: &[u8],
+    value: &[u8],
+    local: bool,
+) -> Option<ConfigDirective> {
     let value = match key {
         b"What" => redact_mount_source(value),
-        b"Options" => allowed_options(value, local),
+        b"Options" => redact_mount_options(value, local),
         b"Where" | b"Type" => value.to_vec(),
         _ => return None,
     };
@@ -195,7 +200,7 @@ pub fn redact_mount_table(text: &[u8]) -> Vec<u8> {
             |source: &[u8]| is_dataset || source.starts_with(b"/") && !source.starts_with(b"//");
         let cleaned = words.iter().enumerate().map(|(i, word)| match i {
             i if i == from && (remote || !is_local(word)) => redact_mount_source(word),
-            i if i == rest && remote => allowed_options(word, false),
+            i if i == rest && remote => redact_mount_options(word, false),
             _ => word.to_vec(),
         });
         out.extend_from_slice(&cleaned.collect::<Vec<_>>().join(&b' '));

@@ -119,7 +119,10 @@ fn setting_directive(line: u32, group: &str, text: &[u8]) -> Option<ConfigDirect
     let text = strip_comment(text);
     let equals = text.iter().position(|b| *b == b'=');
     let (left, value) = match equals {
-        Some(at) => (text.get(..at)?, text.get(at + 1..).map(unquote)),
+        Some(at) => (
+            text.get(..at)?,
+            text.get(at + 1..).map(unquote_and_unescape),
+        ),
         None => (text, None),
     };
     let (name, value) = match exposed_option_name(left.trim_ascii())? {
@@ -157,7 +160,7 @@ fn strip_comment(text: &[u8]) -> &[u8] {
     text
 }
 
-fn unquote(text: &[u8]) -> Vec<u8> {
+fn unquote_and_unescape(text: &[u8]) -> Vec<u8> {
     let text = text.trim_ascii();
     let inner = match text {
         [open @ (b'"' | b'\''), inner @ .., close] if open == close => inner,

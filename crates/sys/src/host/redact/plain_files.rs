@@ -18,18 +18,18 @@ pub const AZURE_CHASSIS: &str = "7783-7084-3265-9085-8269-3286-77";
 
 /// Lines of a postmaster.pid that are kept: process id, data directory, start time, port, socket
 /// directory. The listen address in the next line is dropped.
-const PID_LINES: [PidLineSyntax; 5] = [
-    PidLineSyntax::Number,
-    PidLineSyntax::Path,
-    PidLineSyntax::Number,
-    PidLineSyntax::Number,
-    PidLineSyntax::Path,
+const PID_LINES: [PostmasterPidLine; 5] = [
+    PostmasterPidLine::Number,
+    PostmasterPidLine::Path,
+    PostmasterPidLine::Number,
+    PostmasterPidLine::Number,
+    PostmasterPidLine::Path,
 ];
 
 const LONGEST_PATH: usize = 4096;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum PidLineSyntax {
+enum PostmasterPidLine {
     Number,
     Path,
 }
@@ -98,7 +98,7 @@ impl PlainFileKind {
             Self::ChassisTag => Some(redact_chassis_tag(&text)),
             Self::MountTable => Some(mounts::redact_mount_table(&text)),
             Self::Udev => Some(keep_zvol_links(&text)),
-            Self::Version => valid_pg_version_text(&text),
+            Self::Version => pg_version_text_if_valid(&text),
             Self::Pid => redact_postmaster_pid(&text),
         };
         left.ok_or_else(|| HostError::failed("its content does not have the expected format"))
@@ -114,7 +114,7 @@ fn redact_chassis_tag(text: &[u8]) -> Vec<u8> {
     }
 }
 
-fn valid_pg_version_text(text: &[u8]) -> Option<Vec<u8>> {
+fn pg_version_text_if_valid(text: &[u8]) -> Option<Vec<u8>> {
     let word = text.trim_ascii();
     let fits =
         (1..=8).contains(&word.len()) && word.iter().all(|b| b.is_ascii_digit() || *b == b'.');
@@ -125,16 +125,16 @@ fn valid_pg_version_text(text: &[u8]) -> Option<Vec<u8>> {
 /// process id is malformed.
 fn redact_postmaster_pid(text: &[u8]) -> Option<Vec<u8>> {
     let lines = text.split_inclusive(|b| *b == b'\n').zip(PID_LINES);
-    let fits = |line: &[u8], shape: PidLineSyntax| {
+    let fits = |line: &[u8], shape: PostmasterPidLine| {
         let text = line.trim_ascii();
         match shape {
             // A single-user server writes its process id with a minus.
-            PidLineSyntax::Number => {
+            PostmasterPidLine::Number => {
                 let digits = text.strip_prefix(b"-").unwrap_or(text);
                 (1..=20).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit)
             }
             // This line of postmaster.pid is empty if the server has no socket.
-            PidLineSyntax::Path => {
+            PostmasterPidLine::Path => {
                 text.is_empty()
                     || text.starts_with(b"/") && !text.contains(&b'=') && text.len() <= LONGEST_PATH
             }

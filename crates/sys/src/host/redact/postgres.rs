@@ -27,7 +27,7 @@ const INCLUDES: [&str; 3] = ["include", "include_dir", "include_if_exists"];
 pub fn redact_postgresql_conf(text: &[u8]) -> Vec<ConfigDirective> {
     let lines = (1..).zip(text.split(|b| *b == b'\n'));
     lines
-        .filter_map(|(number, line)| setting_directive(number, line))
+        .filter_map(|(number, line)| parse_conf_line(number, line))
         .collect()
 }
 
@@ -49,7 +49,7 @@ pub fn redact_control_data(text: &[u8]) -> Vec<u8> {
         .unwrap_or_default()
 }
 
-fn setting_directive(line: u32, text: &[u8]) -> Option<ConfigDirective> {
+fn parse_conf_line(line: u32, text: &[u8]) -> Option<ConfigDirective> {
     let text = text.trim_ascii_start();
     let end = text
         .iter()
@@ -63,7 +63,7 @@ fn setting_directive(line: u32, text: &[u8]) -> Option<ConfigDirective> {
     let rest = rest.trim_ascii_start();
     let rest = rest.strip_prefix(b"=").unwrap_or(rest).trim_ascii_start();
     let (value, rest) = if let Some(quoted) = rest.strip_prefix(b"'") {
-        unquote(quoted)?
+        split_quoted_value(quoted)?
     } else {
         split_unquoted_word(rest)?
     };
@@ -85,7 +85,7 @@ fn split_unquoted_word(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
 
 /// Reads a quoted value whose opening quote precedes `text`. Also returns the text after the
 /// closing quote.
-fn unquote(mut text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+fn split_quoted_value(mut text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut value = Vec::new();
     loop {
         match text {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_the_server_refuses_give_nothing() {
+    fn malformed_or_unlisted_lines_are_skipped() {
         for text in [
             "fsync",
             "fsync =",

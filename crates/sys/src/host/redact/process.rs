@@ -9,8 +9,8 @@ use crate::servers::{self, ServerArea};
 use crate::text;
 use walwise_model::text::JoinText;
 
-/// Options by which MySQL's and MariaDB's servers choose option files. The filter keeps them, like
-/// settings.
+/// Options by which the servers of MySQL and MariaDB choose option files. They are kept, although
+/// they are not settings.
 const MYSQL_FILES: [&str; 4] = [
     "defaults_extra_file",
     "defaults_file",
@@ -29,7 +29,7 @@ pub(crate) fn redact_command_line(text: &[u8]) -> Vec<u8> {
     let program = words.next().unwrap_or_default();
     let name = program.rsplit(|b| *b == b'/').next().unwrap_or_default();
     let words: Vec<&[u8]> = words.filter(|word| !word.is_empty()).collect();
-    let lines = servers::program_areas(name)
+    let lines = servers::possible_program_areas(name)
         .into_iter()
         .flat_map(|area| match area {
             ServerArea::Pg => exposed_postgres_options(&words),
@@ -65,8 +65,6 @@ fn exposed_postgres_options(words: &[&[u8]]) -> Vec<String> {
                     rest
                 };
                 match letter {
-                    // An argument that looks like an option does not count as a directory or a
-                    // port.
                     b'D' | b'k' | b'p' if !argument.starts_with(b"-") => {
                         lines.push(format!(
                             "-{} {}",
@@ -87,13 +85,13 @@ fn exposed_postgres_options(words: &[&[u8]]) -> Vec<String> {
 }
 
 fn exposed_postgres_setting(assignment: &[u8]) -> Option<String> {
-    let (name, value) = split_assignment(assignment);
+    let (name, value) = split_normalised_assignment(assignment);
     let name = name.filter(|name| postgres::is_exposed_setting(name))?;
     let value = postgres::redact_value(&name, value?);
     Some(format!("{name}={}", text::display_safe(&value)))
 }
 
-fn split_assignment(assignment: &[u8]) -> (Option<String>, Option<&[u8]>) {
+fn split_normalised_assignment(assignment: &[u8]) -> (Option<String>, Option<&[u8]>) {
     let mut parts = assignment.splitn(2, |b| *b == b'=');
     let name = parts.next().and_then(|name| str::from_utf8(name).ok());
     (
@@ -102,8 +100,8 @@ fn split_assignment(assignment: &[u8]) -> (Option<String>, Option<&[u8]>) {
     )
 }
 
-/// Extracts the allow-listed options. As in my_getopt, a required value may be the next word. An
-/// option without a value is written without `=`.
+/// As in my_getopt, a required value may be the next word. An option without a value is written
+/// without `=`.
 fn exposed_mysql_options(words: &[&[u8]]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut words = words.iter().peekable();
@@ -111,7 +109,7 @@ fn exposed_mysql_options(words: &[&[u8]]) -> Vec<String> {
         let Some(option) = word.strip_prefix(b"--") else {
             continue;
         };
-        let (written, value) = split_assignment(option);
+        let (written, value) = split_normalised_assignment(option);
         let Some(written) = written else { continue };
         let name = match mysql::exposed_option_name(written.as_bytes()) {
             _ if MYSQL_FILES.contains(&written.as_str()) => written,
@@ -192,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_normalised() {
+    fn options_are_normalised_and_filtered() {
         let given = "/usr/lib/postgresql/16/bin/postgres -D /data -iFp5433 -k/run -c config_file=/etc/x.conf \
             --wal-sync-method=fsync -cfsync=off -c primary_conninfo=x -h host -o -c";
         let expected = "-D /data\n-c fsync=off\n-p 5433\n-k /run\n-c config_file=/etc/x.conf\n\
@@ -208,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn preloaded_libraries_are_base_names() {
+    fn environment_keeps_listed_variables() {
         let text =
             b"HOME=/root\0LD_PRELOAD=/usr/lib/libeatmydata.so:/opt/x.so y.so\0PGDATA=/a\nb\0PGPASSWORD=x\0";
         assert_eq!(

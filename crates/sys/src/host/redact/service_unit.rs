@@ -12,7 +12,7 @@ use crate::host::ConfigDirective;
 pub fn redact_service_unit(text: &[u8]) -> Vec<ConfigDirective> {
     let mut found = Vec::new();
     let mut in_service = false;
-    for (line, text) in join_continued_lines(text) {
+    for (line, text) in numbered_logical_lines(text) {
         if text.starts_with(b"[") {
             in_service = text == b"[Service]";
             continue;
@@ -33,14 +33,14 @@ pub fn redact_service_unit(text: &[u8]) -> Vec<ConfigDirective> {
         match key.trim_ascii() {
             b"User" => put("user", value),
             b"Environment" => {
-                let words = split_words(value);
+                let words = split_quoted_words(value);
                 words
                     .iter()
                     .filter_map(|word| word.strip_prefix(b"PGDATA="))
                     .for_each(|path| put("pgdata", path));
             }
             b"ExecStart" => {
-                if let Some(path) = data_directory_option(&split_words(value)) {
+                if let Some(path) = data_directory_option(&split_quoted_words(value)) {
                     put("data", path);
                 }
             }
@@ -74,7 +74,7 @@ fn data_directory_option(words: &[Vec<u8>]) -> Option<&[u8]> {
 
 /// The numbered lines without comments. If a line ends with a backslash, the next line is joined to
 /// it with a blank.
-fn join_continued_lines(text: &[u8]) -> Vec<(u32, Vec<u8>)> {
+fn numbered_logical_lines(text: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut lines = Vec::new();
     let mut pending: Option<(u32, Vec<u8>)> = None;
     for (number, line) in (1..).zip(text.split(|b| *b == b'\n')) {
@@ -97,7 +97,7 @@ fn join_continued_lines(text: &[u8]) -> Vec<(u32, Vec<u8>)> {
 }
 
 /// The result is empty if a quote stays open.
-fn split_words(text: &[u8]) -> Vec<Vec<u8>> {
+fn split_quoted_words(text: &[u8]) -> Vec<Vec<u8>> {
     let mut words = Vec::new();
     let (mut word, mut quote, mut begun): (Vec<u8>, Option<u8>, bool) = (Vec::new(), None, false);
     for byte in text {

@@ -9,7 +9,7 @@ pub fn redact_standby_names(value: &[u8]) -> Vec<u8> {
     if value.trim_ascii().is_empty() {
         return Vec::new();
     }
-    let shape = tokens(value)
+    let shape = tokenize(value)
         .and_then(|words| parse_standby_names(&words))
         .map(|(how, count, names)| format!("{how} {count} ({})", vec!["_"; names].join(", ")));
     shape.unwrap_or_else(|| "?".to_owned()).into_bytes()
@@ -26,8 +26,7 @@ enum StandbyToken {
     Close,
 }
 
-/// Parses all four forms of the value. The tuple holds the method, the number of standbys that a
-/// commit waits for, and the number of names.
+/// The method, the number of standbys that a commit waits for, and the number of names.
 fn parse_standby_names(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
     match words {
         [
@@ -64,7 +63,7 @@ fn standby_name_count(list: &[StandbyToken]) -> Option<usize> {
     each_is_one.then(|| list.iter().filter(|word| is_name(word)).count())
 }
 
-fn tokens(mut text: &[u8]) -> Option<Vec<StandbyToken>> {
+fn tokenize(mut text: &[u8]) -> Option<Vec<StandbyToken>> {
     let mut words = Vec::new();
     while let Some((first, rest)) = text.trim_ascii_start().split_first() {
         let (word, behind) = match first {

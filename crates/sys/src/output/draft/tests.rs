@@ -57,7 +57,7 @@ fn write(
     options: WriteOptions,
     document: &str,
 ) -> Result<(), WriteError> {
-    let location = OutputLocation::open_directory_and_check_file(walker, path, options)?;
+    let location = OutputLocation::open_and_check_writable(walker, path, options)?;
     location
         .write_draft(document.as_bytes())?
         .publish()
@@ -71,13 +71,12 @@ fn write_next_in_series(
 ) -> Result<String, WriteError> {
     let path = place.join(&series::dated_file_name(date));
     let location =
-        OutputLocation::open_directory_and_check_file(TrustedUser::current_user(), &path, SERIES)?;
+        OutputLocation::open_and_check_writable(TrustedUser::current_user(), &path, SERIES)?;
     let named = location.write_draft(document.as_bytes())?.publish()?;
     assert_eq!(named.warning, None);
     Ok(named.series_name.unwrap())
 }
 
-/// Needs root, because only root can give a file to another user.
 #[test]
 #[ignore = "needs root: files of somebody else"]
 fn foreign_file_or_directory_is_not_continued() {
@@ -208,7 +207,7 @@ fn kept_policy_never_replaces_an_existing_file() {
         existing: ExistingFilePolicy::Kept,
         ..USUAL
     };
-    let location = OutputLocation::open_directory_and_check_file(
+    let location = OutputLocation::open_and_check_writable(
         TrustedUser::current_user(),
         &place.join("report"),
         new,
@@ -234,7 +233,7 @@ fn concurrent_foreign_continuation_is_refused() {
         if let Some(text) = first {
             place.write("record", continued, text).unwrap();
         }
-        let location = OutputLocation::open_directory_and_check_file(
+        let location = OutputLocation::open_and_check_writable(
             TrustedUser::current_user(),
             &place.join("record"),
             continued,
@@ -260,7 +259,7 @@ fn concurrent_foreign_continuation_is_refused() {
 fn swapped_directory_or_link_cannot_redirect_the_write() {
     let place = TestDirectory::new();
     fs::create_dir(place.join("reports")).unwrap();
-    let location = OutputLocation::open_directory_and_check_file(
+    let location = OutputLocation::open_and_check_writable(
         TrustedUser::current_user(),
         &place.join("reports/x"),
         USUAL,
@@ -274,7 +273,7 @@ fn swapped_directory_or_link_cannot_redirect_the_write() {
     assert_eq!(fs::read(place.join("precious/x")).unwrap(), b"precious");
     assert_eq!(fs::read(place.join("before/x")).unwrap(), b"ours");
 
-    let location = OutputLocation::open_directory_and_check_file(
+    let location = OutputLocation::open_and_check_writable(
         TrustedUser::current_user(),
         &place.join("y"),
         USUAL,
@@ -290,7 +289,7 @@ fn swapped_directory_or_link_cannot_redirect_the_write() {
 fn unwritable_location_is_refused_before_writing() {
     let place = TestDirectory::new();
     assert!(
-        OutputLocation::open_directory_and_check_file(
+        OutputLocation::open_and_check_writable(
             TrustedUser::current_user(),
             &place.join("none/report"),
             USUAL
@@ -298,7 +297,7 @@ fn unwritable_location_is_refused_before_writing() {
         .is_err()
     );
     assert!(
-        OutputLocation::open_directory_and_check_file(
+        OutputLocation::open_and_check_writable(
             TrustedUser::current_user(),
             Path::new("/proc/report"),
             USUAL
@@ -306,7 +305,7 @@ fn unwritable_location_is_refused_before_writing() {
         .is_err()
     );
     drop(
-        OutputLocation::open_directory_and_check_file(
+        OutputLocation::open_and_check_writable(
             TrustedUser::current_user(),
             &place.join("report"),
             USUAL,
@@ -329,7 +328,7 @@ fn script_is_refused_in_foreign_directory() {
     assert!(
         matches!(place.write("setup.sh", script, ""), Err(WriteError::For(why)) if why.contains("uid 4242"))
     );
-    let location = OutputLocation::open_directory_and_check_file(
+    let location = OutputLocation::open_and_check_writable(
         TrustedUser::current_user(),
         &place.join("report"),
         USUAL,
@@ -434,9 +433,9 @@ fn concurrent_series_writers_get_distinct_numbers() {
     }
 }
 
-/// A number that a killed writer claimed is skipped. After the largest number, saving fails.
+/// After the largest number, saving fails.
 #[test]
-fn claimed_series_numbers_are_skipped() {
+fn series_numbers_skip_claims_and_run_out() {
     let place = TestDirectory::new();
     fs::write(place.join(&series::draft_name(1)), "").unwrap();
     assert_eq!(

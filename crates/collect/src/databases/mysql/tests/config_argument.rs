@@ -172,7 +172,7 @@ fn named_file_is_unused_for_running_server() {
             .with_answer(Question::CommandLine(10), "")
             .with_answer(Question::Environment(10), "")
             .with_symlink("/proc/10/cwd", "/srv/db")
-            .with_refusal(Question::Tablespaces(10), HostErrorKind::Denied);
+            .with_error(Question::Tablespaces(10), HostErrorKind::Denied);
         let facts = collect(&may, &request_with_defaults_file(Some("/srv/db")));
         assert!(
             !value_and_source(&facts, "mysql.sync_binlog").ends_with("own.cnf:2"),
@@ -210,7 +210,7 @@ fn unreadable_named_file_is_error_with_advice() {
         (HostErrorKind::NotCollected, None, "walwise capture"),
         (HostErrorKind::Failed, None, "readable configuration file"),
     ] {
-        let fake = host_with_stopped_server(&[]).with_refusal(config.clone(), kind);
+        let fake = host_with_stopped_server(&[]).with_error(config.clone(), kind);
         let says = config_argument_error(&fake, &request_with_defaults_file(target)).unwrap();
         assert!(
             says.starts_with("cannot use /srv/conf/own.cnf for --mysql-defaults: refused; "),

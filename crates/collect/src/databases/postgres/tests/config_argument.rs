@@ -92,7 +92,7 @@ fn named_config_is_unused_for_running_server() {
 
     let out_of_sight =
         with_named_config(host_with_running_cluster(), &lines).with_answer(Question::Servers, "");
-    let unreadable = with_named_config(host_with_running_cluster(), &lines).with_refusal(
+    let unreadable = with_named_config(host_with_running_cluster(), &lines).with_error(
         Question::Read(format!("{DATA}/postmaster.pid").into()),
         HostErrorKind::Denied,
     );
@@ -120,7 +120,10 @@ fn config_with_other_data_does_not_apply_to_target() {
         &[("data_directory", "/srv/other"), ("fsync", "on")],
     )
     .with_answer(Question::RealPath("/srv/other".into()), "/srv/other")
-    .with_answer(Question::Stat("/srv/other".into()), stat_answer(26))
+    .with_answer(
+        Question::Stat("/srv/other".into()),
+        directory_stat_answer(26),
+    )
     .with_file("/srv/other/PG_VERSION", "15\n");
     let facts = collect(&other, &request_with_config_file(Some(DATA)));
     assert_eq!(
@@ -144,7 +147,7 @@ fn config_with_other_data_does_not_apply_to_target() {
 fn unreadable_named_config_is_error() {
     let config = Question::Config(FILE.into(), ConfigDialect::Postgres);
     let fake = with_named_config(host_with_stopped_cluster(), &[])
-        .with_refusal(config, HostErrorKind::Absent);
+        .with_error(config, HostErrorKind::Absent);
     let says = config_argument_error(&fake, &request_with_config_file(Some(DATA))).unwrap();
     assert!(
         says.starts_with(

@@ -74,7 +74,7 @@ impl VolumeMemberLine {
         }
     }
 
-    /// Number that newer firmware prints for the disk; absent in older output.
+    /// The disk's number; older firmware does not print it.
     fn number(&self) -> Option<&str> {
         self.key.strip_prefix("device ")
     }
@@ -146,8 +146,7 @@ fn is_unmasked_serial(serial: &str) -> bool {
     !serial.contains(['*', '#']) && letters.any(|letter| Some(letter) != first)
 }
 
-/// Whether two serial numbers belong to one disk: some firmware truncates serial numbers or appends
-/// to them.
+/// Some firmware truncates serial numbers or appends to them.
 fn is_same_serial(one: &str, other: &str) -> bool {
     const MIN_SERIAL_PREFIX: usize = 8;
     let begins =
@@ -215,7 +214,7 @@ impl PhysicalDisk {
     /// Whether the entry is an enclosure or tape drive: the line `Device is a …` names no kind of
     /// disk, and state and write cache are missing.
     fn is_not_a_disk(&self) -> bool {
-        let has = |words: &str| self.fields.has(words);
+        let has = |words: &str| self.fields.contains_key(words);
         let of_disks = [
             "device is a hard drive",
             "device is a hard disk",
@@ -241,7 +240,7 @@ impl PhysicalDisk {
             .any(|word| state.starts_with(word))
     }
 
-    fn may_hold_data(&self) -> bool {
+    fn may_be_volume_member(&self) -> bool {
         let state = self.state();
         let is_free = ["ready", "raw", "available", "unassigned"]
             .iter()
@@ -305,7 +304,7 @@ impl DiskInventory {
         let loose = disks
             .iter()
             .zip(&named)
-            .filter(|(disk, is_named)| !**is_named && disk.may_hold_data())
+            .filter(|(disk, is_named)| !**is_named && disk.may_be_volume_member())
             .count();
         let is_short = unmatched.values().sum::<usize>() > loose;
         Self {
@@ -316,11 +315,12 @@ impl DiskInventory {
     }
 
     pub fn has_write_cache_fields(&self) -> bool {
-        self.disks.iter().any(|disk| disk.fields.has("write cache"))
+        self.disks
+            .iter()
+            .any(|disk| disk.fields.contains_key("write cache"))
     }
 
-    /// The combined cache state of a volume's members. If the members are uncertain, every disk
-    /// that may be a member is included.
+    /// If the members are uncertain, every disk that may be a member is included.
     pub fn cache_of_members(&self, members: &[VolumeMemberLine]) -> FieldReading<MemberDiskCache> {
         let own: Vec<usize> = members
             .iter()
@@ -335,7 +335,7 @@ impl DiskInventory {
             if own.contains(&at) {
                 !disk.has_failed()
             } else {
-                disk.may_hold_data() && (any || !is_named)
+                disk.may_be_volume_member() && (any || !is_named)
             }
         };
         let caches = self.disks.iter().zip(&self.named).enumerate();

@@ -105,8 +105,8 @@ fn parse_sample(files: &[&str]) -> Vec<Adapter> {
     }
 }
 
-/// Parses output of hpacucli. To samples of volumes this adds the line `Slot: 0`, which they lack,
-/// so that the volumes belong to a controller.
+/// Samples of volumes lack the line `Slot: 0`. It is added, so that the volumes belong to a
+/// controller.
 fn parse_hpacucli(answer: &[u8]) -> Vec<Adapter> {
     let volumes = String::from_utf8_lossy(answer).contains("logicaldrive");
     let detail = [answer, b"\n   Slot: 0\n".as_slice()].concat();

@@ -235,7 +235,7 @@ fn status_cases() -> Vec<(
     cases
 }
 
-fn strings(words: &[&str]) -> Vec<String> {
+fn to_owned_strings(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
@@ -260,10 +260,10 @@ fn every_target_state_is_parsed() {
         let status = status.unwrap_or_else(|| panic!("{line}: {kept}"));
         assert_eq!(
             (status.state.as_str(), status.failed.as_slice()),
-            (state, strings(failed).as_slice()),
+            (state, to_owned_strings(failed).as_slice()),
             "{line}"
         );
-        assert_eq!(status.lagging, strings(lagging), "{line}");
+        assert_eq!(status.lagging, to_owned_strings(lagging), "{line}");
     }
     for state in MappingState::ALL {
         assert!(

@@ -321,7 +321,7 @@ fn forbidding_findings() -> Vec<(DeviceFindings, &'static str)> {
 }
 
 #[test]
-fn no_device_that_is_not_free_is_erased() {
+fn unsuitable_disk_is_refused_with_reason() {
     let (known, found) = (forbidding_facts(), forbidding_findings());
     for (facts, says) in &known {
         let why = erase_refusal_by_facts(facts, &spare_disk());

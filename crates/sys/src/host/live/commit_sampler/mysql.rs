@@ -37,7 +37,7 @@ pub struct SamplerQueries<F> {
     schedule: QuerySchedule,
     /// Values of [`NUMBERS`] in the current query.
     numbers: [Option<u64>; NUMBERS.len()],
-    /// Prepared transactions since the server's start, at the first query.
+    /// Transactions prepared between the server's start and the first query.
     prepared_before: Option<u64>,
     /// Sessions that waited in each sample of the query.
     waiting: Vec<u32>,
@@ -125,7 +125,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
             })
     }
 
-    fn handle_row(&mut self, name: &[u8], value: &[u8]) -> Result<(), HostError> {
+    fn receive_row(&mut self, name: &[u8], value: &[u8]) -> Result<(), HostError> {
         let number = std::str::from_utf8(value)
             .ok()
             .and_then(|text| text.parse::<u64>().ok());
@@ -150,16 +150,16 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
         Ok(())
     }
 
-    fn handle_query_error(&mut self, error: String) -> Result<(), HostError> {
+    fn receive_query_error(&mut self, error: String) -> Result<(), HostError> {
         Err(HostError::denied(error))
     }
 
-    fn take_answer(&mut self) -> Option<Vec<u8>> {
+    fn take_usable_answer(&mut self) -> Option<Vec<u8>> {
         None
     }
 
-    fn deadline(&self) -> Duration {
-        self.schedule.deadline()
+    fn time_limit(&self) -> Duration {
+        self.schedule.time_limit()
     }
 }
 
@@ -193,14 +193,14 @@ mod tests {
     fn feed_rows(results: &[&[Row<'_>]]) -> (Vec<CommitSample>, Result<(), HostError>) {
         let mut samples = Vec::new();
         let mut queries = SamplerQueries::new(QuerySchedule::new(60.0), |sample| {
-            samples.push(super::super::strip_time(sample));
+            samples.push(super::super::with_zero_time(sample));
             Ok(())
         });
         let mut end = Ok(());
         for rows in results {
             assert!(queries.next_query().is_some());
             for (name, value) in *rows {
-                end = end.and_then(|()| queries.handle_row(name.as_bytes(), value.as_bytes()));
+                end = end.and_then(|()| queries.receive_row(name.as_bytes(), value.as_bytes()));
             }
         }
         (samples, end)

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::{
     CommitCounters, CommitSample, CommitWaits, OUT_OF_CONNECTIONS, QuerySchedule, SAMPLES,
-    SamplerQuery, check_wait_counts, malformed_answer_error, sum_squared_differences,
+    SamplerQuery, malformed_answer_error, reject_impossible_wait_counts, sum_squared_differences,
 };
 use crate::host::HostError;
 use crate::host::live::postgres::{
-    check_no_credential_required, encode_message, error_message, parse_row,
-    parse_server_major_version, split_message, startup_packet,
+    check_authentication_ok, encode_message, error_message, parse_data_row,
+    server_major_from_parameter_status, split_first_message, startup_packet,
 };
 use crate::host::live::{ProtocolAction, ProtocolClient, WireFrame};
 
@@ -85,7 +85,8 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
                         flushes: number(12)?.saturating_sub(1),
                     })
                 };
-                let waits = check_wait_counts(all().ok_or_else(malformed_answer_error)?)?;
+                let waits =
+                    reject_impossible_wait_counts(all().ok_or_else(malformed_answer_error)?)?;
                 Ok(CommitSample::Waits(waits))
             }
             Some(SamplerQuery::Counters) => {
@@ -124,24 +125,24 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> ProtocolClient for Sampler
     }
 
     fn split_frame(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostError> {
-        split_message(bytes)
+        split_first_message(bytes)
     }
 
     fn deadline(&self) -> Duration {
-        self.schedule.deadline()
+        self.schedule.time_limit()
     }
 
     fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {
         match kind {
             b'R' => {
-                check_no_credential_required(body)?;
+                check_authentication_ok(body)?;
                 self.authenticated = true;
             }
-            b'S' => self.major = parse_server_major_version(body).unwrap_or(self.major),
+            b'S' => self.major = server_major_from_parameter_status(body).unwrap_or(self.major),
             b'E' => return Err(HostError::denied(error_message(body))),
             b'D' => {
                 let sample =
-                    self.parse_sample(&parse_row(body).ok_or_else(malformed_answer_error)?)?;
+                    self.parse_sample(&parse_data_row(body).ok_or_else(malformed_answer_error)?)?;
                 self.schedule.mark_answered()?;
                 (self.emit)(sample)?;
             }
@@ -165,9 +166,9 @@ fn parse_number_list(list: &[u8]) -> Option<Vec<u32>> {
 
 /// Builds the query for [`CommitWaits`]. The pauses between samples are random, so that samples do
 /// not coincide with periodic work of the server. The argument of `pg_stat_get_activity` depends on
-/// the pause and the sample number, so that Memoize reuses no result. The statistics snapshot is
-/// cleared because a cached one does not list new sessions. Whatever is connected to a database
-/// commits: clients, the apply workers of subscriptions, and other background workers.
+/// the pause and the sample number, so that the plan node Memoize reuses no result. The statistics
+/// snapshot is cleared because a cached one does not list new sessions. Whatever is connected to a
+/// database commits: clients, the apply workers of subscriptions, and other background workers.
 ///
 /// PostgreSQL 17 renamed the events to `WalWrite` and `WalSync` (PostgreSQL manual, *wait events*).
 fn waits_query() -> String {
@@ -238,7 +239,7 @@ mod tests {
         let mut samples = Vec::new();
         let schedule = QuerySchedule::new(seconds);
         let mut client = SamplerClient::new("postgres".to_owned(), schedule, |sample| {
-            samples.push(super::super::strip_time(sample));
+            samples.push(super::super::with_zero_time(sample));
             Ok(())
         });
         let steps = messages
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn sampler_stops_without_privilege_or_free_connection() {
+    fn unusable_server_ends_sampling_with_reason() {
         for (row, part) in [
             (waits_query_reply("f", "f", "t"), "pg_read_all_stats"),
             (waits_query_reply("t", "t", "t"), "standby"),

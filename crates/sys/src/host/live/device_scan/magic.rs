@@ -82,7 +82,7 @@ const SIGNATURES_FROM_END: &[(&str, u64, &[u8])] = &[
     ("drbd", 4096 - 60, b"\x83\x74\x02\x6d"),
 ];
 
-/// The last bytes of the first page of swap space and of a hibernated system.
+/// Magics at the end of the first page of swap space; the last four mark a hibernation image.
 const SWAP: [&[u8]; 6] = [
     b"SWAPSPACE2",
     b"SWAP-SPACE",
@@ -149,7 +149,7 @@ impl DeviceRegions {
             .map_or(0, u32::from_le_bytes)
     }
 
-    pub fn detect_signatures(&self) -> Vec<String> {
+    pub fn detect_signature_names(&self) -> Vec<String> {
         let mut names: Vec<&str> = Vec::new();
         names.extend(
             SIGNATURES_FROM_START
@@ -168,15 +168,16 @@ impl DeviceRegions {
                 .filter(from_end)
                 .map(|(name, ..)| *name),
         );
-        // A backup superblock counts only without a primary superblock.
-        names.extend(
-            self.ext_version_name()
-                .or_else(|| self.has_ext_backup().then_some("ext backup superblock")),
-        );
+        names.extend(self.ext_signature_name().or_else(|| {
+            self.has_ext_backup_superblock()
+                .then_some("ext backup superblock")
+        }));
         let is_xfs = names.contains(&"xfs");
-        names.extend((!is_xfs && self.has_xfs_backup()).then_some("xfs allocation group"));
+        names.extend(
+            (!is_xfs && self.has_xfs_secondary_superblock()).then_some("xfs allocation group"),
+        );
         names.extend(self.has_lvm_label().then_some("LVM2"));
-        names.extend(self.has_md_at_end().then_some("md"));
+        names.extend(self.has_md_superblock_near_end().then_some("md"));
         names.extend(self.has_swap_or_hibernation_magic().then_some("swap"));
         names.extend(self.has_zfs_uberblock().then_some("zfs"));
         names.sort_unstable();
@@ -184,9 +185,9 @@ impl DeviceRegions {
         names.into_iter().map(str::to_owned).collect()
     }
 
-    /// Distinguishes ext2, ext3 and ext4 by the features in the superblock (the kernel's
+    /// The features in the superblock distinguish ext2, ext3 and ext4 (the kernel's
     /// Documentation/filesystems/ext4/super.rst).
-    fn ext_version_name(&self) -> Option<&'static str> {
+    fn ext_signature_name(&self) -> Option<&'static str> {
         const HAS_JOURNAL: u32 = 0x4;
         const JOURNAL_DEVICE: u32 = 0x8;
         /// Incompatible features that ext3 supports: filetype, recover, meta_bg.
@@ -205,19 +206,19 @@ impl DeviceRegions {
 
     /// Whether there is a backup superblock of ext2, ext3 or ext4, from which `e2fsck -b` restores
     /// the file system. It has the magic, a valid block size, and a group number above 0.
-    fn has_ext_backup(&self) -> bool {
+    fn has_ext_backup_superblock(&self) -> bool {
         let is = |at: u64| {
             let group = self.le_u32_or_zero(at + 0x58) >> 16;
             self.has_magic(at + 0x38, b"\x53\xef")
                 && self.le_u32_or_zero(at + 0x18) <= 6
                 && group > 0
         };
-        offsets::ext_superblock_offsets(self.size)
+        offsets::ext_superblock_group_offsets(self.size)
             .filter(|at| *at > 0)
             .any(|at| is(at) || is(at + 1024))
     }
 
-    fn has_xfs_backup(&self) -> bool {
+    fn has_xfs_secondary_superblock(&self) -> bool {
         offsets::xfs_group_header_offsets(self.size).any(|at| self.has_magic(at, b"XFSB"))
     }
 
@@ -228,9 +229,9 @@ impl DeviceRegions {
         })
     }
 
-    /// Finds MD metadata of versions 0.90 and 1.0, which is near the end of a device (the kernel's
+    /// MD metadata of versions 0.90 and 1.0 is near the end of a device (the kernel's
     /// Documentation/admin-guide/md.rst, drivers/md/md.c).
-    fn has_md_at_end(&self) -> bool {
+    fn has_md_superblock_near_end(&self) -> bool {
         const RESERVED: u64 = 64 << 10;
         let of_0_90 = (self.size / RESERVED * RESERVED).checked_sub(RESERVED);
         let of_1_0 = self.size.checked_sub(8 << 10).map(|at| at / 4096 * 4096);
@@ -241,8 +242,7 @@ impl DeviceRegions {
             .any(|at| magics.iter().any(|magic| self.has_magic(at, magic)))
     }
 
-    /// Looks for the signature of swap at the end of the first page, for all page sizes from 4 to
-    /// 64 KiB.
+    /// The magic ends the first page, whose size is 4 to 64 KiB.
     fn has_swap_or_hibernation_magic(&self) -> bool {
         [4u64, 8, 16, 32, 64].iter().any(|kib| {
             SWAP.iter()
@@ -250,8 +250,7 @@ impl DeviceRegions {
         })
     }
 
-    /// Looks for uberblocks of ZFS, which are in the second half of each label (OpenZFS,
-    /// vdev_label.c).
+    /// Uberblocks are in the second half of each label (OpenZFS, vdev_label.c).
     fn has_zfs_uberblock(&self) -> bool {
         const LABEL: u64 = 256 << 10;
         let magics: [&[u8]; 2] = [b"\x0c\xb1\xba\0\0\0\0\0", b"\0\0\0\0\0\xba\xb1\x0c"];

@@ -7,7 +7,8 @@
 
 use std::collections::BTreeSet;
 
-/// Bytes per read, enough to cover the second superblock for any block size.
+/// Bytes per read. With blocks of 1 KiB, a superblock copy begins 1 KiB after its offset in
+/// [`ext_superblock_group_offsets`], and the read covers both places.
 pub const PIECE_BYTES: u64 = 16 << 10;
 
 pub const END_BYTES: u64 = 2 << 20;
@@ -29,7 +30,7 @@ pub fn metadata_offsets(size: u64) -> Vec<u64> {
     let end = size / MIB * MIB;
     places.extend((end.saturating_sub(NEAR_END_BYTES)..=end).step_by(saturating_usize(MIB)));
     places.extend(BTRFS);
-    places.extend(ext_superblock_offsets(size));
+    places.extend(ext_superblock_group_offsets(size));
     places.extend(xfs_group_header_offsets(size));
     places.retain(|place| *place >= END_BYTES && *place < tail_offset(size));
     places.into_iter().collect()
@@ -46,7 +47,7 @@ pub fn tail_offset(size: u64) -> u64 {
 /// The offsets of the block groups of ext2, ext3 and ext4 that may hold a superblock copy, for
 /// every block size. These are group 1, the powers of 3, 5 and 7
 /// (Documentation/filesystems/ext4/blockgroup.rst), and the last two for `sparse_super2`.
-pub fn ext_superblock_offsets(size: u64) -> impl Iterator<Item = u64> {
+pub fn ext_superblock_group_offsets(size: u64) -> impl Iterator<Item = u64> {
     (10u32..=16).flat_map(move |log| {
         let group = 8u64 << (2 * log);
         let last = size.saturating_sub(1) / group;
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_smaller_than_its_samples_has_none() {
+    fn device_too_small_for_samples_has_none() {
         assert_eq!(sample_offsets(32 << 20, 1).count(), 0);
     }
 }

@@ -35,7 +35,7 @@ impl TestHost {
             Subject::device("sda"),
         );
         facts.add_layer_below(&data_target(), &mount);
-        facts.apply_facts_of(&data_target(), &mount);
+        facts.set_fact_link(&data_target(), &mount);
         facts.add_layer_below(&mount, &part);
         facts.add_layer_below(&part, &disk);
         Self { facts, live: true }
@@ -109,7 +109,8 @@ impl TestHost {
         }
         let info = catalog::find_by_name(fact).unwrap_or_else(|| panic!("no fact {fact}"));
         if word == "?" {
-            self.facts.insert_value(of, info, Reading::denied("a test"));
+            self.facts
+                .insert_untyped_value(of, info, Reading::denied("a test"));
             return;
         }
         let (word, source) = match word.strip_prefix('~') {
@@ -122,7 +123,7 @@ impl TestHost {
             ),
             None => (word, Source::from_file("/a/file")),
         };
-        self.facts.insert_value(
+        self.facts.insert_untyped_value(
             of,
             info,
             Reading::known(testing::parse_value(info, word), source),
@@ -137,11 +138,11 @@ impl TestHost {
         for fact in ["nvme.critical_warning", "nvme.capacitor"] {
             let info = catalog::find_by_name(fact).unwrap();
             self.facts
-                .insert_value(disk, info, Reading::absent("a test"));
+                .insert_untyped_value(disk, info, Reading::absent("a test"));
         }
     }
 
-    pub fn with_device_below(mut self, top: &Subject, base: &Subject) -> Self {
+    pub fn with_layer_below(mut self, top: &Subject, base: &Subject) -> Self {
         self.facts.add_layer_below(top, base);
         self
     }
@@ -154,7 +155,7 @@ impl TestHost {
             reading,
         } in self.facts.rows()
         {
-            facts.insert_value(
+            facts.insert_untyped_value(
                 subject,
                 catalog::find_by_name(fact).unwrap(),
                 reading.clone(),
@@ -163,7 +164,7 @@ impl TestHost {
         Self { facts, ..self }
     }
 
-    pub fn fact(&self, fact: &str) -> Option<&Value> {
+    pub fn fact_value(&self, fact: &str) -> Option<&Value> {
         let info = catalog::find_by_name(fact).unwrap();
         self.facts
             .reading_by_name(&default_subject(info.scope), fact)
@@ -172,7 +173,7 @@ impl TestHost {
 
     pub fn with_postgres_cluster(mut self) -> Self {
         let cluster = Subject::cluster("/data");
-        self.facts.apply_facts_of(&data_target(), &cluster);
+        self.facts.set_fact_link(&data_target(), &cluster);
         self.with_fact("pg.fsync", "true")
             .with_fact("pg.synchronous_commit", "on")
             .with_fact("pg.synchronous_commit_overrides", "")
@@ -181,7 +182,7 @@ impl TestHost {
     }
 
     pub fn verdict(&self) -> Verdict {
-        self.clone().judge_only_target().1
+        self.clone().judge_data_target().1
     }
 
     pub fn verdict_name(&self) -> &'static str {
@@ -198,7 +199,7 @@ impl TestHost {
     }
 
     fn derived_fact_texts<const N: usize>(&self, of: [&str; N]) -> [String; N] {
-        let (facts, _) = self.clone().judge_only_target();
+        let (facts, _) = self.clone().judge_data_target();
         of.map(|fact| {
             let info = catalog::find_by_name(fact).unwrap();
             facts
@@ -210,12 +211,12 @@ impl TestHost {
 
     pub fn flush_removal_allowed_reading(&self) -> Reading<bool> {
         self.clone()
-            .judge_only_target()
+            .judge_data_target()
             .0
             .get(&data_target(), &target::FLUSH_REMOVAL_ALLOWED)
     }
 
-    fn judge_only_target(mut self) -> (FactSet, Verdict) {
+    fn judge_data_target(mut self) -> (FactSet, Verdict) {
         let live = self.live;
         let verdict = judge_targets(&mut self.facts, live, &VerdictCaps::default())
             .into_iter()

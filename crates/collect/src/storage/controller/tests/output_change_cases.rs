@@ -694,7 +694,7 @@ pub fn output_changes() -> Vec<(
                 4,
                 "on",
             ),
-            // The one disk that no member names must be the member that matches no disk.
+            // Member 1 matches no disk, and disk 1 is named by no member, so they belong together.
             ("Connector 0, Device 1", "Connector 0, Device 7", 4, "off"),
             (
                 "Disabled (write-through)\n      Device #2",

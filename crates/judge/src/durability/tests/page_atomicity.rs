@@ -1,11 +1,11 @@
-use super::machine::{TestHost, data_target};
+use super::test_host::{TestHost, data_target};
 use crate::durability::{VerdictCaps, judge_targets};
 use crate::facts::catalog::target::{self, PageAtomicity};
 use crate::facts::{FactSet, ServerArea, Subject};
 
 /// The device for a name in `LINKS`; `None` for the empty name, which stands for the default
 /// subject of a fact.
-fn device_of_link_name(name: &str) -> Option<Subject> {
+fn device_by_alias(name: &str) -> Option<Subject> {
     match name {
         "part" => Some(Subject::device("sda1")),
         "volume" => Some(Subject::device("dm-0")),
@@ -13,8 +13,8 @@ fn device_of_link_name(name: &str) -> Option<Subject> {
     }
 }
 
-fn with_named_fact(machine: TestHost, of: &str, fact: &str, word: &str) -> TestHost {
-    match device_of_link_name(of) {
+fn with_fact_of_alias(machine: TestHost, of: &str, fact: &str, word: &str) -> TestHost {
+    match device_by_alias(of) {
         Some(subject) => machine.with_fact_of(&subject, fact, word),
         None => machine.with_fact(fact, word),
     }
@@ -24,17 +24,17 @@ fn with_named_fact(machine: TestHost, of: &str, fact: &str, word: &str) -> TestH
 /// logical volume on a partition of an EBS volume.
 fn host_with_atomic_pages() -> TestHost {
     let (mount, cluster) = (Subject::mount("/data"), Subject::cluster("/data"));
-    let [part, volume] = ["part", "volume"].map(|name| device_of_link_name(name).unwrap());
+    let [part, volume] = ["part", "volume"].map(|name| device_by_alias(name).unwrap());
     let mut machine = TestHost::with_volatile_disk().without_stack();
-    machine.facts.apply_facts_of(&data_target(), &mount);
-    machine.facts.apply_facts_of(&data_target(), &cluster);
-    machine.facts.apply_facts_of(&cluster, &data_target());
+    machine.facts.set_fact_link(&data_target(), &mount);
+    machine.facts.set_fact_link(&data_target(), &cluster);
+    machine.facts.set_fact_link(&cluster, &data_target());
     machine.facts.set_server_area(&cluster, ServerArea::Mysql);
     let machine = machine
-        .with_device_below(&data_target(), &mount)
-        .with_device_below(&mount, &volume)
-        .with_device_below(&volume, &part)
-        .with_device_below(&part, &Subject::device("sda"))
+        .with_layer_below(&data_target(), &mount)
+        .with_layer_below(&mount, &volume)
+        .with_layer_below(&volume, &part)
+        .with_layer_below(&part, &Subject::device("sda"))
         .with_fact("target.roles", "data,redo")
         .with_fact("target.clusters", "/data")
         .with_fact("device.transport", "nvme")
@@ -53,7 +53,7 @@ fn host_with_atomic_pages() -> TestHost {
         .with_fact_of(&volume, "device.kind", "lvm")
         .with_fact_of(&volume, "device.write_cache", "write through");
     LINKS.iter().fold(machine, |machine, (of, fact, word, _)| {
-        with_named_fact(machine, of, fact, word)
+        with_fact_of_alias(machine, of, fact, word)
     })
 }
 
@@ -66,7 +66,7 @@ type AtomicityLinkCase = (
     &'static [(&'static str, &'static str)],
 );
 
-#[rustfmt::skip] // a row is a line
+#[rustfmt::skip] // one row per line
 const LINKS: &[AtomicityLinkCase] = &[
     ("", "mysql.innodb_page_size", "16384", &[("32768", "!file system: ext4's cluster size is 16 KiB, not a multiple"), ("?", "page: mysql.innodb_page_size of /data is unknown")]),
     ("", "mysql.innodb_flush_method", "O_DIRECT", &[("fsync", "!server: InnoDB writes data files through the page cache (innodb_flush_method is fsync)"), ("O_DSYNC", "!server: "), ("?", "server: mysql.innodb_flush_method of /data")]),
@@ -85,7 +85,7 @@ const LINKS: &[AtomicityLinkCase] = &[
     ("", "device.max_io", "131072", &[("8192", "!device: sda accepts at most 8 KiB"), ("?", "device: device.max_io of sda")]),
 ];
 
-#[rustfmt::skip] // a row is a line
+#[rustfmt::skip] // one row per line
 const ALSO: &[(&str, &str, &str)] = &[
     ("", "mysql.innodb_page_size", "8192"),
     ("", "mysql.innodb_page_size", "4096"),
@@ -161,7 +161,7 @@ fn documented_ebs_setup_holds_but_stays_unproven() {
         "the rest of it is"
     );
     for (of, fact, word) in ALSO {
-        let other = with_named_fact(host_with_atomic_pages(), of, fact, word);
+        let other = with_fact_of_alias(host_with_atomic_pages(), of, fact, word);
         assert_eq!(
             page_writes_fact(&other),
             Some(PageAtomicity::Documented),
@@ -174,7 +174,7 @@ fn documented_ebs_setup_holds_but_stays_unproven() {
 fn each_broken_or_unknown_link_is_named_and_leaves_it_at_risk() {
     for (of, fact, _, others) in LINKS {
         for (word, says) in *others {
-            let other = with_named_fact(host_with_atomic_pages(), of, fact, word);
+            let other = with_fact_of_alias(host_with_atomic_pages(), of, fact, word);
             let facts = judged_facts(&other);
             let expect = if says.starts_with('!') {
                 PageAtomicity::Broken
@@ -202,9 +202,10 @@ fn two_deviations_never_keep_pages_atomic() {
         .flat_map(|row| row.3.iter().map(move |(word, _)| (row, *word)))
         .collect();
     for (i, (row, word)) in all.iter().enumerate() {
-        let first = with_named_fact(host_with_atomic_pages(), row.0, row.1, word);
+        let first = with_fact_of_alias(host_with_atomic_pages(), row.0, row.1, word);
         for (other, second) in all.iter().skip(i + 1) {
-            let found = page_writes_fact(&with_named_fact(first.clone(), other.0, other.1, second));
+            let found =
+                page_writes_fact(&with_fact_of_alias(first.clone(), other.0, other.1, second));
             let named = matches!(found, Some(PageAtomicity::Broken | PageAtomicity::Unknown));
             assert!(
                 named,
@@ -213,11 +214,8 @@ fn two_deviations_never_keep_pages_atomic() {
             );
         }
     }
-    let both = with_named_fact(host_with_atomic_pages(), "volume", "dm.targets", "?").with_fact_of(
-        &Subject::device("sda1"),
-        "device.start",
-        "512",
-    );
+    let both = with_fact_of_alias(host_with_atomic_pages(), "volume", "dm.targets", "?")
+        .with_fact_of(&Subject::device("sda1"), "device.start", "512");
     let link = judged_facts(&both)
         .value(&data_target(), &target::PAGE_LINK)
         .unwrap();
@@ -336,10 +334,10 @@ fn postgres_page_cache_breaks_atomicity_chain() {
 fn incomplete_stack_never_documents_page_atomicity() {
     let disk = Subject::device("sda");
     let other_disk = Subject::device("sdb");
-    let cycle = host_with_atomic_pages().with_device_below(&disk, &Subject::device("dm-0"));
+    let cycle = host_with_atomic_pages().with_layer_below(&disk, &Subject::device("dm-0"));
     assert_eq!(page_writes_fact(&cycle), Some(PageAtomicity::Unknown));
     let second = host_with_atomic_pages()
-        .with_device_below(&Subject::device("dm-0"), &other_disk)
+        .with_layer_below(&Subject::device("dm-0"), &other_disk)
         .with_fact_of(&other_disk, "device.kind", "disk");
     assert_eq!(
         page_writes_fact(&second),
@@ -348,7 +346,7 @@ fn incomplete_stack_never_documents_page_atomicity() {
     );
     let file = Subject::mount("/srv");
     let loop_file = host_with_atomic_pages()
-        .with_device_below(&disk, &file)
+        .with_layer_below(&disk, &file)
         .with_fact_of(&file, "mount.fstype", "ext4");
     assert_eq!(page_writes_fact(&loop_file), Some(PageAtomicity::Unknown));
     let nothing = host_with_atomic_pages().without_stack();

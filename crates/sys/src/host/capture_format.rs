@@ -50,7 +50,7 @@ pub enum CaptureParseError {
 pub fn render_capture(answers: &Answers, comment: &str) -> String {
     let mut out = format!("{HEADER}\n");
     for line in comment.lines() {
-        out.push_str(&format_line("# ", line.as_bytes()));
+        out.push_str(&format_escaped_line("# ", line.as_bytes()));
     }
     for (question, answer) in answers {
         out.push_str(&question_text::encode(question));
@@ -80,15 +80,15 @@ fn write_answer_lines(out: &mut String, bytes: &[u8], separator: u8) {
     let mut rest = bytes;
     while let Some(end) = rest.iter().position(|b| *b == separator) {
         let (piece, after) = rest.split_at(end);
-        out.push_str(&format_line("|", piece));
+        out.push_str(&format_escaped_line("|", piece));
         rest = after.get(1..).unwrap_or_default();
     }
     if !rest.is_empty() || bytes.is_empty() {
-        out.push_str(&format_line(":", rest));
+        out.push_str(&format_escaped_line(":", rest));
     }
 }
 
-fn format_line(mark: &str, bytes: &[u8]) -> String {
+fn format_escaped_line(mark: &str, bytes: &[u8]) -> String {
     let pieces: Vec<String> = bytes
         .split(|b| *b == b'\t')
         .map(text::display_safe)
@@ -138,15 +138,15 @@ fn parse_capture_entries(
             CaptureParseError::Version(text::display_safe(v))
         }));
     }
-    let mut reader = CaptureReader {
+    let mut reader = CaptureParser {
         on_entry: put,
-        problems: ParseErrors::default(),
+        problems: CaptureProblems::default(),
         entry: None,
     };
     let mut start = first.len() + 1;
     for (number, line) in (2..).zip(lines) {
         let end = start + line.len();
-        reader.handle_line(number, line.strip_suffix(b"\r").unwrap_or(line), start..end);
+        reader.parse_line(number, line.strip_suffix(b"\r").unwrap_or(line), start..end);
         start = end + 1;
     }
     reader.finish_entry();
@@ -234,28 +234,28 @@ fn saturating_u32_range(place: Range<usize>) -> Range<u32> {
 fn parse_entry(text: &[u8], place: &Range<u32>) -> Option<(Question, HostAnswer)> {
     let text = text.get(usize::try_from(place.start).ok()?..usize::try_from(place.end).ok()?)?;
     let mut found = None;
-    let mut reader = CaptureReader {
+    let mut reader = CaptureParser {
         on_entry: |_, question, answer| {
             found = Some((question, answer));
             true
         },
-        problems: ParseErrors::default(),
+        problems: CaptureProblems::default(),
         entry: None,
     };
     for line in text.split(|b| *b == b'\n') {
-        reader.handle_line(0, line.strip_suffix(b"\r").unwrap_or(line), 0..0);
+        reader.parse_line(0, line.strip_suffix(b"\r").unwrap_or(line), 0..0);
     }
     reader.finish_entry();
     found
 }
 
 #[derive(Default)]
-struct ParseErrors {
+struct CaptureProblems {
     first: Vec<String>,
     omitted: usize,
 }
 
-impl ParseErrors {
+impl CaptureProblems {
     fn add_problem(&mut self, line: usize, what: &str) {
         if self.first.len() < MAX_PROBLEMS {
             self.first
@@ -290,14 +290,14 @@ enum AnswerBody {
     Error(HostError),
 }
 
-struct CaptureReader<F> {
+struct CaptureParser<F> {
     on_entry: F,
-    problems: ParseErrors,
+    problems: CaptureProblems,
     entry: Option<CaptureEntry>,
 }
 
-impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureReader<F> {
-    fn handle_line(&mut self, number: usize, line: &[u8], place: Range<usize>) {
+impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureParser<F> {
+    fn parse_line(&mut self, number: usize, line: &[u8], place: Range<usize>) {
         match line.split_first() {
             None | Some((b'#', _)) => {}
             Some((mark @ (b'|' | b':' | b'!'), rest)) => {

@@ -12,10 +12,10 @@ use std::num::ParseIntError;
 use std::path::{Path, PathBuf};
 
 use crate::collector::Request;
-use crate::error_readings::error_reading;
 use crate::facts::note::ServerNote;
 use crate::facts::{Note, Reading, ServerArea, Source, UnknownReason};
 use crate::host::{Host, HostError, HostErrorKind, HostResult, LAST_SYSTEM_USER, Question, Stat};
+use crate::host_readings::error_reading;
 use crate::mountinfo;
 use crate::servers::find_server_program;
 use crate::text::{decode_display_safe, display_path, display_safe};
@@ -53,7 +53,7 @@ impl ServerProcess {
         }
     }
 
-    pub fn is_mysql(&self) -> bool {
+    pub fn is_mysql_or_mariadb(&self) -> bool {
         match find_server_program(self.name.as_bytes()) {
             Some((_, ServerArea::Mysql)) => true,
             Some((_, ServerArea::Pg)) | None => false,
@@ -70,7 +70,10 @@ pub fn own_effective_uid(host: &dyn Host) -> Option<u32> {
 
 /// The server processes without workers, those of the target's owner first. Fails if processes
 /// cannot be listed.
-pub fn server_processes(host: &dyn Host, request: &Request) -> Result<ServerListing, HostError> {
+pub fn list_server_processes(
+    host: &dyn Host,
+    request: &Request,
+) -> Result<ServerListing, HostError> {
     let answer = host.ask(&Question::Servers)?;
     let text = String::from_utf8_lossy(&answer);
     let bound = host.subject_count_limits().servers;
@@ -129,7 +132,7 @@ fn is_hidepid_in_force(host: &dyn Host) -> bool {
         b"hidepid=4",
         b"hidepid=ptraceable",
     ];
-    let hides = |entry: &mountinfo::Entry| {
+    let hides = |entry: &mountinfo::MountEntry| {
         entry.point == b"/proc"
             && entry
                 .super_options
@@ -230,7 +233,7 @@ pub fn preloaded_eatmydata(host: &dyn Host, pid: u32, environment: &HostResult) 
     const EVERYWHERE: &str = "/etc/ld.so.preload";
     let own = format!("/proc/{pid}/environ");
     let everywhere = host.read(Path::new(EVERYWHERE));
-    if let Some(library) = everywhere.as_deref().ok().and_then(eatmydata_library) {
+    if let Some(library) = everywhere.as_deref().ok().and_then(find_eatmydata_library) {
         return Reading::known(library, Source::from_file(EVERYWHERE));
     }
     let environment = match environment {
@@ -239,7 +242,7 @@ pub fn preloaded_eatmydata(host: &dyn Host, pid: u32, environment: &HostResult) 
     };
     let library = environment_variable(environment, "LD_PRELOAD")
         .as_deref()
-        .and_then(eatmydata_library);
+        .and_then(find_eatmydata_library);
     match (library, everywhere) {
         (Some(library), _) => Reading::known(library, Source::from_file(own)),
         (None, Err(miss)) if !miss.is_absent() => error_reading(&miss, EVERYWHERE),
@@ -248,7 +251,7 @@ pub fn preloaded_eatmydata(host: &dyn Host, pid: u32, environment: &HostResult) 
 }
 
 /// The first of the libraries that is libeatmydata, which turns fsync into a no-op.
-fn eatmydata_library(libraries: &[u8]) -> Option<String> {
+fn find_eatmydata_library(libraries: &[u8]) -> Option<String> {
     let mut libraries = libraries.split(|b| *b == b':' || b.is_ascii_whitespace());
     libraries
         .find(|library| library.windows(9).any(|part| part == b"eatmydata"))
@@ -281,7 +284,7 @@ pub fn verified_real_path(host: &dyn Host, path: &Path) -> Result<PathBuf, HostE
 /// Whether a process serves a directory that could not be read; `None` if the directory belongs
 /// to another user, because any user can name any directory. `host` makes its queries with the
 /// rights of `uid`.
-pub fn serves_unread_directory(
+pub fn running_reading_of_unread_directory(
     host: &dyn Host,
     pid: u32,
     uid: u32,
@@ -319,7 +322,7 @@ mod tests {
 
     fn listed_pids(lines: &[String]) -> Vec<u32> {
         let host = FakeHost::default().with_answer(Question::Servers, lines.join("\n"));
-        server_processes(&host, &Request::default())
+        list_server_processes(&host, &Request::default())
             .unwrap()
             .rows
             .iter()
@@ -333,7 +336,7 @@ mod tests {
             Question::Servers,
             "10 1 26 postgres\n11 1 - postgres\n12 1 0 mysqld\nmore 4242 9936\nmore - 3\n",
         );
-        let listing = server_processes(&host, &Request::default()).unwrap();
+        let listing = list_server_processes(&host, &Request::default()).unwrap();
         let readers: Vec<Option<u32>> = listing
             .rows
             .iter()
@@ -350,7 +353,7 @@ mod tests {
             let fake = FakeHost::default()
                 .with_file("/proc/self/mountinfo", &mounts)
                 .with_answer(Question::Servers, servers);
-            server_processes(
+            list_server_processes(
                 &fake.with_answer(Question::Identity, format!("euid={euid}\n")),
                 &Request::default(),
             )
@@ -402,7 +405,7 @@ mod tests {
             target: Some("/srv/pg".into()),
             ..Request::default()
         };
-        let pids: Vec<u32> = server_processes(&host, &request)
+        let pids: Vec<u32> = list_server_processes(&host, &request)
             .unwrap()
             .rows
             .iter()
@@ -488,7 +491,7 @@ mod tests {
             value in prop::collection::vec(1u8.., 1..20), before in "[^\n]{0,20}", bytes: Vec<u8>,
         ) {
             environment_variable(&bytes, "PGDATA");
-            eatmydata_library(&bytes);
+            find_eatmydata_library(&bytes);
             let text = format!("{before}\nPGDATA=x\nPGDATA={}\n", display_safe(&value));
             prop_assert_eq!(environment_variable(text.as_bytes(), "PGDATA"), Some(value));
         }
@@ -496,11 +499,11 @@ mod tests {
         #[test]
         fn eatmydata_is_found_among_libraries(libraries in prop::collection::vec("[a-z./]{0,12}", 0..5), at: prop::sample::Index) {
             prop_assume!(!libraries.iter().any(|library| library.contains("eatmydata")));
-            prop_assert_eq!(eatmydata_library(libraries.join(":").as_bytes()), None);
+            prop_assert_eq!(find_eatmydata_library(libraries.join(":").as_bytes()), None);
             let mut all = libraries;
             all.insert(at.index(all.len() + 1), "/usr/lib/libeatmydata.so".to_owned());
             for separator in [":", " ", "\n"] {
-                prop_assert!(eatmydata_library(all.join(separator).as_bytes()).is_some_and(|found| found.contains("eatmydata")));
+                prop_assert!(find_eatmydata_library(all.join(separator).as_bytes()).is_some_and(|found| found.contains("eatmydata")));
             }
         }
     }

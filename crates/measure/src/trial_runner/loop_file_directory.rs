@@ -30,7 +30,7 @@ pub struct LoopFileDirectory {
 impl LoopFileDirectory {
     /// Opens and checks a directory. The error is a complete sentence with the reason why the
     /// directory cannot hold a loop file.
-    pub fn open(path: &Path) -> Result<Self, String> {
+    pub fn open_and_check(path: &Path) -> Result<Self, String> {
         let shown = text::display_safe(path.as_os_str().as_encoded_bytes());
         let kind = rustix::fs::lstat(path).map(|found| FileType::from_raw_mode(found.st_mode));
         match kind {
@@ -138,7 +138,7 @@ mod tests {
         let (file, link) = (own.path().join("file"), own.path().join("link"));
         std::fs::write(&file, "").unwrap();
         std::os::unix::fs::symlink(own.path(), &link).unwrap();
-        let refused = |path: &Path| LoopFileDirectory::open(path).unwrap_err();
+        let refused = |path: &Path| LoopFileDirectory::open_and_check(path).unwrap_err();
         assert!(refused(&file).ends_with("is not a directory"));
         assert!(refused(&link).contains("is a symbolic link; specify the directory it points to"));
         assert!(refused(&own.path().join("absent")).starts_with("cannot stat"));

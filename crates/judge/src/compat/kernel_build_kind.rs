@@ -35,21 +35,21 @@ const DISTRIBUTIONS: [&str; 23] = [
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KernelBuilder {
+pub enum KernelBuildKind {
     Distribution,
     Cloud,
     Custom,
 }
 
 /// An unlisted vendor counts as a custom builder.
-pub fn builder_for_vendor(vendor: &str) -> KernelBuilder {
+pub fn build_kind_of_vendor(vendor: &str) -> KernelBuildKind {
     match (
         DISTRIBUTIONS.contains(&vendor),
         DISTRIBUTIONS.contains(&vendor_without_cloud_suffix(vendor)),
     ) {
-        (true, _) => KernelBuilder::Distribution,
-        (false, true) => KernelBuilder::Cloud,
-        (false, false) => KernelBuilder::Custom,
+        (true, _) => KernelBuildKind::Distribution,
+        (false, true) => KernelBuildKind::Cloud,
+        (false, false) => KernelBuildKind::Custom,
     }
 }
 
@@ -69,13 +69,13 @@ pub fn is_unnamed_vendor(vendor: &str) -> bool {
 /// use. False for kernels of distributions.
 pub fn is_same_custom_builder(now: (&Version, &str), then: (&Version, &str)) -> bool {
     let ((now, by), (then, next_by)) = (now, then);
-    match builder_for_vendor(next_by) {
-        KernelBuilder::Distribution | KernelBuilder::Cloud => false,
-        KernelBuilder::Custom if !is_unnamed_vendor(next_by) => by == next_by,
+    match build_kind_of_vendor(next_by) {
+        KernelBuildKind::Distribution | KernelBuildKind::Cloud => false,
+        KernelBuildKind::Custom if !is_unnamed_vendor(next_by) => by == next_by,
         // A release without a tail, such as `6.19`, counts as the next kernel of the same builder.
-        KernelBuilder::Custom => {
+        KernelBuildKind::Custom => {
             is_unnamed_vendor(by)
-                && (then.text_after_numbers().is_empty()
+                && (then.vendor_tail().is_empty()
                     || vendor_tail_without_digits(now) == vendor_tail_without_digits(then))
         }
     }
@@ -84,7 +84,7 @@ pub fn is_same_custom_builder(now: (&Version, &str), then: (&Version, &str)) -> 
 /// The text after the kernel's version number, without digits, so that build numbers do not matter.
 fn vendor_tail_without_digits(kernel: &Version) -> String {
     kernel
-        .text_after_numbers()
+        .vendor_tail()
         .chars()
         .filter(|c| !c.is_ascii_digit())
         .collect()
@@ -95,21 +95,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vendors_are_classified_by_kernel_builder() {
+    fn vendors_are_classified_by_build_kind() {
         for (vendor, is) in [
-            ("debian", KernelBuilder::Distribution),
-            ("el9", KernelBuilder::Distribution),
-            ("debian-cloud", KernelBuilder::Cloud),
-            ("ubuntu-cloud", KernelBuilder::Cloud),
-            ("other", KernelBuilder::Custom),
-            ("mainline", KernelBuilder::Custom),
-            ("wsl", KernelBuilder::Custom),
-            ("raspberry", KernelBuilder::Custom),
-            ("wsl-cloud", KernelBuilder::Custom),
-            ("unheard", KernelBuilder::Custom),
-            ("", KernelBuilder::Custom),
+            ("debian", KernelBuildKind::Distribution),
+            ("el9", KernelBuildKind::Distribution),
+            ("debian-cloud", KernelBuildKind::Cloud),
+            ("ubuntu-cloud", KernelBuildKind::Cloud),
+            ("other", KernelBuildKind::Custom),
+            ("mainline", KernelBuildKind::Custom),
+            ("wsl", KernelBuildKind::Custom),
+            ("raspberry", KernelBuildKind::Custom),
+            ("wsl-cloud", KernelBuildKind::Custom),
+            ("unheard", KernelBuildKind::Custom),
+            ("", KernelBuildKind::Custom),
         ] {
-            assert_eq!(builder_for_vendor(vendor), is, "{vendor}");
+            assert_eq!(build_kind_of_vendor(vendor), is, "{vendor}");
         }
     }
 
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn built_in_support_depends_on_kernel_builder() {
+    fn built_in_support_depends_on_build_kind() {
         use crate::compat::Effect::{Ok, Refused, Unknown};
         use crate::compat::{
             BlockDriverLayer, DiskFormat, block_driver_support, block_driver_support_same_builder,
@@ -188,7 +188,7 @@ mod tests {
                 now,
                 "{case}"
             );
-            if builder_for_vendor(vendor) == KernelBuilder::Custom {
+            if build_kind_of_vendor(vendor) == KernelBuildKind::Custom {
                 assert_eq!(
                     file_system_support_same_builder(name, &kernel, vendor).effect,
                     again,

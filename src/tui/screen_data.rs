@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
+use super::assumptions::{AssumedFact, AssumedHost};
 use super::changes_state::ChangesScreenState;
 use super::export_state::ExportState;
-use super::hypothesis::{AssumedFact, AssumedHost};
 use super::job::JobId;
 use super::raw_answers::RawAnswerCache;
 use super::target_context::TargetContext;
@@ -33,16 +33,16 @@ pub struct ScreenData {
 }
 
 impl ScreenData {
-    pub fn verdict(&self) -> Option<&Verdict> {
+    pub fn target_verdict(&self) -> Option<&Verdict> {
         self.report.as_ref()?.verdicts.get(self.focus.verdict?)
     }
 
-    pub fn plan(&self) -> Option<&Plan> {
+    pub fn target_plan(&self) -> Option<&Plan> {
         self.report.as_ref()?.plans.get(self.focus.plan?)
     }
 
     /// `None` until all facts are read, or without a target.
-    pub fn chosen_target(&self) -> Option<(&Report, &Subject)> {
+    pub fn report_and_chosen_target(&self) -> Option<(&Report, &Subject)> {
         Some((
             self.report.as_deref().filter(|_| self.complete)?,
             self.focus.target.as_ref()?,
@@ -52,7 +52,7 @@ impl ScreenData {
     /// Lists the file systems to choose from. Empty until all facts are read, and for a target that
     /// is not a free disk.
     pub fn filesystem_choices(&self) -> &[FilesystemChoice] {
-        let plan = self.plan().filter(|_| self.complete);
+        let plan = self.target_plan().filter(|_| self.complete);
         plan.map(|plan| plan.filesystems.as_slice())
             .unwrap_or_default()
     }

@@ -1,8 +1,8 @@
 use super::{Measurement, MethodResult};
 use crate::text;
 
-/// Formats a table of the latency by commit size. Empty unless a server's method was measured with
-/// more than two pages, because the comparison of methods already shows one and two.
+/// Empty unless a server's method was measured with more than two pages, because the comparison of
+/// methods already shows one and two.
 pub fn latency_by_commit_size_lines(found: &Measurement) -> Vec<String> {
     let rows = || {
         found

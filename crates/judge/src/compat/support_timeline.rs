@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::kernel_builder::vendor_without_cloud_suffix;
+use super::kernel_build_kind::vendor_without_cloud_suffix;
 use super::{Effect, Support};
 use crate::version::Version;
 
@@ -26,7 +26,7 @@ pub struct EffectFromKernel {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct SupportRange {
+pub struct SupportTimeline {
     pub steps: Vec<EffectFromKernel>,
     /// Steps of vendors whose kernels differ from mainline.
     pub vendors: BTreeMap<String, Vec<EffectFromKernel>>,
@@ -35,7 +35,7 @@ pub struct SupportRange {
 /// First major version of Linux that no row of `rules/tables` covers.
 const FIRST_UNKNOWN_MAJOR: u64 = 8;
 
-impl SupportRange {
+impl SupportTimeline {
     /// Creates the range; `because` and `source` apply to every step that does not give its own.
     pub fn new(
         mut steps: Vec<EffectFromKernel>,
@@ -54,14 +54,14 @@ impl SupportRange {
     }
 
     pub fn support_for_kernel(&self, kernel: &Version, vendor: &str) -> Support {
-        let possible = self.possible_effect_changes(kernel, vendor);
+        let possible = self.possible_steps(kernel, vendor);
         let Some((step, later)) = possible.split_first() else {
             return Support::unknown(format!("Kernel {kernel} predates walwise's tables."));
         };
         if kernel.number(0) >= FIRST_UNKNOWN_MAJOR && !step.is.is_refused() {
             return Support::unknown(format!("Kernel {kernel} is newer than walwise's tables."));
         }
-        support_common_to_changes(&possible).unwrap_or_else(|| {
+        support_common_to_steps(&possible).unwrap_or_else(|| {
             let other = later.iter().find(|other| other.is != step.is);
             Support::unknown(other.map_or_else(String::new, |later| {
                 format!(
@@ -76,11 +76,11 @@ impl SupportRange {
     /// Support by a kernel that has the option in force and therefore does not refuse the option.
     /// `None` if the possible effects disagree, or if the vendor has a step of its own.
     pub fn support_if_option_in_force(&self, kernel: &Version, vendor: &str) -> Option<Support> {
-        if self.vendor_effect_change(kernel, vendor).is_some() {
+        if self.vendor_step(kernel, vendor).is_some() {
             return None;
         }
         let taken: Vec<&EffectFromKernel> = self
-            .possible_effect_changes(kernel, vendor)
+            .possible_steps(kernel, vendor)
             .into_iter()
             .filter(|step| !step.is.is_refused() && !step.is.is_unknown())
             .collect();
@@ -92,7 +92,7 @@ impl SupportRange {
         if taken.is_empty() {
             Some(here())
         } else {
-            support_common_to_changes(&taken)
+            support_common_to_steps(&taken)
         }
     }
 
@@ -107,11 +107,11 @@ impl SupportRange {
             .unwrap_or(ruling)
     }
 
-    fn possible_effect_changes(&self, kernel: &Version, vendor: &str) -> Vec<&EffectFromKernel> {
-        if let Some(step) = self.vendor_effect_change(kernel, vendor) {
+    fn possible_steps(&self, kernel: &Version, vendor: &str) -> Vec<&EffectFromKernel> {
+        if let Some(step) = self.vendor_step(kernel, vendor) {
             return vec![step];
         }
-        let steps = self.mainline_effect_changes(kernel);
+        let steps = self.mainline_steps(kernel);
         let Some(now) = steps
             .iter()
             .rposition(|step| step.has_begun_in_kernel(kernel))
@@ -126,7 +126,7 @@ impl SupportRange {
         steps.get(now..last).unwrap_or_default().to_vec()
     }
 
-    fn vendor_effect_change(&self, kernel: &Version, vendor: &str) -> Option<&EffectFromKernel> {
+    fn vendor_step(&self, kernel: &Version, vendor: &str) -> Option<&EffectFromKernel> {
         self.vendors
             .get(vendor_without_cloud_suffix(vendor))
             .and_then(|steps| {
@@ -139,7 +139,7 @@ impl SupportRange {
 
     /// Steps that one release candidate introduced and a later one withdrew count only for a
     /// candidate.
-    fn mainline_effect_changes(&self, kernel: &Version) -> Vec<&EffectFromKernel> {
+    fn mainline_steps(&self, kernel: &Version) -> Vec<&EffectFromKernel> {
         let release = |version: &Version| {
             Version::parse(&version.numeric_part()).filter(|release| version < release)
         };
@@ -161,7 +161,7 @@ impl SupportRange {
 
 /// The effect that holds whichever of the steps applies. `None` if the steps' effects differ and
 /// one is *refused*, *no effect* or *unknown*.
-fn support_common_to_changes(steps: &[&EffectFromKernel]) -> Option<Support> {
+fn support_common_to_steps(steps: &[&EffectFromKernel]) -> Option<Support> {
     let (first, others) = steps.split_first()?;
     if others.iter().all(|step| step.is == first.is) {
         return Some(first.to_support());
@@ -212,7 +212,7 @@ pub fn may_contain_backports(kernel: &Version, vendor: &str) -> bool {
 
 /// 1127 for `3.10.0-1127.19.1.el7.x86_64`, and 0 if there is none.
 pub fn vendor_release_number(version: &Version) -> u64 {
-    let tail = version.text_after_numbers().trim_start_matches('-');
+    let tail = version.vendor_tail().trim_start_matches('-');
     let digits: String = tail.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or(0)
 }
@@ -225,14 +225,14 @@ mod tests {
         Version::parse(text).unwrap()
     }
 
-    fn support_range(steps: &[(&str, Effect)]) -> SupportRange {
+    fn timeline_of_steps(steps: &[(&str, Effect)]) -> SupportTimeline {
         let step = |(from, is): &(&str, Effect)| EffectFromKernel {
             from: test_version(from),
             is: *is,
             because: String::new(),
             source: String::new(),
         };
-        SupportRange {
+        SupportTimeline {
             steps: steps.iter().map(step).collect(),
             vendors: BTreeMap::new(),
         }
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn later_steps_make_backporting_kernels_unknown() {
-        let changing = support_range(&[
+        let changing = timeline_of_steps(&[
             ("3.10", Effect::Ok),
             ("4.10", Effect::NoEffect),
             ("4.19", Effect::Refused),
@@ -262,7 +262,7 @@ mod tests {
             "what is gone stays gone"
         );
         assert_eq!(
-            support_range(&[("3.10", Effect::Ok)])
+            timeline_of_steps(&[("3.10", Effect::Ok)])
                 .support_for_kernel(&test_version("8.1"), "mainline")
                 .effect,
             Effect::Unknown
@@ -277,7 +277,7 @@ mod tests {
             ("6.18-rc1", Effect::Refused),
             ("6.18-rc3", Effect::Deprecated),
         ];
-        let passing = support_range(&steps);
+        let passing = timeline_of_steps(&steps);
         let at = |kernel: &str, vendor: &str| {
             passing
                 .support_for_kernel(&test_version(kernel), vendor)
@@ -297,7 +297,7 @@ mod tests {
         }
         // A step that starts in a release candidate and is not withdrawn is in the release too, and
         // vendors may backport it.
-        let staying = support_range(&[("3.10", Effect::Ok), ("6.18-rc1", Effect::Refused)]);
+        let staying = timeline_of_steps(&[("3.10", Effect::Ok), ("6.18-rc1", Effect::Refused)]);
         assert_eq!(
             staying
                 .support_for_kernel(&test_version("6.18"), "mainline")
@@ -313,9 +313,9 @@ mod tests {
     }
 
     #[test]
-    fn acceptance_decides_if_all_steps_agree() {
+    fn option_in_force_decides_if_steps_agree() {
         let taken = |steps: &[(&str, Effect)], kernel: &str, vendor: &str| {
-            support_range(steps)
+            timeline_of_steps(steps)
                 .support_if_option_in_force(&test_version(kernel), vendor)
                 .map(|ruling| ruling.effect)
         };
@@ -340,10 +340,10 @@ mod tests {
 
     #[test]
     fn vendor_release_numbers_order_kernels() {
-        let mut with_vendor = support_range(&[("3.10", Effect::Ok)]);
+        let mut with_vendor = timeline_of_steps(&[("3.10", Effect::Ok)]);
         with_vendor.vendors.insert(
             "el7".to_owned(),
-            support_range(&[("3.10.0", Effect::Ok), ("3.10.0-1127", Effect::NoEffect)]).steps,
+            timeline_of_steps(&[("3.10.0", Effect::Ok), ("3.10.0-1127", Effect::NoEffect)]).steps,
         );
         let at = |kernel: &str| {
             with_vendor

@@ -15,7 +15,7 @@ use crate::scsi_drivers::{self, ScsiDriver};
 
 /// Evidence about a disk whose own report does not decide: a remote disk, persistent memory, or a
 /// disk with an unknown adapter or attachment. `None` for any other disk.
-pub fn evidence_of_unprovable_disk(
+pub fn uninspectable_disk_cache_volatility(
     ask: &mut FactReader,
     disk: &Subject,
     guarantor: Option<WriteGuarantor>,
@@ -26,7 +26,9 @@ pub fn evidence_of_unprovable_disk(
     let name = disk.name();
     match guarantor {
         Some(WriteGuarantor::Array) => {
-            return Some(evidence_of_remote_disk(ask, disk, transport, queue, word));
+            return Some(remote_disk_cache_volatility(
+                ask, disk, transport, queue, word,
+            ));
         }
         Some(WriteGuarantor::StorageCluster) => {
             let says = format!(
@@ -62,7 +64,7 @@ pub fn evidence_of_unprovable_disk(
             | Transport::Hyperv
             | Transport::Xen
             | Transport::Mmc
-            // Only volumes of a cloud provider are left with this transport; the provider's report
+            // Only volumes of a cloud provider are left with this transport, and their own report
             // decides.
             | Transport::Network
             | Transport::Megaraid
@@ -92,7 +94,7 @@ pub fn evidence_of_unprovable_disk(
     ))
 }
 
-fn evidence_of_remote_disk(
+fn remote_disk_cache_volatility(
     ask: &mut FactReader,
     disk: &Subject,
     transport: Option<Transport>,
