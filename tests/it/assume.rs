@@ -688,6 +688,7 @@ fn assert_no_data_losing_advice_unlocked(
 
 proptest! {
     #[test]
+#[ignore = "exhaustive"]
     fn no_assumption_offers_what_can_lose_data(
         which: prop::sample::Index,
         choices: [prop::sample::Index; 6],

@@ -65,6 +65,7 @@ fn facts_with_allowed_words(facts: &FactSet) -> Vec<(Subject, &'static KeyInfo)>
 }
 
 #[test]
+#[ignore = "exhaustive"]
 fn unknown_enum_word_is_judged_like_a_missing_fact() {
     let mut tried = BTreeMap::new();
     for (name, target, answers) in HOSTS.iter() {
@@ -98,6 +99,7 @@ fn unknown_enum_word_is_judged_like_a_missing_fact() {
 }
 
 #[test]
+#[ignore = "exhaustive"]
 fn attribute_with_unknown_word_improves_nothing() {
     let mut tried = BTreeMap::new();
     for (name, target, answers) in HOSTS.iter() {
