@@ -153,7 +153,7 @@ use verdict_builder::TargetJudgement;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::catalog::drill;
 use crate::facts::catalog::target::{self, FlushDelivery, TargetKind};
-use crate::facts::note::StorageNote;
+
 use crate::facts::{Choice, FactSet, Reading, Scope, Subject, choice};
 use crate::limits::{HOPS, ROUTES};
 use crate::parallel;
@@ -216,10 +216,9 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &VerdictCaps) -> Vec
         insert_verdict_facts_of_target(facts, of, &found, interlock);
         insert_page_facts(facts, of, pages);
         if found.merged {
-            facts.add_note_once(StorageNote::RoutesBeyondBound {
-                target: of.clone(),
-                most: ROUTES,
-            });
+            facts.add_note_once(format!(
+                "{of} has more than {ROUTES} paths to its disks; walwise evaluated the paths together and used the worst path in each layer"
+            ));
         }
         verdicts.push(found.verdict);
     }

@@ -306,7 +306,7 @@ pub use choice::Choice;
 pub use database_profile::{ConfigFileSyntax, DatabaseProfile, DirectorySpec};
 pub use fact_set::{FactRow, FactSet};
 pub use key::{FactGroup, FactId, FactStability, Key, KeyInfo};
-pub use note::Note;
+pub use note::{Note, NoteKind};
 pub use reading::{Reading, Remedy, Source, UnknownReason};
 pub use server_area::{ServerArea, ServerKind, server_area_of_name};
 pub use subject::{Scope, Subject};
