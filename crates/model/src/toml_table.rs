@@ -1,14 +1,16 @@
 //! Parses the TOML tables that are compiled into walwise. A row may carry a verification stamp,
 //! which is removed before deserialisation.
 
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
 
 /// The field that holds the verification stamp of a row ([`crate::provenance`]).
 pub const CHECKED: &str = "checked";
 
 /// Deserialises a document whose top-level keys are arrays of rows, without the stamps of the rows.
-pub fn parse_ignoring_verification_stamps<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+pub fn parse_ignoring_verification_stamps<'t, T: Deserialize<'t>>(
+    text: &'t str,
+) -> Result<T, Error> {
     let mut document = DeTable::parse(text)?;
     for (_, kind) in document.get_mut().iter_mut() {
         let DeValue::Array(rows) = kind.get_mut() else {
@@ -27,8 +29,6 @@ pub fn parse_ignoring_verification_stamps<T: DeserializeOwned>(text: &str) -> Re
 
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
-
     use super::*;
     use crate::version::Version;
 

@@ -1,7 +1,10 @@
+use serde::Deserialize;
+
 use crate::facts::ServerArea;
 
 /// The kinds of settings, which differ in how their values are checked, written or applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SettingKind {
     Filesystem,
     /// Options in the syntax of mkfs, such as `-m 1`.
