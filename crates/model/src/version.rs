@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use jiff::civil::Date;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use affected_releases::AffectedReleases;
 
@@ -22,8 +22,8 @@ use crate::text::JoinText;
 /// A parsed version. Equality and order use only the numbers and the pre-release part. The
 /// components are boxed, so that the few facts that are versions do not enlarge all fact
 /// values.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Version(Box<VersionComponents>);
 
 #[derive(Clone, Debug)]
@@ -67,10 +67,6 @@ impl PreRelease {
             ))
         })
     }
-
-    fn stage_and_number(&self) -> (usize, u64) {
-        (self.stage, self.number)
-    }
 }
 
 /// Whether a text is a release as uname(1) and tools print it. It has two or more numbers of at
@@ -103,6 +99,12 @@ pub fn is_kernel_or_tool_release(text: &str) -> bool {
         && numbers.split('.').all(is_number)
         && is_tail
         && tail.bytes().all(|b| b.is_ascii_graphic())
+}
+
+impl From<Version> for String {
+    fn from(version: Version) -> Self {
+        version.to_string()
+    }
 }
 
 impl TryFrom<String> for Version {
@@ -179,6 +181,14 @@ impl Version {
     fn may_have_hidden_fixes(&self) -> bool {
         let tail = self.vendor_tail();
         self.0.backports || (!tail.is_empty() && !tail.starts_with('(') && self.number(2) == 0)
+    }
+
+    /// Later than every stage for a release.
+    fn stage_and_number(&self) -> (usize, u64) {
+        match &self.0.pre_release {
+            Some(PreRelease { stage, number, .. }) => (*stage, *number),
+            None => (STAGES.len(), 0),
+        }
     }
 
     /// The text after the numbers and the pre-release part: `-28-amd64`, `-553.el8_10.x86_64`, or
@@ -288,14 +298,9 @@ impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
         let depth = self.number_count().max(other.number_count());
         let numbers = (0..depth).map(|i| self.number(i).cmp(&other.number(i)));
-        numbers.fold(Ordering::Equal, Ordering::then).then_with(|| {
-            match (&self.0.pre_release, &other.0.pre_release) {
-                (None, None) => Ordering::Equal,
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (Some(a), Some(b)) => a.stage_and_number().cmp(&b.stage_and_number()),
-            }
-        })
+        numbers
+            .fold(Ordering::Equal, Ordering::then)
+            .then_with(|| self.stage_and_number().cmp(&other.stage_and_number()))
     }
 }
 
