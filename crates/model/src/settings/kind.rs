@@ -60,41 +60,18 @@ impl SettingKind {
     }
 
     pub fn present_or_boot_mount(self) -> Option<PresentOrBootMount> {
-        match self {
-            Self::MountOptions => Some(PresentOrBootMount::Now),
-            Self::BootOptions => Some(PresentOrBootMount::AtBoot),
-            Self::Filesystem
-            | Self::MkfsOptions
-            | Self::MkfsFeatures
-            | Self::FastCommit
-            | Self::DirectoryFlags
-            | Self::Trim
-            | Self::Scheduler
-            | Self::Queue
-            | Self::Placement
-            | Self::Postgres
-            | Self::InitDb
-            | Self::Mysql
-            | Self::Other => None,
+        if self == Self::MountOptions {
+            Some(PresentOrBootMount::Now)
+        } else {
+            (self == Self::BootOptions).then_some(PresentOrBootMount::AtBoot)
         }
     }
 
     pub fn server_area(self) -> Option<ServerArea> {
-        match self {
-            Self::Postgres | Self::InitDb => Some(ServerArea::Pg),
-            Self::Mysql => Some(ServerArea::Mysql),
-            Self::Filesystem
-            | Self::MkfsOptions
-            | Self::MkfsFeatures
-            | Self::MountOptions
-            | Self::BootOptions
-            | Self::FastCommit
-            | Self::DirectoryFlags
-            | Self::Trim
-            | Self::Scheduler
-            | Self::Queue
-            | Self::Placement
-            | Self::Other => None,
+        if self == Self::Mysql {
+            Some(ServerArea::Mysql)
+        } else {
+            matches!(self, Self::Postgres | Self::InitDb).then_some(ServerArea::Pg)
         }
     }
 }
