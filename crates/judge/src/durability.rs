@@ -323,7 +323,7 @@ pub enum FlushState {
     /// Two sources contradict each other.
     Disagrees = "DISAGREES",
     /// Dropped, although something below needs the flush.
-    Dropped = "DROPPED",
+    Dropped = "DROPPED" is_dropped,
     /// The commit is lost here: in memory or a volatile cache that no flush reaches, or by
     /// damage that a flush cannot prevent.
     LostHere = "LOST HERE",
@@ -333,10 +333,6 @@ pub enum FlushState {
 impl FlushState {
     pub(crate) fn may_lose_commit(self) -> bool {
         matches!(self, Self::Disagrees | Self::LostHere)
-    }
-
-    pub fn is_dropped(self) -> bool {
-        matches!(self, Self::Dropped)
     }
 
     pub fn needs_no_explanation(self) -> bool {
@@ -360,17 +356,11 @@ pub enum HopKind {
     /// A block device on top of other block devices.
     Layer = "layer",
     /// A disk at the bottom of the stack.
-    Disk = "disk",
+    Disk = "disk" is_disk,
     Members = "members",
     /// The hypervisor below a guest, or the host around a container.
     Beyond = "beyond",
 }
-}
-
-impl HopKind {
-    pub fn is_disk(self) -> bool {
-        matches!(self, Self::Disk)
-    }
 }
 
 /// A hop of a flush path, possibly merged from several similar ones.
