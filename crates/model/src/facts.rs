@@ -11,7 +11,7 @@ mod value_kind {
     use super::Value;
     use crate::version::Version;
 
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum ValueKind {
         Bool,
         Count,

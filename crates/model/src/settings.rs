@@ -25,8 +25,8 @@ pub use filesystem::NewFilesystem;
 pub use kind::{PresentOrBootMount, SettingKind};
 use value_words::{OFF, ON, normalise_value_number};
 
-/// A row of `settings.toml`.
-#[derive(Debug, Deserialize)]
+/// A row of `settings.toml`. Settings are ordered by name, because each has its own.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
     pub name: &'static str,
@@ -167,26 +167,6 @@ impl Setting {
     }
 }
 
-impl PartialEq for Setting {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for Setting {}
-
-impl PartialOrd for Setting {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Setting {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.name.cmp(other.name)
-    }
-}
-
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name)
@@ -199,7 +179,7 @@ impl Serialize for Setting {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ValueShape {
     /// One value; rules use `set`, `set_from` and `keep`.

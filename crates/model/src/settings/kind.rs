@@ -3,7 +3,7 @@ use serde::Deserialize;
 use crate::facts::ServerArea;
 
 /// The kinds of settings, which differ in how their values are checked, written or applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettingKind {
     Filesystem,
