@@ -352,9 +352,10 @@ fn running_candidates(
         }
     };
     let mut leads = Vec::new();
-    let help = match own_effective_uid(host) {
-        Some(0) => "",
-        _ => ", or run walwise as root",
+    let help = if own_effective_uid(host) == Some(0) {
+        ""
+    } else {
+        ", or run walwise as root"
     };
     for server in servers {
         let home = server
@@ -579,9 +580,10 @@ fn list_directory_as_owner(host: &dyn Host, directory: &Path, facts: &mut FactSe
                 error_reading::<()>(&miss, &display_path(directory))
                 && unseen
             {
-                let help = match miss.kind {
-                    HostErrorKind::Denied => "; run walwise as root",
-                    _ => "",
+                let help = if why == UnknownReason::Denied {
+                    "; run walwise as root"
+                } else {
+                    ""
                 };
                 facts.add_note_once(format!(
                     "{detail} ({why}): clusters in it are unknown{help}"
