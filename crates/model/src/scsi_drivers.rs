@@ -1,7 +1,6 @@
 //! Linux SCSI host drivers with the transport of their disks (`scsi_drivers.toml`). The table also
 //! marks drivers of RAID controllers, which may have caches.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -57,11 +56,8 @@ pub enum ControllerFamily {
 const DRIVERS_TOML: &str = include_str!("scsi_drivers.toml");
 
 /// If the compiled-in text does not parse, the list is empty; a test checks that the text parses.
-pub static ALL: LazyLock<Vec<ScsiDrivers>> = LazyLock::new(|| {
-    let table: BTreeMap<String, _> =
-        toml_table::parse_ignoring_verification_stamps(DRIVERS_TOML).unwrap_or_default();
-    table.into_values().next().unwrap_or_default()
-});
+pub static ALL: LazyLock<Vec<ScsiDrivers>> =
+    LazyLock::new(|| toml_table::parse_rows(DRIVERS_TOML).unwrap_or_default());
 
 pub const ANY_CONTROLLER_HINT: &str =
     "query the controller as root with its own tool (storcli, perccli, MegaCli, ssacli or arcconf)";
@@ -92,9 +88,9 @@ mod tests {
 
     #[test]
     fn driver_rows_are_unique_and_raid_has_controller() {
-        let table: BTreeMap<String, Vec<ScsiDrivers>> =
-            toml_table::parse_ignoring_verification_stamps(DRIVERS_TOML).unwrap();
-        assert_eq!(table["driver"].len(), ALL.len());
+        let rows: Vec<ScsiDrivers> = toml_table::parse_rows(DRIVERS_TOML).unwrap();
+        assert_eq!(rows.len(), ALL.len());
+
         let mut names: Vec<&&str> = ALL.iter().flat_map(|drivers| &drivers.names).collect();
         assert_eq!(names.len(), 43);
         names.sort();

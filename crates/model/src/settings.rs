@@ -10,7 +10,6 @@ mod filesystem;
 mod kind;
 mod value_words;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -192,11 +191,8 @@ pub enum ValueShape {
 const SETTINGS_TOML: &str = include_str!("settings/settings.toml");
 
 /// If the compiled-in text does not parse, the list is empty; a test checks that the text parses.
-pub static ALL: LazyLock<Vec<Setting>> = LazyLock::new(|| {
-    let table: BTreeMap<String, _> =
-        toml_table::parse_ignoring_verification_stamps(SETTINGS_TOML).unwrap_or_default();
-    table.into_values().next().unwrap_or_default()
-});
+pub static ALL: LazyLock<Vec<Setting>> =
+    LazyLock::new(|| toml_table::parse_rows(SETTINGS_TOML).unwrap_or_default());
 
 fn fact_by_name<'t, D: Deserializer<'t>>(input: D) -> Result<Option<&'static KeyInfo>, D::Error> {
     let name = <&str>::deserialize(input)?;
@@ -254,10 +250,8 @@ mod tests {
 
     #[test]
     fn table_parses_and_scopes_match_facts() {
-        let table: BTreeMap<String, Vec<Setting>> =
-            toml_table::parse_ignoring_verification_stamps(SETTINGS_TOML).unwrap();
-        assert_eq!(table["setting"].len(), ALL.len());
-        assert!(ALL.len() > 50);
+        let rows: Vec<Setting> = toml_table::parse_rows(SETTINGS_TOML).unwrap();
+        assert!(rows == *ALL && rows.len() > 50);
         for setting in ALL.iter() {
             let fact_scope = setting.current.map_or(setting.scope, |fact| fact.scope);
             assert_eq!(fact_scope, setting.scope, "{}", setting.name);

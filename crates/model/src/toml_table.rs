@@ -1,6 +1,8 @@
 //! Parses the TOML tables that are compiled into walwise. A row may carry a verification stamp,
 //! which is removed before deserialisation.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
 
@@ -25,6 +27,12 @@ pub fn parse_ignoring_verification_stamps<'t, T: Deserialize<'t>>(
     let span = document.span();
     let document = toml::Spanned::new(span, DeValue::Table(document.into_inner()));
     T::deserialize(ValueDeserializer::from(document))
+}
+
+/// The rows of a document that has rows of one kind.
+pub(crate) fn parse_rows<'t, T: Deserialize<'t>>(text: &'t str) -> Result<Vec<T>, Error> {
+    let kinds: BTreeMap<String, Vec<T>> = parse_ignoring_verification_stamps(text)?;
+    Ok(kinds.into_values().flatten().collect())
 }
 
 #[cfg(test)]

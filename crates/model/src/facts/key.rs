@@ -107,18 +107,16 @@ impl<T> Key<T> {
         kind: ValueKind,
         doc: &'static str,
     ) -> Self {
-        let (nature, group) = (FactStability::Lasting, FactGroup::Other);
-        let (prices, is_judged) = (false, false);
         let info = KeyInfo {
             id,
             name,
             scope,
             kind,
             doc,
-            nature,
-            group,
-            affects_latency: prices,
-            is_judged,
+            nature: FactStability::Lasting,
+            group: FactGroup::Other,
+            affects_latency: false,
+            is_judged: false,
         };
         Self {
             info,
