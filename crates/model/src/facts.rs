@@ -260,11 +260,11 @@ mod server_area {
 
         /// The oldest release in `rules/tables/servers.toml`, as major and minor number. Earlier
         /// releases are assumed to have the settings of this one.
-        pub(crate) fn oldest_listed_release(self) -> (u64, u64) {
+        pub(crate) fn oldest_listed_release(self) -> [u64; 2] {
             match self {
-                Self::Postgres => (9, 4),
-                Self::Mysql => (5, 7),
-                Self::Mariadb => (10, 2),
+                Self::Postgres => [9, 4],
+                Self::Mysql => [5, 7],
+                Self::Mariadb => [10, 2],
             }
         }
     }

@@ -206,6 +206,11 @@ impl Version {
         self.0.numbers.get(index).copied().unwrap_or(0)
     }
 
+    /// The first `N` numbers, compared as a release: `[6, 1]`.
+    pub fn first_numbers<const N: usize>(&self) -> [u64; N] {
+        std::array::from_fn(|index| self.number(index))
+    }
+
     pub fn number_count(&self) -> usize {
         self.0.numbers.len()
     }
@@ -269,9 +274,8 @@ impl Version {
         if self >= mainline {
             return Ternary::True;
         }
-        let same_line = |v: &&Self| {
-            v.number_count() > 2 && v.number(0) == self.number(0) && v.number(1) == self.number(1)
-        };
+        let same_line =
+            |v: &&Self| v.number_count() > 2 && v.first_numbers::<2>() == self.first_numbers();
         match fixed_in.iter().find(same_line) {
             Some(fix) if self >= fix => Ternary::True,
             Some(_) if !self.may_have_hidden_fixes() => Ternary::False,

@@ -157,9 +157,7 @@ pub fn client_program(of: ServerKind, server: Option<&Version>) -> &'static str 
     match of {
         ServerKind::Postgres => "psql",
         ServerKind::Mysql => "mysql",
-        ServerKind::Mariadb if server.is_some_and(|v| (v.number(0), v.number(1)) < (10, 5)) => {
-            "mysql"
-        }
+        ServerKind::Mariadb if server.is_some_and(|v| v.first_numbers() < [10, 5]) => "mysql",
         ServerKind::Mariadb => "mariadb",
     }
 }
@@ -196,12 +194,12 @@ impl MysqlSettingRow {
     /// releases are assumed to have it too.
     fn is_as_old_as_table(&self) -> bool {
         self.since.number_count() <= 2
-            && (self.since.number(0), self.since.number(1)) <= self.of.oldest_listed_release()
+            && self.since.first_numbers() <= self.of.oldest_listed_release()
     }
 }
 
-/// The major release, such as (9, 6) or (18, 0), and the minor number if the version has one.
-fn major_and_minor(version: &Version) -> ((u64, u64), Option<u64>) {
+/// The major release, such as `[9, 6]` or `[18, 0]`, and the minor number if the version has one.
+fn major_and_minor(version: &Version) -> ([u64; 2], Option<u64>) {
     let major_numbers = if version.number(0) >= 10 { 1 } else { 2 };
     let second = if major_numbers == 2 {
         version.number(1)
@@ -209,5 +207,5 @@ fn major_and_minor(version: &Version) -> ((u64, u64), Option<u64>) {
         0
     };
     let minor = (version.number_count() > major_numbers).then(|| version.number(major_numbers));
-    ((version.number(0), second), minor)
+    ([version.number(0), second], minor)
 }

@@ -495,7 +495,7 @@ impl MysqlInstance {
             .product_and_version()
             .is_some_and(|(line, version)| {
                 line == super::product_version::ServerProduct::Mysql
-                    && (version.number(0), version.number(1)) == (8, 0)
+                    && version.first_numbers() == [8, 0]
             });
         if !is_80 || conf.setting_reading("innodb_flush_method").is_some() {
             return;

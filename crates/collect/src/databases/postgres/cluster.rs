@@ -429,7 +429,7 @@ impl PostgresCluster<'_> {
         major: Option<&Version>,
         facts: &mut FactSet,
     ) {
-        if major.is_none_or(|major| (major.number(0), major.number(1)) >= (9, 4)) {
+        if major.is_none_or(|major| major.first_numbers() >= [9, 4]) {
             self.conf.read_optional_config_file(
                 host,
                 &self.server_data_path.join("postgresql.auto.conf"),
