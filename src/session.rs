@@ -15,8 +15,9 @@ use crate::drill::{DrillRecord, StackFacts};
 use crate::durability::{self, VerdictCap, VerdictCaps};
 use crate::facts::catalog::kernel;
 use crate::facts::catalog::target::{self, TargetKind};
-use crate::facts::note::{DrillNote, MeasurementNote, RulesNote};
-use crate::facts::{FactSet, MissingFact, Note, Scope, ServerArea, Subject, UnknownReason};
+use crate::facts::{
+    FactSet, MissingFact, Note, NoteKind, Scope, ServerArea, Subject, UnknownReason,
+};
 use crate::host::Host;
 use crate::measure::Measurement;
 use crate::report::{self, Report, RunOption, mkfs_command, planned_filesystem};
@@ -120,10 +121,10 @@ impl Session {
                 _ if !there.contains(&target) => {}
                 None => drop(self.measurements.insert(target, measurement)),
                 Some(change) => {
-                    self.facts.add_note_once(MeasurementNote::Outdated {
-                        target: target.name().to_owned(),
-                        change,
-                    });
+                    self.facts.add_note_once(format!(
+                        "the earlier measurement of {} is no longer shown: {change}",
+                        target.name()
+                    ));
                 }
             }
         }
@@ -192,11 +193,9 @@ impl Session {
             },
             guard: &guard,
         });
-        report.warnings.extend(
-            compat::notes_on_newer_releases(&facts)
-                .into_iter()
-                .map(Note::from),
-        );
+        report
+            .warnings
+            .extend(compat::notes_on_newer_releases(&facts));
         let notes = self.user_rule_notes(&report);
         report.warnings.extend(notes);
         report
@@ -206,7 +205,7 @@ impl Session {
         let Self { rules, .. } = self;
         let not_in_force = rules.not_in_force_sentences().iter().cloned();
         let mut notes: Vec<_> = not_in_force
-            .map(|sentence| RulesNote::NotInForce { sentence })
+            .map(|sentence| Note::new(NoteKind::RulesNotInForce, sentence))
             .collect();
         notes.extend(
             rules
@@ -226,14 +225,8 @@ impl Session {
                 tally.is_some_and(rules::RuleOutcomeCounts::has_no_subjects),
             ));
         }
-        notes.extend(
-            rules
-                .remarks()
-                .iter()
-                .cloned()
-                .map(|sentence| RulesNote::Remark { sentence }),
-        );
-        notes.into_iter().map(Note::from).collect()
+        notes.extend(rules.remarks().iter().cloned().map(Note::from));
+        notes
     }
 
     fn evaluate_rules(&self, facts: &FactSet) -> rules::Evaluation {
@@ -375,7 +368,9 @@ fn add_drill_facts(records: &[(String, DrillRecord)], live: bool, facts: &mut Fa
         .collect();
     for (file, record) in records {
         if !live {
-            facts.add_note_once(DrillNote::OnCapture { file: file.clone() });
+            facts.add_note_once(format!(
+                "the drills in {file} apply only to the host they ran on, and this is a capture"
+            ));
             continue;
         }
         let told: Vec<Result<(), String>> = targets
@@ -383,11 +378,11 @@ fn add_drill_facts(records: &[(String, DrillRecord)], live: bool, facts: &mut Fa
             .map(|of| record.insert_drill_facts(facts, of, file))
             .collect();
         if told.iter().all(Result::is_err) {
-            let file = file.clone();
-            facts.add_note_once(match told.into_iter().find_map(Result::err) {
-                Some(reason) => DrillNote::OtherStack { file, reason },
-                None => DrillNote::NoTarget { file },
-            });
+            let reason = told
+                .into_iter()
+                .find_map(Result::err)
+                .unwrap_or_else(|| "there is no target".to_owned());
+            facts.add_note_once(format!("the drills in {file} do not apply here: {reason}"));
         }
     }
 }

@@ -6,8 +6,7 @@ use super::out::{ExitResult, OutputTarget};
 use super::probe::run_probe_plan;
 use super::report_store::{self, ReportStore};
 use super::{CliError, baseline, out, rule_files};
-use crate::facts::note::MeasurementNote;
-use crate::facts::{Note, Scope, Subject};
+use crate::facts::{Note, NoteKind, Scope, Subject};
 use crate::host::{CachingHost, Host};
 use crate::report::exit;
 use crate::report::{Format, MonitoringProtocol, PluginState, json, latency, text};
@@ -108,7 +107,9 @@ fn run_check(args: &CheckArgs) -> ExitResult {
         format => format == Format::Html || args.save,
     };
     let mut report = session.build_report();
-    report.warnings.extend(not_measured.map(Note::from));
+    report
+        .warnings
+        .extend(not_measured.map(|sentence| Note::new(NoteKind::NotMeasured, sentence)));
     if session.live
         && (args.save
             || args
@@ -163,12 +164,12 @@ fn run_check(args: &CheckArgs) -> ExitResult {
     ))
 }
 
-/// Measures in the target if it is a directory. The returned note states why nothing was measured,
+/// Measures in the target if it is a directory. The returned sentence states why nothing was measured,
 /// or why the measurement is incomplete.
 fn measure_target(
     session: &mut Session,
     options: &MeasureArgs,
-) -> Result<Option<MeasurementNote>, CliError> {
+) -> Result<Option<String>, CliError> {
     let (facts, _) = session.derived_facts_and_verdicts();
     let Some(target) = session::measurable_targets_wal_first(&facts)
         .into_iter()
@@ -176,7 +177,7 @@ fn measure_target(
     else {
         let why = session::unreadable_target_reason(&facts)
             .or_else(|| session::missing_directory_message(&facts));
-        return Ok(why.map(|reason| MeasurementNote::NotMeasured { reason }));
+        return Ok(why.map(|reason| format!("not measured: {reason}")));
     };
     let MeasureArgs { scratch, seconds } = options;
     let options = MeasurementOptions {
@@ -195,9 +196,7 @@ fn measure_target(
             (outcome, None) => outcome,
         },
         Err(refusal) => {
-            return Ok(Some(MeasurementNote::NotMeasured {
-                reason: refusal.to_string(),
-            }));
+            return Ok(Some(format!("not measured: {refusal}")));
         }
     };
     match outcome {
@@ -206,9 +205,7 @@ fn measure_target(
             Ok(None)
         }
         Err(error) => {
-            let says = MeasurementNote::Incomplete {
-                reason: error.to_string(),
-            };
+            let says = format!("measurement incomplete: {error}");
             session
                 .measurements
                 .extend(error.partial.map(|partial| (target, *partial)));

@@ -16,7 +16,7 @@ use super::args::{Cli, HostArgs, NoCommandArgs};
 use super::host;
 use super::out::{self, ExitResult};
 use crate::collect::{self, CollectStep, Request};
-use crate::facts::note::MeasurementNote;
+
 use crate::facts::{FactSet, Note, Scope, Source, Subject};
 use crate::host::{CachingHost, Host};
 use crate::measure::{ProbeProgress, measurement_summary};
@@ -227,9 +227,7 @@ impl InteractiveWorker {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        report
-            .warnings
-            .extend(failed.map(|reason| Note::from(MeasurementNote::Failure { reason })));
+        report.warnings.extend(failed.map(Note::from));
         Ok(report)
     }
 

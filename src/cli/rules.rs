@@ -311,7 +311,7 @@ fn push_advice(page: &mut TextPage, advice: &AdviceSpec) {
 
 fn settings_list_text() -> String {
     let mut out = String::new();
-    for setting in settings::ALL {
+    for setting in settings::ALL.iter() {
         let shape = match setting.shape {
             ValueShape::Options => "options",
             ValueShape::Single => "one value",

@@ -7,7 +7,7 @@ use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::catalog::trial::{self, TrialBasis, TrialFilesystem};
 use crate::facts::catalog::{device, mount};
-use crate::facts::note::TrialNote;
+
 use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Source, Subject};
 use crate::trial::{
     Candidate, CandidateRanking, ExtentKind, LoopFidelity, TrialRecord, trial_summary_text,
@@ -62,34 +62,29 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
                 }
             }
         }
-        let (file, says) = (file.clone(), trial_summary_text(record));
+        let says = trial_summary_text(record);
         facts.add_note_once(match (here, record.rank_candidates()) {
             (Some(target), Ok(_)) => {
-                let (target, basis) = (
-                    target.name().to_owned(),
-                    trial_basis(record.loop_fidelity()),
-                );
-                TrialNote::SameDisk {
-                    file,
-                    target,
-                    basis: basis.as_str(),
-                    chooses: basis.is_order_valid_for_disk(),
-                    says,
-                }
+                let basis = trial_basis(record.loop_fidelity());
+                let chooses = if basis.is_order_valid_for_disk() {
+                    "rules may use the result"
+                } else {
+                    "no rule uses the result"
+                };
+                format!(
+                    "the trial {file} ran on the disk of {} ({basis}), and {chooses}: {says}",
+                    target.name()
+                )
             }
-            (Some(target), Err(why)) => {
-                let (target, why) = (target.name().to_owned(), why.as_str());
-                TrialNote::Undecided {
-                    file,
-                    target,
-                    why,
-                    says,
-                }
-            }
+            (Some(target), Err(why)) => format!(
+                "the trial {file} ran on the disk of {}, but its result is not used because {}: {says}",
+                target.name(),
+                why.as_str()
+            ),
             (None, _) => {
                 let reason = elsewhere
                     .unwrap_or_else(|| "there is no target to compare the trial with".to_owned());
-                TrialNote::OtherStack { file, reason, says }
+                format!("the trial {file} ran on another stack ({reason}), so its result is not used here: {says}")
             }
         });
     }

@@ -9,7 +9,7 @@ use walwise::session::Session;
 use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::catalog::{boot, device, mount};
-use walwise_model::facts::note::RunNote;
+
 use walwise_model::facts::{FactSet, Source, Subject};
 use walwise_model::settings;
 use walwise_model::text::{display_safe, is_display_unsafe};
@@ -365,12 +365,7 @@ fn a_renderer_finds_no_markup_in_names() {
     assert!(clean.contains(&"table".to_owned()), "{clean:?}");
     report.host.name = evil.to_owned();
     report.targets[0].title = evil.to_owned();
-    report.warnings.push(
-        RunNote::HostIncident {
-            sentence: evil.to_owned(),
-        }
-        .into(),
-    );
+    report.warnings.push(evil.into());
     for finding in &mut report.findings {
         (finding.title, finding.because) = (evil.to_owned(), evil.into());
     }

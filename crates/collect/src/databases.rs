@@ -166,12 +166,13 @@ pub mod log_space {
     }
 }
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use user_host::UserHost;
 
 use super::collector::Request;
-use crate::facts::note::ServerNote;
+
 use crate::facts::{FactSet, Note, Reading, Remedy, Source, UnknownReason};
 use crate::host::{ConfigDialect, Host, HostError, HostErrorKind};
 use crate::host_readings::error_reading;
@@ -381,6 +382,14 @@ impl ServerConfig {
     }
 }
 
+fn missing_include_note(file: &str) -> Note {
+    format!("{file} does not exist, and the server will not start without this file").into()
+}
+
+fn too_many_includes_note(file: &str) -> Note {
+    format!("{file} includes more files than walwise reads").into()
+}
+
 // Configuration files that the user names on walwise's command line for a stopped server.
 //
 // A running server is never described by such a file, because its process shows which files it
@@ -419,23 +428,18 @@ impl<'a> ConfigArgument<'a> {
         UserHost::for_owner_or_nobody(host, data.map_or(self.file, PathBuf::as_path)).uid
     }
 
-    pub fn unused_file_note(self, why: impl Into<Note>) -> ServerNote {
+    pub fn unused_file_note(self, why: impl fmt::Display) -> Note {
         let file = display_path(self.file);
-        ServerNote::UnusedFile {
-            option: self.option,
-            file,
-            why: Box::new(why.into()),
-        }
+        format!("{} {file} is not used: {why}", self.option).into()
     }
 
-    pub fn other_data_directory_note(self, data: &Path, target: &Path) -> ServerNote {
+    pub fn other_data_directory_note(self, data: &Path, target: &Path) -> Note {
         let [file, data, target] = [self.file, data, target].map(display_path);
-        ServerNote::OtherDataDirectory {
-            option: self.option,
-            file,
-            data,
-            target,
-        }
+        let option = self.option;
+        format!(
+            "{option} {file} names {data} as the data directory, so it does not apply to {target}"
+        )
+        .into()
     }
 
     fn unreadable_file_error(self, host: &dyn Host, data: Option<&PathBuf>) -> Option<String> {

@@ -1,5 +1,5 @@
 use crate::facts::catalog::mount::MountClass;
-use crate::facts::note::StorageNote;
+
 use crate::host::HostError;
 
 mod superblocks {
@@ -340,16 +340,8 @@ pub mod xfs {
 }
 pub mod zfs;
 
-fn unknown_members_note(
-    directory: &'static str,
-    miss: &HostError,
-    fstype: &'static str,
-) -> StorageNote {
-    StorageNote::NoMembers {
-        directory,
-        reason: miss.to_string(),
-        fstype,
-    }
+fn unknown_members_note(directory: &'static str, miss: &HostError, fstype: &'static str) -> String {
+    format!("{directory}: {miss}; members of {fstype} file systems are unknown")
 }
 
 // A process that queries a network or FUSE file system can block forever. The kernel does not show

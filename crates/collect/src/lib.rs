@@ -365,7 +365,7 @@ use self::storage::{block, content, controller, drbd, drive, mappings, swap, tri
 use self::system::tools::{self, ToolVersionQueries};
 use self::system::{boot, kernel, os};
 use crate::facts::FactSet;
-use crate::facts::note::RunNote;
+
 use crate::host::{CachingHost, Host};
 
 /// Each collector may use the facts of those before it.
@@ -437,7 +437,7 @@ pub fn run_with_assumed_facts(
         progress,
     );
     for sentence in host.run_notes() {
-        facts.add_note_once(RunNote::HostIncident { sentence });
+        facts.add_note_once(sentence);
     }
     facts
 }

@@ -18,8 +18,7 @@ use self::directory_roles::ServerDirectories;
 use super::collector::{Collector, Request};
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::catalog::{device, mount};
-use crate::facts::note::TargetNote;
-use crate::facts::{Choice, FactSet, Key, Reading, Scope, ServerArea, Source, Subject};
+use crate::facts::{Choice, FactSet, Key, Note, Reading, Scope, ServerArea, Source, Subject};
 use crate::host::{Host, path_bytes, path_from_bytes};
 use crate::parallel;
 use crate::path_lookup::mount_of_path;
@@ -31,7 +30,7 @@ pub const COLLECTOR: Collector = Collector {
     collect_facts,
 };
 
-pub fn unusable_request_note(host: &dyn Host, request: &Request) -> Option<TargetNote> {
+pub fn unusable_request_note(host: &dyn Host, request: &Request) -> Option<Note> {
     let path = request.target.as_deref()?;
     request::unusable_target_note(
         host,

@@ -83,7 +83,7 @@ choice! {
     #[serde(rename_all = "lowercase")]
     pub enum Effect {
         /// Accepted and honoured.
-        Ok = "ok",
+        Ok = "ok" is_ok,
         /// Accepted, but redundant: the default is the same.
         #[serde(rename = "default anyway")]
         DefaultAnyway = "default anyway",
@@ -93,26 +93,14 @@ choice! {
         /// Accepted, but not recommended: for example, a later release removes the option.
         Deprecated = "deprecated",
         /// The mount fails, the server does not start, or the tool stops.
-        Refused = "refused",
+        Refused = "refused" is_refused,
         /// `rules/tables` does not decide, for example because a vendor may have backported the
         /// option.
-        Unknown = "unknown",
+        Unknown = "unknown" is_unknown,
     }
 }
 
 impl Effect {
-    pub fn is_ok(self) -> bool {
-        matches!(self, Self::Ok)
-    }
-
-    pub fn is_refused(self) -> bool {
-        matches!(self, Self::Refused)
-    }
-
-    pub fn is_unknown(self) -> bool {
-        matches!(self, Self::Unknown)
-    }
-
     pub fn is_honoured(self) -> bool {
         matches!(self, Self::Ok | Self::DefaultAnyway)
     }

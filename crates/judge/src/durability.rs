@@ -153,7 +153,7 @@ use verdict_builder::TargetJudgement;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::catalog::drill;
 use crate::facts::catalog::target::{self, FlushDelivery, TargetKind};
-use crate::facts::note::StorageNote;
+
 use crate::facts::{Choice, FactSet, Reading, Scope, Subject, choice};
 use crate::limits::{HOPS, ROUTES};
 use crate::parallel;
@@ -216,10 +216,9 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &VerdictCaps) -> Vec
         insert_verdict_facts_of_target(facts, of, &found, interlock);
         insert_page_facts(facts, of, pages);
         if found.merged {
-            facts.add_note_once(StorageNote::RoutesBeyondBound {
-                target: of.clone(),
-                most: ROUTES,
-            });
+            facts.add_note_once(format!(
+                "{of} has more than {ROUTES} paths to its disks; walwise evaluated the paths together and used the worst path in each layer"
+            ));
         }
         verdicts.push(found.verdict);
     }
@@ -324,7 +323,7 @@ pub enum FlushState {
     /// Two sources contradict each other.
     Disagrees = "DISAGREES",
     /// Dropped, although something below needs the flush.
-    Dropped = "DROPPED",
+    Dropped = "DROPPED" is_dropped,
     /// The commit is lost here: in memory or a volatile cache that no flush reaches, or by
     /// damage that a flush cannot prevent.
     LostHere = "LOST HERE",
@@ -334,10 +333,6 @@ pub enum FlushState {
 impl FlushState {
     pub(crate) fn may_lose_commit(self) -> bool {
         matches!(self, Self::Disagrees | Self::LostHere)
-    }
-
-    pub fn is_dropped(self) -> bool {
-        matches!(self, Self::Dropped)
     }
 
     pub fn needs_no_explanation(self) -> bool {
@@ -361,17 +356,11 @@ pub enum HopKind {
     /// A block device on top of other block devices.
     Layer = "layer",
     /// A disk at the bottom of the stack.
-    Disk = "disk",
+    Disk = "disk" is_disk,
     Members = "members",
     /// The hypervisor below a guest, or the host around a container.
     Beyond = "beyond",
 }
-}
-
-impl HopKind {
-    pub fn is_disk(self) -> bool {
-        matches!(self, Self::Disk)
-    }
 }
 
 /// A hop of a flush path, possibly merged from several similar ones.

@@ -86,8 +86,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::facts::note::RulesNote;
-use crate::facts::{Reading, Value, choice};
+use crate::facts::{Note, Reading, Value, choice};
 use crate::ternary::Ternary;
 use crate::text::suggest;
 use crate::version::Version;
@@ -150,27 +149,22 @@ pub struct LevelOverride {
 }
 
 impl DisabledRule {
-    pub fn to_disabled_note(&self) -> RulesNote {
+    pub fn to_disabled_note(&self) -> Note {
         let Self {
             rule,
             because,
             until,
             file,
             line,
-        } = self.clone();
-        RulesNote::SwitchedOff {
-            rule,
-            because,
-            until,
-            file,
-            line,
-        }
+        } = self;
+        let until = until_clause(*until);
+        format!("rule {rule} is switched off{until}: {because} ({file}:{line})").into()
     }
 }
 
 impl LevelOverride {
     /// `idle` means that the host has no subject for the rule.
-    pub fn to_level_changed_note(&self, idle: bool) -> RulesNote {
+    pub fn to_level_changed_note(&self, idle: bool) -> Note {
         let Self {
             rule,
             level,
@@ -179,21 +173,22 @@ impl LevelOverride {
             until,
             file,
             line,
-        } = self.clone();
-        let lower = level < was;
+        } = self;
+        let how = if level < was { "lowered" } else { "raised" };
         let (was, level) = (was.as_str(), level.as_str());
-        RulesNote::LevelChanged {
-            rule,
-            was,
-            level,
-            lower,
-            because,
-            until,
-            file,
-            line,
-            idle,
-        }
+        let until = until_clause(*until);
+        let idle = if idle { "; not applicable here" } else { "" };
+        format!(
+            "rule {rule} is {how} from {was} to {level}{until}: {because} ({file}:{line}){idle}"
+        )
+        .into()
     }
+}
+
+fn until_clause(until: Option<Date>) -> String {
+    until
+        .map(|day| format!(", until {day}"))
+        .unwrap_or_default()
 }
 
 /// An `[[off]]` or `[[override]]` entry past its last day; the rule applies unchanged again.
@@ -249,21 +244,18 @@ impl ExpiredRuleOverride {
         })
     }
 
-    pub fn to_expired_note(&self) -> RulesNote {
+    pub fn to_expired_note(&self) -> Note {
         let Self {
             rule,
             until,
             because,
             file,
             line,
-        } = self.clone();
-        RulesNote::Expired {
-            rule,
-            until,
-            because,
-            file,
-            line,
-        }
+        } = self;
+        format!(
+            "rule {rule} applies unchanged again, because the entry {file}:{line} expired after {until} ({because}); renew the entry or remove it"
+        )
+        .into()
     }
 }
 

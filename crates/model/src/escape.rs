@@ -160,7 +160,7 @@ pub mod mysql {
         .then(|| format!("'{value}'"))
     }
 
-    fn parse_mysql_size(value: &str) -> Option<u64> {
+    pub(crate) fn parse_mysql_size(value: &str) -> Option<u64> {
         let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let shift = match value.strip_prefix(digits)? {
             "" => 0,
@@ -168,6 +168,8 @@ pub mod mysql {
             "m" | "M" => 20,
             "g" | "G" => 30,
             "t" | "T" => 40,
+            "p" | "P" => 50,
+            "e" | "E" => 60,
             _ => return None,
         };
         digits.parse::<u64>().ok()?.checked_mul(1 << shift)

@@ -11,7 +11,7 @@ mod value_kind {
     use super::Value;
     use crate::version::Version;
 
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum ValueKind {
         Bool,
         Count,
@@ -33,16 +33,10 @@ mod value_kind {
         }
 
         pub fn allowed_words(self) -> Option<&'static [&'static str]> {
-            match self {
-                Self::Choice(words) | Self::Choices(words) => Some(words),
-                Self::Bool
-                | Self::Count
-                | Self::Bytes
-                | Self::Micros
-                | Self::Number
-                | Self::Text
-                | Self::Version
-                | Self::List => None,
+            if let Self::Choice(words) | Self::Choices(words) = self {
+                Some(words)
+            } else {
+                None
             }
         }
 
@@ -160,14 +154,10 @@ mod choice {
         }
 
         fn from_value(value: &Value) -> Option<Self> {
-            match value {
-                Value::Text(word) => Self::from_word(word),
-                Value::Bool(_)
-                | Value::Whole(_)
-                | Value::Number(_)
-                | Value::Version(_)
-                | Value::List(_) => None,
-            }
+            let Value::Text(word) = value else {
+                return None;
+            };
+            Self::from_word(word)
         }
     }
 
@@ -183,22 +173,20 @@ mod choice {
         }
 
         fn from_value(value: &Value) -> Option<Self> {
-            match value {
-                Value::List(words) => words.iter().map(|word| T::from_word(word)).collect(),
-                Value::Bool(_)
-                | Value::Whole(_)
-                | Value::Number(_)
-                | Value::Version(_)
-                | Value::Text(_) => None,
-            }
+            let Value::List(words) = value else {
+                return None;
+            };
+            words.iter().map(|word| T::from_word(word)).collect()
         }
     }
 
     /// Declares an enum in which each variant stands for one word, and implements [`Choice`] for
-    /// the enum.
+    /// the enum. A name after the word declares the predicate for that variant.
     #[macro_export]
     macro_rules! choice {
-    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$of_value:meta])* $value:ident = $word:literal),+ $(,)? }) => {
+    ($(#[$meta:meta])* pub enum $name:ident { $(
+        $(#[$of_value:meta])* $value:ident = $word:literal $($(#[$about:meta])* $is_value:ident)?
+    ),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name { $($(#[$of_value])* $value),+ }
@@ -216,6 +204,10 @@ mod choice {
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$value => $word),+ }
             }
+
+            $($($(#[$about])* pub fn $is_value(self) -> bool {
+                matches!(self, Self::$value)
+            })?)+
         }
 
         impl std::fmt::Display for $name {
@@ -241,7 +233,11 @@ mod server_area {
     choice! {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "lowercase")]
-        pub enum ServerKind { Postgres = "postgres", Mysql = "mysql", Mariadb = "mariadb" }
+        pub enum ServerKind {
+            Postgres = "postgres" is_postgres,
+            Mysql = "mysql",
+            Mariadb = "mariadb" is_mariadb,
+        }
     }
 
     impl ServerKind {
@@ -264,20 +260,12 @@ mod server_area {
 
         /// The oldest release in `rules/tables/servers.toml`, as major and minor number. Earlier
         /// releases are assumed to have the settings of this one.
-        pub(crate) fn oldest_listed_release(self) -> (u64, u64) {
+        pub(crate) fn oldest_listed_release(self) -> [u64; 2] {
             match self {
-                Self::Postgres => (9, 4),
-                Self::Mysql => (5, 7),
-                Self::Mariadb => (10, 2),
+                Self::Postgres => [9, 4],
+                Self::Mysql => [5, 7],
+                Self::Mariadb => [10, 2],
             }
-        }
-
-        pub fn is_postgres(self) -> bool {
-            matches!(self, Self::Postgres)
-        }
-
-        pub fn is_mariadb(self) -> bool {
-            matches!(self, Self::Mariadb)
         }
     }
 
@@ -296,7 +284,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::text::escape_display_unsafe_in_place;
 use crate::version::Version;
@@ -306,7 +294,7 @@ pub use choice::Choice;
 pub use database_profile::{ConfigFileSyntax, DatabaseProfile, DirectorySpec};
 pub use fact_set::{FactRow, FactSet};
 pub use key::{FactGroup, FactId, FactStability, Key, KeyInfo};
-pub use note::Note;
+pub use note::{Note, NoteKind};
 pub use reading::{Reading, Remedy, Source, UnknownReason};
 pub use server_area::{ServerArea, ServerKind, server_area_of_name};
 pub use subject::{Scope, Subject};
@@ -316,7 +304,7 @@ pub use value_kind::{FactValue, ValueKind};
 
 /// The value of a fact. Text is display-safe: control characters were escaped where the text
 /// was read.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Value {
     /// Serialised as `true` or `false`, displayed as `yes` or `no`.
@@ -334,19 +322,6 @@ pub enum Value {
     Version(#[schemars(with = "String")] Version),
     /// Several words, in the order of the source.
     List(Vec<String>),
-}
-
-impl Value {
-    pub(crate) fn type_description(&self) -> &'static str {
-        match self {
-            Self::Bool(_) => "true or false",
-            Self::Whole(_) => "a whole number",
-            Self::Number(_) => "a number",
-            Self::Text(_) => "text",
-            Self::Version(_) => "a version",
-            Self::List(_) => "a list",
-        }
-    }
 }
 
 impl Value {
@@ -373,19 +348,6 @@ impl fmt::Display for Value {
             Self::Version(version) => write!(f, "{version}"),
             Self::List(words) if words.is_empty() => f.write_str("none"),
             Self::List(words) => f.write_str(&words.join(",")),
-        }
-    }
-}
-
-impl Serialize for Value {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Bool(value) => value.serialize(out),
-            Self::Whole(value) => value.serialize(out),
-            Self::Number(value) => value.serialize(out),
-            Self::Text(value) => value.serialize(out),
-            Self::Version(value) => out.collect_str(value),
-            Self::List(value) => value.serialize(out),
         }
     }
 }

@@ -1,188 +1,85 @@
-//! Linux SCSI host drivers with the transport of their disks. The table also marks drivers of RAID
-//! controllers, which may have caches.
-//!
-//! Drivers have the names in `proc_name` of sysfs (drivers/scsi). Some drivers (smartpqi, mpi3mr,
-//! aacraid) serve both plain adapters and RAID controllers. The table lists them as RAID
-//! controllers; only the controller's tool reports whether a disk is a RAID volume.
+//! Linux SCSI host drivers with the transport of their disks (`scsi_drivers.toml`). The table also
+//! marks drivers of RAID controllers, which may have caches.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 
 use crate::facts::catalog::device::Transport;
+use crate::toml_table;
 
-#[derive(Debug)]
-pub struct ScsiDriver {
-    pub name: &'static str,
+/// Drivers with equal properties.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScsiDrivers {
+    #[serde(borrow)]
+    pub names: Vec<&'static str>,
     /// Transport of the disks; `None` if the transport follows from a disk's place in the device
     /// tree.
     pub transport: Option<Transport>,
-    pub hba: HostAdapter,
+    /// The RAID controller, which may keep acknowledged writes in its own cache.
+    pub raid_controller: Option<RaidController>,
+    /// Whether the adapter has no cache.
+    #[serde(default)]
+    pub is_plain_adapter: bool,
 }
 
-/// The hardware or software between a disk and the host.
-#[derive(Clone, Copy, Debug)]
-pub enum HostAdapter {
-    /// A RAID controller, which may keep acknowledged writes in its own cache.
-    Controller(RaidController),
-    /// An adapter without a cache.
-    Plain,
-    /// A hypervisor, a USB bridge or a network; the disk is judged by its transport.
-    Other,
-}
-
-#[derive(Clone, Copy, Debug)]
+/// How a RAID controller is queried.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RaidController {
     pub family: ControllerFamily,
     /// Instruction for an administrator to query the controller, shown if its facts are unknown.
-    pub query_hint: &'static str,
+    #[serde(default = "any_controller_hint")]
+    pub hint: &'static str,
 }
 
 /// RAID controllers that the same tools can query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ControllerFamily {
     /// LSI and Broadcom controllers up to the MegaRAID 9500 series.
+    #[serde(rename = "megaraid")]
     MegaRaid,
     /// HP and HPE controllers up to generation 9.
     SmartArray,
     /// HPE controllers from generation 10 on, and Microchip controllers that use smartpqi.
     SmartRaid,
     /// Broadcom MegaRAID 9600 and Dell PERC 12.
+    #[serde(rename = "megaraid_9600")]
     MegaRaid9600,
     Adaptec,
     /// Controllers with tools whose output walwise cannot parse.
     Unsupported,
 }
 
-pub const ALL: &[ScsiDriver] = &[
-    ScsiDriver {
-        transport: Some(Transport::Megaraid),
-        ..raid_driver_row("megaraid_sas", ControllerFamily::MegaRaid, MEGARAID)
-    },
-    ScsiDriver {
-        transport: Some(Transport::Megaraid),
-        ..raid_driver_row("megaraid", ControllerFamily::Unsupported, MEGARAID)
-    },
-    raid_driver_row("hpsa", ControllerFamily::SmartArray, SMART_ARRAY),
-    raid_driver_row("cciss", ControllerFamily::SmartArray, SMART_ARRAY),
-    raid_driver_row(
-        "smartpqi",
-        ControllerFamily::SmartRaid,
-        "query the controller as root with ssacli (HPE) or arcconf (Adaptec, Microchip)",
-    ),
-    raid_driver_row(
-        "mpi3mr",
-        ControllerFamily::MegaRaid9600,
-        "query the controller as root with storcli2 or perccli2 (Dell)",
-    ),
-    raid_driver_row(
-        "aacraid",
-        ControllerFamily::Adaptec,
-        "query the controller as root with arcconf for its write-cache setting, backup unit and disk caches",
-    ),
-    raid_driver_row(
-        "arcmsr",
-        ControllerFamily::Unsupported,
-        "query the controller as root with areca-cli for battery, write policy and disk caches; walwise cannot parse its output",
-    ),
-    raid_driver_row("3w-9xxx", ControllerFamily::Unsupported, TW_CLI),
-    raid_driver_row("3w-sas", ControllerFamily::Unsupported, TW_CLI),
-    raid_driver_row("hptiop", ControllerFamily::Unsupported, ANY_CONTROLLER_HINT),
-    raid_driver_row("esas2r", ControllerFamily::Unsupported, ANY_CONTROLLER_HINT),
-    raid_driver_row("ips", ControllerFamily::Unsupported, ANY_CONTROLLER_HINT),
-    plain_adapter_row("mpt2sas", Some(Transport::Sas)),
-    plain_adapter_row("mpt3sas", Some(Transport::Sas)),
-    plain_adapter_row("mptsas", Some(Transport::Sas)),
-    plain_adapter_row("mptspi", None),
-    plain_adapter_row("mptscsih", None),
-    plain_adapter_row("mvsas", None),
-    plain_adapter_row("pm80xx", None),
-    plain_adapter_row("pm8001", None),
-    plain_adapter_row("isci", None),
-    plain_adapter_row("aic94xx", None),
-    plain_adapter_row("aic7xxx", None),
-    plain_adapter_row("aic79xx", None),
-    plain_adapter_row("sym53c8xx", None),
-    plain_adapter_row("hisi_sas_v2_hw", None),
-    plain_adapter_row("hisi_sas_v3_hw", None),
-    plain_adapter_row("scsi_debug", None),
-    plain_adapter_row("ibmvscsi", None),
-    plain_adapter_row("BusLogic", None),
-    plain_adapter_row("esp", None),
-    plain_adapter_row("qla1280", None),
-    plain_adapter_row("ahci", Some(Transport::Sata)),
-    plain_adapter_row("ata_piix", Some(Transport::Sata)),
-    plain_adapter_row("virtio_scsi", Some(Transport::VirtioScsi)),
-    other_adapter_row("vmw_pvscsi", Transport::Vmware),
-    other_adapter_row("storvsc", Transport::Hyperv),
-    other_adapter_row("hv_storvsc", Transport::Hyperv),
-    other_adapter_row("storvsc_host", Transport::Hyperv),
-    other_adapter_row("usb-storage", Transport::Usb),
-    other_adapter_row("uas", Transport::Usb),
-    other_adapter_row("iscsi_tcp", Transport::Network),
-];
+const DRIVERS_TOML: &str = include_str!("scsi_drivers.toml");
 
-const MEGARAID: &str = "query the controller as root with storcli, perccli (Dell) or MegaCli for its cache policies (configured and current), battery and disk caches";
-const SMART_ARRAY: &str = "query the controller as root with ssacli (older: hpssacli, hpacucli) for its cache, battery and drive write cache";
-const TW_CLI: &str = "query the controller as root with tw_cli for battery, write policy and disk caches; walwise cannot parse its output";
+/// If the compiled-in text does not parse, the list is empty; a test checks that the text parses.
+pub static ALL: LazyLock<Vec<ScsiDrivers>> =
+    LazyLock::new(|| toml_table::parse_rows(DRIVERS_TOML).unwrap_or_default());
 
 pub const ANY_CONTROLLER_HINT: &str =
     "query the controller as root with its own tool (storcli, perccli, MegaCli, ssacli or arcconf)";
 
-const fn raid_driver_row(
-    name: &'static str,
-    family: ControllerFamily,
-    ask: &'static str,
-) -> ScsiDriver {
-    let hba = HostAdapter::Controller(RaidController {
-        family,
-        query_hint: ask,
-    });
-    ScsiDriver {
-        name,
-        transport: Some(Transport::Raid),
-        hba,
-    }
-}
-
-const fn plain_adapter_row(name: &'static str, transport: Option<Transport>) -> ScsiDriver {
-    ScsiDriver {
-        name,
-        transport,
-        hba: HostAdapter::Plain,
-    }
-}
-
-const fn other_adapter_row(name: &'static str, transport: Transport) -> ScsiDriver {
-    ScsiDriver {
-        name,
-        transport: Some(transport),
-        hba: HostAdapter::Other,
-    }
-}
-
-impl ScsiDriver {
-    pub fn raid_controller(&self) -> Option<RaidController> {
-        match self.hba {
-            HostAdapter::Controller(controller) => Some(controller),
-            HostAdapter::Plain | HostAdapter::Other => None,
-        }
-    }
-
-    pub fn is_plain_adapter(&self) -> bool {
-        matches!(self.hba, HostAdapter::Plain)
-    }
+fn any_controller_hint() -> &'static str {
+    ANY_CONTROLLER_HINT
 }
 
 impl ControllerFamily {
     pub fn driver_names(self) -> impl Iterator<Item = &'static str> {
-        let is_of = move |driver: &&ScsiDriver| {
-            driver
-                .raid_controller()
-                .is_some_and(|one| one.family == self)
+        let is_of = move |drivers: &&ScsiDrivers| {
+            drivers
+                .raid_controller
+                .is_some_and(|controller| controller.family == self)
         };
-        ALL.iter().filter(is_of).map(|driver| driver.name)
+        let drivers = ALL.iter().filter(is_of);
+        drivers.flat_map(|drivers| drivers.names.iter().copied())
     }
 }
 
-pub fn find_driver(name: &str) -> Option<&'static ScsiDriver> {
-    ALL.iter().find(|driver| driver.name == name)
+pub fn find_driver(name: &str) -> Option<&'static ScsiDrivers> {
+    ALL.iter().find(|drivers| drivers.names.contains(&name))
 }
 
 #[cfg(test)]
@@ -191,20 +88,23 @@ mod tests {
 
     #[test]
     fn driver_rows_are_unique_and_raid_has_controller() {
-        for driver in ALL {
-            assert_eq!(
-                ALL.iter().filter(|other| other.name == driver.name).count(),
-                1,
-                "{}",
-                driver.name
-            );
-            let is_raid = driver.transport.is_some_and(Transport::is_raid_controller);
+        let rows: Vec<ScsiDrivers> = toml_table::parse_rows(DRIVERS_TOML).unwrap();
+        assert_eq!(rows.len(), ALL.len());
+
+        let mut names: Vec<&&str> = ALL.iter().flat_map(|drivers| &drivers.names).collect();
+        assert_eq!(names.len(), 43);
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), 43);
+        for drivers in ALL.iter() {
+            let is_raid = drivers.transport.is_some_and(Transport::is_raid_controller);
             assert_eq!(
                 is_raid,
-                driver.raid_controller().is_some(),
-                "{}",
-                driver.name
+                drivers.raid_controller.is_some(),
+                "{:?}",
+                drivers.names
             );
+            assert!(!is_raid || !drivers.is_plain_adapter, "{:?}", drivers.names);
         }
         assert!(find_driver("fancyraid").is_none());
     }

@@ -18,7 +18,7 @@ use crate::{parallel, toml_table};
 
 pub use crate::facts::ServerArea;
 pub use redaction_policy::{POLICY_TOML, ValueExposure};
-pub use release::{MysqlDefault, SettingChangeStatement, client_program, has_set_persist};
+pub use release::{MysqlDefault, client_program, has_set_persist};
 pub use table::{
     LinuxAcceptance, MysqlSettingRow, PostgresSettingRow, SERVERS_TOML, SettingChangeAction,
     UnsafeValues, ValueSyntax, newest_value_up_to_release,

@@ -35,29 +35,20 @@ impl Ternary {
     /// Whether all of the conditions hold; unknown for an empty list. Evaluation stops at the first
     /// [`Self::False`].
     pub fn all(of: impl IntoIterator<Item = Self>) -> Self {
-        Self::fold_short_circuiting(of, Self::and, Self::False)
+        let mut lowest = None;
+        for one in of {
+            if one == Self::False {
+                return one;
+            }
+            lowest = Some(lowest.map_or(one, |before| one.and(before)));
+        }
+        lowest.unwrap_or(Self::Unknown)
     }
 
     /// Whether any of the conditions holds; unknown for an empty list. Evaluation stops at the
     /// first [`Self::True`].
     pub fn any(of: impl IntoIterator<Item = Self>) -> Self {
-        Self::fold_short_circuiting(of, Self::or, Self::True)
-    }
-
-    fn fold_short_circuiting(
-        of: impl IntoIterator<Item = Self>,
-        join: fn(Self, Self) -> Self,
-        settles: Self,
-    ) -> Self {
-        let mut whole = None;
-        for one in of {
-            let so_far = whole.map_or(one, |before| join(before, one));
-            if so_far == settles {
-                return settles;
-            }
-            whole = Some(so_far);
-        }
-        whole.unwrap_or(Self::Unknown)
+        !Self::all(of.into_iter().map(Self::not))
     }
 
     /// The word on screens and in traces: `no`, `unknown` or `yes`.

@@ -1,14 +1,18 @@
 //! Parses the TOML tables that are compiled into walwise. A row may carry a verification stamp,
 //! which is removed before deserialisation.
 
-use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
 use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
 
 /// The field that holds the verification stamp of a row ([`crate::provenance`]).
 pub const CHECKED: &str = "checked";
 
 /// Deserialises a document whose top-level keys are arrays of rows, without the stamps of the rows.
-pub fn parse_ignoring_verification_stamps<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+pub fn parse_ignoring_verification_stamps<'t, T: Deserialize<'t>>(
+    text: &'t str,
+) -> Result<T, Error> {
     let mut document = DeTable::parse(text)?;
     for (_, kind) in document.get_mut().iter_mut() {
         let DeValue::Array(rows) = kind.get_mut() else {
@@ -25,10 +29,14 @@ pub fn parse_ignoring_verification_stamps<T: DeserializeOwned>(text: &str) -> Re
     T::deserialize(ValueDeserializer::from(document))
 }
 
+/// The rows of a document that has rows of one kind.
+pub(crate) fn parse_rows<'t, T: Deserialize<'t>>(text: &'t str) -> Result<Vec<T>, Error> {
+    let kinds: BTreeMap<String, Vec<T>> = parse_ignoring_verification_stamps(text)?;
+    Ok(kinds.into_values().flatten().collect())
+}
+
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
-
     use super::*;
     use crate::version::Version;
 

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use jiff::civil::Date;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use affected_releases::AffectedReleases;
 
@@ -22,8 +22,8 @@ use crate::text::JoinText;
 /// A parsed version. Equality and order use only the numbers and the pre-release part. The
 /// components are boxed, so that the few facts that are versions do not enlarge all fact
 /// values.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Version(Box<VersionComponents>);
 
 #[derive(Clone, Debug)]
@@ -67,10 +67,6 @@ impl PreRelease {
             ))
         })
     }
-
-    fn stage_and_number(&self) -> (usize, u64) {
-        (self.stage, self.number)
-    }
 }
 
 /// Whether a text is a release as uname(1) and tools print it. It has two or more numbers of at
@@ -103,6 +99,12 @@ pub fn is_kernel_or_tool_release(text: &str) -> bool {
         && numbers.split('.').all(is_number)
         && is_tail
         && tail.bytes().all(|b| b.is_ascii_graphic())
+}
+
+impl From<Version> for String {
+    fn from(version: Version) -> Self {
+        version.to_string()
+    }
 }
 
 impl TryFrom<String> for Version {
@@ -181,6 +183,14 @@ impl Version {
         self.0.backports || (!tail.is_empty() && !tail.starts_with('(') && self.number(2) == 0)
     }
 
+    /// Later than every stage for a release.
+    fn stage_and_number(&self) -> (usize, u64) {
+        match &self.0.pre_release {
+            Some(PreRelease { stage, number, .. }) => (*stage, *number),
+            None => (STAGES.len(), 0),
+        }
+    }
+
     /// The text after the numbers and the pre-release part: `-28-amd64`, `-553.el8_10.x86_64`, or
     /// empty.
     pub fn vendor_tail(&self) -> &str {
@@ -194,6 +204,11 @@ impl Version {
     /// The number at `index`; 0 if the version has fewer numbers.
     pub fn number(&self, index: usize) -> u64 {
         self.0.numbers.get(index).copied().unwrap_or(0)
+    }
+
+    /// The first `N` numbers, compared as a release: `[6, 1]`.
+    pub fn first_numbers<const N: usize>(&self) -> [u64; N] {
+        std::array::from_fn(|index| self.number(index))
     }
 
     pub fn number_count(&self) -> usize {
@@ -259,9 +274,8 @@ impl Version {
         if self >= mainline {
             return Ternary::True;
         }
-        let same_line = |v: &&Self| {
-            v.number_count() > 2 && v.number(0) == self.number(0) && v.number(1) == self.number(1)
-        };
+        let same_line =
+            |v: &&Self| v.number_count() > 2 && v.first_numbers::<2>() == self.first_numbers();
         match fixed_in.iter().find(same_line) {
             Some(fix) if self >= fix => Ternary::True,
             Some(_) if !self.may_have_hidden_fixes() => Ternary::False,
@@ -288,14 +302,9 @@ impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
         let depth = self.number_count().max(other.number_count());
         let numbers = (0..depth).map(|i| self.number(i).cmp(&other.number(i)));
-        numbers.fold(Ordering::Equal, Ordering::then).then_with(|| {
-            match (&self.0.pre_release, &other.0.pre_release) {
-                (None, None) => Ordering::Equal,
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (Some(a), Some(b)) => a.stage_and_number().cmp(&b.stage_and_number()),
-            }
-        })
+        numbers
+            .fold(Ordering::Equal, Ordering::then)
+            .then_with(|| self.stage_and_number().cmp(&other.stage_and_number()))
     }
 }
 

@@ -14,8 +14,7 @@ use super::model::Report;
 use super::model::upgrade::{Upgrade, UpgradeItem};
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{Finding, Level, Outcome};
-use walwise_model::facts::note::{BootNote, Note};
-use walwise_model::facts::{Scope, Subject};
+use walwise_model::facts::{NoteKind, Scope, Subject};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailThreshold {
@@ -69,7 +68,7 @@ pub(super) fn worst_result(report: &Report, fail_on: FailThreshold) -> WorstResu
     let unread = report
         .warnings
         .iter()
-        .any(|note| matches!(note, Note::Boot(BootNote::UnreadableSource { .. })));
+        .any(|note| note.kind == NoteKind::UnreadBootSource);
     let open = unproven
         || unread
         || findings

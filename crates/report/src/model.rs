@@ -234,6 +234,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upgrade: Option<Upgrade>,
     /// Every collected, derived and measured fact.
+    #[schemars(with = "Vec<FactRow<'static>>")]
     pub facts: FactSet,
 }
 

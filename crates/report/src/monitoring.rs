@@ -291,8 +291,7 @@ use super::fixes;
 use super::model::Report;
 use walwise_judge::durability::{Verdict, VerdictKind};
 use walwise_judge::rules::{Finding, Level, Outcome};
-use walwise_model::facts::Note;
-use walwise_model::facts::note::RulesNote;
+use walwise_model::facts::NoteKind;
 use walwise_model::text::JoinText;
 
 /// Critical findings and warnings beyond this number get no series.
@@ -411,7 +410,7 @@ fn lacks_configured_rules(report: &Report) -> bool {
     report
         .warnings
         .iter()
-        .any(|note| matches!(note, Note::Rules(RulesNote::NotInForce { .. })))
+        .any(|note| note.kind == NoteKind::RulesNotInForce)
 }
 
 fn reason_for_unknown_state(report: &Report) -> String {
@@ -537,12 +536,10 @@ mod tests {
             );
         }
         let mut report = report_with_finding(None, false);
-        report.warnings.push(
-            RulesNote::NotInForce {
-                sentence: "a file is gone".to_owned(),
-            }
-            .into(),
-        );
+        report.warnings.push(walwise_model::facts::Note::new(
+            NoteKind::RulesNotInForce,
+            "a file is gone",
+        ));
         assert_eq!(PluginState::from_report(&report), PluginState::Unknown);
     }
 
@@ -556,12 +553,10 @@ mod tests {
             .for_each(|verdict| verdict.standing = VerdictKind::Unproven);
         assert_eq!(PluginState::from_report(&unproven), PluginState::Warning);
         let mut lost = report_with_finding(None, false);
-        lost.warnings.push(
-            RulesNote::NotInForce {
-                sentence: "a file is gone".to_owned(),
-            }
-            .into(),
-        );
+        lost.warnings.push(walwise_model::facts::Note::new(
+            NoteKind::RulesNotInForce,
+            "a file is gone",
+        ));
         let line = Format::Nagios.render(&lost).unwrap();
         assert!(
             line.contains("rules are missing") && !line.contains("undecided;"),

@@ -9,7 +9,7 @@ use walwise_judge::rules::{Advice, Change, Finding, Risk};
 use walwise_model::escape::{self, ShellCommand};
 use walwise_model::facts::catalog::{cluster, mysql};
 use walwise_model::facts::{FactSet, Scope, ServerArea, ServerKind, Source, Subject};
-use walwise_model::servers::{self, SettingChangeStatement, client_program, has_set_persist};
+use walwise_model::servers::{self, client_program, has_set_persist};
 use walwise_model::version::Version;
 
 /// Adds commands to advice on MySQL and MariaDB settings, and sets whether the advice needs a
@@ -107,21 +107,18 @@ impl MysqlServer {
         let Some(version) = &self.version else {
             return SettingChangeMethod::File;
         };
-        let by = |value: &str| {
-            servers::server_settings_table()
-                .statement_to_change_setting(name, value, self.kind, version)
+        let by_statement = |value: &str| {
+            servers::server_settings_table().is_dynamic_value(name, value, self.kind, version)
         };
-        let both = now.map_or(by(value), |now| by(value).and(by(now)));
+        let both = by_statement(value) && now.is_none_or(by_statement);
         let is_persisted =
             setting_source::overriding_source(advice) == Some(OverridingSource::Persisted);
-        match both {
+        match (both, has_set_persist(self.kind, version)) {
             _ if self.is_stopped => SettingChangeMethod::File,
-            Some(SettingChangeStatement::Persist) => SettingChangeMethod::Persist,
-            Some(SettingChangeStatement::Global) => SettingChangeMethod::GlobalAndFile,
-            None if is_persisted && has_set_persist(self.kind, version) => {
-                SettingChangeMethod::PersistOnly
-            }
-            None => SettingChangeMethod::File,
+            (true, true) => SettingChangeMethod::Persist,
+            (true, false) => SettingChangeMethod::GlobalAndFile,
+            (false, true) if is_persisted => SettingChangeMethod::PersistOnly,
+            (false, _) => SettingChangeMethod::File,
         }
     }
 

@@ -25,7 +25,7 @@ use walwise_model::facts::catalog::target::{
     self, DirectoryRole, FlushDelivery, RedundancyState, TargetKind,
 };
 use walwise_model::facts::catalog::{boot, host, kernel, mount, postgres};
-use walwise_model::facts::note::RunNote;
+
 use walwise_model::facts::{
     FactSet, MissingFact, Reading, Remedy, ServerArea, Source, Subject, UnknownReason, Value,
 };
@@ -253,8 +253,8 @@ fn insert_host_facts(facts: &mut FactSet) {
         false,
         Source::from_system_call("geteuid"),
     );
-    let sentence = "/proc/self/mountinfo: line 31 is malformed and was skipped".to_owned();
-    facts.add_note_once(RunNote::HostIncident { sentence });
+    let sentence = "/proc/self/mountinfo: line 31 is malformed and was skipped";
+    facts.add_note_once(sentence);
 }
 
 fn insert_disk_facts(facts: &mut FactSet, name: &str, model: &str, cache: CacheVolatility) {

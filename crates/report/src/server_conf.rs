@@ -14,8 +14,7 @@ use walwise_model::escape::{self, comment};
 use walwise_model::facts::catalog::cluster::KIND;
 use walwise_model::facts::catalog::postgres::WAL_SYNC_METHOD;
 use walwise_model::facts::catalog::probe;
-use walwise_model::facts::note::MeasurementNote;
-use walwise_model::facts::{ConfigFileSyntax, Note, Scope, ServerKind, Subject};
+use walwise_model::facts::{ConfigFileSyntax, Note, NoteKind, Scope, ServerKind, Subject};
 use walwise_model::settings::{self, Setting, SettingKind};
 
 pub fn render(report: &Report) -> String {
@@ -121,25 +120,7 @@ const OPTION_FILE_HEADER: &str = "\
     [mysqld]\n";
 
 fn is_missing_measurement(note: &Note) -> bool {
-    match note {
-        Note::Measurement(note) => {
-            matches!(
-                note,
-                MeasurementNote::NotMeasured { .. } | MeasurementNote::Incomplete { .. }
-            )
-        }
-        Note::Mount(_)
-        | Note::Boot(_)
-        | Note::Storage(_)
-        | Note::Target(_)
-        | Note::Server(_)
-        | Note::Postgres(_)
-        | Note::Mysql(_)
-        | Note::Drill(_)
-        | Note::Trial(_)
-        | Note::Rules(_)
-        | Note::Run(_) => false,
-    }
+    note.kind == NoteKind::NotMeasured
 }
 
 /// The WAL sync method as a comment, with the reason why there is no advice. `None` if the plan has
@@ -511,10 +492,10 @@ mod tests {
     #[test]
     fn missing_measurement_is_noted() {
         let mut report = sample_reports::free_disk();
-        let note = MeasurementNote::NotMeasured {
-            reason: "the directory\nis full".to_owned(),
-        };
-        report.warnings.push(note.into());
+        report.warnings.push(Note::new(
+            NoteKind::NotMeasured,
+            "not measured: the directory\nis full",
+        ));
         let text = render(&report);
         assert!(
             text.contains("\n# not measured: the directory?is full\n"),

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Report, Stack};
 use walwise_judge::rules::{ConditionTrace, Finding, Outcome};
-use walwise_model::facts::note::RunNote;
+
 use walwise_model::facts::{Note, Subject};
 
 /// The number of layers shown for a stack. A deeper layer is shown only if it is among the first
@@ -23,11 +23,12 @@ pub fn remove_excess_layers(report: &mut Report) {
     for stack in &mut report.stacks {
         let left_out = take_excess_layers(stack);
         if !left_out.is_empty() {
-            report.warnings.push(Note::from(RunNote::LayersBeyondBound {
-                target: stack.target.name().to_owned(),
-                layers: stack.layers.len() + left_out.len(),
-                hidden: left_out.len(),
-            }));
+            let hidden = left_out.len();
+            report.warnings.push(Note::from(format!(
+                "the stack below {} has {} layers; this report omits the facts of {hidden} of them, and most rules that are undecided or do not apply to them",
+                stack.target.name(),
+                stack.layers.len() + hidden
+            )));
         }
         hidden.extend(left_out);
         shown.extend(stack.layers.iter().map(|layer| layer.subject.clone()));

@@ -151,7 +151,7 @@ pub(super) fn red_hat_vendor_of_kernel(vendor: &str, kernel: &str) -> Option<&'s
             .filter(|row| row.of.iter().any(|of| of == "rhel"))
     };
     let kernels = || rows().flat_map(|row| &row.kernel);
-    let numbers = |text: &str| Version::parse(text).map(|is| (is.number(0), is.number(1)));
+    let numbers = |text: &str| Version::parse(text).map(|is| is.first_numbers::<2>());
     let own = kernels().any(|kernel| kernel.vendor.as_deref() == Some(vendor));
     let same = kernels().find(|known| numbers(&known.version) == numbers(kernel));
     same.filter(|_| own)
@@ -232,7 +232,7 @@ impl DistributionChoice {
             let vendor = self.distribution.vendor.as_deref();
             return vendor.map(Some).ok_or_else(|| self.unknown_release_error());
         };
-        let numbers = |text: &str| Version::parse(text).map(|is| (is.number(0), is.number(1)));
+        let numbers = |text: &str| Version::parse(text).map(|is| is.first_numbers::<2>());
         let offered = self.matching_kernels(release);
         let same = offered
             .iter()

@@ -31,9 +31,9 @@ use super::server_processes::ServingProof;
 use super::user_host::UserHost;
 use crate::collector::Request;
 use crate::databases::ServerConfig;
-use crate::databases::server_processes::{self, own_effective_uid};
+use crate::databases::server_processes::{self, SERVER_RUNNING, own_effective_uid};
 use crate::facts::catalog::mysql;
-use crate::facts::note::{MysqlNote, ServerNote};
+
 use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, UnknownReason};
 use crate::host::{Host, HostError, HostErrorKind, Question, path_from_bytes};
 use crate::host_readings::error_reading;
@@ -94,7 +94,9 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             (Ok(Some(found)), _) => found,
             (Ok(None), None) => continue,
             (Ok(None), Some(named)) => {
-                facts.add_note_once(named.unused_file_note(MysqlNote::NoData));
+                facts.add_note_once(
+                    named.unused_file_note("its data directory contains no server data"),
+                );
                 continue;
             }
             (Err(note), _) => {
@@ -109,7 +111,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             }
         };
         let stopped = if seen.contains(&found.path) {
-            Err(ServerNote::ServerRunning)
+            Err(SERVER_RUNNING.to_owned())
         } else {
             found.prove_stopped(&view, &unproven)
         };

@@ -64,16 +64,15 @@ use cluster::ClusterCandidate;
 use server::SettingsReply;
 
 use super::mount_namespace::NamespaceHost;
-use super::server_processes::{self, ServingProof, own_effective_uid};
+use super::server_processes::{self, SERVER_RUNNING, ServingProof, own_effective_uid};
 use super::user_host::UserHost;
 use super::{ConfigArgument, ServerConfig};
 use crate::collector::Request;
 use crate::databases::start_time;
 use crate::escape::shell;
 use crate::facts::catalog::{cluster as kind, postgres};
-use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{
-    FactSet, Reading, Remedy, ServerArea, ServerKind, Source, Subject, UnknownReason,
+    FactSet, NoteKind, Reading, Remedy, ServerArea, ServerKind, Source, Subject, UnknownReason,
 };
 use crate::host::{
     Host, HostErrorKind, HostTimestamp, Question, Tool, path_bytes, path_from_bytes,
@@ -251,7 +250,9 @@ impl CollectionState {
             Err(miss) if miss.kind == HostErrorKind::TimedOut => {
                 let file = display_path(&lead.config_file);
                 self.add_unread_cluster(&lead, false, reader);
-                return facts.add_note_once(PostgresNote::ConfigTimeout { file });
+                return facts.add_note_once(format!(
+                    "configuration file {file} could not be read in time; its cluster is unknown"
+                ));
             }
             found => found.unwrap_or_else(|_| lead.config_file.clone()),
         };
@@ -284,7 +285,7 @@ impl CollectionState {
         };
         if self.directories.contains(&found.data_path) {
             if let Some(named) = by_hand {
-                facts.add_note_once(named.unused_file_note(ServerNote::ServerRunning));
+                facts.add_note_once(named.unused_file_note(SERVER_RUNNING));
             }
             return;
         }
@@ -330,7 +331,7 @@ impl CollectionState {
                 }
             }
             Err(note) => {
-                let in_time = !matches!(note, PostgresNote::DataTimeout { .. });
+                let in_time = note.kind != NoteKind::DataDirectoryTimeout;
                 self.add_unread_cluster(&origin, in_time, reader);
                 facts.add_note_once(note);
             }
@@ -346,14 +347,16 @@ fn running_candidates(
     let servers = match process::running_postmasters(host, request, facts) {
         Ok(servers) => servers,
         Err(miss) => {
-            facts.add_note_once(ServerNote::UnlistableServers {
-                reason: miss.to_string(),
-            });
+            facts.add_note_once(format!("running servers cannot be listed: {miss}"));
             return Vec::new();
         }
     };
     let mut leads = Vec::new();
-    let or_as_root = own_effective_uid(host) != Some(0);
+    let help = if own_effective_uid(host) == Some(0) {
+        ""
+    } else {
+        ", or run walwise as root"
+    };
     for server in servers {
         let home = server
             .data_directory
@@ -375,10 +378,10 @@ fn running_candidates(
                     reader_uid,
                 });
             }
-            None => facts.add_note_once(PostgresNote::UnknownDataDirectory {
-                pid: server.pid,
-                or_as_root,
-            }),
+            None => facts.add_note_once(format!(
+                "PostgreSQL process {}: data directory not found; specify the directory as the target{help}",
+                server.pid
+            )),
         }
     }
     leads
@@ -577,7 +580,14 @@ fn list_directory_as_owner(host: &dyn Host, directory: &Path, facts: &mut FactSe
                 error_reading::<()>(&miss, &display_path(directory))
                 && unseen
             {
-                facts.add_note_once(PostgresNote::HiddenClusters { detail, why });
+                let help = if why == UnknownReason::Denied {
+                    "; run walwise as root"
+                } else {
+                    ""
+                };
+                facts.add_note_once(format!(
+                    "{detail} ({why}): clusters in it are unknown{help}"
+                ));
             }
             Vec::new()
         }

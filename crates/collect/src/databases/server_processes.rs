@@ -12,7 +12,7 @@ use std::num::ParseIntError;
 use std::path::{Path, PathBuf};
 
 use crate::collector::Request;
-use crate::facts::note::ServerNote;
+
 use crate::facts::{Note, Reading, ServerArea, Source, UnknownReason};
 use crate::host::{Host, HostError, HostErrorKind, HostResult, LAST_SYSTEM_USER, Question, Stat};
 use crate::host_readings::error_reading;
@@ -178,17 +178,37 @@ pub enum ServingProof {
     NoServer,
 }
 
+/// Why a configuration file that the user named is not used: the running server's command line
+/// names its own files.
+pub const SERVER_RUNNING: &str =
+    "a server is running on the data directory, and its command line names its configuration files";
+
+/// The error is the reason to suspect that a server is running on a data directory.
+pub fn require_stopped(running: Reading<bool>) -> Result<(), String> {
+    match running {
+        Reading::Known { value: false, .. } => Ok(()),
+        Reading::Known { value: true, .. } => Err(SERVER_RUNNING.to_owned()),
+        Reading::Unknown { detail, .. } => Err(format!(
+            "a server may be running on the data directory: {detail}"
+        )),
+    }
+}
+
 /// The uid whose rights are used to read a server's files; an error gives the reason why there is
 /// none.
-pub fn server_file_reader_uid(row: &ServerProcess) -> Result<u32, ServerNote> {
+pub fn server_file_reader_uid(row: &ServerProcess) -> Result<u32, Note> {
     let pid = row.pid;
     match row.uid {
-        Some(0) => Err(ServerNote::RootProcess { pid }),
+        Some(0) => Err(format!(
+            "database process {pid} runs as root, and walwise reads no files of such a server; run the server as its own user"
+        )
+        .into()),
         Some(uid) => Ok(uid),
-        None => Err(ServerNote::UnknownUserProcess {
-            pid,
-            name: display_safe(row.name.as_bytes()),
-        }),
+        None => Err(format!(
+            "process {pid} is named {} but does not run as a single known user, so walwise does not read its files",
+            display_safe(row.name.as_bytes())
+        )
+        .into()),
     }
 }
 

@@ -12,8 +12,7 @@ use std::path::Path;
 use super::mount_class_of_fstype;
 use crate::collector::{Collector, Request, insert_subject_facts_in_parallel};
 use crate::facts::catalog::mount::{self, AtimePolicy, MountClass};
-use crate::facts::note::MountNote;
-use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Note, NoteKind, Reading, Source, Subject, UnknownReason};
 use crate::host::{Host, StatFs, path_bytes};
 use crate::host_readings::syscall_reading;
 use crate::path_lookup::mount_of_path;
@@ -27,34 +26,35 @@ pub const COLLECTOR: Collector = Collector {
 
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 
+fn table_gap_note(sentence: String) -> Note {
+    Note::new(NoteKind::IncompleteMountTable, sentence)
+}
+
 fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let table = match mountinfo::read_mountinfo(host, Path::new(MOUNTINFO)) {
         Ok(table) => table,
         Err(miss) => {
-            return facts.add_note_once(MountNote::NoTable {
-                file: MOUNTINFO,
-                reason: miss.to_string(),
-            });
+            return facts.add_note_once(table_gap_note(format!(
+                "{MOUNTINFO}: {miss}; mounts are unknown"
+            )));
         }
     };
     for &(line, complaint) in &table.malformed {
-        facts.add_note_once(MountNote::MalformedLine {
-            file: MOUNTINFO,
-            line,
-            complaint,
-        });
+        facts.add_note_once(table_gap_note(format!(
+            "{MOUNTINFO}:{line}: {complaint}; line ignored"
+        )));
     }
     for &line in &table.lines_with_blanks {
-        facts.add_note_once(MountNote::BareSpace {
-            file: MOUNTINFO,
-            line,
-        });
+        facts.add_note_once(format!(
+            "{MOUNTINFO}:{line}: unescaped space; the text after it was read as further options"
+        ));
     }
     if table.skipped_lines > 0 {
-        facts.add_note_once(MountNote::BeyondBound {
-            left_out: table.skipped_lines,
-            bound: host.subject_count_limits().mounts,
-        });
+        facts.add_note_once(table_gap_note(format!(
+            "{} mounts beyond the limit of {} were not read; facts about these mounts are unknown",
+            table.skipped_lines,
+            host.subject_count_limits().mounts,
+        )));
     }
     let in_sight = visibility::are_mounts_visible(&table.entries);
     let mut subjects = Vec::with_capacity(table.entries.len());

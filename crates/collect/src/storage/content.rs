@@ -16,8 +16,7 @@ use crate::collector::{Collector, Request};
 use crate::escape::ShellCommand;
 use crate::facts::catalog::device::{self, ContentState, DeviceKind};
 use crate::facts::catalog::{host as machine, mount};
-use crate::facts::note::MountNote;
-use crate::facts::{FactSet, Note, Reading, Remedy, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, NoteKind, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::{self, Host, HostError, HostErrorKind, ScanDepth, path_bytes};
 use crate::host_readings::error_reading;
 use crate::parallel;
@@ -228,14 +227,11 @@ fn signature_names(found: &host::DeviceScan) -> Vec<String> {
 
 /// Also fails in a container, whose mount table lacks the mounts of the host.
 fn require_complete_mount_table(facts: &FactSet) -> Result<(), Reading<()>> {
-    use MountNote::{BeyondBound, MalformedLine, NoTable};
-    let is_gap = |note: &Note| {
-        matches!(
-            note,
-            Note::Mount(NoTable { .. } | MalformedLine { .. } | BeyondBound { .. })
-        )
-    };
-    if facts.notes().iter().any(is_gap) {
+    if facts
+        .notes()
+        .iter()
+        .any(|note| note.kind == NoteKind::IncompleteMountTable)
+    {
         return Err(Reading::malformed(
             "the mount table could not be read completely",
         ));

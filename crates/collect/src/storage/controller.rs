@@ -257,7 +257,7 @@ fn controller_family(disk: &Subject, facts: &FactSet) -> Option<ControllerFamily
     let driver = facts.value(disk, &device::DRIVER);
     let driver = driver.or_else(|| disk.name().starts_with("cciss").then(|| "cciss".to_owned()))?;
     scsi_drivers::find_driver(&driver)?
-        .raid_controller()
+        .raid_controller
         .map(|controller| controller.family)
 }
 

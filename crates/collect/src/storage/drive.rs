@@ -19,7 +19,7 @@ use crate::facts::catalog::device::{
     self, DeviceKind, DriveCacheState, ShingledRecording, Transport,
 };
 use crate::facts::catalog::{controller, host, mount};
-use crate::facts::note::StorageNote;
+
 use crate::facts::{
     FactSet, FactValue, Key, KeyInfo, Reading, Remedy, Scope, Source, Subject, UnknownReason, Value,
 };
@@ -101,10 +101,11 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             &Reading::unknown(UnknownReason::NotCollected, says),
             facts,
         );
-        facts.add_note_once(StorageNote::DisksBeyondBound {
-            disks: disks.len(),
-            asked: asked.len(),
-        });
+        facts.add_note_once(format!(
+            "only {} of {} disks were queried about their caches",
+            asked.len(),
+            disks.len()
+        ));
     }
     // A tool that timed out on one disk is not run on later disks.
     let mut late = BTreeSet::new();
@@ -131,7 +132,9 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             let Ok(drive) = drive else {
                 let failed = Reading::malformed("the disk's answers could not be parsed");
                 record_refusal_for_disks(host, slice::from_ref(one), &partitions, &failed, facts);
-                facts.add_note_once(StorageNote::DiskUnread { disk: disk.clone() });
+                facts.add_note_once(format!(
+                    "{disk}: walwise failed to process its data; write cache, warnings and medium are unknown"
+                ));
                 continue;
             };
             late.extend(&drive.timed_out);

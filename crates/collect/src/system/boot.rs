@@ -16,8 +16,7 @@ use std::path::Path;
 use crate::collector::{Collector, Request};
 use crate::escape::fstab::decode_fstab_field;
 use crate::facts::catalog::{boot, mount};
-use crate::facts::note::BootNote;
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Note, NoteKind, Reading, Scope, Source, Subject, UnknownReason};
 use crate::host::{ConfigDialect, ConfigDirective, Host, HostError};
 use crate::host_readings::error_reading;
 use crate::text::display_safe;
@@ -77,20 +76,20 @@ fn record_fstab_mounts_and_swaps(
             }
             Some(entry) => {
                 if setting.value.ends_with(b"\texcess") {
-                    facts.add_note_once(BootNote::ExcessNumbers {
-                        file: FSTAB,
-                        line: setting.line,
-                    });
+                    facts.add_note_once(format!(
+                        "{FSTAB}:{}: more than two fields follow the options (unescaped space?); systemd ignores the extra fields, mount(8) ignores the whole line",
+                        setting.line
+                    ));
                 }
                 lines.insert(mount_units::mount_unit_name(&entry.point));
                 units
                     .apply_units_to_fstab_entry(host, entry, facts)
                     .insert_boot_facts(facts);
             }
-            None => facts.add_note_once(BootNote::NoMountLine {
-                file: FSTAB,
-                line: setting.line,
-            }),
+            None => facts.add_note_once(format!(
+                "{FSTAB}:{}: device, absolute mount point or type is missing; line ignored",
+                setting.line
+            )),
         }
     }
     None
@@ -305,10 +304,10 @@ fn note_unread_file(facts: &mut FactSet, miss: &HostError, path: &str) -> ReadFa
     let unread = error_reading(miss, path);
     match &unread {
         Reading::Unknown { why, detail, .. } if *why != UnknownReason::Absent => {
-            facts.add_note_once(BootNote::UnreadableSource {
-                detail: detail.clone(),
-                why: *why,
-            });
+            facts.add_note_once(Note::new(
+                NoteKind::UnreadBootSource,
+                format!("{detail} ({why}): the boot mounts that it defines are unknown"),
+            ));
             Some(unread)
         }
         _ => None,

@@ -12,8 +12,7 @@ use super::{ProspectiveTarget, device_by_node_path, mount_of_real_path};
 use crate::facts::catalog::device;
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::target::TargetKind;
-use crate::facts::note::TargetNote;
-use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject};
+use crate::facts::{FactSet, Note, Reading, Remedy, Scope, Source, Subject};
 use crate::host::{Host, HostError, HostErrorKind, Stat, path_from_bytes};
 use crate::host_readings::error_reading;
 use crate::path_lookup::{device_of_node, mount_mismatch_reason};
@@ -50,7 +49,7 @@ pub fn unusable_target_note(
     seen: &Result<Stat, HostError>,
     new: bool,
     facts: &FactSet,
-) -> Option<TargetNote> {
+) -> Option<Note> {
     let shown = display_path(path);
     match seen {
         Ok(stat) => return unsuitable_file_type_note(*stat, &shown),
@@ -62,12 +61,15 @@ pub fn unusable_target_note(
         Err(_) => {}
     }
     let meant = suggest_path(host, path, facts);
-    let meant = meant.map(|meant| display_path(&meant));
-    Some(TargetNote::Missing {
-        path: shown,
-        meant,
-        new: !is_device_node_path(path),
-    })
+    let meant = meant
+        .map(|meant| format!("; did you mean {}?", display_path(&meant)))
+        .unwrap_or_default();
+    let new = if is_device_node_path(path) {
+        ""
+    } else {
+        "; add --new for a directory that does not exist yet"
+    };
+    Some(format!("{shown} does not exist{meant}{new}").into())
 }
 
 /// `None`, with a warning, if the path cannot be a target.
@@ -124,29 +126,33 @@ fn target_from_stat(
             device_target_from_facts(facts, path, &miss)
         }
         Err(miss) if is_device_node_path(path) => {
-            facts.add_note_once(TargetNote::UnreadableDevice {
-                path: shown,
-                reason: host_error_detail(&miss),
-            });
+            let reason = host_error_detail(&miss);
+            facts.add_note_once(format!("{shown}: unknown device: {reason}"));
             None
         }
         Err(miss) => {
-            facts.add_note_once(TargetNote::AssumedDirectory {
-                path: shown,
-                reason: host_error_detail(&miss),
-            });
+            facts.add_note_once(assumed_directory_note(&shown, &miss));
             Some(unreadable_target(facts, normalise_path(path), &miss))
         }
     }
 }
 
-fn unsuitable_file_type_note(stat: Stat, shown: &str) -> Option<TargetNote> {
-    let path = || shown.to_owned();
-    match (stat.is_dir() || stat.is_block_device(), stat.is_file()) {
-        (true, _) => None,
-        (false, true) => Some(TargetNote::TargetIsFile { path: path() }),
-        (false, false) => Some(TargetNote::UnsupportedFileType { path: path() }),
-    }
+fn unsuitable_file_type_note(stat: Stat, shown: &str) -> Option<Note> {
+    let flaw = match (stat.is_dir() || stat.is_block_device(), stat.is_file()) {
+        (true, _) => return None,
+        (false, true) => "is a file; specify its directory as the target",
+        (false, false) => {
+            "is neither a block device nor a directory; specify the data directory or its disk"
+        }
+    };
+    Some(format!("{shown} {flaw}").into())
+}
+
+fn assumed_directory_note(shown: &str, miss: &HostError) -> String {
+    format!(
+        "{shown}: {}; assumed to be a directory",
+        host_error_detail(miss)
+    )
 }
 
 fn host_error_detail(miss: &HostError) -> String {
@@ -239,10 +245,8 @@ fn planned_directory_target(
 ) -> Option<ProspectiveTarget> {
     let shown = display_path(path);
     if let Ok(to) = host.link_target(path) {
-        facts.add_note_once(TargetNote::DanglingLink {
-            path: shown,
-            to: display_path(&to),
-        });
+        let to = display_path(&to);
+        facts.add_note_once(format!("{shown} is a link to {to}, which does not exist"));
         return None;
     }
     for parent in path.ancestors().skip(1) {
@@ -252,7 +256,7 @@ fn planned_directory_target(
                 let rest = path.strip_prefix(parent).unwrap_or(Path::new(""));
                 let place = normalise_path(&real.join(rest));
                 if is_device_node_path(&place) {
-                    facts.add_note_once(TargetNote::NoDevice { path: shown });
+                    facts.add_note_once(format!("{shown}: no such device"));
                     return None;
                 }
                 let kind = Reading::known(
@@ -270,23 +274,22 @@ fn planned_directory_target(
                 return Some(with_verified_mount(facts, place, stat));
             }
             Ok(_) => {
-                facts.add_note_once(TargetNote::ParentIsFile {
-                    path: shown,
-                    parent: display_path(parent),
-                });
+                let parent = display_path(parent);
+                facts.add_note_once(format!(
+                    "{shown} cannot be created as a directory: {parent} is a file"
+                ));
                 return None;
             }
             Err(miss) if miss.is_absent() => {}
             Err(miss) => {
-                facts.add_note_once(TargetNote::AssumedDirectory {
-                    path: shown,
-                    reason: host_error_detail(&miss),
-                });
+                facts.add_note_once(assumed_directory_note(&shown, &miss));
                 return Some(unreadable_target(facts, normalise_path(path), &miss));
             }
         }
     }
-    facts.add_note_once(TargetNote::NoParent { path: shown });
+    facts.add_note_once(format!(
+        "{shown} does not exist, nor does any directory above it"
+    ));
     None
 }
 
@@ -299,7 +302,9 @@ fn device_target(
     let shown = display_path(path);
     let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
     let Some(subject) = device_of_node_or_path(host, path, &real, stat, facts) else {
-        facts.add_note_once(TargetNote::NoKernelDevice { path: shown });
+        facts.add_note_once(format!(
+            "{shown} is a block device that /sys/dev/block does not list"
+        ));
         return None;
     };
     device_or_mount_target(
@@ -319,10 +324,7 @@ fn device_target_from_facts(
     let shown = display_path(path);
     let subject = device_by_node_path(facts, &shown)?;
     let Some(source) = facts.get(&subject, &device::PATH).source().cloned() else {
-        facts.add_note_once(TargetNote::UnreadablePath {
-            path: shown,
-            reason: host_error_detail(miss),
-        });
+        facts.add_note_once(format!("{shown}: {}", host_error_detail(miss)));
         return None;
     };
     device_or_mount_target(facts, path.to_owned(), subject, &source)
@@ -345,10 +347,10 @@ fn device_or_mount_target(
         });
     };
     let point = facts.value(&mount, &mount::POINT)?;
-    facts.add_note_once(TargetNote::MountedDevice {
-        path: display_path(&path),
-        point: point.clone(),
-    });
+    facts.add_note_once(format!(
+        "{} is mounted on {point}; the target is this directory",
+        display_path(&path)
+    ));
     let kind = Reading::known(TargetKind::Directory, source.clone());
     let mut place = directory_target(facts, path_from_bytes(decode_display_safe(&point)), kind);
     place.base = Some(mount);

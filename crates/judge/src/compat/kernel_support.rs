@@ -432,7 +432,7 @@ fn unlisted_option_support(
     kernel: &Version,
 ) -> Support {
     let table = option_table();
-    let covered = kernel.number(0) > 3 || (kernel.number(0) == 3 && kernel.number(1) >= 10);
+    let covered = kernel.first_numbers() >= [3, 10];
     if let Some(family) = family.filter(|_| covered)
         && !table.has_option_of_same_name(family, option)
         && !table.has_option_of_same_name("vfs", option)
@@ -483,7 +483,7 @@ fn unlisted_option_support(
     let near = near
         .map(|near| format!(" {}", capitalize_first_letter(&near)))
         .unwrap_or_default();
-    let is_compared = COMPARED_KERNELS.contains(&(kernel.number(0), kernel.number(1)));
+    let is_compared = COMPARED_KERNELS.contains(&kernel.first_numbers());
     if let Some(family) = family.filter(|_| is_compared)
         && !table.has_option_of_same_name("vfs", option)
         && !is_handled_outside_driver(option)
@@ -506,7 +506,7 @@ fn unlisted_option_support(
 
 /// Linux 5.10 to 7.2: the table has every option name in the sources of ext4, XFS and btrfs. Only a
 /// comparison with the sources of a newer kernel extends the range.
-const COMPARED_KERNELS: RangeInclusive<(u64, u64)> = (5, 10)..=(7, 2);
+const COMPARED_KERNELS: RangeInclusive<[u64; 2]> = [5, 10]..=[7, 2];
 
 /// Whether mount(8), the kernel's superblock code or a security module takes the option, so that
 /// the file system driver never sees it (libmount/src/optmap.c, fs/fs_context.c).
@@ -577,7 +577,7 @@ fn capitalize_first_letter(text: &str) -> String {
 
 fn mount_option_driver(fs: &str, kernel: &Version, vendor: &str) -> Option<&'static str> {
     // ext3 had its own driver up to Linux 4.2; vendors that backport used the ext4 driver earlier.
-    let driver_of_its_own = kernel.number(0) < 4 || (kernel.number(0) == 4 && kernel.number(1) < 3);
+    let driver_of_its_own = kernel.first_numbers() < [4, 3];
     match fs {
         "ext3" if driver_of_its_own && !may_contain_backports(kernel, vendor) => None,
         "ext3" => Some("ext4"),

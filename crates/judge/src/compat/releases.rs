@@ -4,8 +4,7 @@ use jiff::civil::Date;
 use serde::Deserialize;
 
 use crate::facts::catalog::{cluster, host, kernel};
-use crate::facts::note::RunNote;
-use crate::facts::{Choice, FactSet, Scope, ServerKind, choice};
+use crate::facts::{Choice, FactSet, Note, Scope, ServerKind, choice};
 use crate::toml_table::parse_ignoring_verification_stamps;
 use crate::version::Version;
 
@@ -100,7 +99,7 @@ pub fn known_releases() -> &'static [ProductRelease] {
     &TABLE.release
 }
 
-pub fn notes_on_newer_releases(facts: &FactSet) -> Vec<RunNote> {
+pub fn notes_on_newer_releases(facts: &FactSet) -> Vec<Note> {
     let newest = |product: Product| {
         known_releases()
             .iter()
@@ -121,10 +120,10 @@ pub fn notes_on_newer_releases(facts: &FactSet) -> Vec<RunNote> {
         here.sort();
         here.dedup();
         let (product, known) = (product.as_str(), &known.version);
-        notes.extend(here.into_iter().map(|here| RunNote::NewerRelease {
-            product,
-            here,
-            known: known.clone(),
+        notes.extend(here.into_iter().map(|here| {
+            Note::from(format!(
+                "{product} {here} is newer than walwise's tables ({known}), which do not cover its changes"
+            ))
         }));
     }
     notes

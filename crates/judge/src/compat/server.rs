@@ -40,7 +40,7 @@ pub fn postgres_setting_support(name: &str, server: &Version) -> Support {
     }
     // The table is not consulted for older servers, because its rows were compared only with
     // PostgreSQL 9.4 and later.
-    if (server.number(0), server.number(1)) < (9, 4) {
+    if server.first_numbers() < [9, 4] {
         return Support::unknown(format!("PostgreSQL {server} predates walwise's tables."));
     }
     match setting.exists_in(server) {

@@ -40,12 +40,12 @@ fn zfs_releases_with_newest_kernels() -> impl Iterator<Item = (&'static Version,
 }
 
 fn release_numbers(version: &Version) -> [u64; 3] {
-    [version.number(0), version.number(1), version.number(2)]
+    version.first_numbers()
 }
 
 /// Major and minor number: OpenZFS states its newest supported kernel to this precision.
 fn kernel_major_and_minor(kernel: &Version) -> [u64; 2] {
-    [kernel.number(0), kernel.number(1)]
+    kernel.first_numbers()
 }
 
 /// The error is the reason why support is unknown.
@@ -58,9 +58,7 @@ pub fn openzfs_supports_kernel(module: &Version, kernel: &Version) -> Result<boo
             "{own} builds OpenZFS with its own patches for its own kernels"
         ));
     }
-    let same_series = |release: &Version| {
-        release.number(0) == module.number(0) && release.number(1) == module.number(1)
-    };
+    let same_series = |release: &Version| release.first_numbers::<2>() == module.first_numbers();
     let until = zfs_releases_with_newest_kernels().filter(|(release, _)| {
         same_series(release) && release_numbers(release) <= release_numbers(module)
     });

@@ -321,7 +321,7 @@ fn kernel_version_link(ask: &mut FactReader) -> AtomicityLink {
     let Some(version) = ask.read_and_record_use(&host, &kernel::VERSION) else {
         return AtomicityLink::unknown(AtomicityLinkPlace::Kernel, ask, &host, &kernel::VERSION);
     };
-    if [version.number(0), version.number(1)] >= OLDEST_TESTED_KERNEL {
+    if version.first_numbers() >= OLDEST_TESTED_KERNEL {
         return AtomicityLink::new(
             AtomicityLinkPlace::Kernel,
             Ternary::True,

@@ -18,7 +18,7 @@ use crate::version::Version;
 
 fn raid_controller_of_driver(ask: &mut FactReader, disk: &Subject) -> Option<RaidController> {
     let driver = ask.read_and_record_use(disk, &device::DRIVER)?;
-    scsi_drivers::find_driver(&driver)?.raid_controller()
+    scsi_drivers::find_driver(&driver)?.raid_controller
 }
 
 pub fn is_behind_raid_controller(
@@ -219,7 +219,7 @@ pub fn controller_cache_volatility(
     if cache.is_unknown() {
         let tool = raid_controller_of_driver(ask, disk)
             .map_or(scsi_drivers::ANY_CONTROLLER_HINT, |controller| {
-                controller.query_hint
+                controller.hint
             });
         ask.record_missing_fact(disk, &controller::POLICY, Some(tool));
         ask.record_missing_fact(disk, &controller::POLICY_IN_FORCE, Some(tool));

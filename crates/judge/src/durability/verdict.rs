@@ -18,11 +18,11 @@ choice! {
         Kernel = "kernel",
         /// A report about the device's cache, by the disk, its controller or its hypervisor.
         #[serde(rename = "device")]
-        Device = "device",
+        Device = "device" is_device,
         /// The results of a probe's flushes, or of a power cut in a drill.
         Measurement = "measurement",
         /// A rule about a release or a setting that caps the verdict.
-        Rule = "rule",
+        Rule = "rule" is_rule,
     }
 }
 
@@ -33,14 +33,6 @@ impl EvidenceLayer {
 
     pub(crate) fn is_measurement(self) -> bool {
         matches!(self, Self::Measurement)
-    }
-
-    pub fn is_rule(self) -> bool {
-        matches!(self, Self::Rule)
-    }
-
-    pub fn is_device(self) -> bool {
-        matches!(self, Self::Device)
     }
 }
 

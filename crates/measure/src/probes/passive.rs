@@ -86,7 +86,7 @@ impl PassiveMeasurementPlan {
 /// Since MariaDB 10.6 (MDEV-24341), a session waits for its flush only after the commit.
 fn can_report_flush_waits(cluster: &Subject, facts: &FactSet) -> bool {
     let version = facts.value(cluster, &mysql::VERSION);
-    version.is_some_and(|version| (version.number(0), version.number(1)) >= (10, 6))
+    version.is_some_and(|version| version.first_numbers() >= [10, 6])
 }
 
 fn commit_settings(

@@ -278,13 +278,12 @@ pub mod host {
     }
 
     choice! {
-        pub enum RunEnvironment { Host = "host", Guest = "guest", Container = "container" }
-    }
-
-    impl RunEnvironment {
-        /// Whether walwise runs on the host itself, neither in a guest nor in a container.
-        pub fn is_host(self) -> bool {
-            matches!(self, Self::Host)
+        pub enum RunEnvironment {
+            Host = "host"
+                /// Whether walwise runs on the host itself, neither in a guest nor in a container.
+                is_host,
+            Guest = "guest",
+            Container = "container",
         }
     }
 

@@ -168,8 +168,7 @@ impl FactSet {
     /// The reading is *not collected* if the set has none, and malformed if the value is not a `T`.
     pub fn get<T: FactValue>(&self, subject: &Subject, key: &Key<T>) -> Reading<T> {
         self.reading(subject, key.id()).as_ref().and_then(|value| {
-            T::from_value(value)
-                .ok_or_else(|| format!("{} is {}", key.name(), value.type_description()))
+            T::from_value(value).ok_or_else(|| format!("{} is {value}", key.name()))
         })
     }
 
@@ -528,20 +527,6 @@ impl FactSet {
 impl Serialize for FactSet {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_seq(self.rows())
-    }
-}
-
-impl schemars::JsonSchema for FactSet {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        <Vec<FactRow<'_>>>::schema_name()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        <Vec<FactRow<'_>>>::json_schema(generator)
-    }
-
-    fn inline_schema() -> bool {
-        true
     }
 }
 

@@ -47,7 +47,7 @@ choice! {
 pub struct FactId(pub(super) u16);
 
 /// A fact's declaration, without its Rust type.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyInfo {
     pub id: FactId,
     /// The dotted name, such as `device.write_cache`.
@@ -87,6 +87,18 @@ pub struct Key<T> {
     shape: PhantomData<fn() -> T>,
 }
 
+/// Declares methods that set fields of a declaration.
+macro_rules! marks {
+    ($($(#[$about:meta])* $mark:ident: $($field:ident = $value:expr),+;)+) => {
+        $($(#[$about])*
+        #[must_use]
+        pub(crate) const fn $mark(mut self) -> Self {
+            $(self.info.$field = $value;)+
+            self
+        })+
+    };
+}
+
 impl<T> Key<T> {
     pub const fn new(
         id: FactId,
@@ -95,18 +107,16 @@ impl<T> Key<T> {
         kind: ValueKind,
         doc: &'static str,
     ) -> Self {
-        let (nature, group) = (FactStability::Lasting, FactGroup::Other);
-        let (prices, is_judged) = (false, false);
         let info = KeyInfo {
             id,
             name,
             scope,
             kind,
             doc,
-            nature,
-            group,
-            affects_latency: prices,
-            is_judged,
+            nature: FactStability::Lasting,
+            group: FactGroup::Other,
+            affects_latency: false,
+            is_judged: false,
         };
         Self {
             info,
@@ -114,74 +124,21 @@ impl<T> Key<T> {
         }
     }
 
-    /// Marks the fact as an identity: its value belongs to the device itself, even if the device's
-    /// name changes.
-    #[must_use]
-    pub(crate) const fn mark_device_identity(mut self) -> Self {
-        self.info.nature = FactStability::Identity;
-        self.info.group = FactGroup::Identity;
-        self
-    }
-
-    #[must_use]
-    pub(crate) const fn mark_kernel_assigned(mut self) -> Self {
-        self.info.nature = FactStability::Assigned;
-        self
-    }
-
-    #[must_use]
-    pub(crate) const fn in_identity_group(mut self) -> Self {
-        self.info.group = FactGroup::Identity;
-        self
-    }
-
-    #[must_use]
-    pub(crate) const fn in_flushes_group(mut self) -> Self {
-        self.info.group = FactGroup::Flushes;
-        self
-    }
-
-    #[must_use]
-    pub(crate) const fn in_speed_group(mut self) -> Self {
-        self.info.group = FactGroup::Speed;
-        self
-    }
-
-    #[must_use]
-    pub(crate) const fn in_health_group(mut self) -> Self {
-        self.info.group = FactGroup::Health;
-        self
-    }
-
-    #[must_use]
-    pub(crate) const fn mark_drifting(mut self) -> Self {
-        self.info.nature = FactStability::Drifting;
-        self
-    }
-
-    #[must_use]
-    pub(crate) const fn mark_concluded(mut self) -> Self {
-        self.info.nature = FactStability::Concluded;
-        self
-    }
-
-    #[must_use]
-    pub(crate) const fn mark_measured(mut self) -> Self {
-        self.info.nature = FactStability::Measured;
-        self
-    }
-
-    #[must_use]
-    pub(crate) const fn mark_affects_latency(mut self) -> Self {
-        self.info.affects_latency = true;
-        self
-    }
-
-    /// Marks the fact as a result of judgement, and thereby also as concluded.
-    #[must_use]
-    pub(crate) const fn mark_judged(mut self) -> Self {
-        self.info.is_judged = true;
-        self.mark_concluded()
+    marks! {
+        /// Marks the fact as an identity: its value belongs to the device itself, even if the
+        /// device's name changes.
+        mark_device_identity: nature = FactStability::Identity, group = FactGroup::Identity;
+        mark_kernel_assigned: nature = FactStability::Assigned;
+        mark_drifting: nature = FactStability::Drifting;
+        mark_concluded: nature = FactStability::Concluded;
+        mark_measured: nature = FactStability::Measured;
+        in_identity_group: group = FactGroup::Identity;
+        in_flushes_group: group = FactGroup::Flushes;
+        in_speed_group: group = FactGroup::Speed;
+        in_health_group: group = FactGroup::Health;
+        mark_affects_latency: affects_latency = true;
+        /// Marks the fact as a result of judgement, and thereby also as concluded.
+        mark_judged: is_judged = true, nature = FactStability::Concluded;
     }
 
     pub const fn id(&self) -> FactId {

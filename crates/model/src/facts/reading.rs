@@ -82,15 +82,11 @@ impl<T> Reading<T> {
     }
 
     #[must_use]
-    pub fn with_remedy(self, help: Remedy) -> Self {
-        match self {
-            Self::Unknown { why, detail, .. } => Self::Unknown {
-                why,
-                detail,
-                remedy: Some(help),
-            },
-            known @ Self::Known { .. } => known,
+    pub fn with_remedy(mut self, help: Remedy) -> Self {
+        if let Self::Unknown { remedy, .. } = &mut self {
+            *remedy = Some(help);
         }
+        self
     }
 
     pub fn value(&self) -> Option<&T> {

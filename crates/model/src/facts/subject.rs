@@ -10,7 +10,7 @@ use crate::text::escape_display_unsafe;
 
 choice! {
     /// The kind of a subject; every fact belongs to subjects of one scope.
-    #[derive(Serialize, JsonSchema)]
+    #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum Scope {
         /// The examined computer, with its kernel and distribution.

@@ -6,6 +6,7 @@
 use super::table::{
     MysqlSettingRow, PostgresSettingRow, ServerSettingsTable, newest_value_up_to_release,
 };
+use crate::escape::mysql::parse_mysql_size;
 use crate::facts::ServerKind;
 use crate::ternary::Ternary;
 use crate::version::Version;
@@ -109,6 +110,20 @@ impl ServerSettingsTable {
         fixed.map_or(MysqlDefault::Computed, |value| MysqlDefault::Fixed(value))
     }
 
+    /// Whether a statement can change the setting of a running server to the value; false if the
+    /// release accepts the value only at a restart.
+    pub fn is_dynamic_value(
+        &self,
+        name: &str,
+        value: &str,
+        of: ServerKind,
+        server: &Version,
+    ) -> bool {
+        self.mysql_setting_rows(name, of)
+            .filter(|row| row.is_value_in_row(value) && row.exists_in(server))
+            .any(|row| row.is_dynamic(server))
+    }
+
     /// Whether SET GLOBAL may change the setting, at least to some of its values. Without `server`,
     /// true if it may do so in any release of any product.
     pub fn may_be_dynamic(&self, name: &str, server: Option<(ServerKind, &Version)>) -> bool {
@@ -118,49 +133,12 @@ impl ServerSettingsTable {
         ) {
             (None, _) => false,
             (Some(_), None) => true,
-            (Some(from), Some((of, version))) => {
-                row.of == of
-                    && (version >= from || (row.is_as_old_as_table() && *from == row.since))
-            }
+            (Some(from), Some((of, version))) => row.of == of && row.is_reached(from, version),
         };
         self.mysql
             .iter()
             .filter(|row| row.names.iter().any(|own| own == name))
             .any(moves)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SettingChangeStatement {
-    /// SET GLOBAL: the value lasts until the server stops.
-    Global,
-    /// SET PERSIST: the value survives a restart.
-    Persist,
-}
-
-impl ServerSettingsTable {
-    /// The statement that changes the setting of a running server; `None` if the release accepts
-    /// the value only at a restart.
-    pub fn statement_to_change_setting(
-        &self,
-        name: &str,
-        value: &str,
-        of: ServerKind,
-        server: &Version,
-    ) -> Option<SettingChangeStatement> {
-        let rows = self
-            .mysql_setting_rows(name, of)
-            .filter(|row| row.is_value_in_row(value));
-        let is_dynamic = rows
-            .filter(|row| row.exists_in(server))
-            .any(|row| row.is_dynamic(server));
-        is_dynamic.then(|| {
-            if has_set_persist(of, server) {
-                SettingChangeStatement::Persist
-            } else {
-                SettingChangeStatement::Global
-            }
-        })
     }
 }
 
@@ -179,38 +157,18 @@ pub fn client_program(of: ServerKind, server: Option<&Version>) -> &'static str 
     match of {
         ServerKind::Postgres => "psql",
         ServerKind::Mysql => "mysql",
-        ServerKind::Mariadb if server.is_some_and(|v| (v.number(0), v.number(1)) < (10, 5)) => {
-            "mysql"
-        }
+        ServerKind::Mariadb if server.is_some_and(|v| v.first_numbers() < [10, 5]) => "mysql",
         ServerKind::Mariadb => "mariadb",
     }
-}
-
-/// Parses a number such as `16K`. Units are powers of 1024, as in option files (my_getopt). `None`
-/// for a fraction with a unit.
-fn parse_number_with_unit(value: &str) -> Option<f64> {
-    const UNITS: [char; 6] = ['k', 'm', 'g', 't', 'p', 'e'];
-    let Some(unit) = value.chars().next_back().filter(char::is_ascii_alphabetic) else {
-        return value.parse().ok();
-    };
-    let power = UNITS
-        .iter()
-        .position(|one| one.eq_ignore_ascii_case(&unit))?;
-    let number: u64 = value.strip_suffix(unit)?.parse().ok()?;
-    Some(
-        UNITS
-            .iter()
-            .take(power + 1)
-            .fold(number as f64, |number, _| number * 1024.0),
-    )
 }
 
 impl MysqlSettingRow {
     pub fn is_value_in_row(&self, value: &str) -> bool {
         match self.range {
-            Some([low, high]) => {
-                parse_number_with_unit(value).is_some_and(|number| (low..=high).contains(&number))
-            }
+            Some([low, high]) => parse_mysql_size(value)
+                .map(|size| size as f64)
+                .or_else(|| value.parse().ok())
+                .is_some_and(|number| (low..=high).contains(&number)),
             None => self.values.is_empty() || self.values.iter().any(|one| one == value),
         }
     }
@@ -218,9 +176,13 @@ impl MysqlSettingRow {
     /// Whether SET GLOBAL can change the setting in a release that has the setting.
     pub fn is_dynamic(&self, server: &Version) -> bool {
         let dynamic = self.dynamic.as_ref();
-        dynamic.is_some_and(|from| {
-            server >= from || (self.is_as_old_as_table() && *from == self.since)
-        })
+        dynamic.is_some_and(|from| self.is_reached(from, server))
+    }
+
+    /// Whether `server` is `from` or later. A release that the table lists for the setting's first
+    /// release counts for earlier releases, too, if the setting is as old as the table.
+    fn is_reached(&self, from: &Version, server: &Version) -> bool {
+        server >= from || (self.is_as_old_as_table() && *from == self.since)
     }
 
     fn exists_in(&self, server: &Version) -> bool {
@@ -232,12 +194,12 @@ impl MysqlSettingRow {
     /// releases are assumed to have it too.
     fn is_as_old_as_table(&self) -> bool {
         self.since.number_count() <= 2
-            && (self.since.number(0), self.since.number(1)) <= self.of.oldest_listed_release()
+            && self.since.first_numbers() <= self.of.oldest_listed_release()
     }
 }
 
-/// The major release, such as (9, 6) or (18, 0), and the minor number if the version has one.
-fn major_and_minor(version: &Version) -> ((u64, u64), Option<u64>) {
+/// The major release, such as `[9, 6]` or `[18, 0]`, and the minor number if the version has one.
+fn major_and_minor(version: &Version) -> ([u64; 2], Option<u64>) {
     let major_numbers = if version.number(0) >= 10 { 1 } else { 2 };
     let second = if major_numbers == 2 {
         version.number(1)
@@ -245,5 +207,5 @@ fn major_and_minor(version: &Version) -> ((u64, u64), Option<u64>) {
         0
     };
     let minor = (version.number_count() > major_numbers).then(|| version.number(major_numbers));
-    ((version.number(0), second), minor)
+    ([version.number(0), second], minor)
 }

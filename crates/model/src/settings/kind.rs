@@ -1,7 +1,10 @@
+use serde::Deserialize;
+
 use crate::facts::ServerArea;
 
 /// The kinds of settings, which differ in how their values are checked, written or applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SettingKind {
     Filesystem,
     /// Options in the syntax of mkfs, such as `-m 1`.
@@ -57,41 +60,18 @@ impl SettingKind {
     }
 
     pub fn present_or_boot_mount(self) -> Option<PresentOrBootMount> {
-        match self {
-            Self::MountOptions => Some(PresentOrBootMount::Now),
-            Self::BootOptions => Some(PresentOrBootMount::AtBoot),
-            Self::Filesystem
-            | Self::MkfsOptions
-            | Self::MkfsFeatures
-            | Self::FastCommit
-            | Self::DirectoryFlags
-            | Self::Trim
-            | Self::Scheduler
-            | Self::Queue
-            | Self::Placement
-            | Self::Postgres
-            | Self::InitDb
-            | Self::Mysql
-            | Self::Other => None,
+        if self == Self::MountOptions {
+            Some(PresentOrBootMount::Now)
+        } else {
+            (self == Self::BootOptions).then_some(PresentOrBootMount::AtBoot)
         }
     }
 
     pub fn server_area(self) -> Option<ServerArea> {
-        match self {
-            Self::Postgres | Self::InitDb => Some(ServerArea::Pg),
-            Self::Mysql => Some(ServerArea::Mysql),
-            Self::Filesystem
-            | Self::MkfsOptions
-            | Self::MkfsFeatures
-            | Self::MountOptions
-            | Self::BootOptions
-            | Self::FastCommit
-            | Self::DirectoryFlags
-            | Self::Trim
-            | Self::Scheduler
-            | Self::Queue
-            | Self::Placement
-            | Self::Other => None,
+        if self == Self::Mysql {
+            Some(ServerArea::Mysql)
+        } else {
+            matches!(self, Self::Postgres | Self::InitDb).then_some(ServerArea::Pg)
         }
     }
 }

@@ -1,29 +1,5 @@
 //! Words to which values of settings are compared, and the normalisation of numbers in values.
 
-/// Mount options that disable flushes or the journal, skip journal replay, commit the journal
-/// before the data, or fail requests after a timeout. Sources: ext4(5), nfs(5), mount(8) for jfs,
-/// mount.cifs(8) for `nostrictsync`, and the kernel's f2fs.rst and overlayfs.rst.
-/// `journal_flush_disabled` is an option of bcachefs.
-pub const UNSAFE_OPTIONS: &[&str] = &[
-    "nobarrier",
-    "barrier=0",
-    "barrier=none",
-    "data=writeback",
-    "journal_async_commit",
-    "fsync_mode=nobarrier",
-    "norecovery",
-    "noload",
-    "soft",
-    "softerr",
-    "volatile",
-    "fsync=volatile",
-    "nointegrity",
-    "nolog",
-    "journal_flush_disabled",
-    "checkpoint=disable",
-    "nostrictsync",
-];
-
 /// Normalises a whole number, alone or after `=`: `00`, `+0` and `0x0` become `0`.
 pub fn normalise_value_number(value: &str) -> String {
     let (before, number) = match value.split_once('=') {

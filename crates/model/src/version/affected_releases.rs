@@ -32,10 +32,8 @@ pub struct AffectedReleases {
 
 impl AffectedReleases {
     pub fn contains(&self, version: &Version) -> Ternary {
-        match self.is_after_fault_introduced(version) {
-            Ternary::False => Ternary::False,
-            arrived @ (Ternary::True | Ternary::Unknown) => arrived.and(!self.is_fixed(version)),
-        }
+        self.is_after_fault_introduced(version)
+            .and(!self.is_fixed(version))
     }
 
     pub fn all_listed_versions(&self) -> impl Iterator<Item = &Version> {

@@ -8,8 +8,7 @@ use crate::{Report, Step, TargetSummary, mount_and_mkfs_options, remount_command
 use walwise_judge::compat::find_remount_inverse;
 use walwise_model::escape::fstab;
 use walwise_model::facts::catalog::{boot, mount};
-use walwise_model::facts::note::BootNote;
-use walwise_model::facts::{Key, Note, Reading, Scope, Source, Subject, UnknownReason};
+use walwise_model::facts::{Key, Note, NoteKind, Reading, Scope, Source, Subject, UnknownReason};
 use walwise_model::settings::{PresentOrBootMount, SettingKind};
 use walwise_model::text::{JoinText, decode_display_safe};
 
@@ -257,20 +256,10 @@ pub fn targets_not_mounted_at_boot(report: &Report) -> Vec<MissingBootMount<'_>>
 }
 
 fn unread_source_notes(report: &Report) -> impl Iterator<Item = &Note> {
-    report.warnings.iter().filter(|note| match note {
-        Note::Boot(note) => matches!(note, BootNote::UnreadableSource { .. }),
-        Note::Mount(_)
-        | Note::Storage(_)
-        | Note::Target(_)
-        | Note::Server(_)
-        | Note::Postgres(_)
-        | Note::Mysql(_)
-        | Note::Measurement(_)
-        | Note::Drill(_)
-        | Note::Trial(_)
-        | Note::Rules(_)
-        | Note::Run(_) => false,
-    })
+    report
+        .warnings
+        .iter()
+        .filter(|note| note.kind == NoteKind::UnreadBootSource)
 }
 
 fn directory_targets_without_boot_mount(report: &Report) -> impl Iterator<Item = &TargetSummary> {

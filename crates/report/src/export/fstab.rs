@@ -203,8 +203,7 @@ mod tests {
     use crate::sample_reports;
     use walwise_judge::rules::Risk;
     use walwise_model::facts::catalog::mount;
-    use walwise_model::facts::note::BootNote;
-    use walwise_model::facts::{Note, Reading, Scope, Source, Subject, UnknownReason};
+    use walwise_model::facts::{Note, NoteKind, Reading, Scope, Source, Subject};
     use walwise_model::settings::SettingKind;
 
     /// Decodes a field like libmount (util-linux, lib/mangle.c): a backslash and three octal digits
@@ -495,10 +494,10 @@ mod tests {
     fn render_without_fstab_line(
         point: &str,
         at_boot: Reading<bool>,
-        note: Option<&BootNote>,
+        note: Option<&Note>,
     ) -> String {
         let mut report = sample_reports::at_risk();
-        report.warnings.extend(note.cloned().map(Note::from));
+        report.warnings.extend(note.cloned());
         report
             .facts
             .insert(&Subject::mount("/srv"), &mount::AT_BOOT, at_boot);
@@ -537,10 +536,7 @@ mod tests {
             root.contains("on the root file system") && uncommented_lines(&root).is_empty(),
             "{root}"
         );
-        let gap = BootNote::UnreadableSource {
-            detail: "/etc/fstab: Permission denied".to_owned(),
-            why: UnknownReason::Denied,
-        };
+        let gap = Note::new(NoteKind::UnreadBootSource, "/etc/fstab: Permission denied");
         let unread = render_without_fstab_line("/srv", Reading::denied("/etc/fstab"), Some(&gap));
         assert!(
             unread.contains(&gap.to_string()) && uncommented_lines(&unread).is_empty(),

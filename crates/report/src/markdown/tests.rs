@@ -3,7 +3,6 @@ use crate::sample_reports;
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::Outcome;
 use walwise_model::facts::catalog::target::RedundancyState;
-use walwise_model::facts::note::RunNote;
 
 #[test]
 fn at_risk_report_as_markdown() {
@@ -87,10 +86,7 @@ fn hostile_names_add_no_markdown() {
     let clean = render(&report).lines().count();
     report.host.name = evil.to_owned();
     report.host.os = evil.to_owned();
-    report.warnings[0] = RunNote::HostIncident {
-        sentence: evil.to_owned(),
-    }
-    .into();
+    report.warnings[0] = evil.into();
     for target in &mut report.targets {
         target.title = evil.to_owned();
     }

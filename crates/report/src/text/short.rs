@@ -340,7 +340,7 @@ mod tests {
     use crate::{WithheldAdvice, sample_reports};
     use walwise_judge::rules::{Level, Outcome};
     use walwise_model::facts::Subject;
-    use walwise_model::facts::note::RunNote;
+
     use walwise_model::settings::NewFilesystem;
     use walwise_model::text::JoinText;
 
@@ -426,14 +426,9 @@ mod tests {
                 advice: "mount.options: nobarrier".to_owned(),
                 because: "the kernel refuses it".to_owned(),
             });
-            report.warnings.push(
-                RunNote::LayersBeyondBound {
-                    target: format!("/run-{number}"),
-                    layers: 9,
-                    hidden: 1,
-                }
-                .into(),
-            );
+            report
+                .warnings
+                .push(format!("the stack below /run-{number} has 9 layers").into());
         }
         report.verdicts[0].limits = "Seen from a guest: a caveat.".to_owned();
         report

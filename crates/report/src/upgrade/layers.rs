@@ -155,7 +155,7 @@ fn unsupported_consistency_policy_item(
         | ConsistencyPolicy::Bitmap
         | ConsistencyPolicy::Unknown => return None,
     };
-    if [then.number(0), then.number(1)] >= from {
+    if then.first_numbers() >= from {
         return None;
     }
     let because = format!(
@@ -195,7 +195,7 @@ fn unchecked_dm_device_items(facts: &FactSet) -> Vec<UpgradeItem> {
 /// True for Linux 5.4 and later, which start a RAID 0 of different-sized disks only with a fixed
 /// layout.
 fn requires_raid0_layout(kernel: &Version) -> bool {
-    (kernel.number(0), kernel.number(1)) >= (5, 4)
+    kernel.first_numbers() >= [5, 4]
 }
 
 fn md_driver_and_metadata_items(

@@ -14,7 +14,7 @@ use super::{VariablesReply, settings};
 use crate::databases::mount_namespace::NamespaceHost;
 use crate::databases::{ServerConfig, server_processes};
 use crate::facts::catalog::mysql;
-use crate::facts::note::MysqlNote;
+
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{Host, LogFileKind};
 use crate::host_readings::error_reading;
@@ -85,7 +85,7 @@ impl ServerDirectoryResolver<'_> {
         }
     }
 
-    fn directory_mismatch_note(&self, name: &'static str) -> Option<MysqlNote> {
+    fn directory_mismatch_note(&self, name: &str) -> Option<String> {
         let Some(Reading::Known {
             value: written,
             source,
@@ -96,12 +96,12 @@ impl ServerDirectoryResolver<'_> {
         let told = self.answer?.variable_reading(name)?.value()?.clone();
         (join_base_and_path_value(self.server_data_path, &written)
             != join_base_and_path_value(self.server_data_path, &told))
-        .then(|| MysqlNote::OtherDirectory {
-            server: self.name.to_owned(),
-            setting: name,
-            written: display_safe(&written),
-            source: Box::new(source),
-            told: display_safe(&told),
+        .then(|| {
+            let [written, told] = [written, told].map(|value| display_safe(&value));
+            format!(
+                "{}: {name} is {written} in {source} but {told} in the running server: correct the line, or move the files while the server is stopped",
+                self.name
+            )
         })
     }
 

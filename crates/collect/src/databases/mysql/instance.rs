@@ -20,7 +20,7 @@ use crate::databases::server_processes::{self, ServingProof, UnprovenProcess};
 use crate::databases::{ConfigArgument, ServerConfig, start_time};
 use crate::facts::catalog::cluster;
 use crate::facts::catalog::mysql::{self, InnodbFlushMethod};
-use crate::facts::note::{MysqlNote, ServerNote};
+
 use crate::facts::{
     FactSet, Key, Note, Reading, Remedy, ServerArea, Source, Subject, UnknownReason,
 };
@@ -100,9 +100,10 @@ impl InstanceCandidate<'_> {
                 if inside.is_none() {
                     self.insert_timed_out_server(view, &data, data_source, facts);
                 }
-                return Err(MysqlNote::DataTimeout {
-                    data: display_path(&data),
-                }
+                return Err(format!(
+                    "{} could not be read in time; the server that uses it is unknown",
+                    display_path(&data)
+                )
                 .into());
             }
             found => found.unwrap_or(data),
@@ -111,7 +112,10 @@ impl InstanceCandidate<'_> {
             None => seen.clone(),
             Some(Reading::Known { value, .. }) => value,
             Some(Reading::Unknown { detail, .. }) => {
-                return Err(MysqlNote::OtherMounts { detail }.into());
+                return Err(format!(
+                    "a database server is in another mount namespace (container?): {detail}; run walwise there to check it"
+                )
+                .into());
             }
         };
         if self.server.is_none() && !may_be_data_directory(host, &data) {
@@ -219,15 +223,13 @@ impl InstanceCandidate<'_> {
                 Ok(Some((path, source)))
             }
             Some(Reading::Unknown { detail, .. }) => match &self.server {
-                Some(server) => Err(MysqlNote::UnknownDataDirectory {
-                    pid: server.pid,
-                    detail,
-                }
+                Some(server) => Err(format!(
+                    "database process {}: data directory not found ({detail}); run walwise as root",
+                    server.pid
+                )
                 .into()),
                 None => match self.config_argument {
-                    Some(named) => Err(named
-                        .unused_file_note(MysqlNote::NoDataDirectory { detail })
-                        .into()),
+                    Some(named) => Err(named.unused_file_note(detail)),
                     None => Ok(Some(usual())),
                 },
             },
@@ -246,12 +248,10 @@ impl MysqlInstance {
         &self,
         view: &HostViews<'_>,
         unproven: &[UnprovenProcess],
-    ) -> Result<(), ServerNote> {
-        match self.running_reading(view.process_namespace_host(), unproven) {
-            Reading::Known { value: false, .. } => Ok(()),
-            Reading::Known { value: true, .. } => Err(ServerNote::ServerRunning),
-            Reading::Unknown { detail, .. } => Err(ServerNote::ServerMayRun { detail }),
-        }
+    ) -> Result<(), String> {
+        server_processes::require_stopped(
+            self.running_reading(view.process_namespace_host(), unproven),
+        )
     }
 
     /// Whether the process serves the data directory. Any user can start a process in a directory,
@@ -280,13 +280,10 @@ impl MysqlInstance {
         ) {
             Ok(owner) if owner == u64::from(uid) => {}
             Ok(owner) => {
-                let note = MysqlNote::OtherOwner {
-                    pid,
-                    uid,
-                    data: shown,
-                    owner,
-                };
-                return ServingProof::Contradicted(note.into());
+                let sentence = format!(
+                    "process {pid} of user {uid} claims to be a database server and names {shown}, which belongs to user {owner}: ignored"
+                );
+                return ServingProof::Contradicted(sentence.into());
             }
             Err(_) => return unreadable("the owner of the directory"),
         }
@@ -305,7 +302,10 @@ impl MysqlInstance {
             Ok(true) => ServingProof::Serves,
             Err(miss) if !miss.is_absent() => unreadable("its open files"),
             Ok(false) | Err(_) => {
-                ServingProof::Contradicted(MysqlNote::NoTablespace { pid, data: shown }.into())
+                let sentence = format!(
+                    "database process {pid} names {shown} but does not have its system tablespace open (still starting, in another namespace, or not a server): ignored"
+                );
+                ServingProof::Contradicted(sentence.into())
             }
         }
     }
@@ -456,13 +456,10 @@ impl MysqlInstance {
             if let (Some(place), Some(word)) =
                 (written.as_ref().and_then(Reading::source), written_word)
             {
-                facts.add_note_once(MysqlNote::OtherValue {
-                    server: self.display_name(shown),
-                    setting: name,
-                    written: word,
-                    source: Box::new(place.clone()),
-                    told: told_word,
-                });
+                facts.add_note_once(format!(
+                    "{}: {name} is {word} in {place} but {told_word} in the running server: it was set at run time, or the file has changed since; a restart applies the file",
+                    self.display_name(shown)
+                ));
             }
             return Some(told);
         }
@@ -498,7 +495,7 @@ impl MysqlInstance {
             .product_and_version()
             .is_some_and(|(line, version)| {
                 line == super::product_version::ServerProduct::Mysql
-                    && (version.number(0), version.number(1)) == (8, 0)
+                    && version.first_numbers() == [8, 0]
             });
         if !is_80 || conf.setting_reading("innodb_flush_method").is_some() {
             return;

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use super::process::{self, MysqldProcess};
 use super::product_version::{ProductVersion, ServerProduct};
 use super::settings;
-use crate::databases::ServerConfig;
-use crate::facts::note::{MysqlNote, ServerNote};
+use crate::databases::{ServerConfig, missing_include_note, too_many_includes_note};
+
 use crate::facts::{FactSet, Note, Remedy, Source, UnknownReason};
 use crate::host::{ConfigDialect, Host, path_bytes, path_from_bytes};
 use crate::ternary::Ternary;
@@ -240,7 +240,7 @@ impl OptionFileReader<'_> {
             .config_directives(path, ConfigDialect::Mysql)
             .is_err_and(|miss| miss.is_absent())
         {
-            return self.add_rejected_file_gap(ServerNote::MissingInclude { path: shown });
+            return self.add_rejected_file_gap(missing_include_note(&shown));
         }
         self.read_file(path, ConfigDialect::Mysql);
     }
@@ -280,7 +280,7 @@ impl OptionFileReader<'_> {
         }
         if self.conf.increment_file_count() > MAX_FILES {
             self.is_limit_reached = true;
-            return self.add_rejected_file_gap(ServerNote::FilesBeyondBound { file: shown });
+            return self.add_rejected_file_gap(too_many_includes_note(&shown));
         }
         let settings = match self.host.config_directives(path, dialect) {
             // A file without relevant settings is not examined further, because each query is a
@@ -293,8 +293,9 @@ impl OptionFileReader<'_> {
             .stat(path)
             .is_ok_and(|stat| stat.is_file() && stat.mode & 0o002 != 0)
         {
-            self.facts
-                .add_note_once(MysqlNote::PublicFile { file: shown });
+            self.facts.add_note_once(format!(
+                "{shown} is writable by everyone, so the server ignores it"
+            ));
             return self.conf.mark_file_end(path);
         }
         let settings = match settings {
@@ -323,9 +324,9 @@ impl OptionFileReader<'_> {
                         );
                     }
                 },
-                _ => self.add_rejected_file_gap(MysqlNote::NoOptions {
-                    file: shown.clone(),
-                }),
+                _ => self.add_rejected_file_gap(
+                    format!("{shown} does not have the expected format").into(),
+                ),
             }
         }
         self.conf.mark_file_end(path);
@@ -341,8 +342,9 @@ impl OptionFileReader<'_> {
             return false;
         }
         if self.depth >= MAX_INCLUDE_DEPTH {
-            self.facts
-                .add_note_once(MysqlNote::IncludeDepth { file: shown });
+            self.facts.add_note_once(format!(
+                "{shown}: option files are nested deeper than the server allows"
+            ));
             return false;
         }
         true
@@ -366,7 +368,7 @@ impl OptionFileReader<'_> {
         let mut names = match self.host.list_directory(path) {
             Ok(names) => names,
             Err(miss) if miss.is_absent() => {
-                return self.add_rejected_file_gap(ServerNote::MissingInclude { path: shown });
+                return self.add_rejected_file_gap(missing_include_note(&shown));
             }
             Err(miss) => return self.conf.add_error_gap(&miss, &shown),
         };
@@ -429,8 +431,7 @@ impl OptionFileReader<'_> {
 
     /// Adds a note and a gap in the configuration for a file with which the server would refuse to
     /// start. A running server must have started with other contents of the file.
-    fn add_rejected_file_gap(&mut self, note: impl Into<Note>) {
-        let note = note.into();
+    fn add_rejected_file_gap(&mut self, note: Note) {
         self.conf
             .add_config_gap(UnknownReason::Malformed, note.to_string(), None);
         self.facts.add_note_once(note);

@@ -11,7 +11,7 @@ use super::product_version;
 use crate::collector::Request;
 use crate::databases::server_processes::{self, ServerProcess, UnprovenProcess};
 use crate::databases::start_time;
-use crate::facts::note::MysqlNote;
+
 use crate::facts::{FactSet, Reading, Source};
 use crate::host::{Host, HostError, HostResult, HostTimestamp, Question, Stat, path_from_bytes};
 use crate::host_readings::file_reading;
@@ -100,10 +100,9 @@ fn read_mysqld_process(
     match &options {
         // The process has ended since the listing.
         Err(miss) if miss.is_absent() => return None,
-        Err(miss) => facts.add_note_once(MysqlNote::NoArguments {
-            pid,
-            reason: miss.to_string(),
-        }),
+        Err(miss) => facts.add_note_once(format!(
+            "the arguments of database process {pid} cannot be read: {miss}"
+        )),
         Ok(_) => {}
     }
     let environment = host.ask(&Question::Environment(pid));

@@ -18,9 +18,9 @@ use crate::databases::server_processes::{self, ServingProof, UnprovenProcess};
 use crate::databases::{ConfigArgument, ServerConfig};
 use crate::facts::catalog::cluster as kind;
 use crate::facts::catalog::postgres::{self, SynchronousCommitOverride};
-use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{
-    FactSet, Note, Reading, Remedy, ServerArea, ServerKind, Source, Subject, UnknownReason,
+    FactSet, Note, NoteKind, Reading, Remedy, ServerArea, ServerKind, Source, Subject,
+    UnknownReason,
 };
 use crate::host::pg_settings_lines::MAX_OVERRIDES;
 use crate::host::{Host, HostError, HostErrorKind, Question, Tool, path_from_bytes};
@@ -59,7 +59,7 @@ impl<'a> ClusterCandidate<'a> {
         host: &dyn Host,
         inside: Option<&NamespaceHost<'_>>,
         facts: &mut FactSet,
-    ) -> Result<PostgresCluster<'a>, PostgresNote> {
+    ) -> Result<PostgresCluster<'a>, Note> {
         let mut conf = ServerConfig::default();
         conf.read_config_file(host, &self.config_file, facts);
         let absolute =
@@ -85,18 +85,25 @@ impl<'a> ClusterCandidate<'a> {
             (home.clone(), self.data_directory_source())
         } else if self.config_argument.is_some() && conf.setting_reading("data_directory").is_none()
         {
-            return Err(PostgresNote::NoDataDirectory);
+            return Err(
+                "the file does not set data_directory; specify the directory as the target".into(),
+            );
         } else {
-            return Err(PostgresNote::HiddenConfig {
-                file: display_path(&self.config_file),
-            });
+            return Err(format!(
+                "{}: the setting data_directory cannot be read; run walwise as root",
+                display_path(&self.config_file)
+            )
+            .into());
         };
         let seen = server_processes::verified_real_path(host, &data).unwrap_or(data);
         let data = match inside.map(|inside| inside.host_path(&seen)) {
             None => seen.clone(),
             Some(Reading::Known { value, .. }) => value,
             Some(Reading::Unknown { detail, .. }) => {
-                return Err(PostgresNote::OtherMounts { detail });
+                return Err(format!(
+                    "a PostgreSQL server is in another mount namespace (container?): {detail}; run walwise there to check it"
+                )
+                .into());
             }
         };
         Ok(PostgresCluster {
@@ -122,12 +129,9 @@ impl<'a> ClusterCandidate<'a> {
 
 impl PostgresCluster<'_> {
     /// The error is the reason to suspect that a server is running on the directory.
-    pub fn prove_stopped(&self, host: &dyn Host) -> Result<(), ServerNote> {
-        match self.running_reading(&PidFile::read(host, &self.server_data_path)) {
-            Reading::Known { value: false, .. } => Ok(()),
-            Reading::Known { value: true, .. } => Err(ServerNote::ServerRunning),
-            Reading::Unknown { detail, .. } => Err(ServerNote::ServerMayRun { detail }),
-        }
+    pub fn prove_stopped(&self, host: &dyn Host) -> Result<(), String> {
+        let pid_file = PidFile::read(host, &self.server_data_path);
+        server_processes::require_stopped(self.running_reading(&pid_file))
     }
 
     /// Whether the process serves the data directory. Any user can name a process
@@ -158,16 +162,11 @@ impl PostgresCluster<'_> {
         ) {
             Ok(owner) if owner == u64::from(server.uid) => {}
             Ok(owner) => {
-                let (pid, uid) = (server.pid, server.uid);
-                return ServingProof::Contradicted(
-                    PostgresNote::OtherOwner {
-                        pid,
-                        uid,
-                        data,
-                        owner,
-                    }
-                    .into(),
+                let sentence = format!(
+                    "process {} of user {} claims to be PostgreSQL and names {data}, which belongs to user {owner}: ignored",
+                    server.pid, server.uid
                 );
+                return ServingProof::Contradicted(sentence.into());
             }
             Err(miss) if miss.is_absent() => {
                 return ServingProof::Contradicted(self.process_mismatch_note(server));
@@ -178,16 +177,11 @@ impl PostgresCluster<'_> {
                 if miss.kind == HostErrorKind::Denied
                     && server_processes::own_effective_uid(host) == Some(0) =>
             {
-                let (pid, uid, reason) = (server.pid, server.uid, miss.to_string());
-                return ServingProof::Contradicted(
-                    PostgresNote::HiddenData {
-                        pid,
-                        uid,
-                        data,
-                        reason,
-                    }
-                    .into(),
+                let sentence = format!(
+                    "process {} of user {} claims to be PostgreSQL and names {data}, which that user cannot read ({miss}): ignored",
+                    server.pid, server.uid
                 );
+                return ServingProof::Contradicted(sentence.into());
             }
             Err(miss) => return unreadable(&miss),
         }
@@ -208,10 +202,11 @@ impl PostgresCluster<'_> {
     }
 
     fn process_mismatch_note(&self, server: &Postmaster) -> Note {
-        PostgresNote::OtherCluster {
-            pid: server.pid,
-            data: display_path(&self.data_path),
-        }
+        let data = display_path(&self.data_path);
+        format!(
+            "PostgreSQL process {} uses {data}, but {data} as seen from here is not its cluster (container?); run walwise where the server runs",
+            server.pid
+        )
         .into()
     }
 
@@ -221,7 +216,7 @@ impl PostgresCluster<'_> {
         inside: Option<&NamespaceHost<'_>>,
         request: &Request,
         facts: &mut FactSet,
-    ) -> Result<(), PostgresNote> {
+    ) -> Result<(), Note> {
         let shown_data = display_path(&self.data_path);
         let owner = self.owner_user_name(host)?;
         let pid_file = PidFile::read(host, &self.server_data_path);
@@ -333,10 +328,9 @@ impl PostgresCluster<'_> {
             .as_ref()
             .is_some_and(SettingsReply::has_truncated_overrides)
         {
-            facts.add_note_once(PostgresNote::OverridesBeyondBound {
-                data: shown_data,
-                most: MAX_OVERRIDES,
-            });
+            facts.add_note_once(format!(
+                "{shown_data}: more than {MAX_OVERRIDES} databases and roles set synchronous_commit; those that turn it off were read first"
+            ));
         }
         facts.insert(&subject, &postgres::DATA_CHECKSUMS, checksums);
         facts.insert(&subject, &postgres::VERSION, version);
@@ -355,17 +349,24 @@ impl PostgresCluster<'_> {
 
     /// Fails if the directory is missing and no process serves it, or if the query timed out, as
     /// further queries would.
-    fn owner_user_name(&self, host: &dyn Host) -> Result<Reading<String>, PostgresNote> {
+    fn owner_user_name(&self, host: &dyn Host) -> Result<Reading<String>, Note> {
         let data = display_path(&self.data_path);
         let config = display_path(&self.lead.config_file);
         let uid = match host.stat(&self.server_data_path) {
             Ok(stat) => u32::try_from(stat.uid).ok(),
             Err(miss) => match (miss.kind, &self.lead.server) {
                 (HostErrorKind::Absent, None) => {
-                    return Err(PostgresNote::NoData { file: config, data });
+                    return Err(
+                        format!("{config}: its data directory {data} does not exist").into(),
+                    );
                 }
                 (HostErrorKind::TimedOut, _) => {
-                    return Err(PostgresNote::DataTimeout { data });
+                    return Err(Note::new(
+                        NoteKind::DataDirectoryTimeout,
+                        format!(
+                            "data directory {data} could not be read in time; its cluster is unknown"
+                        ),
+                    ));
                 }
                 (_, _) => return Ok(error_reading(&miss, &data)),
             },
@@ -428,7 +429,7 @@ impl PostgresCluster<'_> {
         major: Option<&Version>,
         facts: &mut FactSet,
     ) {
-        if major.is_none_or(|major| (major.number(0), major.number(1)) >= (9, 4)) {
+        if major.is_none_or(|major| major.first_numbers() >= [9, 4]) {
             self.conf.read_optional_config_file(
                 host,
                 &self.server_data_path.join("postgresql.auto.conf"),
@@ -627,13 +628,11 @@ impl PostgresCluster<'_> {
             let chosen = match (words(told.as_ref()), words(written.as_ref())) {
                 (Some(told_word), Some(written_word)) if told_word != written_word => {
                     if let Some(source) = written.as_ref().and_then(Reading::source) {
-                        facts.add_note_once(PostgresNote::OtherValue {
-                            cluster: self.display_name(version),
-                            setting: setting.name,
-                            written: written_word,
-                            source: Box::new(source.clone()),
-                            told: told_word,
-                        });
+                        facts.add_note_once(format!(
+                            "{}: {} is {written_word} in {source} but {told_word} in the running server: a reload or restart is pending, or the server could not read the file",
+                            self.display_name(version),
+                            setting.name
+                        ));
                     }
                     told
                 }

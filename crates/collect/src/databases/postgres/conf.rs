@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::databases::ServerConfig;
-use crate::facts::note::{PostgresNote, ServerNote};
+use crate::databases::{ServerConfig, missing_include_note, too_many_includes_note};
+
 use crate::facts::{FactSet, Note, Source, UnknownReason};
 use crate::host::{ConfigDialect, Host, HostError, path_bytes, path_from_bytes};
 use crate::text::display_path;
@@ -128,25 +128,27 @@ impl ConfigReader<'_> {
 
     fn check_include_limits(&mut self, path: &Path) -> Result<(), Note> {
         let files = self.conf.increment_file_count();
-        let file = || display_path(path);
+        let file = display_path(path);
         if self.chain.iter().any(|above| above == path) {
-            return Err(PostgresNote::IncludeLoop { file: file() }.into());
+            return Err(
+                format!("{file}: the file includes itself, which the server refuses").into(),
+            );
         }
         if self.chain.len() > MAX_INCLUDE_DEPTH {
-            return Err(PostgresNote::IncludeDepth { file: file() }.into());
+            return Err(
+                format!("{file}: includes are nested deeper than the server allows").into(),
+            );
         }
         if files > MAX_FILES {
             self.is_limit_reached = true;
-            return Err(ServerNote::FilesBeyondBound { file: file() }.into());
+            return Err(too_many_includes_note(&file));
         }
         Ok(())
     }
 
     fn add_error_gap(&mut self, miss: &HostError, what: &str) {
         if miss.is_absent() {
-            return self.add_rejected_file_gap(ServerNote::MissingInclude {
-                path: what.to_owned(),
-            });
+            return self.add_rejected_file_gap(missing_include_note(what));
         }
         self.conf.add_error_gap(miss, what);
     }
@@ -161,8 +163,7 @@ impl ConfigReader<'_> {
 
     /// Adds a note and a gap in the configuration for a file with which the server would refuse to
     /// start. A running server must have started with other contents of the file.
-    fn add_rejected_file_gap(&mut self, note: impl Into<Note>) {
-        let note = note.into();
+    fn add_rejected_file_gap(&mut self, note: Note) {
         self.conf
             .add_config_gap(UnknownReason::Malformed, note.to_string(), None);
         self.facts.add_note_once(note);

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use crate::collector::Request;
 use crate::databases::server_processes::{self, ServerProcess};
-use crate::facts::note::{PostgresNote, ServerNote};
+
 use crate::facts::{FactSet, Reading, Source};
 use crate::host::{Host, HostError, Question, path_from_bytes};
 use crate::text::decode_display_safe;
@@ -41,7 +41,13 @@ pub fn running_postmasters(
 ) -> Result<Vec<Postmaster>, HostError> {
     let listing = server_processes::list_server_processes(host, request)?;
     for &(uid, count) in &listing.skipped {
-        facts.add_note_once(ServerNote::ProcessesBeyondBound { count, uid });
+        let whose = uid.map_or_else(
+            || "of unknown users".to_owned(),
+            |uid| format!("of user {uid}"),
+        );
+        facts.add_note_once(format!(
+            "{count} more processes {whose} are named like database servers and were not checked; their data directories are unknown"
+        ));
     }
     let postmasters = listing.rows.iter().filter(|row| row.is_postgres());
     Ok(postmasters
@@ -66,10 +72,10 @@ fn read_postmaster(
         // The process has ended since the listing.
         Err(miss) if miss.is_absent() => return None,
         Err(miss) => {
-            facts.add_note_once(PostgresNote::NoArguments {
-                pid: row.pid,
-                reason: miss.to_string(),
-            });
+            facts.add_note_once(format!(
+                "the arguments of PostgreSQL process {} cannot be read: {miss}",
+                row.pid
+            ));
             Vec::new()
         }
     };

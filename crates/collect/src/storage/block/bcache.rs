@@ -9,7 +9,7 @@ use std::path::Path;
 use super::sysfs_device::{self, SysfsBlockDevice};
 use crate::attribute;
 use crate::facts::catalog::device::{self, BcacheMode, BcacheState};
-use crate::facts::note::StorageNote;
+
 use crate::facts::{Choice, FactSet, Reading, UnknownReason};
 use crate::host::Host;
 use crate::host_readings::error_reading;
@@ -49,10 +49,10 @@ fn add_cache_set_members_below(host: &dyn Host, node: &SysfsBlockDevice, facts: 
                 ..
             } = why
             {
-                facts.add_note_once(StorageNote::NoCacheSet {
-                    device: node.subject.clone(),
-                    detail,
-                });
+                facts.add_note_once(format!(
+                    "{}: its cache set is unknown: {detail}",
+                    node.subject
+                ));
             }
             return;
         }

@@ -12,7 +12,7 @@ use std::path::Path;
 use super::device_kind_by_name;
 use super::sysfs_device::{CLASS, SysfsBlockDevice, device_subject, is_complete_device_path};
 use crate::facts::catalog::device::{self, DeviceKind};
-use crate::facts::note::StorageNote;
+
 use crate::facts::{FactSet, Reading, Source, Subject};
 use crate::host::{Host, path_bytes};
 use crate::host_readings::error_reading;
@@ -37,10 +37,7 @@ pub fn collect_block_devices<S: Default>(
     let names = match host.list_directory(Path::new(CLASS)) {
         Ok(names) => names,
         Err(miss) => {
-            facts.add_note_once(StorageNote::NoDevices {
-                directory: CLASS,
-                reason: miss.to_string(),
-            });
+            facts.add_note_once(format!("{CLASS}: {miss}; block devices are unknown"));
             return Vec::new();
         }
     };
@@ -51,11 +48,9 @@ pub fn collect_block_devices<S: Default>(
     let bound = host.subject_count_limits().devices;
     if let Some(first) = visible.get(bound) {
         let (left_out, first) = (visible.len() - bound, display_safe(first.as_bytes()));
-        facts.add_note_once(StorageNote::DevicesBeyondBound {
-            left_out,
-            first,
-            bound,
-        });
+        facts.add_note_once(format!(
+            "{left_out} block devices beyond the limit of {bound} were not read (first: {first}); facts about these devices are unknown"
+        ));
         visible.truncate(bound);
     }
     let known = &*facts;
@@ -129,9 +124,7 @@ fn read_block_device(
                 &node.subject,
                 &self::device_subject(OsStr::from_bytes(disk)),
             ),
-            None => facts.add_note_once(StorageNote::NoDisk {
-                partition: node.subject.clone(),
-            }),
+            None => facts.add_note_once(format!("{}: its disk is unknown", node.subject)),
         }
     } else if !PREFIXES_WITHOUT_SLAVES
         .iter()

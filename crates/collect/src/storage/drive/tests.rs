@@ -16,8 +16,7 @@ use super::{
 use crate::collector::Request;
 use crate::facts::catalog::device::{self, ContentState, DriveCacheState};
 use crate::facts::catalog::{self, controller, host, mount};
-use crate::facts::note::StorageNote;
-use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, UnknownReason};
+use crate::facts::{Choice, FactSet, Note, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::{Host, HostErrorKind, HostResult, Question, Tool};
 use crate::testing::{FakeHost, note_sentences};
 
@@ -615,10 +614,9 @@ fn panic_in_parser_affects_only_one_disk() {
     assert_eq!(read.value(), Some(&DriveCacheState::On));
     assert_eq!(
         facts.notes(),
-        [StorageNote::DiskUnread {
-            disk: Subject::device("sda")
-        }
-        .into()]
+        [Note::from(
+            "device sda: walwise failed to process its data; write cache, warnings and medium are unknown"
+        )]
     );
 }
 

@@ -12,8 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::{BootMountEntry, ReadFailure, note_unread_file};
-use crate::facts::note::BootNote;
-use crate::facts::{FactSet, Reading, Source, UnknownReason};
+use crate::facts::{FactSet, Note, Reading, Source, UnknownReason};
 use crate::host::{ConfigDialect, ConfigDirective, Host, HostError, path_bytes, path_from_bytes};
 use crate::host_readings::error_reading;
 use crate::text::{display_path, display_safe};
@@ -253,7 +252,7 @@ impl MountUnits {
         name: &OsString,
         main: &Path,
         lines: &[UnitDirective],
-    ) -> Result<BootMountEntry, BootNote> {
+    ) -> Result<BootMountEntry, Note> {
         let word = |key: &[u8], what: &str| match last_directive(lines, key) {
             Some(line) => Reading::known(display_safe(&line.setting.value), line.source()),
             None => Reading::absent(format!("{what} in {}", display_path(main))),
@@ -261,13 +260,13 @@ impl MountUnits {
         let point = last_directive(lines, b"where").map(|line| line.setting.value.clone());
         let point = point
             .filter(|point| point.starts_with(b"/"))
-            .ok_or_else(|| BootNote::NoMountPoint {
-                unit: display_path(main),
-            })?;
+            .ok_or_else(|| format!("{}: no mount point; unit ignored", display_path(main)))?;
         if mount_unit_name(&point) != *name {
-            return Err(BootNote::MisnamedUnit {
-                unit: display_path(main),
-            });
+            return Err(format!(
+                "{}: its name does not match its mount point, so systemd refuses it; unit ignored",
+                display_path(main)
+            )
+            .into());
         }
         let stem = |name: &[u8]| name.rsplit(|b| *b == b'.').nth(1).map(<[u8]>::to_vec);
         let auto = match self

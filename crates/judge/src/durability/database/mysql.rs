@@ -278,7 +278,7 @@ fn o_direct_no_fsync_evidence(
     let method = "innodb_flush_method is O_DIRECT_NO_FSYNC";
     let fixed = match (name, version) {
         ("MySQL", Some(version)) => {
-            let release = [version.number(0), version.number(1), version.number(2)];
+            let release = version.first_numbers();
             Ternary::from(release >= [8, 0, 14] || ([5, 7, 25]..[8, 0, 0]).contains(&release))
         }
         ("MySQL", None) => Ternary::Unknown,

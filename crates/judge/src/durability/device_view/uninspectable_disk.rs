@@ -11,7 +11,7 @@ use crate::facts::Subject;
 use crate::facts::catalog::device::{
     self, CacheVolatility, NetworkTransport, Transport, WriteGuarantor,
 };
-use crate::scsi_drivers::{self, ScsiDriver};
+use crate::scsi_drivers;
 
 /// Evidence about a disk whose own report does not decide: a remote disk, persistent memory, or a
 /// disk with an unknown adapter or attachment. `None` for any other disk.
@@ -138,7 +138,7 @@ fn is_adapter_without_cache(ask: &mut FactReader, disk: &Subject) -> bool {
     let driver = ask.read_and_record_use(disk, &device::DRIVER);
     driver
         .and_then(|driver| scsi_drivers::find_driver(&driver))
-        .is_some_and(ScsiDriver::is_plain_adapter)
+        .is_some_and(|driver| driver.is_plain_adapter)
 }
 
 fn fabric_name(fabric: NetworkTransport) -> &'static str {

@@ -462,8 +462,10 @@ fn missing_facts_name_the_controller_tool() {
 fn disks_behind_raid_drivers_are_unproven() {
     let controllers = scsi_drivers::ALL
         .iter()
-        .filter(|driver| driver.raid_controller().is_some());
-    let names: Vec<&str> = controllers.map(|driver| driver.name).collect();
+        .filter(|driver| driver.raid_controller.is_some());
+    let names: Vec<&str> = controllers
+        .flat_map(|driver| driver.names.iter().copied())
+        .collect();
     assert!(
         ["mpi3mr", "smartpqi", "hptiop", "esas2r", "ips", "megaraid"]
             .iter()

@@ -267,19 +267,16 @@ choice! {
         Array = "array",
         /// A cluster that acknowledges a write once several hosts have stored the data; so far only
         /// Ceph.
-        StorageCluster = "storage cluster",
+        StorageCluster = "storage cluster"
+            /// Whether the guarantor acknowledges a write only once the data is stored, so that
+            /// there is no cache to flush.
+            is_storage_cluster,
         Hypervisor = "hypervisor",
         Provider = "provider",
     }
 }
 
 impl WriteGuarantor {
-    /// Whether the guarantor acknowledges a write only once the data is stored, so that there
-    /// is no cache to flush.
-    pub fn is_storage_cluster(self) -> bool {
-        matches!(self, Self::StorageCluster)
-    }
-
     /// The guarantor in a sentence about one or several disks: `the provider`, `the drives`.
     pub fn noun_phrase(self, several: bool) -> &'static str {
         match self {
@@ -295,63 +292,49 @@ impl WriteGuarantor {
 
 choice! {
     pub enum DeviceKind {
-        Disk = "disk", Partition = "partition", Md = "md", Lvm = "lvm", Crypt = "crypt", Multipath = "multipath",
-        Dmraid = "dmraid", Vdo = "vdo", Dm = "dm", Bcache = "bcache", Drbd = "drbd", Zvol = "zvol", Loop = "loop",
-        Zram = "zram", Ram = "ram", Other = "other",
+        Disk = "disk" is_disk,
+        Partition = "partition" is_partition,
+        Md = "md" is_md,
+        Lvm = "lvm" is_lvm,
+        Crypt = "crypt",
+        Multipath = "multipath",
+        Dmraid = "dmraid",
+        Vdo = "vdo",
+        Dm = "dm",
+        Bcache = "bcache",
+        Drbd = "drbd" is_drbd,
+        Zvol = "zvol" is_zvol,
+        Loop = "loop",
+        Zram = "zram",
+        Ram = "ram",
+        Other = "other",
     }
 }
 
 impl DeviceKind {
-    pub fn is_disk(self) -> bool {
-        matches!(self, Self::Disk)
-    }
-
-    pub fn is_partition(self) -> bool {
-        matches!(self, Self::Partition)
-    }
-
-    pub fn is_md(self) -> bool {
-        matches!(self, Self::Md)
-    }
-
-    pub fn is_drbd(self) -> bool {
-        matches!(self, Self::Drbd)
-    }
-
-    pub fn is_zvol(self) -> bool {
-        matches!(self, Self::Zvol)
-    }
-
     /// Whether the device is a device-mapper device whose targets can be of any kind, so that
     /// only root can read their kinds.
     pub fn can_have_any_dm_target(self) -> bool {
         matches!(self, Self::Lvm | Self::Dm)
     }
-
-    pub fn is_lvm(self) -> bool {
-        matches!(self, Self::Lvm)
-    }
 }
 
 choice! {
     pub enum Medium {
-        Platters = "platters", Flash = "flash", PersistentMemory = "persistent memory", Memory = "memory",
+        Platters = "platters"
+            /// Whether the medium rotates, so that a flush waits for a rotation.
+            is_rotational,
+        Flash = "flash"
+            /// Whether the medium is flash that is attached to this host directly, not through a
+            /// hypervisor or a controller.
+            is_flash,
+        PersistentMemory = "persistent memory",
+        Memory = "memory",
         Virtual = "virtual",
     }
 }
 
 impl Medium {
-    /// Whether the medium is flash that is attached to this host directly, not through a hypervisor
-    /// or a controller.
-    pub fn is_flash(self) -> bool {
-        matches!(self, Self::Flash)
-    }
-
-    /// Whether the medium rotates, so that a flush waits for a rotation.
-    pub fn is_rotational(self) -> bool {
-        matches!(self, Self::Platters)
-    }
-
     /// True for a virtual disk, which may be flash.
     pub fn can_wear_out(self) -> bool {
         matches!(self, Self::Flash | Self::Virtual)
@@ -385,18 +368,36 @@ choice! {
 }
 
 choice! {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "kebab-case")]
     pub enum Transport {
-        Nvme = "nvme", Scsi = "scsi", Sata = "sata", Sas = "sas", Usb = "usb", Virtio = "virtio",
-        VirtioScsi = "virtio-scsi", Xen = "xen", Vmware = "vmware", Hyperv = "hyperv", Mmc = "mmc", Pmem = "pmem",
-        Network = "network", Megaraid = "megaraid", Raid = "raid", Other = "other",
+        Nvme = "nvme"
+            /// Whether the disk is an NVMe disk in this host; disks over a fabric are
+            /// [`Self::Network`].
+            is_nvme,
+        Scsi = "scsi",
+        Sata = "sata",
+        Sas = "sas"
+            /// Whether the disk is behind a SAS adapter, which may be a RAID controller.
+            is_sas,
+        Usb = "usb"
+            /// A USB bridge may answer queries in place of the disk.
+            is_usb,
+        Virtio = "virtio",
+        VirtioScsi = "virtio-scsi",
+        Xen = "xen",
+        Vmware = "vmware",
+        Hyperv = "hyperv",
+        Mmc = "mmc",
+        Pmem = "pmem" is_pmem,
+        Network = "network" is_network,
+        Megaraid = "megaraid",
+        Raid = "raid",
+        Other = "other",
     }
 }
 
 impl Transport {
-    pub fn is_network(self) -> bool {
-        matches!(self, Self::Network)
-    }
-
     /// Whether a hypervisor presents the disk to its guest.
     pub fn is_virtual(self) -> bool {
         matches!(
@@ -405,28 +406,9 @@ impl Transport {
         )
     }
 
-    pub fn is_pmem(self) -> bool {
-        matches!(self, Self::Pmem)
-    }
-
     /// Whether the disk is behind a driver of RAID controllers, and so probably a volume.
     pub fn is_raid_controller(self) -> bool {
         matches!(self, Self::Megaraid | Self::Raid)
-    }
-
-    /// A USB bridge may answer queries in place of the disk.
-    pub fn is_usb(self) -> bool {
-        matches!(self, Self::Usb)
-    }
-
-    /// Whether the disk is an NVMe disk in this host; disks over a fabric are [`Self::Network`].
-    pub fn is_nvme(self) -> bool {
-        matches!(self, Self::Nvme)
-    }
-
-    /// Whether the disk is behind a SAS adapter, which may be a RAID controller.
-    pub fn is_sas(self) -> bool {
-        matches!(self, Self::Sas)
     }
 
     pub fn is_sata_or_sas(self) -> bool {
@@ -462,39 +444,32 @@ choice! {
 /// Conclusion about a disk's own write cache, worst first.
 pub enum CacheVolatility {
     /// The cache loses its contents when the power fails.
-    Volatile = "volatile",
+    Volatile = "volatile" is_volatile,
     /// Kernel and disk report different caches.
     Contradictory = "contradictory",
-    Unknown = "unknown",
+    Unknown = "unknown" is_unknown,
     /// A healthy battery or flash module preserves the contents.
-    Protected = "protected",
+    Protected = "protected" is_protected,
     /// The disk acknowledges a write only once the data is stored.
     None = "none",
 }
 }
 
 impl CacheVolatility {
-    pub fn is_volatile(self) -> bool {
-        matches!(self, Self::Volatile)
-    }
-
-    pub fn is_unknown(self) -> bool {
-        matches!(self, Self::Unknown)
-    }
-
     /// Whether acknowledged writes are safe without any flush.
     pub fn is_safe_unflushed(self) -> bool {
         matches!(self, Self::Protected | Self::None)
-    }
-
-    pub fn is_protected(self) -> bool {
-        matches!(self, Self::Protected)
     }
 }
 
 choice! {
 /// The kernel's view of the cache behind a queue; flushes are sent only for `write back`.
-pub enum QueueWriteCache { WriteBack = "write back", WriteThrough = "write through" }
+pub enum QueueWriteCache {
+    WriteBack = "write back"
+        /// Whether the kernel assumes a volatile cache, and so sends flushes.
+        is_write_back,
+    WriteThrough = "write through",
+}
 }
 
 choice! {
@@ -508,26 +483,16 @@ pub enum CacheType {
 }
 
 choice! {
-pub enum DriveCacheState { On = "on", Off = "off" }
+pub enum DriveCacheState {
+    On = "on" is_on,
+    Off = "off",
 }
-
-impl QueueWriteCache {
-    /// Whether the kernel assumes a volatile cache, and so sends flushes.
-    pub fn is_write_back(self) -> bool {
-        matches!(self, Self::WriteBack)
-    }
 }
 
 impl CacheType {
     /// Whether the cache can hold acknowledged writes that are not stored yet.
     pub fn can_hold_writes(self) -> bool {
         matches!(self, Self::WriteBack | Self::WriteBackNoRead)
-    }
-}
-
-impl DriveCacheState {
-    pub fn is_on(self) -> bool {
-        matches!(self, Self::On)
     }
 }
 
@@ -549,7 +514,7 @@ choice! {
 /// NVMe SSD Specification, *SMART / Health Information Extended*, Capacitor Health).
 pub enum CapacitorCondition {
     /// The capacity is at least the one required of a new drive.
-    Healthy = "healthy",
+    Healthy = "healthy" is_healthy,
     /// The capacity is less than that of a new drive, but enough for a proper shutdown.
     Degraded = "degraded",
     /// The capacity may be too small for a proper shutdown.
@@ -558,10 +523,4 @@ pub enum CapacitorCondition {
     /// The drive returned a log page with another GUID or version.
     Unreadable = "unreadable",
 }
-}
-
-impl CapacitorCondition {
-    pub fn is_healthy(self) -> bool {
-        matches!(self, Self::Healthy)
-    }
 }

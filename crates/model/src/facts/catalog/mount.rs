@@ -123,32 +123,23 @@ facts! {
 
 choice! {
     pub enum MountClass {
-        Block = "block",
+        Block = "block"
+            /// Whether the file system is on block devices that the kernel lists.
+            is_block,
         Network = "network",
         Memory = "memory",
         Fuse = "fuse",
-        Overlay = "overlay",
-        Zfs = "zfs",
+        Overlay = "overlay"
+            /// Whether the file system stores its files on other mounted file systems.
+            is_overlay,
+        Zfs = "zfs"
+            /// Whether only ZFS tools list the devices of the file system.
+            is_zfs,
         Other = "other",
     }
 }
 
 impl MountClass {
-    /// Whether the file system is on block devices that the kernel lists.
-    pub fn is_block(self) -> bool {
-        matches!(self, Self::Block)
-    }
-
-    /// Whether the file system stores its files on other mounted file systems.
-    pub fn is_overlay(self) -> bool {
-        matches!(self, Self::Overlay)
-    }
-
-    /// Whether only ZFS tools list the devices of the file system.
-    pub fn is_zfs(self) -> bool {
-        matches!(self, Self::Zfs)
-    }
-
     /// Whether the file system uses no device and no other file system of this host.
     pub fn is_diskless(self) -> bool {
         matches!(self, Self::Network | Self::Memory)

@@ -264,16 +264,10 @@ choice! {
     /// How the WAL is flushed. A server on Linux refuses `fsync_writethrough`.
     pub enum WalSyncMethod {
         Fsync = "fsync",
-        Fdatasync = "fdatasync",
+        Fdatasync = "fdatasync" is_fdatasync,
         OpenSync = "open_sync",
         OpenDatasync = "open_datasync",
         FsyncWritethrough = "fsync_writethrough",
-    }
-}
-
-impl WalSyncMethod {
-    pub fn is_fdatasync(self) -> bool {
-        matches!(self, Self::Fdatasync)
     }
 }
 
@@ -289,13 +283,12 @@ choice! {
 }
 
 choice! {
-    pub enum WalLevel { Minimal = "minimal", Replica = "replica", Logical = "logical" }
-}
-
-impl WalLevel {
-    /// Minimal WAL suffices for crash recovery, but not for archiving or replication.
-    pub fn is_minimal(self) -> bool {
-        matches!(self, Self::Minimal)
+    pub enum WalLevel {
+        Minimal = "minimal"
+            /// Minimal WAL suffices for crash recovery, but not for archiving or replication.
+            is_minimal,
+        Replica = "replica",
+        Logical = "logical",
     }
 }
 

@@ -91,64 +91,36 @@ choice! {
 }
 
 choice! {
-    pub enum TargetKind { Directory = "directory", Created = "created", Device = "device" }
-}
-
-impl TargetKind {
-    pub fn is_device(self) -> bool {
-        matches!(self, Self::Device)
-    }
-
-    pub fn is_directory(self) -> bool {
-        matches!(self, Self::Directory)
-    }
-
-    pub fn is_to_be_created(self) -> bool {
-        matches!(self, Self::Created)
+    pub enum TargetKind {
+        Directory = "directory" is_directory,
+        Created = "created" is_to_be_created,
+        Device = "device" is_device,
     }
 }
 
 choice! {
     /// The kind of files that a database server keeps in a directory.
     pub enum DirectoryRole {
-        Data = "data",
-        Wal = "wal",
+        Data = "data" is_data,
+        Wal = "wal"
+            /// Whether the role is PostgreSQL's WAL, which a commit waits for.
+            is_wal,
         Tablespace = "tablespace",
-        Redo = "redo",
-        Binlog = "binlog",
+        Redo = "redo"
+            /// Whether the role is InnoDB's redo log, which a commit waits for.
+            is_redo,
+        Binlog = "binlog" is_binlog,
         Doublewrite = "doublewrite",
         Undo = "undo",
     }
 }
 
-impl DirectoryRole {
-    pub fn is_data(self) -> bool {
-        matches!(self, Self::Data)
-    }
-
-    /// Whether the role is PostgreSQL's WAL, which a commit waits for.
-    pub fn is_wal(self) -> bool {
-        matches!(self, Self::Wal)
-    }
-
-    pub fn is_binlog(self) -> bool {
-        matches!(self, Self::Binlog)
-    }
-
-    /// Whether the role is InnoDB's redo log, which a commit waits for.
-    pub fn is_redo(self) -> bool {
-        matches!(self, Self::Redo)
-    }
-}
-
 choice! {
     /// An inode flag that new files inherit.
-    pub enum InodeFlag { Nocow = "nocow", Sync = "sync", JournalData = "journal-data" }
-}
-
-impl InodeFlag {
-    pub fn is_nocow(self) -> bool {
-        matches!(self, Self::Nocow)
+    pub enum InodeFlag {
+        Nocow = "nocow" is_nocow,
+        Sync = "sync",
+        JournalData = "journal-data",
     }
 }
 
@@ -158,53 +130,38 @@ choice! {
     #[serde(rename_all = "kebab-case")]
     pub enum VerdictKind {
         /// A committed transaction may be lost.
-        AtRisk = "at risk",
+        AtRisk = "at risk" is_at_risk,
         /// Layers in the stack contradict each other.
         Contradictory = "contradictory",
         /// A fact that the verdict needs is unknown.
-        Unproven = "unproven",
+        Unproven = "unproven" is_unproven,
         /// A needed fact is unknown, but every commit survived the drills. Advice that
         /// *unproven* blocks stays blocked.
-        ProvenByDrill = "proven by drill",
+        ProvenByDrill = "proven by drill" is_proven_by_drill,
         /// A committed transaction survives a power failure, and the report names the evidence.
-        Durable = "durable",
+        Durable = "durable"
+            /// Whether facts prove that a commit survives a power failure; false if only
+            /// drills show it.
+            is_durable,
     }
 }
 
 impl VerdictKind {
-    /// Whether facts prove that a commit survives a power failure; false if only drills show
-    /// it.
-    pub fn is_durable(self) -> bool {
-        matches!(self, Self::Durable)
-    }
-
     /// Whether a commit survives a power failure, by evidence or by drill. Redundancy is not
     /// considered.
     pub fn commit_survives(self) -> bool {
         matches!(self, Self::Durable | Self::ProvenByDrill)
     }
-
-    pub fn is_at_risk(self) -> bool {
-        matches!(self, Self::AtRisk)
-    }
-
-    pub fn is_unproven(self) -> bool {
-        matches!(self, Self::Unproven)
-    }
-
-    pub fn is_proven_by_drill(self) -> bool {
-        matches!(self, Self::ProvenByDrill)
-    }
 }
 
 choice! {
-    pub enum FlushDelivery { Sent = "sent", NotNeeded = "not needed", Suppressed = "suppressed", Unknown = "unknown" }
-}
-
-impl FlushDelivery {
-    /// Whether flushes are needed but none reaches the disks.
-    pub fn is_suppressed(self) -> bool {
-        matches!(self, Self::Suppressed)
+    pub enum FlushDelivery {
+        Sent = "sent",
+        NotNeeded = "not needed",
+        Suppressed = "suppressed"
+            /// Whether flushes are needed but none reaches the disks.
+            is_suppressed,
+        Unknown = "unknown",
     }
 }
 

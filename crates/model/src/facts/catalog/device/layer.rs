@@ -7,16 +7,22 @@ choice! {
     /// Level of an md array, with the names of personalities in drivers/md. `Container` is an array
     /// that only holds the metadata of firmware RAID.
     pub enum ArrayLevel {
-        Linear = "linear", Raid0 = "raid0", Raid1 = "raid1", Raid4 = "raid4", Raid5 = "raid5", Raid6 = "raid6",
-        Raid10 = "raid10", Multipath = "multipath", Faulty = "faulty", Container = "container",
+        Linear = "linear" is_linear,
+        Raid0 = "raid0",
+        Raid1 = "raid1",
+        Raid4 = "raid4",
+        Raid5 = "raid5",
+        Raid6 = "raid6",
+        Raid10 = "raid10",
+        Multipath = "multipath",
+        Faulty = "faulty",
+        Container = "container"
+            /// Whether the array holds metadata only; the volumes are separate arrays.
+            is_container,
     }
 }
 
 impl ArrayLevel {
-    pub fn is_linear(self) -> bool {
-        matches!(self, Self::Linear)
-    }
-
     pub fn has_parity(self) -> bool {
         matches!(self, Self::Raid4 | Self::Raid5 | Self::Raid6)
     }
@@ -44,11 +50,6 @@ impl ArrayLevel {
     /// which members are missing.
     pub fn may_tolerate_more_losses(self) -> bool {
         matches!(self, Self::Raid10)
-    }
-
-    /// Whether the array holds metadata only; the volumes are separate arrays.
-    pub fn is_container(self) -> bool {
-        matches!(self, Self::Container)
     }
 
     /// The level as admins write it, such as `RAID5`.
@@ -112,23 +113,14 @@ choice! {
     pub enum SyncAction {
         Idle = "idle",
         Frozen = "frozen",
-        Resync = "resync",
+        Resync = "resync"
+            /// Whether the array is synchronising copies or parity. Until that is done, a lost
+            /// member cannot be rebuilt.
+            is_resync,
         Recover = "recover",
         Check = "check",
         Repair = "repair",
-        Reshape = "reshape",
-    }
-}
-
-impl SyncAction {
-    pub fn is_reshape(self) -> bool {
-        matches!(self, Self::Reshape)
-    }
-
-    /// Whether the array is synchronising copies or parity. Until that is done, a lost member
-    /// cannot be rebuilt.
-    pub fn is_resync(self) -> bool {
-        matches!(self, Self::Resync)
+        Reshape = "reshape" is_reshape,
     }
 }
 
