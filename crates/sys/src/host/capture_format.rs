@@ -23,7 +23,7 @@ use std::ops::Range;
 
 use foldhash::fast::FixedState;
 
-use super::{HostError, HostResult, Question, question_text};
+use super::{HostError, HostResult, Question, question};
 use crate::limits::CAPTURE;
 use crate::text;
 use walwise_model::facts::Choice as _;
@@ -53,7 +53,7 @@ pub fn render_capture(answers: &Answers, comment: &str) -> String {
         out.push_str(&format_escaped_line("# ", line.as_bytes()));
     }
     for (question, answer) in answers {
-        out.push_str(&question_text::encode(question));
+        out.push_str(&question::encode(question));
         out.push('\n');
         match answer {
             Ok(bytes) => write_answer_lines(&mut out, bytes, answer_separator(question)),
@@ -315,7 +315,7 @@ impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureParser<F> {
             }
             Some(_) => {
                 self.finish_entry();
-                let question = str::from_utf8(line).ok().and_then(question_text::decode);
+                let question = str::from_utf8(line).ok().and_then(question::decode);
                 match question {
                     Some(question) => {
                         self.entry = Some(CaptureEntry {
@@ -393,7 +393,7 @@ mod tests {
 
     use super::*;
     use crate::host::HostErrorKind;
-    use crate::host::question_text::tests::any_question;
+    use crate::host::question::tests::any_question;
 
     fn any_answer() -> impl Strategy<Value = HostAnswer> {
         let kind = prop::sample::select(vec![

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::{HostError, HostErrorKind, HostResult, Question, ServerOwner, question_text};
+use super::{HostError, HostErrorKind, HostResult, Question, ServerOwner, question};
 use crate::subprocess::{MessageBytes, RecvError, Role, Subprocess};
 use crate::text;
 use walwise_model::parallel::lock;
@@ -83,7 +83,7 @@ impl ChildHost {
 
     pub fn ask(&self, question: &Question, deadline: Duration) -> HostResult {
         let failed = |says: String| Err(HostError::failed(says));
-        let words = question_text::encode(question);
+        let words = question::encode(question);
         if words.len() >= LONGEST_QUESTION {
             return failed("the path is too long".to_owned());
         }

@@ -309,7 +309,7 @@ proptest! {
 
     #[test]
     fn masking_any_capture_is_deterministic(answers in prop::collection::btree_map(
-        crate::host::question_text::tests::any_question(),
+        crate::host::question::tests::any_question(),
         prop_oneof![any::<Vec<u8>>(), "[0-9a-f:.-]{0,40}".prop_map(String::into_bytes)].prop_map(Ok), 0..8)
     ) {
         prop_assert_eq!(mask_answers(&answers), mask_answers(&answers));
