@@ -66,14 +66,14 @@ impl PlainFileKind {
             [b"/", b"proc", _, b"root" | b"cwd", beneath @ ..] => {
                 Self::from_file_name(beneath.last()?)
             }
-            // Command lines and environments are read by separate questions.
+            // Command lines and environments are read by separate questions, mounts in mountinfo.
             [
                 b"/",
                 b"proc",
                 ..,
-                b"environ" | b"cmdline" | b"mem" | b"auxv" | b"stack",
+                b"environ" | b"cmdline" | b"mem" | b"auxv" | b"stack" | b"mounts",
             ] => None,
-            [b"/", b"proc", .., b"mountinfo" | b"mounts"] => Some(Self::MountTable),
+            [b"/", b"proc", .., b"mountinfo"] => Some(Self::MountTable),
             [b"/", b"sys", .., b"chassis_asset_tag"] => Some(Self::ChassisTag),
             [b"/", b"proc" | b"sys", ..] => Some(Self::Kernel),
             [b"/", b"run", b"udev", b"data", ..] => Some(Self::Udev),
@@ -173,6 +173,8 @@ mod tests {
         for path in [
             "/proc/1/environ",
             "/proc/cmdline",
+            "/proc/mounts",
+            "/proc/7/mounts",
             "/proc/7/root/etc/shadow",
             "/proc/7/root/proc/cmdline",
             "/sys/../etc/shadow",
