@@ -27,16 +27,13 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use walwise_model::facts::choice;
 
-use capture_format::Answers;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::SubjectLimits;
 use crate::subprocess::MessageBytes;
 use crate::text;
-use walwise_model::parallel::lock;
 
 pub use caching_host::CachingHost;
 pub use device_scan::{DeviceScan, ScanDepth};
@@ -150,6 +147,36 @@ impl HostError {
             kind,
             detail: detail.into(),
         }
+    }
+}
+
+impl From<std::io::Error> for HostError {
+    fn from(error: std::io::Error) -> Self {
+        use nix::errno::Errno;
+        let errno = error.raw_os_error().map(Errno::from_raw);
+        let kind = match errno {
+            Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENODEV | Errno::ENXIO | Errno::ESRCH) => {
+                HostErrorKind::Absent
+            }
+            Some(Errno::EACCES | Errno::EPERM) => HostErrorKind::Denied,
+            _ => HostErrorKind::Failed,
+        };
+        Self::new(
+            kind,
+            errno.map_or_else(|| error.to_string(), |errno| errno.desc().to_owned()),
+        )
+    }
+}
+
+impl From<rustix::io::Errno> for HostError {
+    fn from(error: rustix::io::Errno) -> Self {
+        std::io::Error::from(error).into()
+    }
+}
+
+impl From<nix::errno::Errno> for HostError {
+    fn from(error: nix::errno::Errno) -> Self {
+        std::io::Error::from(error).into()
     }
 }
 
@@ -407,52 +434,6 @@ struct ServerOwner {
     pub inside: bool,
     /// The socket that the child connects before giving up root.
     pub socket: Option<MessageBytes>,
-}
-
-/// Passes questions to another host and records the answers, for a capture.
-pub struct RecordingHost<'a> {
-    host: &'a dyn Host,
-    answers: Mutex<Answers>,
-}
-
-impl<'a> RecordingHost<'a> {
-    pub fn new(host: &'a dyn Host) -> Self {
-        Self {
-            host,
-            answers: Mutex::default(),
-        }
-    }
-
-    /// `masked` replaces serials, world-wide names, UUIDs, addresses, and names of hosts and users
-    /// one-to-one.
-    pub fn render_capture(&self, comment: &str, masked: bool) -> String {
-        let answers = lock(&self.answers);
-        if masked {
-            capture_format::render_capture(&mask::mask_answers(&answers), comment)
-        } else {
-            capture_format::render_capture(&answers, comment)
-        }
-    }
-}
-
-impl Host for RecordingHost<'_> {
-    fn ask(&self, question: &Question) -> HostResult {
-        let answer = self.host.ask(question);
-        lock(&self.answers).insert(question.clone(), answer.clone());
-        answer
-    }
-
-    fn run_notes(&self) -> Vec<String> {
-        self.host.run_notes()
-    }
-
-    fn subject_count_limits(&self) -> SubjectLimits {
-        self.host.subject_count_limits()
-    }
-
-    fn is_live(&self) -> bool {
-        self.host.is_live()
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub(super) mod magic;
 mod offsets;
 
 use std::fs::File;
+use std::hash::BuildHasher as _;
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -17,13 +18,13 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
+use foldhash::fast::FixedState;
 use nix::fcntl::OFlag;
 
 use self::magic::DeviceRegions;
 use self::offsets::{END_BYTES, PIECE_BYTES};
-use super::files::host_error_from_io;
 use super::{is_held_exclusively, open_block_device};
-use crate::host::{DeviceScan, HostResult, ScanDepth, path_bytes};
+use crate::host::{DeviceScan, HostResult, ScanDepth};
 use walwise_model::parallel::lock;
 
 pub const BRIEF_TIME: Duration = Duration::from_secs(1);
@@ -63,22 +64,13 @@ pub fn scan(path: &Path, look: ScanDepth) -> HostResult {
         .encode());
     }
     let device = open_block_device(path, OFlag::O_DIRECT)?;
-    let mut content =
-        scan_device(device, sample_seed(path), time).map_err(|e| host_error_from_io(&e))?;
+    // The seed of the sample offsets, so that every scan of a device reads the same samples.
+    let seed = FixedState::default().hash_one(path);
+    let mut content = scan_device(device, seed, time)?;
     // Another process may have taken the device during the scan, and may have written to places
     // that were read as empty.
     content.is_held = named && is_held_exclusively(path)?;
     Ok(content.encode())
-}
-
-/// Hashes the path (FNV-1a) to a seed for the sample offsets, so that every scan of a device reads
-/// the same samples.
-fn sample_seed(path: &Path) -> u64 {
-    path_bytes(path)
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        })
 }
 
 fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<DeviceScan> {
@@ -99,7 +91,7 @@ fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<Devi
         ranges: Vec::new(),
         has_data: false,
     };
-    let parts = looked.read_ranges_in_parallel(&known, RangeRetention::Bytes)?;
+    let parts = looked.read_ranges_in_parallel(&known, true)?;
     let places_left = known.len() - looked.ranges.len();
     let mut regions = DeviceRegions::new(size);
     for (at, bytes) in parts {
@@ -112,7 +104,7 @@ fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<Devi
         let samples: Vec<_> = offsets::sample_offsets(size, seed)
             .map(|at| (at, PIECE_BYTES))
             .collect();
-        looked.read_ranges_in_parallel(&samples, RangeRetention::Nothing)?;
+        looked.read_ranges_in_parallel(&samples, false)?;
     }
     Ok(DeviceScan {
         signatures: regions.detect_signature_names(),
@@ -124,13 +116,6 @@ fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<Devi
         bytes_read: looked.ranges.iter().map(|(_, length)| length).sum(),
         unread_places: places_left as u64,
     })
-}
-
-/// Whether the bytes of a piece are kept for a search for signatures, or only checked for data.
-#[derive(Clone, Copy)]
-enum RangeRetention {
-    Bytes,
-    Nothing,
 }
 
 #[derive(Clone, Copy)]
@@ -147,13 +132,13 @@ struct DeviceReader<'d> {
 }
 
 impl DeviceReader<'_> {
-    /// Reads the pieces in order, several at a time, until time is up. With
-    /// [`RangeRetention::Bytes`], reading continues after the first data, because all pieces are
-    /// searched for signatures.
+    /// Reads the pieces in order, several at a time, until time is up. With `keep`, the bytes are
+    /// kept, and reading continues after the first data, because all pieces are searched for
+    /// signatures.
     fn read_ranges_in_parallel(
         &mut self,
         pieces: &[(u64, u64)],
-        keep: RangeRetention,
+        keep: bool,
     ) -> io::Result<Vec<(u64, Vec<u8>)>> {
         let next = AtomicUsize::new(0);
         let data = AtomicBool::new(self.has_data);
@@ -169,11 +154,10 @@ impl DeviceReader<'_> {
                 if bytes.chunks(4096).any(is_data_block) {
                     data.store(true, Ordering::Relaxed);
                 }
-                let kept = match keep {
-                    RangeRetention::Bytes => bytes.to_vec(),
-                    RangeRetention::Nothing if data.load(Ordering::Relaxed) => break,
-                    RangeRetention::Nothing => Vec::new(),
-                };
+                if !keep && data.load(Ordering::Relaxed) {
+                    break;
+                }
+                let kept = if keep { bytes.to_vec() } else { Vec::new() };
                 let read = bytes.len() as u64;
                 lock(&done).push((*at, read, kept));
             }
@@ -235,10 +219,10 @@ impl DeviceReader<'_> {
 }
 
 #[derive(Default)]
-struct AlignedBuffer(Vec<u8>);
+pub struct AlignedBuffer(Vec<u8>);
 
 impl AlignedBuffer {
-    fn read_aligned(&mut self, device: &File, offset: u64, length: u64) -> io::Result<&[u8]> {
+    pub fn read_aligned(&mut self, device: &File, offset: u64, length: u64) -> io::Result<&[u8]> {
         let length = usize::try_from(length)
             .unwrap_or(0)
             .next_multiple_of(ALIGNMENT);

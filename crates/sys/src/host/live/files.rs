@@ -9,7 +9,7 @@
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::Read;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -33,22 +33,6 @@ pub const LARGEST_READ: u64 = 1 << 20;
 /// it (Documentation/filesystems/sysfs.rst).
 const LARGEST_ATTRIBUTE: usize = 4096;
 
-pub fn host_error_from_io(error: &io::Error) -> HostError {
-    use nix::errno::Errno;
-    let errno = error.raw_os_error().map(Errno::from_raw);
-    let kind = match errno {
-        Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENODEV | Errno::ENXIO | Errno::ESRCH) => {
-            HostErrorKind::Absent
-        }
-        Some(Errno::EACCES | Errno::EPERM) => HostErrorKind::Denied,
-        _ => HostErrorKind::Failed,
-    };
-    HostError::new(
-        kind,
-        errno.map_or_else(|| error.to_string(), |errno| errno.desc().to_owned()),
-    )
-}
-
 /// Non-blocking, so that opening a pipe or a device cannot wait.
 const READ_FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
@@ -71,7 +55,7 @@ pub fn proc_directory_fd() -> Result<&'static OwnedFd, HostError> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let proc = rustix::fs::open("/proc", flags, Mode::empty()).map_err(|e| match e {
         Errno::NOENT | Errno::NOTDIR => proc_not_mounted_error(),
-        e => host_error_from_io(&e.into()),
+        e => e.into(),
     })?;
     Ok(PROC.get_or_init(|| proc))
 }
@@ -87,7 +71,7 @@ pub fn process_ids() -> Result<impl Iterator<Item = Result<u32, HostError>>, Hos
         READ_FLAGS | OFlags::DIRECTORY,
         Mode::empty(),
     );
-    let names = directory_entry_names(proc.map_err(|e| host_error_from_io(&e.into()))?)?;
+    let names = directory_entry_names(proc?)?;
     let number = |name: Vec<u8>| str::from_utf8(&name).ok()?.parse().ok();
     Ok(names.filter_map(move |name| name.map(number).transpose()))
 }
@@ -102,17 +86,15 @@ pub fn read_comm(pid: u32) -> HostResult {
         Mode::empty(),
     );
     let mut name = [0; 64];
-    let count = rustix::io::read(file.map_err(|e| host_error_from_io(&e.into()))?, &mut name)
-        .map_err(|e| host_error_from_io(&e.into()))?;
+    let count = rustix::io::read(file?, &mut name)?;
     Ok(name.get(..count).unwrap_or_default().to_vec())
 }
 
 impl PathHandle {
     pub fn open(path: &Path) -> Result<Self, HostError> {
-        let descriptor =
-            rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-        let descriptor = descriptor.map_err(|e| host_error_from_io(&e.into()))?;
-        let stat = rustix::fs::fstat(&descriptor).map_err(|e| host_error_from_io(&e.into()))?;
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let descriptor = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
+        let stat = rustix::fs::fstat(&descriptor)?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         Ok(Self {
             descriptor,
@@ -128,7 +110,7 @@ impl PathHandle {
         file.map(File::from).map_err(|e| match e {
             // The object exists, so /proc itself is missing.
             Errno::NOENT => proc_not_mounted_error(),
-            e => host_error_from_io(&e.into()),
+            e => e.into(),
         })
     }
 }
@@ -149,9 +131,7 @@ fn open_with_type_check(path: &Path, allow_directory: bool) -> Result<File, Host
 }
 
 fn open_without_type_check(path: &Path, flags: OFlags) -> Result<File, HostError> {
-    rustix::fs::openat(CWD, path, flags, Mode::empty())
-        .map(File::from)
-        .map_err(|e| host_error_from_io(&e.into()))
+    Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?.into())
 }
 
 /// The contents are cut after [`LARGEST_READ`], those of this process's mount table after
@@ -175,9 +155,7 @@ pub fn read_file_bounded(path: &Path) -> HostResult {
 
 fn read_bounded(file: &File, largest: u64) -> HostResult {
     let mut bytes = Vec::with_capacity(4096);
-    file.take(largest)
-        .read_to_end(&mut bytes)
-        .map_err(|e| host_error_from_io(&e))?;
+    file.take(largest).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -279,7 +257,7 @@ fn open_from_device_directory(
             if rustix::fs::accessat(directory, UEVENT, Access::EXISTS, AtFlags::empty())
                 .is_ok() =>
         {
-            Some(Err(host_error_from_io(&Errno::NOENT.into())))
+            Some(Err(Errno::NOENT.into()))
         }
         Err(_) => None,
     }
@@ -292,7 +270,7 @@ fn read_sysfs_attribute(path: &Path) -> HostResult {
     loop {
         let read = match rustix::io::read(&file, &mut page) {
             Err(Errno::INTR) => continue,
-            read => read.map_err(|e| host_error_from_io(&e.into()))?.0,
+            read => read?.0,
         };
         bytes.extend_from_slice(read);
         if read.len() < LARGEST_ATTRIBUTE || bytes.len() as u64 >= LARGEST_READ {
@@ -307,7 +285,7 @@ pub fn directory_is_empty_answer(path: &Path) -> HostResult {
     const LOST_AND_FOUND: &[u8] = b"lost+found";
     let directory = open_with_type_check(path, true)?;
     let mut spare = false;
-    for name in directory_entry_names(directory.try_clone().map_err(|e| host_error_from_io(&e))?)? {
+    for name in directory_entry_names(directory.try_clone()?)? {
         spare = name? == LOST_AND_FOUND;
         if !spare {
             return Ok(b"no\n".to_vec());
@@ -316,8 +294,7 @@ pub fn directory_is_empty_answer(path: &Path) -> HostResult {
     let flags = READ_FLAGS | OFlags::DIRECTORY | OFlags::NOFOLLOW;
     let within = || {
         let inner = rustix::fs::openat(&directory, LOST_AND_FOUND, flags, Mode::empty());
-        directory_entry_names(inner.map_err(|e| host_error_from_io(&e.into()))?)
-            .map(|mut names| names.next().is_some())
+        directory_entry_names(inner?).map(|mut names| names.next().is_some())
     };
     let something = spare && within()?;
     Ok(if something {
@@ -345,7 +322,7 @@ pub fn log_file_stats(path: &Path, kind: LogFileKind) -> HostResult {
         bytes: 0,
         oldest_age: None,
     };
-    let names = directory_entry_names(directory.try_clone().map_err(|e| host_error_from_io(&e))?)?;
+    let names = directory_entry_names(directory.try_clone()?)?;
     for (place, name) in names.enumerate() {
         let name = name?;
         if place >= MAX_NAMES {
@@ -358,7 +335,7 @@ pub fn log_file_stats(path: &Path, kind: LogFileKind) -> HostResult {
         let stat = match rustix::fs::statat(&directory, &*name, AtFlags::SYMLINK_NOFOLLOW) {
             // The server renamed or removed the file meanwhile.
             Err(Errno::NOENT) => continue,
-            stat => stat.map_err(|e| host_error_from_io(&e.into()))?,
+            stat => stat?,
         };
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             continue;
@@ -378,12 +355,9 @@ pub fn log_file_stats(path: &Path, kind: LogFileKind) -> HostResult {
 fn directory_entry_names(
     directory: impl Into<OwnedFd>,
 ) -> Result<impl Iterator<Item = HostResult>, HostError> {
-    let entries = Dir::new(directory).map_err(|e| host_error_from_io(&e.into()))?;
-    let name = |entry: Result<rustix::fs::DirEntry, Errno>| {
-        entry
-            .map(|entry| entry.file_name().to_bytes().to_vec())
-            .map_err(|e| host_error_from_io(&e.into()))
-    };
+    let entries = Dir::new(directory)?;
+    let name =
+        |entry: Result<rustix::fs::DirEntry, Errno>| Ok(entry?.file_name().to_bytes().to_vec());
     let own = |name: &HostResult| !matches!(name.as_deref(), Ok(b"." | b".."));
     Ok(entries.map(name).filter(own))
 }
@@ -417,15 +391,11 @@ pub fn list_directory(path: &Path) -> HostResult {
 }
 
 pub fn read_link(path: &Path) -> HostResult {
-    fs::read_link(path)
-        .map(|target| target.into_os_string().into_vec())
-        .map_err(|e| host_error_from_io(&e))
+    Ok(fs::read_link(path)?.into_os_string().into_vec())
 }
 
 pub fn real_path(path: &Path) -> HostResult {
-    fs::canonicalize(path)
-        .map(|real| real.as_os_str().as_bytes().to_vec())
-        .map_err(|e| host_error_from_io(&e))
+    Ok(fs::canonicalize(path)?.into_os_string().into_vec())
 }
 
 /// Whether a key file exists, is not empty, and survives a reboot: not in a directory that is
@@ -443,7 +413,7 @@ pub fn is_persistent_key_file(path: &Path) -> bool {
 }
 
 pub fn stat(path: &Path) -> HostResult {
-    let found = fs::metadata(path).map_err(|e| host_error_from_io(&e))?;
+    let found = fs::metadata(path)?;
     let stat = Stat {
         mode: found.mode().into(),
         uid: found.uid().into(),
@@ -460,7 +430,7 @@ pub fn stat(path: &Path) -> HostResult {
 }
 
 pub fn statfs(path: &Path) -> HostResult {
-    let found = rustix::fs::statfs(path).map_err(|e| host_error_from_io(&e.into()))?;
+    let found = rustix::fs::statfs(path)?;
     // If a file system leaves f_frsize at 0, the unit is f_bsize (statvfs(3)).
     let unit = if found.f_frsize == 0 {
         found.f_bsize
@@ -487,13 +457,14 @@ pub fn inode_flags(path: &Path) -> HostResult {
             HostErrorKind::Absent,
             "the file system has no inode flags",
         )),
-        Err(e) => Err(host_error_from_io(&e.into())),
+        Err(e) => Err(e.into()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
+    use std::io;
     use std::os::unix::fs::symlink;
 
     use super::*;

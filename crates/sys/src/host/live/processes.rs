@@ -165,11 +165,8 @@ fn none_if_exited_or_hidden<T>(answer: Result<T, HostError>) -> Result<Option<T>
 pub fn list_open_system_tablespaces(pid: u32) -> HostResult {
     let directory = format!("/proc/{pid}/fd");
     let mut lines = String::new();
-    for entry in fs::read_dir(&directory)
-        .map_err(|e| files::host_error_from_io(&e))?
-        .take(MAX_DESCRIPTORS)
-    {
-        let link = entry.map_err(|e| files::host_error_from_io(&e))?.path();
+    for entry in fs::read_dir(&directory)?.take(MAX_DESCRIPTORS) {
+        let link = entry?.path();
         // The link's text only preselects by name. stat(2) through the link identifies the file
         // without opening it.
         let named =
@@ -335,9 +332,7 @@ mod tests {
     #[test]
     fn only_exited_or_hidden_processes_are_skipped() {
         use nix::errno::Errno;
-        let asked = |errno: Errno| {
-            none_if_exited_or_hidden::<()>(Err(files::host_error_from_io(&errno.into())))
-        };
+        let asked = |errno: Errno| none_if_exited_or_hidden::<()>(Err(errno.into()));
         for hidden in [Errno::ENOENT, Errno::ESRCH, Errno::EACCES, Errno::EPERM] {
             assert_eq!(asked(hidden), Ok(None), "{hidden}");
         }

@@ -225,44 +225,38 @@ mod xfs {
     }
 }
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use nix::fcntl::OFlag;
 
-use super::files::host_error_from_io;
+use super::device_scan::AlignedBuffer;
 use super::open_block_device;
 use crate::host::{HostError, HostResult, SuperblockKind};
 
-/// Bytes read from an XFS device. Direct reads of this size are aligned even on disks with
-/// 4096-byte blocks.
-const PAGE: usize = 4096;
+/// Bytes read from a device. Direct reads of this size are aligned even on disks with 4096-byte
+/// blocks.
+const PAGE: u64 = 4096;
 
 /// Reads the answer to [`crate::host::Question::Superblock`]: a line with the features, one with
 /// the size of ext4's clusters in bytes if there are clusters, and one with the UUID.
 pub fn read_superblock(path: &Path, kind: SuperblockKind) -> HostResult {
-    let (features, cluster, uuid) = match kind {
-        SuperblockKind::Ext => {
-            let device = open_block_device(path, OFlag::empty())?;
-            read_and_parse_with_checksum_retry(
-                || read_ext_superblock_buffered(&device),
-                |block| {
-                    parse_ext_features_and_cluster(block)
-                        .map(|(words, size)| (words, size, format_uuid_at(block, UUID)))
-                },
-            )?
-        }
-        SuperblockKind::Xfs => {
-            let device = open_block_device(path, OFlag::O_DIRECT)?;
-            let parse = |block: &[u8]| {
-                xfs::parse_xfs_features(block)
-                    .map(|words| (words, None, format_uuid_at(block, xfs::UUID)))
-            };
-            read_and_parse_with_checksum_retry(|| read_first_page_direct(&device), parse)?
-        }
+    let (flags, offset) = match kind {
+        SuperblockKind::Ext => (OFlag::empty(), OFFSET),
+        SuperblockKind::Xfs => (OFlag::O_DIRECT, 0),
     };
+    let device = open_block_device(path, flags)?;
+    let parse = |block: &[u8]| match kind {
+        SuperblockKind::Ext => parse_ext_features_and_cluster(block)
+            .map(|(words, size)| (words, size, format_uuid_at(block, UUID))),
+        SuperblockKind::Xfs => xfs::parse_xfs_features(block)
+            .map(|words| (words, None, format_uuid_at(block, xfs::UUID))),
+    };
+    let read = || {
+        let mut page = AlignedBuffer::default();
+        page.read_aligned(&device, offset, PAGE).map(<[u8]>::to_vec)
+    };
+    let (features, cluster, uuid) = read_and_parse_with_checksum_retry(read, parse)?;
     let cluster = cluster.map_or_else(String::new, |size| format!("cluster {size}\n"));
     let uuid = uuid.map_or_else(String::new, |uuid| format!("uuid {uuid}\n"));
     Ok(format!("features {}\n{cluster}{uuid}", features.join(" ")).into_bytes())
@@ -274,34 +268,12 @@ fn read_and_parse_with_checksum_retry<T>(
     read: impl Fn() -> io::Result<Vec<u8>>,
     parse: impl Fn(&[u8]) -> Result<T, SuperblockError>,
 ) -> Result<T, HostError> {
-    let once = || {
-        read()
-            .map(|bytes| parse(&bytes))
-            .map_err(|e| host_error_from_io(&e))
-    };
+    let once = || -> Result<_, HostError> { Ok(parse(&read()?)) };
     let parsed = match once()? {
         Err(SuperblockError::Checksum) => once()?,
         parsed => parsed,
     };
     parsed.map_err(|why| HostError::failed(why.message()))
-}
-
-fn read_ext_superblock_buffered(device: &File) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; SIZE];
-    let count = device.read_at(&mut bytes, OFFSET)?;
-    bytes.truncate(count);
-    Ok(bytes)
-}
-
-fn read_first_page_direct(device: &File) -> io::Result<Vec<u8>> {
-    let mut room = vec![0; 2 * PAGE];
-    let start = room.as_ptr().align_offset(PAGE);
-    let page = room
-        .get_mut(start..)
-        .and_then(|rest| rest.get_mut(..PAGE))
-        .unwrap_or_default();
-    let count = device.read_at(page, 0)?;
-    Ok(page.get(..count).unwrap_or_default().to_vec())
 }
 
 // The superblock of ext2, ext3 and ext4: features, by the names of e2fsprogs, and the cluster
