@@ -415,6 +415,12 @@ impl ConfigDirective {
     }
 }
 
+/// Whether a list of words, separated by blanks, has this word.
+fn has_word(list: &str, word: &[u8]) -> bool {
+    list.split_ascii_whitespace()
+        .any(|known| known.as_bytes() == word)
+}
+
 pub fn path_bytes(path: &Path) -> &[u8] {
     OsStr::as_bytes(path.as_os_str())
 }

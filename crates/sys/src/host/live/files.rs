@@ -14,7 +14,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -24,6 +24,7 @@ use rustix::io::Errno;
 
 use crate::host::{
     HostError, HostErrorKind, HostResult, HostTimestamp, LogFileKind, LogFileStats, Stat, StatFs,
+    has_word,
 };
 use crate::limits::MOUNT_TABLE;
 
@@ -165,13 +166,12 @@ const OWN_MOUNT_TABLE: &str = "/proc/self/mountinfo";
 /// Whether the path is a file of the kernel about a process, such as `/proc/7/stat`. A path through
 /// a link of a process, such as `/proc/7/root/etc`, leads to another file.
 fn is_proc_pid_file(path: &Path) -> bool {
-    let mut names = path.components();
-    let mut name = || names.next().map(Component::as_os_str);
-    let beneath_proc = name() == Some(OsStr::new("/")) && name() == Some(OsStr::new("proc"));
-    let process =
-        name().is_some_and(|name| name == "self" || name.as_bytes().iter().all(u8::is_ascii_digit));
-    let file = ["stat", "status", "mountinfo", "cmdline", "environ"].map(OsStr::new);
-    beneath_proc && process && name().is_some_and(|name| file.contains(&name)) && name().is_none()
+    let names: Vec<&[u8]> = path.iter().map(OsStr::as_encoded_bytes).collect();
+    let [b"/", b"proc", process, file] = names.as_slice() else {
+        return false;
+    };
+    (*process == b"self" || process.iter().all(u8::is_ascii_digit))
+        && has_word("stat status mountinfo cmdline environ", file)
 }
 
 /// Reads a configuration file unless its identity is already `known`. A file larger than
@@ -284,24 +284,21 @@ fn read_sysfs_attribute(path: &Path) -> HostResult {
 pub fn directory_is_empty_answer(path: &Path) -> HostResult {
     const LOST_AND_FOUND: &[u8] = b"lost+found";
     let directory = open_with_type_check(path, true)?;
-    let mut spare = false;
+    let mut has_lost_and_found = false;
     for name in directory_entry_names(directory.try_clone()?)? {
-        spare = name? == LOST_AND_FOUND;
-        if !spare {
+        if name? != LOST_AND_FOUND {
+            return Ok(b"no\n".to_vec());
+        }
+        has_lost_and_found = true;
+    }
+    if has_lost_and_found {
+        let flags = READ_FLAGS | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        let inner = rustix::fs::openat(&directory, LOST_AND_FOUND, flags, Mode::empty())?;
+        if directory_entry_names(inner)?.next().is_some() {
             return Ok(b"no\n".to_vec());
         }
     }
-    let flags = READ_FLAGS | OFlags::DIRECTORY | OFlags::NOFOLLOW;
-    let within = || {
-        let inner = rustix::fs::openat(&directory, LOST_AND_FOUND, flags, Mode::empty());
-        directory_entry_names(inner?).map(|mut names| names.next().is_some())
-    };
-    let something = spare && within()?;
-    Ok(if something {
-        b"no\n".to_vec()
-    } else {
-        b"yes\n".to_vec()
-    })
+    Ok(b"yes\n".to_vec())
 }
 
 /// A directory of log files with more names is refused, because a user may have filled it.

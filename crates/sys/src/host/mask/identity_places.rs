@@ -10,23 +10,10 @@ use std::path::Path;
 use super::IdentityKind;
 use super::name_places::{self, MountFields};
 use super::text_parts::{COMMON_WORDS, fields, lines, text_after, trim_to_graphic};
-use crate::host::{ConfigDialect, Question, Tool, path_bytes, pg_settings_lines};
+use crate::host::{ConfigDialect, Question, Tool, has_word, path_bytes, pg_settings_lines};
 
-const IDENTITY_FILES: [&str; 13] = [
-    "board_asset_tag",
-    "board_serial",
-    "chassis_serial",
-    "eui",
-    "hostid",
-    "nguid",
-    "product_serial",
-    "serial",
-    "serial_num",
-    "serial_number",
-    "unique_id",
-    "unit_serial",
-    "vpd_pg80",
-];
+const IDENTITY_FILES: &str = "board_asset_tag board_serial chassis_serial eui hostid nguid product_serial serial \
+    serial_num serial_number unique_id unit_serial vpd_pg80";
 
 /// A part of a text that identifies a host or a person.
 pub type Identity<'t> = (&'t [u8], IdentityKind);
@@ -124,8 +111,7 @@ fn override_and_slot_names(line: &[u8]) -> impl Iterator<Item = Identity<'_>> {
 }
 
 fn identities_in_file<'t>(path: &Path, answer: &'t [u8]) -> Vec<Identity<'t>> {
-    let name = path.file_name().and_then(|name| name.to_str());
-    let name = name.unwrap_or_default();
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     if name_places::is_mount_table(path) {
         return lines(answer).flat_map(identities_in_mount_line).collect();
     }
@@ -134,8 +120,8 @@ fn identities_in_file<'t>(path: &Path, answer: &'t [u8]) -> Vec<Identity<'t>> {
     }
     let text = trim_to_graphic(answer);
     let serial = match name {
-        "wwid" => serial_in_wwid(text),
-        name => IDENTITY_FILES.contains(&name).then_some(text),
+        b"wwid" => serial_in_wwid(text),
+        name => has_word(IDENTITY_FILES, name).then_some(text),
     };
     serial
         .map(|serial| (serial, IdentityKind::Serial))
