@@ -71,12 +71,6 @@ impl ChildHost {
         }
     }
 
-    /// Stops the child without waiting for its exit, so that several children can exit at the same
-    /// time.
-    pub fn kill_child_without_waiting_for_exit(&self) {
-        self.lock_state().kill_idle_child();
-    }
-
     pub fn timeout_notes(&self) -> Vec<String> {
         self.lock_state().notes.clone()
     }
@@ -146,7 +140,7 @@ impl ChildState {
 
 impl Drop for ChildHost {
     fn drop(&mut self) {
-        self.kill_child_without_waiting_for_exit();
+        self.lock_state().kill_idle_child();
     }
 }
 

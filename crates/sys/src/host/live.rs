@@ -208,13 +208,6 @@ impl LiveHost {
     }
 }
 
-impl Drop for LiveHost {
-    fn drop(&mut self) {
-        self.child.kill_child_without_waiting_for_exit();
-        self.owners.kill_children_without_waiting();
-    }
-}
-
 impl Host for LiveHost {
     fn ask(&self, question: &Question) -> HostResult {
         let answer = match question {
