@@ -62,8 +62,9 @@ pub enum PathError {
     EmptyPath,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MissingDirectoryPolicy {
+    #[default]
     Refused,
     /// Missing directories are created, with this mode less the umask.
     Made(u32),
