@@ -21,7 +21,6 @@ use std::path::PathBuf;
 
 use super::capture_format::Answers;
 use super::{HostError, Question, path_bytes};
-use identity_places::Identity;
 pub use masked_paths::masked_path_candidates;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +43,9 @@ enum IdentityKind {
     Ipv4,
     Ipv6,
 }
+
+/// A part of a text that identifies a host or a person.
+type Identity<'t> = (&'t [u8], IdentityKind);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct IdentityMatch {

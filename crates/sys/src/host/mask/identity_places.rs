@@ -7,16 +7,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::IdentityKind;
 use super::name_places::{self, MountFields};
 use super::text_parts::{COMMON_WORDS, fields, lines, text_after, trim_to_graphic};
+use super::{Identity, IdentityKind};
 use crate::host::{ConfigDialect, Question, Tool, has_word, path_bytes, pg_settings_lines};
 
 const IDENTITY_FILES: &str = "board_asset_tag board_serial chassis_serial eui hostid nguid product_serial serial \
     serial_num serial_number unique_id unit_serial vpd_pg80";
-
-/// A part of a text that identifies a host or a person.
-pub type Identity<'t> = (&'t [u8], IdentityKind);
 
 pub fn unmasked_common_words() -> BTreeSet<Vec<u8>> {
     COMMON_WORDS

@@ -138,10 +138,12 @@ impl<'t> MountFields<'t> {
     }
 }
 
+type SourceAndType<'t> = (&'t [u8], &'t [u8]);
+
 /// Mount sources that are arbitrary text instead of a device. Each word of such a source is
 /// replaced, unless it describes a purpose.
 pub fn free_text_mount_sources<'t>(question: &Question, answer: &'t [u8]) -> Vec<&'t [u8]> {
-    let source_and_type: fn(&'t [u8]) -> Option<(&'t [u8], &'t [u8])> = match question {
+    let source_and_type: fn(&'t [u8]) -> Option<SourceAndType<'t>> = match question {
         Question::Read(path) if is_mount_table(path) => {
             |line| MountFields::parse(line).map(|mount| (mount.source, mount.fstype))
         }
@@ -159,7 +161,7 @@ pub fn free_text_mount_sources<'t>(question: &Question, answer: &'t [u8]) -> Vec
         },
         _ => return Vec::new(),
     };
-    let is_free = |(source, fstype): &(&[u8], &[u8])| {
+    let is_free = |(source, fstype): &SourceAndType<'t>| {
         let is_device = source.starts_with(b"/")
             || source.contains(&b'=')
             || text_after(source, b"://").is_some();

@@ -5,8 +5,7 @@
 //! whichever tool printed them. They are in lower case, with single blanks. Other forms of output
 //! are ignored.
 
-use super::IdentityKind;
-use super::identity_places::Identity;
+use super::{Identity, IdentityKind};
 use walwise_model::text::JoinText;
 
 /// Keys of serial numbers, and of names that contain a serial number.
