@@ -17,19 +17,19 @@ pub(super) mod processes;
 pub mod programs;
 mod superblock;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use files::PathHandle;
 use hang_risk::MountHangRisks;
 use nix::errno::Errno;
-use nix::fcntl::OFlag;
 use owners::OwnerChildHosts;
+use rustix::fs::{FileType, OFlags};
 
 pub use machine::enter_init_mount_namespace;
 
@@ -307,39 +307,25 @@ pub(super) fn answer_in_this_process(question: &Question) -> HostResult {
     }
 }
 
-fn open_block_device(path: &Path, also: OFlag) -> Result<File, HostError> {
-    Ok(try_open_block_device(path, also)?)
+/// Opens the device for reading only. The path is first opened with O_PATH, because opening a tape
+/// or a watchdog device already has an effect. The examined device is then opened, even if the path
+/// has come to refer to another one.
+fn open_block_device(path: &Path, also: OFlags) -> Result<File, HostError> {
+    let held = PathHandle::open(path)?;
+    if held.kind != FileType::BlockDevice {
+        return Err(HostError::failed("is not a block device"));
+    }
+    held.reopen_for_reading(also)
 }
 
 /// Whether a process holds the device exclusively (`O_EXCL`, open(2)). The check itself holds the
 /// device for a moment, in which another process's attempt to hold it fails.
 fn is_held_exclusively(path: &Path) -> Result<bool, HostError> {
-    match try_open_block_device(path, OFlag::O_EXCL) {
+    match open_block_device(path, OFlags::EXCL) {
         Ok(_) => Ok(false),
-        Err(e) if e.raw_os_error() == Some(Errno::EBUSY as i32) => Ok(true),
-        Err(e) => Err(e.into()),
+        Err(miss) if miss.detail == Errno::EBUSY.desc() => Ok(true),
+        Err(miss) => Err(miss),
     }
-}
-
-/// Opens the device for reading only. The path is first opened with O_PATH, because opening a tape
-/// or a watchdog device already has an effect. The examined device is then opened, even if the path
-/// has come to refer to another one.
-fn try_open_block_device(path: &Path, also: OFlag) -> io::Result<File> {
-    let by_name = |flags: OFlag, path: &Path| {
-        OpenOptions::new()
-            .read(true)
-            .custom_flags(flags.bits())
-            .open(path)
-    };
-    let place = by_name(OFlag::O_PATH | OFlag::O_CLOEXEC, path)?;
-    if !place.metadata()?.file_type().is_block_device() {
-        return Err(io::Error::other("is not a block device"));
-    }
-    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC | also;
-    by_name(
-        flags,
-        Path::new(&format!("/proc/self/fd/{}", place.as_raw_fd())),
-    )
 }
 
 /// Reason why a path without symbolic links cannot be trusted, such as `/x is not owned by root`.

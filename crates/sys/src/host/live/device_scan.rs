@@ -13,19 +13,17 @@ use std::hash::BuildHasher as _;
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread::{self, Builder};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use foldhash::fast::FixedState;
-use nix::fcntl::OFlag;
+use rustix::fs::OFlags;
 
 use self::magic::DeviceRegions;
 use self::offsets::{END_BYTES, PIECE_BYTES};
 use super::{is_held_exclusively, open_block_device};
 use crate::host::{DeviceScan, HostResult, ScanDepth};
-use walwise_model::parallel::lock;
+use walwise_model::parallel::map_with_thread_per_item;
 
 pub const BRIEF_TIME: Duration = Duration::from_secs(1);
 
@@ -63,7 +61,7 @@ pub fn scan(path: &Path, look: ScanDepth) -> HostResult {
         }
         .encode());
     }
-    let device = open_block_device(path, OFlag::O_DIRECT)?;
+    let device = open_block_device(path, OFlags::DIRECT)?;
     // The seed of the sample offsets, so that every scan of a device reads the same samples.
     let seed = FixedState::default().hash_one(path);
     let mut content = scan_device(device, seed, time)?;
@@ -140,17 +138,19 @@ impl DeviceReader<'_> {
         pieces: &[(u64, u64)],
         keep: bool,
     ) -> io::Result<Vec<(u64, Vec<u8>)>> {
-        let next = AtomicUsize::new(0);
         let data = AtomicBool::new(self.has_data);
-        let done = Mutex::new(Vec::new());
         let (device, until) = (self.device, self.time.until);
-        let lane = || -> io::Result<()> {
+        let read_lane = |first: &usize| {
             let mut room = AlignedBuffer::default();
-            while Instant::now() < until {
-                let Some((at, length)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else {
+            let mut done = Vec::new();
+            for (at, length) in pieces.iter().skip(*first).step_by(PARALLEL_READS) {
+                if Instant::now() >= until {
                     break;
+                }
+                let bytes = match room.read_aligned(device, *at, *length) {
+                    Ok(bytes) => bytes,
+                    Err(error) => return (done, Some(error)),
                 };
-                let bytes = room.read_aligned(device, *at, *length)?;
                 if bytes.chunks(4096).any(is_data_block) {
                     data.store(true, Ordering::Relaxed);
                 }
@@ -158,33 +158,26 @@ impl DeviceReader<'_> {
                     break;
                 }
                 let kept = if keep { bytes.to_vec() } else { Vec::new() };
-                let read = bytes.len() as u64;
-                lock(&done).push((*at, read, kept));
+                done.push((*at, bytes.len() as u64, kept));
             }
-            Ok(())
+            (done, None)
         };
-        let ended = thread::scope(|scope| {
-            let lane = &lane;
-            // If a thread cannot be started, the other threads read its pieces.
-            let others: Vec<_> = (1..PARALLEL_READS.min(pieces.len()))
-                .filter_map(|_| Builder::new().spawn_scoped(scope, lane).ok())
-                .collect();
-            let mut ended = vec![lane()];
-            ended.extend(others.into_iter().map(|other| {
-                other
-                    .join()
-                    .unwrap_or_else(|_| Err(io::Error::other("reading ended early")))
-            }));
-            ended
-        });
+        let lanes: Vec<usize> = (0..PARALLEL_READS.min(pieces.len())).collect();
+        let ended_early = |_| (Vec::new(), Some(io::Error::other("reading ended early")));
+        let ends = map_with_thread_per_item(&lanes, read_lane);
         self.has_data |= data.into_inner();
-        let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.ranges
-            .extend(done.iter().map(|(at, length, _)| (*at, *length)));
+        let (mut parts, mut failure) = (Vec::new(), None);
+        for (done, error) in ends.into_iter().map(|end| end.unwrap_or_else(ended_early)) {
+            failure = failure.or(error);
+            for (at, length, kept) in done {
+                self.ranges.push((at, length));
+                parts.push((at, kept));
+            }
+        }
         // Data that was found counts even if another piece could not be read.
-        match ended.into_iter().find_map(Result::err) {
+        match failure {
             Some(error) if !self.has_data => Err(error),
-            _ => Ok(done.into_iter().map(|(at, _, kept)| (at, kept)).collect()),
+            _ => Ok(parts),
         }
     }
 

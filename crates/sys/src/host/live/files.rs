@@ -105,9 +105,9 @@ impl PathHandle {
     }
 
     /// Opens the held object for reading, even if the path now leads to another object.
-    pub fn reopen_for_reading(&self) -> Result<File, HostError> {
+    pub fn reopen_for_reading(&self, also: OFlags) -> Result<File, HostError> {
         let name = format!("self/fd/{}", self.descriptor.as_fd().as_raw_fd());
-        let file = rustix::fs::openat(proc_directory_fd()?, name, READ_FLAGS, Mode::empty());
+        let file = rustix::fs::openat(proc_directory_fd()?, name, READ_FLAGS | also, Mode::empty());
         file.map(File::from).map_err(|e| match e {
             // The object exists, so /proc itself is missing.
             Errno::NOENT => proc_not_mounted_error(),
@@ -119,8 +119,8 @@ impl PathHandle {
 fn open_with_type_check(path: &Path, allow_directory: bool) -> Result<File, HostError> {
     let held = PathHandle::open(path)?;
     match held.kind {
-        FileType::RegularFile => held.reopen_for_reading(),
-        FileType::Directory if allow_directory => held.reopen_for_reading(),
+        FileType::RegularFile => held.reopen_for_reading(OFlags::empty()),
+        FileType::Directory if allow_directory => held.reopen_for_reading(OFlags::empty()),
         FileType::Directory => Err(HostError::failed("is a directory")),
         FileType::Symlink
         | FileType::Fifo
@@ -187,7 +187,7 @@ pub fn read_config_unless_known(
     if known(held.identity) {
         return Ok(ConfigReadOutcome::AlreadyRead(held.identity));
     }
-    let bytes = read_bounded(&held.reopen_for_reading()?, LARGEST_READ + 1)?;
+    let bytes = read_bounded(&held.reopen_for_reading(OFlags::empty())?, LARGEST_READ + 1)?;
     if bytes.len() as u64 > LARGEST_READ {
         let says = format!(
             "is larger than {}, too large for a configuration file",
@@ -364,7 +364,7 @@ pub fn list_directory(path: &Path) -> HostResult {
         open_sysfs_entry(path, READ_FLAGS | OFlags::DIRECTORY)?
     } else {
         match PathHandle::open(path)? {
-            held if held.kind == FileType::Directory => held.reopen_for_reading()?,
+            held if held.kind == FileType::Directory => held.reopen_for_reading(OFlags::empty())?,
             _ => return Err(HostError::new(HostErrorKind::Absent, "is not a directory")),
         }
     };

@@ -219,8 +219,8 @@ fn compute_start_nanos(stat: &[u8], now: Timespec, since_boot: Timespec) -> Opti
     let ticks: u64 = stat_field(stat, 19)?;
     let booted = Duration::try_from(now).ok()?;
     let booted = booted.checked_sub(Duration::try_from(since_boot).ok()?)?;
-    let start = booted.checked_add(Duration::from_millis(ticks.checked_mul(TICK_MILLIS)?))?;
-    u64::try_from(start.as_nanos()).ok()
+    let begun = booted.checked_add(Duration::from_millis(ticks.checked_mul(TICK_MILLIS)?))?;
+    u64::try_from(begun.as_nanos()).ok()
 }
 
 pub fn redacted_command_line(pid: u32) -> HostResult {

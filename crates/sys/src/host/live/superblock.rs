@@ -228,7 +228,7 @@ mod xfs {
 use std::io;
 use std::path::Path;
 
-use nix::fcntl::OFlag;
+use rustix::fs::OFlags;
 
 use super::device_scan::AlignedBuffer;
 use super::open_block_device;
@@ -242,8 +242,8 @@ const PAGE: u64 = 4096;
 /// the size of ext4's clusters in bytes if there are clusters, and one with the UUID.
 pub fn read_superblock(path: &Path, kind: SuperblockKind) -> HostResult {
     let (flags, offset) = match kind {
-        SuperblockKind::Ext => (OFlag::empty(), OFFSET),
-        SuperblockKind::Xfs => (OFlag::O_DIRECT, 0),
+        SuperblockKind::Ext => (OFlags::empty(), OFFSET),
+        SuperblockKind::Xfs => (OFlags::DIRECT, 0),
     };
     let device = open_block_device(path, flags)?;
     let parse = |block: &[u8]| match kind {
