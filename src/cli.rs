@@ -267,14 +267,14 @@ mod capture {
     use super::host;
     use super::out::{ExitResult, OutputTarget};
     use crate::collect;
-    use crate::host::{LiveHost, RecordingHost};
+    use crate::host::{CachingHost, LiveHost};
     use crate::rules::RuleSet;
     use crate::session;
 
     pub(super) fn run_capture(args: &CaptureArgs) -> ExitResult {
         let delivery = OutputTarget::open(&args.output, false)?;
         let live = LiveHost::with_started_child();
-        let recording = RecordingHost::new(&live);
+        let recording = CachingHost::new(&live);
         let from = HostArgs {
             new: true,
             servers: args.servers.clone(),

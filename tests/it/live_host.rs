@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use walwise_collect as collect;
 use walwise_sys::host::{
-    Host, HostErrorKind, LiveHost, Question, RecordedHost, RecordingHost, ScanDepth,
+    Host, HostErrorKind, LiveHost, Question, RecordedHost, CachingHost, ScanDepth,
 };
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _, read_in_time};
@@ -152,7 +152,7 @@ fn without_privileges_a_device_is_denied() {
 #[test]
 fn a_capture_replays_what_the_machine_said() {
     let host = live_host();
-    let recording = RecordingHost::new(&host);
+    let recording = CachingHost::new(&host);
     let questions = [
         Question::Uname,
         Question::Identity,
@@ -199,7 +199,7 @@ fn masking_changes_no_finding() {
     let ext4 = loops::mount_ext4(&[], "");
     let btrfs = loops::mount_btrfs("");
     let host = live_host();
-    let recording = RecordingHost::new(&host);
+    let recording = CachingHost::new(&host);
     for target in [&ext4.point, &btrfs.point] {
         let request = collect::Request {
             target: Some(target.clone()),

@@ -14,7 +14,7 @@ mod live;
 mod log_files;
 mod mask;
 pub mod pg_settings_lines;
-mod question_text;
+mod question;
 pub mod reader;
 mod recorded_host;
 pub mod redact;
@@ -27,22 +27,20 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use walwise_model::facts::choice;
 
-use capture_format::Answers;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::SubjectLimits;
 use crate::subprocess::MessageBytes;
 use crate::text;
-use walwise_model::parallel::lock;
 
 pub use caching_host::CachingHost;
 pub use device_scan::{DeviceScan, ScanDepth};
 pub use edited_host::{AnswerEdit, EditedHost, EditedLinesByQuestion};
 pub use live::{LiveHost, commit_sampler, enter_init_mount_namespace, untrusted_path_reason};
 pub use log_files::{LogFileKind, LogFileStats};
+pub use question::Question;
 pub use recorded_host::RecordedHost;
 pub use stat::{Stat, StatFs};
 pub use timestamp::HostTimestamp;
@@ -55,145 +53,6 @@ pub const NOBODY: u32 = 65534;
 
 /// The last user id that distributions give to accounts of services (SYS_UID_MAX of login.defs(5)).
 pub const LAST_SYSTEM_USER: u32 = 999;
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Question {
-    /// The contents of a regular file, cut after 1 MiB (a mount table after
-    /// [`MOUNT_TABLE`](crate::limits::MOUNT_TABLE)). Device nodes and pipes are refused.
-    Read(PathBuf),
-    /// The names in a directory, sorted, each followed by a zero byte; cut after 1 MiB.
-    List(PathBuf),
-    /// Whether a directory is empty except for an empty `lost+found`: `yes` or `no`. The answer
-    /// contains no names.
-    IsEmpty(PathBuf),
-    /// The target of a symbolic link, exactly as the link stores it.
-    Link(PathBuf),
-    /// The path with all symbolic links resolved.
-    RealPath(PathBuf),
-    /// The fields of stat(2), as in [`Stat`].
-    Stat(PathBuf),
-    /// The fields of statfs(2), as in [`StatFs`].
-    StatFs(PathBuf),
-    /// Inode flags of a file or directory (FS_IOC_GETFLAGS), as a decimal number. Absent if the
-    /// file system has no such flags.
-    Flags(PathBuf),
-    /// Number, size and age of a server's log files, as in [`LogFileStats`]; no names. The path is
-    /// the directory, for binary logs the path prefix that precedes the number.
-    LogFiles(PathBuf, LogFileKind),
-    /// sysname, nodename, release, version and machine of uname(2), one per line.
-    Uname,
-    /// Effective user id and whether walwise runs in the host's own namespaces, one per line:
-    /// `euid=0`, `pid_namespace=initial`, `user_namespace=other`, `root=initial` (the root
-    /// directory of process 1). A value that cannot be read has no line.
-    Identity,
-    /// Memory (the control group's limit if lower) and usable processors, one per line:
-    /// `memory_bytes=…`, `cpus=…`.
-    Resources,
-    /// Database servers without their worker processes: `pid ppid uid comm`, one per line. The uid
-    /// is `-` if the real, effective, saved and file-system ids differ, or if the id is not mapped
-    /// in this namespace. At most [`SERVERS_OF_A_USER`](crate::limits::SERVERS_OF_A_USER) servers
-    /// of each user are listed; a line `more uid count` counts the rest.
-    Servers,
-    /// Start time of a process, in nanoseconds since 1970 by the current clock, as a decimal
-    /// number. The resolution is 10 ms, rounded down.
-    ProcessStart(u32),
-    /// The files named `ibdata1`, InnoDB's system tablespace, that a process has open:
-    /// `major minor inode`, one per line.
-    Tablespaces(u32),
-    /// Allow-listed options of a database server's command line, one per line, in a normalised
-    /// form. PostgreSQL: `-D DIR`, `-p PORT`, `-k DIR` and `-c name=value`; MySQL and MariaDB:
-    /// `--name=value`. Names are in lower case with underscores; values are display-safe, and
-    /// [`crate::text::decode_display_safe`] restores the bytes.
-    CommandLine(u32),
-    /// Allow-listed environment variables of a process, `NAME=value` per line, with display-safe
-    /// values: `PGDATA`, `MYSQL_HOME`, `MARIADB_HOME`, `MYSQL_GROUP_SUFFIX` and `LD_PRELOAD`.
-    /// `LD_PRELOAD` is reduced to the base names of its libraries, separated by colons.
-    Environment(u32),
-    /// The name of a user id in /etc/passwd (passwd(5)); absent if the file does not list the id.
-    UserName(u32),
-    Config(PathBuf, ConfigDialect),
-    Content(PathBuf, ScanDepth),
-    /// Features of the file system on a block device, from its superblock: a line with `features`
-    /// and their names. Lines with the cluster size in bytes and with the UUID follow if the
-    /// superblock has them. The names are those of `dumpe2fs -h`, or of `xfs_db -c version` in
-    /// lower case after the version. Counters are not included.
-    Superblock(PathBuf, SuperblockKind),
-    /// Storage settings of a running PostgreSQL, through the Unix socket at this path, as the
-    /// current user. Each line holds name, setting, unit, source, sourcefile and sourceline,
-    /// separated by tabs; fields are display-safe, and NULL is empty. `server_version` and
-    /// `data_directory` are included. Names of standbys are removed from
-    /// `synchronous_standby_names`. Other lines are described in [`pg_settings_lines`].
-    PgSettings(PathBuf),
-    /// Storage settings of a running MySQL or MariaDB, through the Unix socket at this path,
-    /// without a password. The user is the current one, including root. Each line holds name and
-    /// value, separated by a tab, both display-safe. `version`, `datadir`, `log_bin_basename` and
-    /// counters, whose names begin with a capital, are included.
-    MysqlSettings(PathBuf),
-    Run(Tool, Vec<String>),
-    /// A question answered with the rights of this user: a path that the user may not read is
-    /// *denied*, even to root. Uid 0 is refused. Without root, the rights are those of the current
-    /// user.
-    AsUser(u32, Box<Question>),
-}
-
-/// Evaluates to the path in a question, or `None`. A macro, because `path` needs a shared reference
-/// to the path and `path_mut` a mutable one.
-macro_rules! path_in {
-    ($question:expr, $path:ident) => {
-        match $question {
-            Question::Read(path)
-            | Question::List(path)
-            | Question::IsEmpty(path)
-            | Question::Link(path)
-            | Question::RealPath(path)
-            | Question::Stat(path)
-            | Question::StatFs(path)
-            | Question::Flags(path)
-            | Question::LogFiles(path, _)
-            | Question::Config(path, _)
-            | Question::Content(path, _)
-            | Question::Superblock(path, _)
-            | Question::PgSettings(path)
-            | Question::MysqlSettings(path) => Some(path),
-            Question::Uname
-            | Question::Identity
-            | Question::Resources
-            | Question::Servers
-            | Question::ProcessStart(_)
-            | Question::Tablespaces(_)
-            | Question::CommandLine(_)
-            | Question::Environment(_)
-            | Question::UserName(_)
-            | Question::Run(..) => None,
-            Question::AsUser(_, inner) => inner.$path(),
-        }
-    };
-}
-
-impl Question {
-    pub fn path(&self) -> Option<&PathBuf> {
-        path_in!(self, path)
-    }
-
-    pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
-        path_in!(self, path_mut)
-    }
-
-    /// The question inside a [`Question::AsUser`]; any other question returns itself.
-    pub(crate) fn strip_as_user_mut(&mut self) -> &mut Self {
-        match self {
-            Self::AsUser(_, inner) => inner.strip_as_user_mut(),
-            other => other,
-        }
-    }
-
-    pub fn strip_as_user(&self) -> &Self {
-        match self {
-            Self::AsUser(_, inner) => inner.strip_as_user(),
-            other => other,
-        }
-    }
-}
 
 choice! {
     /// The syntax of a configuration file, which decides the keys that an answer may contain.
@@ -288,6 +147,36 @@ impl HostError {
             kind,
             detail: detail.into(),
         }
+    }
+}
+
+impl From<std::io::Error> for HostError {
+    fn from(error: std::io::Error) -> Self {
+        use nix::errno::Errno;
+        let errno = error.raw_os_error().map(Errno::from_raw);
+        let kind = match errno {
+            Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENODEV | Errno::ENXIO | Errno::ESRCH) => {
+                HostErrorKind::Absent
+            }
+            Some(Errno::EACCES | Errno::EPERM) => HostErrorKind::Denied,
+            _ => HostErrorKind::Failed,
+        };
+        Self::new(
+            kind,
+            errno.map_or_else(|| error.to_string(), |errno| errno.desc().to_owned()),
+        )
+    }
+}
+
+impl From<rustix::io::Errno> for HostError {
+    fn from(error: rustix::io::Errno) -> Self {
+        std::io::Error::from(error).into()
+    }
+}
+
+impl From<nix::errno::Errno> for HostError {
+    fn from(error: nix::errno::Errno) -> Self {
+        std::io::Error::from(error).into()
     }
 }
 
@@ -526,6 +415,12 @@ impl ConfigDirective {
     }
 }
 
+/// Whether a list of words, separated by blanks, has this word.
+fn has_word(list: &str, word: &[u8]) -> bool {
+    list.split_ascii_whitespace()
+        .any(|known| known.as_bytes() == word)
+}
+
 pub fn path_bytes(path: &Path) -> &[u8] {
     OsStr::as_bytes(path.as_os_str())
 }
@@ -545,52 +440,6 @@ struct ServerOwner {
     pub inside: bool,
     /// The socket that the child connects before giving up root.
     pub socket: Option<MessageBytes>,
-}
-
-/// Passes questions to another host and records the answers, for a capture.
-pub struct RecordingHost<'a> {
-    host: &'a dyn Host,
-    answers: Mutex<Answers>,
-}
-
-impl<'a> RecordingHost<'a> {
-    pub fn new(host: &'a dyn Host) -> Self {
-        Self {
-            host,
-            answers: Mutex::default(),
-        }
-    }
-
-    /// `masked` replaces serials, world-wide names, UUIDs, addresses, and names of hosts and users
-    /// one-to-one.
-    pub fn render_capture(&self, comment: &str, masked: bool) -> String {
-        let answers = lock(&self.answers);
-        if masked {
-            capture_format::render_capture(&mask::mask_answers(&answers), comment)
-        } else {
-            capture_format::render_capture(&answers, comment)
-        }
-    }
-}
-
-impl Host for RecordingHost<'_> {
-    fn ask(&self, question: &Question) -> HostResult {
-        let answer = self.host.ask(question);
-        lock(&self.answers).insert(question.clone(), answer.clone());
-        answer
-    }
-
-    fn run_notes(&self) -> Vec<String> {
-        self.host.run_notes()
-    }
-
-    fn subject_count_limits(&self) -> SubjectLimits {
-        self.host.subject_count_limits()
-    }
-
-    fn is_live(&self) -> bool {
-        self.host.is_live()
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use draft::{OutputLocation, PublishedDocument, WriteError, WriteOptions};
+use draft::{OutputLocation, PublishedDocument, WriteError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ pub enum OutputError {
     },
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FilePermissions {
     /// Files that root writes are readable by root alone. Files of other users follow the umask.
     #[default]
@@ -81,7 +81,7 @@ impl FilePermissions {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputOptions {
     pub existing: ExistingFilePolicy,
     pub access: FilePermissions,
@@ -93,37 +93,6 @@ pub struct OutputOptions {
     /// documents beyond the limits are removed.
     pub series: bool,
     pub missing: MissingDirectoryPolicy,
-}
-
-impl Default for OutputOptions {
-    fn default() -> Self {
-        Self {
-            existing: ExistingFilePolicy::Replaced,
-            access: FilePermissions::Standard,
-            executable: false,
-            series: false,
-            missing: MissingDirectoryPolicy::Refused,
-        }
-    }
-}
-
-impl OutputOptions {
-    fn to_write_options(self, root: bool) -> WriteOptions {
-        let Self {
-            existing,
-            access,
-            executable: runs,
-            series,
-            missing,
-        } = self;
-        WriteOptions {
-            existing,
-            mode: access.mode_bits(root),
-            runs,
-            series,
-            missing,
-        }
-    }
 }
 
 #[derive(Debug)]
@@ -145,8 +114,7 @@ pub struct OutputDestination {
 
 impl OutputDestination {
     pub fn open(path: &Path, wish: OutputOptions) -> Result<Self, OutputError> {
-        let options = wish.to_write_options(nix::unistd::geteuid().is_root());
-        let child = Subprocess::spawn(Role::DocumentWriter, &(MessageBytes::from(path), options));
+        let child = Subprocess::spawn(Role::DocumentWriter, &(MessageBytes::from(path), wish));
         let child = child.map_err(|error| OutputError::Refused {
             path: path.to_owned(),
             why: format!(
@@ -219,63 +187,38 @@ impl OutputDestination {
 // the channel closes, and the subprocess removes the draft.
 
 pub fn run_document_writer(mut channel: Channel) -> io::Result<()> {
-    match receive_and_publish_document(&mut channel) {
-        Ok(named) => channel.send(&Ok::<_, WriteError>(named)),
-        Err(DocumentWriterError::Refused(refused)) => channel.send(&Err::<(), _>(refused)),
-        Err(DocumentWriterError::ParentGone) => Err(io::ErrorKind::BrokenPipe.into()),
-    }
+    let reply = receive_and_publish_document(&mut channel);
+    // If the parent has exited or given up, sending fails, too.
+    channel.send(&reply)
 }
 
-enum DocumentWriterError {
-    Refused(WriteError),
-    /// The parent has exited or given up, and would not read an error.
-    ParentGone,
-}
-
-impl<T: Into<WriteError>> From<T> for DocumentWriterError {
-    fn from(refused: T) -> Self {
-        Self::Refused(refused.into())
-    }
-}
-
-fn receive_and_publish_document(
-    channel: &mut Channel,
-) -> Result<PublishedDocument, DocumentWriterError> {
-    let (path, options): (MessageBytes, WriteOptions) = channel
-        .recv(None)
-        .map_err(|_| DocumentWriterError::ParentGone)?;
+fn receive_and_publish_document(channel: &mut Channel) -> Result<PublishedDocument, WriteError> {
+    let (path, options): (MessageBytes, OutputOptions) = channel.recv(None)?;
     let location = OutputLocation::open_and_check_writable(
         TrustedUser::current_user(),
         &PathBuf::from(path),
         options,
     )?;
-    channel
-        .send(&Ok::<_, WriteError>(&location.notice))
-        .map_err(|_| DocumentWriterError::ParentGone)?;
+    channel.send(&Ok::<_, WriteError>(&location.notice))?;
     let mut document = Vec::new();
     loop {
-        let MessageBytes(part) = channel
-            .recv(None)
-            .map_err(|_| DocumentWriterError::ParentGone)?;
+        let MessageBytes(part) = channel.recv(None)?;
         if part.is_empty() {
             break;
         }
         document.extend(part);
     }
     let draft = location.write_draft(&document)?;
-    channel
-        .send(&Ok::<_, WriteError>(()))
-        .map_err(|_| DocumentWriterError::ParentGone)?;
-    channel
-        .recv::<()>(None)
-        .map_err(|_| DocumentWriterError::ParentGone)?;
-    Ok(draft.publish()?)
+    channel.send(&Ok::<_, WriteError>(()))?;
+    channel.recv::<()>(None)?;
+    draft.publish()
 }
 
 /// What happens to a file that already exists at the path of the document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExistingFilePolicy {
     Kept,
+    #[default]
     Replaced,
     /// The document replaces the existing file and continues its content, so this user must own
     /// that file.

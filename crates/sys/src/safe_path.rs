@@ -62,8 +62,9 @@ pub enum PathError {
     EmptyPath,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MissingDirectoryPolicy {
+    #[default]
     Refused,
     /// Missing directories are created, with this mode less the umask.
     Made(u32),
@@ -113,16 +114,11 @@ impl TrustedUser {
         missing: MissingDirectoryPolicy,
     ) -> Result<OpenedDirectory, PathError> {
         let mut steps = PathWalk::new(self, path, missing)?;
-        while let Some(name) = steps.remaining.pop() {
-            match steps.walk_component(&name)? {
-                NameLookup::Missing => return Err(steps.path_system_error(&name, Errno::NOENT)),
-                NameLookup::Existing(_) => {
-                    return Err(steps.path_system_error(&name, Errno::NOTDIR));
-                }
-                NameLookup::Continue => {}
-            }
+        match steps.walk_to_end()? {
+            None => steps.into_checked_directory(),
+            Some((name, None)) => Err(steps.path_system_error(&name, Errno::NOENT)),
+            Some((name, Some(_))) => Err(steps.path_system_error(&name, Errno::NOTDIR)),
         }
-        steps.into_checked_directory()
     }
 
     /// Walks to the directory of a file and opens that directory; the file itself may be missing.
@@ -142,32 +138,18 @@ impl TrustedUser {
         if path.as_os_str().as_bytes().ends_with(b"/") {
             return Err(directory());
         }
-        while let Some(name) = steps.remaining.pop() {
-            let is_last = steps.remaining.is_empty();
-            let existing = match steps.walk_component(&name)? {
-                NameLookup::Continue => continue,
-                NameLookup::Existing(_) if !is_last => {
-                    return Err(steps.path_system_error(&name, Errno::NOTDIR));
-                }
-                NameLookup::Missing if !is_last => {
-                    return Err(steps.path_system_error(&name, Errno::NOENT));
-                }
-                NameLookup::Existing(stat) => Some(stat),
-                NameLookup::Missing if steps.last_was_link => {
-                    return Err(PathError::Dangling {
-                        at: path.to_owned(),
-                        to: steps.at.join(&name),
-                    });
-                }
-                NameLookup::Missing => None,
-            };
-            return Ok(ResolvedFile {
-                parent: steps.into_checked_directory()?,
-                name,
-                existing,
+        let (name, existing) = steps.walk_to_end()?.ok_or_else(directory)?;
+        if existing.is_none() && steps.last_was_link {
+            return Err(PathError::Dangling {
+                at: path.to_owned(),
+                to: steps.at.join(&name),
             });
         }
-        Err(directory())
+        Ok(ResolvedFile {
+            parent: steps.into_checked_directory()?,
+            name,
+            existing,
+        })
     }
 }
 
@@ -223,6 +205,23 @@ impl PathWalk {
             at: self.at.join(name),
             error,
         }
+    }
+
+    /// The last name and its status, unless the path ends at a directory.
+    fn walk_to_end(&mut self) -> Result<Option<(OsString, Option<Stat>)>, PathError> {
+        while let Some(name) = self.remaining.pop() {
+            let is_last = self.remaining.is_empty();
+            match self.walk_component(&name)? {
+                NameLookup::Continue => {}
+                NameLookup::Existing(stat) if is_last => return Ok(Some((name, Some(stat)))),
+                NameLookup::Missing if is_last => return Ok(Some((name, None))),
+                NameLookup::Existing(_) => {
+                    return Err(self.path_system_error(&name, Errno::NOTDIR));
+                }
+                NameLookup::Missing => return Err(self.path_system_error(&name, Errno::NOENT)),
+            }
+        }
+        Ok(None)
     }
 
     fn walk_component(&mut self, name: &OsStr) -> Result<NameLookup, PathError> {

@@ -12,7 +12,7 @@ use walwise_collect::{Request, run_all_collectors};
 use walwise_judge::rules::RuleSet;
 use walwise_model::text::is_display_unsafe;
 use walwise_report::{Format, text};
-use walwise_sys::host::{RecordedHost, RecordingHost};
+use walwise_sys::host::{RecordedHost, CachingHost};
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{recorded, walwise};
@@ -286,7 +286,7 @@ fn hostile_names_are_escaped_in_every_output() {
                     .unwrap_or_else(|e| panic!("{name}, share {share}, {arguments:?}: {e}"));
             }
             let host = RecordedHost::parse(&hostile).unwrap();
-            let recording = RecordingHost::new(&host);
+            let recording = CachingHost::new(&host);
             run_all_collectors(&recording, &Request::default(), &mut |_, _| {});
             for text in [
                 recording.render_capture("", true),

@@ -1,5 +1,5 @@
 //! Asks another host each question only once, so that collectors can run again over the same
-//! answers.
+//! answers, and a capture has one answer for each question.
 //!
 //! A new question is passed on to the other host, because an assumed fact can lead a collector to
 //! questions that were not asked before.
@@ -9,7 +9,8 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::{Host, HostResult, Question};
+use super::capture_format::{self, Answers};
+use super::{Host, HostResult, Question, mask};
 use crate::limits::SubjectLimits;
 use walwise_model::parallel::lock;
 
@@ -41,6 +42,21 @@ impl<H: Deref<Target: Host>> CachingHost<H> {
             .filter(|(question, _)| of(question))
             .min_by_key(|(question, _)| format!("{question:?}"));
         found.map(|(question, answer)| (question.clone(), answer.clone()))
+    }
+
+    /// Renders the answers as a capture. `masked` replaces serials, world-wide names, UUIDs,
+    /// addresses, and names of hosts and users one-to-one.
+    pub fn render_capture(&self, comment: &str, masked: bool) -> String {
+        let answers: Answers = lock(&self.answers)
+            .iter()
+            .filter_map(|(question, answer)| Some((question.clone(), answer.get()?.clone())))
+            .collect();
+        let answers = if masked {
+            mask::mask_answers(&answers)
+        } else {
+            answers
+        };
+        capture_format::render_capture(&answers, comment)
     }
 
     /// Asks the answered questions for which `of` is true again. Returns true if an answer has

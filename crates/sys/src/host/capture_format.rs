@@ -16,14 +16,14 @@
 //! newline at its end; `!` precedes an error. Bytes are escaped by [`crate::text`], except that
 //! tabs stay. A line that cannot be parsed invalidates only its own entry.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::hash::BuildHasher as _;
 use std::ops::Range;
 
 use foldhash::fast::FixedState;
 
-use super::{HostError, HostResult, Question, question_text};
+use super::{HostError, HostResult, Question, question};
 use crate::limits::CAPTURE;
 use crate::text;
 use walwise_model::facts::Choice as _;
@@ -53,7 +53,7 @@ pub fn render_capture(answers: &Answers, comment: &str) -> String {
         out.push_str(&format_escaped_line("# ", line.as_bytes()));
     }
     for (question, answer) in answers {
-        out.push_str(&question_text::encode(question));
+        out.push_str(&question::encode(question));
         out.push('\n');
         match answer {
             Ok(bytes) => write_answer_lines(&mut out, bytes, answer_separator(question)),
@@ -105,6 +105,7 @@ fn display_safe_detail(detail: &str) -> String {
 }
 
 /// The second value describes the entries that could not be read.
+#[cfg(any(test, feature = "testing"))]
 pub fn parse_capture(bytes: &[u8]) -> Result<(Answers, Vec<String>), CaptureParseError> {
     let mut answers = Answers::new();
     let problems = parse_capture_entries(bytes, |_, question, answer| {
@@ -158,40 +159,24 @@ fn parse_capture_entries(
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IndexedCapture {
     text: Vec<u8>,
-    /// Hash of each entry's question, and the entry's byte range in the text; sorted by hash.
-    places: Vec<(u64, Range<u32>)>,
+    /// The byte range of each entry, by the hash of its question.
+    places: BTreeMap<u64, Range<u32>>,
 }
 
 impl IndexedCapture {
     /// The second value describes the entries that could not be read.
     pub fn new(text: Vec<u8>) -> Result<(Self, Vec<String>), CaptureParseError> {
-        let mut known: HashMap<u64, Range<u32>, FixedState> = HashMap::default();
-        let mut alike = Vec::new();
+        let mut places = BTreeMap::new();
+        // Only an intruder can write two questions with the same hash; the second has no answer.
         let problems = parse_capture_entries(&text, |place, question, _| {
-            let (hash, place) = (question_hash(&question), saturating_u32_range(place));
-            let is_same = |place: &Range<u32>| {
-                parse_entry(&text, place).is_some_and(|(other, _)| other == question)
-            };
-            match known.entry(hash) {
+            match places.entry(question_hash(&question)) {
                 Entry::Vacant(free) => {
-                    free.insert(place);
+                    free.insert(saturating_u32_range(place));
                     true
                 }
-                Entry::Occupied(taken) if is_same(taken.get()) => false,
-                // Two different questions can have the same hash.
-                Entry::Occupied(_) => {
-                    let is_new = !alike
-                        .iter()
-                        .any(|(of, place)| *of == hash && is_same(place));
-                    if is_new {
-                        alike.push((hash, place));
-                    }
-                    is_new
-                }
+                Entry::Occupied(_) => false,
             }
         })?;
-        let mut places: Vec<(u64, Range<u32>)> = known.into_iter().chain(alike).collect();
-        places.sort_unstable_by_key(|(hash, place)| (*hash, place.start));
         Ok((Self { text, places }, problems))
     }
 
@@ -200,23 +185,15 @@ impl IndexedCapture {
     }
 
     pub fn get(&self, question: &Question) -> Option<HostAnswer> {
-        let hash = question_hash(question);
-        let first = self.places.partition_point(|(other, _)| *other < hash);
-        let alike = self
-            .places
-            .iter()
-            .skip(first)
-            .take_while(|(other, _)| *other == hash);
-        let mut found = alike.filter_map(|(_, place)| parse_entry(&self.text, place));
-        found
-            .find(|(other, _)| other == question)
-            .map(|(_, answer)| answer)
+        let place = self.places.get(&question_hash(question))?;
+        let (found, answer) = parse_entry(&self.text, place)?;
+        (found == *question).then_some(answer)
     }
 
     pub fn questions(&self) -> impl Iterator<Item = Question> {
         self.places
-            .iter()
-            .filter_map(|(_, place)| parse_entry(&self.text, place))
+            .values()
+            .filter_map(|place| parse_entry(&self.text, place))
             .map(|(question, _)| question)
     }
 }
@@ -280,14 +257,9 @@ struct CaptureEntry {
     line: usize,
     place: Range<usize>,
     question: Question,
-    body: AnswerBody,
-}
-
-enum AnswerBody {
-    Empty,
-    Lines(Vec<u8>),
-    Unterminated(Vec<u8>),
-    Error(HostError),
+    answer: Option<HostAnswer>,
+    /// Whether no further line may follow.
+    is_complete: bool,
 }
 
 struct CaptureParser<F> {
@@ -302,27 +274,26 @@ impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureParser<F> {
             None | Some((b'#', _)) => {}
             Some((mark @ (b'|' | b':' | b'!'), rest)) => {
                 // Without a current entry, the line belongs to an entry that was rejected.
-                let Some(entry) = self.entry.take() else {
+                let Some(entry) = &mut self.entry else {
                     return;
                 };
-                match entry.append_answer_line(*mark, rest) {
-                    Ok(entry) => {
-                        let place = entry.place.start..place.end;
-                        self.entry = Some(CaptureEntry { place, ..entry });
-                    }
-                    Err(what) => self.problems.add_problem(number, what),
+                entry.place.end = place.end;
+                if let Err(what) = entry.append_answer_line(*mark, rest) {
+                    self.entry = None;
+                    self.problems.add_problem(number, what);
                 }
             }
             Some(_) => {
                 self.finish_entry();
-                let question = str::from_utf8(line).ok().and_then(question_text::decode);
+                let question = str::from_utf8(line).ok().and_then(question::decode);
                 match question {
                     Some(question) => {
                         self.entry = Some(CaptureEntry {
                             line: number,
                             place,
                             question,
-                            body: AnswerBody::Empty,
+                            answer: None,
+                            is_complete: false,
                         });
                     }
                     None => self.problems.add_problem(number, "unknown question"),
@@ -332,56 +303,39 @@ impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureParser<F> {
     }
 
     fn finish_entry(&mut self) {
-        let Some(CaptureEntry {
-            line,
-            place,
-            question,
-            body,
-        }) = self.entry.take()
-        else {
+        let Some(entry) = self.entry.take() else {
             return;
         };
-        let answer = match body {
-            AnswerBody::Empty => {
-                return self
-                    .problems
-                    .add_problem(line, "the question has no answer");
-            }
-            AnswerBody::Lines(bytes) | AnswerBody::Unterminated(bytes) => Ok(bytes),
-            AnswerBody::Error(miss) => Err(miss),
+        let Some(answer) = entry.answer else {
+            let what = "the question has no answer";
+            return self.problems.add_problem(entry.line, what);
         };
-        if !(self.on_entry)(place, question, answer) {
-            self.problems.add_problem(line, "duplicate question");
+        if !(self.on_entry)(entry.place, entry.question, answer) {
+            self.problems.add_problem(entry.line, "duplicate question");
         }
     }
 }
 
 impl CaptureEntry {
-    fn append_answer_line(self, mark: u8, rest: &[u8]) -> Result<Self, &'static str> {
+    fn append_answer_line(&mut self, mark: u8, rest: &[u8]) -> Result<(), &'static str> {
+        const MISPLACED: &str = "the line does not continue the previous line";
         let words = str::from_utf8(rest).map_err(|_| "not UTF-8")?;
-        let separator = answer_separator(&self.question);
-        let body = match (mark, self.body) {
-            (b'|', AnswerBody::Empty) => {
-                AnswerBody::Lines([text::decode_display_safe(words), vec![separator]].concat())
+        if self.is_complete || mark == b'!' && self.answer.is_some() {
+            return Err(MISPLACED);
+        }
+        self.is_complete = mark != b'|';
+        if mark == b'!' {
+            let (kind, detail) = words.split_once(' ').unwrap_or((words, ""));
+            let kind = super::HostErrorKind::from_word(kind).ok_or("unknown kind of error")?;
+            let detail = display_safe_detail(detail.trim_end());
+            self.answer = Some(Err(HostError::new(kind, detail)));
+        } else if let Ok(bytes) = self.answer.get_or_insert_with(|| Ok(Vec::new())) {
+            bytes.append(&mut text::decode_display_safe(words));
+            if mark == b'|' {
+                bytes.push(answer_separator(&self.question));
             }
-            (b'|', AnswerBody::Lines(mut bytes)) => {
-                bytes.append(&mut text::decode_display_safe(words));
-                bytes.push(separator);
-                AnswerBody::Lines(bytes)
-            }
-            (b':', AnswerBody::Empty) => AnswerBody::Unterminated(text::decode_display_safe(words)),
-            (b':', AnswerBody::Lines(mut bytes)) => {
-                bytes.append(&mut text::decode_display_safe(words));
-                AnswerBody::Unterminated(bytes)
-            }
-            (b'!', AnswerBody::Empty) => {
-                let (kind, detail) = words.split_once(' ').unwrap_or((words, ""));
-                let kind = super::HostErrorKind::from_word(kind).ok_or("unknown kind of error")?;
-                AnswerBody::Error(HostError::new(kind, display_safe_detail(detail.trim_end())))
-            }
-            _ => return Err("the line does not continue the previous line"),
-        };
-        Ok(Self { body, ..self })
+        }
+        Ok(())
     }
 }
 
@@ -393,7 +347,7 @@ mod tests {
 
     use super::*;
     use crate::host::HostErrorKind;
-    use crate::host::question_text::tests::any_question;
+    use crate::host::question::tests::any_question;
 
     fn any_answer() -> impl Strategy<Value = HostAnswer> {
         let kind = prop::sample::select(vec![

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::{HostError, HostErrorKind, HostResult, Question, ServerOwner, question_text};
+use super::{HostError, HostErrorKind, HostResult, Question, ServerOwner, question};
 use crate::subprocess::{MessageBytes, RecvError, Role, Subprocess};
 use crate::text;
 use walwise_model::parallel::lock;
@@ -71,19 +71,13 @@ impl ChildHost {
         }
     }
 
-    /// Stops the child without waiting for its exit, so that several children can exit at the same
-    /// time.
-    pub fn kill_child_without_waiting_for_exit(&self) {
-        self.lock_state().kill_idle_child();
-    }
-
     pub fn timeout_notes(&self) -> Vec<String> {
         self.lock_state().notes.clone()
     }
 
     pub fn ask(&self, question: &Question, deadline: Duration) -> HostResult {
         let failed = |says: String| Err(HostError::failed(says));
-        let words = question_text::encode(question);
+        let words = question::encode(question);
         if words.len() >= LONGEST_QUESTION {
             return failed("the path is too long".to_owned());
         }
@@ -146,7 +140,7 @@ impl ChildState {
 
 impl Drop for ChildHost {
     fn drop(&mut self) {
-        self.kill_child_without_waiting_for_exit();
+        self.lock_state().kill_idle_child();
     }
 }
 

@@ -5,6 +5,7 @@
 //! reads the mount table only once, so each scan creates a new `LiveHost`.
 
 pub mod commit_sampler;
+mod conversation;
 mod device_scan;
 pub(super) mod files;
 mod hang_risk;
@@ -16,23 +17,19 @@ pub(super) mod processes;
 pub mod programs;
 mod superblock;
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
-use std::os::unix::net::UnixStream;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use files::host_error_from_io;
+use files::PathHandle;
 use hang_risk::MountHangRisks;
 use nix::errno::Errno;
-use nix::fcntl::OFlag;
-use nix::sys::socket::getsockopt;
-use nix::sys::socket::sockopt::PeerCredentials;
 use owners::OwnerChildHosts;
+use rustix::fs::{FileType, OFlags};
 
 pub use machine::enter_init_mount_namespace;
 
@@ -211,13 +208,6 @@ impl LiveHost {
     }
 }
 
-impl Drop for LiveHost {
-    fn drop(&mut self) {
-        self.child.kill_child_without_waiting_for_exit();
-        self.owners.kill_children_without_waiting();
-    }
-}
-
 impl Host for LiveHost {
     fn ask(&self, question: &Question) -> HostResult {
         let answer = match question {
@@ -306,49 +296,36 @@ pub(super) fn answer_in_this_process(question: &Question) -> HostResult {
             .map(|text| redact::redact_program_output(*tool, arguments, text)),
         Question::Content(path, look) => device_scan::scan(path, *look),
         Question::Superblock(path, kind) => superblock::read_superblock(path, *kind),
-        Question::PgSettings(path) => postgres::query_settings(path, None),
-        Question::MysqlSettings(path) => mysql::query_settings(path, None),
+        Question::PgSettings(_) | Question::MysqlSettings(_) => Err(HostError::failed(
+            "a server is asked only on behalf of its user",
+        )),
         Question::AsUser(uid, inner) => match &**inner {
-            Question::PgSettings(path) => postgres::query_settings(path, Some(*uid)),
-            Question::MysqlSettings(path) => mysql::query_settings(path, Some(*uid)),
+            Question::PgSettings(path) => postgres::query_settings(path, *uid),
+            Question::MysqlSettings(path) => mysql::query_settings(path, *uid),
             inner => answer_in_this_process(inner),
         },
-    }
-}
-
-fn open_block_device(path: &Path, also: OFlag) -> Result<File, HostError> {
-    try_open_block_device(path, also).map_err(|e| host_error_from_io(&e))
-}
-
-/// Whether a process holds the device exclusively (`O_EXCL`, open(2)). The check itself holds the
-/// device for a moment, in which another process's attempt to hold it fails.
-fn is_held_exclusively(path: &Path) -> Result<bool, HostError> {
-    match try_open_block_device(path, OFlag::O_EXCL) {
-        Ok(_) => Ok(false),
-        Err(e) if e.raw_os_error() == Some(Errno::EBUSY as i32) => Ok(true),
-        Err(e) => Err(host_error_from_io(&e)),
     }
 }
 
 /// Opens the device for reading only. The path is first opened with O_PATH, because opening a tape
 /// or a watchdog device already has an effect. The examined device is then opened, even if the path
 /// has come to refer to another one.
-fn try_open_block_device(path: &Path, also: OFlag) -> io::Result<File> {
-    let by_name = |flags: OFlag, path: &Path| {
-        OpenOptions::new()
-            .read(true)
-            .custom_flags(flags.bits())
-            .open(path)
-    };
-    let place = by_name(OFlag::O_PATH | OFlag::O_CLOEXEC, path)?;
-    if !place.metadata()?.file_type().is_block_device() {
-        return Err(io::Error::other("is not a block device"));
+fn open_block_device(path: &Path, also: OFlags) -> Result<File, HostError> {
+    let held = PathHandle::open(path)?;
+    if held.kind != FileType::BlockDevice {
+        return Err(HostError::failed("is not a block device"));
     }
-    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC | also;
-    by_name(
-        flags,
-        Path::new(&format!("/proc/self/fd/{}", place.as_raw_fd())),
-    )
+    held.reopen_for_reading(also)
+}
+
+/// Whether a process holds the device exclusively (`O_EXCL`, open(2)). The check itself holds the
+/// device for a moment, in which another process's attempt to hold it fails.
+fn is_held_exclusively(path: &Path) -> Result<bool, HostError> {
+    match open_block_device(path, OFlags::EXCL) {
+        Ok(_) => Ok(false),
+        Err(miss) if miss.detail == Errno::EBUSY.desc() => Ok(true),
+        Err(miss) => Err(miss),
+    }
 }
 
 /// Reason why a path without symbolic links cannot be trusted, such as `/x is not owned by root`.
@@ -369,201 +346,6 @@ pub fn untrusted_path_reason(path: &Path) -> io::Result<Option<String>> {
         )));
     }
     Ok(None)
-}
-
-const DEADLINE: Duration = Duration::from_secs(2);
-
-const MAX_MESSAGE_BYTES: usize = 1 << 20;
-
-/// The largest answer that a client may collect, in bytes. It has room for all settings and the
-/// maximum number of overrides, with the longest names.
-const MAX_ANSWER_BYTES: usize = 128 << 10;
-
-#[derive(Debug, PartialEq, Eq)]
-enum ProtocolAction {
-    Recv,
-    Send(Vec<u8>),
-    /// The answer is complete. The client sends `farewell` before it disconnects; otherwise the
-    /// server would log a lost connection.
-    Done {
-        answer: Vec<u8>,
-        farewell: Vec<u8>,
-    },
-}
-
-/// The client in a conversation with a database server over its Unix socket. The client defines all
-/// messages to the server; no reply can cause any other message. Connecting can block indefinitely,
-/// so the conversation runs in the expendable child.
-trait ProtocolClient {
-    /// The client's first message; empty if the server sends first.
-    fn first_message(&self) -> Vec<u8>;
-
-    /// The buffer of received bytes that do not form a complete message yet.
-    fn recv_buffer(&mut self) -> &mut Vec<u8>;
-
-    /// `None` if the message is incomplete.
-    fn split_frame(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostError>;
-
-    fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError>;
-
-    /// Time limit for the conversation, without connecting.
-    fn deadline(&self) -> Duration {
-        DEADLINE
-    }
-
-    /// The answer so far, if it has all settings and only results of later queries are missing.
-    fn partial_answer(&mut self) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn handle_received_bytes(&mut self, bytes: &[u8]) -> Result<ProtocolAction, HostError> {
-        self.recv_buffer().extend_from_slice(bytes);
-        let heard = std::mem::take(self.recv_buffer());
-        let mut rest = heard.as_slice();
-        let mut next = ProtocolAction::Recv;
-        while next == ProtocolAction::Recv
-            && let Some((kind, body, behind)) = Self::split_frame(rest)?
-        {
-            rest = behind;
-            next = self.handle_message(kind, body)?;
-        }
-        *self.recv_buffer() = rest.to_vec();
-        Ok(next)
-    }
-}
-
-/// Kind or number of a message, its body, and the received bytes after the message.
-type WireFrame<'a> = (u8, &'a [u8], &'a [u8]);
-
-/// With `server`, the process that listens on the socket must run as that user id.
-fn connect_and_run_protocol(
-    socket: &Path,
-    ours: &mut impl ProtocolClient,
-    server: Option<u32>,
-) -> HostResult {
-    let stream = UnixStream::connect(socket).map_err(|e| match e.kind() {
-        io::ErrorKind::ConnectionRefused => {
-            HostError::new(HostErrorKind::Absent, "no server is listening there")
-        }
-        _ => files::host_error_from_io(&e),
-    })?;
-    verify_peer_and_run_protocol(stream, ours, server)
-}
-
-/// With `server`, the peer's user id is checked before any byte is exchanged, because the socket
-/// that one user names can belong to another user.
-fn verify_peer_and_run_protocol(
-    stream: UnixStream,
-    ours: &mut impl ProtocolClient,
-    server: Option<u32>,
-) -> HostResult {
-    if let Some(uid) = server {
-        let peer = getsockopt(&stream, PeerCredentials)
-            .map_err(|e| files::host_error_from_io(&e.into()))?;
-        if peer.uid() != uid {
-            let says = format!(
-                "a process of user {} listens there, but the server runs as user {uid}",
-                peer.uid()
-            );
-            return Err(HostError::denied(says));
-        }
-    }
-    let deadline = Instant::now() + ours.deadline();
-    match exchange_messages(stream, ours, deadline) {
-        Err(miss) if miss.kind == HostErrorKind::TimedOut => ours.partial_answer().ok_or(miss),
-        answer => answer,
-    }
-}
-
-fn exchange_messages(
-    mut stream: UnixStream,
-    ours: &mut impl ProtocolClient,
-    deadline: Instant,
-) -> HostResult {
-    let late = || HostError::new(HostErrorKind::TimedOut, "the server did not answer in time");
-    let failed = |e: io::Error| match e.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => late(),
-        _ => files::host_error_from_io(&e),
-    };
-    stream.set_write_timeout(Some(DEADLINE)).map_err(failed)?;
-    stream.write_all(&ours.first_message()).map_err(failed)?;
-    let mut piece = vec![0; 16 << 10];
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(late());
-        }
-        stream.set_read_timeout(Some(left)).map_err(failed)?;
-        let count = match stream.read(&mut piece) {
-            Ok(0) => {
-                return Err(HostError::failed("the server closed the connection"));
-            }
-            Ok(count) => count,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(failed(e)),
-        };
-        match ours.handle_received_bytes(piece.get(..count).unwrap_or_default())? {
-            ProtocolAction::Recv => {}
-            ProtocolAction::Send(words) => stream.write_all(&words).map_err(failed)?,
-            ProtocolAction::Done { answer, farewell } => {
-                // The answer is complete, so an error while sending the farewell is ignored.
-                let _ = stream.write_all(&farewell);
-                return Ok(answer);
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod client_protocol_tests {
-    use super::*;
-
-    #[derive(Default)]
-    struct SilentProtocolClient(Vec<u8>);
-
-    impl ProtocolClient for SilentProtocolClient {
-        fn first_message(&self) -> Vec<u8> {
-            Vec::new()
-        }
-
-        fn recv_buffer(&mut self) -> &mut Vec<u8> {
-            &mut self.0
-        }
-
-        fn split_frame(_: &[u8]) -> Result<Option<WireFrame<'_>>, HostError> {
-            Ok(None)
-        }
-
-        fn handle_message(&mut self, _: u8, _: &[u8]) -> Result<ProtocolAction, HostError> {
-            Ok(ProtocolAction::Recv)
-        }
-    }
-
-    #[test]
-    fn silent_server_times_out() {
-        let (ours, _theirs) = UnixStream::pair().unwrap();
-        let miss = exchange_messages(
-            ours,
-            &mut SilentProtocolClient::default(),
-            Instant::now() + Duration::from_millis(20),
-        )
-        .unwrap_err();
-        assert_eq!(miss.kind, HostErrorKind::TimedOut);
-    }
-
-    #[test]
-    fn closed_connection_is_an_error() {
-        let (ours, theirs) = UnixStream::pair().unwrap();
-        drop(theirs);
-        assert!(
-            exchange_messages(
-                ours,
-                &mut SilentProtocolClient::default(),
-                Instant::now() + DEADLINE
-            )
-            .is_err()
-        );
-    }
 }
 
 #[cfg(test)]

@@ -50,17 +50,14 @@ impl LogFileStats {
 
     pub fn decode(answer: &[u8]) -> Result<Self, HostError> {
         let parse = || {
-            let text = std::str::from_utf8(answer).ok()?;
-            let mut words = text.split_ascii_whitespace();
-            let (count, bytes) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-            let oldest_age = match words.next()? {
-                "-" => None,
-                age => Some(age.parse().ok()?),
-            };
+            let mut words = std::str::from_utf8(answer).ok()?.split_ascii_whitespace();
             Some(Self {
-                count,
-                bytes,
-                oldest_age,
+                count: words.next()?.parse().ok()?,
+                bytes: words.next()?.parse().ok()?,
+                oldest_age: match words.next()? {
+                    "-" => None,
+                    age => Some(age.parse().ok()?),
+                },
             })
         };
         parse().ok_or_else(|| HostError::failed("the count of log files is malformed"))

@@ -10,7 +10,7 @@ mod identity_places;
 mod identity_shapes;
 mod masked_paths;
 mod name_places;
-mod text_ranges;
+mod text_parts;
 mod tool_output;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -43,6 +43,9 @@ enum IdentityKind {
     Ipv4,
     Ipv6,
 }
+
+/// A part of a text that identifies a host or a person.
+type Identity<'t> = (&'t [u8], IdentityKind);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct IdentityMatch {
@@ -112,9 +115,9 @@ struct MaskRanges {
 impl MaskRanges {
     fn from_path(path: &[u8]) -> Self {
         Self {
-            identities: identity_places::identity_ranges_in_path(path),
-            labels: name_places::label_serial_ranges_in_path(path),
-            names: name_places::name_ranges_in_path(path),
+            identities: identity_ranges(path, identity_places::identity_in_path(path)),
+            labels: part_ranges(path, name_places::label_serials(path)),
+            names: part_ranges(path, name_places::names_in_path(path)),
             sources: Vec::new(),
             is_question_path: true,
         }
@@ -124,13 +127,45 @@ impl MaskRanges {
         // The position of an identity does not depend on the user who read the answer.
         let question = question.strip_as_user();
         Self {
-            identities: identity_places::identity_ranges_in_answer(question, answer),
-            labels: name_places::label_serial_ranges_in_answer(question, answer),
-            names: name_places::name_ranges_in_answer(question, answer),
-            sources: name_places::free_text_mount_source_ranges(question, answer),
+            identities: identity_ranges(
+                answer,
+                identity_places::identities_in_answer(question, answer),
+            ),
+            labels: part_ranges(
+                answer,
+                name_places::label_serials_in_answer(question, answer),
+            ),
+            names: part_ranges(answer, name_places::names_in_answer(question, answer)),
+            sources: part_ranges(
+                answer,
+                name_places::free_text_mount_sources(question, answer),
+            ),
             is_question_path: false,
         }
     }
+
+    fn from_error_detail(detail: &[u8]) -> Self {
+        Self {
+            names: part_ranges(detail, name_places::names_in_path(detail)),
+            ..Self::default()
+        }
+    }
+}
+
+fn part_ranges<'t>(text: &'t [u8], parts: impl IntoIterator<Item = &'t [u8]>) -> Vec<Range<usize>> {
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.map(|part| text_parts::range_in(text, part)).collect()
+}
+
+fn identity_ranges<'t>(
+    text: &'t [u8],
+    identities: impl IntoIterator<Item = Identity<'t>>,
+) -> Vec<(Range<usize>, IdentityKind)> {
+    identities
+        .into_iter()
+        .filter(|(part, _)| !part.is_empty())
+        .map(|(part, kind)| (text_parts::range_in(text, part), kind))
+        .collect()
 }
 
 pub fn mask_answers(answers: &Answers) -> Answers {
@@ -141,14 +176,8 @@ pub fn mask_answers(answers: &Answers) -> Answers {
             let masked = match answer {
                 Ok(bytes) => Ok(masks.mask_text(bytes, &MaskRanges::from_answer(question, bytes))),
                 Err(miss) => {
-                    let names = name_places::name_ranges_in_path(miss.detail.as_bytes());
-                    let detail = masks.mask_text(
-                        miss.detail.as_bytes(),
-                        &MaskRanges {
-                            names,
-                            ..MaskRanges::default()
-                        },
-                    );
+                    let detail = miss.detail.as_bytes();
+                    let detail = masks.mask_text(detail, &MaskRanges::from_error_detail(detail));
                     Err(HostError::new(miss.kind, String::from_utf8_lossy(&detail)))
                 }
             };
@@ -204,13 +233,10 @@ impl IdentityCollector {
                 IdentityMatch::new(text, label.clone(), IdentityKind::Serial),
             );
         }
-        for word in places
-            .sources
-            .iter()
-            .flat_map(|source| mount_source_words(text, source.clone()))
-        {
-            let canonical = text.get(word).unwrap_or_default().to_ascii_lowercase();
-            self.identities.insert((IdentityKind::Name, canonical));
+        for source in &places.sources {
+            let words = mount_source_words(text.get(source.clone()).unwrap_or_default());
+            self.identities
+                .extend(words.map(|word| (IdentityKind::Name, word.to_ascii_lowercase())));
         }
     }
 
@@ -321,41 +347,30 @@ impl IdentityMasker {
         out: &mut Vec<u8>,
     ) {
         let mut at = range.start;
-        let (mut names, mut sources) = (
-            RangeCursor::new(&places.names),
-            RangeCursor::new(&places.sources),
-        );
         while at < range.end {
-            let in_source = sources.range_at(at);
-            let in_names = names.range_at(at).or(in_source).is_some();
-            if let Some(token) = self.longest_spelling_at(text, at..range.end, in_names) {
-                let end = at + token.written.len();
-                let written = text.get(at..end).unwrap_or_default();
-                out.extend_from_slice(&self.format_mask_like_original(
-                    token.kind,
-                    &token.canonical,
-                    written,
-                ));
-                at = end;
-                continue;
+            let in_source = range_at(&places.sources, at);
+            let in_names = in_source.or(range_at(&places.names, at)).is_some();
+            let source_word = || {
+                let begins = !identity_shapes::preceding_byte(text, at)
+                    .is_some_and(|b| b.is_ascii_alphanumeric());
+                let source = in_source.filter(|_| begins)?;
+                let word = mount_source_words(text.get(at..source.end)?).next()?;
+                let place = text_parts::range_in(text, word);
+                (place.start == at && place.end <= range.end)
+                    .then(|| (IdentityKind::Name, word.to_ascii_lowercase(), word.len()))
+            };
+            let found = self
+                .longest_spelling_at(text, at..range.end, in_names)
+                .map(|token| (token.kind, token.canonical.clone(), token.written.len()))
+                .or_else(source_word);
+            if let Some((kind, canonical, length)) = found {
+                let written = text.get(at..at + length).unwrap_or_default();
+                out.extend(self.format_mask_like_original(kind, &canonical, written));
+                at += length;
+            } else {
+                out.extend(text.get(at));
+                at += 1;
             }
-            let begins = !identity_shapes::preceding_byte(text, at)
-                .is_some_and(|b| b.is_ascii_alphanumeric());
-            let word = in_source
-                .filter(|_| begins)
-                .and_then(|source| mount_source_words(text, at..source.end).next());
-            if let Some(word) = word.filter(|word| word.start == at && word.end <= range.end) {
-                let written = text.get(word.clone()).unwrap_or_default();
-                out.extend_from_slice(&self.format_mask_like_original(
-                    IdentityKind::Name,
-                    &written.to_ascii_lowercase(),
-                    written,
-                ));
-                at = word.end;
-                continue;
-            }
-            out.extend(text.get(at));
-            at += 1;
         }
     }
 
@@ -371,24 +386,23 @@ impl IdentityMasker {
         let free_before = !identity_shapes::preceding_byte(text, range.start)
             .is_some_and(|b| b.is_ascii_alphanumeric())
             || follows_escape(text, range.start);
-        let fits = |token: &&IdentitySpelling| {
+        let written = |token: &IdentitySpelling| {
             let end = range.start + token.written.len();
             let here = text.get(range.start..end).filter(|_| end <= range.end);
-            let free_after = !text.get(end).is_some_and(u8::is_ascii_alphanumeric);
-            let free = free_before && free_after;
-            here.is_some_and(|here| {
-                spaces_as_underscores(here).eq_ignore_ascii_case(&token.written)
-            }) && match token.scope {
-                ReplacementScope::Anywhere => true,
-                ReplacementScope::Words => free || in_names,
-                ReplacementScope::WordsOnly => free,
-                ReplacementScope::Names => free && in_names,
-            }
+            here.map(spaces_as_underscores)
         };
-        let exact = |token: &&IdentitySpelling| {
-            let here = text.get(range.start..range.start + token.written.len());
-            here.is_some_and(|here| spaces_as_underscores(here) == token.written)
+        let fits = |token: &&IdentitySpelling| {
+            let end = range.start + token.written.len();
+            let free = free_before && !text.get(end).is_some_and(u8::is_ascii_alphanumeric);
+            written(token).is_some_and(|here| here.eq_ignore_ascii_case(&token.written))
+                && match token.scope {
+                    ReplacementScope::Anywhere => true,
+                    ReplacementScope::Words => free || in_names,
+                    ReplacementScope::WordsOnly => free,
+                    ReplacementScope::Names => free && in_names,
+                }
         };
+        let exact = |token: &&IdentitySpelling| written(token).as_ref() == Some(&token.written);
         let found = list.iter().find(fits)?;
         // If several spellings differ only in case, the one with exactly this case is used.
         let alike = list
@@ -518,43 +532,15 @@ fn spelling_group_key(text: &[u8]) -> Option<[u8; TOKEN_KEY]> {
 
 /// Splits the source of a mount into words, without escapes and without words that describe the
 /// purpose of the mount.
-fn mount_source_words(text: &[u8], source: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    let mut at = source.start;
-    std::iter::from_fn(move || {
-        while at < source.end {
-            let word = name_places::word_or_escape_range_at(text, at..source.end);
-            at = word.end.max(at + 1);
-            let bytes = text.get(word.clone()).unwrap_or_default();
-            if !bytes.is_empty()
-                && !bytes.starts_with(b"\\")
-                && !name_places::is_unmasked_source_word(bytes)
-            {
-                return Some(word);
-            }
-        }
-        None
-    })
+fn mount_source_words(source: &[u8]) -> impl Iterator<Item = &[u8]> {
+    name_places::words_and_escapes(source)
+        .filter(|word| !word.starts_with(b"\\") && !name_places::is_unmasked_source_word(word))
 }
 
-/// Looks up positions in sorted ranges. The cursor moves only forwards, so positions must ascend.
-struct RangeCursor<'r> {
-    ranges: &'r [Range<usize>],
-}
-
-impl<'r> RangeCursor<'r> {
-    fn new(ranges: &'r [Range<usize>]) -> Self {
-        Self { ranges }
-    }
-
-    fn range_at(&mut self, at: usize) -> Option<&'r Range<usize>> {
-        while let Some((first, rest)) = self.ranges.split_first() {
-            if at < first.end {
-                return (first.start <= at).then_some(first);
-            }
-            self.ranges = rest;
-        }
-        None
-    }
+/// The range at a position, of ranges that are sorted and do not overlap.
+fn range_at(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
+    let next = ranges.partition_point(|range| range.end <= at);
+    ranges.get(next).filter(|range| range.contains(&at))
 }
 
 /// Whether the text before `at` ends with an escape: `\040` in a mount table, `\x20` elsewhere.

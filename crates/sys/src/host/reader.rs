@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::{HostError, HostResult, Question, ServerOwner, live, question_text};
+use super::{HostError, HostResult, Question, ServerOwner, live, question};
 use crate::host::live::files::{self, ConfigReadOutcome};
 use crate::host::live::{answer_in_this_process, machine, mysql, postgres, processes};
 use crate::host::{ConfigDialect, Tool, redact};
@@ -37,7 +37,7 @@ fn answer_questions_until_closed(
 ) -> io::Result<()> {
     loop {
         let words: String = channel.recv(None)?;
-        let answer = match question_text::decode(&words) {
+        let answer = match question::decode(&words) {
             Some(question) => ask(&question),
             None => Err(HostError::failed("not a question")),
         };
@@ -101,9 +101,9 @@ impl OwnerReader {
                 | ConfigDialect::Mysql
                 | ConfigDialect::MysqlPersisted),
             ) => self.read_redacted_config_cached(path, *dialect),
-            Question::PgSettings(socket) => postgres::query_settings(socket, Some(self.owner.uid)),
+            Question::PgSettings(socket) => postgres::query_settings(socket, self.owner.uid),
             Question::MysqlSettings(_) => match self.stream.take() {
-                Some(stream) => mysql::query_settings_on_stream(stream, b"root", self.owner.uid),
+                Some(stream) => mysql::query_settings_on_stream(&stream, b"root", self.owner.uid),
                 None => refuse(),
             },
             Question::List(_)
@@ -334,7 +334,7 @@ mod tests {
             socket: None,
         })
         .unwrap();
-        ours.send(&question_text::encode(&Question::Uname)).unwrap();
+        ours.send(&question::encode(&Question::Uname)).unwrap();
         let answer: Result<MessageBytes, HostError> = ours.recv(Some(RECV_TIMEOUT)).unwrap();
         assert_eq!(answer.unwrap_err().kind, HostErrorKind::Denied);
         drop(ours);

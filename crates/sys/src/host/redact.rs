@@ -25,7 +25,7 @@ use mount_options::LOCAL_SOURCES;
 use mounts::completeness_word;
 
 use super::{ConfigDialect, ConfigDirective, HostError, HostResult, Tool};
-use crate::host::path_from_bytes;
+use crate::host::{has_word, path_from_bytes};
 
 pub use plain_files::{AZURE_CHASSIS, PlainFileKind};
 pub(crate) use process::{redact_command_line, redact_environment};
@@ -44,14 +44,10 @@ pub(crate) fn redact_config_with_key_check(
     is_there: &dyn Fn(&Path) -> bool,
 ) -> HostResult {
     let settings = match dialect {
-        ConfigDialect::Postgres => keep_last_value_of_each_setting(
-            postgres::redact_postgresql_conf(text),
-            postgres::is_include_directive,
-        )?,
-        ConfigDialect::Mysql => keep_last_value_of_each_setting(
-            mysql::redact_option_file(text),
-            mysql::is_include_directive,
-        )?,
+        ConfigDialect::Postgres => {
+            keep_last_value_of_each_setting(postgres::redact_postgresql_conf(text))?
+        }
+        ConfigDialect::Mysql => keep_last_value_of_each_setting(mysql::redact_option_file(text))?,
         ConfigDialect::MysqlPersisted => mysql::redact_persisted_settings(text),
         ConfigDialect::Service => service_unit::redact_service_unit(text),
         ConfigDialect::Fstab => mounts::redact_fstab(text),
@@ -79,12 +75,15 @@ pub fn redact_program_output(tool: Tool, arguments: &[String], text: Vec<u8>) ->
 
 #[cfg(any(test, feature = "testing"))]
 pub fn mapper_targets_with_retention() -> impl Iterator<Item = (&'static str, bool)> {
-    device_mapper::TARGETS.iter().map(|(target, fields)| {
-        (
-            *target,
-            matches!(fields, device_mapper::StatusRetention::Keep),
-        )
-    })
+    let targets = |list: &'static str, keeps| list.split(' ').map(move |target| (target, keeps));
+    targets(device_mapper::TARGETS_WITH_STATUS, true)
+        .chain(targets(device_mapper::OTHER_TARGETS, false))
+}
+
+/// The text before and after the first such byte.
+fn split_once_byte(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
+    let at = text.iter().position(|b| *b == byte)?;
+    Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
 // Keeps only the last value of each key between two includes, because earlier values have no
@@ -96,14 +95,14 @@ const MAX_SETTINGS: usize = 2048;
 
 fn keep_last_value_of_each_setting(
     settings: Vec<ConfigDirective>,
-    is_include: impl Fn(&[u8]) -> bool,
 ) -> Result<Vec<ConfigDirective>, HostError> {
     let mut kept: Vec<ConfigDirective> = Vec::new();
     let mut after: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
     // The settings are visited from the end, because each key stays at its last line. The order
     // matters, because two keys can name one setting (`loose_` of MySQL).
     for setting in settings.into_iter().rev() {
-        if is_include(&setting.key) {
+        // No setting that is kept begins with this word.
+        if setting.key.starts_with(b"include") {
             after.clear();
         } else if let Some(last) = after.get(&setting.key).and_then(|at| kept.get_mut(*at)) {
             last.occurrences += 1;
@@ -212,44 +211,13 @@ fn redact_zfs_properties(text: &[u8]) -> Vec<u8> {
 // a header, is incomplete.
 
 /// Options that are kept with their values, which are algorithms, file systems and numbers.
-const OPTIONS_WITH_VALUE: [&[u8]; 9] = [
-    b"cipher",
-    b"hash",
-    b"key-slot",
-    b"sector-size",
-    b"size",
-    b"timeout",
-    b"tmp",
-    b"tries",
-    b"x-systemd.device-timeout",
-];
+const OPTIONS_WITH_VALUE: &str =
+    "cipher hash key-slot sector-size size timeout tmp tries x-systemd.device-timeout";
 
 /// Options that are kept without a value; a value makes the line incomplete.
-const OPTIONS_WITHOUT_VALUE: [&[u8]; 23] = [
-    b"_netdev",
-    b"bitlk",
-    b"discard",
-    b"fido2-device",
-    b"header",
-    b"initramfs",
-    b"keyfile-erase",
-    b"keyscript",
-    b"loud",
-    b"luks",
-    b"no-read-workqueue",
-    b"no-write-workqueue",
-    b"noauto",
-    b"noearly",
-    b"nofail",
-    b"plain",
-    b"readonly",
-    b"same-cpu-crypt",
-    b"submit-from-crypt-cpus",
-    b"swap",
-    b"tcrypt",
-    b"tpm2-device",
-    b"x-initrd.attach",
-];
+const OPTIONS_WITHOUT_VALUE: &str = "_netdev bitlk discard fido2-device header initramfs keyfile-erase keyscript loud luks \
+    no-read-workqueue no-write-workqueue noauto noearly nofail plain readonly same-cpu-crypt \
+    submit-from-crypt-cpus swap tcrypt tpm2-device x-initrd.attach";
 
 /// Reduces crypttab to one directive per line, whose key is the device's name. The value holds the
 /// underlying device, the kind of key, the options and completeness, separated by tabs. `is_there`
@@ -303,10 +271,10 @@ fn redact_crypttab(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigD
 fn redact_crypttab_option(written: &[u8]) -> Option<Vec<u8>> {
     let name = written.split(|b| *b == b'=').next().unwrap_or_default();
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"=-:_.".contains(b);
-    if OPTIONS_WITH_VALUE.contains(&name) && written.len() <= 60 && written.iter().all(plain) {
+    if has_word(OPTIONS_WITH_VALUE, name) && written.len() <= 60 && written.iter().all(plain) {
         return Some(written.to_vec());
     }
-    (OPTIONS_WITHOUT_VALUE.contains(&name) || OPTIONS_WITH_VALUE.contains(&name))
+    (has_word(OPTIONS_WITHOUT_VALUE, name) || has_word(OPTIONS_WITH_VALUE, name))
         .then(|| name.to_vec())
 }
 
@@ -436,7 +404,7 @@ mod last_values_tests {
             .zip(keys)
             .map(|(line, key)| ConfigDirective::new(line, *key, "x"))
             .collect();
-        let kept = keep_last_value_of_each_setting(settings, |key| key == b"include")?;
+        let kept = keep_last_value_of_each_setting(settings)?;
         Ok(kept
             .into_iter()
             .map(|s| (s.line, String::from_utf8(s.key).unwrap(), s.occurrences))
@@ -480,7 +448,7 @@ mod last_values_tests {
                 }
                 (now, at_include)
             };
-            let kept = keep_last_value_of_each_setting(all.clone(), |key| key == b"include").unwrap();
+            let kept = keep_last_value_of_each_setting(all.clone()).unwrap();
             prop_assert_eq!(values(&kept), values(&all));
             let times: u32 = kept.iter().map(|setting| setting.occurrences).sum();
             prop_assert_eq!(times as usize, keys.len());

@@ -15,6 +15,26 @@ fn parse_named_field<T: FromStr>(text: &[u8], name: &str) -> Result<T, HostError
         .ok_or_else(|| HostError::failed(format!("the answer lacks {name}")))
 }
 
+/// Generates encoding and decoding from the names of the fields. The last one is optional.
+macro_rules! words {
+    ($answer:ty: $($field:ident)+; $last:ident = $last_name:literal) => {
+        impl $answer {
+            pub fn encode(&self) -> Vec<u8> {
+                let mut words = vec![$(format!("{}={}", stringify!($field), self.$field)),+];
+                words.extend(self.$last.map(|value| format!("{}={value}", $last_name)));
+                format!("{}\n", words.join(" ")).into_bytes()
+            }
+
+            pub(super) fn decode(text: &[u8]) -> Result<Self, HostError> {
+                Ok(Self {
+                    $($field: parse_named_field(text, stringify!($field))?,)+
+                    $last: parse_named_field(text, $last_name).ok(),
+                })
+            }
+        }
+    };
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     /// File type and permission bits.
@@ -47,45 +67,9 @@ impl Stat {
     pub fn is_block_device(&self) -> bool {
         self.mode & 0o170_000 == 0o060_000
     }
-
-    pub fn encode(&self) -> Vec<u8> {
-        let Self {
-            mode,
-            uid,
-            gid,
-            major,
-            minor,
-            node_major,
-            node_minor,
-            inode,
-            size,
-            ctime: changed,
-        } = self;
-        let changed = changed
-            .map(|changed| format!(" changed={changed}"))
-            .unwrap_or_default();
-        format!(
-            "mode={mode} uid={uid} gid={gid} major={major} minor={minor} node_major={node_major} \
-             node_minor={node_minor} inode={inode} size={size}{changed}\n"
-        )
-        .into_bytes()
-    }
-
-    pub(super) fn decode(text: &[u8]) -> Result<Self, HostError> {
-        Ok(Self {
-            mode: parse_named_field(text, "mode")?,
-            uid: parse_named_field(text, "uid")?,
-            gid: parse_named_field(text, "gid")?,
-            major: parse_named_field(text, "major")?,
-            minor: parse_named_field(text, "minor")?,
-            node_major: parse_named_field(text, "node_major")?,
-            node_minor: parse_named_field(text, "node_minor")?,
-            inode: parse_named_field(text, "inode")?,
-            size: parse_named_field(text, "size")?,
-            ctime: parse_named_field(text, "changed").ok(),
-        })
-    }
 }
+
+words! { Stat: mode uid gid major minor node_major node_minor inode size; ctime = "changed" }
 
 /// Fields of statfs(2); sizes are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,33 +85,4 @@ pub struct StatFs {
     pub block: Option<u64>,
 }
 
-impl StatFs {
-    pub fn encode(&self) -> Vec<u8> {
-        let Self {
-            magic,
-            size,
-            available,
-            inodes,
-            inodes_free,
-            block,
-        } = self;
-        let block = block
-            .map(|bytes| format!(" block={bytes}"))
-            .unwrap_or_default();
-        format!(
-            "magic={magic} size={size} available={available} inodes={inodes} inodes_free={inodes_free}{block}\n"
-        )
-        .into_bytes()
-    }
-
-    pub(super) fn decode(text: &[u8]) -> Result<Self, HostError> {
-        Ok(Self {
-            magic: parse_named_field(text, "magic")?,
-            size: parse_named_field(text, "size")?,
-            available: parse_named_field(text, "available")?,
-            inodes: parse_named_field(text, "inodes")?,
-            inodes_free: parse_named_field(text, "inodes_free")?,
-            block: parse_named_field(text, "block").ok(),
-        })
-    }
-}
+words! { StatFs: magic size available inodes inodes_free; block = "block" }

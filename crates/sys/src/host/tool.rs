@@ -10,9 +10,9 @@ pub struct ToolSpec {
     pub package: &'static str,
     pub home: InstallLocation,
     pub answer: OutputAcceptancePolicy,
-    pub identities: IdentifierLabels,
-    /// True if the program only reads when run with these arguments.
-    reads: fn(&[&str]) -> bool,
+    /// Command lines with which the program only reads. `{n}` stands for a number of up to three
+    /// digits, `{disk}` for a path below /dev, `{directory}` for an absolute path.
+    allowed: &'static [&'static str],
 }
 
 /// Directories in which Debian, Red Hat and others install the servers of MySQL and MariaDB.
@@ -39,26 +39,14 @@ pub enum OutputAcceptancePolicy {
     Firmware,
 }
 
-/// Keys that precede identifiers in a program's output. They are in lower case, with single blanks.
-#[derive(Clone, Copy, Debug)]
-pub struct IdentifierLabels {
-    /// Keys of serial numbers, and of names that contain a serial number.
-    pub serials: &'static [&'static str],
-    /// Keys of addresses and world-wide names.
-    pub names: &'static [&'static str],
-    /// Prefixes of keys whose value is a disk's position followed by its serial number.
-    pub members: &'static [&'static str],
-}
-
 /// Generates the enum of programs and all lists of them from the rows, so that no list can lack a
 /// program.
 macro_rules! tools {
     (
-        $($(#[$doc:meta])* $tool:ident = $name:literal of $package:literal, $home:expr, $answer:ident, $identities:expr
-            => { $($words:pat $(if $guard:expr)?),+ };)+
+        $($(#[$doc:meta])* $tool:ident = $name:literal of $package:literal, $home:expr, $answer:ident => $allowed:expr;)+
         @major:
         $($(#[$major_doc:meta])* $major:ident = $major_name:literal of $major_package:literal, $major_home:expr,
-            $major_answer:ident, $major_identities:expr => { $($major_words:pat $(if $major_guard:expr)?),+ };)+
+            $major_answer:ident => $major_allowed:expr;)+
     ) => {
         /// Programs that may be run, from fixed paths that belong to root, and only for reading.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,32 +60,14 @@ macro_rules! tools {
 
             pub const MAJOR: &'static [fn(u32) -> Self] = &[$(Self::$major),+];
 
-            pub fn spec(self) -> &'static ToolSpec {
+            pub fn spec(self) -> ToolSpec {
                 use InstallLocation::{Major, Maker, Server, System};
-                match self {
-                    $(Self::$tool => {
-                        static ROW: ToolSpec = ToolSpec {
-                            name: $name,
-                            package: $package,
-                            home: $home,
-                            answer: OutputAcceptancePolicy::$answer,
-                            identities: $identities,
-                            reads: |words| $(matches!(words, $words $(if $guard)?))||+,
-                        };
-                        &ROW
-                    })+
-                    $(Self::$major(_) => {
-                        static ROW: ToolSpec = ToolSpec {
-                            name: $major_name,
-                            package: $major_package,
-                            home: $major_home,
-                            answer: OutputAcceptancePolicy::$major_answer,
-                            identities: $major_identities,
-                            reads: |words| $(matches!(words, $major_words $(if $major_guard)?))||+,
-                        };
-                        &ROW
-                    })+
-                }
+                use OutputAcceptancePolicy::{Firmware, Printed, Success};
+                let (name, package, home, answer, allowed): (_, _, _, _, &[&str]) = match self {
+                    $(Self::$tool => ($name, $package, $home, $answer, $allowed),)+
+                    $(Self::$major(_) => ($major_name, $major_package, $major_home, $major_answer, $major_allowed),)+
+                };
+                ToolSpec { name, package, home, answer, allowed }
             }
 
             /// `None` for a program that is not installed once per release.
@@ -140,8 +110,8 @@ impl Tool {
     }
 
     pub(crate) fn is_read_only(self, arguments: &[String]) -> bool {
-        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        (self.spec().reads)(&words)
+        let mut allowed = self.spec().allowed.iter();
+        allowed.any(|pattern| matches_pattern(pattern, arguments))
     }
 }
 
@@ -153,181 +123,115 @@ impl Tool {
 // files unless an option disables them.
 
 tools! {
-    Mke2fs = "mke2fs" of "e2fsprogs", System, Success, NO_KEYS => { ["-V"] };
-    MkfsXfs = "mkfs.xfs" of "xfsprogs", System, Success, NO_KEYS => { ["-V"] };
-    MkfsBtrfs = "mkfs.btrfs" of "btrfs-progs", System, Success, NO_KEYS => { ["--version"] };
-    Mdadm = "mdadm" of "mdadm", System, Success, NO_KEYS => { ["--version"] };
-    Mount = "mount" of "util-linux", System, Success, NO_KEYS => { ["--version"] };
+    Mke2fs = "mke2fs" of "e2fsprogs", System, Success => &["-V"];
+    MkfsXfs = "mkfs.xfs" of "xfsprogs", System, Success => &["-V"];
+    MkfsBtrfs = "mkfs.btrfs" of "btrfs-progs", System, Success => &["--version"];
+    Mdadm = "mdadm" of "mdadm", System, Success => &["--version"];
+    Mount = "mount" of "util-linux", System, Success => &["--version"];
 
     /// Broadcom's storcli for MegaRAID controllers. Without `nolog`, storcli and the programs
     /// derived from it write a log in the working directory.
     Storcli = "storcli" of "storcli",
-        Maker(&["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"]), Firmware, MEGARAID => {
-        ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
-        [unit, "show", "status", "nolog"] if is_storcli_battery_path(unit)
-    };
+        Maker(&["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"]), Firmware => STORCLI;
     /// storcli under Dell's name.
     Perccli = "perccli" of "perccli",
-        Maker(&["/opt/MegaRAID/perccli/perccli64", "/opt/MegaRAID/perccli/perccli"]), Firmware, MEGARAID => {
-        ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
-        [unit, "show", "status", "nolog"] if is_storcli_battery_path(unit)
-    };
+        Maker(&["/opt/MegaRAID/perccli/perccli64", "/opt/MegaRAID/perccli/perccli"]), Firmware => STORCLI;
     /// storcli's successor for MegaRAID 9600 controllers.
-    Storcli2 = "storcli2" of "storcli2", Maker(&["/opt/MegaRAID/storcli2/storcli2"]), Firmware, MEGARAID => {
-        ["/call" | "/call/vall", "show", "all", "nolog", "J"]
-    };
+    Storcli2 = "storcli2" of "storcli2", Maker(&["/opt/MegaRAID/storcli2/storcli2"]), Firmware => STORCLI2;
     /// storcli2 under Dell's name, for PERC 12.
-    Perccli2 = "perccli2" of "perccli2", Maker(&["/opt/MegaRAID/perccli2/perccli2"]), Firmware, MEGARAID => {
-        ["/call" | "/call/vall", "show", "all", "nolog", "J"]
-    };
+    Perccli2 = "perccli2" of "perccli2", Maker(&["/opt/MegaRAID/perccli2/perccli2"]), Firmware => STORCLI2;
     /// LSI's MegaCli, which storcli replaced.
     MegaCli = "MegaCli" of "MegaCli",
-        Maker(&["/opt/MegaRAID/MegaCli/MegaCli64", "/opt/MegaRAID/MegaCli/MegaCli", "/usr/sbin/megacli"]), Firmware, MEGARAID => {
-        ["-LDInfo", "-Lall", "-aALL", "-NoLog"],
-        ["-AdpBbuCmd", "-GetBbuStatus", "-aALL", "-NoLog"]
-    };
+        Maker(&["/opt/MegaRAID/MegaCli/MegaCli64", "/opt/MegaRAID/MegaCli/MegaCli", "/usr/sbin/megacli"]), Firmware => &[
+        "-LDInfo -Lall -aALL -NoLog",
+        "-AdpBbuCmd -GetBbuStatus -aALL -NoLog",
+    ];
     /// HPE's tool for Smart Array controllers.
-    Ssacli = "ssacli" of "ssacli", Maker(&["/opt/smartstorageadmin/ssacli/bin/ssacli"]), Firmware, SMART_ARRAY => {
-        ["ctrl", "all", "show", "detail"],
-        ["ctrl", slot, "ld", "all", "show", "detail"] if is_slot_argument(slot)
-    };
+    Ssacli = "ssacli" of "ssacli", Maker(&["/opt/smartstorageadmin/ssacli/bin/ssacli"]), Firmware => SMART_ARRAY;
     /// ssacli under its earlier name.
-    Hpssacli = "hpssacli" of "hpssacli", Maker(&["/opt/hp/hpssacli/bld/hpssacli"]), Firmware, SMART_ARRAY => {
-        ["ctrl", "all", "show", "detail"],
-        ["ctrl", slot, "ld", "all", "show", "detail"] if is_slot_argument(slot)
-    };
+    Hpssacli = "hpssacli" of "hpssacli", Maker(&["/opt/hp/hpssacli/bld/hpssacli"]), Firmware => SMART_ARRAY;
     /// ssacli under its first name.
-    Hpacucli = "hpacucli" of "hpacucli", Maker(&["/opt/compaq/hpacucli/bld/hpacucli"]), Firmware, SMART_ARRAY => {
-        ["ctrl", "all", "show", "detail"],
-        ["ctrl", slot, "ld", "all", "show", "detail"] if is_slot_argument(slot)
-    };
+    Hpacucli = "hpacucli" of "hpacucli", Maker(&["/opt/compaq/hpacucli/bld/hpacucli"]), Firmware => SMART_ARRAY;
     /// Tool for controllers of Microchip (formerly Adaptec).
-    Arcconf = "arcconf" of "arcconf", Maker(&["/usr/Arcconf/arcconf", "/usr/StorMan/arcconf"]), Firmware, ADAPTEC => {
-        ["getconfig", number, "nologs"] if is_short_number(number)
-    };
+    Arcconf = "arcconf" of "arcconf", Maker(&["/usr/Arcconf/arcconf", "/usr/StorMan/arcconf"]), Firmware => &["getconfig {n} nologs"];
 
-    Nvme = "nvme" of "nvme-cli", System, Printed, IdentifierLabels { serials: &["sn"], ..NO_KEYS } => {
-        ["id-ctrl" | "smart-log", "-o", "json", disk] if is_device_path(disk),
-        ["get-feature", "-f", "6", "-H", disk] if is_device_path(disk),
-        ["get-log", "-i", "0xc0", "-l", "512", disk] if is_device_path(disk)
-    };
+    Nvme = "nvme" of "nvme-cli", System, Printed => &[
+        "id-ctrl -o json {disk}",
+        "smart-log -o json {disk}",
+        "get-feature -f 6 -H {disk}",
+        "get-log -i 0xc0 -l 512 {disk}",
+    ];
     /// `-n standby` does not wake a sleeping disk. Serial numbers are not requested.
-    Smartctl = "smartctl" of "smartmontools", System, Printed, SMART => {
-        ["-q", "noserial", "-n", "standby", "-j", "-H", disk] if is_device_path(disk),
-        ["-q", "noserial", "-n", "standby", "-g", "wcache", disk] if is_device_path(disk),
-        ["-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache", disk] if is_device_path(disk)
-    };
+    Smartctl = "smartctl" of "smartmontools", System, Printed => &[
+        "-q noserial -n standby -j -H {disk}",
+        "-q noserial -n standby -g wcache {disk}",
+        "-q noserial -n standby -j -i -g wcache {disk}",
+    ];
     /// Reads the write cache flag of a SATA disk. With a value after `-W`, hdparm would write.
-    Hdparm = "hdparm" of "hdparm", System, Success, NO_KEYS => { ["-W", disk] if is_device_path(disk) };
-    Sdparm = "sdparm" of "sdparm", System, Printed, NO_KEYS => { ["--get=WCE", disk] if is_device_path(disk) };
+    Hdparm = "hdparm" of "hdparm", System, Success => &["-W {disk}"];
+    Sdparm = "sdparm" of "sdparm", System, Printed => &["--get=WCE {disk}"];
 
     /// Output is reduced by [`crate::host::redact`]. `--showkeys` would print encryption keys.
-    Dmsetup = "dmsetup" of "dmsetup", System, Success, NO_KEYS => { ["table" | "status"] };
+    Dmsetup = "dmsetup" of "dmsetup", System, Success => &[
+        "table",
+        "status",
+    ];
     /// [`crate::host::redact`] reduces the output, which holds shared secrets, addresses and names.
-    Drbdsetup = "drbdsetup" of "drbd-utils", System, Success, NO_KEYS => { ["show", "--show-defaults"] };
-    Zfs = "zfs" of "zfsutils-linux", System, Success, NO_KEYS => {
-        ["get", "-Hp", "-t", "filesystem,volume", "-o", "name,property,value", "sync,logbias,recordsize"]
-    };
+    Drbdsetup = "drbdsetup" of "drbd-utils", System, Success => &["show --show-defaults"];
+    Zfs = "zfs" of "zfsutils-linux", System, Success => &["get -Hp -t filesystem,volume -o name,property,value sync,logbias,recordsize"];
     /// Output is reduced to OpenZFS pools and their devices.
-    Zpool = "zpool" of "zfsutils-linux", System, Success, NO_KEYS => { ["status", "-P"] };
+    Zpool = "zpool" of "zfsutils-linux", System, Success => &["status -P"];
 
     /// The server of MySQL, or of MariaDB under its old name.
-    Mysqld = "mysqld" of "mysql-server", Server, Success, NO_KEYS => { ["--version"] };
-    Mariadbd = "mariadbd" of "mariadb-server", Server, Success, NO_KEYS => { ["--version"] };
+    Mysqld = "mysqld" of "mysql-server", Server, Success => &["--version"];
+    Mariadbd = "mariadbd" of "mariadb-server", Server, Success => &["--version"];
 
 // One program for each major release of PostgreSQL.
 @major:
-    Postgres = "postgres" of "postgresql", Major, Success, NO_KEYS => { ["--version"] };
+    Postgres = "postgres" of "postgresql", Major, Success => &["--version"];
     /// pg_ctl prints its version in a tenth of the time that the server needs. Both have the same
     /// version, because pg_ctl refuses to start a server of another release (pg_ctl.c,
     /// `find_other_exec`).
-    PgCtl = "pg_ctl" of "postgresql", Major, Success, NO_KEYS => { ["--version"] };
+    PgCtl = "pg_ctl" of "postgresql", Major, Success => &["--version"];
     /// Output is reduced to whether pages carry checksums. pg_controldata opens the control
     /// file of the data directory only for reading.
-    PgControldata = "pg_controldata" of "postgresql", Major, Success, NO_KEYS => { ["-D", directory] if is_plain_absolute_path(directory) };
+    PgControldata = "pg_controldata" of "postgresql", Major, Success => &["-D {directory}"];
 }
 
-const NO_KEYS: IdentifierLabels = IdentifierLabels {
-    serials: &[],
-    names: &[],
-    members: &[],
-};
+const STORCLI: &[&str] = &[
+    "/cALL show all J nolog",
+    "/cALL/vALL show all J nolog",
+    "/c{n}/cv show status nolog",
+    "/c{n}/bbu show status nolog",
+];
 
-const MEGARAID: IdentifierLabels = IdentifierLabels {
-    serials: &[
-        "battery serial number",
-        "board tracer number",
-        "custom serial number",
-        "safe id",
-        "serial no",
-        "serial number",
-        "sn",
-    ],
-    names: &[
-        "sas address",
-        "sas address 0",
-        "sas address 1",
-        "scsi naa id",
-        "wwn",
-    ],
-    members: &[],
-};
+const STORCLI2: &[&str] = &["/call show all nolog J", "/call/vall show all nolog J"];
 
-const SMART_ARRAY: IdentifierLabels = IdentifierLabels {
-    serials: &[
-        "backup unit serial number",
-        "cache serial number",
-        "drive serial number",
-        "drive unique id",
-        "host serial number",
-        "logical drive label",
-        "serial number",
-        "unique identifier",
-    ],
-    names: &["wwid"],
-    members: &[],
-};
+const SMART_ARRAY: &[&str] = &["ctrl all show detail", "ctrl slot={n} ld all show detail"];
 
-const ADAPTEC: IdentifierLabels = IdentifierLabels {
-    serials: &[
-        "controller serial number",
-        "drive unique id",
-        "serial number",
-        "unit serial number",
-        "volume unique identifier",
-    ],
-    names: &["controller world wide name", "world-wide name"],
-    // A disk's line has the serial number after the disk's position, without a key.
-    members: &["segment ", "device ", "group "],
-};
-
-const SMART: IdentifierLabels = IdentifierLabels {
-    serials: &["serial_number"],
-    names: &["logical_unit_id", "wwn"],
-    members: &[],
-};
-
-fn is_storcli_battery_path(unit: &str) -> bool {
-    let number = |part| {
-        unit.strip_prefix("/c")
-            .and_then(|unit| unit.strip_suffix(part))
-    };
-    ["/cv", "/bbu"]
-        .into_iter()
-        .filter_map(number)
-        .any(is_short_number)
+fn matches_pattern(pattern: &str, words: &[String]) -> bool {
+    let parts: Vec<&str> = pattern.split(' ').collect();
+    parts.len() == words.len()
+        && parts
+            .iter()
+            .zip(words)
+            .all(|(part, word)| matches_pattern_word(part, word))
 }
 
-fn is_slot_argument(word: &str) -> bool {
-    word.strip_prefix("slot=").is_some_and(is_short_number)
+fn matches_pattern_word(part: &str, word: &str) -> bool {
+    match (part, part.split_once("{n}")) {
+        ("{disk}", _) => word.starts_with("/dev/") && is_plain_absolute_path(word),
+        ("{directory}", _) => is_plain_absolute_path(word),
+        (_, Some((before, after))) => word
+            .strip_prefix(before)
+            .and_then(|rest| rest.strip_suffix(after))
+            .is_some_and(is_short_number),
+        (_, None) => part == word,
+    }
 }
 
 fn is_short_number(word: &str) -> bool {
     (1..=3).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
-}
-
-fn is_device_path(path: &str) -> bool {
-    is_plain_absolute_path(path) && path.starts_with("/dev/")
 }
 
 /// Whether the path is absolute and has no component `.` or `..`.

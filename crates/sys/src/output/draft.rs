@@ -12,8 +12,9 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::{ExistingFilePolicy, series};
-use crate::safe_path::{MissingDirectoryPolicy, PathError, ResolvedFile, TrustedUser, random_u64};
+use super::{ExistingFilePolicy, OutputOptions, series};
+use crate::safe_path::{PathError, ResolvedFile, TrustedUser, random_u64};
+use crate::subprocess::RecvError;
 use crate::text;
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,42 +35,29 @@ impl From<io::Error> for WriteError {
     }
 }
 
+impl From<RecvError> for WriteError {
+    fn from(error: RecvError) -> Self {
+        Self::For(error.to_string())
+    }
+}
+
 impl From<Errno> for WriteError {
     fn from(errno: Errno) -> Self {
         io::Error::from(errno).into()
     }
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct WriteOptions {
-    pub existing: ExistingFilePolicy,
-    /// `None` leaves the mode to the umask.
-    pub mode: Option<u32>,
-    pub runs: bool,
-    pub series: bool,
-    pub missing: MissingDirectoryPolicy,
-}
-
 /// Distinguishes a file from another one that replaced it. The time of the last status change is
 /// included, because inodes are reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileIdentity {
-    inode: (u64, u64),
-    changed: (i64, u64),
-}
+type FileIdentity = (u64, u64, i64, u64);
 
-impl From<&Stat> for FileIdentity {
-    fn from(stat: &Stat) -> Self {
-        Self {
-            inode: (stat.st_dev, stat.st_ino),
-            changed: (stat.st_ctime, stat.st_ctime_nsec),
-        }
-    }
+fn file_identity(stat: &Stat) -> FileIdentity {
+    (stat.st_dev, stat.st_ino, stat.st_ctime, stat.st_ctime_nsec)
 }
 
 pub(super) struct OutputLocation {
     walker: TrustedUser,
-    options: WriteOptions,
+    options: OutputOptions,
     /// The directory of the document. It is open for reading, because fsync(2) fails on a
     /// descriptor opened with `O_PATH`.
     directory: OwnedFd,
@@ -82,7 +70,7 @@ impl OutputLocation {
     pub fn open_and_check_writable(
         walker: TrustedUser,
         path: &std::path::Path,
-        options: WriteOptions,
+        options: OutputOptions,
     ) -> Result<Self, WriteError> {
         let ResolvedFile {
             parent: end,
@@ -99,7 +87,7 @@ impl OutputLocation {
         let relied_on = match options.existing {
             ExistingFilePolicy::Continued => true,
             ExistingFilePolicy::Kept | ExistingFilePolicy::Replaced => {
-                options.runs || options.series
+                options.executable || options.series
             }
         };
         if let (true, Some(notice)) = (relied_on, &notice) {
@@ -109,7 +97,7 @@ impl OutputLocation {
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::openat(&end.directory, ".", flags, Mode::empty())?;
-        let existing_identity = there.as_ref().map(FileIdentity::from);
+        let existing_identity = there.as_ref().map(file_identity);
         let location = Self {
             walker,
             options,
@@ -180,19 +168,15 @@ impl<'a> Draft<'a> {
         let name = format!(".walwise-{:016x}{:016x}.tmp", random_u64(), random_u64());
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = if location.options.mode.is_some() {
-            0o600
-        } else {
-            0o666
-        };
-        let file =
-            rustix::fs::openat(&location.directory, &name, flags, Mode::from_raw_mode(mode))?;
+        let mode = location.options.access.mode_bits(location.walker.uid == 0);
+        let first_mode = Mode::from_raw_mode(if mode.is_some() { 0o600 } else { 0o666 });
+        let file = rustix::fs::openat(&location.directory, &name, flags, first_mode)?;
         let draft = Self {
             location,
             file: File::from(file),
             name,
         };
-        if let Some(mode) = location.options.mode {
+        if let Some(mode) = mode {
             match rustix::fs::fremovexattr(&draft.file, "system.posix_acl_access") {
                 Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => {}
                 Err(errno) => return Err(errno.into()),
@@ -235,7 +219,7 @@ impl<'a> Draft<'a> {
             .check_existing_file_replaceable(there.as_ref())?;
         match options.existing {
             ExistingFilePolicy::Continued
-                if there.as_ref().map(FileIdentity::from) != self.location.existing_identity =>
+                if there.as_ref().map(file_identity) != self.location.existing_identity =>
             {
                 return Err(WriteError::For(
                     "another process changed the file in the meantime; try again".to_owned(),

@@ -5,6 +5,7 @@
 //! Because a series is read again later, its directory must not be controlled by another user
 //! ([`super::draft`] checks this).
 
+use std::cmp::Reverse;
 use std::os::fd::AsFd;
 
 use rustix::fs::{AtFlags, Dir, FileType};
@@ -43,17 +44,12 @@ pub fn dated_documents_newest_first(names: Vec<String>) -> Vec<(String, String)>
         .into_iter()
         .filter(|name| parse_document_number(name).is_some())
         .collect();
-    ours.sort_by(|a, b| (parse_document_number(b), b).cmp(&(parse_document_number(a), a)));
+    ours.sort_by_cached_key(|name| newest_first(name));
     let dated = |name: String| {
         let when = name.split(['-', '.']).nth(1).unwrap_or_default();
-        let date = match (
-            when.get(..4),
-            when.get(4..6),
-            when.get(6..8),
-            when.get(9..11),
-            when.get(11..13),
-        ) {
-            (Some(year), Some(month), Some(day), Some(hour), Some(minute)) => {
+        let parts = [0..4, 4..6, 6..8, 9..11, 11..13].map(|range| when.get(range));
+        let date = match parts {
+            [Some(year), Some(month), Some(day), Some(hour), Some(minute)] => {
                 format!("{year}-{month}-{day} {hour}:{minute}")
             }
             _ => when.to_owned(),
@@ -61,6 +57,10 @@ pub fn dated_documents_newest_first(names: Vec<String>) -> Vec<(String, String)>
         (name, date)
     };
     ours.into_iter().map(dated).collect()
+}
+
+fn newest_first(name: &str) -> Reverse<(Option<u32>, String)> {
+    Reverse((parse_document_number(name), name.to_owned()))
 }
 
 /// `None` for a name that does not belong to a series.
@@ -125,9 +125,7 @@ pub(super) fn remove_excess_documents(directory: impl AsFd) -> Result<(), Errno>
 }
 
 fn documents_to_remove(mut documents: Vec<(String, u64)>) -> Vec<String> {
-    documents.sort_by(|(a, _), (b, _)| {
-        (parse_document_number(b), b).cmp(&(parse_document_number(a), a))
-    });
+    documents.sort_by_cached_key(|(name, _)| newest_first(name));
     let mut bytes = 0_u64;
     let stays = documents.iter().enumerate().take_while(|(at, (_, size))| {
         bytes = bytes.saturating_add(*size);

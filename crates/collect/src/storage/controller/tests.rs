@@ -15,7 +15,7 @@ use super::{COLLECTOR, REPORTED_FACTS};
 use crate::collector::Request;
 use crate::facts::catalog::controller;
 use crate::facts::{Reading, Remedy, Subject, UnknownReason};
-use crate::host::{RecordedHost, RecordingHost, Tool};
+use crate::host::{RecordedHost, CachingHost, Tool};
 use walwise_model::text::JoinText;
 
 /// The values that count as safe, in the order of [`REPORTED_FACTS`].
@@ -394,7 +394,7 @@ fn masked_capture_keeps_facts_and_hides_serials() {
     let mut told = 0;
     for machine in ControllerHost::one_host_per_tool_output() {
         let host = machine.to_fake_host();
-        let recording = RecordingHost::new(&host);
+        let recording = CachingHost::new(&host);
         let mut facts = machine.input_facts(true);
         (COLLECTOR.collect_facts)(&recording, &Request::default(), &mut facts);
         told += identities

@@ -13,9 +13,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::conversation::{connect, malformed_answer_error, run_protocol};
+use super::machine;
 use super::mysql::MysqlClient;
 use super::owners::{process_root_pid, strip_process_root};
-use super::{connect_and_run_protocol, machine, verify_peer_and_run_protocol};
+use super::postgres::PostgresClient;
 use crate::host::{HostError, ServerOwner};
 use crate::subprocess::{Channel, MessageBytes, RECV_TIMEOUT, RecvError, Role, Subprocess};
 use crate::text;
@@ -166,15 +168,13 @@ impl CommitCounters {
         };
         Some(Self {
             time_us: last.time_us.checked_sub(first.time_us)?,
-            reset_age_s: 0,
             commits: optional(last.commits, first.commits)?,
             rollbacks: last.rollbacks.checked_sub(first.rollbacks)?,
             subtransactions: last.subtransactions.checked_sub(first.subtransactions)?,
             wal_writes: last.wal_writes.checked_sub(first.wal_writes)?,
             wal_syncs: optional(last.wal_syncs, first.wal_syncs)?,
             buffers_full: last.buffers_full.checked_sub(first.buffers_full)?,
-            commit_delay: 0,
-            asynchronous_subscriptions: 0,
+            ..Self::default()
         })
     }
 }
@@ -207,21 +207,24 @@ fn sample_commits(request: &SamplerRequest, channel: &mut Channel) -> Result<(),
         sent.map_err(|e| HostError::failed(text::io_error_message(&e)))
     };
     let schedule = QuerySchedule::new(request.seconds);
-    let socket = PathBuf::from(request.socket.clone());
-    let server = Some(request.server_uid);
-    let end = match (request.protocol, connected) {
-        (ServerProtocol::Postgres, _) => {
-            let user = String::from_utf8_lossy(user).into_owned();
-            let mut client = postgres::SamplerClient::new(user, schedule, emit);
-            connect_and_run_protocol(&socket, &mut client, server)
+    let (user, stream) = match connected {
+        Some(stream) => (&b"root"[..], stream),
+        None => (user, connect(&PathBuf::from(request.socket.clone()))?),
+    };
+    let end = match request.protocol {
+        ServerProtocol::Postgres => {
+            let queries = postgres::SamplerQueries::new(schedule, emit);
+            let timeout = postgres::STATEMENT_TIMEOUT_MS;
+            let mut client = PostgresClient::new(user, timeout, queries);
+            run_protocol(&stream, &mut client, request.server_uid)
         }
-        (ServerProtocol::Mysql, Some(stream)) => {
+        ServerProtocol::Mysql => {
             let queries = mysql::SamplerQueries::new(schedule, emit);
-            verify_peer_and_run_protocol(stream, &mut MysqlClient::new(b"root", queries), server)
-        }
-        (ServerProtocol::Mysql, None) => {
-            let queries = mysql::SamplerQueries::new(schedule, emit);
-            connect_and_run_protocol(&socket, &mut MysqlClient::new(user, queries), server)
+            run_protocol(
+                &stream,
+                &mut MysqlClient::new(user, queries),
+                request.server_uid,
+            )
         }
     };
     end.map(drop)
@@ -339,10 +342,6 @@ fn reject_impossible_wait_counts(waits: CommitWaits) -> Result<CommitWaits, Host
     } else {
         Err(malformed_answer_error())
     }
-}
-
-fn malformed_answer_error() -> HostError {
-    HostError::failed("the server's answer is malformed")
 }
 
 #[cfg(test)]

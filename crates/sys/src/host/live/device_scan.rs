@@ -9,22 +9,21 @@ pub(super) mod magic;
 mod offsets;
 
 use std::fs::File;
+use std::hash::BuildHasher as _;
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread::{self, Builder};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use nix::fcntl::OFlag;
+use foldhash::fast::FixedState;
+use rustix::fs::OFlags;
 
 use self::magic::DeviceRegions;
 use self::offsets::{END_BYTES, PIECE_BYTES};
-use super::files::host_error_from_io;
 use super::{is_held_exclusively, open_block_device};
-use crate::host::{DeviceScan, HostResult, ScanDepth, path_bytes};
-use walwise_model::parallel::lock;
+use crate::host::{DeviceScan, HostResult, ScanDepth};
+use walwise_model::parallel::map_with_thread_per_item;
 
 pub const BRIEF_TIME: Duration = Duration::from_secs(1);
 
@@ -62,23 +61,14 @@ pub fn scan(path: &Path, look: ScanDepth) -> HostResult {
         }
         .encode());
     }
-    let device = open_block_device(path, OFlag::O_DIRECT)?;
-    let mut content =
-        scan_device(device, sample_seed(path), time).map_err(|e| host_error_from_io(&e))?;
+    let device = open_block_device(path, OFlags::DIRECT)?;
+    // The seed of the sample offsets, so that every scan of a device reads the same samples.
+    let seed = FixedState::default().hash_one(path);
+    let mut content = scan_device(device, seed, time)?;
     // Another process may have taken the device during the scan, and may have written to places
     // that were read as empty.
     content.is_held = named && is_held_exclusively(path)?;
     Ok(content.encode())
-}
-
-/// Hashes the path (FNV-1a) to a seed for the sample offsets, so that every scan of a device reads
-/// the same samples.
-fn sample_seed(path: &Path) -> u64 {
-    path_bytes(path)
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        })
 }
 
 fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<DeviceScan> {
@@ -99,7 +89,7 @@ fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<Devi
         ranges: Vec::new(),
         has_data: false,
     };
-    let parts = looked.read_ranges_in_parallel(&known, RangeRetention::Bytes)?;
+    let parts = looked.read_ranges_in_parallel(&known, true)?;
     let places_left = known.len() - looked.ranges.len();
     let mut regions = DeviceRegions::new(size);
     for (at, bytes) in parts {
@@ -112,7 +102,7 @@ fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<Devi
         let samples: Vec<_> = offsets::sample_offsets(size, seed)
             .map(|at| (at, PIECE_BYTES))
             .collect();
-        looked.read_ranges_in_parallel(&samples, RangeRetention::Nothing)?;
+        looked.read_ranges_in_parallel(&samples, false)?;
     }
     Ok(DeviceScan {
         signatures: regions.detect_signature_names(),
@@ -124,13 +114,6 @@ fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<Devi
         bytes_read: looked.ranges.iter().map(|(_, length)| length).sum(),
         unread_places: places_left as u64,
     })
-}
-
-/// Whether the bytes of a piece are kept for a search for signatures, or only checked for data.
-#[derive(Clone, Copy)]
-enum RangeRetention {
-    Bytes,
-    Nothing,
 }
 
 #[derive(Clone, Copy)]
@@ -147,60 +130,54 @@ struct DeviceReader<'d> {
 }
 
 impl DeviceReader<'_> {
-    /// Reads the pieces in order, several at a time, until time is up. With
-    /// [`RangeRetention::Bytes`], reading continues after the first data, because all pieces are
-    /// searched for signatures.
+    /// Reads the pieces in order, several at a time, until time is up. With `keep`, the bytes are
+    /// kept, and reading continues after the first data, because all pieces are searched for
+    /// signatures.
     fn read_ranges_in_parallel(
         &mut self,
         pieces: &[(u64, u64)],
-        keep: RangeRetention,
+        keep: bool,
     ) -> io::Result<Vec<(u64, Vec<u8>)>> {
-        let next = AtomicUsize::new(0);
         let data = AtomicBool::new(self.has_data);
-        let done = Mutex::new(Vec::new());
         let (device, until) = (self.device, self.time.until);
-        let lane = || -> io::Result<()> {
+        let read_lane = |first: &usize| {
             let mut room = AlignedBuffer::default();
-            while Instant::now() < until {
-                let Some((at, length)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else {
+            let mut done = Vec::new();
+            for (at, length) in pieces.iter().skip(*first).step_by(PARALLEL_READS) {
+                if Instant::now() >= until {
                     break;
+                }
+                let bytes = match room.read_aligned(device, *at, *length) {
+                    Ok(bytes) => bytes,
+                    Err(error) => return (done, Some(error)),
                 };
-                let bytes = room.read_aligned(device, *at, *length)?;
                 if bytes.chunks(4096).any(is_data_block) {
                     data.store(true, Ordering::Relaxed);
                 }
-                let kept = match keep {
-                    RangeRetention::Bytes => bytes.to_vec(),
-                    RangeRetention::Nothing if data.load(Ordering::Relaxed) => break,
-                    RangeRetention::Nothing => Vec::new(),
-                };
-                let read = bytes.len() as u64;
-                lock(&done).push((*at, read, kept));
+                if !keep && data.load(Ordering::Relaxed) {
+                    break;
+                }
+                let kept = if keep { bytes.to_vec() } else { Vec::new() };
+                done.push((*at, bytes.len() as u64, kept));
             }
-            Ok(())
+            (done, None)
         };
-        let ended = thread::scope(|scope| {
-            let lane = &lane;
-            // If a thread cannot be started, the other threads read its pieces.
-            let others: Vec<_> = (1..PARALLEL_READS.min(pieces.len()))
-                .filter_map(|_| Builder::new().spawn_scoped(scope, lane).ok())
-                .collect();
-            let mut ended = vec![lane()];
-            ended.extend(others.into_iter().map(|other| {
-                other
-                    .join()
-                    .unwrap_or_else(|_| Err(io::Error::other("reading ended early")))
-            }));
-            ended
-        });
+        let lanes: Vec<usize> = (0..PARALLEL_READS.min(pieces.len())).collect();
+        let ended_early = |_| (Vec::new(), Some(io::Error::other("reading ended early")));
+        let ends = map_with_thread_per_item(&lanes, read_lane);
         self.has_data |= data.into_inner();
-        let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.ranges
-            .extend(done.iter().map(|(at, length, _)| (*at, *length)));
+        let (mut parts, mut failure) = (Vec::new(), None);
+        for (done, error) in ends.into_iter().map(|end| end.unwrap_or_else(ended_early)) {
+            failure = failure.or(error);
+            for (at, length, kept) in done {
+                self.ranges.push((at, length));
+                parts.push((at, kept));
+            }
+        }
         // Data that was found counts even if another piece could not be read.
-        match ended.into_iter().find_map(Result::err) {
+        match failure {
             Some(error) if !self.has_data => Err(error),
-            _ => Ok(done.into_iter().map(|(at, _, kept)| (at, kept)).collect()),
+            _ => Ok(parts),
         }
     }
 
@@ -235,10 +212,10 @@ impl DeviceReader<'_> {
 }
 
 #[derive(Default)]
-struct AlignedBuffer(Vec<u8>);
+pub struct AlignedBuffer(Vec<u8>);
 
 impl AlignedBuffer {
-    fn read_aligned(&mut self, device: &File, offset: u64, length: u64) -> io::Result<&[u8]> {
+    pub fn read_aligned(&mut self, device: &File, offset: u64, length: u64) -> io::Result<&[u8]> {
         let length = usize::try_from(length)
             .unwrap_or(0)
             .next_multiple_of(ALIGNMENT);

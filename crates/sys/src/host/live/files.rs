@@ -9,12 +9,12 @@
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::Read;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -24,6 +24,7 @@ use rustix::io::Errno;
 
 use crate::host::{
     HostError, HostErrorKind, HostResult, HostTimestamp, LogFileKind, LogFileStats, Stat, StatFs,
+    has_word,
 };
 use crate::limits::MOUNT_TABLE;
 
@@ -32,22 +33,6 @@ pub const LARGEST_READ: u64 = 1 << 20;
 /// Bytes per read of a sysfs attribute. An attribute is at most a page, and one read returns all of
 /// it (Documentation/filesystems/sysfs.rst).
 const LARGEST_ATTRIBUTE: usize = 4096;
-
-pub fn host_error_from_io(error: &io::Error) -> HostError {
-    use nix::errno::Errno;
-    let errno = error.raw_os_error().map(Errno::from_raw);
-    let kind = match errno {
-        Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENODEV | Errno::ENXIO | Errno::ESRCH) => {
-            HostErrorKind::Absent
-        }
-        Some(Errno::EACCES | Errno::EPERM) => HostErrorKind::Denied,
-        _ => HostErrorKind::Failed,
-    };
-    HostError::new(
-        kind,
-        errno.map_or_else(|| error.to_string(), |errno| errno.desc().to_owned()),
-    )
-}
 
 /// Non-blocking, so that opening a pipe or a device cannot wait.
 const READ_FLAGS: OFlags = OFlags::RDONLY
@@ -71,7 +56,7 @@ pub fn proc_directory_fd() -> Result<&'static OwnedFd, HostError> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let proc = rustix::fs::open("/proc", flags, Mode::empty()).map_err(|e| match e {
         Errno::NOENT | Errno::NOTDIR => proc_not_mounted_error(),
-        e => host_error_from_io(&e.into()),
+        e => e.into(),
     })?;
     Ok(PROC.get_or_init(|| proc))
 }
@@ -87,7 +72,7 @@ pub fn process_ids() -> Result<impl Iterator<Item = Result<u32, HostError>>, Hos
         READ_FLAGS | OFlags::DIRECTORY,
         Mode::empty(),
     );
-    let names = directory_entry_names(proc.map_err(|e| host_error_from_io(&e.into()))?)?;
+    let names = directory_entry_names(proc?)?;
     let number = |name: Vec<u8>| str::from_utf8(&name).ok()?.parse().ok();
     Ok(names.filter_map(move |name| name.map(number).transpose()))
 }
@@ -102,17 +87,15 @@ pub fn read_comm(pid: u32) -> HostResult {
         Mode::empty(),
     );
     let mut name = [0; 64];
-    let count = rustix::io::read(file.map_err(|e| host_error_from_io(&e.into()))?, &mut name)
-        .map_err(|e| host_error_from_io(&e.into()))?;
+    let count = rustix::io::read(file?, &mut name)?;
     Ok(name.get(..count).unwrap_or_default().to_vec())
 }
 
 impl PathHandle {
     pub fn open(path: &Path) -> Result<Self, HostError> {
-        let descriptor =
-            rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-        let descriptor = descriptor.map_err(|e| host_error_from_io(&e.into()))?;
-        let stat = rustix::fs::fstat(&descriptor).map_err(|e| host_error_from_io(&e.into()))?;
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let descriptor = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
+        let stat = rustix::fs::fstat(&descriptor)?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         Ok(Self {
             descriptor,
@@ -122,13 +105,13 @@ impl PathHandle {
     }
 
     /// Opens the held object for reading, even if the path now leads to another object.
-    pub fn reopen_for_reading(&self) -> Result<File, HostError> {
+    pub fn reopen_for_reading(&self, also: OFlags) -> Result<File, HostError> {
         let name = format!("self/fd/{}", self.descriptor.as_fd().as_raw_fd());
-        let file = rustix::fs::openat(proc_directory_fd()?, name, READ_FLAGS, Mode::empty());
+        let file = rustix::fs::openat(proc_directory_fd()?, name, READ_FLAGS | also, Mode::empty());
         file.map(File::from).map_err(|e| match e {
             // The object exists, so /proc itself is missing.
             Errno::NOENT => proc_not_mounted_error(),
-            e => host_error_from_io(&e.into()),
+            e => e.into(),
         })
     }
 }
@@ -136,8 +119,8 @@ impl PathHandle {
 fn open_with_type_check(path: &Path, allow_directory: bool) -> Result<File, HostError> {
     let held = PathHandle::open(path)?;
     match held.kind {
-        FileType::RegularFile => held.reopen_for_reading(),
-        FileType::Directory if allow_directory => held.reopen_for_reading(),
+        FileType::RegularFile => held.reopen_for_reading(OFlags::empty()),
+        FileType::Directory if allow_directory => held.reopen_for_reading(OFlags::empty()),
         FileType::Directory => Err(HostError::failed("is a directory")),
         FileType::Symlink
         | FileType::Fifo
@@ -149,9 +132,7 @@ fn open_with_type_check(path: &Path, allow_directory: bool) -> Result<File, Host
 }
 
 fn open_without_type_check(path: &Path, flags: OFlags) -> Result<File, HostError> {
-    rustix::fs::openat(CWD, path, flags, Mode::empty())
-        .map(File::from)
-        .map_err(|e| host_error_from_io(&e.into()))
+    Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?.into())
 }
 
 /// The contents are cut after [`LARGEST_READ`], those of this process's mount table after
@@ -175,9 +156,7 @@ pub fn read_file_bounded(path: &Path) -> HostResult {
 
 fn read_bounded(file: &File, largest: u64) -> HostResult {
     let mut bytes = Vec::with_capacity(4096);
-    file.take(largest)
-        .read_to_end(&mut bytes)
-        .map_err(|e| host_error_from_io(&e))?;
+    file.take(largest).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -187,13 +166,12 @@ const OWN_MOUNT_TABLE: &str = "/proc/self/mountinfo";
 /// Whether the path is a file of the kernel about a process, such as `/proc/7/stat`. A path through
 /// a link of a process, such as `/proc/7/root/etc`, leads to another file.
 fn is_proc_pid_file(path: &Path) -> bool {
-    let mut names = path.components();
-    let mut name = || names.next().map(Component::as_os_str);
-    let beneath_proc = name() == Some(OsStr::new("/")) && name() == Some(OsStr::new("proc"));
-    let process =
-        name().is_some_and(|name| name == "self" || name.as_bytes().iter().all(u8::is_ascii_digit));
-    let file = ["stat", "status", "mountinfo", "cmdline", "environ"].map(OsStr::new);
-    beneath_proc && process && name().is_some_and(|name| file.contains(&name)) && name().is_none()
+    let names: Vec<&[u8]> = path.iter().map(OsStr::as_encoded_bytes).collect();
+    let [b"/", b"proc", process, file] = names.as_slice() else {
+        return false;
+    };
+    (*process == b"self" || process.iter().all(u8::is_ascii_digit))
+        && has_word("stat status mountinfo cmdline environ", file)
 }
 
 /// Reads a configuration file unless its identity is already `known`. A file larger than
@@ -209,7 +187,7 @@ pub fn read_config_unless_known(
     if known(held.identity) {
         return Ok(ConfigReadOutcome::AlreadyRead(held.identity));
     }
-    let bytes = read_bounded(&held.reopen_for_reading()?, LARGEST_READ + 1)?;
+    let bytes = read_bounded(&held.reopen_for_reading(OFlags::empty())?, LARGEST_READ + 1)?;
     if bytes.len() as u64 > LARGEST_READ {
         let says = format!(
             "is larger than {}, too large for a configuration file",
@@ -279,7 +257,7 @@ fn open_from_device_directory(
             if rustix::fs::accessat(directory, UEVENT, Access::EXISTS, AtFlags::empty())
                 .is_ok() =>
         {
-            Some(Err(host_error_from_io(&Errno::NOENT.into())))
+            Some(Err(Errno::NOENT.into()))
         }
         Err(_) => None,
     }
@@ -292,7 +270,7 @@ fn read_sysfs_attribute(path: &Path) -> HostResult {
     loop {
         let read = match rustix::io::read(&file, &mut page) {
             Err(Errno::INTR) => continue,
-            read => read.map_err(|e| host_error_from_io(&e.into()))?.0,
+            read => read?.0,
         };
         bytes.extend_from_slice(read);
         if read.len() < LARGEST_ATTRIBUTE || bytes.len() as u64 >= LARGEST_READ {
@@ -306,25 +284,21 @@ fn read_sysfs_attribute(path: &Path) -> HostResult {
 pub fn directory_is_empty_answer(path: &Path) -> HostResult {
     const LOST_AND_FOUND: &[u8] = b"lost+found";
     let directory = open_with_type_check(path, true)?;
-    let mut spare = false;
-    for name in directory_entry_names(directory.try_clone().map_err(|e| host_error_from_io(&e))?)? {
-        spare = name? == LOST_AND_FOUND;
-        if !spare {
+    let mut has_lost_and_found = false;
+    for name in directory_entry_names(directory.try_clone()?)? {
+        if name? != LOST_AND_FOUND {
+            return Ok(b"no\n".to_vec());
+        }
+        has_lost_and_found = true;
+    }
+    if has_lost_and_found {
+        let flags = READ_FLAGS | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        let inner = rustix::fs::openat(&directory, LOST_AND_FOUND, flags, Mode::empty())?;
+        if directory_entry_names(inner)?.next().is_some() {
             return Ok(b"no\n".to_vec());
         }
     }
-    let flags = READ_FLAGS | OFlags::DIRECTORY | OFlags::NOFOLLOW;
-    let within = || {
-        let inner = rustix::fs::openat(&directory, LOST_AND_FOUND, flags, Mode::empty());
-        directory_entry_names(inner.map_err(|e| host_error_from_io(&e.into()))?)
-            .map(|mut names| names.next().is_some())
-    };
-    let something = spare && within()?;
-    Ok(if something {
-        b"no\n".to_vec()
-    } else {
-        b"yes\n".to_vec()
-    })
+    Ok(b"yes\n".to_vec())
 }
 
 /// A directory of log files with more names is refused, because a user may have filled it.
@@ -345,7 +319,7 @@ pub fn log_file_stats(path: &Path, kind: LogFileKind) -> HostResult {
         bytes: 0,
         oldest_age: None,
     };
-    let names = directory_entry_names(directory.try_clone().map_err(|e| host_error_from_io(&e))?)?;
+    let names = directory_entry_names(directory.try_clone()?)?;
     for (place, name) in names.enumerate() {
         let name = name?;
         if place >= MAX_NAMES {
@@ -358,7 +332,7 @@ pub fn log_file_stats(path: &Path, kind: LogFileKind) -> HostResult {
         let stat = match rustix::fs::statat(&directory, &*name, AtFlags::SYMLINK_NOFOLLOW) {
             // The server renamed or removed the file meanwhile.
             Err(Errno::NOENT) => continue,
-            stat => stat.map_err(|e| host_error_from_io(&e.into()))?,
+            stat => stat?,
         };
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             continue;
@@ -378,12 +352,9 @@ pub fn log_file_stats(path: &Path, kind: LogFileKind) -> HostResult {
 fn directory_entry_names(
     directory: impl Into<OwnedFd>,
 ) -> Result<impl Iterator<Item = HostResult>, HostError> {
-    let entries = Dir::new(directory).map_err(|e| host_error_from_io(&e.into()))?;
-    let name = |entry: Result<rustix::fs::DirEntry, Errno>| {
-        entry
-            .map(|entry| entry.file_name().to_bytes().to_vec())
-            .map_err(|e| host_error_from_io(&e.into()))
-    };
+    let entries = Dir::new(directory)?;
+    let name =
+        |entry: Result<rustix::fs::DirEntry, Errno>| Ok(entry?.file_name().to_bytes().to_vec());
     let own = |name: &HostResult| !matches!(name.as_deref(), Ok(b"." | b".."));
     Ok(entries.map(name).filter(own))
 }
@@ -393,7 +364,7 @@ pub fn list_directory(path: &Path) -> HostResult {
         open_sysfs_entry(path, READ_FLAGS | OFlags::DIRECTORY)?
     } else {
         match PathHandle::open(path)? {
-            held if held.kind == FileType::Directory => held.reopen_for_reading()?,
+            held if held.kind == FileType::Directory => held.reopen_for_reading(OFlags::empty())?,
             _ => return Err(HostError::new(HostErrorKind::Absent, "is not a directory")),
         }
     };
@@ -417,15 +388,11 @@ pub fn list_directory(path: &Path) -> HostResult {
 }
 
 pub fn read_link(path: &Path) -> HostResult {
-    fs::read_link(path)
-        .map(|target| target.into_os_string().into_vec())
-        .map_err(|e| host_error_from_io(&e))
+    Ok(fs::read_link(path)?.into_os_string().into_vec())
 }
 
 pub fn real_path(path: &Path) -> HostResult {
-    fs::canonicalize(path)
-        .map(|real| real.as_os_str().as_bytes().to_vec())
-        .map_err(|e| host_error_from_io(&e))
+    Ok(fs::canonicalize(path)?.into_os_string().into_vec())
 }
 
 /// Whether a key file exists, is not empty, and survives a reboot: not in a directory that is
@@ -443,7 +410,7 @@ pub fn is_persistent_key_file(path: &Path) -> bool {
 }
 
 pub fn stat(path: &Path) -> HostResult {
-    let found = fs::metadata(path).map_err(|e| host_error_from_io(&e))?;
+    let found = fs::metadata(path)?;
     let stat = Stat {
         mode: found.mode().into(),
         uid: found.uid().into(),
@@ -460,7 +427,7 @@ pub fn stat(path: &Path) -> HostResult {
 }
 
 pub fn statfs(path: &Path) -> HostResult {
-    let found = rustix::fs::statfs(path).map_err(|e| host_error_from_io(&e.into()))?;
+    let found = rustix::fs::statfs(path)?;
     // If a file system leaves f_frsize at 0, the unit is f_bsize (statvfs(3)).
     let unit = if found.f_frsize == 0 {
         found.f_bsize
@@ -487,13 +454,14 @@ pub fn inode_flags(path: &Path) -> HostResult {
             HostErrorKind::Absent,
             "the file system has no inode flags",
         )),
-        Err(e) => Err(host_error_from_io(&e.into())),
+        Err(e) => Err(e.into()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
+    use std::io;
     use std::os::unix::fs::symlink;
 
     use super::*;

@@ -11,35 +11,10 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 use crate::escape::fstab::decode_fstab_field;
+use crate::host::has_word;
 
-const REMOTE_TYPES: [&str; 26] = [
-    "9p",
-    "acfs",
-    "afs",
-    "autofs",
-    "beegfs",
-    "ceph",
-    "cifs",
-    "coda",
-    "cvmfs",
-    "gfs2",
-    "glusterfs",
-    "gpfs",
-    "lustre",
-    "mmfs",
-    "ncpfs",
-    "nfs",
-    "nfs4",
-    "ocfs2",
-    "orangefs",
-    "panfs",
-    "pvfs2",
-    "smb2",
-    "smb3",
-    "smbfs",
-    "vboxsf",
-    "virtiofs",
-];
+const REMOTE_TYPES: &str = "9p acfs afs autofs beegfs ceph cifs coda cvmfs gfs2 glusterfs gpfs lustre mmfs ncpfs nfs \
+    nfs4 ocfs2 orangefs panfs pvfs2 smb2 smb3 smbfs vboxsf virtiofs";
 
 const REMOTE_DEVICES: [&str; 3] = ["/dev/nbd", "/dev/rbd", "/dev/drbd"];
 
@@ -91,42 +66,35 @@ impl MountHangRisks {
     }
 }
 
+/// Whether the path goes through a link of a process to its files, which may be on any mount.
 fn is_process_link_path(path: &Path) -> bool {
-    let mut names = path.components().skip(1).map(Component::as_os_str);
-    let links = ["root", "cwd", "exe", "fd", "map_files"].map(std::ffi::OsStr::new);
-    names.next().is_some_and(|name| name == "proc")
-        && names.nth(1).is_some_and(|name| links.contains(&name))
+    const LINKS: &str = "root cwd exe fd map_files";
+    path.starts_with("/proc")
+        && path
+            .iter()
+            .any(|name| has_word(LINKS, name.as_encoded_bytes()))
 }
 
 fn is_kernel_directory_path(path: &Path) -> bool {
-    let mut components = path.components();
-    if path.components().any(|c| c == Component::ParentDir)
-        || components.next() != Some(Component::RootDir)
-    {
-        return false;
-    }
-    let mut names = components.map(|c| c.as_os_str().to_string_lossy());
-    match names.next().as_deref() {
-        Some("sys" | "dev") => true,
-        Some("proc") => {
-            // The links of a process lead to its files, which may be on any mount.
-            !names.any(|name| matches!(&*name, "root" | "cwd" | "exe" | "fd" | "map_files"))
-        }
-        _ => false,
-    }
+    let directories = ["/sys", "/dev", "/proc"];
+    directories
+        .iter()
+        .any(|directory| path.starts_with(directory))
+        && !path.components().any(|c| c == Component::ParentDir)
+        && !is_process_link_path(path)
 }
 
 fn parse_mount_hang_risk(line: &[u8]) -> Option<(PathBuf, bool)> {
     let words: Vec<&[u8]> = line.split(|b| *b == b' ').collect();
     let dash = words.iter().position(|word| *word == b"-")?;
-    let fstype = str::from_utf8(words.get(dash + 1)?).ok()?;
+    let fstype = *words.get(dash + 1)?;
     let source = words.get(dash + 2)?;
     let point = PathBuf::from(OsString::from_vec(decode_fstab_field(words.get(4)?)));
-    let fuse = fstype.starts_with("fuse") && fstype != "fusectl";
+    let fuse = fstype.starts_with(b"fuse") && fstype != b"fusectl";
     let remote = REMOTE_DEVICES
         .iter()
         .any(|prefix| source.starts_with(prefix.as_bytes()));
-    Some((point, fuse || remote || REMOTE_TYPES.contains(&fstype)))
+    Some((point, fuse || remote || has_word(REMOTE_TYPES, fstype)))
 }
 
 #[cfg(test)]

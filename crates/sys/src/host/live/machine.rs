@@ -104,7 +104,7 @@ pub fn memory_and_cpus() -> HostResult {
 /// network traffic.
 pub fn user_name(uid: u32) -> HostResult {
     let list = files::read_file_bounded(Path::new("/etc/passwd"))?;
-    passwd_name(&list, uid)
+    passwd_field(&list, uid, 0)
         .ok_or_else(|| HostError::new(HostErrorKind::Absent, "no such user in /etc/passwd"))
 }
 
@@ -124,10 +124,6 @@ fn passwd_field(list: &[u8], uid: u32, field: usize) -> Option<Vec<u8>> {
         (*fields.get(2)? == uid.as_bytes())
             .then(|| fields.get(field).map(|field| field.to_vec()))?
     })
-}
-
-fn passwd_name(list: &[u8], uid: u32) -> Option<Vec<u8>> {
-    passwd_field(list, uid, 0)
 }
 
 #[cfg(test)]
@@ -159,10 +155,10 @@ mod tests {
     fn passwd_user_is_found_by_whole_uid() {
         let list = b"root:x:0:0:root:/root:/bin/sh\nbroken\npostgres:x:26:26::/:\n";
         assert_eq!(
-            passwd_name(list, 26).as_deref(),
+            passwd_field(list, 26, 0).as_deref(),
             Some(b"postgres".as_slice())
         );
-        assert_eq!(passwd_name(list, 6), None);
+        assert_eq!(passwd_field(list, 6, 0), None);
     }
 
     proptest! {
@@ -170,12 +166,12 @@ mod tests {
         fn malformed_passwd_line_affects_no_other_user(bad in "[^\n:]{0,20}(:[^\n:]{0,4}){0,2}", uid in 1u32..) {
             let list = format!("root:x:0:0::/:\n{bad}\nme:x:{uid}:1::/:\n");
             prop_assume!(bad.split(':').nth(2) != Some(&uid.to_string()));
-            prop_assert_eq!(passwd_name(list.as_bytes(), uid), Some(b"me".to_vec()));
+            prop_assert_eq!(passwd_field(list.as_bytes(), uid, 0), Some(b"me".to_vec()));
         }
 
         #[test]
         fn passwd_name_contains_no_separator(bytes: Vec<u8>, uid: u32) {
-            prop_assert!(passwd_name(&bytes, uid).is_none_or(|name| !name.contains(&b'\n') && !name.contains(&b':')));
+            prop_assert!(passwd_field(&bytes, uid, 0).is_none_or(|name| !name.contains(&b'\n') && !name.contains(&b':')));
         }
     }
 }

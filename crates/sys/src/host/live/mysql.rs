@@ -8,16 +8,16 @@
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
 
-use super::machine;
-use super::{
-    DEADLINE, MAX_ANSWER_BYTES, MAX_MESSAGE_BYTES, ProtocolAction, ProtocolClient, WireFrame,
-    connect_and_run_protocol, verify_peer_and_run_protocol,
+use super::conversation::{
+    MAX_MESSAGE_BYTES, ProtocolAction, ProtocolClient, QuerySequence, SettingsQueries, connect,
+    malformed_answer_error, run_protocol,
 };
+use super::machine;
 use crate::host::{HostError, HostResult};
 use crate::servers::{self, ServerArea};
 use crate::text;
+use walwise_model::text::JoinText;
 
 /// Status counters of the redo log and the binary log; no server has all of them.
 const COUNTERS: [&str; 7] = [
@@ -33,17 +33,39 @@ const COUNTERS: [&str; 7] = [
 /// Row that counts the connected replicas; each has one thread with the command `Binlog Dump`.
 const REPLICAS: &str = "Binlog_dump_threads";
 
-pub fn query_settings(socket: &Path, server: Option<u32>) -> HostResult {
+pub fn query_settings(socket: &Path, server: u32) -> HostResult {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
-    let mut client = MysqlClient::new(user.trim_ascii(), SettingsQuerySequence::default());
-    connect_and_run_protocol(socket, &mut client, server)
+    query_settings_on_stream(&connect(socket)?, user.trim_ascii(), server)
 }
 
 /// Queries the settings over a connected socket, with `user` as login name. Fails unless the server
 /// runs as the uid `server`.
-pub fn query_settings_on_stream(stream: UnixStream, user: &[u8], server: u32) -> HostResult {
-    let mut client = MysqlClient::new(user, SettingsQuerySequence::default());
-    verify_peer_and_run_protocol(stream, &mut client, Some(server))
+pub fn query_settings_on_stream(stream: &UnixStream, user: &[u8], server: u32) -> HostResult {
+    run_protocol(
+        stream,
+        &mut MysqlClient::new(user, settings_queries()),
+        server,
+    )
+}
+
+fn settings_queries() -> SettingsQueries {
+    SettingsQueries::new(
+        |number, _| match number {
+            0 => Some(variables_query()),
+            1 => Some(counters_query()),
+            2 => Some(replica_count_query()),
+            _ => None,
+        },
+        |row| {
+            format!(
+                "{}\n",
+                row.iter()
+                    .map(|field| text::display_safe(field))
+                    .join_with("\t")
+            )
+        },
+        |results| results.iter().flatten().map(String::as_str).collect(),
+    )
 }
 
 /// Capability flags of the client: CLIENT_MYSQL (that is, without MariaDB's extensions),
@@ -121,127 +143,31 @@ enum ExpectedPacket {
     Rows,
 }
 
-/// Queries that a client sends one after another. Each result has two columns.
-pub(super) trait QuerySequence {
-    /// `None` after the last query.
-    fn next_query(&mut self) -> Option<String>;
-
-    fn receive_row(&mut self, name: &[u8], value: &[u8]) -> Result<(), HostError>;
-
-    /// Returning an error ends the conversation.
-    fn receive_query_error(&mut self, error: String) -> Result<(), HostError>;
-
-    /// The complete results so far; `None` if they are no answer without the rest.
-    fn take_usable_answer(&mut self) -> Option<Vec<u8>>;
-
-    fn time_limit(&self) -> Duration {
-        DEADLINE
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum SettingsQuery {
-    Variables,
-    Counters,
-    Replicas,
-}
-
-#[derive(Default)]
-struct SettingsQuerySequence {
-    /// The query that was sent last; `None` before the first one.
-    query: Option<SettingsQuery>,
-    answer: String,
-}
-
-impl QuerySequence for SettingsQuerySequence {
-    fn next_query(&mut self) -> Option<String> {
-        self.query = Some(match self.query {
-            None => SettingsQuery::Variables,
-            Some(SettingsQuery::Variables) => SettingsQuery::Counters,
-            Some(SettingsQuery::Counters) => SettingsQuery::Replicas,
-            Some(SettingsQuery::Replicas) => return None,
-        });
-        self.query.map(|query| match query {
-            SettingsQuery::Variables => variables_query(),
-            SettingsQuery::Counters => counters_query(),
-            SettingsQuery::Replicas => replica_count_query(),
-        })
-    }
-
-    fn receive_row(&mut self, name: &[u8], value: &[u8]) -> Result<(), HostError> {
-        for part in [
-            &text::display_safe(name),
-            "\t",
-            &text::display_safe(value),
-            "\n",
-        ] {
-            self.answer.push_str(part);
-        }
-        if self.answer.len() > MAX_ANSWER_BYTES {
-            return Err(HostError::failed("the server's answer is malformed"));
-        }
-        Ok(())
-    }
-
-    /// Once the settings are complete, an error affects only its query.
-    fn receive_query_error(&mut self, error: String) -> Result<(), HostError> {
-        match self.query {
-            None | Some(SettingsQuery::Variables) => Err(HostError::denied(error)),
-            Some(SettingsQuery::Counters | SettingsQuery::Replicas) => Ok(()),
-        }
-    }
-
-    fn take_usable_answer(&mut self) -> Option<Vec<u8>> {
-        match self.query {
-            None | Some(SettingsQuery::Variables) => None,
-            Some(SettingsQuery::Counters | SettingsQuery::Replicas) => {
-                Some(std::mem::take(&mut self.answer).into_bytes())
-            }
-        }
-    }
-}
-
 pub(super) struct MysqlClient<Q> {
     user: Vec<u8>,
-    received: Vec<u8>,
     state: ExpectedPacket,
     queries: Q,
 }
 
 impl<Q: QuerySequence> ProtocolClient for MysqlClient<Q> {
+    const HEADER_BYTES: usize = 4;
+
+    const WRONG_SERVER: &str = "no MySQL or MariaDB server answers on this socket";
+
+    fn parse_header(header: &[u8]) -> Option<(u8, usize)> {
+        let [a, b, c, number] = *header.first_chunk()?;
+        Some((number, u32::from_le_bytes([a, b, c, 0]) as usize))
+    }
+
     fn first_message(&self) -> Vec<u8> {
         Vec::new()
     }
 
-    fn recv_buffer(&mut self) -> &mut Vec<u8> {
-        &mut self.received
-    }
-
-    fn split_frame(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostError> {
-        let Some((&[a, b, c, number], rest)) = bytes.split_first_chunk() else {
-            return Ok(None);
-        };
-        let length = u32::from_le_bytes([a, b, c, 0]) as usize;
-        if length > MAX_MESSAGE_BYTES {
-            return Err(HostError::failed(
-                "no MySQL or MariaDB server answers on this socket",
-            ));
-        }
-        Ok(rest
-            .split_at_checked(length)
-            .map(|(body, behind)| (number, body, behind)))
-    }
-
-    fn partial_answer(&mut self) -> Option<Vec<u8>> {
-        self.queries.take_usable_answer()
-    }
-
-    fn deadline(&self) -> Duration {
-        self.queries.time_limit()
+    fn queries(&mut self) -> &mut impl QuerySequence {
+        &mut self.queries
     }
 
     fn handle_message(&mut self, number: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {
-        let garbled = || HostError::failed("the server's answer is malformed");
         let say = |body: &[u8]| {
             Ok(ProtocolAction::Send(encode_packet(
                 number.wrapping_add(1),
@@ -254,8 +180,9 @@ impl<Q: QuerySequence> ProtocolClient for MysqlClient<Q> {
                 ExpectedPacket::Columns | ExpectedPacket::Column(_) | ExpectedPacket::Rows,
                 [0xff, error @ ..],
             ) => {
-                self.queries.receive_query_error(error_message(error))?;
-                return Ok(self.next_query_action());
+                let error = HostError::denied(error_message(error));
+                self.queries.receive_query_error(error)?;
+                return self.next_query_action();
             }
             (ExpectedPacket::Greeting | ExpectedPacket::Welcome(_), [0xff, error @ ..]) => {
                 return Err(HostError::denied(error_message(error)));
@@ -264,9 +191,7 @@ impl<Q: QuerySequence> ProtocolClient for MysqlClient<Q> {
                 self.state = ExpectedPacket::Welcome(0);
                 return say(&handshake_response(&self.user));
             }
-            (ExpectedPacket::Welcome(_), [0, ..]) => {
-                return Ok(self.next_query_action());
-            }
+            (ExpectedPacket::Welcome(_), [0, ..]) => return self.next_query_action(),
             // On the fast path of caching_sha2_password, the next packet reports success.
             (ExpectedPacket::Welcome(_), [1, 3]) => {}
             (ExpectedPacket::Welcome(0), [0xfe, ..]) => {
@@ -283,18 +208,16 @@ impl<Q: QuerySequence> ProtocolClient for MysqlClient<Q> {
             (ExpectedPacket::Column(more), _) if more > 0 && !end => {
                 self.state = ExpectedPacket::Column(more - 1);
             }
-            (ExpectedPacket::Rows, _) if end => return Ok(self.next_query_action()),
+            (ExpectedPacket::Rows, _) if end => return self.next_query_action(),
             (ExpectedPacket::Rows, row) => {
-                let (name, rest) = split_length_encoded_string(row).ok_or_else(garbled)?;
-                let (value, _) = split_length_encoded_string(rest).ok_or_else(garbled)?;
-                self.queries.receive_row(name, value)?;
+                let (name, rest) =
+                    split_length_encoded_string(row).ok_or_else(malformed_answer_error)?;
+                let (value, _) =
+                    split_length_encoded_string(rest).ok_or_else(malformed_answer_error)?;
+                self.queries.receive_row(&[name, value])?;
             }
-            (ExpectedPacket::Greeting, _) => {
-                return Err(HostError::failed(
-                    "no MySQL or MariaDB server answers on this socket",
-                ));
-            }
-            _ => return Err(garbled()),
+            (ExpectedPacket::Greeting, _) => return Err(HostError::failed(Self::WRONG_SERVER)),
+            _ => return Err(malformed_answer_error()),
         }
         Ok(ProtocolAction::Recv)
     }
@@ -304,22 +227,23 @@ impl<Q: QuerySequence> MysqlClient<Q> {
     pub(super) fn new(user: &[u8], queries: Q) -> Self {
         Self {
             user: user.to_vec(),
-            received: Vec::new(),
             state: ExpectedPacket::default(),
             queries,
         }
     }
 
-    fn next_query_action(&mut self) -> ProtocolAction {
-        if let Some(query) = self.queries.next_query() {
-            self.state = ExpectedPacket::Columns;
-            let command = [&[COM_QUERY], query.as_bytes()].concat();
-            return ProtocolAction::Send(encode_packet(0, &command));
-        }
-        ProtocolAction::Done {
-            answer: self.queries.take_usable_answer().unwrap_or_default(),
-            farewell: encode_packet(0, &[1]),
-        }
+    fn next_query_action(&mut self) -> Result<ProtocolAction, HostError> {
+        self.state = ExpectedPacket::Columns;
+        Ok(match self.queries.next_query(0)? {
+            Some(query) => {
+                let command = [&[COM_QUERY], query.as_bytes()].concat();
+                ProtocolAction::Send(encode_packet(0, &command))
+            }
+            None => ProtocolAction::Done {
+                answer: self.queries.take_answer(),
+                farewell: encode_packet(0, &[1]),
+            },
+        })
     }
 }
 
@@ -349,10 +273,10 @@ fn error_message(error: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
-    use super::ProtocolClient as _;
+    use super::super::conversation::tests::actions_after;
     use super::*;
     use crate::host::HostErrorKind;
 
@@ -360,8 +284,8 @@ mod tests {
     const WELCOME: &[u8] = b"\0\0\0\x02\0\0\0";
     const END: &[u8] = b"\xfe\0\0\x02\0";
 
-    fn new_client() -> MysqlClient<SettingsQuerySequence> {
-        MysqlClient::new(b"root", SettingsQuerySequence::default())
+    pub fn new_client() -> MysqlClient<SettingsQueries> {
+        MysqlClient::new(b"root", settings_queries())
     }
 
     fn query_packet(query: &str) -> Vec<u8> {
@@ -380,16 +304,8 @@ mod tests {
             .collect()
     }
 
-    fn client_actions_byte_by_byte(said: &[u8]) -> Vec<ProtocolAction> {
-        let mut ours = new_client();
-        let heard = said
-            .iter()
-            .map(|byte| ours.handle_received_bytes(&[*byte]).unwrap());
-        heard.filter(|next| *next != ProtocolAction::Recv).collect()
-    }
-
     #[test]
-    fn session_fed_byte_by_byte_completes() {
+    fn session_completes() {
         let rows = [
             encode_row("sync_binlog", Some("1")),
             encode_row("datadir", Some("/a\tb")),
@@ -405,7 +321,7 @@ mod tests {
         // In a real conversation the client, not the server, sends the second packet, so it is
         // removed here.
         let said = said.split_at(GREETING.len() + 4);
-        let steps = client_actions_byte_by_byte(&[said.0, &said.1[4..]].concat());
+        let steps = actions_after(&mut new_client(), &[said.0, &said.1[4..]].concat()).unwrap();
         let answer =
             b"sync_binlog\t1\ndatadir\t/a\\x09b\nsocket\t\nUptime\t7\nBinlog_dump_threads\t2\n"
                 .to_vec();
@@ -435,63 +351,44 @@ mod tests {
             &encode_row("port", Some("1")),
             END,
         ]);
-        let mut ours = new_client();
-        ours.handle_received_bytes(&encode_packet(0, GREETING))
-            .unwrap();
-        ours.handle_received_bytes(&said).unwrap();
-        ours.handle_received_bytes(&[]).unwrap();
         let refusal = encode_packet(1, b"\xff\x15\x04#42000no");
-        let mut steps = vec![];
-        for piece in [&refusal[..], &[], &refusal[..], &[]] {
-            steps.push(ours.handle_received_bytes(piece).unwrap());
-        }
-        let answer = b"port\t1\n".to_vec();
-        assert!(
-            steps.contains(&ProtocolAction::Done {
-                answer,
-                farewell: encode_packet(0, &[1])
-            }),
-            "{steps:?}"
-        );
+        let said = [&encode_packet(0, GREETING), &said[..], &refusal, &refusal].concat();
+        let steps = actions_after(&mut new_client(), &said).unwrap();
+        let done = ProtocolAction::Done {
+            answer: b"port\t1\n".to_vec(),
+            farewell: encode_packet(0, &[1]),
+        };
+        assert_eq!(steps.last(), Some(&done));
     }
 
     #[test]
     fn client_offers_no_password() {
         let switch = b"\xfecaching_sha2_password\0abcdefghabcdefghabcd\0";
+        let said = [encode_packet(0, GREETING), encode_packet(2, switch)].concat();
         let mut ours = new_client();
-        ours.handle_received_bytes(&encode_packet(0, GREETING))
-            .unwrap();
         assert_eq!(
-            ours.handle_received_bytes(&encode_packet(2, switch))
-                .unwrap(),
-            ProtocolAction::Send(encode_packet(3, &[]))
+            actions_after(&mut ours, &said).unwrap().last(),
+            Some(&ProtocolAction::Send(encode_packet(3, &[])))
         );
+        let more = encode_packet(4, b"\x01\x04");
         assert_eq!(
-            ours.handle_received_bytes(&encode_packet(4, b"\x01\x04"))
-                .unwrap_err()
-                .kind,
+            actions_after(&mut ours, &more).unwrap_err().kind,
             HostErrorKind::Denied
         );
-        let mut ours = new_client();
-        ours.handle_received_bytes(&encode_packet(0, GREETING))
-            .unwrap();
-        let miss = ours
-            .handle_received_bytes(&encode_packet(2, b"\xff\x15\x04#28000Access denied\x1b"))
-            .unwrap_err();
-        assert_eq!(miss, HostError::denied("Access denied\\x1b"));
+        let refusal = encode_packet(2, b"\xff\x15\x04#28000Access denied\x1b");
+        let said = [encode_packet(0, GREETING), refusal].concat();
+        assert_eq!(
+            actions_after(&mut new_client(), &said).unwrap_err(),
+            HostError::denied("Access denied\\x1b")
+        );
     }
 
     #[test]
     fn local_infile_request_is_rejected() {
         let mut ours = new_client();
-        ours.handle_received_bytes(&encode_packet(0, GREETING))
-            .unwrap();
-        ours.handle_received_bytes(&encode_packet(2, WELCOME))
-            .unwrap();
-        assert!(
-            ours.handle_received_bytes(&encode_packet(1, b"\xfb/etc/shadow"))
-                .is_err()
-        );
+        let said = [encode_packet(0, GREETING), encode_packet(2, WELCOME)].concat();
+        actions_after(&mut ours, &said).unwrap();
+        assert!(actions_after(&mut ours, &encode_packet(1, b"\xfb/etc/shadow")).is_err());
         assert_eq!(CAPABILITIES & 1 << 7, 0, "CLIENT_LOCAL_FILES");
     }
 
@@ -507,18 +404,22 @@ mod tests {
         ) {
             let mut ours = new_client();
             for piece in pieces {
-                match ours.handle_received_bytes(&piece) {
-                    Ok(ProtocolAction::Send(words)) => {
-                        let body = words.get(4..).unwrap_or_default();
-                        let queries = [variables_query(), counters_query(), replica_count_query()];
-                        let is_query = queries.iter().any(|one| query_packet(one).get(4..) == Some(body));
-                        prop_assert!(is_query || body.is_empty() || body == handshake_response(b"root"));
-                    }
-                    Ok(ProtocolAction::Done { answer, .. }) => {
-                        let text = String::from_utf8(answer).unwrap();
-                        prop_assert!(!text.chars().any(|c| text::is_display_unsafe(c) && !matches!(c, '\t' | '\n')));
-                    }
-                    Ok(ProtocolAction::Recv) => {}
+                match actions_after(&mut ours, &piece) {
+                    Ok(actions) => for action in actions {
+                        match action {
+                            ProtocolAction::Send(words) => {
+                                let body = words.get(4..).unwrap_or_default();
+                                let queries = [variables_query(), counters_query(), replica_count_query()];
+                                let is_query = queries.iter().any(|one| query_packet(one).get(4..) == Some(body));
+                                prop_assert!(is_query || body.is_empty() || body == handshake_response(b"root"));
+                            }
+                            ProtocolAction::Done { answer, .. } => {
+                                let text = String::from_utf8(answer).unwrap();
+                                prop_assert!(!text.chars().any(|c| text::is_display_unsafe(c) && !matches!(c, '\t' | '\n')));
+                            }
+                            ProtocolAction::Recv => {}
+                        }
+                    },
                     Err(miss) => {
                         prop_assert!(!miss.detail.chars().any(text::is_display_unsafe));
                         break;

@@ -93,13 +93,6 @@ impl OwnerChildHosts {
         self.lock_registry().processes.get(&pid).copied()
     }
 
-    pub fn kill_children_without_waiting(&self) {
-        self.lock_registry()
-            .children
-            .values()
-            .for_each(|child| child.kill_child_without_waiting_for_exit());
-    }
-
     pub fn timeout_notes(&self) -> Vec<String> {
         self.lock_registry()
             .children

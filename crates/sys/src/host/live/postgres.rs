@@ -9,11 +9,11 @@
 
 use std::path::Path;
 
-use super::machine;
-use super::{
-    MAX_ANSWER_BYTES, MAX_MESSAGE_BYTES, ProtocolAction, ProtocolClient, WireFrame,
-    connect_and_run_protocol,
+use super::conversation::{
+    ProtocolAction, ProtocolClient, QuerySequence, SettingsQueries, connect,
+    malformed_answer_error, run_protocol,
 };
+use super::machine;
 use crate::host::pg_settings_lines::{
     COMPRESSIONS, LOADED, MAX_OVERRIDES, OVERRIDE, OVERRIDES, SLOT, SLOTS, counters,
 };
@@ -22,21 +22,46 @@ use crate::servers::{self, ServerArea};
 use crate::text;
 use walwise_model::text::JoinText;
 
-pub fn query_settings(socket: &Path, server: Option<u32>) -> HostResult {
+pub fn query_settings(socket: &Path, server: u32) -> HostResult {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
-    let user = String::from_utf8_lossy(user.trim_ascii()).into_owned();
-    connect_and_run_protocol(
-        socket,
-        &mut SettingsClient {
-            user,
-            ..SettingsClient::default()
-        },
-        server,
-    )
+    let mut client = PostgresClient::new(user.trim_ascii(), "1500", settings_queries());
+    run_protocol(&connect(socket)?, &mut client, server)
+}
+
+fn settings_queries() -> SettingsQueries {
+    SettingsQueries::new(settings_query_number, format_redacted_row, join_results)
+}
+
+fn settings_query_number(number: usize, major: u64) -> Option<String> {
+    match number {
+        0 => Some(settings_query()),
+        1 => Some(commit_overrides_query()),
+        2 => slots_query(major),
+        3 => counters_query(major),
+        _ => None,
+    }
+}
+
+/// Unless the server refused the query for overrides, a line states whether the answer has all
+/// overrides or only the first ones.
+fn join_results(results: &[Option<String>]) -> String {
+    let result = |number: usize| results.get(number)?.as_deref();
+    let mut answer = result(0).unwrap_or_default().to_owned();
+    if let Some(overrides) = result(1) {
+        let is_cut = overrides.lines().count() > MAX_OVERRIDES;
+        answer.extend([OVERRIDES, "\t", if is_cut { "more" } else { "all" }, "\n"]);
+        answer.extend(overrides.split_inclusive('\n').take(MAX_OVERRIDES));
+    }
+    if let Some(slots) = result(2) {
+        let count = slots.lines().count().to_string();
+        answer.extend([SLOTS, "\t", &count, "\n", slots]);
+    }
+    answer.extend(result(3));
+    answer
 }
 
 /// The server cancels a statement that runs longer than `millis`.
-pub(super) fn startup_packet(user: &str, millis: &str) -> Vec<u8> {
+fn startup_packet(user: &str, millis: &str) -> Vec<u8> {
     const VERSION: u32 = 3 << 16;
     let mut body = VERSION.to_be_bytes().to_vec();
     let parameters = [
@@ -232,7 +257,7 @@ fn counters_query(major: u64) -> Option<String> {
     Some(format!("{}\0", parts.join(" UNION ALL ")))
 }
 
-pub(super) fn encode_message(kind: u8, body: &[u8]) -> Vec<u8> {
+fn encode_message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &encode_message_length(body), body].concat()
 }
 
@@ -242,182 +267,85 @@ fn encode_message_length(body: &[u8]) -> [u8; 4] {
         .to_be_bytes()
 }
 
-#[derive(Default)]
-struct SettingsClient {
+pub(super) struct PostgresClient<Q> {
     user: String,
-    received: Vec<u8>,
+    statement_timeout_ms: &'static str,
     authenticated: bool,
-    overrides_refused: bool,
-    slots_refused: bool,
     /// Major release of the server; 0 until the server has reported its version.
     major: u64,
-    stage: QueryStage,
-    answer: String,
-    overrides: Vec<String>,
-    slots: String,
-    counters: String,
-    /// Size of all rows received so far, limited to [`MAX_ANSWER_BYTES`].
-    row_bytes: usize,
+    queries: Q,
 }
 
-#[derive(Default, PartialEq, Eq)]
-enum QueryStage {
-    #[default]
-    Startup,
-    Settings,
-    Overrides,
-    Slots,
-    Counters,
-}
-
-impl ProtocolClient for SettingsClient {
-    fn first_message(&self) -> Vec<u8> {
-        startup_packet(&self.user, "1500")
-    }
-
-    fn recv_buffer(&mut self) -> &mut Vec<u8> {
-        &mut self.received
-    }
-
-    fn split_frame(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostError> {
-        split_first_message(bytes)
-    }
-
-    fn partial_answer(&mut self) -> Option<Vec<u8>> {
-        match self.stage {
-            QueryStage::Startup | QueryStage::Settings => return None,
-            QueryStage::Overrides => {
-                self.overrides_refused = true;
-                self.slots_refused = true;
-            }
-            QueryStage::Slots => self.slots_refused = true,
-            QueryStage::Counters => self.counters.clear(),
+impl<Q: QuerySequence> PostgresClient<Q> {
+    pub(super) fn new(user: &[u8], statement_timeout_ms: &'static str, queries: Q) -> Self {
+        Self {
+            user: String::from_utf8_lossy(user).into_owned(),
+            statement_timeout_ms,
+            authenticated: false,
+            major: 0,
+            queries,
         }
-        Some(self.take_answer())
+    }
+}
+
+impl<Q: QuerySequence> ProtocolClient for PostgresClient<Q> {
+    const HEADER_BYTES: usize = 5;
+
+    const WRONG_SERVER: &str = "no PostgreSQL server answers on this socket";
+
+    fn parse_header(header: &[u8]) -> Option<(u8, usize)> {
+        let (kind, length) = header.split_first()?;
+        let length = u32::from_be_bytes(length.try_into().ok()?) as usize;
+        Some((*kind, length.checked_sub(4)?))
+    }
+
+    fn first_message(&self) -> Vec<u8> {
+        startup_packet(&self.user, self.statement_timeout_ms)
     }
 
     fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {
-        let garbled = || HostError::failed("the server's answer is malformed");
         match kind {
             b'R' => {
                 check_authentication_ok(body)?;
                 self.authenticated = true;
             }
             b'S' => self.major = server_major_from_parameter_status(body).unwrap_or(self.major),
-            b'E' => match self.stage {
-                QueryStage::Overrides => self.overrides_refused = true,
-                QueryStage::Slots => self.slots_refused = true,
-                QueryStage::Counters => self.counters.clear(),
-                QueryStage::Startup | QueryStage::Settings => {
-                    return Err(HostError::denied(error_message(body)));
-                }
-            },
-            b'D' => {
-                let line = format_redacted_row(&parse_data_row(body).ok_or_else(garbled)?);
-                self.row_bytes += line.len();
-                if self.row_bytes > MAX_ANSWER_BYTES {
-                    return Err(garbled());
-                }
-                match self.stage {
-                    QueryStage::Settings => self.answer.push_str(&line),
-                    QueryStage::Overrides if self.overrides.len() <= MAX_OVERRIDES => {
-                        self.overrides.push(line);
-                    }
-                    QueryStage::Slots => self.slots.push_str(&line),
-                    QueryStage::Counters => self.counters.push_str(&line),
-                    QueryStage::Overrides | QueryStage::Startup => return Err(garbled()),
-                }
+            b'E' => {
+                let error = HostError::denied(error_message(body));
+                self.queries.receive_query_error(error)?;
             }
-            b'Z' => match self.stage {
-                QueryStage::Startup if self.authenticated => {
-                    self.stage = QueryStage::Settings;
-                    return Ok(ProtocolAction::Send(encode_message(
-                        b'Q',
-                        settings_query().as_bytes(),
-                    )));
-                }
-                QueryStage::Startup => return Err(garbled()),
-                QueryStage::Settings => {
-                    self.stage = QueryStage::Overrides;
-                    return Ok(ProtocolAction::Send(encode_message(
-                        b'Q',
-                        commit_overrides_query().as_bytes(),
-                    )));
-                }
-                QueryStage::Overrides if let Some(query) = slots_query(self.major) => {
-                    self.stage = QueryStage::Slots;
-                    return Ok(ProtocolAction::Send(encode_message(b'Q', query.as_bytes())));
-                }
-                QueryStage::Slots if let Some(query) = counters_query(self.major) => {
-                    self.stage = QueryStage::Counters;
-                    return Ok(ProtocolAction::Send(encode_message(b'Q', query.as_bytes())));
-                }
-                QueryStage::Overrides | QueryStage::Slots | QueryStage::Counters => {
-                    return Ok(ProtocolAction::Done {
-                        answer: self.take_answer(),
+            b'D' => {
+                let row = parse_data_row(body).ok_or_else(malformed_answer_error)?;
+                self.queries.receive_row(&row)?;
+            }
+            b'Z' if !self.authenticated => return Err(malformed_answer_error()),
+            b'Z' => {
+                return Ok(match self.queries.next_query(self.major)? {
+                    Some(query) => ProtocolAction::Send(encode_message(b'Q', query.as_bytes())),
+                    None => ProtocolAction::Done {
+                        answer: self.queries.take_answer(),
                         farewell: encode_message(b'X', b""),
-                    });
-                }
-            },
+                    },
+                });
+            }
             _ => {}
         }
         Ok(ProtocolAction::Recv)
     }
-}
 
-impl SettingsClient {
-    /// Unless the server refused the query for overrides, a line states whether the answer has all
-    /// overrides or only the first ones.
-    fn take_answer(&mut self) -> Vec<u8> {
-        let mut answer = std::mem::take(&mut self.answer);
-        if !self.overrides_refused {
-            let extent = if self.overrides.len() > MAX_OVERRIDES {
-                "more"
-            } else {
-                "all"
-            };
-            answer.extend([OVERRIDES, "\t", extent, "\n"]);
-            let lines = self.overrides.iter().take(MAX_OVERRIDES);
-            answer.extend(lines.map(String::as_str));
-        }
-        if self.major >= 10 && !self.slots_refused {
-            let count = self.slots.lines().count().to_string();
-            answer.extend([SLOTS, "\t", &count, "\n", &self.slots]);
-        }
-        answer.push_str(&self.counters);
-        answer.into_bytes()
-    }
-}
-
-pub(super) fn split_first_message(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostError> {
-    let Some((kind, rest)) = bytes.split_first() else {
-        return Ok(None);
-    };
-    let Some((length, rest)) = rest.split_first_chunk() else {
-        return Ok(None);
-    };
-    let length = u32::from_be_bytes(*length) as usize;
-    match length
-        .checked_sub(4)
-        .filter(|length| *length <= MAX_MESSAGE_BYTES)
-    {
-        Some(length) => Ok(rest
-            .split_at_checked(length)
-            .map(|(body, behind)| (*kind, body, behind))),
-        None => Err(HostError::failed(
-            "no PostgreSQL server answers on this socket",
-        )),
+    fn queries(&mut self) -> &mut impl QuerySequence {
+        &mut self.queries
     }
 }
 
 /// An error unless `body`, that of an Authentication message, is AuthenticationOk.
-pub(super) fn check_authentication_ok(body: &[u8]) -> Result<(), HostError> {
+fn check_authentication_ok(body: &[u8]) -> Result<(), HostError> {
     match body.first_chunk().copied().map(u32::from_be_bytes) {
         Some(0) => Ok(()),
         Some(_) => Err(HostError::denied(
             "the server requires a password or another credential",
         )),
-        None => Err(HostError::failed("the server's answer is malformed")),
+        None => Err(malformed_answer_error()),
     }
 }
 
@@ -435,7 +363,7 @@ fn format_redacted_row(row: &[&[u8]]) -> String {
     format!("{}\n", fields.join_with("\t"))
 }
 
-pub(super) fn parse_data_row(body: &[u8]) -> Option<Vec<&[u8]>> {
+fn parse_data_row(body: &[u8]) -> Option<Vec<&[u8]>> {
     let (count, mut rest) = body.split_first_chunk()?;
     let mut fields = Vec::new();
     for _ in 0..u16::from_be_bytes(*count) {
@@ -448,7 +376,7 @@ pub(super) fn parse_data_row(body: &[u8]) -> Option<Vec<&[u8]>> {
     Some(fields)
 }
 
-pub(super) fn server_major_from_parameter_status(status: &[u8]) -> Option<u64> {
+fn server_major_from_parameter_status(status: &[u8]) -> Option<u64> {
     let version = status.strip_prefix(b"server_version\0")?;
     let digits = version
         .iter()
@@ -458,7 +386,7 @@ pub(super) fn server_major_from_parameter_status(status: &[u8]) -> Option<u64> {
     String::from_utf8(digits).ok()?.parse().ok()
 }
 
-pub(super) fn error_message(body: &[u8]) -> String {
+fn error_message(body: &[u8]) -> String {
     let message = body
         .split(|b| *b == 0)
         .find_map(|field| field.strip_prefix(b"M"));
@@ -469,9 +397,25 @@ pub(super) fn error_message(body: &[u8]) -> String {
 pub(super) mod tests {
     use proptest::prelude::*;
 
-    use super::ProtocolClient as _;
+    use super::super::conversation::tests::actions_after;
     use super::*;
     use crate::host::HostErrorKind;
+
+    fn new_client() -> PostgresClient<SettingsQueries> {
+        PostgresClient::new(b"postgres", "1500", settings_queries())
+    }
+
+    pub fn ready_again() -> Vec<u8> {
+        encode_message(b'Z', b"I")
+    }
+
+    pub fn query_message(query: &str) -> Vec<u8> {
+        encode_message(b'Q', query.as_bytes())
+    }
+
+    pub fn server_message(kind: u8, body: &[u8]) -> Vec<u8> {
+        encode_message(kind, body)
+    }
 
     pub fn ready_messages() -> Vec<u8> {
         [
@@ -493,9 +437,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn session_fed_byte_by_byte_completes() {
-        let mut conversation = SettingsClient::default();
-        let mut steps = Vec::new();
+    fn session_completes() {
         let rows = [
             data_row(&[
                 Some("fsync"),
@@ -534,12 +476,8 @@ pub(super) mod tests {
             encode_message(b'Z', b"I"),
         ]
         .concat();
-        for byte in [ready_messages(), rows].concat() {
-            let next = conversation.handle_received_bytes(&[byte]).unwrap();
-            if next != ProtocolAction::Recv {
-                steps.push(next);
-            }
-        }
+        let said = [ready_messages(), rows].concat();
+        let steps = actions_after(&mut new_client(), &said).unwrap();
         let answer = b"fsync\ton\t\tfile\t/a\\x09b\t3\nsynchronous_standby_names\tFIRST 2 (_, _, _)\t\n(overrides)\tall\n\
             (override)\tapp\t\tsynchronous_commit\toff\n(slots)\t1\n(slot)\ts\\x091\textended\t4096\t8192\n\
             (wal_position)\t83886080\n"
@@ -565,28 +503,21 @@ pub(super) mod tests {
     #[test]
     fn password_requests_and_errors_are_denied() {
         let password = encode_message(b'R', &3u32.to_be_bytes());
-        assert_eq!(
-            SettingsClient::default()
-                .handle_received_bytes(&password)
-                .unwrap_err()
-                .kind,
-            HostErrorKind::Denied
-        );
+        let refused = |said: &[u8]| actions_after(&mut new_client(), said).unwrap_err();
+        assert_eq!(refused(&password).kind, HostErrorKind::Denied);
         let error = encode_message(b'E', b"SFATAL\0C28000\0Mrole \"x\x1b\" does not exist\0\0");
-        let miss = SettingsClient::default()
-            .handle_received_bytes(&error)
-            .unwrap_err();
-        assert_eq!(miss, HostError::denied("role \"x\\x1b\" does not exist"));
-        assert!(
-            SettingsClient::default()
-                .handle_received_bytes(&encode_message(b'Z', b"I"))
-                .is_err(),
-            "ready without authentication"
+        assert_eq!(
+            refused(&error),
+            HostError::denied("role \"x\\x1b\" does not exist")
         );
+        // Ready without authentication.
+        assert!(refused(&ready_again()).detail.contains("malformed"));
+        // A row before any query.
+        let row = [encode_message(b'R', &[0; 4]), data_row(&[None])].concat();
+        assert!(refused(&row).detail.contains("malformed"));
     }
 
     fn answer_with_overrides(overrides: usize, refused: bool) -> String {
-        let mut conversation = SettingsClient::default();
         let one = data_row(&[
             Some("(override)"),
             None,
@@ -599,7 +530,6 @@ pub(super) mod tests {
         } else {
             encode_message(b'C', b"SELECT\0")
         };
-        let ready_again = || encode_message(b'Z', b"I");
         let all = [
             ready_messages(),
             ready_again(),
@@ -611,14 +541,11 @@ pub(super) mod tests {
             end,
             ready_again(),
         ];
-        all.iter()
-            .find_map(
-                |bytes| match conversation.handle_received_bytes(bytes).unwrap() {
-                    ProtocolAction::Done { answer, .. } => Some(String::from_utf8(answer).unwrap()),
-                    ProtocolAction::Recv | ProtocolAction::Send(_) => None,
-                },
-            )
-            .unwrap()
+        let actions = actions_after(&mut new_client(), &all.concat()).unwrap();
+        match actions.last() {
+            Some(ProtocolAction::Done { answer, .. }) => String::from_utf8(answer.clone()).unwrap(),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
@@ -648,19 +575,14 @@ pub(super) mod tests {
                 (prop::sample::select(b"RSKZEDTCN".to_vec()), any::<Vec<u8>>()).prop_map(|(k, b)| encode_message(k, &b)),
             ], 0..6)
         ) {
-            let mut conversation = SettingsClient::default();
-            for piece in pieces {
-                match conversation.handle_received_bytes(&piece) {
-                    Ok(ProtocolAction::Done { answer, .. }) => {
+            match actions_after(&mut new_client(), &pieces.concat()) {
+                Ok(actions) => for action in actions {
+                    if let ProtocolAction::Done { answer, .. } = action {
                         let text = String::from_utf8(answer).unwrap();
                         prop_assert!(!text.chars().any(|c| text::is_display_unsafe(c) && !matches!(c, '\t' | '\n')));
                     }
-                    Ok(_) => {}
-                    Err(miss) => {
-                        prop_assert!(!miss.detail.chars().any(text::is_display_unsafe));
-                        break;
-                    }
-                }
+                },
+                Err(miss) => prop_assert!(!miss.detail.chars().any(text::is_display_unsafe)),
             }
         }
     }

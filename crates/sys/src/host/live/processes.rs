@@ -11,6 +11,8 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::str::FromStr;
+use std::time::Duration;
 use std::{fs, io, process};
 
 use nix::sys::stat::{major, minor};
@@ -66,17 +68,11 @@ fn parse_id_if_all_equal(status: &[u8], word: &str) -> Option<u32> {
     (ids.len() == 4 && ids.iter().all(|id| *id == first)).then_some(first)
 }
 
-struct ServerProcess {
-    pid: u32,
-    parent: u32,
-    program: &'static str,
-}
-
 /// Lists the servers in the format of [`Question::Servers`](crate::host::Question::Servers).
 /// Processes without a single user come first, then users by ascending id, so that system accounts
 /// precede people. A program that was started only to print its version is left out.
 pub fn list_server_processes() -> HostResult {
-    let mut users: BTreeMap<Option<u32>, (Vec<ServerProcess>, usize)> = BTreeMap::new();
+    let mut users: BTreeMap<Option<u32>, (Vec<String>, usize)> = BTreeMap::new();
     let mut found = BTreeMap::new();
     for pid in files::process_ids()? {
         let pid = pid?;
@@ -84,16 +80,11 @@ pub fn list_server_processes() -> HostResult {
         else {
             continue;
         };
-        let Some(stat) = none_if_exited_or_hidden(files::read_file_bounded(Path::new(&format!(
-            "/proc/{pid}/stat"
-        ))))?
-        else {
+        let Some(stat) = none_if_exited_or_hidden(read_process_file(pid, "stat"))? else {
             continue;
         };
-        let arguments = none_if_exited_or_hidden(files::read_file_bounded(Path::new(&format!(
-            "/proc/{pid}/cmdline"
-        ))))?;
-        if let Some((_, parent)) = parse_comm_and_parent(&stat)
+        let arguments = none_if_exited_or_hidden(read_process_file(pid, "cmdline"))?;
+        if let Some(parent) = stat_field(&stat, 1)
             && parent != process::id()
             && !arguments.is_some_and(|arguments| is_version_request(&arguments))
         {
@@ -105,37 +96,33 @@ pub fn list_server_processes() -> HostResult {
         if pids.contains(&parent) {
             continue;
         }
-        let status = files::read_file_bounded(Path::new(&format!("/proc/{pid}/status")));
-        let Some(status) = none_if_exited_or_hidden(status)? else {
+        let Some(status) = none_if_exited_or_hidden(read_process_file(pid, "status"))? else {
             continue;
         };
-        let (told, more) = users.entry(parse_process_uid(&status)).or_default();
+        let uid = parse_process_uid(&status);
+        let (told, more) = users.entry(uid).or_default();
         if told.len() < SERVERS_OF_A_USER {
-            told.push(ServerProcess {
-                pid,
-                parent,
-                program,
-            });
+            told.push(format!("{pid} {parent} {} {program}\n", uid_word(uid)));
         } else {
             *more += 1;
         }
     }
     let mut lines = String::new();
     for (uid, (told, more)) in &users {
-        let uid = uid.map_or_else(|| "-".to_owned(), |uid| uid.to_string());
-        for ServerProcess {
-            pid,
-            parent,
-            program,
-        } in told
-        {
-            let _ = writeln!(lines, "{pid} {parent} {uid} {program}");
-        }
+        lines.extend(told.iter().map(String::as_str));
         if *more > 0 {
-            let _ = writeln!(lines, "more {uid} {more}");
+            let _ = writeln!(lines, "more {} {more}", uid_word(*uid));
         }
     }
     Ok(lines.into_bytes())
+}
+
+fn uid_word(uid: Option<u32>) -> String {
+    uid.map_or_else(|| "-".to_owned(), |uid| uid.to_string())
+}
+
+fn read_process_file(pid: u32, name: &str) -> HostResult {
+    files::read_file_bounded(Path::new(&format!("/proc/{pid}/{name}")))
 }
 
 /// Whether the only argument of a command line is `--version` or `-V`. Every word ends with NUL.
@@ -165,11 +152,8 @@ fn none_if_exited_or_hidden<T>(answer: Result<T, HostError>) -> Result<Option<T>
 pub fn list_open_system_tablespaces(pid: u32) -> HostResult {
     let directory = format!("/proc/{pid}/fd");
     let mut lines = String::new();
-    for entry in fs::read_dir(&directory)
-        .map_err(|e| files::host_error_from_io(&e))?
-        .take(MAX_DESCRIPTORS)
-    {
-        let link = entry.map_err(|e| files::host_error_from_io(&e))?.path();
+    for entry in fs::read_dir(&directory)?.take(MAX_DESCRIPTORS) {
+        let link = entry?.path();
         // The link's text only preselects by name. stat(2) through the link identifies the file
         // without opening it.
         let named =
@@ -207,22 +191,20 @@ fn server_program_of_process(pid: u32) -> Result<Option<&'static str>, HostError
     Ok(program.map(|(name, _)| name))
 }
 
-/// Splits the command name and the parent's id from proc_pid_stat(5). The name is in parentheses
-/// and may itself contain parentheses.
-fn parse_comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
-    let open = stat.iter().position(|b| *b == b'(')?;
-    let close = stat.iter().rposition(|b| *b == b')')?;
-    let comm = text::display_safe(stat.get(open + 1..close)?);
-    let rest = str::from_utf8(stat.get(close + 1..)?).ok()?;
-    Some((comm, rest.split_ascii_whitespace().nth(1)?.parse().ok()?))
+/// A field of proc_pid_stat(5), counted from the state, which is 0. The state follows the command
+/// name, which is in parentheses and may itself contain parentheses.
+fn stat_field<T: FromStr>(stat: &[u8], number: usize) -> Option<T> {
+    let name_end = stat.iter().rposition(|b| *b == b')')?;
+    let fields = str::from_utf8(stat.get(name_end + 1..)?).ok()?;
+    fields.split_ascii_whitespace().nth(number)?.parse().ok()
 }
 
-/// Nanoseconds per tick of process times: USER_HZ is 100 on every supported architecture
+/// Milliseconds per tick of process times: USER_HZ is 100 on every supported architecture
 /// (proc_pid_stat(5)).
-const TICK_NANOS: u64 = 10_000_000;
+const TICK_MILLIS: u64 = 10;
 
 pub fn process_start_time(pid: u32) -> HostResult {
-    let stat = files::read_file_bounded(Path::new(&format!("/proc/{pid}/stat")))?;
+    let stat = read_process_file(pid, "stat")?;
     // A delay between the two readings makes the start too early, never too late.
     let now = clock_gettime(ClockId::Realtime);
     let since_boot = clock_gettime(ClockId::Boottime);
@@ -234,35 +216,27 @@ pub fn process_start_time(pid: u32) -> HostResult {
 /// Computes the start time in nanoseconds since 1970, from the ticks since boot in field 22 of
 /// proc_pid_stat(5). `now` is the current time, and `since_boot` is the time since boot.
 fn compute_start_nanos(stat: &[u8], now: Timespec, since_boot: Timespec) -> Option<u64> {
-    let behind = stat.iter().rposition(|b| *b == b')')? + 1;
-    let text = str::from_utf8(stat.get(behind..)?).ok()?;
-    let ticks: u64 = text.split_ascii_whitespace().nth(19)?.parse().ok()?;
-    let booted = timespec_to_nanos(now)?.checked_sub(timespec_to_nanos(since_boot)?)?;
-    booted.checked_add(ticks.checked_mul(TICK_NANOS)?)
-}
-
-fn timespec_to_nanos(time: Timespec) -> Option<u64> {
-    let seconds = u64::try_from(time.tv_sec)
-        .ok()?
-        .checked_mul(1_000_000_000)?;
-    seconds.checked_add(u64::try_from(time.tv_nsec).ok()?)
+    let ticks: u64 = stat_field(stat, 19)?;
+    let booted = Duration::try_from(now).ok()?;
+    let booted = booted.checked_sub(Duration::try_from(since_boot).ok()?)?;
+    let begun = booted.checked_add(Duration::from_millis(ticks.checked_mul(TICK_MILLIS)?))?;
+    u64::try_from(begun.as_nanos()).ok()
 }
 
 pub fn redacted_command_line(pid: u32) -> HostResult {
-    let text = files::read_file_bounded(Path::new(&format!("/proc/{pid}/cmdline")))?;
-    check_process_text_length(&text, LONGEST_COMMAND_LINE)
-        .map(|()| redact::redact_command_line(&text))
+    let text = read_process_text(pid, "cmdline", LONGEST_COMMAND_LINE)?;
+    Ok(redact::redact_command_line(&text))
 }
 
 pub fn redacted_environment(pid: u32) -> HostResult {
-    let text = files::read_file_bounded(Path::new(&format!("/proc/{pid}/environ")))?;
-    check_process_text_length(&text, LONGEST_ENVIRONMENT)
-        .map(|()| redact::redact_environment(&text))
+    let text = read_process_text(pid, "environ", LONGEST_ENVIRONMENT)?;
+    Ok(redact::redact_environment(&text))
 }
 
-fn check_process_text_length(text: &[u8], longest: usize) -> Result<(), HostError> {
+fn read_process_text(pid: u32, name: &str, longest: usize) -> HostResult {
+    let text = read_process_file(pid, name)?;
     if text.len() <= longest {
-        return Ok(());
+        return Ok(text);
     }
     let says = format!(
         "is longer than {}, too long for a server",
@@ -297,11 +271,8 @@ mod tests {
     #[test]
     fn comm_may_contain_parentheses() {
         let stat = b"12 (a) b) (c) S 7 12 12 0 -1";
-        assert_eq!(
-            parse_comm_and_parent(stat),
-            Some(("a) b) (c".to_owned(), 7))
-        );
-        assert_eq!(parse_comm_and_parent(b"12 (a"), None);
+        assert_eq!(stat_field(stat, 1), Some(7));
+        assert_eq!(stat_field::<u32>(b"12 (a", 1), None);
     }
 
     #[test]
@@ -335,9 +306,7 @@ mod tests {
     #[test]
     fn only_exited_or_hidden_processes_are_skipped() {
         use nix::errno::Errno;
-        let asked = |errno: Errno| {
-            none_if_exited_or_hidden::<()>(Err(files::host_error_from_io(&errno.into())))
-        };
+        let asked = |errno: Errno| none_if_exited_or_hidden::<()>(Err(errno.into()));
         for hidden in [Errno::ENOENT, Errno::ESRCH, Errno::EACCES, Errno::EPERM] {
             assert_eq!(asked(hidden), Ok(None), "{hidden}");
         }
@@ -424,14 +393,11 @@ mod tests {
         #[test]
         fn any_comm_is_parsed(comm in prop::collection::vec(any::<u8>().prop_filter("proc_pid_comm(5)", |b| *b != 0), 0..16), parent: u32) {
             let stat = [b"12 (", comm.as_slice(), format!(") S {parent} 12 12 0 -1\n").as_bytes()].concat();
-            prop_assert_eq!(parse_comm_and_parent(&stat), Some((text::display_safe(&comm), parent)));
+            prop_assert_eq!(stat_field(&stat, 1), Some(parent));
         }
 
         #[test]
         fn proc_parsers_never_panic(bytes: Vec<u8>) {
-            if let Some((comm, _)) = parse_comm_and_parent(&bytes) {
-                prop_assert!(!comm.chars().any(text::is_display_unsafe));
-            }
             compute_start_nanos(&bytes, Timespec { tv_sec: 2, tv_nsec: 0 }, Timespec { tv_sec: 1, tv_nsec: 0 });
             parse_process_uid(&bytes);
             parse_credentials(&bytes);

@@ -131,7 +131,7 @@ fn find_trusted_program(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), Host
                 return check_trusted_program(&program).map(|()| (candidate.as_path(), program));
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => return Err(files::host_error_from_io(&e)),
+            Err(e) => return Err(e.into()),
         }
     }
     Err(HostError::new(HostErrorKind::Absent, "not installed"))
@@ -139,14 +139,11 @@ fn find_trusted_program(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), Host
 
 fn check_trusted_program(program: &Path) -> Result<(), HostError> {
     let refuse = |why: String| Err(HostError::denied(format!("not run: {why}")));
-    if !fs::symlink_metadata(program)
-        .map_err(|e| files::host_error_from_io(&e))?
-        .is_file()
-    {
+    if !fs::symlink_metadata(program)?.is_file() {
         let program = text::display_safe(program.as_os_str().as_encoded_bytes());
         return refuse(format!("{program} is not a regular file"));
     }
-    match untrusted_path_reason(program).map_err(|e| files::host_error_from_io(&e))? {
+    match untrusted_path_reason(program)? {
         Some(doubt) => refuse(doubt),
         None => Ok(()),
     }
@@ -170,8 +167,7 @@ fn run_with_deadline(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)
-        .spawn()
-        .map_err(|e| files::host_error_from_io(&e))?;
+        .spawn()?;
     let finished = collect_output_and_exit_status(&mut process, deadline);
     let Ok((printed, complaints, status)) = finished else {
         if let Ok(group) = i32::try_from(process.id()) {

@@ -61,54 +61,20 @@ mod xfs {
 
     pub const UUID: usize = 32;
 
-    /// Feature bits of the version number; its lowest four bits are the version.
-    const VERSION: &[(u32, &str)] = &[
-        (0x10, "attr"),
-        (0x20, "nlink"),
-        (0x40, "quota"),
-        (0x80, "align"),
-        (0x100, "dalign"),
-        (0x200, "shared"),
-        (0x400, "logv2"),
-        (0x800, "sector"),
-        (0x1000, "extflg"),
-        (0x2000, "dirv2"),
-        (0x4000, "ascii_ci"),
-        (0x8000, "morebits"),
-    ];
+    /// Feature bits of the version number, as one word for each bit; its lowest four bits are the
+    /// version.
+    const VERSION: &str = "- - - - attr nlink quota align dalign shared logv2 sector extflg dirv2 ascii_ci \
+        morebits";
 
     /// The bit that enables the second word of features.
     const HAS_FEATURES2: u32 = 0x8000;
 
-    const FEATURES2: &[(u32, &str)] = &[
-        (0x2, "lazysbcount"),
-        (0x8, "attr2"),
-        (0x10, "parent"),
-        (0x80, "projid32bit"),
-        (0x100, "crc"),
-        (0x200, "ftype"),
-    ];
+    const FEATURES2: &str = "- lazysbcount - attr2 parent - - projid32bit crc ftype";
 
-    const READ_ONLY: &[(u32, &str)] = &[
-        (0x1, "finobt"),
-        (0x2, "rmapbt"),
-        (0x4, "reflink"),
-        (0x8, "inobtcnt"),
-    ];
+    const READ_ONLY: &str = "finobt rmapbt reflink inobtcnt";
 
-    const INCOMPATIBLE: &[(u32, &str)] = &[
-        (0x1, "ftype"),
-        (0x2, "sparse_inodes"),
-        (0x4, "meta_uuid"),
-        (0x8, "bigtime"),
-        (0x10, "needsrepair"),
-        (0x20, "nrext64"),
-        (0x40, "exchange"),
-        (0x80, "parent"),
-        (0x100, "metadir"),
-        (0x200, "zoned"),
-        (0x400, "gaps"),
-    ];
+    const INCOMPATIBLE: &str = "ftype sparse_inodes meta_uuid bigtime needsrepair nrext64 exchange parent metadir \
+        zoned gaps";
 
     pub fn parse_xfs_features(block: &[u8]) -> Result<Vec<String>, SuperblockError> {
         if !block.starts_with(MAGIC) {
@@ -259,44 +225,38 @@ mod xfs {
     }
 }
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use nix::fcntl::OFlag;
+use rustix::fs::OFlags;
 
-use super::files::host_error_from_io;
+use super::device_scan::AlignedBuffer;
 use super::open_block_device;
 use crate::host::{HostError, HostResult, SuperblockKind};
 
-/// Bytes read from an XFS device. Direct reads of this size are aligned even on disks with
-/// 4096-byte blocks.
-const PAGE: usize = 4096;
+/// Bytes read from a device. Direct reads of this size are aligned even on disks with 4096-byte
+/// blocks.
+const PAGE: u64 = 4096;
 
 /// Reads the answer to [`crate::host::Question::Superblock`]: a line with the features, one with
 /// the size of ext4's clusters in bytes if there are clusters, and one with the UUID.
 pub fn read_superblock(path: &Path, kind: SuperblockKind) -> HostResult {
-    let (features, cluster, uuid) = match kind {
-        SuperblockKind::Ext => {
-            let device = open_block_device(path, OFlag::empty())?;
-            read_and_parse_with_checksum_retry(
-                || read_ext_superblock_buffered(&device),
-                |block| {
-                    parse_ext_features_and_cluster(block)
-                        .map(|(words, size)| (words, size, format_uuid_at(block, UUID)))
-                },
-            )?
-        }
-        SuperblockKind::Xfs => {
-            let device = open_block_device(path, OFlag::O_DIRECT)?;
-            let parse = |block: &[u8]| {
-                xfs::parse_xfs_features(block)
-                    .map(|words| (words, None, format_uuid_at(block, xfs::UUID)))
-            };
-            read_and_parse_with_checksum_retry(|| read_first_page_direct(&device), parse)?
-        }
+    let (flags, offset) = match kind {
+        SuperblockKind::Ext => (OFlags::empty(), OFFSET),
+        SuperblockKind::Xfs => (OFlags::DIRECT, 0),
     };
+    let device = open_block_device(path, flags)?;
+    let parse = |block: &[u8]| match kind {
+        SuperblockKind::Ext => parse_ext_features_and_cluster(block)
+            .map(|(words, size)| (words, size, format_uuid_at(block, UUID))),
+        SuperblockKind::Xfs => xfs::parse_xfs_features(block)
+            .map(|words| (words, None, format_uuid_at(block, xfs::UUID))),
+    };
+    let read = || {
+        let mut page = AlignedBuffer::default();
+        page.read_aligned(&device, offset, PAGE).map(<[u8]>::to_vec)
+    };
+    let (features, cluster, uuid) = read_and_parse_with_checksum_retry(read, parse)?;
     let cluster = cluster.map_or_else(String::new, |size| format!("cluster {size}\n"));
     let uuid = uuid.map_or_else(String::new, |uuid| format!("uuid {uuid}\n"));
     Ok(format!("features {}\n{cluster}{uuid}", features.join(" ")).into_bytes())
@@ -308,34 +268,12 @@ fn read_and_parse_with_checksum_retry<T>(
     read: impl Fn() -> io::Result<Vec<u8>>,
     parse: impl Fn(&[u8]) -> Result<T, SuperblockError>,
 ) -> Result<T, HostError> {
-    let once = || {
-        read()
-            .map(|bytes| parse(&bytes))
-            .map_err(|e| host_error_from_io(&e))
-    };
+    let once = || -> Result<_, HostError> { Ok(parse(&read()?)) };
     let parsed = match once()? {
         Err(SuperblockError::Checksum) => once()?,
         parsed => parsed,
     };
     parsed.map_err(|why| HostError::failed(why.message()))
-}
-
-fn read_ext_superblock_buffered(device: &File) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; SIZE];
-    let count = device.read_at(&mut bytes, OFFSET)?;
-    bytes.truncate(count);
-    Ok(bytes)
-}
-
-fn read_first_page_direct(device: &File) -> io::Result<Vec<u8>> {
-    let mut room = vec![0; 2 * PAGE];
-    let start = room.as_ptr().align_offset(PAGE);
-    let page = room
-        .get_mut(start..)
-        .and_then(|rest| rest.get_mut(..PAGE))
-        .unwrap_or_default();
-    let count = device.read_at(page, 0)?;
-    Ok(page.get(..count).unwrap_or_default().to_vec())
 }
 
 // The superblock of ext2, ext3 and ext4: features, by the names of e2fsprogs, and the cluster
@@ -364,57 +302,14 @@ const BIGALLOC: u32 = 0x200;
 /// lib/ext2fs/ext2_fs.h).
 const MAX_CLUSTER_LOG: u32 = 19;
 
-const COMPATIBLE: &[(u32, &str)] = &[
-    (0x1, "dir_prealloc"),
-    (0x2, "imagic_inodes"),
-    (0x4, "has_journal"),
-    (0x8, "ext_attr"),
-    (0x10, "resize_inode"),
-    (0x20, "dir_index"),
-    (0x40, "lazy_bg"),
-    (0x100, "snapshot_bitmap"),
-    (0x200, "sparse_super2"),
-    (0x400, "fast_commit"),
-    (0x800, "stable_inodes"),
-    (0x1000, "orphan_file"),
-];
+const COMPATIBLE: &str = "dir_prealloc imagic_inodes has_journal ext_attr resize_inode dir_index lazy_bg - \
+    snapshot_bitmap sparse_super2 fast_commit stable_inodes orphan_file";
 
-const INCOMPATIBLE: &[(u32, &str)] = &[
-    (0x1, "compression"),
-    (0x2, "filetype"),
-    (0x4, "needs_recovery"),
-    (0x8, "journal_dev"),
-    (0x10, "meta_bg"),
-    (0x40, "extent"),
-    (0x80, "64bit"),
-    (0x100, "mmp"),
-    (0x200, "flex_bg"),
-    (0x400, "ea_inode"),
-    (0x1000, "dirdata"),
-    (0x2000, "metadata_csum_seed"),
-    (0x4000, "large_dir"),
-    (0x8000, "inline_data"),
-    (0x1_0000, "encrypt"),
-    (0x2_0000, "casefold"),
-];
+const INCOMPATIBLE: &str = "compression filetype needs_recovery journal_dev meta_bg - extent 64bit mmp flex_bg \
+    ea_inode - dirdata metadata_csum_seed large_dir inline_data encrypt casefold";
 
-const READ_ONLY: &[(u32, &str)] = &[
-    (0x1, "sparse_super"),
-    (0x2, "large_file"),
-    (0x8, "huge_file"),
-    (0x10, "uninit_bg"),
-    (0x20, "dir_nlink"),
-    (0x40, "extra_isize"),
-    (0x100, "quota"),
-    (BIGALLOC, "bigalloc"),
-    (METADATA_CSUM, "metadata_csum"),
-    (0x800, "replica"),
-    (0x1000, "read-only"),
-    (0x2000, "project"),
-    (0x4000, "shared_blocks"),
-    (0x8000, "verity"),
-    (0x1_0000, "orphan_present"),
-];
+const READ_ONLY: &str = "sparse_super large_file - huge_file uninit_bg dir_nlink extra_isize - quota bigalloc \
+    metadata_csum replica read-only project shared_blocks verity orphan_present";
 
 /// Returns the features in the order of `dumpe2fs -h`, and the cluster size in bytes. The size
 /// is `None` without bigalloc, or if the first cluster does not begin at offset 0
@@ -476,18 +371,18 @@ fn format_uuid_at(block: &[u8], at: usize) -> Option<String> {
     )
 }
 
-/// Lists the names of the bits that are set, from the lowest bit on. A bit without a name is
-/// listed as `prefix` followed by the bit's number.
+/// Lists the names of the bits that are set, from the lowest bit on. `names` has one word for each
+/// bit. A bit without a name (`-`) is listed as `prefix` followed by the bit's number.
 fn feature_bit_names<'a>(
     bits: u32,
-    names: &'a [(u32, &'static str)],
+    names: &'a str,
     prefix: &'a str,
 ) -> impl Iterator<Item = String> + 'a {
-    (0..u32::BITS)
+    (0..32)
         .filter(move |bit| bits >> bit & 1 == 1)
         .map(move |bit| {
-            let name = names.iter().find(|(known, _)| *known == 1 << bit);
-            name.map_or_else(|| format!("{prefix}{bit}"), |(_, name)| (*name).to_owned())
+            let name = names.split(' ').nth(bit).filter(|name| *name != "-");
+            name.map_or_else(|| format!("{prefix}{bit}"), str::to_owned)
         })
 }
 

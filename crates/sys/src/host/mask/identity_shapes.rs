@@ -28,6 +28,23 @@ const MEDIA: [&[u8]; 2] = [b"/run/media/", b"/media/"];
 
 const ID_PREFIXES: [&[u8]; 2] = [b"uuid=", b"uuid/"];
 
+/// The place of an identity that begins at this position, or shortly after it.
+type Shape = fn(&[u8], usize) -> Option<Range<usize>>;
+
+const SHAPES: [(Shape, IdentityKind); 11] = [
+    (match_hex32, IdentityKind::Hex32),
+    (match_long_hex, IdentityKind::Wwn),
+    (match_lvm_uuid, IdentityKind::Lvm32),
+    (match_mac, IdentityKind::Mac),
+    (match_fibre_channel_name, IdentityKind::Wwn),
+    (match_wwn, IdentityKind::Wwn),
+    (match_ipv4, IdentityKind::Ipv4),
+    (match_ipv6, IdentityKind::Ipv6),
+    (match_iscsi_or_nvme_name, IdentityKind::Serial),
+    (match_id_after_uuid_prefix, IdentityKind::Serial),
+    (match_personal_user_name, IdentityKind::User),
+];
+
 pub fn find_identities_by_shape(text: &[u8]) -> Vec<IdentityMatch> {
     let mut spans = Vec::new();
     let mut at = 0;
@@ -52,17 +69,9 @@ fn identity_at(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     if !first.is_ascii_alphanumeric() && first != b':' && preceding_byte(text, at) != Some(b'/') {
         return None;
     }
-    match_hex32(text, at)
-        .or_else(|| match_long_hex(text, at))
-        .or_else(|| match_lvm_uuid(text, at))
-        .or_else(|| match_mac(text, at))
-        .or_else(|| match_fibre_channel_name(text, at))
-        .or_else(|| match_wwn(text, at))
-        .or_else(|| match_ipv4(text, at))
-        .or_else(|| match_ipv6(text, at))
-        .or_else(|| match_iscsi_or_nvme_name(text, at))
-        .or_else(|| match_id_after_uuid_prefix(text, at))
-        .or_else(|| match_personal_user_name(text, at))
+    SHAPES
+        .iter()
+        .find_map(|(shape, kind)| Some((shape(text, at)?, *kind)))
 }
 
 fn follows_prefix(text: &[u8], at: usize, prefixes: &[&[u8]]) -> bool {
@@ -109,7 +118,7 @@ fn separated_groups_end(
     (!text.get(end).is_some_and(fits)).then_some(end)
 }
 
-fn match_hex32(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_hex32(text: &[u8], at: usize) -> Option<Range<usize>> {
     let hex: fn(&u8) -> bool = u8::is_ascii_hexdigit;
     // A hexadecimal digit before `at` must end a prefix such as `scsi-3`.
     if preceding_byte(text, at).is_some_and(|b| hex(&b))
@@ -128,7 +137,7 @@ fn match_hex32(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
         .all(|b| !b.is_ascii_hexdigit() || *b == b'0');
     // Many hosts use the same partition type, so its UUID identifies no host.
     let partition_type = follows_prefix(text, at, &[b"part_entry_type="]);
-    (!nothing && !partition_type).then_some((at..end, IdentityKind::Hex32))
+    (!nothing && !partition_type).then_some(at..end)
 }
 
 /// Whether only the type of a designator precedes the digits, such as the 3 in multipath's device
@@ -142,28 +151,32 @@ fn follows_wwn_designator(text: &[u8], at: usize) -> bool {
 
 /// Finds a name of 40 to 128 hexadecimal digits. Containers, image layers and roots of hash trees
 /// have such names.
-fn match_long_hex(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_long_hex(text: &[u8], at: usize) -> Option<Range<usize>> {
     if preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
         return None;
     }
     let length = matching_run_length(text, at, u8::is_ascii_hexdigit);
     let ends = !text.get(at + length).is_some_and(u8::is_ascii_alphanumeric);
-    (ends && (40..=128).contains(&length)).then_some((at..at + length, IdentityKind::Wwn))
+    (ends && (40..=128).contains(&length)).then_some(at..at + length)
 }
 
-/// Finds a Fibre Channel name, which is written as eight bytes with colons between them.
-fn match_fibre_channel_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+/// The end of bytes in hexadecimal digits with colons between them, which no further ones adjoin.
+fn colon_separated_bytes_end(text: &[u8], at: usize, sizes: &[usize]) -> Option<usize> {
     let part = |b: u8| b.is_ascii_alphanumeric() || b == b':';
-    let end = separated_groups_end(text, at, &[2; 8], b":", u8::is_ascii_hexdigit)?;
-    let alone =
-        !preceding_byte(text, at).is_some_and(part) && !text.get(end).copied().is_some_and(part);
-    let named = matches!(text.get(at), Some(b'1' | b'2' | b'5'));
-    (alone && named).then_some((at..end, IdentityKind::Wwn))
+    let end = separated_groups_end(text, at, sizes, b":", u8::is_ascii_hexdigit)?;
+    let adjoins =
+        preceding_byte(text, at).is_some_and(part) || text.get(end).copied().is_some_and(part);
+    (!adjoins).then_some(end)
+}
+
+fn match_fibre_channel_name(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let end = colon_separated_bytes_end(text, at, &[2; 8])?;
+    matches!(text.get(at), Some(b'1' | b'2' | b'5')).then_some(at..end)
 }
 
 /// Finds a person's name after `/home/`, after `/media/` if a directory follows, or in options such
 /// as `uid=` and `resgid=`.
-fn match_personal_user_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_personal_user_name(text: &[u8], at: usize) -> Option<Range<usize>> {
     let named = follows_prefix(text, at, &[b"uid=", b"gid="])
         && text.get(at).is_some_and(u8::is_ascii_alphabetic);
     let home = named || follows_prefix(text, at, &HOMES);
@@ -175,39 +188,35 @@ fn match_personal_user_name(text: &[u8], at: usize) -> Option<(Range<usize>, Ide
     });
     let name = text.get(at..at + length).filter(|name| !name.is_empty())?;
     let more = text.get(at + length) == Some(&b'/');
-    ((home || more) && !is_unmasked_account(name)).then_some((at..at + length, IdentityKind::User))
+    ((home || more) && !is_unmasked_account(name)).then_some(at..at + length)
 }
 
-fn match_lvm_uuid(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_lvm_uuid(text: &[u8], at: usize) -> Option<Range<usize>> {
     let alnum: fn(&u8) -> bool = u8::is_ascii_alphanumeric;
     if follows_prefix(text, at, &[b"LVM-"]) {
-        return (matching_run_length(text, at, alnum) == 64)
-            .then_some((at..at + 32, IdentityKind::Lvm32));
+        return (matching_run_length(text, at, alnum) == 64).then_some(at..at + 32);
     }
     // After `LVM-`, the UUIDs of volume group and logical volume follow without a separator.
     let behind_first = at
         .checked_sub(32)
         .is_some_and(|start| follows_prefix(text, start, &[b"LVM-"]));
     if behind_first && matching_run_length(text, at, alnum) == 32 {
-        return Some((at..at + 32, IdentityKind::Lvm32));
+        return Some(at..at + 32);
     }
     if preceding_byte(text, at).is_some_and(|b| alnum(&b)) {
         return None;
     }
     let end = separated_groups_end(text, at, &[6, 4, 4, 4, 4, 4, 6], b"-", alnum)?;
-    Some((at..end, IdentityKind::Lvm32))
+    Some(at..end)
 }
 
-fn match_mac(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
-    let part = |b: u8| b.is_ascii_alphanumeric() || b == b':';
-    let end = separated_groups_end(text, at, &[2; 6], b":", u8::is_ascii_hexdigit)?;
-    let alone =
-        !preceding_byte(text, at).is_some_and(part) && !text.get(end).copied().is_some_and(part);
+fn match_mac(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let end = colon_separated_bytes_end(text, at, &[2; 6])?;
     let nothing = text.get(at..end)?.iter().all(|b| matches!(b, b'0' | b':'));
-    (alone && !nothing).then_some((at..end, IdentityKind::Mac))
+    (!nothing).then_some(at..end)
 }
 
-fn match_wwn(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_wwn(text: &[u8], at: usize) -> Option<Range<usize>> {
     let length = matching_run_length(text, at, u8::is_ascii_hexdigit);
     let end = at + length;
     if text.get(end).is_some_and(u8::is_ascii_alphanumeric) {
@@ -219,10 +228,10 @@ fn match_wwn(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let numbered = length == 16
         && (follows_prefix(text, at, &[b"0x"]) || follows_wwn_designator(text, at))
         && matches!(text.get(at), Some(b'1' | b'2' | b'5'));
-    (named || numbered).then_some((at..end, IdentityKind::Wwn))
+    (named || numbered).then_some(at..end)
 }
 
-fn match_ipv4(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_ipv4(text: &[u8], at: usize) -> Option<Range<usize>> {
     let length = matching_run_length(text, at, |b| b.is_ascii_digit() || *b == b'.');
     let end = at + length;
     let address: Ipv4Addr = str::from_utf8(text.get(at..end)?).ok()?.parse().ok()?;
@@ -244,10 +253,10 @@ fn match_ipv4(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
         _ => false,
     };
     let whole = text.trim_ascii().len() == length;
-    (expected || with_tail || whole).then_some((at..end, IdentityKind::Ipv4))
+    (expected || with_tail || whole).then_some(at..end)
 }
 
-fn match_ipv6(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_ipv6(text: &[u8], at: usize) -> Option<Range<usize>> {
     let part = |b: &u8| b.is_ascii_hexdigit() || matches!(b, b':' | b'.');
     if preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric() || part(&b)) {
         return None;
@@ -257,11 +266,11 @@ fn match_ipv6(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
         return None;
     }
     let address: Ipv6Addr = str::from_utf8(text.get(at..end)?).ok()?.parse().ok()?;
-    (!address.is_loopback() && !address.is_unspecified()).then_some((at..end, IdentityKind::Ipv6))
+    (!address.is_loopback() && !address.is_unspecified()).then_some(at..end)
 }
 
 /// Finds the part of an iSCSI or NVMe qualified name that a person chose.
-fn match_iscsi_or_nvme_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_iscsi_or_nvme_name(text: &[u8], at: usize) -> Option<Range<usize>> {
     let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b':' | b'-' | b'_');
     if preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
         // A qualified name does not begin inside a word.
@@ -271,7 +280,7 @@ fn match_iscsi_or_nvme_name(text: &[u8], at: usize) -> Option<(Range<usize>, Ide
     let name = text.get(at..at + length)?;
     if follows_prefix(text, at, &[b"iqn."]) {
         let lun = name.windows(5).position(|window| window == b"-lun-");
-        return Some((at..at + lun.unwrap_or(length), IdentityKind::Serial));
+        return Some(at..at + lun.unwrap_or(length));
     }
     let colon = name
         .starts_with(b"nqn.")
@@ -279,11 +288,10 @@ fn match_iscsi_or_nvme_name(text: &[u8], at: usize) -> Option<(Range<usize>, Ide
         .flatten()?
         + 1;
     let chosen = name.get(colon..)?;
-    (!chosen.is_empty() && !chosen.starts_with(b"uuid:"))
-        .then_some((at + colon..at + length, IdentityKind::Serial))
+    (!chosen.is_empty() && !chosen.starts_with(b"uuid:")).then_some(at + colon..at + length)
 }
 
-fn match_id_after_uuid_prefix(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_id_after_uuid_prefix(text: &[u8], at: usize) -> Option<Range<usize>> {
     if !follows_prefix(text, at, &ID_PREFIXES) {
         return None;
     }
@@ -294,5 +302,5 @@ fn match_id_after_uuid_prefix(text: &[u8], at: usize) -> Option<(Range<usize>, I
         [disk, _] if disk.len() == 8 && length <= 11 => disk.len(),
         _ => length,
     };
-    (whole >= 4).then_some((at..at + whole, IdentityKind::Serial))
+    (whole >= 4).then_some(at..at + whole)
 }

@@ -5,12 +5,9 @@
 //! [`super::identity_shapes`] find them. The source of a mount without a device is arbitrary text,
 //! so each of its words is replaced unless this module lists the word.
 
-use std::ops::Range;
 use std::path::Path;
 
-use super::text_ranges::{
-    COMMON_WORDS, field_ranges, line_ranges, trim_range, word_ranges_in_line,
-};
+use super::text_parts::{COMMON_WORDS, fields, lines, text_after, trim_to_graphic};
 use crate::host::{ConfigDialect, Question, Tool, path_bytes};
 
 const LABEL_PREFIXES: [&[u8]; 4] = [b"label=", b"label_enc=", b"part_entry_name=", b"label/"];
@@ -59,34 +56,32 @@ pub fn is_kernel_named_path(path: &[u8]) -> bool {
     }
 }
 
-pub fn name_ranges_in_path(path: &[u8]) -> Vec<Range<usize>> {
-    if is_kernel_named_path(path) {
-        Vec::new()
-    } else {
-        std::iter::once(0..path.len()).collect()
-    }
+pub fn names_in_path(path: &[u8]) -> Option<&[u8]> {
+    (!is_kernel_named_path(path)).then_some(path)
 }
 
-pub fn name_ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
-    let whole = || std::iter::once(0..answer.len()).collect();
+pub fn names_in_answer<'t>(question: &Question, answer: &'t [u8]) -> Vec<&'t [u8]> {
     match question {
-        Question::Read(path) => name_ranges_in_file(path, answer),
+        Question::Read(path) => names_in_file(path, answer),
         Question::List(path) | Question::Link(path) | Question::RealPath(path) => {
             if is_kernel_named_path(path_bytes(path)) {
                 Vec::new()
             } else {
-                whole()
+                vec![answer]
             }
         }
         Question::UserName(_) | Question::Run(Tool::Zpool | Tool::Zfs | Tool::Dmsetup, _) => {
-            whole()
+            vec![answer]
         }
+        // In fields without a path or a label, a number is never a name that a person chose.
         Question::CommandLine(_)
         | Question::Environment(_)
         | Question::Config(..)
         | Question::PgSettings(_)
         | Question::MysqlSettings(_)
-        | Question::Run(..) => path_and_label_field_ranges(answer),
+        | Question::Run(..) => fields(answer)
+            .filter(|field| field.contains(&b'/') || label_in_field(field).is_some())
+            .collect(),
         Question::IsEmpty(_)
         | Question::Stat(_)
         | Question::StatFs(_)
@@ -100,170 +95,127 @@ pub fn name_ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<Range<us
         | Question::Tablespaces(_)
         | Question::Superblock(..)
         | Question::Content(..) => Vec::new(),
-        Question::AsUser(_, inner) => name_ranges_in_answer(inner, answer),
+        Question::AsUser(_, inner) => names_in_answer(inner, answer),
     }
 }
 
-/// Finds the fields with a path or a label. In other fields, a number is never a name that a
-/// person chose.
-fn path_and_label_field_ranges(text: &[u8]) -> Vec<Range<usize>> {
-    let named = |range: &Range<usize>| {
-        text.get(range.clone())
-            .is_some_and(|field| field.contains(&b'/') || !label_value_ranges(field).is_empty())
-    };
-    field_ranges(text).filter(named).collect()
+pub fn is_mount_table(path: &Path) -> bool {
+    path.starts_with("/proc") && path.ends_with("mountinfo")
 }
 
-fn name_ranges_in_file(path: &Path, answer: &[u8]) -> Vec<Range<usize>> {
-    let name = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
-    let whole = || std::iter::once(0..answer.len()).collect();
-    if path.starts_with("/run/udev/data") {
-        let named = |line: &Range<usize>| {
-            let bytes = answer.get(line.clone()).unwrap_or_default();
-            let key = bytes.split(|b| *b == b'=').next().unwrap_or_default();
-            let marks: [&[u8]; 3] = [b"LABEL", b"NAME", b"DEVLINKS"];
-            bytes.starts_with(b"S:")
-                || marks
-                    .iter()
-                    .any(|mark| key.windows(mark.len()).any(|part| part == *mark))
-        };
-        return line_ranges(answer).filter(named).collect();
+fn names_in_file<'t>(path: &Path, answer: &'t [u8]) -> Vec<&'t [u8]> {
+    if is_mount_table(path) {
+        let mounts = lines(answer).filter_map(MountFields::parse);
+        return mounts.flat_map(|mount| mount.names).collect();
     }
-    if path.starts_with("/proc") && matches!(name, "mountinfo" | "mounts") {
-        let named = |line: Range<usize>| {
-            MountFieldRanges::parse(answer, line, name == "mountinfo").map(|mount| mount.names)
-        };
-        return line_ranges(answer).filter_map(named).flatten().collect();
-    }
-    let chosen = matches!(
-        name,
-        "array_name" | "backing_file" | "label" | "name" | "swaps"
-    );
-    if chosen || !is_kernel_named_path(path_bytes(path)) {
-        whole()
+    let chosen = ["array_name", "backing_file", "label", "name", "swaps"];
+    if chosen.iter().any(|name| path.ends_with(name)) || !is_kernel_named_path(path_bytes(path)) {
+        vec![answer]
     } else {
         Vec::new()
     }
 }
 
-pub struct MountFieldRanges {
-    /// Ranges of root, mount point and source; /proc/PID/mounts has no root.
-    pub names: Vec<Range<usize>>,
-    pub fstype: Range<usize>,
-    pub source: Range<usize>,
+/// Fields of a line of /proc/PID/mountinfo.
+pub struct MountFields<'t> {
+    /// Root, mount point and source.
+    pub names: [&'t [u8]; 3],
+    pub fstype: &'t [u8],
+    pub source: &'t [u8],
 }
 
-impl MountFieldRanges {
-    pub fn parse(text: &[u8], line: Range<usize>, mountinfo: bool) -> Option<Self> {
-        let words: Vec<Range<usize>> = word_ranges_in_line(text, line).collect();
-        let dash = words
-            .iter()
-            .position(|word| text.get(word.clone()) == Some(b"-"));
-        let (fstype, source, named) = if mountinfo {
-            (dash? + 1, dash? + 2, 3..5)
-        } else {
-            (2, 0, 1..2)
-        };
-        let source = words.get(source)?.clone();
-        let mut chosen = words.get(named)?.to_vec();
-        chosen.push(source.clone());
+impl<'t> MountFields<'t> {
+    pub fn parse(line: &'t [u8]) -> Option<Self> {
+        let mut words = line.split(|b| *b == b' ');
+        let (root, point) = (words.nth(3)?, words.next()?);
+        let mut words = words.skip_while(|word| *word != b"-").skip(1);
+        let (fstype, source) = (words.next()?, words.next()?);
         Some(Self {
-            names: chosen,
-            fstype: words.get(fstype)?.clone(),
+            names: [root, point, source],
+            fstype,
             source,
         })
     }
 }
 
+type SourceAndType<'t> = (&'t [u8], &'t [u8]);
+
 /// Mount sources that are arbitrary text instead of a device. Each word of such a source is
 /// replaced, unless it describes a purpose.
-pub fn free_text_mount_source_ranges(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
-    let free = |source: &Range<usize>, fstype: Option<Range<usize>>| {
-        let text = answer.get(source.clone()).unwrap_or_default();
-        let fstype = fstype
-            .and_then(|range| answer.get(range))
-            .unwrap_or_default();
-        let is_device = text.starts_with(b"/")
-            || text.contains(&b'=')
-            || text.windows(3).any(|part| part == b"://");
-        !is_device
-            && text != fstype
-            && fstype != b"zfs"
-            && !list_contains(COMMON_MOUNT_SOURCES, text)
-    };
-    match question {
-        Question::Read(path) if path.starts_with("/proc") => {
-            let mountinfo = match path.file_name().and_then(|name| name.to_str()) {
-                Some("mountinfo") => true,
-                Some("mounts") => false,
-                _ => return Vec::new(),
-            };
-            let mounts = line_ranges(answer)
-                .filter_map(|line| MountFieldRanges::parse(answer, line, mountinfo));
-            mounts
-                .filter(|mount| free(&mount.source, Some(mount.fstype.clone())))
-                .map(|mount| mount.source)
-                .collect()
+pub fn free_text_mount_sources<'t>(question: &Question, answer: &'t [u8]) -> Vec<&'t [u8]> {
+    let source_and_type: fn(&'t [u8]) -> Option<SourceAndType<'t>> = match question {
+        Question::Read(path) if is_mount_table(path) => {
+            |line| MountFields::parse(line).map(|mount| (mount.source, mount.fstype))
         }
-        Question::Config(_, ConfigDialect::Fstab) => line_ranges(answer)
-            .filter_map(|line| {
-                let mut fields = field_ranges(answer.get(..line.end)?)
-                    .skip_while(|field| field.start < line.start);
-                let source = fields.nth(2)?;
-                free(&source, fields.next()).then_some(source)
-            })
-            .collect(),
-        Question::Config(_, ConfigDialect::MountUnit) => line_ranges(answer)
-            .filter_map(|line| {
-                let mut fields = field_ranges(answer.get(..line.end)?)
-                    .skip_while(|field| field.start < line.start);
-                let key = fields.nth(1)?;
-                let source = fields.next().filter(|_| answer.get(key) == Some(b"what"))?;
-                free(&source, None).then_some(source)
-            })
-            .collect(),
-        _ => Vec::new(),
-    }
+        Question::Config(_, ConfigDialect::Fstab) => |line| {
+            let mut fields = fields(line).skip(2);
+            Some((fields.next()?, fields.next().unwrap_or_default()))
+        },
+        Question::Config(_, ConfigDialect::MountUnit) => |line| {
+            let mut fields = fields(line).skip(1);
+            let key = fields.next()?;
+            fields
+                .next()
+                .filter(|_| key == b"what")
+                .map(|source| (source, &b""[..]))
+        },
+        _ => return Vec::new(),
+    };
+    let is_free = |(source, fstype): &SourceAndType<'t>| {
+        let is_device = source.starts_with(b"/")
+            || source.contains(&b'=')
+            || text_after(source, b"://").is_some();
+        !is_device
+            && source != fstype
+            && *fstype != b"zfs"
+            && !list_contains(COMMON_MOUNT_SOURCES, source)
+    };
+    lines(answer)
+        .filter_map(source_and_type)
+        .filter(is_free)
+        .map(|(source, _)| source)
+        .collect()
 }
 
-pub fn label_serial_ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
-    let whole = match question {
+pub fn label_serials_in_answer<'t>(question: &Question, answer: &'t [u8]) -> Vec<&'t [u8]> {
+    let is_label = match question {
         Question::List(path) => {
             path.ends_with("disk/by-label") || path.ends_with("disk/by-partlabel")
         }
         Question::Read(path) => path.ends_with("label"),
         _ => false,
     };
-    let labels = if whole {
-        std::iter::once(0..answer.len()).collect()
+    if is_label {
+        serial_like_words(answer).collect()
     } else {
-        label_value_ranges(answer)
-    };
-    labels
-        .into_iter()
-        .flat_map(|label| serial_like_word_ranges(answer, label))
+        label_serials(answer)
+    }
+}
+
+pub fn label_serials(text: &[u8]) -> Vec<&[u8]> {
+    fields(text)
+        .filter_map(label_in_field)
+        .flat_map(serial_like_words)
         .collect()
 }
 
-pub fn label_serial_ranges_in_path(path: &[u8]) -> Vec<Range<usize>> {
-    label_value_ranges(path)
-        .into_iter()
-        .flat_map(|label| serial_like_word_ranges(path, label))
-        .collect()
+fn serial_like_words(label: &[u8]) -> impl Iterator<Item = &[u8]> {
+    words_and_escapes(label)
+        .filter(|word| word.len() >= 6 && word.iter().filter(|b| b.is_ascii_digit()).count() >= 4)
 }
 
-fn serial_like_word_ranges(text: &[u8], label: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    let end = label.end;
-    let mut at = label.start;
+/// The words of a text, and the escapes (`\x20`) between them. Other characters are left out.
+pub fn words_and_escapes(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text;
     std::iter::from_fn(move || {
-        while at < end {
-            let word = word_or_escape_range_at(text, at..end);
-            at = word.end.max(at + 1);
-            let bytes = text.get(word.clone()).unwrap_or_default();
-            if bytes.len() >= 6 && bytes.iter().filter(|b| b.is_ascii_digit()).count() >= 4 {
+        while !rest.is_empty() {
+            let (word, behind) = rest.split_at(word_or_escape_length(rest));
+            rest = if word.is_empty() {
+                behind.get(1..)?
+            } else {
+                behind
+            };
+            if !word.is_empty() {
                 return Some(word);
             }
         }
@@ -271,35 +223,25 @@ fn serial_like_word_ranges(text: &[u8], label: Range<usize>) -> impl Iterator<It
     })
 }
 
-/// The word at the start of `range`, or the escape (`\x20`) that starts there.
-pub fn word_or_escape_range_at(text: &[u8], range: Range<usize>) -> Range<usize> {
-    let bytes = text.get(range.clone()).unwrap_or_default();
-    if bytes.starts_with(b"\\x") {
-        return range.start..range.end.min(range.start + 4);
+fn word_or_escape_length(text: &[u8]) -> usize {
+    if text.starts_with(b"\\x") {
+        return text.len().min(4);
     }
-    let length = bytes
-        .iter()
+    text.iter()
         .take_while(|b| b.is_ascii_alphanumeric() || **b >= 0x80)
-        .count();
-    range.start..range.start + length
+        .count()
 }
 
-fn label_value_ranges(text: &[u8]) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    for field in field_ranges(text) {
-        let bytes = text.get(field.clone()).unwrap_or_default();
-        let behind = |mark: &&[u8]| {
-            let at = bytes
-                .windows(mark.len())
-                .position(|part| part.eq_ignore_ascii_case(mark))?;
-            Some(trim_range(text, field.start + at + mark.len()..field.end))
-        };
-        found.extend(
-            LABEL_PREFIXES
-                .iter()
-                .filter_map(behind)
-                .min_by_key(|range| range.start),
-        );
-    }
-    found
+fn label_in_field(field: &[u8]) -> Option<&[u8]> {
+    let after = |mark: &&[u8]| {
+        let at = field
+            .windows(mark.len())
+            .position(|part| part.eq_ignore_ascii_case(mark))?;
+        field.get(at + mark.len()..)
+    };
+    LABEL_PREFIXES
+        .iter()
+        .filter_map(after)
+        .max_by_key(|label| label.len())
+        .map(trim_to_graphic)
 }

@@ -23,9 +23,7 @@ read /proc/10/root/srv/@/postmaster.pid
 |10
 |/srv/@/pg
 read /run/udev/data/b8:1
-|E:ID_FS_LABEL=@-pg
-|E:ID_PART_ENTRY_NAME=pg-@
-|S:disk/by-label/@-pg
+|S:zvol/@-tank/pg-@
 read /sys/block/loop0/loop/backing_file
 |/srv/@/disk.img
 read /sys/block/dm-0/dm/name

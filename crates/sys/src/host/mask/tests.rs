@@ -37,7 +37,6 @@ fn non_identities_are_not_masked() {
         read /sys/class/block/nvme0n1/device/address\n|0000:01:00.0\n\
         read /sys/module/megaraid_sas/version\n|07.719.03.00-rc1\n\
         link /sys/block/sda\n:../devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda\n\
-        read /run/udev/data/b8:1\n|E:ID_PART_ENTRY_TYPE=0fc63daf-8483-4772-8e79-3d69d8477de4\n\
         read /proc/net/x\n|127.0.0.1:5432 ::1 0.0.0.0:0\n";
     let expected = archive.replace("serial\n|12345678", "serial\n|00000001");
     let sorted = |text: &str| {
@@ -87,7 +86,7 @@ fn disk_serials_and_wwns_keep_their_relations() {
         read /sys/block/sda/device/wwid\n|naa.5002538e40a1b2c3\n\
         read /sys/block/sdb/device/wwid\n|t10.ATA     Samsung SSD 860                         S4EWNX0N123456     \n\
         read /sys/block/vda/serial\n:123456\n\
-        read /run/udev/data/b8:0\n|E:ID_SERIAL=Samsung_SSD_860_S4EWNX0N123456\n|E:ID_SERIAL_SHORT=S4EWNX0N123456\n|E:ID_WWN=0x5002538e40a1b2c3\n|I:123456\n\
+        read /sys/block/sdc/size\n|123456\n\
         uname\n|Linux\n|db7.corp.internal\n|6.1.0-28-amd64\n|#1 SMP\n|x86_64\n\
         read /sys/block/dm-1/dm/name\n|db7--vg-root\n\
         read /sys/block/dm-2/dm/name\n|3600508b400105e210000900000490001\n\
@@ -108,9 +107,9 @@ fn disk_serials_and_wwns_keep_their_relations() {
     }
     // Masks are numbered in the sorted order of the serials: virtual disk, Samsung, Amazon.
     for (mask, times) in [
-        ("S0000000000002", 5),
+        ("S0000000000002", 3),
         ("vol000000000000000003", 0),
-        ("5000000000000001", 5),
+        ("5000000000000001", 4),
         ("host1", 3),
     ] {
         if times > 0 {
@@ -126,7 +125,7 @@ fn disk_serials_and_wwns_keep_their_relations() {
         "{text}"
     );
     assert!(
-        text.contains("|I:123456"),
+        text.contains("size\n|123456\n"),
         "a number elsewhere is no serial: {text}"
     );
     assert!(
@@ -309,7 +308,7 @@ proptest! {
 
     #[test]
     fn masking_any_capture_is_deterministic(answers in prop::collection::btree_map(
-        crate::host::question_text::tests::any_question(),
+        crate::host::question::tests::any_question(),
         prop_oneof![any::<Vec<u8>>(), "[0-9a-f:.-]{0,40}".prop_map(String::into_bytes)].prop_map(Ok), 0..8)
     ) {
         prop_assert_eq!(mask_answers(&answers), mask_answers(&answers));
@@ -359,7 +358,7 @@ fn home_owner_is_masked_but_probed_file_names_are_not() {
 
 #[test]
 fn label_serials_and_tmpfs_sources_are_masked() {
-    let archive = "read /run/udev/data/b8:1\n|E:ID_FS_LABEL=pgdata\n|E:ID_FS_LABEL=bak-Z1P3495C\n\
+    let archive = "config fstab /etc/fstab\n|1\t/a\tLABEL=pgdata\n|2\t/b\tLABEL=bak-Z1P3495C\n\
         link /dev/disk/by-label/bak-Z1P3495C\n:../../sdb1\n\
         read /proc/self/mountinfo\n|1 2 0:5 / /mnt/Z1P3495C rw - tmpfs tmpfs rw\n\
         |1 2 0:6 / /run/user/1000 rw - tmpfs alice-liddell-tmp rw\n|1 2 0:7 / /proc rw - proc proc rw\n\

@@ -2,68 +2,71 @@
 //! after their keys.
 //!
 //! Keys are recognised in JSON (`"Serial Number" : "…"`) and in text (`Serial Number : …`),
-//! whichever tool printed them; each tool's row ([`crate::host::tool`]) lists its keys. Other forms
-//! of output are ignored.
+//! whichever tool printed them. They are in lower case, with single blanks. Other forms of output
+//! are ignored.
 
-use std::ops::Range;
-
-use super::IdentityKind;
-use crate::host::Tool;
-use crate::host::tool::IdentifierLabels;
+use super::{Identity, IdentityKind};
 use walwise_model::text::JoinText;
 
-/// The keys of all programs, because one program's row may lack a key that another row has.
-fn identity_keys_of_all_tools(
-    of: fn(&IdentifierLabels) -> &'static [&'static str],
-) -> impl Iterator<Item = &'static str> {
-    Tool::FIXED
-        .iter()
-        .flat_map(move |tool| of(&tool.spec().identities))
-        .copied()
-}
+/// Keys of serial numbers, and of names that contain a serial number.
+const SERIAL_KEYS: [&str; 18] = [
+    // MegaRAID
+    "battery serial number",
+    "board tracer number",
+    "custom serial number",
+    "safe id",
+    "serial no",
+    "serial number",
+    "sn", // nvme too
+    // Smart Array
+    "backup unit serial number",
+    "cache serial number",
+    "drive serial number",
+    "drive unique id", // Adaptec too
+    "host serial number",
+    "logical drive label",
+    "unique identifier",
+    // Adaptec
+    "controller serial number",
+    "unit serial number",
+    "volume unique identifier",
+    // smartctl
+    "serial_number",
+];
 
-pub fn identity_ranges_after_keys(answer: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
-    let mut places = Vec::new();
-    let mut start = 0;
-    for line in answer.split(|b| *b == b'\n') {
-        places.extend(
-            line_identity_ranges(line)
-                .into_iter()
-                .map(|(range, kind)| (range.start + start..range.end + start, kind)),
-        );
-        start += line.len() + 1;
-    }
-    places
-}
+/// Keys of addresses and world-wide names.
+const NAME_KEYS: [&str; 9] = [
+    "controller world wide name",
+    "logical_unit_id",
+    "sas address",
+    "sas address 0",
+    "sas address 1",
+    "scsi naa id",
+    "world-wide name",
+    "wwid",
+    "wwn",
+];
 
-fn line_identity_ranges(line: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
-    let mut places = Vec::new();
-    for colon in line
-        .iter()
-        .enumerate()
-        .filter(|(_, b)| **b == b':')
-        .map(|(at, _)| at)
-    {
-        let (before, after) = line.split_at(colon);
-        let key = key_before_colon(before);
-        let kind = if identity_keys_of_all_tools(|keys| keys.serials).any(|serial| serial == key) {
-            IdentityKind::Serial
-        } else if identity_keys_of_all_tools(|keys| keys.names).any(|name| name == key) {
-            IdentityKind::Wwn
-        } else if identity_keys_of_all_tools(|keys| keys.members)
-            .any(|member| key.starts_with(member))
-        {
-            places.extend(serial_after_disk_position(after, colon));
-            continue;
+/// Prefixes of keys whose value is a disk's position followed by its serial number.
+const POSITION_PREFIXES: [&str; 3] = ["segment ", "device ", "group "];
+
+pub fn identities_after_keys(line: &[u8]) -> impl Iterator<Item = Identity<'_>> {
+    let colons = line.iter().enumerate().filter(|(_, b)| **b == b':');
+    colons.filter_map(|(colon, _)| {
+        let key = key_before_colon(line.get(..colon)?);
+        let after = line.get(colon + 1..)?;
+        if SERIAL_KEYS.contains(&key.as_str()) {
+            value_after_colon(after).map(|value| (value, IdentityKind::Serial))
+        } else if NAME_KEYS.contains(&key.as_str()) {
+            value_after_colon(after).map(|value| (value, wwn_if_hex_else_serial(value)))
         } else {
-            continue;
-        };
-        places.extend(
-            identity_value_after_colon(after, colon)
-                .map(|(range, text)| (range, wwn_if_hex_else_serial(kind, text))),
-        );
-    }
-    places
+            POSITION_PREFIXES
+                .iter()
+                .any(|prefix| key.starts_with(prefix))
+                .then(|| serial_after_disk_position(after))?
+                .map(|serial| (serial, IdentityKind::Serial))
+        }
+    })
 }
 
 fn key_before_colon(before: &[u8]) -> String {
@@ -80,36 +83,24 @@ fn key_before_colon(before: &[u8]) -> String {
         .to_ascii_lowercase()
 }
 
-fn identity_value_after_colon(after: &[u8], colon: usize) -> Option<(Range<usize>, &[u8])> {
-    let rest = after.get(1..)?;
-    let is_ink = |b: &u8| !b.is_ascii_whitespace();
-    let skipped = rest.iter().position(is_ink)?;
-    let mut start = skipped;
-    let mut end = rest.len();
-    if rest.get(start) == Some(&b'"') {
-        start += 1;
-        end = start + rest.get(start..)?.iter().position(|b| *b == b'"')?;
-    }
-    let text = rest.get(start..end)?;
-    let (first, last) = (
-        text.iter().position(is_ink)?,
-        text.iter().rposition(is_ink)?,
-    );
-    let text = text.get(first..=last)?;
-    let hexadecimal = usize::from(text.starts_with(b"0x")) * 2;
-    let text = text.get(hexadecimal..)?;
-    let from = colon + 1 + start + first + hexadecimal;
-    looks_like_identity(text).then_some((from..from + text.len(), text))
+fn value_after_colon(after: &[u8]) -> Option<&[u8]> {
+    let text = after.trim_ascii();
+    let value = match text.strip_prefix(b"\"") {
+        Some(quoted) => quoted.get(..quoted.iter().position(|b| *b == b'"')?)?,
+        None => text,
+    };
+    let value = value.trim_ascii();
+    let value = value.strip_prefix(b"0x").unwrap_or(value);
+    looks_like_identity(value).then_some(value)
 }
 
 /// Finds the serial number at the end of a line, after a disk's position: `Present (0,0) 3LQ1WEH4`.
-fn serial_after_disk_position(after: &[u8], colon: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn serial_after_disk_position(after: &[u8]) -> Option<&[u8]> {
     let text = after.trim_ascii_end();
-    let start = text.iter().rposition(u8::is_ascii_whitespace)? + 1;
-    let word = text.get(start..)?;
+    let blank = text.iter().rposition(u8::is_ascii_whitespace)?;
+    let word = text.get(blank + 1..)?;
     let plain = word.iter().all(u8::is_ascii_alphanumeric);
-    (plain && looks_like_identity(word))
-        .then_some((colon + start..colon + text.len(), IdentityKind::Serial))
+    (plain && looks_like_identity(word)).then_some(word)
 }
 
 fn looks_like_identity(text: &[u8]) -> bool {
@@ -118,9 +109,8 @@ fn looks_like_identity(text: &[u8]) -> bool {
 }
 
 /// `Wwn` only for hexadecimal digits; any other text counts as a serial.
-fn wwn_if_hex_else_serial(kind: IdentityKind, text: &[u8]) -> IdentityKind {
-    let is_name = text.len() >= 8 && text.iter().all(u8::is_ascii_hexdigit);
-    if kind == IdentityKind::Wwn && is_name {
+fn wwn_if_hex_else_serial(text: &[u8]) -> IdentityKind {
+    if text.len() >= 8 && text.iter().all(u8::is_ascii_hexdigit) {
         IdentityKind::Wwn
     } else {
         IdentityKind::Serial
@@ -134,9 +124,9 @@ mod tests {
     use super::*;
 
     fn identities_in(line: &str) -> Vec<&str> {
-        identity_ranges_after_keys(line.as_bytes())
-            .into_iter()
-            .map(|(range, _)| &line[range])
+        line.lines()
+            .flat_map(|line| identities_after_keys(line.as_bytes()))
+            .map(|(part, _)| str::from_utf8(part).unwrap())
             .collect()
     }
 
@@ -181,10 +171,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn identity_ranges_lie_within_the_answer(answer: Vec<u8>, key in prop::sample::select(identity_keys_of_all_tools(|keys| keys.serials).collect::<Vec<_>>()), value in "[ -~]{0,20}") {
-            let lines = [answer, format!("\n\"{key}\" : \"{value}\"\n{key}:{value}").into_bytes()].concat();
-            for (range, _) in identity_ranges_after_keys(&lines) {
-                prop_assert!(range.start < range.end && range.end <= lines.len());
+        fn identities_are_parts_of_the_line(before: Vec<u8>, key in prop::sample::select(SERIAL_KEYS.to_vec()), value in "[ -~]{0,20}") {
+            let line = [before, format!("\"{key}\" : \"{value}\" {key}:{value}").into_bytes()].concat();
+            for (part, _) in identities_after_keys(&line) {
+                prop_assert_eq!(&line[super::super::text_parts::range_in(&line, part)], part);
             }
         }
     }

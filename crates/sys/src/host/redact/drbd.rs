@@ -11,17 +11,6 @@ use std::fmt::Write as _;
 /// Options of a disk that are kept; each is `yes` or `no`.
 const OPTIONS: [&str; 4] = ["disk-barrier", "disk-flushes", "disk-drain", "md-flushes"];
 
-#[derive(Clone, Copy)]
-enum DrbdSectionKind {
-    Resource,
-    ThisHost,
-    Connection,
-    Volume,
-    Disk,
-    Net,
-    Other,
-}
-
 #[derive(Default)]
 struct DrbdResource<'t> {
     protocols: Vec<&'t str>,
@@ -37,86 +26,44 @@ struct DrbdVolume<'t> {
 /// Reduces the output to lines `MINOR: NAME=VALUE …`. DRBD 8.4 prints one connection before the
 /// devices, DRBD 9 prints several connections after them.
 pub fn redact_show_output(text: &[u8]) -> Vec<u8> {
+    let text = without_quoted_text_and_comments(&String::from_utf8_lossy(text));
     let mut out = String::new();
-    let mut open: Vec<DrbdSectionKind> = Vec::new();
-    let mut statement: Vec<&str> = Vec::new();
+    // The first words of the open sections.
+    let mut open: Vec<&str> = Vec::new();
     let mut resource = DrbdResource::default();
-    for token in tokens(text) {
-        match token {
-            Token::Word(word) => statement.push(word),
-            Token::End => {
-                resource.keep_statement(&open, &statement);
-                statement.clear();
+    for part in text.split_inclusive(['{', '}', ';']) {
+        let words = part.trim_end_matches(['{', '}', ';']);
+        let statement: Vec<&str> = words.split_ascii_whitespace().collect();
+        if part.ends_with('{') {
+            open.push(statement.first().copied().unwrap_or_default());
+            if open == ["resource", "_this_host", "volume"] {
+                resource.volumes.push(DrbdVolume::default());
             }
-            Token::Open => {
-                open.push(section_kind(statement.first().copied().unwrap_or_default()));
-                if let [
-                    DrbdSectionKind::Resource,
-                    DrbdSectionKind::ThisHost,
-                    DrbdSectionKind::Volume,
-                ] = open.as_slice()
-                {
-                    resource.volumes.push(DrbdVolume::default());
-                }
-                statement.clear();
+        } else if part.ends_with('}') {
+            open.pop();
+            if open.is_empty() {
+                std::mem::take(&mut resource).write_volume_lines(&mut out);
             }
-            Token::Close => {
-                open.pop();
-                if open.is_empty() {
-                    std::mem::take(&mut resource).write_volume_lines(&mut out);
-                }
-                statement.clear();
-            }
+        } else if part.ends_with(';') {
+            resource.keep_statement(&open, &statement);
         }
     }
     out.into_bytes()
 }
 
-fn section_kind(word: &str) -> DrbdSectionKind {
-    match word {
-        "resource" => DrbdSectionKind::Resource,
-        "_this_host" => DrbdSectionKind::ThisHost,
-        "connection" => DrbdSectionKind::Connection,
-        "volume" => DrbdSectionKind::Volume,
-        "disk" => DrbdSectionKind::Disk,
-        "net" => DrbdSectionKind::Net,
-        _ => DrbdSectionKind::Other,
-    }
-}
-
 impl<'t> DrbdResource<'t> {
-    fn keep_statement(&mut self, open: &[DrbdSectionKind], statement: &[&'t str]) {
+    fn keep_statement(&mut self, open: &[&str], statement: &[&'t str]) {
         match (open, statement) {
             (
-                [DrbdSectionKind::Resource, DrbdSectionKind::Net]
-                | [
-                    DrbdSectionKind::Resource,
-                    DrbdSectionKind::Connection,
-                    DrbdSectionKind::Net,
-                ],
+                ["resource", "net"] | ["resource", "connection", "net"],
                 ["protocol", protocol @ ("A" | "B" | "C")],
             ) if !self.protocols.contains(protocol) => self.protocols.push(protocol),
-            (
-                [
-                    DrbdSectionKind::Resource,
-                    DrbdSectionKind::ThisHost,
-                    DrbdSectionKind::Volume,
-                ],
-                ["device", "minor", number],
-            ) => {
+            (["resource", "_this_host", "volume"], ["device", "minor", number]) => {
                 if let Some(volume) = self.volumes.last_mut() {
                     volume.minor = number.parse().ok();
                 }
             }
-            (
-                [
-                    DrbdSectionKind::Resource,
-                    DrbdSectionKind::ThisHost,
-                    DrbdSectionKind::Volume,
-                    DrbdSectionKind::Disk,
-                ],
-                [name, value @ ("yes" | "no")],
-            ) => {
+            (["resource", "_this_host", "volume", "disk"], [name, value @ ("yes" | "no")]) => {
                 let known = OPTIONS.into_iter().find(|option| option == name);
                 if let (Some(name), Some(volume)) = (known, self.volumes.last_mut()) {
                     volume.options.push((name, value));
@@ -141,57 +88,32 @@ impl<'t> DrbdResource<'t> {
     }
 }
 
-enum Token<'t> {
-    Word(&'t str),
-    End,
-    Open,
-    Close,
-}
-
-/// Splits a configuration into words, braces and ends of statements. A quoted word, which can hold
-/// anything, becomes an empty word; a comment ends at the end of its line.
-fn tokens(text: &[u8]) -> impl Iterator<Item = Token<'_>> {
+/// A quoted word, which can hold anything, becomes an empty one; a comment ends at the end of its
+/// line.
+fn without_quoted_text_and_comments(text: &str) -> String {
+    let mut out = String::new();
     let mut rest = text;
-    std::iter::from_fn(move || {
-        loop {
-            let (first, after) = rest.split_first()?;
-            rest = after;
-            match first {
-                b'{' => return Some(Token::Open),
-                b'}' => return Some(Token::Close),
-                b';' => return Some(Token::End),
-                b'#' => rest = text_after_position(rest, rest.iter().position(|b| *b == b'\n')),
-                b'"' => {
-                    rest = text_after_position(rest, end_of_quote(rest));
-                    return Some(Token::Word(""));
-                }
-                space if space.is_ascii_whitespace() => {}
-                _ => {
-                    let is_end =
-                        |b: &u8| b.is_ascii_whitespace() || matches!(b, b'{' | b'}' | b';' | b'"');
-                    let length = after.iter().position(is_end).unwrap_or(after.len()) + 1;
-                    let whole = text.get(text.len() - after.len() - 1..).unwrap_or_default();
-                    rest = whole.get(length..).unwrap_or_default();
-                    let word = whole.get(..length).unwrap_or_default();
-                    return Some(Token::Word(std::str::from_utf8(word).unwrap_or_default()));
-                }
-            }
-        }
-    })
-}
-
-fn text_after_position(text: &[u8], place: Option<usize>) -> &[u8] {
-    place
-        .and_then(|place| text.get(place + 1..))
-        .unwrap_or_default()
+    while let Some(at) = rest.find(['"', '#']) {
+        let (before, marked) = rest.split_at(at);
+        out.push_str(before);
+        let inner = marked.get(1..).unwrap_or_default();
+        let behind = if marked.starts_with('#') {
+            inner.find('\n').and_then(|end| inner.get(end..))
+        } else {
+            out.push_str(" \"\" ");
+            end_of_quote(inner).and_then(|end| inner.get(end + 1..))
+        };
+        rest = behind.unwrap_or_default();
+    }
+    out + rest
 }
 
 /// Finds the quote that ends a word. A quote after a backslash is part of the word.
-fn end_of_quote(text: &[u8]) -> Option<usize> {
+fn end_of_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
-    text.iter().position(|b| {
-        let ends = *b == b'"' && !escaped;
-        escaped = *b == b'\\' && !escaped;
+    text.bytes().position(|b| {
+        let ends = b == b'"' && !escaped;
+        escaped = b == b'\\' && !escaped;
         ends
     })
 }

@@ -6,78 +6,29 @@
 
 use super::mount_options::redact_mount_options;
 use super::mounts::{completeness_word, redact_mount_source};
-use crate::host::ConfigDirective;
+use super::split_once_byte;
+use crate::host::{ConfigDirective, has_word};
 
 /// Sorted list of parameters that mount or unlock something or use it as swap, or that prevent
 /// this. Sources: kernel-command-line(7), systemd-fstab-generator(8),
 /// systemd-cryptsetup-generator(8), systemd-gpt-auto-generator(8),
 /// systemd-veritysetup-generator(8), systemd-volatile-root.service(8), dracut.cmdline(7),
 /// initramfs-tools, cryptsetup-initramfs, mkinitcpio, overlayroot and zfs-initramfs.
-const PARAMETERS_KEPT_BY_NAME: [&str; 59] = [
-    "boot",
-    "bootfs",
-    "cryptdevice",
-    "cryptkey",
-    "cryptopts",
-    "dm-mod.create",
-    "fstab",
-    "luks",
-    "luks.crypttab",
-    "luks.data",
-    "luks.key",
-    "luks.name",
-    "luks.options",
-    "luks.uuid",
-    "md",
-    "mount.usr",
-    "mount.usrflags",
-    "mount.usrfstype",
-    "netroot",
-    "nfsroot",
-    "overlayroot",
-    "rd.dm.uuid",
-    "rd.fstab",
-    "rd.luks.crypttab",
-    "rd.luks.data",
-    "rd.luks.key",
-    "rd.luks.name",
-    "rd.luks.options",
-    "rd.luks.partuuid",
-    "rd.luks.serial",
-    "rd.lvm.snapshot",
-    "rd.systemd.gpt-auto",
-    "rd.systemd.mask",
-    "rd.systemd.mount-extra",
-    "rd.systemd.swap-extra",
-    "rd.systemd.unit",
-    "rd.systemd.verity",
-    "rd.systemd.wants",
-    "rd.veritytab",
-    "roothash",
-    "systemd.crypttab",
-    "systemd.fstab",
-    "systemd.gpt-auto",
-    "systemd.mask",
-    "systemd.mount-extra",
-    "systemd.swap",
-    "systemd.swap-extra",
-    "systemd.unit",
-    "systemd.verity",
-    "systemd.verity-root-data",
-    "systemd.verity-root-hash",
-    "systemd.verity-root-options",
-    "systemd.verity-usr-data",
-    "systemd.verity-usr-hash",
-    "systemd.volatile",
-    "systemd.wants",
-    "usrhash",
-    "veritytab",
-    "zfs",
-];
+const PARAMETERS_KEPT_BY_NAME: &str = "boot bootfs cryptdevice cryptkey cryptopts dm-mod.create fstab luks luks.crypttab \
+    luks.data luks.key luks.name luks.options luks.uuid md mount.usr mount.usrflags \
+    mount.usrfstype netroot nfsroot overlayroot rd.dm.uuid rd.fstab rd.luks.crypttab \
+    rd.luks.data rd.luks.key rd.luks.name rd.luks.options rd.luks.partuuid rd.luks.serial \
+    rd.lvm.snapshot rd.systemd.gpt-auto rd.systemd.mask rd.systemd.mount-extra \
+    rd.systemd.swap-extra rd.systemd.unit rd.systemd.verity rd.systemd.wants rd.veritytab \
+    roothash systemd.crypttab systemd.fstab systemd.gpt-auto systemd.mask \
+    systemd.mount-extra systemd.swap systemd.swap-extra systemd.unit systemd.verity \
+    systemd.verity-root-data systemd.verity-root-hash systemd.verity-root-options \
+    systemd.verity-usr-data systemd.verity-usr-hash systemd.volatile systemd.wants usrhash \
+    veritytab zfs";
 
 /// Parameters that make an initramfs activate devices and wait for them, by name or id
 /// (dracut.cmdline(7)).
-const DEVICE_PARAMETERS: [&[u8]; 4] = [b"rd.luks.uuid", b"rd.lvm.lv", b"rd.lvm.vg", b"rd.md.uuid"];
+const DEVICE_PARAMETERS: &str = "rd.luks.uuid rd.lvm.lv rd.lvm.vg rd.md.uuid";
 
 /// The longest device name, in bytes; a longer word does not count as a name.
 const LONGEST_NAME: usize = 200;
@@ -95,19 +46,18 @@ pub fn redact_kernel_command_line(text: &[u8]) -> Vec<ConfigDirective> {
     let (mut settings, mut names, mut all) = (Vec::new(), Vec::new(), true);
     for parameter in parameters {
         let parameter: Vec<u8> = parameter.iter().copied().filter(|b| *b != b'"').collect();
-        let equals = parameter.iter().position(|b| *b == b'=');
-        let (key, value) = parameter.split_at(equals.unwrap_or(parameter.len()));
-        let value = value.get(1..).unwrap_or_default();
+        let assignment = split_once_byte(&parameter, b'=');
+        let (key, value) = assignment.unwrap_or((&parameter, b""));
         let kept = match key {
             b"root" | b"resume" => Some(redact_mount_source(value)),
             b"rootflags" => Some(redact_mount_options(value, false)),
             b"rootfstype" | b"elevator" => Some(value.to_vec()),
-            key if DEVICE_PARAMETERS.contains(&key) && is_plain_device_name(value) => {
+            key if has_word(DEVICE_PARAMETERS, key) && is_plain_device_name(value) => {
                 Some(value.to_vec())
             }
             _ => None,
         };
-        match kept.filter(|_| equals.is_some()) {
+        match kept.filter(|_| assignment.is_some()) {
             Some(kept) => {
                 all &= key != b"rootflags" || kept == value;
                 settings.push(ConfigDirective::new(1, key, kept));
@@ -129,12 +79,9 @@ fn allowed_parameter_name(key: &[u8]) -> Option<&'static str> {
         .iter()
         .map(|b| if *b == b'_' { b'-' } else { *b })
         .collect();
-    let waited_for = DEVICE_PARAMETERS
+    [PARAMETERS_KEPT_BY_NAME, DEVICE_PARAMETERS]
         .into_iter()
-        .filter_map(|name| str::from_utf8(name).ok());
-    PARAMETERS_KEPT_BY_NAME
-        .into_iter()
-        .chain(waited_for)
+        .flat_map(str::split_ascii_whitespace)
         .find(|name| name.as_bytes() == key)
 }
 
@@ -189,6 +136,6 @@ mod tests {
             "names luks,mount.usr,mount.usrflags,rd.luks.key,rd.lvm.lv,rd.md.uuid,systemd.mount-extra,zfs",
         ];
         assert_eq!(redact_to_lines(text), expected);
-        assert!(PARAMETERS_KEPT_BY_NAME.is_sorted());
+        assert!(PARAMETERS_KEPT_BY_NAME.split(' ').is_sorted());
     }
 }

@@ -5,6 +5,7 @@
 //! common mistake in an fstab. After an unknown option with a value, an unknown name is dropped,
 //! because it may be the rest of that value.
 
+use crate::host::has_word;
 use walwise_model::facts::catalog::boot::OPTIONS_WITHOUT_VALUE;
 
 /// Mount options that are kept with their values, sorted; build.rs collects them from
@@ -13,25 +14,8 @@ const ALLOWED_OPTIONS: &[&str] = include!(concat!(env!("OUT_DIR"), "/mount_optio
 
 /// File systems of a local disk that the kernel mounts by itself, and swap; none of their options
 /// is secret.
-pub const LOCAL_TYPES: [&[u8]; 17] = [
-    b"ext2",
-    b"ext3",
-    b"ext4",
-    b"xfs",
-    b"btrfs",
-    b"bcachefs",
-    b"f2fs",
-    b"jfs",
-    b"nilfs2",
-    b"reiserfs",
-    b"vfat",
-    b"msdos",
-    b"exfat",
-    b"ntfs3",
-    b"iso9660",
-    b"udf",
-    b"swap",
-];
+pub const LOCAL_TYPES: &str = "ext2 ext3 ext4 xfs btrfs bcachefs f2fs jfs nilfs2 reiserfs vfat msdos exfat ntfs3 \
+    iso9660 udf swap";
 
 /// Prefixes of a local disk's name (fstab(5)).
 pub const LOCAL_SOURCES: [&[u8]; 6] = [
@@ -54,7 +38,7 @@ pub fn is_local_disk(fstype: &[u8], source: &[u8]) -> bool {
         .any(|prefix| source.starts_with(prefix));
     fstype
         .split(|b| *b == b',')
-        .all(|word| LOCAL_TYPES.contains(&word) || word == b"auto" && on_disk)
+        .all(|word| has_word(LOCAL_TYPES, word) || word == b"auto" && on_disk)
 }
 
 /// Keeps the options that cannot be secret, in their order. For a local disk, the names of unknown

@@ -8,7 +8,8 @@
 use super::mount_options::{
     LOCAL_SOURCES, LOCAL_TYPES, is_local_disk, is_option_list_complete, redact_mount_options,
 };
-use crate::host::ConfigDirective;
+use super::service_unit::section_assignments;
+use crate::host::{ConfigDirective, has_word};
 
 /// Removes the login from a device or address. A source that consists of settings, as rclone has,
 /// becomes `none`.
@@ -99,39 +100,13 @@ pub fn completeness_word(all: bool) -> &'static [u8] {
 /// Keeps the keys `what`, `where`, `type` and `options` of the section `[Mount]`
 /// (systemd.mount(5)). After the last of them, a key `kept` states whether all values are complete.
 pub fn redact_mount_unit(text: &[u8]) -> Vec<ConfigDirective> {
-    let mut lines_of_mount = Vec::new();
-    let mut in_mount = false;
-    let mut pending: Option<(u32, Vec<u8>)> = None;
-    for (number, text) in numbered_lines(text) {
-        let text = text.trim_ascii();
-        if matches!(text.first(), Some(b'#' | b';')) {
-            continue;
-        }
-        // A backslash at the end joins lines with a blank between them.
-        let (line, mut whole) = pending.take().unwrap_or((number, Vec::new()));
-        if let Some(begin) = text.strip_suffix(b"\\") {
-            whole.extend_from_slice(begin);
-            whole.push(b' ');
-            pending = Some((line, whole));
-            continue;
-        }
-        whole.extend_from_slice(text);
-        if whole.starts_with(b"[") {
-            in_mount = whole == b"[Mount]";
-        } else if in_mount {
-            lines_of_mount.push((line, whole));
-        }
-    }
-    let assignments: Vec<_> = lines_of_mount
-        .iter()
-        .filter_map(|(line, text)| Some((*line, split_assignment(text)?)))
-        .collect();
+    let assignments = section_assignments(text, b"[Mount]");
     let last = |key: &[u8]| {
         assignments
             .iter()
             .rev()
-            .find(|(_, (found, _))| *found == key)
-            .map(|(_, (_, value))| *value)
+            .find(|(_, found, _)| *found == key)
+            .map(|(_, _, value)| value.as_slice())
     };
     let local = is_local_disk(
         last(b"Type").unwrap_or(b"auto"),
@@ -139,9 +114,9 @@ pub fn redact_mount_unit(text: &[u8]) -> Vec<ConfigDirective> {
     );
     let mut settings: Vec<ConfigDirective> = Vec::new();
     let mut all = true;
-    for (line, (key, value)) in &assignments {
+    for (line, key, value) in &assignments {
         if let Some(setting) = redact_mount_unit_setting(*line, key, value, local) {
-            all &= if *key == b"Options" {
+            all &= if key == b"Options" {
                 is_option_list_complete(value, &setting.value)
             } else {
                 setting.value == *value
@@ -156,12 +131,6 @@ pub fn redact_mount_unit(text: &[u8]) -> Vec<ConfigDirective> {
     });
     settings.extend(kept);
     settings
-}
-
-fn split_assignment(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let equals = text.iter().position(|b| *b == b'=')?;
-    let (key, value) = text.split_at(equals);
-    Some((key.trim_ascii(), value.get(1..)?.trim_ascii()))
 }
 
 fn redact_mount_unit_setting(
@@ -216,10 +185,7 @@ fn is_secret_free_fstype(fstype: &[u8]) -> bool {
         efivarfs erofs fuse.fuse-overlayfs fuse.lxcfs fuse.mergerfs fuseblk fusectl gfs2 hfs hfsplus hugetlbfs jffs2 minix \
         mqueue nfsd nsfs ocfs2 overlay proc pstore ramfs resctrl rootfs rpc_pipefs securityfs selinuxfs squashfs sysfs tmpfs \
         tracefs ubifs zfs";
-    LOCAL_TYPES.contains(&fstype)
-        || KERNEL_FILE_SYSTEMS
-            .split_ascii_whitespace()
-            .any(|known| known.as_bytes() == fstype)
+    has_word(LOCAL_TYPES, fstype) || has_word(KERNEL_FILE_SYSTEMS, fstype)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use super::split_once_byte;
 use crate::host::ConfigDirective;
 use crate::servers::{self, ServerArea, ValueExposure};
 
@@ -99,10 +100,6 @@ fn server_group_name(text: &[u8]) -> Option<String> {
         .then_some(name)
 }
 
-pub fn is_include_directive(key: &[u8]) -> bool {
-    matches!(key, b"include" | b"includedir")
-}
-
 fn include_directive(line: u32, text: &[u8]) -> Option<ConfigDirective> {
     let words: [&[u8]; 2] = [b"!includedir", b"!include"];
     let word = words.into_iter().find(|word| text.starts_with(word))?;
@@ -117,12 +114,8 @@ fn include_directive(line: u32, text: &[u8]) -> Option<ConfigDirective> {
 
 fn setting_directive(line: u32, group: &str, text: &[u8]) -> Option<ConfigDirective> {
     let text = strip_comment(text);
-    let equals = text.iter().position(|b| *b == b'=');
-    let (left, value) = match equals {
-        Some(at) => (
-            text.get(..at)?,
-            text.get(at + 1..).map(unquote_and_unescape),
-        ),
+    let (left, value) = match split_once_byte(text, b'=') {
+        Some((left, value)) => (left, Some(unquote_and_unescape(value))),
         None => (text, None),
     };
     let (name, value) = match exposed_option_name(left.trim_ascii())? {

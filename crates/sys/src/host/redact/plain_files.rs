@@ -18,21 +18,9 @@ pub const AZURE_CHASSIS: &str = "7783-7084-3265-9085-8269-3286-77";
 
 /// Lines of a postmaster.pid that are kept: process id, data directory, start time, port, socket
 /// directory. The listen address in the next line is dropped.
-const PID_LINES: [PostmasterPidLine; 5] = [
-    PostmasterPidLine::Number,
-    PostmasterPidLine::Path,
-    PostmasterPidLine::Number,
-    PostmasterPidLine::Number,
-    PostmasterPidLine::Path,
-];
+const PID_LINES: usize = 5;
 
 const LONGEST_PATH: usize = 4096;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PostmasterPidLine {
-    Number,
-    Path,
-}
 
 /// The kind of a plain file, which decides the expected shape. Text without that shape is dropped.
 pub enum PlainFileKind {
@@ -66,14 +54,14 @@ impl PlainFileKind {
             [b"/", b"proc", _, b"root" | b"cwd", beneath @ ..] => {
                 Self::from_file_name(beneath.last()?)
             }
-            // Command lines and environments are read by separate questions.
+            // Command lines and environments are read by separate questions, mounts in mountinfo.
             [
                 b"/",
                 b"proc",
                 ..,
-                b"environ" | b"cmdline" | b"mem" | b"auxv" | b"stack",
+                b"environ" | b"cmdline" | b"mem" | b"auxv" | b"stack" | b"mounts",
             ] => None,
-            [b"/", b"proc", .., b"mountinfo" | b"mounts"] => Some(Self::MountTable),
+            [b"/", b"proc", .., b"mountinfo"] => Some(Self::MountTable),
             [b"/", b"sys", .., b"chassis_asset_tag"] => Some(Self::ChassisTag),
             [b"/", b"proc" | b"sys", ..] => Some(Self::Kernel),
             [b"/", b"run", b"udev", b"data", ..] => Some(Self::Udev),
@@ -124,26 +112,20 @@ fn pg_version_text_if_valid(text: &[u8]) -> Option<Vec<u8>> {
 /// Keeps the first lines of a postmaster.pid, up to the first malformed one. `None` if even the
 /// process id is malformed.
 fn redact_postmaster_pid(text: &[u8]) -> Option<Vec<u8>> {
-    let lines = text.split_inclusive(|b| *b == b'\n').zip(PID_LINES);
-    let fits = |line: &[u8], shape: PostmasterPidLine| {
+    let fits = |(number, line): &(usize, &[u8])| {
         let text = line.trim_ascii();
-        match shape {
-            // A single-user server writes its process id with a minus.
-            PostmasterPidLine::Number => {
-                let digits = text.strip_prefix(b"-").unwrap_or(text);
-                (1..=20).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit)
-            }
-            // This line of postmaster.pid is empty if the server has no socket.
-            PostmasterPidLine::Path => {
-                text.is_empty()
-                    || text.starts_with(b"/") && !text.contains(&b'=') && text.len() <= LONGEST_PATH
-            }
+        if matches!(number, 1 | 4) {
+            // The socket directory is empty if the server has no socket.
+            return text.is_empty()
+                || text.starts_with(b"/") && !text.contains(&b'=') && text.len() <= LONGEST_PATH;
         }
+        // A single-user server writes its process id with a minus.
+        let digits = text.strip_prefix(b"-").unwrap_or(text);
+        (1..=20).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit)
     };
-    let kept: Vec<&[u8]> = lines
-        .take_while(|(line, shape)| fits(line, *shape))
-        .map(|(line, _)| line)
-        .collect();
+    let lines = text.split_inclusive(|b| *b == b'\n').enumerate();
+    let kept = lines.take(PID_LINES).take_while(fits);
+    let kept: Vec<&[u8]> = kept.map(|(_, line)| line).collect();
     (!kept.is_empty()).then(|| kept.concat())
 }
 
@@ -173,6 +155,8 @@ mod tests {
         for path in [
             "/proc/1/environ",
             "/proc/cmdline",
+            "/proc/mounts",
+            "/proc/7/mounts",
             "/proc/7/root/etc/shadow",
             "/proc/7/root/proc/cmdline",
             "/sys/../etc/shadow",

@@ -5,7 +5,7 @@
 //! collector decides which of several lines wins.
 
 use super::standbys;
-use crate::host::ConfigDirective;
+use crate::host::{ConfigDirective, has_word};
 use crate::servers::{self, ServerArea, ValueExposure};
 
 pub fn is_exposed_setting(name: &str) -> bool {
@@ -22,17 +22,13 @@ pub(crate) fn redact_value(name: &str, value: &[u8]) -> Vec<u8> {
     }
 }
 
-const INCLUDES: [&str; 3] = ["include", "include_dir", "include_if_exists"];
+const INCLUDES: &str = "include include_dir include_if_exists";
 
 pub fn redact_postgresql_conf(text: &[u8]) -> Vec<ConfigDirective> {
     let lines = (1..).zip(text.split(|b| *b == b'\n'));
     lines
         .filter_map(|(number, line)| parse_conf_line(number, line))
         .collect()
-}
-
-pub fn is_include_directive(key: &[u8]) -> bool {
-    INCLUDES.iter().any(|include| include.as_bytes() == key)
 }
 
 /// Keeps only the line about checksums in pg_controldata's output. Other lines identify the cluster
@@ -57,7 +53,7 @@ fn parse_conf_line(line: u32, text: &[u8]) -> Option<ConfigDirective> {
         .unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     let key = str::from_utf8(name).ok()?.to_ascii_lowercase();
-    if !is_exposed_setting(&key) && !INCLUDES.contains(&key.as_str()) {
+    if !is_exposed_setting(&key) && !has_word(INCLUDES, key.as_bytes()) {
         return None;
     }
     let rest = rest.trim_ascii_start();

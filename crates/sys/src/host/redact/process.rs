@@ -4,7 +4,7 @@
 //! [`crate::host::Question::CommandLine`] describes the format.
 
 use super::mysql::{self, OptionName};
-use super::postgres;
+use super::{postgres, split_once_byte};
 use crate::servers::{self, ServerArea};
 use crate::text;
 use walwise_model::text::JoinText;
@@ -140,9 +140,7 @@ fn exposed_mysql_options(words: &[&[u8]]) -> Vec<String> {
 /// /proc/PID/environ.
 pub(crate) fn redact_environment(text: &[u8]) -> Vec<u8> {
     let known = text.split(|b| *b == 0).filter_map(|variable| {
-        let equals = variable.iter().position(|b| *b == b'=')?;
-        let (name, value) = variable.split_at(equals);
-        let value = value.get(1..)?;
+        let (name, value) = split_once_byte(variable, b'=')?;
         match name {
             b"PGDATA" | b"MYSQL_HOME" | b"MARIADB_HOME" | b"MYSQL_GROUP_SUFFIX" => Some(format!(
                 "{}={}\n",

@@ -5,23 +5,14 @@
 //! systemd.syntax(7). The `collect` crate expands specifiers such as `%i`. A directory with a blank
 //! in its name is dropped, because an unclosed quote could have swallowed the next assignment.
 
+use super::split_once_byte;
 use crate::host::ConfigDirective;
 
 /// Extracts the values of `PGDATA`, `-D` and `User=`, as the keys `pgdata`, `data` and `user`, in
 /// the order of the file.
 pub fn redact_service_unit(text: &[u8]) -> Vec<ConfigDirective> {
     let mut found = Vec::new();
-    let mut in_service = false;
-    for (line, text) in numbered_logical_lines(text) {
-        if text.starts_with(b"[") {
-            in_service = text == b"[Service]";
-            continue;
-        }
-        let Some(equals) = text.iter().position(|b| *b == b'=').filter(|_| in_service) else {
-            continue;
-        };
-        let (key, value) = text.split_at(equals);
-        let value = value.get(1..).unwrap_or_default().trim_ascii();
+    for (line, key, value) in section_assignments(text, b"[Service]") {
         let mut put = |key: &str, value: &[u8]| {
             // `$` begins a variable. An equals sign or a blank means that a quote was closed in the
             // wrong place.
@@ -30,17 +21,17 @@ pub fn redact_service_unit(text: &[u8]) -> Vec<ConfigDirective> {
                 found.push(ConfigDirective::new(line, key, value));
             }
         };
-        match key.trim_ascii() {
-            b"User" => put("user", value),
+        match key.as_slice() {
+            b"User" => put("user", &value),
             b"Environment" => {
-                let words = split_quoted_words(value);
+                let words = split_quoted_words(&value);
                 words
                     .iter()
                     .filter_map(|word| word.strip_prefix(b"PGDATA="))
                     .for_each(|path| put("pgdata", path));
             }
             b"ExecStart" => {
-                if let Some(path) = data_directory_option(&split_quoted_words(value)) {
+                if let Some(path) = data_directory_option(&split_quoted_words(&value)) {
                     put("data", path);
                 }
             }
@@ -70,6 +61,22 @@ fn data_directory_option(words: &[Vec<u8>]) -> Option<&[u8]> {
         }
     }
     None
+}
+
+/// The assignments in the sections with this heading: line, key and value.
+pub fn section_assignments(text: &[u8], heading: &[u8]) -> Vec<(u32, Vec<u8>, Vec<u8>)> {
+    let mut is_in_section = false;
+    let assignment = |(line, text): (u32, Vec<u8>)| {
+        if text.starts_with(b"[") {
+            is_in_section = text == heading;
+        }
+        let (key, value) = split_once_byte(&text, b'=').filter(|_| is_in_section)?;
+        Some((line, key.trim_ascii().to_vec(), value.trim_ascii().to_vec()))
+    };
+    numbered_logical_lines(text)
+        .into_iter()
+        .filter_map(assignment)
+        .collect()
 }
 
 /// The numbered lines without comments. If a line ends with a backslash, the next line is joined to

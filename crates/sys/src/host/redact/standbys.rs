@@ -3,122 +3,55 @@
 //!
 //! The grammar is that of PostgreSQL's syncrep_gram.y and syncrep_scanner.l: `FIRST n (list)`,
 //! `ANY n (list)`, `n (list)` or a list. Standbys are named after hosts and people, so each name
-//! becomes `_`. Redaction is idempotent; a value that the server would refuse becomes `?`.
+//! becomes `_`. Redaction is idempotent; a value that the server would refuse becomes `?`, and so
+//! does a quoted name with a comma or an opening parenthesis.
 
 pub fn redact_standby_names(value: &[u8]) -> Vec<u8> {
-    if value.trim_ascii().is_empty() {
+    let value = String::from_utf8_lossy(value);
+    let value = value.trim_ascii();
+    if value.is_empty() {
         return Vec::new();
     }
-    let shape = tokenize(value)
-        .and_then(|words| parse_standby_names(&words))
-        .map(|(how, count, names)| format!("{how} {count} ({})", vec!["_"; names].join(", ")));
-    shape.unwrap_or_else(|| "?".to_owned()).into_bytes()
+    standby_names_without_names(value)
+        .unwrap_or_else(|| "?".to_owned())
+        .into_bytes()
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum StandbyToken {
-    Any,
-    First,
-    Number(u64),
-    Name,
-    Comma,
-    Open,
-    Close,
+fn standby_names_without_names(value: &str) -> Option<String> {
+    let (head, list) = match value.split_once('(') {
+        Some((head, list)) => (head, list.strip_suffix(')')?),
+        None => ("1", value),
+    };
+    let words: Vec<&str> = head.split_ascii_whitespace().collect();
+    let (is_any, count) = match words.as_slice() {
+        [count] => (false, count),
+        [method, count] if method.eq_ignore_ascii_case("first") => (false, count),
+        [method, count] if method.eq_ignore_ascii_case("any") => (true, count),
+        _ => return None,
+    };
+    let is_number = count.bytes().all(|b| b.is_ascii_digit());
+    let count: u64 = count.parse().ok().filter(|count| is_number && *count > 0)?;
+    let names: Vec<&str> = list.split(',').map(str::trim_ascii).collect();
+    names.iter().copied().all(is_standby_name).then(|| {
+        let method = if is_any { "ANY" } else { "FIRST" };
+        format!("{method} {count} ({})", vec!["_"; names.len()].join(", "))
+    })
 }
 
-/// The method, the number of standbys that a commit waits for, and the number of names.
-fn parse_standby_names(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
-    match words {
-        [
-            StandbyToken::Any,
-            StandbyToken::Number(count),
-            StandbyToken::Open,
-            list @ ..,
-            StandbyToken::Close,
-        ] => Some(("ANY", *count, standby_name_count(list)?)),
-        [
-            StandbyToken::First,
-            StandbyToken::Number(count),
-            StandbyToken::Open,
-            list @ ..,
-            StandbyToken::Close,
-        ]
-        | [
-            StandbyToken::Number(count),
-            StandbyToken::Open,
-            list @ ..,
-            StandbyToken::Close,
-        ] => Some(("FIRST", *count, standby_name_count(list)?)),
-        list => Some(("FIRST", 1, standby_name_count(list)?)),
+/// Whether this is a name, a quoted name, a number or `*`. In a quoted name, two quotes stand for
+/// one.
+fn is_standby_name(name: &str) -> bool {
+    if let Some(quoted) = name
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+    {
+        return !quoted.replace("\"\"", "").contains('"');
     }
-    .filter(|(_, count, _)| *count > 0)
-}
-
-/// A number counts as a standby's name. `None` if the list is malformed.
-fn standby_name_count(list: &[StandbyToken]) -> Option<usize> {
-    let is_name =
-        |word: &StandbyToken| matches!(word, StandbyToken::Name | StandbyToken::Number(_));
-    let mut all = list.split(|word| *word == StandbyToken::Comma);
-    let each_is_one = all.all(|part| part.len() == 1 && part.iter().all(is_name));
-    each_is_one.then(|| list.iter().filter(|word| is_name(word)).count())
-}
-
-fn tokenize(mut text: &[u8]) -> Option<Vec<StandbyToken>> {
-    let mut words = Vec::new();
-    while let Some((first, rest)) = text.trim_ascii_start().split_first() {
-        let (word, behind) = match first {
-            b',' => (StandbyToken::Comma, rest),
-            b'(' => (StandbyToken::Open, rest),
-            b')' => (StandbyToken::Close, rest),
-            b'*' => (StandbyToken::Name, rest),
-            b'"' => (StandbyToken::Name, skip_quoted_name(rest)?),
-            b'0'..=b'9' => {
-                let end = rest
-                    .iter()
-                    .position(|b| !b.is_ascii_digit())
-                    .unwrap_or(rest.len());
-                let (digits, behind) = rest.split_at(end);
-                let number = [&[*first], digits].concat();
-                (
-                    StandbyToken::Number(str::from_utf8(&number).ok()?.parse().ok()?),
-                    behind,
-                )
-            }
-            byte if is_name_start(*byte) => {
-                let fits = |b: &u8| is_name_start(*b) || b.is_ascii_digit() || *b == b'$';
-                let end = rest.iter().position(|b| !fits(b)).unwrap_or(rest.len());
-                let (more, behind) = rest.split_at(end);
-                let name = [&[*first], more].concat();
-                let word = match name.to_ascii_lowercase().as_slice() {
-                    b"any" => StandbyToken::Any,
-                    b"first" => StandbyToken::First,
-                    _ => StandbyToken::Name,
-                };
-                (word, behind)
-            }
-            _ => return None,
-        };
-        words.push(word);
-        text = behind;
-    }
-    Some(words)
-}
-
-fn is_name_start(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
-}
-
-/// The text after a quoted name whose opening quote precedes `text`. In the name, two quotes stand
-/// for one.
-fn skip_quoted_name(mut text: &[u8]) -> Option<&[u8]> {
-    loop {
-        let end = text.iter().position(|b| *b == b'"')?;
-        let behind = text.get(end + 1..)?;
-        match behind.strip_prefix(b"\"") {
-            Some(rest) => text = rest,
-            None => return Some(behind),
-        }
-    }
+    let is_keyword = ["any", "first"]
+        .iter()
+        .any(|word| name.eq_ignore_ascii_case(word));
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$') || !c.is_ascii();
+    name == "*" || !name.is_empty() && !is_keyword && name.chars().all(is_letter)
 }
 
 #[cfg(test)]
@@ -148,6 +81,14 @@ mod tests {
             ("a,", "?"),
             ("\"a", "?"),
             ("a; b", "?"),
+            ("ANY", "?"),
+            ("ANY 2", "?"),
+            ("2 (a,b", "?"),
+            ("2 (a) b", "?"),
+            ("+2 (a)", "?"),
+            ("next 2 (a)", "?"),
+            ("\"a\"b\"", "?"),
+            ("\"a, b\"", "?"),
         ] {
             assert_eq!(redact_to_text(value), expected, "{value}");
         }

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use super::{
     CommitCounters, CommitSample, CommitWaits, OUT_OF_CONNECTIONS, QuerySchedule, SAMPLES,
-    SamplerQuery, malformed_answer_error, sum_squared_differences,
+    SamplerQuery, sum_squared_differences,
 };
 use crate::host::HostError;
-use crate::host::live::mysql::QuerySequence;
+use crate::host::live::conversation::{QuerySequence, malformed_answer_error};
 
 /// Values of `information_schema.PROCESSLIST.STATE` that count as a wait for a commit.
 const COMMIT_STATES: &str = "'Commit', 'Commit_implicit', 'Updating status', 'Waiting for prior transaction to commit', \
@@ -88,27 +88,20 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
                     time_us,
                     next_xid: ids? / IDS_PER_TRANSACTION,
                     samples: waiting.len() as u64,
-                    turn: 0,
                     flush: waiting.iter().copied().map(u64::from).sum(),
-                    standby: 0,
                     squared_differences: sum_squared_differences(&waiting),
-                    background: 0,
                     prepared: prepared.saturating_sub(before),
                     sessions,
-                    flushes: 0,
+                    ..CommitWaits::default()
                 }))
             }
             Some(SamplerQuery::Counters) => Ok(CommitSample::Counters(CommitCounters {
                 time_us,
                 reset_age_s: reset_age_s?,
-                commits: None,
                 rollbacks: rollbacks?,
-                subtransactions: 0,
                 wal_writes: wal_writes?,
-                wal_syncs: None,
                 buffers_full: buffers_full?,
-                commit_delay: 0,
-                asynchronous_subscriptions: 0,
+                ..CommitCounters::default()
             })),
             None => Err(malformed_answer_error()),
         }
@@ -116,16 +109,18 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
 }
 
 impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQueries<F> {
-    fn next_query(&mut self) -> Option<String> {
-        self.schedule
-            .advance_to_next_query()
-            .map(|query| match query {
-                SamplerQuery::Waits => waits_query(),
-                SamplerQuery::Counters => COUNTERS_QUERY.to_owned(),
-            })
+    fn next_query(&mut self, _major: u64) -> Result<Option<String>, HostError> {
+        let query = self.schedule.advance_to_next_query();
+        Ok(query.map(|query| match query {
+            SamplerQuery::Waits => waits_query(),
+            SamplerQuery::Counters => COUNTERS_QUERY.to_owned(),
+        }))
     }
 
-    fn receive_row(&mut self, name: &[u8], value: &[u8]) -> Result<(), HostError> {
+    fn receive_row(&mut self, row: &[&[u8]]) -> Result<(), HostError> {
+        let [name, value] = *row else {
+            return Err(malformed_answer_error());
+        };
         let number = std::str::from_utf8(value)
             .ok()
             .and_then(|text| text.parse::<u64>().ok());
@@ -148,14 +143,6 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
             }
         }
         Ok(())
-    }
-
-    fn receive_query_error(&mut self, error: String) -> Result<(), HostError> {
-        Err(HostError::denied(error))
-    }
-
-    fn take_usable_answer(&mut self) -> Option<Vec<u8>> {
-        None
     }
 
     fn time_limit(&self) -> Duration {
@@ -198,9 +185,9 @@ mod tests {
         });
         let mut end = Ok(());
         for rows in results {
-            assert!(queries.next_query().is_some());
+            assert!(queries.next_query(0).unwrap().is_some());
             for (name, value) in *rows {
-                end = end.and_then(|()| queries.receive_row(name.as_bytes(), value.as_bytes()));
+                end = end.and_then(|()| queries.receive_row(&[name.as_bytes(), value.as_bytes()]));
             }
         }
         (samples, end)

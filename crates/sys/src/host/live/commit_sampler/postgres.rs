@@ -1,55 +1,30 @@
-//! The protocol client and the queries for PostgreSQL 14 and later.
+//! The queries to PostgreSQL 14 and later.
 
 use std::time::Duration;
 
 use super::{
     CommitCounters, CommitSample, CommitWaits, OUT_OF_CONNECTIONS, QuerySchedule, SAMPLES,
-    SamplerQuery, malformed_answer_error, reject_impossible_wait_counts, sum_squared_differences,
+    SamplerQuery, reject_impossible_wait_counts, sum_squared_differences,
 };
 use crate::host::HostError;
-use crate::host::live::postgres::{
-    check_authentication_ok, encode_message, error_message, parse_data_row,
-    server_major_from_parameter_status, split_first_message, startup_packet,
-};
-use crate::host::live::{ProtocolAction, ProtocolClient, WireFrame};
+use crate::host::live::conversation::{QuerySequence, malformed_answer_error};
 
 /// First release with `pg_stat_wal`: WAL flushes, and writes forced by full WAL buffers.
 /// Subtransactions are counted since release 13, so each supported release has them.
 const OLDEST_MAJOR: u64 = 14;
 
-pub struct SamplerClient<F> {
-    user: String,
+/// Statement timeout in ms, far longer than a query takes: on a server short of processors, the
+/// pauses between samples become longer.
+pub const STATEMENT_TIMEOUT_MS: &str = "6000";
+
+pub struct SamplerQueries<F> {
     schedule: QuerySchedule,
-    received: Vec<u8>,
-    authenticated: bool,
-    major: u64,
     emit: F,
 }
 
-impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
-    pub fn new(user: String, schedule: QuerySchedule, emit: F) -> Self {
-        Self {
-            user,
-            schedule,
-            received: Vec::new(),
-            authenticated: false,
-            major: 0,
-            emit,
-        }
-    }
-
-    fn next_query_action(&mut self) -> ProtocolAction {
-        let query = match self.schedule.advance_to_next_query() {
-            Some(SamplerQuery::Waits) => waits_query(),
-            Some(SamplerQuery::Counters) => counters_query(self.major),
-            None => {
-                return ProtocolAction::Done {
-                    answer: Vec::new(),
-                    farewell: encode_message(b'X', b""),
-                };
-            }
-        };
-        ProtocolAction::Send(encode_message(b'Q', query.as_bytes()))
+impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
+    pub fn new(schedule: QuerySchedule, emit: F) -> Self {
+        Self { schedule, emit }
     }
 
     fn parse_sample(&self, row: &[&[u8]]) -> Result<CommitSample, HostError> {
@@ -113,49 +88,28 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
     }
 }
 
-impl<F: FnMut(CommitSample) -> Result<(), HostError>> ProtocolClient for SamplerClient<F> {
-    fn first_message(&self) -> Vec<u8> {
-        // `statement_timeout` in ms, far longer than a query takes: on a server short of
-        // processors, the pauses between samples become longer.
-        startup_packet(&self.user, "6000")
-    }
-
-    fn recv_buffer(&mut self) -> &mut Vec<u8> {
-        &mut self.received
-    }
-
-    fn split_frame(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostError> {
-        split_first_message(bytes)
-    }
-
-    fn deadline(&self) -> Duration {
-        self.schedule.time_limit()
-    }
-
-    fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {
-        match kind {
-            b'R' => {
-                check_authentication_ok(body)?;
-                self.authenticated = true;
-            }
-            b'S' => self.major = server_major_from_parameter_status(body).unwrap_or(self.major),
-            b'E' => return Err(HostError::denied(error_message(body))),
-            b'D' => {
-                let sample =
-                    self.parse_sample(&parse_data_row(body).ok_or_else(malformed_answer_error)?)?;
-                self.schedule.mark_answered()?;
-                (self.emit)(sample)?;
-            }
-            b'Z' if !self.authenticated => return Err(malformed_answer_error()),
-            b'Z' if self.major < OLDEST_MAJOR => {
-                return Err(HostError::failed(format!(
-                    "PostgreSQL before {OLDEST_MAJOR} does not count its WAL flushes"
-                )));
-            }
-            b'Z' => return Ok(self.next_query_action()),
-            _ => {}
+impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQueries<F> {
+    fn next_query(&mut self, major: u64) -> Result<Option<String>, HostError> {
+        if major < OLDEST_MAJOR {
+            return Err(HostError::failed(format!(
+                "PostgreSQL before {OLDEST_MAJOR} does not count its WAL flushes"
+            )));
         }
-        Ok(ProtocolAction::Recv)
+        let query = self.schedule.advance_to_next_query();
+        Ok(query.map(|query| match query {
+            SamplerQuery::Waits => waits_query(),
+            SamplerQuery::Counters => counters_query(major),
+        }))
+    }
+
+    fn receive_row(&mut self, row: &[&[u8]]) -> Result<(), HostError> {
+        let sample = self.parse_sample(row)?;
+        self.schedule.mark_answered()?;
+        (self.emit)(sample)
+    }
+
+    fn time_limit(&self) -> Duration {
+        self.schedule.time_limit()
     }
 }
 
@@ -230,7 +184,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::host::live::postgres::tests::{data_row, ready_messages};
+    use crate::host::live::conversation::ProtocolAction;
+    use crate::host::live::conversation::tests::actions_after;
+    use crate::host::live::postgres::PostgresClient;
+    use crate::host::live::postgres::tests::{
+        data_row, query_message, ready_again, ready_messages, server_message,
+    };
 
     fn feed_messages(
         seconds: f64,
@@ -238,14 +197,12 @@ mod tests {
     ) -> (Vec<CommitSample>, Result<Vec<ProtocolAction>, HostError>) {
         let mut samples = Vec::new();
         let schedule = QuerySchedule::new(seconds);
-        let mut client = SamplerClient::new("postgres".to_owned(), schedule, |sample| {
+        let queries = SamplerQueries::new(schedule, |sample| {
             samples.push(super::super::with_zero_time(sample));
             Ok(())
         });
-        let steps = messages
-            .iter()
-            .map(|bytes| client.handle_received_bytes(bytes))
-            .collect();
+        let mut client = PostgresClient::new(b"postgres", STATEMENT_TIMEOUT_MS, queries);
+        let steps = actions_after(&mut client, &messages.concat());
         (samples, steps)
     }
 
@@ -257,12 +214,12 @@ mod tests {
             .copied()
             .map(Some)
             .collect();
-        [data_row(&fields), encode_message(b'Z', b"I")].concat()
+        [data_row(&fields), ready_again()].concat()
     }
 
     fn counters_query_reply() -> Vec<u8> {
         let fields = ["9", "90", "1", "0", "80", "70", "3", "0", "2"].map(Some);
-        [data_row(&fields), encode_message(b'Z', b"I")].concat()
+        [data_row(&fields), ready_again()].concat()
     }
 
     #[test]
@@ -293,7 +250,7 @@ mod tests {
             .collect::<Vec<_>>();
         let (samples, steps) = feed_messages(60.0, &all);
         assert_eq!(samples.len(), 11);
-        let query = |text: &str| ProtocolAction::Send(encode_message(b'Q', text.as_bytes()));
+        let query = |text: &str| ProtocolAction::Send(query_message(text));
         let steps = steps.unwrap();
         let is_counters = |step: &ProtocolAction| *step == query(&counters_query(16));
         let found: Vec<usize> = (0..steps.len())
@@ -317,9 +274,9 @@ mod tests {
             );
         }
         let old = [
-            encode_message(b'R', &[0; 4]),
-            encode_message(b'S', b"server_version\x0013.22\0"),
-            encode_message(b'Z', b"I"),
+            server_message(b'R', &[0; 4]),
+            server_message(b'S', b"server_version\x0013.22\0"),
+            ready_again(),
         ]
         .concat();
         assert!(
@@ -329,10 +286,10 @@ mod tests {
                 .detail
                 .contains("before 14")
         );
-        let null = [data_row(&[Some("1"); 4]), encode_message(b'Z', b"I")].concat();
+        let null = [data_row(&[Some("1"); 4]), ready_again()].concat();
         let (samples, steps) = feed_messages(60.0, &[ready_messages(), null]);
         assert!(samples.is_empty() && steps.unwrap_err().detail.contains("malformed"));
-        let full = encode_message(b'E', b"SFATAL\0Msorry, too many clients already\0\0");
+        let full = server_message(b'E', b"SFATAL\0Msorry, too many clients already\0\0");
         assert!(
             feed_messages(1.0, &[full])
                 .1
@@ -363,7 +320,7 @@ mod tests {
             prop_oneof![
                 any::<Vec<u8>>(),
                 Just(ready_messages()),
-                (prop::sample::select(b"RSKZEDTCN".to_vec()), any::<Vec<u8>>()).prop_map(|(k, b)| encode_message(k, &b)),
+                (prop::sample::select(b"RSKZEDTCN".to_vec()), any::<Vec<u8>>()).prop_map(|(k, b)| server_message(k, &b)),
             ], 0..6)
         ) {
             if let Err(error) = feed_messages(60.0, &pieces).1 {

@@ -5,82 +5,31 @@
 //! data.
 
 use super::offsets;
+use crate::text;
 
-/// Name, offset from the beginning in bytes, magic bytes.
-const SIGNATURES_FROM_START: &[(&str, u64, &[u8])] = &[
-    ("LUKS", 0, b"LUKS\xba\xbe"),
-    ("LUKS", 0x4000, b"SKUL\xba\xbe"),
-    ("xfs", 0, b"XFSB"),
-    ("xfs log", 0, b"\xfe\xed\xba\xbe"),
-    ("squashfs", 0, b"hsqs"),
-    ("vdo", 0, b"dmvdo001"),
-    ("ceph", 0, b"bluestore block device"),
-    ("md", 0, b"\xfc\x4e\x2b\xa9"),
-    ("md", 0x1000, b"\xfc\x4e\x2b\xa9"),
-    ("DM snapshot", 0, b"SnAp"),
-    ("ntfs", 3, b"NTFS    "),
-    ("exfat", 3, b"EXFAT   "),
-    ("BitLocker", 3, b"-FVE-FS-"),
-    ("vfat", 0x36, b"FAT12   "),
-    ("vfat", 0x36, b"FAT16   "),
-    ("vfat", 0x52, b"FAT32   "),
-    ("apfs", 0x20, b"NXSB"),
-    ("oracleasm", 0x20, b"ORCLDISK"),
-    ("DOS", 510, b"\x55\xaa"),
-    ("GPT", 512, b"EFI PART"),
-    ("GPT", 4096, b"EFI PART"),
-    ("stratis", 0x204, b"!Stra0tis\x86\xff\x02^\x41rh"),
-    ("hfs", 0x400, b"BD"),
-    ("hfs", 0x400, b"H+"),
-    ("hfs", 0x400, b"HX"),
-    ("f2fs", 0x400, b"\x10\x20\xf5\xf2"),
-    ("erofs", 0x400, b"\xe2\xe1\xf5\xe0"),
-    ("nilfs2", 0x406, b"\x34\x34"),
-    (
-        "bcache",
-        0x1018,
-        b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81",
-    ),
-    (
-        "bcachefs",
-        0x1018,
-        b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef",
-    ),
-    ("ocfs2", 0x400, b"OCFSV2"),
-    ("ocfs2", 0x800, b"OCFSV2"),
-    ("ocfs2", 0x1000, b"OCFSV2"),
-    ("ocfs2", 0x2000, b"OCFSV2"),
-    ("ufs", 0x255c, b"\x54\x19\x01\x00"),
-    ("ufs", 0x1055c, b"\x19\x01\x54\x19"),
-    ("jfs", 0x8000, b"JFS1"),
-    ("iso9660", 0x8001, b"CD001"),
-    ("udf", 0x8001, b"BEA01"),
-    ("gfs2", 0x10000, b"\x01\x16\x19\x70"),
-    ("btrfs", 0x10040, b"_BHRfS_M"),
-    ("btrfs", (64 << 20) + 0x40, b"_BHRfS_M"),
-    ("btrfs", (256 << 30) + 0x40, b"_BHRfS_M"),
-    ("reiserfs", 0x2034, b"ReIsEr"),
-    ("reiserfs", 0x10034, b"ReIsEr"),
-    ("reiser4", 0x10000, b"ReIsEr4"),
-    ("vmfs", 0x10_0000, b"\x0d\xd0\x01\xc0"),
-];
+/// A line for each signature.
+const SIGNATURES: &str = include_str!("signatures.txt");
 
-/// Name, distance of the signature's first byte from the end in bytes, magic bytes.
-const SIGNATURES_FROM_END: &[(&str, u64, &[u8])] = &[
-    ("walwise trial", 1 << 20, b"walwise trial, mark 1\n"),
-    ("GPT", 512, b"EFI PART"),
-    ("GPT", 4096, b"EFI PART"),
-    ("ddf", 512, b"\xde\x11\xde\x11"),
-    ("ddf", 512, b"\x11\xde\x11\xde"),
-    ("imsm", 1024, b"Intel Raid ISM Cfg Sig. "),
-    ("lsi raid", 512, b"$XIDE$"),
-    ("nvidia raid", 1024, b"NVIDIA"),
-    ("jmicron raid", 512, b"JM"),
-    ("promise raid", 63 * 512, b"Promise Technology, Inc."),
-    ("drbd", 4096 - 60, b"\x83\x74\x02\x6b"),
-    ("drbd", 4096 - 60, b"\x83\x74\x02\x6c"),
-    ("drbd", 4096 - 60, b"\x83\x74\x02\x6d"),
-];
+struct Signature {
+    name: &'static str,
+    offset: u64,
+    /// Whether the offset is the distance from the end of the device.
+    is_from_end: bool,
+    magic: Vec<u8>,
+}
+
+fn signatures() -> impl Iterator<Item = Signature> {
+    SIGNATURES.lines().filter_map(|line| {
+        let (magic, rest) = line.split_once(' ').filter(|(magic, _)| *magic != "#")?;
+        let (offset, name) = rest.split_once(' ')?;
+        Some(Signature {
+            name,
+            offset: offset.trim_start_matches('-').parse().ok()?,
+            is_from_end: offset.starts_with('-'),
+            magic: text::decode_display_safe(magic),
+        })
+    })
+}
 
 /// Magics at the end of the first page of swap space; the last four mark a hibernation image.
 const SWAP: [&[u8]; 6] = [
@@ -105,10 +54,7 @@ pub fn device_signature_names() -> Vec<&'static str> {
         "swap",
         "zfs",
     ];
-    let listed = SIGNATURES_FROM_START
-        .iter()
-        .chain(SIGNATURES_FROM_END)
-        .map(|(name, ..)| *name);
+    let listed = signatures().map(|signature| signature.name);
     let mut names: Vec<&str> = listed.chain(computed).collect();
     names.sort_unstable();
     names.dedup();
@@ -150,24 +96,16 @@ impl DeviceRegions {
     }
 
     pub fn detect_signature_names(&self) -> Vec<String> {
-        let mut names: Vec<&str> = Vec::new();
-        names.extend(
-            SIGNATURES_FROM_START
-                .iter()
-                .filter(|(_, at, magic)| self.has_magic(*at, magic))
-                .map(|(name, ..)| *name),
-        );
-        let from_end = |(_, distance, magic): &&(&str, u64, &[u8])| {
-            self.size
-                .checked_sub(*distance)
-                .is_some_and(|at| self.has_magic(at, magic))
+        let is_there = |signature: &Signature| {
+            let offset = if signature.is_from_end {
+                self.size.checked_sub(signature.offset)
+            } else {
+                Some(signature.offset)
+            };
+            offset.is_some_and(|offset| self.has_magic(offset, &signature.magic))
         };
-        names.extend(
-            SIGNATURES_FROM_END
-                .iter()
-                .filter(from_end)
-                .map(|(name, ..)| *name),
-        );
+        let found = signatures().filter(is_there);
+        let mut names: Vec<&str> = found.map(|signature| signature.name).collect();
         names.extend(self.ext_signature_name().or_else(|| {
             self.has_ext_backup_superblock()
                 .then_some("ext backup superblock")
@@ -267,5 +205,21 @@ impl DeviceRegions {
                 .into_iter()
                 .any(|at| magics.iter().any(|magic| self.has_magic(at, magic)))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_a_signature() {
+        let lines = SIGNATURES
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with('#'));
+        assert_eq!(signatures().count(), lines.count());
+        assert!(signatures().all(|signature| signature.magic.len() >= 2));
+        let from_end = signatures().filter(|signature| signature.is_from_end);
+        assert_eq!(from_end.count(), 13);
     }
 }

@@ -6,6 +6,9 @@
 //! numbers, so that the samples read at any moment are spread evenly over the device.
 
 use std::collections::BTreeSet;
+use std::hash::BuildHasher as _;
+
+use foldhash::fast::FixedState;
 
 /// Bytes per read. With blocks of 1 KiB, a superblock copy begins 1 KiB after its offset in
 /// [`ext_superblock_group_offsets`], and the read covers both places.
@@ -82,16 +85,11 @@ pub fn sample_offsets(size: u64, seed: u64) -> impl Iterator<Item = u64> {
     let slots = part / PIECE_BYTES;
     (0..1u32 << SAMPLE_BITS).map_while(move |number| {
         let number = u64::from(number.reverse_bits() >> (u32::BITS - SAMPLE_BITS));
-        let slot = splitmix64(seed ^ number).checked_rem(slots)?;
+        let slot = FixedState::with_seed(seed)
+            .hash_one(number)
+            .checked_rem(slots)?;
         Some(number * (size >> SAMPLE_BITS) / PIECE_BYTES * PIECE_BYTES + slot * PIECE_BYTES)
     })
-}
-
-fn splitmix64(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
 }
 
 #[cfg(test)]
