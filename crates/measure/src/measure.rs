@@ -41,7 +41,7 @@ pub use facts::{WalMethodInForce, insert_probe_facts};
 pub use import::{ImportedRun, imported_run_lines, parse_benchmark_output};
 pub use latency_shift::{LatencyShift, ShiftDirection, estimate_latency_shift};
 pub use measurement::{Caveat, CaveatId, Comparison, Latencies, Measurement, MethodResult};
-pub use method::{Method, OpenMode, ProbeInclusion, SyncCall};
+pub use method::{Method, ProbeInclusion};
 pub(crate) use order_statistics::median_and_p99;
 pub use order_statistics::{ALPHA, log_scale_histogram, median_interval, median_of};
 pub use pg_test_fsync_layout::format_like_pg_test_fsync;

@@ -33,7 +33,9 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::median_and_p99;
-use crate::probes::{AlignedRandomBuffer, DiskCounterReader};
+use crate::probes::{
+    AlignedRandomBuffer, CommitWriter, CyclicWriteCursor, DiskCounterReader, PAGE_BYTES, pwrite_all,
+};
 use crate::subprocess::{Channel, MessageBytes, RecvError, Role, Subprocess};
 use crate::trial::{CandidateRecord, TrialBlock, TrialLoad, TrialSample};
 use walwise_model::parallel::lock;
@@ -270,24 +272,9 @@ enum TrialRequest {
     Measure(MeasureRequest),
 }
 
-const WRITE_BYTES: usize = 1 << 20;
-
 /// The caller must flush the file.
 fn write_zeros(file: &OwnedFd, part: Range<u64>) -> Result<(), Errno> {
-    let piece = vec![0u8; WRITE_BYTES];
-    let mut at = part.start;
-    while at < part.end {
-        let length = usize::try_from(part.end - at)
-            .unwrap_or(WRITE_BYTES)
-            .min(WRITE_BYTES);
-        match rustix::io::pwrite(file, piece.get(..length).unwrap_or_default(), at) {
-            Ok(0) => return Err(Errno::NOSPC),
-            Ok(count) => at += count as u64,
-            Err(Errno::INTR) => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(())
+    crate::probes::write_zeros(file, part, &|| true).map(drop)
 }
 
 // Space that a loop file leaves on the host's file system: a fifth of it, and at least 5 GiB,
@@ -367,22 +354,31 @@ struct LoadContext<'a> {
     pub counters: &'a TrialCounterReaders,
 }
 
-/// Repeats commits one after the other until the time of the load is up; each commit makes one
-/// flush call.
+/// Repeats commits one after the other until the time of the load is up. The commits overwrite the
+/// part `place` of the file cyclically.
 fn run_serial_commits(
+    writer: &CommitWriter,
+    place: Range<u64>,
+    pages: usize,
     means: &LoadContext<'_>,
-    mut commit: impl FnMut() -> Result<f64, Errno>,
 ) -> Result<TrialSample, String> {
-    let told = |e: Errno| format!("a commit failed: {e}");
+    let bytes = means.pages.first_bytes(pages * PAGE_BYTES);
+    let mut cursor = CyclicWriteCursor::new(place.start, place.end);
+    let mut commit = || {
+        let offset = cursor.next_write_offset(bytes.len());
+        let done = writer.write_and_flush_timed(bytes, offset);
+        done.map(|done| done.micros)
+            .map_err(|e| format!("a commit failed: {e}"))
+    };
     let warm = Instant::now();
     while warm.elapsed().as_secs_f64() < WARM_UP_SHARE * means.seconds {
-        commit().map_err(told)?;
+        commit()?;
     }
     let before = read_flush_counts(means.counters);
     let begun = Instant::now();
     let mut micros = Vec::new();
     while begun.elapsed().as_secs_f64() < means.seconds {
-        micros.push(commit().map_err(told)?);
+        micros.push(commit()?);
     }
     let seconds = begun.elapsed().as_secs_f64();
     let calls = micros.len() as u64;
@@ -525,9 +521,7 @@ fn run_file_creation_load(
 fn create_flushed_file(path: &Path, bytes: &[u8]) -> Result<(), Errno> {
     let create = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let file = rustix::fs::open(path, create, Mode::RUSR | Mode::WUSR)?;
-    if rustix::io::pwrite(&file, bytes, 0)? != bytes.len() {
-        return Err(Errno::NOSPC);
-    }
+    pwrite_all(&file, bytes, 0)?;
     rustix::fs::fsync(&file)
 }
 

@@ -13,14 +13,14 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use serde::{Deserialize, Serialize};
 
-use super::commit_writer::{CommitWriter, retry_interrupted};
+use super::commit_writer::{CommitWriter, pwrite_all};
 use super::scratch::write_and_sync_zeros;
 use super::scratch_directory::make_private_directory;
 use super::scratch_place::enclosing_database_path;
-use super::{ProbeError, ProbeErrorKind, open_flags};
+use super::{ProbeError, open_flags};
 use crate::drill::{
     CommitNumberRanges, PAGE_BYTES, PAGES_PER_SEGMENT, RunHeader, fill_page, intact_page_number,
 };
@@ -134,7 +134,7 @@ pub fn write_commits_until_stopped(
                 "{} already exists; read or remove it first",
                 display_path(&path)
             );
-            return Err(ProbeError::new(ProbeErrorKind::Other, says));
+            return Err(ProbeError::new(says));
         }
         made => made.map_err(|errno| failed(errno, "creating the drill's directory"))?,
     };
@@ -152,7 +152,7 @@ pub fn write_commits_until_stopped(
                 "the program that receives the output has exited: {}",
                 crate::text::io_error_message(&error)
             );
-            ProbeError::new(ProbeErrorKind::Other, says)
+            ProbeError::new(says)
         })
     };
     let mut segment = DrillSegment::create_and_remove_old(&own, 0, method, segments)
@@ -202,12 +202,8 @@ impl DrillSegment {
                 write_and_sync_zeros(&file, bytes, &|| true)?;
             }
             SegmentMode::Fresh => {
-                if retry_interrupted(&mut false, || rustix::io::pwrite(&file, &[0], bytes - 1))?
-                    == 0
-                {
-                    return Err(Errno::NOSPC);
-                }
-                retry_interrupted(&mut false, || rustix::fs::fsync(&file))?;
+                pwrite_all(&file, &[0], bytes - 1)?;
+                retry_on_intr(|| rustix::fs::fsync(&file))?;
             }
         }
         sync_directory(own)?;
@@ -227,14 +223,12 @@ fn write_synced_header(own: &OwnedFd, head: &RunHeader) -> Result<(), Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(own, HEADER_FILE, flags, Mode::RUSR | Mode::WUSR)?;
     let line = format!("{head}\n");
-    if retry_interrupted(&mut false, || rustix::io::write(&file, line.as_bytes()))? != line.len() {
-        return Err(Errno::NOSPC);
-    }
-    retry_interrupted(&mut false, || rustix::fs::fsync(&file))
+    pwrite_all(&file, line.as_bytes(), 0)?;
+    retry_on_intr(|| rustix::fs::fsync(&file))
 }
 
 fn sync_directory(directory: &OwnedFd) -> Result<(), Errno> {
-    retry_interrupted(&mut false, || rustix::fs::fsync(directory))
+    retry_on_intr(|| rustix::fs::fsync(directory))
 }
 
 fn cannot_read_message(path: &Path, error: &io::Error) -> String {

@@ -9,6 +9,7 @@
 //! An incomplete back-to-back round is discarded, because a comparison needs every method.
 
 use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
@@ -19,8 +20,8 @@ use super::plan::ProbePlan;
 use super::scratch::ScratchDirectory;
 use super::workload::{self, WorkloadContext};
 use super::{
-    CancelHandle, CpuTicks, DiskCounterReader, PAUSE_BEFORE_COMMIT, ProbeError, ProbeErrorKind,
-    Rng, StopReason, SuspendClocks, commits_per_round, open_flags,
+    CancelHandle, CpuTicks, DiskCounterReader, PAUSE_BEFORE_COMMIT, ProbeError, Rng, StopReason,
+    SuspendClocks, commits_per_round, open_flags,
 };
 use crate::measure::{
     DiskTraffic, FlushAndCommitCounts, Measurement, Method, MethodSamples, ProbePhase,
@@ -215,18 +216,20 @@ impl<'a> ProbeRun<'a> {
         scratch: &ScratchDirectory,
     ) -> Result<(), StopReason> {
         let disks = self.plan.leaves_count_flushes.then_some(&self.disks);
-        let limits = (
-            Duration::from_secs_f64(self.plan.seconds),
-            self.plan.max_bytes,
-        );
-        let mut stage = WorkloadContext::new(
+        let begun = Instant::now();
+        let mut stage = WorkloadContext {
             scratch,
-            &self.pages,
-            self.plan.file_bytes,
-            self.control,
+            pages: &self.pages,
+            file_bytes: self.plan.file_bytes,
+            control: self.control,
             disks,
-            limits,
-        );
+            begun,
+            deadline: begun + Duration::from_secs_f64(self.plan.seconds),
+            max_bytes: self.plan.max_bytes,
+            written: AtomicU64::new(0),
+            generator_time_limit: Duration::ZERO,
+            generator_byte_limit: 0,
+        };
         let (begun, total, tell) = (self.started, self.plan.total_seconds, &mut self.report);
         let mut say = |rounds: usize| {
             let seconds = begun.elapsed().as_secs_f64();
@@ -679,10 +682,9 @@ fn plan_page_bytes(plan: &ProbePlan) -> usize {
 /// follows if the disk's scheduler has priorities (ioprio_set(2), "derived from the nice value").
 fn lower_priority() -> Result<(), ProbeError> {
     let failed = |errno| {
-        ProbeError::new(
-            ProbeErrorKind::Other,
-            format!("lowering the priority failed: {errno}; nothing was written"),
-        )
+        ProbeError::new(format!(
+            "lowering the priority failed: {errno}; nothing was written"
+        ))
     };
     rustix::process::setpriority_process(None, 19).map_err(failed)
 }
