@@ -18,7 +18,7 @@ mod loop_file_directory;
 mod mounted_candidate;
 
 use std::ops::Range;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -270,6 +270,37 @@ enum TrialRequest {
     Clear(EraseTarget),
     /// Measure block after block until the channel closes.
     Measure(MeasureRequest),
+}
+
+/// Repeats `attempt` while it fails, until the time limit; then returns its last error.
+fn retry<T, E>(
+    limit: Duration,
+    pause: Duration,
+    mut attempt: impl FnMut() -> Result<T, E>,
+) -> Result<T, E> {
+    let begun = Instant::now();
+    loop {
+        match attempt() {
+            Err(_) if begun.elapsed() < limit => std::thread::sleep(pause),
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Path of an open file for other programs. /proc may belong to another PID namespace, in which this
+/// process has another id.
+fn proc_fd_path(held: &OwnedFd) -> Result<String, String> {
+    let ourselves =
+        fs::read_link("/proc/self").map_err(|e| format!("cannot read /proc/self: {e}"))?;
+    let path = format!("/proc/{}/fd/{}", ourselves.display(), held.as_raw_fd());
+    Ok(path)
+}
+
+/// Opens a device or file again through /proc/self/fd, so that no other can take its place.
+fn reopen(held: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let path = format!("/proc/self/fd/{}", held.as_raw_fd());
+    let flags = flags | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty())
 }
 
 /// The caller must flush the file.

@@ -1,10 +1,10 @@
 use std::ops::Range;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 
-use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 
-use super::write_zeros;
+use super::{reopen, write_zeros};
 
 /// Bytes of one read, or of one request for zeros.
 const READ_BYTES: usize = 8 << 20;
@@ -42,12 +42,7 @@ pub fn first_nonblank_offset(
     wanted: BlankPattern,
     tell: &mut dyn FnMut(u64) -> Result<(), Errno>,
 ) -> Result<Option<u64>, Errno> {
-    let path = format!("/proc/self/fd/{}", device.as_raw_fd());
-    let direct = rustix::fs::open(
-        path,
-        OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?;
+    let direct = reopen(device, OFlags::RDONLY | OFlags::DIRECT)?;
     let mut room = vec![0u8; READ_BYTES + ALIGNMENT];
     let begin = room.as_ptr().align_offset(ALIGNMENT);
     let room = room
