@@ -34,10 +34,10 @@ fn pg_test_fsync_load(
     test: PgTestFsyncCase,
     stage: &WorkloadContext<'_>,
 ) -> Result<Load, StopReason> {
-    let bytes = (test.writes_per_operation() * test.bytes_per_write()) as u64;
+    let bytes = test.bytes_per_operation() as u64;
     let row = RowSamples::new(test.row_name(), bytes);
-    let Some(method) = test.method_under_test() else {
-        let reopens = test == PgTestFsyncCase::WriteCloseFsync;
+    let Some(method) = test.method else {
+        let reopens = test.label == PgTestFsyncCase::WRITE_CLOSE_FSYNC;
         return Ok(Load::new(row, move |stage| {
             repeat_after_warm_up(stage, bytes, || write_and_fsync_reopened(reopens, stage))
         }));
@@ -88,11 +88,11 @@ fn run_operation(
     method: Method,
     stage: &WorkloadContext<'_>,
 ) -> Result<(), Errno> {
-    for nth in 0..test.writes_per_operation() {
+    for nth in 0..test.writes_per_operation {
         pwrite_all(
             file,
-            stage.pages.first_bytes(test.bytes_per_write()),
-            (nth * test.bytes_per_write()) as u64,
+            stage.pages.first_bytes(test.bytes_per_write),
+            (nth * test.bytes_per_write) as u64,
         )?;
     }
     flush_file(method, file, &mut false)
