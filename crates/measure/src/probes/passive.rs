@@ -110,7 +110,7 @@ fn commit_settings(
     } else {
         let log = RedoLogConfig::from_facts(facts, target, cluster);
         (
-            log.and_then(|log| log_sync_mode(log.in_force?.wal_sync_method()?)),
+            log.and_then(|redo| log_sync_mode(redo.log.in_force?.wal_sync_method()?)),
             async_redo_commit_reason(cluster, facts),
         )
     };

@@ -92,7 +92,7 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, ProbeRefusal> {
             MeasuredLog::default(),
             RedoLogConfig::mysql_default_config(),
         ),
-        ServerLogConfig::Redo(redo) => (redo.measured_log(), redo.clone()),
+        ServerLogConfig::Redo(redo) => (redo.log.clone(), redo.clone()),
     };
     // Direct and buffered commits each use one half of the file. Each half has room for two of the
     // largest commits.
@@ -200,7 +200,7 @@ fn check_directory_responds(directory: &Path, program: &Path) -> Result<(), Prob
 fn methods_and_write_sizes_to_measure(request: &ProbeRequest) -> Vec<MethodAndWriteSize> {
     let methods = match &request.server {
         ServerLogConfig::Wal(settings) => postgres_sync_methods(settings),
-        ServerLogConfig::Redo(redo) => redo.methods.iter().map(|(method, _)| *method).collect(),
+        ServerLogConfig::Redo(redo) => redo.log.settings.iter().map(|one| one.method).collect(),
     };
     let row = |method, pages| MethodAndWriteSize {
         method,

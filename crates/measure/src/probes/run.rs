@@ -230,18 +230,14 @@ impl<'a> ProbeRun<'a> {
             generator_time_limit: Duration::ZERO,
             generator_byte_limit: 0,
         };
-        let (begun, total, tell) = (self.started, self.plan.total_seconds, &mut self.report);
-        let mut say = |rounds: usize| {
-            let seconds = begun.elapsed().as_secs_f64();
-            tell(&ProbeProgress {
-                phase: ProbePhase::Workload(workload),
-                round: u32::try_from(rounds).unwrap_or(u32::MAX),
-                seconds,
-                share: (seconds / total).min(1.0),
-                remaining_seconds: (total - seconds).max(0.0),
-                interim: None,
-                histogram: Vec::new(),
-            });
+        let (begun, tell) = (self.started, &mut self.report);
+        let mut say = |rounds| {
+            tell(&progress(
+                self.plan,
+                begun,
+                ProbePhase::Workload(workload),
+                rounds,
+            ));
         };
         let mut series = Vec::new();
         let outcome = workload::run_workload(
@@ -660,17 +656,25 @@ impl<'a> ProbeRun<'a> {
         } else {
             (None, Vec::new())
         };
-        let seconds = self.elapsed_seconds();
-        let progress = ProbeProgress {
-            phase,
-            round: u32::try_from(rounds).unwrap_or(u32::MAX),
-            seconds,
-            share: (seconds / self.plan.total_seconds).min(1.0),
-            remaining_seconds: (self.plan.total_seconds - seconds).max(0.0),
+        (self.report)(&ProbeProgress {
             interim,
             histogram,
-        };
-        (self.report)(&progress);
+            ..progress(self.plan, self.started, phase, rounds)
+        });
+    }
+}
+
+/// Progress without figures.
+fn progress(plan: &ProbePlan, started: Instant, phase: ProbePhase, rounds: usize) -> ProbeProgress {
+    let seconds = started.elapsed().as_secs_f64();
+    ProbeProgress {
+        phase,
+        round: u32::try_from(rounds).unwrap_or(u32::MAX),
+        seconds,
+        share: (seconds / plan.total_seconds).min(1.0),
+        remaining_seconds: (plan.total_seconds - seconds).max(0.0),
+        interim: None,
+        histogram: Vec::new(),
     }
 }
 

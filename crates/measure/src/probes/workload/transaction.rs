@@ -62,7 +62,7 @@ pub(super) fn transaction_loads(
         let redo_log = has_redo
             .then(|| stage.open_writer(REDO_FILE, redo.first_method_or_fdatasync(), true))
             .transpose()?;
-        let redo_log = redo_log.map(|writer| (writer, u64::from(redo.block_bytes)));
+        let redo_log = redo_log.map(|writer| (writer, u64::from(redo.log.page_bytes)));
         let binlog = has_binlog
             .then(|| Binlog::create(stage, loads.len()))
             .transpose()?;
