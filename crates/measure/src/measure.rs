@@ -355,9 +355,11 @@ impl ProbeSamples {
 
 /// The first of a server's methods that did not fail, or else the first; fdatasync without any.
 fn reference_method(of_server: impl Iterator<Item = (Method, bool)> + Clone) -> Method {
-    let measured = of_server.clone().find(|(_, has_failed)| !has_failed);
+    let first = of_server.clone().next();
+    let mut measured = of_server.filter(|(_, has_failed)| !has_failed);
     measured
-        .or_else(|| of_server.clone().next())
+        .next()
+        .or(first)
         .map_or(Method::Fdatasync, |(method, _)| method)
 }
 

@@ -103,8 +103,8 @@ use crate::measure::{DiskFlushes, Measurement, Method};
 use crate::text::display_path;
 
 pub(crate) use commit_writer::{
-    AlignedRandomBuffer, CommitWriter, CyclicWriteCursor, PAGE_BYTES, pwrite_all,
-    run_beside_writer, write_zeros,
+    AlignedBuffer, CommitWriter, CyclicWriteCursor, PAGE_BYTES, pwrite_all, run_beside_writer,
+    write_zeros,
 };
 pub(crate) use group_commit_log::GroupCommitLog;
 pub use plan::{ProbePlan, plan_probe};

@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::median_and_p99;
 use crate::probes::{
-    AlignedRandomBuffer, CommitWriter, CyclicWriteCursor, DiskCounterReader, PAGE_BYTES, pwrite_all,
+    AlignedBuffer, CommitWriter, CyclicWriteCursor, DiskCounterReader, PAGE_BYTES, pwrite_all,
 };
 use crate::subprocess::{Channel, MessageBytes, RecvError, Role, Subprocess};
 use crate::trial::{CandidateRecord, TrialBlock, TrialLoad, TrialSample};
@@ -381,7 +381,7 @@ struct TrialCounterReaders {
 struct LoadContext<'a> {
     /// Duration of the load, without warm-up.
     pub seconds: f64,
-    pub pages: &'a AlignedRandomBuffer,
+    pub pages: &'a AlignedBuffer,
     pub counters: &'a TrialCounterReaders,
 }
 

@@ -20,29 +20,40 @@ pub(crate) const PAGE_BYTES: usize = 8192;
 /// Memory alignment for O_DIRECT in bytes, enough for disks with sectors of 4 kB.
 const ALIGNMENT: usize = 4096;
 
-/// Random bytes to write: incompressible, and aligned for O_DIRECT.
-pub struct AlignedRandomBuffer {
+/// Bytes to write or read, aligned for O_DIRECT.
+pub struct AlignedBuffer {
     memory: Vec<u8>,
     start: usize,
     length: usize,
 }
 
-impl AlignedRandomBuffer {
-    pub(crate) fn random(length: usize, rng: &mut super::Rng) -> Self {
-        let mut memory = vec![0; length + ALIGNMENT];
-        for chunk in memory.chunks_mut(8) {
-            let noise = rng.next_u64().to_ne_bytes();
-            chunk
-                .iter_mut()
-                .zip(noise)
-                .for_each(|(to, from)| *to = from);
-        }
+impl AlignedBuffer {
+    pub(crate) fn zeroed(length: usize) -> Self {
+        let memory = vec![0; length + ALIGNMENT];
         let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
         Self {
             memory,
             start,
             length,
         }
+    }
+
+    /// Random bytes are incompressible.
+    pub(crate) fn random(length: usize, rng: &mut super::Rng) -> Self {
+        let mut buffer = Self::zeroed(length);
+        for chunk in buffer.memory.chunks_mut(8) {
+            let noise = rng.next_u64().to_ne_bytes();
+            chunk
+                .iter_mut()
+                .zip(noise)
+                .for_each(|(to, from)| *to = from);
+        }
+        buffer
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        let end = self.start + self.length;
+        self.memory.get_mut(self.start..end).unwrap_or_default()
     }
 
     pub(crate) fn first_bytes(&self, length: usize) -> &[u8] {
@@ -104,7 +115,7 @@ impl CommitWriter {
     /// unaligned length.
     pub(crate) fn is_direct_io_buffered_by_test_write(
         &self,
-        pages: &AlignedRandomBuffer,
+        pages: &AlignedBuffer,
         offset: u64,
     ) -> bool {
         self.method.is_direct()
@@ -147,7 +158,7 @@ impl CommitWriter {
     /// beginning again after its end. The last write is flushed.
     pub(crate) fn write_cyclically_and_flush(
         &self,
-        pages: &AlignedRandomBuffer,
+        pages: &AlignedBuffer,
         file_bytes: u64,
         range: Range<u64>,
     ) -> Result<CommitTiming, Errno> {
@@ -250,7 +261,7 @@ mod tests {
 
     #[test]
     fn write_buffer_is_aligned_and_incompressible() {
-        let pages = AlignedRandomBuffer::random(4 * PAGE_BYTES, &mut Rng::new(1));
+        let pages = AlignedBuffer::random(4 * PAGE_BYTES, &mut Rng::new(1));
         assert_eq!(pages.first_bytes(2 * PAGE_BYTES).len(), 2 * PAGE_BYTES);
         assert_eq!(
             pages.first_bytes(usize::MAX - PAGE_BYTES).len(),

@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 use serde::{Deserialize, Serialize};
 
-use super::commit_writer::{CommitWriter, pwrite_all};
+use super::commit_writer::{AlignedBuffer, CommitWriter, pwrite_all};
 use super::scratch::write_and_sync_zeros;
 use super::scratch_directory::make_private_directory;
 use super::scratch_place::enclosing_database_path;
@@ -39,9 +39,6 @@ const MAX_HEADER_BYTES: u64 = 64 << 10;
 /// Segments kept on disk in [`SegmentMode::Fresh`], the current one included; older ones are
 /// removed.
 const KEPT_SEGMENTS: u64 = 2;
-
-/// Buffer alignment in bytes that O_DIRECT requires on disks with sectors of 4096 bytes.
-const ALIGNMENT: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SegmentMode {
@@ -141,11 +138,7 @@ pub fn write_commits_until_stopped(
     write_synced_header(&own, head).map_err(|errno| failed(errno, "writing the run's header"))?;
     sync_directory(&parent.directory)
         .map_err(|errno| failed(errno, "syncing the parent of the drill's directory"))?;
-    let mut memory = vec![0; PAGE_BYTES + ALIGNMENT];
-    let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-    let page = memory
-        .get_mut(start..start + PAGE_BYTES)
-        .unwrap_or_default();
+    let mut page = AlignedBuffer::zeroed(PAGE_BYTES);
     let told = |answer: io::Result<bool>| {
         answer.map_err(|error| {
             let says = format!(
@@ -170,10 +163,10 @@ pub fn write_commits_until_stopped(
             segment = DrillSegment::create_and_remove_old(&own, nth, method, segments)
                 .map_err(|errno| failed(errno, "creating a segment"))?;
         }
-        fill_page(page, head.run, number);
+        fill_page(page.bytes_mut(), head.run, number);
         segment
             .writer
-            .write_and_flush_timed(page, at * PAGE_BYTES as u64)
+            .write_and_flush_timed(page.first_bytes(PAGE_BYTES), at * PAGE_BYTES as u64)
             .map_err(|errno| failed(errno, "a commit"))?;
         go_on = told(tell(Some(number)))?;
     }

@@ -273,7 +273,11 @@ mod tests {
                 log.log.settings.iter().all(|one| !one.method.is_direct()),
                 "{release}"
             );
-            let has_fdatasync = log.log.settings.iter().any(|one| one.method == Method::Fdatasync);
+            let has_fdatasync = log
+                .log
+                .settings
+                .iter()
+                .any(|one| one.method == Method::Fdatasync);
             assert_eq!(has_fdatasync, release != "5.7.44", "{release}");
         }
         let ahead = InnodbLogSettings {
@@ -348,8 +352,16 @@ mod tests {
                 log.log.in_force, expected,
                 "{release} {flush_method} {buffering:?} {through:?}"
             );
-            let listed = log.log.settings.iter().any(|one| Some(one.method) == expected);
-            assert!(listed || expected.is_none(), "{release}: {:?}", log.log.settings);
+            let listed = log
+                .log
+                .settings
+                .iter()
+                .any(|one| Some(one.method) == expected);
+            assert!(
+                listed || expected.is_none(),
+                "{release}: {:?}",
+                log.log.settings
+            );
         }
         let told = InnodbLogSettings {
             write_ahead: Some(512),
@@ -357,19 +369,22 @@ mod tests {
         };
         assert_eq!(
             told.mariadb_redo_log_config(&version("10.11.19"), 4096)
-                .log.page_bytes,
+                .log
+                .page_bytes,
             512
         );
         assert_eq!(
             settings_with_flush_method("O_DIRECT")
                 .mariadb_redo_log_config(&version("10.11.19"), 4096)
-                .log.page_bytes,
+                .log
+                .page_bytes,
             4096
         );
         assert_eq!(
             settings_with_flush_method("O_DIRECT")
                 .mariadb_redo_log_config(&version("10.6.18"), 4096)
-                .log.page_bytes,
+                .log
+                .page_bytes,
             512
         );
     }

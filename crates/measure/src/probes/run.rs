@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::commit_writer::{AlignedRandomBuffer, CommitTiming, CommitWriter, CyclicWriteCursor};
+use super::commit_writer::{AlignedBuffer, CommitTiming, CommitWriter, CyclicWriteCursor};
 use super::plan::ProbePlan;
 use super::scratch::ScratchDirectory;
 use super::workload::{self, WorkloadContext};
@@ -39,7 +39,7 @@ pub fn run_probe(
     control: &CancelHandle,
     tell: &mut dyn FnMut(&ProbeProgress),
 ) -> Result<Measurement, ProbeError> {
-    if plan.options.nice {
+    if plan.request.options.nice {
         lower_priority()?;
     }
     let mut run = ProbeRun::new(plan, control, tell);
@@ -78,7 +78,7 @@ struct ProbeRun<'a> {
     context: SampleContext,
     disks: DiskCounterReader,
     rng: Rng,
-    pages: AlignedRandomBuffer,
+    pages: AlignedBuffer,
     buffered: CyclicWriteCursor,
     direct: CyclicWriteCursor,
     /// One writer per method and write size, in the order of `samples.cells`; `None` if the
@@ -105,7 +105,7 @@ impl<'a> ProbeRun<'a> {
             .iter()
             .map(|row| MethodSamples::new(row.method, row.pages, row.as_server))
             .collect();
-        let mut rng = Rng::new(plan.seed);
+        let mut rng = Rng::new(plan.request.seed);
         let most_pages = plan
             .rows
             .iter()
@@ -118,7 +118,7 @@ impl<'a> ProbeRun<'a> {
         } else {
             MAX_WORKLOAD_WRITE
         };
-        let pages = AlignedRandomBuffer::random(noise.max(most_pages * page), &mut rng);
+        let pages = AlignedBuffer::random(noise.max(most_pages * page), &mut rng);
         // Direct and buffered commits use separate halves of the scratch file, so that no direct
         // write has to evict cached pages.
         let half = if plan.rows.iter().any(|row| row.method.is_direct()) {
@@ -144,13 +144,13 @@ impl<'a> ProbeRun<'a> {
                     .round(jiff::Unit::Second)
                     .unwrap_or_default()
                     .to_string(),
-                speed_limit: plan.speed_limit.clone(),
-                disks: plan.leaves.clone(),
+                speed_limit: plan.request.speed_limit.clone(),
+                disks: plan.request.leaves.clone(),
                 clock_us: measure_clock_cost_us(),
                 log: plan.log.clone(),
                 ..SampleContext::default()
             },
-            disks: DiskCounterReader::new(&plan.leaves),
+            disks: DiskCounterReader::new(&plan.request.leaves),
             rng,
             pages,
             buffered: CyclicWriteCursor::new(0, half),
@@ -171,7 +171,7 @@ impl<'a> ProbeRun<'a> {
         self.measure_traffic_before_probe()?;
         let scratch = ScratchDirectory::create(self.plan)?;
         self.context.leftover = scratch.leftover_note();
-        let room = if self.plan.options.force {
+        let room = if self.plan.request.options.force {
             Ok(())
         } else {
             scratch.check_space_by_reservation(4 * self.plan.peak_bytes)
@@ -242,20 +242,20 @@ impl<'a> ProbeRun<'a> {
         let mut series = Vec::new();
         let outcome = workload::run_workload(
             workload,
-            (&self.plan.redo, &self.plan.commits),
+            (&self.plan.redo, &self.plan.request.commits),
             &mut stage,
             &mut self.rng,
             &mut series,
             &mut say,
         );
         self.context.bytes_written += stage.bytes_written();
-        let keep_samples = self.plan.options.keep_samples;
+        let keep_samples = self.plan.request.options.keep_samples;
         let is_complete = matches!(outcome, Ok(()) | Err(StopReason::BudgetExhausted));
         self.workload_results.push(if workload == Workload::Commit {
             WorkloadResult::from_commit_load(
-                &self.plan.commits,
+                &self.plan.request.commits,
                 &series,
-                self.plan.speed_limit.as_ref(),
+                self.plan.request.speed_limit.as_ref(),
                 is_complete,
                 keep_samples,
             )
@@ -488,7 +488,7 @@ impl<'a> ProbeRun<'a> {
 
     fn select_paced_methods(&mut self) {
         let is_paced = |c: &MethodSamples| {
-            let wanted = c.pages == 1 || self.plan.all_paced;
+            let wanted = c.pages == 1 || self.plan.request.all_paced;
             wanted && c.as_server && c.method.is_durable() && c.error.is_none()
         };
         let cells = self
@@ -627,7 +627,7 @@ impl<'a> ProbeRun<'a> {
 
     fn take_final_measurement(&mut self) -> Measurement {
         let mut measurement = self.summarise_so_far();
-        if self.plan.options.keep_samples {
+        if self.plan.request.options.keep_samples {
             add_raw_samples(&mut measurement, &self.samples);
         }
         measurement.workloads = std::mem::take(&mut self.workload_results);

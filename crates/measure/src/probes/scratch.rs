@@ -62,7 +62,7 @@ impl ScratchDirectory {
             return Err(ProbeError::new(says));
         }
         let name = new_scratch_directory_name();
-        let mut cleaner = ScratchCleaner::start(&plan.program, &place)?;
+        let mut cleaner = ScratchCleaner::start(&plan.request.program, &place)?;
         // The cleaner starts before the directory exists. If an error below drops the cleaner
         // without the message `Done`, the cleaner removes the directory.
         cleaner.send_directory_name(&name)?;

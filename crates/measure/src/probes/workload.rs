@@ -49,13 +49,11 @@ mod small_files {
                 FILE_BYTES as u64,
                 limit,
                 &|thread, turn| {
-                    create_durable_file(stage, thread, turn).map_err(|errno| {
-                        stage.stop_reason_from_errno(errno, "creating a small file")
-                    })
+                    create_durable_file(stage, thread, turn)
+                        .map_err(stage.failure("creating a small file"))
                 },
             )?;
-            remove_files(stage, threads, limit)
-                .map_err(|errno| stage.stop_reason_from_errno(errno, "removing a small file"))?;
+            remove_files(stage, threads, limit).map_err(stage.failure("removing a small file"))?;
             Ok(pass)
         })
     }

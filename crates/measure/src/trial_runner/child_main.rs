@@ -22,7 +22,7 @@ use super::{
     LoadContext, MeasureRequest, Shutdown, TrialCounterReaders, TrialEvent, TrialJob, TrialPlace,
     TrialRequest, load, wait_until_device_idle,
 };
-use crate::probes::{AlignedRandomBuffer, DiskCounterReader, PAGE_BYTES, Rng};
+use crate::probes::{AlignedBuffer, DiskCounterReader, PAGE_BYTES, Rng};
 use crate::subprocess::Channel;
 use crate::trial::{CellSubject, SEGMENT_BYTES, TrialBlock, TrialCell, TrialSample};
 
@@ -218,7 +218,7 @@ struct CellRunner<'a> {
     extent: &'a dyn Extent,
     shutdown: &'a Shutdown,
     counters: &'a TrialCounterReaders,
-    pages: &'a AlignedRandomBuffer,
+    pages: &'a AlignedBuffer,
     /// Bytes written directly to the loop file, not through the loop device.
     file_bytes_written: Cell<u64>,
     /// Written bytes that the device had counted before the trial: the counters of a loop device

@@ -16,8 +16,8 @@ use super::{
 };
 use crate::measure::Method;
 use crate::probes::{
-    AlignedRandomBuffer, CommitWriter, CyclicWriteCursor, GroupCommitLog, PAGE_BYTES, Rng,
-    open_flags, pwrite_all, run_beside_writer,
+    AlignedBuffer, CommitWriter, CyclicWriteCursor, GroupCommitLog, PAGE_BYTES, Rng, open_flags,
+    pwrite_all, run_beside_writer,
 };
 use crate::trial::{LoadShape, SEGMENT_BYTES, TrialLoad, TrialSample};
 use walwise_model::parallel::lock;
@@ -26,9 +26,9 @@ const MAX_PAGES_PER_WRITE: u64 = 16;
 
 const NEIGHBOUR_BYTES: u64 = 32 << 20;
 
-pub fn random_write_buffer(seed: u64) -> AlignedRandomBuffer {
+pub fn random_write_buffer(seed: u64) -> AlignedBuffer {
     #[expect(clippy::cast_possible_truncation, reason = "a few pages")]
-    AlignedRandomBuffer::random(
+    AlignedBuffer::random(
         PAGE_BYTES * MAX_PAGES_PER_WRITE as usize,
         &mut Rng::new(seed),
     )
@@ -65,7 +65,8 @@ pub fn run_load(
         }
         LoadShape::Files => run_file_creation_load(load.clients, log, means),
         LoadShape::Neighbour => {
-            run_commits_with_second_writer(log, means, || commit_to_segment(Method::Fdatasync, 1))
+            let writer = open_or_create_segment(log, Method::Fdatasync).map_err(said)?;
+            run_commits_with_second_writer(&writer, log, means)
         }
         LoadShape::WriteOnly => Err(format!("{}: only walwise 0.1 ran this load", load.name())),
     }
@@ -131,9 +132,9 @@ fn run_group_commit_clients(
 }
 
 fn run_commits_with_second_writer(
+    writer: &CommitWriter,
     log: &Path,
     means: &LoadContext<'_>,
-    commit: impl FnOnce() -> Result<TrialSample, String>,
 ) -> Result<TrialSample, String> {
     let path = log.join("neighbour");
     let file =
@@ -147,8 +148,10 @@ fn run_commits_with_second_writer(
         std::thread::sleep(Duration::from_millis(2));
         Ok::<_, Errno>(())
     };
-    let both = run_beside_writer(write, commit)
-        .map_err(|e| format!("starting the second writer failed: {e}"));
+    let both = run_beside_writer(write, || {
+        run_serial_commits(writer, 0..SEGMENT_BYTES, 1, means)
+    })
+    .map_err(|e| format!("starting the second writer failed: {e}"));
     let removed = rustix::fs::unlink(&path)
         .map_err(|e| format!("removing the second writer's file failed: {e}"));
     // The second writer stops at an error, such as a full disk; the commits show it.

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::slice;
 
 use rustix::fs::{Advice, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
@@ -73,7 +74,10 @@ impl Extent for LoopFile {
         maker: TrialTool,
         options: &[String],
     ) -> Result<(), String> {
-        run_trial_tool(maker, &[options, &[self.device.path.clone()]].concat())?;
+        run_trial_tool(
+            maker,
+            &[options, slice::from_ref(&self.device.path)].concat(),
+        )?;
         self.fill_holes()
     }
 
@@ -150,7 +154,7 @@ fn create_zeroed_unnamed_file(
     bytes: u64,
     tell: &mut dyn FnMut(u64),
 ) -> Result<OwnedFd, String> {
-    let shown = crate::text::display_safe(directory.as_os_str().as_encoded_bytes());
+    let shown = crate::text::display_path(directory);
     let cannot = |what: &str, e: Errno| format!("cannot {what} in {shown}: {e}");
     let place = LoopFileDirectory::open_and_check(directory)?;
     if !place.free_space.leaves_enough_space(bytes) {

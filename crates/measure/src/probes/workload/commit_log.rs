@@ -126,7 +126,7 @@ impl CommitLog {
             end,
         };
         log.preallocate_if_needed()
-            .map_err(|errno| stage.stop_reason_from_errno(errno, "allocating a log"))?;
+            .map_err(stage.failure("allocating a log"))?;
         Ok(log)
     }
 
@@ -140,13 +140,13 @@ impl CommitLog {
         if self.offset + bytes > self.end {
             self.offset = 0;
             self.preallocate_if_needed()
-                .map_err(|errno| stage.stop_reason_from_errno(errno, "allocating a log"))?;
+                .map_err(stage.failure("allocating a log"))?;
         }
         let done = self.writer.write_and_flush_timed(
             stage.pages.first_bytes(self.load.bytes as usize),
             self.offset,
         );
-        let done = done.map_err(|errno| stage.stop_reason_from_errno(errno, "a commit"))?;
+        let done = done.map_err(stage.failure("a commit"))?;
         self.offset += bytes;
         Ok((!done.interrupted).then_some(done.micros))
     }

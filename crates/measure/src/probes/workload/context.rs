@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::measure::{Method, RoundSamples, RowSamples};
-use crate::probes::commit_writer::{AlignedRandomBuffer, CommitWriter};
+use crate::probes::commit_writer::{AlignedBuffer, CommitWriter};
 use crate::probes::scratch::ScratchDirectory;
 use crate::probes::{CancelHandle, DiskCounterReader, ProbeError, StopReason, open_flags};
 
@@ -51,7 +51,7 @@ impl Load {
 
 pub struct WorkloadContext<'a> {
     pub scratch: &'a ScratchDirectory,
-    pub pages: &'a AlignedRandomBuffer,
+    pub pages: &'a AlignedBuffer,
     /// Size of a segment, a redo log and similar files.
     pub file_bytes: u64,
     pub control: &'a CancelHandle,
@@ -70,7 +70,7 @@ pub struct WorkloadContext<'a> {
 /// rounds of a few operations.
 const MIN_SHARE_BYTES: u64 = 1 << 20;
 
-impl<'a> WorkloadContext<'a> {
+impl WorkloadContext<'_> {
     /// Divides the remaining time and bytes among the rounds, with one more round as warm-up, and
     /// among the `parts` generators of a round. `fixed_bytes` are written in every round outside
     /// the operations.
@@ -145,14 +145,15 @@ impl<'a> WorkloadContext<'a> {
         self.written.load(Ordering::Relaxed)
     }
 
-    pub fn stop_reason_from_errno(&self, errno: Errno, doing: &str) -> StopReason {
-        self.scratch.probe_error(errno, doing).into()
+    /// Makes the stop reason for a failed system call; `doing` names the failed step.
+    pub fn failure(&self, doing: &str) -> impl Fn(Errno) -> StopReason {
+        move |errno| self.scratch.probe_error(errno, doing).into()
     }
 
     pub fn create_file(&self, name: &str) -> Result<OwnedFd, StopReason> {
         self.scratch
             .create_file(name, OFlags::empty())
-            .map_err(|errno| self.stop_reason_from_errno(errno, "creating a scratch file"))
+            .map_err(self.failure("creating a scratch file"))
     }
 
     pub fn create_zeroed_file(&self, name: &str) -> Result<OwnedFd, StopReason> {
@@ -173,7 +174,7 @@ impl<'a> WorkloadContext<'a> {
             Err(Errno::INVAL | Errno::OPNOTSUPP) if may_buffer && method.is_direct() => {
                 self.open_writer(name, Method::Fdatasync, false)
             }
-            Err(errno) => Err(self.stop_reason_from_errno(errno, "opening a scratch file")),
+            Err(errno) => Err(self.failure("opening a scratch file")(errno)),
             Ok(file) => Ok(CommitWriter::new(method, file)),
         }
     }
@@ -221,7 +222,7 @@ impl<'a> WorkloadContext<'a> {
                 (bytes, limit),
                 &AtomicBool::new(false),
                 self.bytes_written(),
-                |_| operation().map_err(|errno| self.stop_reason_from_errno(errno, doing)),
+                |_| operation().map_err(self.failure(doing)),
             )
         });
         Ok(RoundSamples {

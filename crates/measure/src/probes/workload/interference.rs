@@ -11,12 +11,11 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::fs::Advice;
-use rustix::io::{Errno, retry_on_intr};
 
 use super::context::{Load, OperationOutcome, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
 use crate::probes::commit_writer::{
-    CommitWriter, CyclicWriteCursor, PAGE_BYTES, run_beside_writer,
+    CommitWriter, CyclicWriteCursor, PAGE_BYTES, pwrite_all, run_beside_writer,
 };
 use crate::probes::{ProbeError, StopReason};
 
@@ -96,9 +95,7 @@ fn measure_beside_writer(
     });
     rustix::fs::ftruncate(neighbour, 0)
         .and_then(|()| rustix::fs::fsync(neighbour))
-        .map_err(|errno| {
-            stage.stop_reason_from_errno(errno, "truncating the second writer's file")
-        })?;
+        .map_err(stage.failure("truncating the second writer's file"))?;
     let (pass, written) = both?;
     let pass = pass?;
     written?;
@@ -115,11 +112,8 @@ fn append_chunk(
     at: &mut u64,
 ) -> Result<(), StopReason> {
     stage.reserve_bytes(noise.len() as u64)?;
-    let failed = |errno| stage.stop_reason_from_errno(errno, "writing next to commits");
-    match retry_on_intr(|| rustix::io::pwrite(file, noise, *at)).map_err(failed)? {
-        0 => return Err(failed(Errno::NOSPC)),
-        written => *at += written as u64,
-    }
+    pwrite_all(file, noise, *at).map_err(stage.failure("writing next to commits"))?;
+    *at += noise.len() as u64;
     // With POSIX_FADV_DONTNEED, posix_fadvise(2) starts writeback of dirty pages; a failure does no
     // harm.
     let _ = rustix::fs::fadvise(file, 0, None, Advice::DontNeed);

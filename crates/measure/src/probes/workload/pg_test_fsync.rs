@@ -55,7 +55,7 @@ fn pg_test_fsync_load(
             };
             Ok(Load::new(row, |_| Ok(RoundSamples::default())))
         }
-        Err(errno) => Err(stage.stop_reason_from_errno(errno, "opening the scratch file")),
+        Err(errno) => Err(stage.failure("opening the scratch file")(errno)),
         Ok(file) => Ok(Load::new(row, move |stage| {
             if method.only_writes_page_cache() {
                 repeat_unsynced_writes(&file, stage)
@@ -73,7 +73,7 @@ fn repeat_after_warm_up(
     mut operation: impl FnMut() -> Result<(), Errno>,
 ) -> Result<RoundSamples, StopReason> {
     stage.reserve_bytes(bytes)?;
-    operation().map_err(|errno| stage.stop_reason_from_errno(errno, "a write"))?;
+    operation().map_err(stage.failure("a write"))?;
     stage.repeat_until_share_is_used("a write", bytes, u64::MAX, || {
         operation().map(|()| OperationOutcome {
             flush_calls: 1,
@@ -126,8 +126,7 @@ fn repeat_unsynced_writes(
         stage.check_cancelled_and_time_limit()?;
         let start = Instant::now();
         for _ in 0..WRITES_PER_CLOCK_READ {
-            pwrite_all(file, page, 0)
-                .map_err(|errno| stage.stop_reason_from_errno(errno, "a write"))?;
+            pwrite_all(file, page, 0).map_err(stage.failure("a write"))?;
         }
         let each = start.elapsed().as_nanos() as f64 / 1e3 / WRITES_PER_CLOCK_READ as f64;
         pass.times_us.extend([each; WRITES_PER_CLOCK_READ]);

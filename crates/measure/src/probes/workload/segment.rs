@@ -74,7 +74,7 @@ fn new_segment_load(used: &str, made: &str, bytes: u64) -> Load {
                 .scratch
                 .unlink(USED_NAME)
                 .and_then(|()| stage.scratch.sync_directory());
-            removed.map_err(|errno| stage.stop_reason_from_errno(errno, "removing a segment"))?;
+            removed.map_err(stage.failure("removing a segment"))?;
             Ok(vec![used, made])
         }),
     }
@@ -88,7 +88,7 @@ fn write_and_flush_last_byte(
     stage.reserve_bytes(1)?;
     pwrite_all(file, &[0], stage.file_bytes - 1)
         .and_then(|()| retry_on_intr(|| rustix::fs::fsync(file)))
-        .map_err(|errno| stage.stop_reason_from_errno(errno, "creating a segment"))
+        .map_err(stage.failure("creating a segment"))
 }
 
 /// Makes the calls of PostgreSQL's `durable_rename`: fsync of the file under both names, and of the
@@ -102,7 +102,7 @@ fn durable_rename(stage: &WorkloadContext<'_>, from: &str, to: &str) -> Result<(
         .and_then(|()| stage.scratch.rename(from, to))
         .and_then(|()| flush(to))
         .and_then(|()| stage.scratch.sync_directory());
-    renamed.map_err(|errno| stage.stop_reason_from_errno(errno, "renaming a segment"))
+    renamed.map_err(stage.failure("renaming a segment"))
 }
 
 fn measure_segment_commits(

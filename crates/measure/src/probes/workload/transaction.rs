@@ -152,9 +152,9 @@ impl TransactionLogs {
         Load::new(row, move |stage| {
             let logs = &*logs;
             if let Some(binlog) = &logs.binlog {
-                binlog.truncate_if_long().map_err(|errno| {
-                    stage.stop_reason_from_errno(errno, "truncating a binary log")
-                })?;
+                binlog
+                    .truncate_if_long()
+                    .map_err(stage.failure("truncating a binary log"))?;
             }
             // The number of bytes is 0, because the leader reserves the bytes that it writes.
             stage.run_operation_in_threads(
@@ -178,7 +178,7 @@ impl TransactionLogs {
     ) -> Result<OperationOutcome, StopReason> {
         let mut all = OperationOutcome::default();
         let mut add = |doing, done: Result<bool, Errno>| {
-            all.interrupted |= done.map_err(|errno| stage.stop_reason_from_errno(errno, doing))?;
+            all.interrupted |= done.map_err(stage.failure(doing))?;
             all.flush_calls += 1;
             Ok::<_, StopReason>(())
         };

@@ -275,8 +275,7 @@ pub fn open_device_by_kernel_name(path: &str) -> Result<(OwnedFd, BlockDevice), 
     match FileType::from_raw_mode(found.st_mode) {
         FileType::BlockDevice => {}
         FileType::Symlink => {
-            let leads = fs::canonicalize(path)
-                .map(|to| crate::text::display_safe(to.as_os_str().as_encoded_bytes()));
+            let leads = fs::canonicalize(path).map(|to| crate::text::display_path(&to));
             let leads = leads.unwrap_or_else(|_| "the device itself".to_owned());
             return Err(format!(
                 "{path} is a symbolic link; specify its target: {leads}"
