@@ -17,7 +17,7 @@ mod child {
 
     use crate::cli::CliError;
     use crate::cli::args::DrillWriteArgs;
-    use crate::drill::{ReadBackLog, RunHeader, StackFacts, parse_read_back_log};
+    use crate::drill::RunHeader;
     use crate::measure::Method;
     use crate::probes::CancelHandle;
     use crate::probes::drill::{self, DrillParentDirectory, SegmentMode};
@@ -45,7 +45,7 @@ mod child {
         Commit(u64),
         /// A file was read; this resets the parent's timeout.
         Busy,
-        Found(String),
+        Found(RunHeader, Vec<(u64, u64)>),
     }
 
     const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -121,16 +121,18 @@ mod child {
         }
     }
 
-    /// The caller adds boot id, storage stack and time to the result.
-    pub(super) fn read_surviving_commits(directory: &Path) -> Result<ReadBackLog, CliError> {
+    /// The run, and the ranges of the commits found on the disk.
+    pub(super) fn read_surviving_commits(
+        directory: &Path,
+    ) -> Result<(RunHeader, Vec<(u64, u64)>), CliError> {
         let mut child = spawn_drill_child(&DrillRequest::Read(directory.into()))?;
         let mut patience = RECV_TIMEOUT;
         loop {
             match child.channel.recv(Some(patience)) {
                 Ok(Ok(DrillEvent::Ready | DrillEvent::Busy)) => patience = COMMIT_TIMEOUT,
-                Ok(Ok(DrillEvent::Found(text))) => {
+                Ok(Ok(DrillEvent::Found(head, pages))) => {
                     child.close_channel_and_wait();
-                    return parse_read_back_log(&text).map_err(CliError::Usage);
+                    return Ok((head, pages));
                 }
                 other => {
                     child.kill();
@@ -198,14 +200,7 @@ mod child {
         let mut is_busy = || drop(send_event(channel, DrillEvent::Busy));
         let (head, pages) = drill::read_header_and_page_ranges(&parent, &mut is_busy)
             .map_err(DrillFailure::Refused)?;
-        let found = ReadBackLog {
-            header: head,
-            boot: String::new(),
-            stack: StackFacts::default(),
-            pages,
-            when: String::new(),
-        };
-        send_event(channel, DrillEvent::Found(found.to_string()))
+        send_event(channel, DrillEvent::Found(head, pages))
     }
 
     fn serve_drill_write(
@@ -382,13 +377,14 @@ fn run_write(args: &DrillWriteArgs) -> ExitResult {
 }
 
 fn run_read(directory: &Path) -> ExitResult {
-    let found = child::read_surviving_commits(directory)?;
+    let (header, pages) = child::read_surviving_commits(directory)?;
     print_document(
         &ReadBackLog {
+            header,
             boot: read_boot_id(),
             stack: collect_stack_fingerprint(directory)?,
+            pages,
             when: now_rfc3339(),
-            ..found
         }
         .to_string(),
     )

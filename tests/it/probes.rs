@@ -15,7 +15,7 @@ use std::process::Command;
 use nix::sys::signal::Signal;
 use walwise_measure::measure::{Measurement, Method, ProbeInclusion, ProbePhase};
 use walwise_measure::probes::{
-    CancelHandle, ProbeError, ProbeErrorKind, ProbePlan, ProbeRequest, plan_probe, run_probe,
+    CancelHandle, ProbeError, ProbePlan, ProbeRequest, plan_probe, run_probe,
 };
 
 use crate::support::running::{RunningProgram, wait_for_condition};
@@ -204,7 +204,10 @@ fn a_directory_removed_under_the_probe_is_noticed() {
         },
     )
     .unwrap_err();
-    assert_eq!(error.kind, ProbeErrorKind::Removed, "{error}");
+    assert!(
+        error.to_string().contains("was removed during the probe"),
+        "{error}"
+    );
     assert_eq!(
         error.partial.map(|m| m.rounds),
         Some(3),
@@ -220,10 +223,8 @@ fn a_directory_swapped_before_the_probe_gets_nothing() {
     let plan = plan_probe(&short_probe_request(&directory)).unwrap();
     fs::rename(&directory, outside.path().join("old")).unwrap();
     fs::create_dir(&directory).unwrap();
-    assert_eq!(
-        run_without_progress(&plan).unwrap_err().kind,
-        ProbeErrorKind::Removed
-    );
+    let error = run_without_progress(&plan).unwrap_err();
+    assert!(error.to_string().contains("was replaced"), "{error}");
     assert_eq!(sorted_file_names(&directory), [""; 0]);
 }
 
@@ -234,7 +235,7 @@ fn without_a_watcher_nothing_is_written() {
         let mut request = short_probe_request(directory.path());
         request.program = program.into();
         let error = run_without_progress(&plan_probe(&request).unwrap()).unwrap_err();
-        assert_eq!(error.kind, ProbeErrorKind::Watcher, "{error}");
+        assert!(error.to_string().contains("cleaner"), "{error}");
         assert_eq!(sorted_file_names(directory.path()), [""; 0]);
     }
 }

@@ -24,7 +24,7 @@ mod simulation;
 mod table;
 mod workload;
 
-use PgTestFsyncCase::{NotSynced, Pages, Sizes, WriteCloseFsync, WriteFsyncClose};
+use BenchmarkSection::{NotSynced, OneWrite, OtherDescriptor, Sizes, TwoWrites};
 use order_statistics::{
     median_interval_or_span, medians_of_consecutive_runs, quantile, quantile_interval, sorted_copy,
 };
@@ -41,7 +41,7 @@ pub use facts::{WalMethodInForce, insert_probe_facts};
 pub use import::{ImportedRun, imported_run_lines, parse_benchmark_output};
 pub use latency_shift::{LatencyShift, ShiftDirection, estimate_latency_shift};
 pub use measurement::{Caveat, CaveatId, Comparison, Latencies, Measurement, MethodResult};
-pub use method::{Method, OpenMode, ProbeInclusion, SyncCall};
+pub use method::{Method, ProbeInclusion};
 pub(crate) use order_statistics::median_and_p99;
 pub use order_statistics::{ALPHA, log_scale_histogram, median_interval, median_of};
 pub use pg_test_fsync_layout::format_like_pg_test_fsync;
@@ -62,107 +62,115 @@ pub use workload::{
 // around them.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PgTestFsyncCase {
-    /// Number of 8 kB writes per operation, and the method that flushes them.
-    Pages(u8, Method),
-    /// Number of equal O_SYNC writes that make up 16 kB.
-    Sizes(u8),
-    WriteFsyncClose,
-    /// The fsync goes through a descriptor that is opened after the writing descriptor is
-    /// closed.
-    WriteCloseFsync,
-    NotSynced,
+pub struct PgTestFsyncCase {
+    pub(crate) section: BenchmarkSection,
+    /// Label of the row in its section.
+    pub(crate) label: &'static str,
+    /// `None` for the two tests that reopen the file in every operation.
+    pub(crate) method: Option<Method>,
+    pub(crate) writes_per_operation: usize,
+    pub(crate) bytes_per_write: usize,
+}
+
+const fn case(
+    section: BenchmarkSection,
+    label: &'static str,
+    method: Option<Method>,
+    writes_per_operation: usize,
+    bytes_per_write: usize,
+) -> PgTestFsyncCase {
+    PgTestFsyncCase {
+        section,
+        label,
+        method,
+        writes_per_operation,
+        bytes_per_write,
+    }
 }
 
 pub const PG_TEST_FSYNC_CASES: [PgTestFsyncCase; 16] = [
-    Pages(1, Method::OpenDatasyncDirect),
-    Pages(1, Method::Fdatasync),
-    Pages(1, Method::Fsync),
-    Pages(1, Method::OpenSyncDirect),
-    Pages(2, Method::OpenDatasyncDirect),
-    Pages(2, Method::Fdatasync),
-    Pages(2, Method::Fsync),
-    Pages(2, Method::OpenSyncDirect),
-    Sizes(1),
-    Sizes(2),
-    Sizes(4),
-    Sizes(8),
-    Sizes(16),
-    WriteFsyncClose,
-    WriteCloseFsync,
-    NotSynced,
+    case(
+        OneWrite,
+        "open_datasync",
+        Some(Method::OpenDatasyncDirect),
+        1,
+        8192,
+    ),
+    case(OneWrite, "fdatasync", Some(Method::Fdatasync), 1, 8192),
+    case(OneWrite, "fsync", Some(Method::Fsync), 1, 8192),
+    case(OneWrite, "open_sync", Some(Method::OpenSyncDirect), 1, 8192),
+    case(
+        TwoWrites,
+        "open_datasync",
+        Some(Method::OpenDatasyncDirect),
+        2,
+        8192,
+    ),
+    case(TwoWrites, "fdatasync", Some(Method::Fdatasync), 2, 8192),
+    case(TwoWrites, "fsync", Some(Method::Fsync), 2, 8192),
+    case(
+        TwoWrites,
+        "open_sync",
+        Some(Method::OpenSyncDirect),
+        2,
+        8192,
+    ),
+    case(
+        Sizes,
+        " 1 * 16kB open_sync write",
+        Some(Method::OpenSyncDirect),
+        1,
+        16384,
+    ),
+    case(
+        Sizes,
+        " 2 *  8kB open_sync writes",
+        Some(Method::OpenSyncDirect),
+        2,
+        8192,
+    ),
+    case(
+        Sizes,
+        " 4 *  4kB open_sync writes",
+        Some(Method::OpenSyncDirect),
+        4,
+        4096,
+    ),
+    case(
+        Sizes,
+        " 8 *  2kB open_sync writes",
+        Some(Method::OpenSyncDirect),
+        8,
+        2048,
+    ),
+    case(
+        Sizes,
+        "16 *  1kB open_sync writes",
+        Some(Method::OpenSyncDirect),
+        16,
+        1024,
+    ),
+    case(OtherDescriptor, "write, fsync, close", None, 1, 8192),
+    case(
+        OtherDescriptor,
+        PgTestFsyncCase::WRITE_CLOSE_FSYNC,
+        None,
+        1,
+        8192,
+    ),
+    case(NotSynced, "write", Some(Method::Floor), 1, 8192),
 ];
 
 impl PgTestFsyncCase {
-    pub(crate) fn output_section(self) -> BenchmarkSection {
-        match self {
-            Pages(1, _) => BenchmarkSection::OneWrite,
-            Pages(..) => BenchmarkSection::TwoWrites,
-            Sizes(_) => BenchmarkSection::Sizes,
-            WriteFsyncClose | WriteCloseFsync => BenchmarkSection::OtherDescriptor,
-            NotSynced => BenchmarkSection::NotSynced,
-        }
+    /// The fsync goes through a descriptor that is opened after the writing descriptor is closed.
+    pub(crate) const WRITE_CLOSE_FSYNC: &str = "write, close, fsync";
+
+    pub(crate) fn row_name(&self) -> String {
+        format!("{}: {}", self.section.label(), self.label.trim_start())
     }
 
-    pub(crate) fn label_in_section(self) -> String {
-        match self {
-            Pages(_, method) => method
-                .wal_sync_method()
-                .map_or_else(String::new, |method| method.to_string()),
-            Sizes(1) => " 1 * 16kB open_sync write".to_owned(),
-            Sizes(writes) => {
-                format!("{writes:>2} * {:>2}kB open_sync writes", 16 / writes.max(1))
-            }
-            WriteFsyncClose => "write, fsync, close".to_owned(),
-            WriteCloseFsync => "write, close, fsync".to_owned(),
-            NotSynced => "write".to_owned(),
-        }
-    }
-
-    pub(crate) fn row_name(self) -> String {
-        format!(
-            "{}: {}",
-            self.output_section().label(),
-            self.label_in_section().trim_start()
-        )
-    }
-
-    /// `None` for the two tests that reopen the file in every operation.
-    pub(crate) fn method_under_test(self) -> Option<Method> {
-        match self {
-            Pages(_, method) => Some(method),
-            Sizes(_) => Some(Method::OpenSyncDirect),
-            NotSynced => Some(Method::Floor),
-            WriteFsyncClose | WriteCloseFsync => None,
-        }
-    }
-
-    /// True for the last method test of a section: `pg_test_fsync` prints `fsync_writethrough`
-    /// before this test.
-    pub(crate) fn is_last_method_test(self) -> bool {
-        let mut of_section = PG_TEST_FSYNC_CASES
-            .into_iter()
-            .rev()
-            .filter(|test| test.output_section() == self.output_section());
-        of_section.next() == Some(self) && self.is_method_test()
-    }
-
-    fn is_method_test(self) -> bool {
-        matches!(self, Pages(..))
-    }
-
-    pub(crate) fn writes_per_operation(self) -> usize {
-        match self {
-            Pages(writes, _) | Sizes(writes) => writes.into(),
-            WriteFsyncClose | WriteCloseFsync | NotSynced => 1,
-        }
-    }
-
-    pub(crate) fn bytes_per_write(self) -> usize {
-        match self {
-            Sizes(writes) => 16_384 / usize::from(writes.max(1)),
-            _ => 8_192,
-        }
+    pub(crate) fn bytes_per_operation(&self) -> usize {
+        self.writes_per_operation * self.bytes_per_write
     }
 }
 
@@ -290,6 +298,11 @@ impl MethodSamples {
         self.rounds.iter().map(|round| median_of(round)).collect()
     }
 
+    /// Latency of a typical commit, in microseconds.
+    pub(crate) fn median_of_round_medians(&self) -> f64 {
+        median_of(&self.median_of_each_round())
+    }
+
     pub(crate) fn commit_count(&self) -> usize {
         self.rounds.iter().map(Vec::len).sum()
     }
@@ -326,11 +339,8 @@ impl ProbeSamples {
     /// The reference of comparisons: the first measured method that a server can use, or else
     /// the first such method. Without such methods, fdatasync is the reference.
     pub(crate) fn reference_method(&self) -> Method {
-        let of_server = || self.cells.iter().filter(|cell| cell.as_server);
-        let measured = of_server().find(|cell| cell.error.is_none());
-        measured
-            .or_else(|| of_server().next())
-            .map_or(Method::Fdatasync, |cell| cell.method)
+        let of_server = self.cells.iter().filter(|cell| cell.as_server);
+        reference_method(of_server.map(|cell| (cell.method, cell.error.is_some())))
     }
 
     pub(crate) fn complete_round_count(&self) -> usize {
@@ -341,6 +351,16 @@ impl ProbeSamples {
             .min()
             .unwrap_or(0)
     }
+}
+
+/// The first of a server's methods that did not fail, or else the first; fdatasync without any.
+fn reference_method(of_server: impl Iterator<Item = (Method, bool)> + Clone) -> Method {
+    let first = of_server.clone().next();
+    let mut measured = of_server.filter(|(_, has_failed)| !has_failed);
+    measured
+        .next()
+        .or(first)
+        .map_or(Method::Fdatasync, |(method, _)| method)
 }
 
 /// A value with its interval: 95 % unless the field states another level.

@@ -77,6 +77,7 @@ pub mod wear {
 }
 mod commit_writer;
 pub mod drill;
+mod group_commit_log;
 pub mod passive;
 mod plan;
 mod request;
@@ -97,12 +98,15 @@ use rustix::time::ClockId;
 use thiserror::Error;
 
 use crate::escape::ShellCommand;
-use crate::facts::catalog::postgres::WalLevel;
-use crate::measure::{DiskFlushes, Measurement, Method, OpenMode};
+use crate::facts::catalog::postgres::{WalLevel, WalSyncMethod};
+use crate::measure::{DiskFlushes, Measurement, Method};
 use crate::text::display_path;
 
-pub(crate) use commit_writer::PAGE_BYTES;
-pub use commit_writer::{AlignedRandomBuffer, CommitWriter};
+pub(crate) use commit_writer::{
+    AlignedBuffer, CommitWriter, CyclicWriteCursor, PAGE_BYTES, pwrite_all, run_beside_writer,
+    write_zeros,
+};
+pub(crate) use group_commit_log::GroupCommitLog;
 pub use plan::{ProbePlan, plan_probe};
 pub use request::{ProbeOptions, ProbeRequest};
 pub use run::run_probe;
@@ -165,10 +169,13 @@ fn postgres_sync_methods(server: &WalSettings) -> Vec<Method> {
 const O_DSYNC: OFlags = OFlags::from_bits_retain(nix::libc::O_DSYNC.cast_unsigned());
 
 pub(crate) fn open_flags(method: Method) -> OFlags {
-    let sync = match method.open_mode() {
-        OpenMode::Plain => OFlags::empty(),
-        OpenMode::DataSync => O_DSYNC,
-        OpenMode::Sync => OFlags::SYNC,
+    let sync = match method.wal_sync_method() {
+        Some(WalSyncMethod::OpenDatasync) => O_DSYNC,
+        Some(WalSyncMethod::OpenSync) => OFlags::SYNC,
+        Some(
+            WalSyncMethod::Fdatasync | WalSyncMethod::Fsync | WalSyncMethod::FsyncWritethrough,
+        )
+        | None => OFlags::empty(),
     };
     if method.is_direct() {
         sync | OFlags::DIRECT
@@ -334,33 +341,19 @@ impl ProbeRefusal {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProbeErrorKind {
-    NoSpace,
-    IoError,
-    ReadOnly,
-    /// The scratch directory or one of its files was removed or replaced during the probe.
-    Removed,
-    /// The cleaner process, which removes the scratch files if walwise is killed, did not start.
-    Watcher,
-    Other,
-}
-
 /// The error that ends a probe early. The probe's files are removed unless the message states
 /// otherwise.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{message}")]
 pub struct ProbeError {
-    pub kind: ProbeErrorKind,
     pub message: String,
     /// Results of the rounds before the error; `None` before the first complete round.
     pub partial: Option<Box<Measurement>>,
 }
 
 impl ProbeError {
-    fn new(kind: ProbeErrorKind, message: impl Into<String>) -> Self {
+    fn new(message: impl Into<String>) -> Self {
         Self {
-            kind,
             message: message.into(),
             partial: None,
         }
@@ -369,40 +362,27 @@ impl ProbeError {
     /// Makes the error for a failed system call. `doing` names the failed step, such as `a commit`.
     fn from_errno(errno: Errno, doing: &str, directory: &Path) -> Self {
         let at = display_path(directory);
-        let (kind, says) = match errno {
-            Errno::NOSPC => (
-                ProbeErrorKind::NoSpace,
-                format!("{at} ran out of space; free some space and probe again"),
-            ),
-            Errno::DQUOT => (
-                ProbeErrorKind::NoSpace,
-                format!("the disk quota at {at} is used up; raise it or probe as another user"),
-            ),
-            Errno::IO => (
-                ProbeErrorKind::IoError,
-                format!("the disk under {at} reported an I/O error; check dmesg first"),
-            ),
-            Errno::ROFS => (
-                ProbeErrorKind::ReadOnly,
-                format!("{at} became read-only, probably after a file system error; check dmesg"),
-            ),
-            Errno::NOENT | Errno::STALE => (
-                ProbeErrorKind::Removed,
-                format!(
-                    "{at}, or walwise's directory in it, was removed during the probe; probe again"
-                ),
+        let says = match errno {
+            Errno::NOSPC => format!("{at} ran out of space; free some space and probe again"),
+            Errno::DQUOT => {
+                format!("the disk quota at {at} is used up; raise it or probe as another user")
+            }
+            Errno::IO => format!("the disk under {at} reported an I/O error; check dmesg first"),
+            Errno::ROFS => {
+                format!("{at} became read-only, probably after a file system error; check dmesg")
+            }
+            Errno::NOENT | Errno::STALE => format!(
+                "{at}, or walwise's directory in it, was removed during the probe; probe again"
             ),
             Errno::ACCESS | Errno::PERM => {
                 let look = ShellCommand::text_or_placeholder(
                     ShellCommand::new("lsattr -d ").append_quoted_name(&at),
                 );
-                let says =
-                    format!("{at} denies access; probe as its owner or as root, and check {look}");
-                (ProbeErrorKind::Other, says)
+                format!("{at} denies access; probe as its owner or as root, and check {look}")
             }
-            errno => (ProbeErrorKind::Other, format!("{at}: {errno}")),
+            errno => format!("{at}: {errno}"),
         };
-        Self::new(kind, format!("{doing} failed: {says}"))
+        Self::new(format!("{doing} failed: {says}"))
     }
 }
 

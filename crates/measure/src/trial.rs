@@ -324,12 +324,7 @@ impl TrialRecord {
     /// Steadiness of the disk: the ratio of the 90th to the 10th percentile of commit rates on the
     /// raw extent, over all blocks. `None` without blocks, or if the 10th percentile is 0.
     pub(crate) fn raw_extent_rate_p90_to_p10(&self) -> Option<f64> {
-        let mut rates: Vec<f64> = self
-            .samples_by_block(CellSubject::Floor, 0)
-            .into_iter()
-            .flatten()
-            .map(|sample| sample.commits_per_second())
-            .collect();
+        let mut rates = self.commit_rates(CellSubject::Floor, 0);
         rates.sort_by(f64::total_cmp);
         let tenth = rates.len() / 10;
         let worst = rates.get(tenth).copied().filter(|rate| *rate > 0.0)?;

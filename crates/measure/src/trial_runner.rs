@@ -18,7 +18,7 @@ mod loop_file_directory;
 mod mounted_candidate;
 
 use std::ops::Range;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +33,9 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::median_and_p99;
-use crate::probes::{AlignedRandomBuffer, DiskCounterReader};
+use crate::probes::{
+    AlignedBuffer, CommitWriter, CyclicWriteCursor, DiskCounterReader, PAGE_BYTES, pwrite_all,
+};
 use crate::subprocess::{Channel, MessageBytes, RecvError, Role, Subprocess};
 use crate::trial::{CandidateRecord, TrialBlock, TrialLoad, TrialSample};
 use walwise_model::parallel::lock;
@@ -270,24 +272,40 @@ enum TrialRequest {
     Measure(MeasureRequest),
 }
 
-const WRITE_BYTES: usize = 1 << 20;
+/// Repeats `attempt` while it fails, until the time limit; then returns its last error.
+fn retry<T, E>(
+    limit: Duration,
+    pause: Duration,
+    mut attempt: impl FnMut() -> Result<T, E>,
+) -> Result<T, E> {
+    let begun = Instant::now();
+    loop {
+        match attempt() {
+            Err(_) if begun.elapsed() < limit => std::thread::sleep(pause),
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Path of an open file for other programs. /proc may belong to another PID namespace, in which this
+/// process has another id.
+fn proc_fd_path(held: &OwnedFd) -> Result<String, String> {
+    let ourselves =
+        fs::read_link("/proc/self").map_err(|e| format!("cannot read /proc/self: {e}"))?;
+    let path = format!("/proc/{}/fd/{}", ourselves.display(), held.as_raw_fd());
+    Ok(path)
+}
+
+/// Opens a device or file again through /proc/self/fd, so that no other can take its place.
+fn reopen(held: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let path = format!("/proc/self/fd/{}", held.as_raw_fd());
+    let flags = flags | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty())
+}
 
 /// The caller must flush the file.
 fn write_zeros(file: &OwnedFd, part: Range<u64>) -> Result<(), Errno> {
-    let piece = vec![0u8; WRITE_BYTES];
-    let mut at = part.start;
-    while at < part.end {
-        let length = usize::try_from(part.end - at)
-            .unwrap_or(WRITE_BYTES)
-            .min(WRITE_BYTES);
-        match rustix::io::pwrite(file, piece.get(..length).unwrap_or_default(), at) {
-            Ok(0) => return Err(Errno::NOSPC),
-            Ok(count) => at += count as u64,
-            Err(Errno::INTR) => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(())
+    crate::probes::write_zeros(file, part, &|| true).map(drop)
 }
 
 // Space that a loop file leaves on the host's file system: a fifth of it, and at least 5 GiB,
@@ -363,26 +381,35 @@ struct TrialCounterReaders {
 struct LoadContext<'a> {
     /// Duration of the load, without warm-up.
     pub seconds: f64,
-    pub pages: &'a AlignedRandomBuffer,
+    pub pages: &'a AlignedBuffer,
     pub counters: &'a TrialCounterReaders,
 }
 
-/// Repeats commits one after the other until the time of the load is up; each commit makes one
-/// flush call.
+/// Repeats commits one after the other until the time of the load is up. The commits overwrite the
+/// part `place` of the file cyclically.
 fn run_serial_commits(
+    writer: &CommitWriter,
+    place: Range<u64>,
+    pages: usize,
     means: &LoadContext<'_>,
-    mut commit: impl FnMut() -> Result<f64, Errno>,
 ) -> Result<TrialSample, String> {
-    let told = |e: Errno| format!("a commit failed: {e}");
+    let bytes = means.pages.first_bytes(pages * PAGE_BYTES);
+    let mut cursor = CyclicWriteCursor::new(place.start, place.end);
+    let mut commit = || {
+        let offset = cursor.next_write_offset(bytes.len());
+        let done = writer.write_and_flush_timed(bytes, offset);
+        done.map(|done| done.micros)
+            .map_err(|e| format!("a commit failed: {e}"))
+    };
     let warm = Instant::now();
     while warm.elapsed().as_secs_f64() < WARM_UP_SHARE * means.seconds {
-        commit().map_err(told)?;
+        commit()?;
     }
     let before = read_flush_counts(means.counters);
     let begun = Instant::now();
     let mut micros = Vec::new();
     while begun.elapsed().as_secs_f64() < means.seconds {
-        micros.push(commit().map_err(told)?);
+        micros.push(commit()?);
     }
     let seconds = begun.elapsed().as_secs_f64();
     let calls = micros.len() as u64;
@@ -525,9 +552,7 @@ fn run_file_creation_load(
 fn create_flushed_file(path: &Path, bytes: &[u8]) -> Result<(), Errno> {
     let create = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let file = rustix::fs::open(path, create, Mode::RUSR | Mode::WUSR)?;
-    if rustix::io::pwrite(&file, bytes, 0)? != bytes.len() {
-        return Err(Errno::NOSPC);
-    }
+    pwrite_all(&file, bytes, 0)?;
     rustix::fs::fsync(&file)
 }
 

@@ -66,11 +66,7 @@ impl TrialBoard {
             ),
             blocks: record.blocks.len(),
             axis,
-            raw_extent_rates: record
-                .raw_extent_commit_rates()
-                .into_iter()
-                .flatten()
-                .collect(),
+            raw_extent_rates: record.raw_extent_commit_rates(),
             seconds_needed: record
                 .remaining_trial_seconds()
                 .filter(|seconds| *seconds <= MAX_WAIT_SECONDS),

@@ -2,9 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use walwise_measure::measure::{Measurement, Method, MethodResult, ProbeInclusion, ProbePhase};
-use walwise_measure::probes::{
-    CancelHandle, ProbeErrorKind, ProbeRefusal, ProbeRequest, plan_probe, run_probe,
-};
+use walwise_measure::probes::{CancelHandle, ProbeRefusal, ProbeRequest, plan_probe, run_probe};
 
 use super::{kill_a_probe_of, short_probe_request};
 use crate::support::deadline::CommandInTime as _;
@@ -175,7 +173,7 @@ fn a_file_system_that_fills_up_is_an_error_and_keeps_nothing() {
         }
     })
     .unwrap_err();
-    assert_eq!(error.kind, ProbeErrorKind::NoSpace, "{error}");
+    assert!(error.to_string().contains("ran out of space"), "{error}");
     assert_eq!(sorted_file_names(&mounted.point), ["filler"]);
 }
 
@@ -195,7 +193,7 @@ fn a_failing_disk_is_an_error_that_keeps_the_rounds_before() {
         },
     )
     .unwrap_err();
-    assert_eq!(error.kind, ProbeErrorKind::IoError, "{error}");
+    assert!(error.to_string().contains("I/O error"), "{error}");
     assert!(
         error.to_string().contains("still there"),
         "what cannot be removed is named: {error}"

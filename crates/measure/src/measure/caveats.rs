@@ -5,7 +5,7 @@
 
 use super::compare::MIN_RUNS;
 use super::order_statistics::{
-    median_interval, median_interval_or_span, median_of, quantile, sorted_copy,
+    median_interval, median_interval_or_span, paired_ratios, quantile, sorted_copy,
 };
 use super::{
     Caveat, CaveatId, MaxPlausibleCommitRate, MeasuredLog, Method, MethodSamples, ProbeSamples,
@@ -88,15 +88,13 @@ pub fn exceeds_plausible_rate(
 ) -> bool {
     let cell = samples.back_to_back_samples_of(method, 1);
     cell.zip(seen.speed_limit.as_ref())
-        .is_some_and(|(cell, limit)| {
-            limit.is_exceeded_by_latency(median_of(&cell.median_of_each_round()))
-        })
+        .is_some_and(|(cell, limit)| limit.is_exceeded_by_latency(cell.median_of_round_medians()))
 }
 
 /// The rate of one client: the inverse of the median of the round medians. `None` if the median is
 /// 0.
 pub fn commits_per_second(cell: &MethodSamples) -> Option<f64> {
-    let median = median_of(&cell.median_of_each_round());
+    let median = cell.median_of_round_medians();
     (median > 0.0).then(|| 1e6 / median)
 }
 
@@ -118,12 +116,7 @@ fn implausible_speed_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Opt
     let cell = durable
         .filter(|c| exceeds_plausible_rate(samples, c.method, seen))
         .min_by_key(|c| c.method)?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a rate for display"
-    )]
-    let rate = text::group_digits(commits_per_second(cell)? as u64);
+    let rate = text::format_rounded_and_grouped(commits_per_second(cell)?.floor());
     let subject = if limit.alternative.is_empty() {
         "Flushes"
     } else {
@@ -145,7 +138,7 @@ fn flush_costs_nothing_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     let typical = |method| {
         samples
             .back_to_back_samples_of(method, 1)
-            .map(|c| median_of(&c.median_of_each_round()))
+            .map(MethodSamples::median_of_round_medians)
             .filter(|us| *us > 0.0)
     };
     let flushed = typical(Method::Fdatasync).or_else(|| typical(samples.reference_method()))?;
@@ -172,7 +165,7 @@ fn clock_overhead_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Option
         .iter()
         .filter(|c| c.method.is_durable() && c.commit_count() > 0);
     let fastest = durable
-        .map(|c| median_of(&c.median_of_each_round()))
+        .map(MethodSamples::median_of_round_medians)
         .min_by(f64::total_cmp)?;
     let says = format!(
         "Reading the clock takes {}, a large share of a {} commit; real differences are larger than shown.",
@@ -188,14 +181,7 @@ fn two_pages_faster_caveat(samples: &ProbeSamples) -> Option<Caveat> {
         samples.back_to_back_samples_of(default, 1)?,
         samples.back_to_back_samples_of(default, 2)?,
     );
-    let pairs = two
-        .median_of_each_round()
-        .into_iter()
-        .zip(one.median_of_each_round());
-    let ratios: Vec<f64> = pairs
-        .filter(|(_, one)| *one > 0.0)
-        .map(|(two, one)| two / one)
-        .collect();
+    let ratios = paired_ratios(&two.median_of_each_round(), &one.median_of_each_round());
     if ratios.len() < MIN_RUNS {
         return None;
     }
@@ -213,13 +199,7 @@ fn fdatasync_slower_caveat(samples: &ProbeSamples) -> Option<Caveat> {
             .back_to_back_samples_of(method, 1)
             .map(MethodSamples::median_of_each_round)
     };
-    let pairs = medians(Method::Fdatasync)?
-        .into_iter()
-        .zip(medians(Method::Fsync)?);
-    let ratios: Vec<f64> = pairs
-        .filter(|(_, all)| *all > 0.0)
-        .map(|(data, all)| data / all)
-        .collect();
+    let ratios = paired_ratios(&medians(Method::Fdatasync)?, &medians(Method::Fsync)?);
     let low = median_interval(&ratios, 0.01)?.low;
     let says = "fdatasync took longer than fsync, even though it does less; the figures depend on more than the \
                 method.";

@@ -20,35 +20,35 @@ pub fn insert_probe_facts(
     in_force: WalMethodInForce,
     facts: &mut FactSet,
 ) {
-    let source = || Source::Probe {
-        id: "commit".to_owned(),
-    };
-    let known = |value| Reading::known(value, source());
-    let missing = |what: &str| Reading::absent(what);
     let default = found.reference_method();
 
     super::workload::insert_workload_facts(&found.workloads, target, facts);
     if found.methods.is_empty() {
         return;
     }
-    facts.insert_known(target, &probe::DIRECTORY, found.directory.clone(), source());
+    facts.insert_known(
+        target,
+        &probe::DIRECTORY,
+        found.directory.clone(),
+        probe_source(),
+    );
     let in_force = method_in_force(found, in_force, default);
-    let paced = |figure: &dyn Fn(&Latencies) -> Option<f64>, absent: &str| match &in_force {
-        Ok(method) => measured_one_page_row(found, *method)
-            .and_then(|row| figure(row.paced.as_ref()?))
-            .map_or_else(|| missing(absent), known),
-        Err((why, detail)) => Reading::unknown(*why, *detail),
+    let paced = |figure: fn(&Latencies) -> Option<f64>, absent: &str| {
+        in_force.clone().and_then_reading(|method, _| {
+            let row = measured_one_page_row(found, method);
+            reading_or_absent(row.and_then(|row| figure(row.paced.as_ref()?)), absent)
+        })
     };
     let commit = paced(
-        &|of| Some(of.median_us.value),
+        |of| Some(of.median_us.value),
         "the probe did not measure any paced commits",
     );
     facts.insert(target, &probe::COMMIT, commit);
     let too_few = "the probe measured too few paced commits for an interval";
-    let p95 = paced(&|of| of.p95_interval_us.map(|_| of.p95_us), too_few);
+    let p95 = paced(|of| of.p95_interval_us.map(|_| of.p95_us), too_few);
     facts.insert(target, &probe::P95, p95);
     let p99 = paced(
-        &|of| of.p99_us.filter(|_| of.p99_interval_us.is_some()),
+        |of| of.p99_us.filter(|_| of.p99_interval_us.is_some()),
         too_few,
     );
     facts.insert(target, &probe::P99, p99);
@@ -58,31 +58,21 @@ pub fn insert_probe_facts(
         .wal_sync_method()
         .filter(|_| !found.log.is_redo())
     {
-        facts.insert_known(target, &probe::BEST_METHOD, method, source());
+        facts.insert_known(target, &probe::BEST_METHOD, method, probe_source());
     }
     let spoken_against = found.caveats.iter().any(|c| c.refuses_advice);
-    facts.insert_known(target, &probe::TRUSTED, !spoken_against, source());
-    match in_force {
-        Ok(method) => {
-            let gain = min_gain_percent(found, method);
-            facts.insert_known(target, &probe::GAIN_PERCENT, gain, source());
-            let change = found.best != method && !spoken_against && gain >= MEANINGFUL_PERCENT;
-            facts.insert_known(target, &probe::ADVISES_CHANGE, change, source());
-        }
-        Err((why, detail)) => {
-            facts.insert(target, &probe::GAIN_PERCENT, Reading::unknown(why, detail));
-            facts.insert(
-                target,
-                &probe::ADVISES_CHANGE,
-                Reading::unknown(why, detail),
-            );
-        }
-    }
+    facts.insert_known(target, &probe::TRUSTED, !spoken_against, probe_source());
+    let gain = in_force.map(|method| (method, min_gain_percent(found, method)));
+    let change = gain.clone().map(|(method, gain)| {
+        found.best != method && !spoken_against && gain >= MEANINGFUL_PERCENT
+    });
+    facts.insert(target, &probe::GAIN_PERCENT, gain.map(|(_, gain)| gain));
+    facts.insert(target, &probe::ADVISES_CHANGE, change);
     facts.insert_known(
         target,
         &probe::OUTCOME,
         overall_conclusion(found, default).probe_outcome(),
-        source(),
+        probe_source(),
     );
 
     let counted = measured_one_page_row(found, Method::Fdatasync)
@@ -93,20 +83,20 @@ pub fn insert_probe_facts(
         .iter()
         .any(|caveat| caveat.id.is_competing_io());
     let flushes = match flushes {
-        None => missing("these disks do not count flushes"),
         // A count below the probe's own flushes proves that flushes are missing, whatever other
         // programs do. A higher count may include flushes of other programs.
         Some(count) if others && count >= probe::TOO_FEW_FLUSHES => Reading::ambiguous(
             "other programs used the disks during the probe; the counted flushes may include theirs",
         ),
-        Some(count) => known(count),
+        flushes => reading_or_absent(flushes, "these disks do not count flushes"),
     };
     facts.insert(target, &probe::FLUSHES_PER_COMMIT, flushes);
 
+    let no_commits = "the probe did not measure any commits";
     let rate = measured_one_page_row(found, default)
         .and_then(|r| r.back_to_back.as_ref())
         .map(|loops| 1e6 / loops.mean_us);
-    let rate = rate.map_or_else(|| missing("the probe did not measure any commits"), known);
+    let rate = reading_or_absent(rate, no_commits);
     facts.insert(target, &probe::COMMITS_PER_SECOND, rate);
 
     let both = measured_one_page_row(found, Method::FdatasyncDirect)
@@ -121,7 +111,7 @@ pub fn insert_probe_facts(
                 "the probe had no O_DIRECT rows",
             )
         },
-        known,
+        |cost| Reading::known(cost, probe_source()),
     );
     facts.insert(target, &probe::FLUSH_COST, cost);
 
@@ -129,18 +119,25 @@ pub fn insert_probe_facts(
         .caveats
         .iter()
         .find(|c| c.id.is_about_excessive_speed());
-    let implausible = if has_durable_commit_rate(found) {
-        known_reading_from_probe(too_fast.is_some())
-    } else {
-        absent_reading("the probe did not measure any commits")
-    };
+    let implausible = has_durable_commit_rate(found).then_some(too_fast.is_some());
+    let implausible = reading_or_absent(implausible, no_commits);
     facts.insert(target, &probe::IMPLAUSIBLE, implausible);
     let because = too_fast.map(|caveat| caveat.text.trim_end_matches('.').to_owned());
-    let because = because.map_or_else(
-        || Reading::absent("the speed is plausible"),
-        |because| Reading::known(because, source()),
-    );
+    let because = reading_or_absent(because, "the speed is plausible");
     facts.insert(target, &probe::IMPLAUSIBLE_BECAUSE, because);
+}
+
+fn probe_source() -> Source {
+    Source::Probe {
+        id: "commit".to_owned(),
+    }
+}
+
+fn reading_or_absent<T>(value: Option<T>, absent: &str) -> Reading<T> {
+    value.map_or_else(
+        || Reading::absent(absent),
+        |value| Reading::known(value, probe_source()),
+    )
 }
 
 /// Lower bound of the gain of the best method, in percent of the latency of the method in force; at
@@ -158,38 +155,21 @@ fn method_in_force(
     found: &Measurement,
     in_force: WalMethodInForce,
     default: Method,
-) -> Result<Method, (UnknownReason, &'static str)> {
+) -> Reading<Method> {
     match in_force {
-        WalMethodInForce::Default => Ok(default),
+        WalMethodInForce::Default => Reading::known(default, probe_source()),
         WalMethodInForce::Is(method) => {
             // A server uses each method either with O_DIRECT or without, so all matching rows have
             // the same method.
             let is_it =
                 |r: &&MethodResult| r.as_server && r.method.wal_sync_method() == Some(method);
-            let measured = found.methods.iter().find(is_it).map(|r| r.method);
-            measured.ok_or((
-                UnknownReason::Absent,
+            reading_or_absent(
+                found.methods.iter().find(is_it).map(|r| r.method),
                 "the wal_sync_method in force was not measured",
-            ))
+            )
         }
-        WalMethodInForce::Unknown => Err((
-            UnknownReason::Ambiguous,
-            "the wal_sync_method in force is unknown",
-        )),
+        WalMethodInForce::Unknown => Reading::ambiguous("the wal_sync_method in force is unknown"),
     }
-}
-
-fn known_reading_from_probe(value: bool) -> Reading<bool> {
-    Reading::known(
-        value,
-        Source::Probe {
-            id: "commit".to_owned(),
-        },
-    )
-}
-
-fn absent_reading(what: &str) -> Reading<bool> {
-    Reading::absent(what)
 }
 
 fn has_durable_commit_rate(found: &Measurement) -> bool {

@@ -2,12 +2,13 @@
 //! name of a field has another unit.
 
 use schemars::JsonSchema;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-use super::{ComparisonConclusion, Estimate, LogKind, MeasuredLog, Method, WorkloadResult};
+use super::{
+    ComparisonConclusion, Estimate, LogKind, MeasuredLog, Method, WorkloadResult, reference_method,
+};
 use crate::facts::catalog::postgres::WalSyncMethod;
-use crate::facts::{Choice, choice};
+use crate::facts::choice;
 
 /// Result of one method with one write size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -83,7 +84,7 @@ pub struct Caveat {
     /// Short name: `competing-io`, `implausible-speed`, `few-samples`, `clock`.
     #[schemars(with = "String")]
     pub id: CaveatId,
-    #[serde(rename = "text", alias = "says")]
+    #[serde(alias = "says")]
     pub text: String,
     /// True if no change of method may be advised from these figures.
     pub refuses_advice: bool,
@@ -137,6 +138,8 @@ impl Caveat {
 }
 
 choice! {
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
     pub enum CaveatId {
         Stopped = "stopped",
         ImplausibleSpeed = "implausible-speed",
@@ -178,18 +181,6 @@ impl CaveatId {
     /// decides.
     pub(crate) fn may_be_removed_by_further_commits(self) -> bool {
         matches!(self, Self::FewSamples)
-    }
-}
-
-impl Serialize for CaveatId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for CaveatId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::parse_word(&String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
@@ -243,11 +234,8 @@ impl Measurement {
     /// The reference of comparisons: the first method without an error that a server can use, or
     /// else the first such method. Without such methods, fdatasync is the reference.
     pub(crate) fn reference_method(&self) -> Method {
-        let of_server = || self.methods.iter().filter(|row| row.as_server);
-        let measured = of_server().find(|row| row.error.is_none());
-        measured
-            .or_else(|| of_server().next())
-            .map_or(Method::Fdatasync, |row| row.method)
+        let of_server = self.methods.iter().filter(|row| row.as_server);
+        reference_method(of_server.map(|row| (row.method, row.error.is_some())))
     }
 
     /// `wal` is the server's `wal_sync_method`, and is ignored for a redo log.

@@ -3,22 +3,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::catalog::postgres::WalSyncMethod;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenMode {
-    /// A write becomes durable only by a later flush.
-    Plain,
-    DataSync,
-    Sync,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SyncCall {
-    /// No call follows. Either the open flags make the write durable, or the write is not durable.
-    NoCall,
-    Fdatasync,
-    Fsync,
-}
-
 /// Decides whether a probe includes the method if the server does not use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeInclusion {
@@ -34,12 +18,10 @@ pub enum ProbeInclusion {
 struct MethodProperties {
     /// The server's name for the method, or walwise's own if the server has none.
     name: &'static str,
-    /// The matching value of `wal_sync_method`, with or without `O_DIRECT`; `None` if no server
-    /// writes like this.
+    /// The matching value of `wal_sync_method`, with or without `O_DIRECT`. It decides the sync flag
+    /// of the file and the flush call. `None` for an unflushed write.
     server: Option<WalSyncMethod>,
-    open: OpenMode,
     direct: bool,
-    call: SyncCall,
     when_measured: ProbeInclusion,
 }
 
@@ -69,36 +51,28 @@ methods! {
     Fdatasync {
         name: "fdatasync",
         server: Some(WalSyncMethod::Fdatasync),
-        open: OpenMode::Plain,
         direct: false,
-        call: SyncCall::Fdatasync,
         when_measured: ProbeInclusion::ServerOnly,
     }
     /// Calls pwrite on a file opened with O_DSYNC.
     OpenDatasync {
         name: "open_datasync",
         server: Some(WalSyncMethod::OpenDatasync),
-        open: OpenMode::DataSync,
         direct: false,
-        call: SyncCall::NoCall,
         when_measured: ProbeInclusion::ServerOnly,
     }
     /// Calls pwrite on a file opened without sync flags, then fsync.
     Fsync {
         name: "fsync",
         server: Some(WalSyncMethod::Fsync),
-        open: OpenMode::Plain,
         direct: false,
-        call: SyncCall::Fsync,
         when_measured: ProbeInclusion::ServerOnly,
     }
     /// Calls pwrite on a file opened with O_SYNC.
     OpenSync {
         name: "open_sync",
         server: Some(WalSyncMethod::OpenSync),
-        open: OpenMode::Sync,
         direct: false,
-        call: SyncCall::NoCall,
         when_measured: ProbeInclusion::ServerOnly,
     }
     /// Calls pwrite on a file opened with O_DSYNC and O_DIRECT, as open_datasync of `pg_test_fsync`
@@ -106,9 +80,7 @@ methods! {
     OpenDatasyncDirect {
         name: "open_datasync (O_DIRECT)",
         server: Some(WalSyncMethod::OpenDatasync),
-        open: OpenMode::DataSync,
         direct: true,
-        call: SyncCall::NoCall,
         when_measured: ProbeInclusion::AllRows,
     }
     /// Calls pwrite on a file opened with O_SYNC and O_DIRECT, as open_sync of `pg_test_fsync`
@@ -116,9 +88,7 @@ methods! {
     OpenSyncDirect {
         name: "open_sync (O_DIRECT)",
         server: Some(WalSyncMethod::OpenSync),
-        open: OpenMode::Sync,
         direct: true,
-        call: SyncCall::NoCall,
         when_measured: ProbeInclusion::AllRows,
     }
     /// Calls pwrite on a file opened with O_DIRECT, then fdatasync. The difference from the same
@@ -126,27 +96,21 @@ methods! {
     FdatasyncDirect {
         name: "fdatasync (O_DIRECT)",
         server: Some(WalSyncMethod::Fdatasync),
-        open: OpenMode::Plain,
         direct: true,
-        call: SyncCall::Fdatasync,
         when_measured: ProbeInclusion::FlushCost,
     }
     /// Calls pwrite on a file opened with O_DIRECT, without a flush; not durable.
     FloorDirect {
         name: "unflushed (O_DIRECT)",
         server: None,
-        open: OpenMode::Plain,
         direct: true,
-        call: SyncCall::NoCall,
         when_measured: ProbeInclusion::FlushCost,
     }
     /// Calls pwrite into the page cache, without a flush; not durable.
     Floor {
         name: "unflushed",
         server: None,
-        open: OpenMode::Plain,
         direct: false,
-        call: SyncCall::NoCall,
         when_measured: ProbeInclusion::Always,
     }
 }
@@ -167,25 +131,19 @@ impl Method {
         self.properties().server
     }
 
-    pub(crate) fn open_mode(self) -> OpenMode {
-        self.properties().open
-    }
-
-    pub(crate) fn sync_call(self) -> SyncCall {
-        self.properties().call
-    }
-
     pub(crate) fn is_direct(self) -> bool {
         self.properties().direct
     }
 
     fn is_write_durable_by_open_mode(self) -> bool {
-        matches!(self.open_mode(), OpenMode::DataSync | OpenMode::Sync)
+        matches!(
+            self.wal_sync_method(),
+            Some(WalSyncMethod::OpenDatasync | WalSyncMethod::OpenSync)
+        )
     }
 
     pub fn is_durable(self) -> bool {
-        self.is_write_durable_by_open_mode()
-            || matches!(self.sync_call(), SyncCall::Fdatasync | SyncCall::Fsync)
+        self.wal_sync_method().is_some()
     }
 
     /// True if a disk's flush counter includes the flushes of this method. Writes with O_DIRECT and

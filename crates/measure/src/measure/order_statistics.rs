@@ -200,6 +200,16 @@ fn excluded_value_count(n: usize, share: f64, alpha: f64) -> Option<usize> {
     found
 }
 
+/// Quotients of the values with the same index, without those by 0.
+pub(crate) fn paired_ratios(dividends: &[f64], divisors: &[f64]) -> Vec<f64> {
+    dividends
+        .iter()
+        .zip(divisors)
+        .filter(|(_, divisor)| **divisor > 0.0)
+        .map(|(dividend, divisor)| dividend / divisor)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -44,18 +44,18 @@ pub fn format_like_pg_test_fsync(rows: &[WorkloadRow], seconds: f64) -> String {
     ];
     let (mut last, mut refused) = (None, false);
     for (test, row) in PG_TEST_FSYNC_CASES.iter().zip(rows) {
-        let group = test.output_section();
+        let group = test.section;
         if last != Some(group) {
             lines.extend(o_direct_footnote_lines(refused, last));
             lines.push(String::new());
             lines.extend(heading_lines(group).iter().map(|line| (*line).to_owned()));
             (last, refused) = (Some(group), false);
         }
-        if test.is_last_method_test() {
+        if test.label == "open_sync" {
             lines.push(format!("        {:<30}{:>21}", "fsync_writethrough", "n/a"));
         }
         refused |= row.error.is_some();
-        let label = test.label_in_section();
+        let label = test.label;
         lines.push(if row.samples > 0 && row.mean_us > 0.0 {
             format!(
                 "        {label:<30}{:>13.3} ops/sec  {:>6.0} usecs/op",
@@ -150,8 +150,8 @@ mod tests {
             prop_assert_eq!(runs.len(), 1);
             prop_assert_eq!(&runs[0].budget, "2 seconds per test");
             for (test, row) in PG_TEST_FSYNC_CASES.iter().zip(&rows) {
-                let name: Vec<String> = test.label_in_section().split_whitespace().map(str::to_owned).collect();
-                let read = runs[0].find_row(test.output_section(), &name.join(" ")).unwrap();
+                let name: Vec<String> = test.label.split_whitespace().map(str::to_owned).collect();
+                let read = runs[0].find_row(test.section, &name.join(" ")).unwrap();
                 match read.per_second {
                     Some(rate) => prop_assert!((rate - 1e6 / row.mean_us).abs() < 1e-3),
                     None => prop_assert!(row.error.is_some()),

@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::order_statistics::{
-    ALPHA, median_interval, median_interval_or_span, median_of, quantile_fn_with_equal_round_weight,
+    ALPHA, median_interval, median_interval_or_span, median_of, paired_ratios,
+    quantile_fn_with_equal_round_weight,
 };
 use super::requirement::NotDurable;
 use super::{
@@ -165,16 +166,8 @@ fn summarise_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) ->
         .against
         .and_then(|i| all.get(i))
         .filter(|o| o.error.is_none());
-    let ratios = other.map(|other| {
-        let pairs = series
-            .latency_per_round()
-            .into_iter()
-            .zip(other.latency_per_round());
-        pairs
-            .filter(|(_, other)| *other > 0.0)
-            .map(|(own, other)| own / other)
-            .collect::<Vec<_>>()
-    });
+    let ratios =
+        other.map(|other| paired_ratios(&series.latency_per_round(), &other.latency_per_round()));
     let ratios = ratios.filter(|ratios| !ratios.is_empty());
     WorkloadRow {
         name: series.name.clone(),

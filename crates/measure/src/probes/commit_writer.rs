@@ -3,12 +3,16 @@
 //!
 //! A call that a signal interrupts is repeated, and the commit does not count.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ops::Range;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+use std::{io, thread};
 
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
-use crate::measure::{Method, SyncCall};
+use crate::facts::catalog::postgres::WalSyncMethod;
+use crate::measure::Method;
 
 /// PostgreSQL's default for XLOG_BLCKSZ.
 pub(crate) const PAGE_BYTES: usize = 8192;
@@ -16,29 +20,40 @@ pub(crate) const PAGE_BYTES: usize = 8192;
 /// Memory alignment for O_DIRECT in bytes, enough for disks with sectors of 4 kB.
 const ALIGNMENT: usize = 4096;
 
-/// Random bytes to write: incompressible, and aligned for O_DIRECT.
-pub struct AlignedRandomBuffer {
+/// Bytes to write or read, aligned for O_DIRECT.
+pub struct AlignedBuffer {
     memory: Vec<u8>,
     start: usize,
     length: usize,
 }
 
-impl AlignedRandomBuffer {
-    pub(crate) fn random(length: usize, rng: &mut super::Rng) -> Self {
-        let mut memory = vec![0; length + ALIGNMENT];
-        for chunk in memory.chunks_mut(8) {
-            let noise = rng.next_u64().to_ne_bytes();
-            chunk
-                .iter_mut()
-                .zip(noise)
-                .for_each(|(to, from)| *to = from);
-        }
+impl AlignedBuffer {
+    pub(crate) fn zeroed(length: usize) -> Self {
+        let memory = vec![0; length + ALIGNMENT];
         let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
         Self {
             memory,
             start,
             length,
         }
+    }
+
+    /// Random bytes are incompressible.
+    pub(crate) fn random(length: usize, rng: &mut super::Rng) -> Self {
+        let mut buffer = Self::zeroed(length);
+        for chunk in buffer.memory.chunks_mut(8) {
+            let noise = rng.next_u64().to_ne_bytes();
+            chunk
+                .iter_mut()
+                .zip(noise)
+                .for_each(|(to, from)| *to = from);
+        }
+        buffer
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        let end = self.start + self.length;
+        self.memory.get_mut(self.start..end).unwrap_or_default()
     }
 
     pub(crate) fn first_bytes(&self, length: usize) -> &[u8] {
@@ -100,7 +115,7 @@ impl CommitWriter {
     /// unaligned length.
     pub(crate) fn is_direct_io_buffered_by_test_write(
         &self,
-        pages: &AlignedRandomBuffer,
+        pages: &AlignedBuffer,
         offset: u64,
     ) -> bool {
         self.method.is_direct()
@@ -108,11 +123,7 @@ impl CommitWriter {
     }
 
     pub(crate) fn write_unflushed(&self, pages: &[u8], offset: u64) -> Result<(), Errno> {
-        match retry_interrupted(&mut false, || rustix::io::pwrite(&self.file, pages, offset))? {
-            written if written == pages.len() => Ok(()),
-            // A short write means no space for the rest.
-            _ => Err(Errno::NOSPC),
-        }
+        pwrite_all(&self.file, pages, offset)
     }
 
     pub(crate) fn write_and_flush_timed(
@@ -140,14 +151,83 @@ impl CommitWriter {
     /// Flushes the pages that unflushed commits left in the page cache, so that the next method
     /// does not pay for them.
     pub(crate) fn flush_cached_pages(&self) -> Result<(), Errno> {
-        retry_interrupted(&mut false, || rustix::fs::fdatasync(&self.file))
+        retry_on_intr(|| rustix::fs::fdatasync(&self.file))
+    }
+
+    /// Writes the bytes `range` of a log that is stored in a file of `file_bytes` bytes, from its
+    /// beginning again after its end. The last write is flushed.
+    pub(crate) fn write_cyclically_and_flush(
+        &self,
+        pages: &AlignedBuffer,
+        file_bytes: u64,
+        range: Range<u64>,
+    ) -> Result<CommitTiming, Errno> {
+        let mut at = range.start;
+        loop {
+            let offset = at % file_bytes;
+            let length = (range.end - at).min(file_bytes - offset);
+            let bytes = pages.first_bytes(usize::try_from(length).unwrap_or(usize::MAX));
+            at += bytes.len() as u64;
+            if at >= range.end {
+                return self.write_and_flush_timed(bytes, offset);
+            }
+            self.write_unflushed(bytes, offset)?;
+        }
     }
 }
 
-impl AsFd for CommitWriter {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
+pub fn pwrite_all(file: impl AsFd, bytes: &[u8], offset: u64) -> Result<(), Errno> {
+    match retry_on_intr(|| rustix::io::pwrite(&file, bytes, offset))? {
+        written if written == bytes.len() => Ok(()),
+        // A short write means no space for the rest.
+        _ => Err(Errno::NOSPC),
     }
+}
+
+/// The result of `measure`, and that of a second writer, which calls `write` in another thread until
+/// `measure` returns or `write` fails. The error means that the thread did not start.
+pub(crate) fn run_beside_writer<T, E: Send>(
+    mut write: impl FnMut() -> Result<(), E> + Send,
+    measure: impl FnOnce() -> T,
+) -> io::Result<(T, Result<(), E>)> {
+    let ended = AtomicBool::new(false);
+    let repeat = || {
+        while !ended.load(Ordering::Relaxed) {
+            write()?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let writer = thread::Builder::new().spawn_scoped(scope, repeat)?;
+        let measured = measure();
+        ended.store(true, Ordering::Relaxed);
+        let written = writer
+            .join()
+            .map_err(|_| io::Error::other("the second writer panicked"))?;
+        Ok((measured, written))
+    })
+}
+
+/// Bytes written between two checks of the cancel flag.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Writes zeros without a flush. `go_on` is called before each chunk; once it returns false, the
+/// result is false.
+pub(crate) fn write_zeros(
+    file: &OwnedFd,
+    part: Range<u64>,
+    go_on: &dyn Fn() -> bool,
+) -> Result<bool, Errno> {
+    let zeros = vec![0; CHUNK_BYTES];
+    for at in part.clone().step_by(CHUNK_BYTES) {
+        if !go_on() {
+            return Ok(false);
+        }
+        let length = usize::try_from(part.end - at).unwrap_or(CHUNK_BYTES);
+        let chunk = zeros.get(..length).unwrap_or(&zeros);
+        pwrite_all(file, chunk, at)?;
+    }
+    Ok(true)
 }
 
 pub fn retry_interrupted<T>(
@@ -163,10 +243,14 @@ pub fn retry_interrupted<T>(
 }
 
 pub fn flush_file(method: Method, file: &OwnedFd, interrupted: &mut bool) -> Result<(), Errno> {
-    match method.sync_call() {
-        SyncCall::NoCall => Ok(()),
-        SyncCall::Fdatasync => retry_interrupted(interrupted, || rustix::fs::fdatasync(file)),
-        SyncCall::Fsync => retry_interrupted(interrupted, || rustix::fs::fsync(file)),
+    match method.wal_sync_method() {
+        Some(WalSyncMethod::Fdatasync) => {
+            retry_interrupted(interrupted, || rustix::fs::fdatasync(file))
+        }
+        Some(WalSyncMethod::Fsync | WalSyncMethod::FsyncWritethrough) => {
+            retry_interrupted(interrupted, || rustix::fs::fsync(file))
+        }
+        Some(WalSyncMethod::OpenDatasync | WalSyncMethod::OpenSync) | None => Ok(()),
     }
 }
 
@@ -177,7 +261,7 @@ mod tests {
 
     #[test]
     fn write_buffer_is_aligned_and_incompressible() {
-        let pages = AlignedRandomBuffer::random(4 * PAGE_BYTES, &mut Rng::new(1));
+        let pages = AlignedBuffer::random(4 * PAGE_BYTES, &mut Rng::new(1));
         assert_eq!(pages.first_bytes(2 * PAGE_BYTES).len(), 2 * PAGE_BYTES);
         assert_eq!(
             pages.first_bytes(usize::MAX - PAGE_BYTES).len(),

@@ -13,14 +13,14 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use serde::{Deserialize, Serialize};
 
-use super::commit_writer::{CommitWriter, retry_interrupted};
+use super::commit_writer::{AlignedBuffer, CommitWriter, pwrite_all};
 use super::scratch::write_and_sync_zeros;
 use super::scratch_directory::make_private_directory;
 use super::scratch_place::enclosing_database_path;
-use super::{ProbeError, ProbeErrorKind, open_flags};
+use super::{ProbeError, open_flags};
 use crate::drill::{
     CommitNumberRanges, PAGE_BYTES, PAGES_PER_SEGMENT, RunHeader, fill_page, intact_page_number,
 };
@@ -39,9 +39,6 @@ const MAX_HEADER_BYTES: u64 = 64 << 10;
 /// Segments kept on disk in [`SegmentMode::Fresh`], the current one included; older ones are
 /// removed.
 const KEPT_SEGMENTS: u64 = 2;
-
-/// Buffer alignment in bytes that O_DIRECT requires on disks with sectors of 4096 bytes.
-const ALIGNMENT: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SegmentMode {
@@ -134,25 +131,21 @@ pub fn write_commits_until_stopped(
                 "{} already exists; read or remove it first",
                 display_path(&path)
             );
-            return Err(ProbeError::new(ProbeErrorKind::Other, says));
+            return Err(ProbeError::new(says));
         }
         made => made.map_err(|errno| failed(errno, "creating the drill's directory"))?,
     };
     write_synced_header(&own, head).map_err(|errno| failed(errno, "writing the run's header"))?;
     sync_directory(&parent.directory)
         .map_err(|errno| failed(errno, "syncing the parent of the drill's directory"))?;
-    let mut memory = vec![0; PAGE_BYTES + ALIGNMENT];
-    let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-    let page = memory
-        .get_mut(start..start + PAGE_BYTES)
-        .unwrap_or_default();
+    let mut page = AlignedBuffer::zeroed(PAGE_BYTES);
     let told = |answer: io::Result<bool>| {
         answer.map_err(|error| {
             let says = format!(
                 "the program that receives the output has exited: {}",
                 crate::text::io_error_message(&error)
             );
-            ProbeError::new(ProbeErrorKind::Other, says)
+            ProbeError::new(says)
         })
     };
     let mut segment = DrillSegment::create_and_remove_old(&own, 0, method, segments)
@@ -170,10 +163,10 @@ pub fn write_commits_until_stopped(
             segment = DrillSegment::create_and_remove_old(&own, nth, method, segments)
                 .map_err(|errno| failed(errno, "creating a segment"))?;
         }
-        fill_page(page, head.run, number);
+        fill_page(page.bytes_mut(), head.run, number);
         segment
             .writer
-            .write_and_flush_timed(page, at * PAGE_BYTES as u64)
+            .write_and_flush_timed(page.first_bytes(PAGE_BYTES), at * PAGE_BYTES as u64)
             .map_err(|errno| failed(errno, "a commit"))?;
         go_on = told(tell(Some(number)))?;
     }
@@ -202,12 +195,8 @@ impl DrillSegment {
                 write_and_sync_zeros(&file, bytes, &|| true)?;
             }
             SegmentMode::Fresh => {
-                if retry_interrupted(&mut false, || rustix::io::pwrite(&file, &[0], bytes - 1))?
-                    == 0
-                {
-                    return Err(Errno::NOSPC);
-                }
-                retry_interrupted(&mut false, || rustix::fs::fsync(&file))?;
+                pwrite_all(&file, &[0], bytes - 1)?;
+                retry_on_intr(|| rustix::fs::fsync(&file))?;
             }
         }
         sync_directory(own)?;
@@ -227,14 +216,12 @@ fn write_synced_header(own: &OwnedFd, head: &RunHeader) -> Result<(), Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(own, HEADER_FILE, flags, Mode::RUSR | Mode::WUSR)?;
     let line = format!("{head}\n");
-    if retry_interrupted(&mut false, || rustix::io::write(&file, line.as_bytes()))? != line.len() {
-        return Err(Errno::NOSPC);
-    }
-    retry_interrupted(&mut false, || rustix::fs::fsync(&file))
+    pwrite_all(&file, line.as_bytes(), 0)?;
+    retry_on_intr(|| rustix::fs::fsync(&file))
 }
 
 fn sync_directory(directory: &OwnedFd) -> Result<(), Errno> {
-    retry_interrupted(&mut false, || rustix::fs::fsync(directory))
+    retry_on_intr(|| rustix::fs::fsync(directory))
 }
 
 fn cannot_read_message(path: &Path, error: &io::Error) -> String {

@@ -12,8 +12,7 @@ use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject};
 use crate::host::commit_sampler::{CommitSample, CommitSampler, ServerProtocol};
 use crate::host::{Host as _, HostError, LiveHost, path_from_bytes};
 use crate::measure::{
-    CommitSamples, DiskFlushes, LogSyncMode, Method, PassiveMeasurement, ServerAndDiskProperties,
-    SyncCall,
+    CommitSamples, DiskFlushes, LogSyncMode, PassiveMeasurement, ServerAndDiskProperties,
 };
 use crate::text::decode_display_safe;
 
@@ -105,13 +104,13 @@ fn commit_settings(
     let (log_flush, asynchronous) = if kind.is_postgres() {
         let method = facts.value(cluster, &postgres::WAL_SYNC_METHOD);
         (
-            method.and_then(wal_log_sync_mode),
+            method.and_then(log_sync_mode),
             async_wal_commit_reason(cluster, facts),
         )
     } else {
         let log = RedoLogConfig::from_facts(facts, target, cluster);
         (
-            log.and_then(|log| redo_log_sync_mode(log.in_force?)),
+            log.and_then(|redo| log_sync_mode(redo.log.in_force?.wal_sync_method()?)),
             async_redo_commit_reason(cluster, facts),
         )
     };
@@ -147,18 +146,11 @@ fn are_flushes_passed_to_each_disk(target: &Subject, facts: &FactSet) -> bool {
     })
 }
 
-fn wal_log_sync_mode(method: WalSyncMethod) -> Option<LogSyncMode> {
+fn log_sync_mode(method: WalSyncMethod) -> Option<LogSyncMode> {
     match method {
         WalSyncMethod::Fsync | WalSyncMethod::Fdatasync => Some(LogSyncMode::Call),
         WalSyncMethod::OpenSync | WalSyncMethod::OpenDatasync => Some(LogSyncMode::Open),
         WalSyncMethod::FsyncWritethrough => None,
-    }
-}
-
-fn redo_log_sync_mode(method: Method) -> Option<LogSyncMode> {
-    match method.sync_call() {
-        SyncCall::Fdatasync | SyncCall::Fsync => Some(LogSyncMode::Call),
-        SyncCall::NoCall => method.is_durable().then_some(LogSyncMode::Open),
     }
 }
 

@@ -3,12 +3,12 @@ use std::path::{Path, PathBuf};
 use rustix::fs::IFlags;
 
 use super::redo_log_config::RedoLogConfig;
-use super::request::{ProbeOptions, ProbeRequest, ServerLogConfig};
+use super::request::{ProbeRequest, ServerLogConfig};
 use super::scratch_place::{self, ScratchParent, SpaceNeeded};
 use super::{ProbeRefusal, postgres_sync_methods, wear};
 use crate::facts::catalog::mount::MountClass;
 use crate::host::{Host, HostError, HostErrorKind, LiveHost};
-use crate::measure::{CommitLoad, MaxPlausibleCommitRate, MeasuredLog, Method, Workload};
+use crate::measure::{MeasuredLog, Method, Workload};
 use crate::text;
 use crate::text::display_path;
 
@@ -39,20 +39,14 @@ pub struct ProbePlan {
     /// Cases of the comparison of methods; empty if only workloads are measured.
     pub rows: Vec<MethodAndWriteSize>,
     pub workloads: Vec<Workload>,
-    pub(super) commits: CommitLoad,
     /// Announcement for the user before the probe: a clause that begins with a verb.
     pub announcement: String,
     pub log: MeasuredLog,
     pub(super) redo: RedoLogConfig,
     pub(super) identity: (u64, u64),
     pub(super) flags: Option<IFlags>,
-    pub(super) leaves: Vec<String>,
     pub(super) leaves_count_flushes: bool,
-    pub(super) speed_limit: Option<MaxPlausibleCommitRate>,
-    pub(super) program: PathBuf,
-    pub(super) seed: u64,
-    pub(super) all_paced: bool,
-    pub(super) options: ProbeOptions,
+    pub(super) request: ProbeRequest,
 }
 
 /// Space in bytes that a workload needs besides two scratch files: half a second of the second
@@ -92,7 +86,7 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, ProbeRefusal> {
             MeasuredLog::default(),
             RedoLogConfig::mysql_default_config(),
         ),
-        ServerLogConfig::Redo(redo) => (redo.measured_log(), redo.clone()),
+        ServerLogConfig::Redo(redo) => (redo.log.clone(), redo.clone()),
     };
     // Direct and buffered commits each use one half of the file. Each half has room for two of the
     // largest commits.
@@ -166,19 +160,13 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, ProbeRefusal> {
         total_seconds,
         rows,
         workloads: request.workloads.clone(),
-        commits: request.commits,
         announcement,
         log,
         redo,
         identity,
         flags,
-        leaves: request.leaves.clone(),
         leaves_count_flushes: request.leaves_count_flushes && !request.leaves.is_empty(),
-        speed_limit: request.speed_limit.clone(),
-        program: request.program.clone(),
-        seed: request.seed,
-        all_paced: request.all_paced,
-        options: request.options,
+        request: request.clone(),
     })
 }
 
@@ -200,7 +188,7 @@ fn check_directory_responds(directory: &Path, program: &Path) -> Result<(), Prob
 fn methods_and_write_sizes_to_measure(request: &ProbeRequest) -> Vec<MethodAndWriteSize> {
     let methods = match &request.server {
         ServerLogConfig::Wal(settings) => postgres_sync_methods(settings),
-        ServerLogConfig::Redo(redo) => redo.methods.iter().map(|(method, _)| *method).collect(),
+        ServerLogConfig::Redo(redo) => redo.log.settings.iter().map(|one| one.method).collect(),
     };
     let row = |method, pages| MethodAndWriteSize {
         method,

@@ -16,12 +16,8 @@ const MAX_BLOCK_BYTES: u32 = 4096;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedoLogConfig {
-    /// Possible methods, each with the setting that chooses it. The method in force, if known, is
-    /// first.
-    pub methods: Vec<(Method, &'static str)>,
-    /// The method that the server uses now; `None` if unknown, or if that method flushes nothing.
-    pub in_force: Option<Method>,
-    pub block_bytes: u32,
+    /// The method in force, if known, is the first of the methods.
+    pub log: MeasuredLog,
     /// `innodb_log_write_ahead_size` in redo log blocks. MySQL writes at least this many blocks
     /// when it enters a new unit of that size in the log file. `None` for MariaDB, or if unknown or
     /// at most two blocks.
@@ -33,10 +29,24 @@ pub struct RedoLogConfig {
 impl RedoLogConfig {
     /// The default of MySQL 8.4, which is used if the server's configuration is unknown.
     pub fn mysql_default_config() -> Self {
+        let methods = [(Method::Fdatasync, "innodb_use_fdatasync = on")];
+        Self::new(&methods, None, BLOCK_BYTES)
+    }
+
+    /// `methods` are all possible methods, each with the setting that chooses it. `in_force` is
+    /// `None` if the method is unknown or flushes nothing.
+    fn new(methods: &[(Method, &str)], in_force: Option<Method>, block_bytes: u32) -> Self {
+        let setting = |(method, setting): &(Method, &str)| MethodSetting {
+            method: *method,
+            setting: (*setting).to_owned(),
+        };
         Self {
-            methods: vec![(Method::Fdatasync, "innodb_use_fdatasync = on")],
-            in_force: None,
-            block_bytes: BLOCK_BYTES,
+            log: MeasuredLog {
+                kind: LogKind::Redo,
+                page_bytes: block_bytes,
+                in_force,
+                settings: methods.iter().map(setting).collect(),
+            },
             write_ahead_blocks: None,
             binlog: true,
         }
@@ -50,42 +60,29 @@ impl RedoLogConfig {
             facts.value(server, &mysql::VERSION)?,
         );
         let told = InnodbLogSettings::from_facts(facts, server);
-        let mut log = match kind {
+        let mut config = match kind {
             ServerKind::Postgres => return None,
             ServerKind::Mysql => told.mysql_redo_log_config(&version),
             ServerKind::Mariadb => {
                 told.mariadb_redo_log_config(&version, largest_physical_sector_bytes(facts, target))
             }
         };
-        log.binlog = is_binlog_flushed_on_target(facts, target, server);
+        config.binlog = is_binlog_flushed_on_target(facts, target, server);
         // The method in force comes first, because the first method is the reference of
         // comparisons.
-        let first = log
-            .methods
-            .iter()
-            .position(|(method, _)| Some(*method) == log.in_force);
-        log.methods.rotate_left(first.unwrap_or_default());
-        Some(log)
+        let log = &mut config.log;
+        let is_in_force = |one: &MethodSetting| Some(one.method) == log.in_force;
+        let first = log.settings.iter().position(is_in_force);
+        log.settings.rotate_left(first.unwrap_or_default());
+        Some(config)
     }
 
-    /// The method in force, or else the first possible method; fdatasync if `methods` is empty.
+    /// The method in force, or else the first possible method; fdatasync without any.
     pub fn first_method_or_fdatasync(&self) -> Method {
-        self.methods
+        self.log
+            .settings
             .first()
-            .map_or(Method::Fdatasync, |(method, _)| *method)
-    }
-
-    pub fn measured_log(&self) -> MeasuredLog {
-        let setting = |(method, setting): &(Method, &str)| MethodSetting {
-            method: *method,
-            setting: (*setting).to_owned(),
-        };
-        MeasuredLog {
-            kind: LogKind::Redo,
-            page_bytes: self.block_bytes,
-            in_force: self.in_force,
-            settings: self.methods.iter().map(setting).collect(),
-        }
+            .map_or(Method::Fdatasync, |one| one.method)
     }
 }
 
@@ -154,11 +151,8 @@ impl InnodbLogSettings {
             .write_ahead
             .and_then(|bytes| u32::try_from(bytes / u64::from(BLOCK_BYTES)).ok());
         RedoLogConfig {
-            methods,
-            in_force,
-            block_bytes: BLOCK_BYTES,
             write_ahead_blocks: ahead.filter(|blocks| *blocks > 2),
-            binlog: true,
+            ..RedoLogConfig::new(&methods, in_force, BLOCK_BYTES)
         }
     }
 
@@ -178,14 +172,7 @@ impl InnodbLogSettings {
             let in_force = self
                 .are_log_writes_synchronous()
                 .map(|is| if is { through.0 } else { buffered.0 });
-            let methods = vec![buffered, through];
-            return RedoLogConfig {
-                methods,
-                in_force,
-                block_bytes: BLOCK_BYTES,
-                write_ahead_blocks: None,
-                binlog: true,
-            };
+            return RedoLogConfig::new(&[buffered, through], in_force, BLOCK_BYTES);
         }
         let by_setting = has("innodb_log_file_write_through");
         let through = if by_setting {
@@ -218,13 +205,7 @@ impl InnodbLogSettings {
             .unwrap_or(sector)
             .next_power_of_two()
             .clamp(BLOCK_BYTES, MAX_BLOCK_BYTES);
-        RedoLogConfig {
-            methods,
-            in_force,
-            block_bytes,
-            write_ahead_blocks: None,
-            binlog: true,
-        }
+        RedoLogConfig::new(&methods, in_force, block_bytes)
     }
 }
 
@@ -287,15 +268,16 @@ mod tests {
                 ..settings_with_flush_method(flush_method)
             };
             let log = told.mysql_redo_log_config(&version(release));
-            assert_eq!(log.in_force, expected, "{release} {flush_method}");
+            assert_eq!(log.log.in_force, expected, "{release} {flush_method}");
             assert!(
-                log.methods.iter().all(|(method, _)| !method.is_direct()),
+                log.log.settings.iter().all(|one| !one.method.is_direct()),
                 "{release}"
             );
             let has_fdatasync = log
-                .methods
+                .log
+                .settings
                 .iter()
-                .any(|(method, _)| *method == Method::Fdatasync);
+                .any(|one| one.method == Method::Fdatasync);
             assert_eq!(has_fdatasync, release != "5.7.44", "{release}");
         }
         let ahead = InnodbLogSettings {
@@ -367,14 +349,19 @@ mod tests {
             };
             let log = told.mariadb_redo_log_config(&version(release), 4096);
             assert_eq!(
-                log.in_force, expected,
+                log.log.in_force, expected,
                 "{release} {flush_method} {buffering:?} {through:?}"
             );
             let listed = log
-                .methods
+                .log
+                .settings
                 .iter()
-                .any(|(method, _)| Some(*method) == expected);
-            assert!(listed || expected.is_none(), "{release}: {:?}", log.methods);
+                .any(|one| Some(one.method) == expected);
+            assert!(
+                listed || expected.is_none(),
+                "{release}: {:?}",
+                log.log.settings
+            );
         }
         let told = InnodbLogSettings {
             write_ahead: Some(512),
@@ -382,19 +369,22 @@ mod tests {
         };
         assert_eq!(
             told.mariadb_redo_log_config(&version("10.11.19"), 4096)
-                .block_bytes,
+                .log
+                .page_bytes,
             512
         );
         assert_eq!(
             settings_with_flush_method("O_DIRECT")
                 .mariadb_redo_log_config(&version("10.11.19"), 4096)
-                .block_bytes,
+                .log
+                .page_bytes,
             4096
         );
         assert_eq!(
             settings_with_flush_method("O_DIRECT")
                 .mariadb_redo_log_config(&version("10.6.18"), 4096)
-                .block_bytes,
+                .log
+                .page_bytes,
             512
         );
     }

@@ -49,7 +49,7 @@ impl ServerLogConfig {
                 .into_iter()
                 .find(|method| method.wal_sync_method() == Some(wal)),
             (Self::Wal(_), WalMethodInForce::Default | WalMethodInForce::Unknown) => None,
-            (Self::Redo(redo), _) => redo.in_force,
+            (Self::Redo(redo), _) => redo.log.in_force,
         }
     }
 }
@@ -135,7 +135,7 @@ impl ProbeRequest {
                 (None, None) => return Err(ProbeRefusal::UnknownFlushMethod),
             };
             if let ServerLogConfig::Redo(redo) = &self.server {
-                load.bytes = redo.block_bytes;
+                load.bytes = redo.log.page_bytes;
             }
         }
         load.is_flush_suppressed = self.commits.is_flush_suppressed;

@@ -9,18 +9,19 @@
 //! An incomplete back-to-back round is discarded, because a comparison needs every method.
 
 use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::commit_writer::{AlignedRandomBuffer, CommitTiming, CommitWriter, CyclicWriteCursor};
+use super::commit_writer::{AlignedBuffer, CommitTiming, CommitWriter, CyclicWriteCursor};
 use super::plan::ProbePlan;
 use super::scratch::ScratchDirectory;
 use super::workload::{self, WorkloadContext};
 use super::{
-    CancelHandle, CpuTicks, DiskCounterReader, PAUSE_BEFORE_COMMIT, ProbeError, ProbeErrorKind,
-    Rng, StopReason, SuspendClocks, commits_per_round, open_flags,
+    CancelHandle, CpuTicks, DiskCounterReader, PAUSE_BEFORE_COMMIT, ProbeError, Rng, StopReason,
+    SuspendClocks, commits_per_round, open_flags,
 };
 use crate::measure::{
     DiskTraffic, FlushAndCommitCounts, Measurement, Method, MethodSamples, ProbePhase,
@@ -38,7 +39,7 @@ pub fn run_probe(
     control: &CancelHandle,
     tell: &mut dyn FnMut(&ProbeProgress),
 ) -> Result<Measurement, ProbeError> {
-    if plan.options.nice {
+    if plan.request.options.nice {
         lower_priority()?;
     }
     let mut run = ProbeRun::new(plan, control, tell);
@@ -77,7 +78,7 @@ struct ProbeRun<'a> {
     context: SampleContext,
     disks: DiskCounterReader,
     rng: Rng,
-    pages: AlignedRandomBuffer,
+    pages: AlignedBuffer,
     buffered: CyclicWriteCursor,
     direct: CyclicWriteCursor,
     /// One writer per method and write size, in the order of `samples.cells`; `None` if the
@@ -104,7 +105,7 @@ impl<'a> ProbeRun<'a> {
             .iter()
             .map(|row| MethodSamples::new(row.method, row.pages, row.as_server))
             .collect();
-        let mut rng = Rng::new(plan.seed);
+        let mut rng = Rng::new(plan.request.seed);
         let most_pages = plan
             .rows
             .iter()
@@ -117,7 +118,7 @@ impl<'a> ProbeRun<'a> {
         } else {
             MAX_WORKLOAD_WRITE
         };
-        let pages = AlignedRandomBuffer::random(noise.max(most_pages * page), &mut rng);
+        let pages = AlignedBuffer::random(noise.max(most_pages * page), &mut rng);
         // Direct and buffered commits use separate halves of the scratch file, so that no direct
         // write has to evict cached pages.
         let half = if plan.rows.iter().any(|row| row.method.is_direct()) {
@@ -143,13 +144,13 @@ impl<'a> ProbeRun<'a> {
                     .round(jiff::Unit::Second)
                     .unwrap_or_default()
                     .to_string(),
-                speed_limit: plan.speed_limit.clone(),
-                disks: plan.leaves.clone(),
+                speed_limit: plan.request.speed_limit.clone(),
+                disks: plan.request.leaves.clone(),
                 clock_us: measure_clock_cost_us(),
                 log: plan.log.clone(),
                 ..SampleContext::default()
             },
-            disks: DiskCounterReader::new(&plan.leaves),
+            disks: DiskCounterReader::new(&plan.request.leaves),
             rng,
             pages,
             buffered: CyclicWriteCursor::new(0, half),
@@ -170,7 +171,7 @@ impl<'a> ProbeRun<'a> {
         self.measure_traffic_before_probe()?;
         let scratch = ScratchDirectory::create(self.plan)?;
         self.context.leftover = scratch.leftover_note();
-        let room = if self.plan.options.force {
+        let room = if self.plan.request.options.force {
             Ok(())
         } else {
             scratch.check_space_by_reservation(4 * self.plan.peak_bytes)
@@ -215,48 +216,46 @@ impl<'a> ProbeRun<'a> {
         scratch: &ScratchDirectory,
     ) -> Result<(), StopReason> {
         let disks = self.plan.leaves_count_flushes.then_some(&self.disks);
-        let limits = (
-            Duration::from_secs_f64(self.plan.seconds),
-            self.plan.max_bytes,
-        );
-        let mut stage = WorkloadContext::new(
+        let begun = Instant::now();
+        let mut stage = WorkloadContext {
             scratch,
-            &self.pages,
-            self.plan.file_bytes,
-            self.control,
+            pages: &self.pages,
+            file_bytes: self.plan.file_bytes,
+            control: self.control,
             disks,
-            limits,
-        );
-        let (begun, total, tell) = (self.started, self.plan.total_seconds, &mut self.report);
-        let mut say = |rounds: usize| {
-            let seconds = begun.elapsed().as_secs_f64();
-            tell(&ProbeProgress {
-                phase: ProbePhase::Workload(workload),
-                round: u32::try_from(rounds).unwrap_or(u32::MAX),
-                seconds,
-                share: (seconds / total).min(1.0),
-                remaining_seconds: (total - seconds).max(0.0),
-                interim: None,
-                histogram: Vec::new(),
-            });
+            begun,
+            deadline: begun + Duration::from_secs_f64(self.plan.seconds),
+            max_bytes: self.plan.max_bytes,
+            written: AtomicU64::new(0),
+            generator_time_limit: Duration::ZERO,
+            generator_byte_limit: 0,
+        };
+        let (begun, tell) = (self.started, &mut self.report);
+        let mut say = |rounds| {
+            tell(&progress(
+                self.plan,
+                begun,
+                ProbePhase::Workload(workload),
+                rounds,
+            ));
         };
         let mut series = Vec::new();
         let outcome = workload::run_workload(
             workload,
-            (&self.plan.redo, &self.plan.commits),
+            (&self.plan.redo, &self.plan.request.commits),
             &mut stage,
             &mut self.rng,
             &mut series,
             &mut say,
         );
         self.context.bytes_written += stage.bytes_written();
-        let keep_samples = self.plan.options.keep_samples;
+        let keep_samples = self.plan.request.options.keep_samples;
         let is_complete = matches!(outcome, Ok(()) | Err(StopReason::BudgetExhausted));
         self.workload_results.push(if workload == Workload::Commit {
             WorkloadResult::from_commit_load(
-                &self.plan.commits,
+                &self.plan.request.commits,
                 &series,
-                self.plan.speed_limit.as_ref(),
+                self.plan.request.speed_limit.as_ref(),
                 is_complete,
                 keep_samples,
             )
@@ -489,7 +488,7 @@ impl<'a> ProbeRun<'a> {
 
     fn select_paced_methods(&mut self) {
         let is_paced = |c: &MethodSamples| {
-            let wanted = c.pages == 1 || self.plan.all_paced;
+            let wanted = c.pages == 1 || self.plan.request.all_paced;
             wanted && c.as_server && c.method.is_durable() && c.error.is_none()
         };
         let cells = self
@@ -628,7 +627,7 @@ impl<'a> ProbeRun<'a> {
 
     fn take_final_measurement(&mut self) -> Measurement {
         let mut measurement = self.summarise_so_far();
-        if self.plan.options.keep_samples {
+        if self.plan.request.options.keep_samples {
             add_raw_samples(&mut measurement, &self.samples);
         }
         measurement.workloads = std::mem::take(&mut self.workload_results);
@@ -657,17 +656,25 @@ impl<'a> ProbeRun<'a> {
         } else {
             (None, Vec::new())
         };
-        let seconds = self.elapsed_seconds();
-        let progress = ProbeProgress {
-            phase,
-            round: u32::try_from(rounds).unwrap_or(u32::MAX),
-            seconds,
-            share: (seconds / self.plan.total_seconds).min(1.0),
-            remaining_seconds: (self.plan.total_seconds - seconds).max(0.0),
+        (self.report)(&ProbeProgress {
             interim,
             histogram,
-        };
-        (self.report)(&progress);
+            ..progress(self.plan, self.started, phase, rounds)
+        });
+    }
+}
+
+/// Progress without figures.
+fn progress(plan: &ProbePlan, started: Instant, phase: ProbePhase, rounds: usize) -> ProbeProgress {
+    let seconds = started.elapsed().as_secs_f64();
+    ProbeProgress {
+        phase,
+        round: u32::try_from(rounds).unwrap_or(u32::MAX),
+        seconds,
+        share: (seconds / plan.total_seconds).min(1.0),
+        remaining_seconds: (plan.total_seconds - seconds).max(0.0),
+        interim: None,
+        histogram: Vec::new(),
     }
 }
 
@@ -679,10 +686,9 @@ fn plan_page_bytes(plan: &ProbePlan) -> usize {
 /// follows if the disk's scheduler has priorities (ioprio_set(2), "derived from the nice value").
 fn lower_priority() -> Result<(), ProbeError> {
     let failed = |errno| {
-        ProbeError::new(
-            ProbeErrorKind::Other,
-            format!("lowering the priority failed: {errno}; nothing was written"),
-        )
+        ProbeError::new(format!(
+            "lowering the priority failed: {errno}; nothing was written"
+        ))
     };
     rustix::process::setpriority_process(None, 19).map_err(failed)
 }

@@ -8,9 +8,10 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use rustix::fs::{AtFlags, CWD, FallocateFlags, IFlags, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
-use super::commit_writer::retry_interrupted;
+use super::ProbeError;
+use super::commit_writer::write_zeros;
 use super::plan::ProbePlan;
 use super::scratch_cleaner::ScratchCleaner;
 use super::scratch_directory::{
@@ -19,7 +20,6 @@ use super::scratch_directory::{
     remove_scratch_files, scratch_file_name,
 };
 use super::scratch_place::INHERITED_FLAGS;
-use super::{ProbeError, ProbeErrorKind};
 use crate::escape::ShellCommand;
 use crate::text;
 use crate::text::display_path;
@@ -37,9 +37,6 @@ pub fn set_and_verify_inode_flags(directory: &OwnedFd, flags: IFlags) -> Result<
         Err(Errno::OPNOTSUPP)
     }
 }
-
-/// Bytes written between two checks of the cancel flag.
-const CHUNK_BYTES: usize = 1 << 20;
 
 /// The directory is removed when this value is dropped.
 pub struct ScratchDirectory {
@@ -62,10 +59,10 @@ impl ScratchDirectory {
                 "{} was replaced by another directory; probe again",
                 display_path(&path)
             );
-            return Err(ProbeError::new(ProbeErrorKind::Removed, says));
+            return Err(ProbeError::new(says));
         }
         let name = new_scratch_directory_name();
-        let mut cleaner = ScratchCleaner::start(&plan.program, &place)?;
+        let mut cleaner = ScratchCleaner::start(&plan.request.program, &place)?;
         // The cleaner starts before the directory exists. If an error below drops the cleaner
         // without the message `Done`, the cleaner removes the directory.
         cleaner.send_directory_name(&name)?;
@@ -157,7 +154,7 @@ impl ScratchDirectory {
     }
 
     pub fn sync_directory(&self) -> Result<(), Errno> {
-        retry_interrupted(&mut false, || rustix::fs::fsync(&self.directory))
+        retry_on_intr(|| rustix::fs::fsync(&self.directory))
     }
 
     /// Reserves `bytes` bytes and immediately releases them, to check that they can be written. The
@@ -172,9 +169,7 @@ impl ScratchDirectory {
         }
         let file = self.create_file(SPACE_CHECK_FILE, OFlags::empty());
         let reserved = file.and_then(|file| {
-            retry_interrupted(&mut false, || {
-                rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes)
-            })
+            retry_on_intr(|| rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes))
         });
         let reserved = match reserved {
             Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
@@ -267,22 +262,10 @@ pub(super) fn write_and_sync_zeros(
     bytes: u64,
     go_on: &dyn Fn() -> bool,
 ) -> Result<bool, Errno> {
-    let zeros = vec![0; CHUNK_BYTES];
-    let mut at = 0;
-    while at < bytes {
-        if !go_on() {
-            return Ok(false);
-        }
-        let length = usize::try_from(bytes - at)
-            .unwrap_or(CHUNK_BYTES)
-            .min(CHUNK_BYTES);
-        let chunk = zeros.get(..length).unwrap_or_default();
-        match retry_interrupted(&mut false, || rustix::io::pwrite(file, chunk, at))? {
-            0 => return Err(Errno::NOSPC),
-            written => at += written as u64,
-        }
+    if !write_zeros(file, 0..bytes, go_on)? {
+        return Ok(false);
     }
-    retry_interrupted(&mut false, || rustix::fs::fsync(file))?;
+    retry_on_intr(|| rustix::fs::fsync(file))?;
     Ok(go_on())
 }
 

@@ -13,8 +13,8 @@ use std::process::Stdio;
 
 use serde::{Deserialize, Serialize};
 
+use super::ProbeError;
 use super::scratch_directory::{self, DIRECTORY_PREFIX};
-use super::{ProbeError, ProbeErrorKind};
 use crate::subprocess::{Channel, RECV_TIMEOUT, Role, Subprocess};
 
 /// Messages to the cleaner. The name is sent as a message because all users can read the arguments
@@ -71,7 +71,7 @@ fn start_error(error: &io::Error) -> ProbeError {
     let says = format!(
         "cannot start the cleaner, which removes the scratch directory if walwise is killed: {error}; nothing was written"
     );
-    ProbeError::new(ProbeErrorKind::Watcher, says)
+    ProbeError::new(says)
 }
 
 pub fn run_scratch_cleaner(mut channel: Channel) -> io::Result<()> {

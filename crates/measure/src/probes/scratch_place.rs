@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, Dir, IFlags, Mode, OFlags};
+use rustix::io::Errno;
 
 use super::ProbeRefusal;
 use crate::facts::{Choice, ServerArea};
@@ -76,8 +77,10 @@ impl OpenDirectory {
         let directory = rustix::fs::openat(CWD, path, PATH_FLAGS, Mode::empty())
             .map_err(|e| ProbeRefusal::from_errno(e, path))?;
         // The resolved path is displayed, and opened again by the probe.
-        let real =
-            fs::canonicalize(path).map_err(|e| ProbeRefusal::from_errno(to_errno(&e), path))?;
+        let real = fs::canonicalize(path).map_err(|e| {
+            let errno = Errno::from_io_error(&e).unwrap_or(Errno::IO);
+            ProbeRefusal::from_errno(errno, path)
+        })?;
         Ok(Self {
             directory,
             path: real,
@@ -112,31 +115,24 @@ impl OpenDirectory {
 
 /// Opens a directory again with read permission, because an O_PATH descriptor allows neither ioctl
 /// nor listing of names.
-fn open_for_reading(directory: &OwnedFd) -> Result<OwnedFd, rustix::io::Errno> {
+fn open_for_reading(directory: &OwnedFd) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::openat(directory, ".", flags, Mode::empty())
-}
-
-fn to_errno(error: &std::io::Error) -> rustix::io::Errno {
-    rustix::io::Errno::from_io_error(error).unwrap_or(rustix::io::Errno::IO)
 }
 
 fn requested_scratch_parent(
     scratch: &Path,
     target: &Path,
 ) -> Result<(OpenDirectory, Option<IFlags>), ProbeRefusal> {
-    let upward = OpenDirectory::open(scratch)?.open_ancestors();
-    if let Some(database) = index_of_topmost_database(&upward).and_then(|at| upward.get(at)) {
+    let mut upward = OpenDirectory::open(scratch)?.open_ancestors();
+    if let Some((_, database)) = topmost_database(&upward) {
         let why = "--scratch names a directory inside the database's directory".to_owned();
         return Err(ProbeRefusal::NoSiblingPlace {
             database: display_path(&database.path),
             why,
         });
     }
-    let place = upward
-        .into_iter()
-        .next()
-        .ok_or_else(|| ProbeRefusal::Missing(display_path(scratch)))?;
+    let place = upward.swap_remove(0);
     match OpenDirectory::open(target).map(|target| inode_flags_to_set(&place, &target)) {
         Ok(Err(why)) => Err(ProbeRefusal::DifferentFilesystem {
             scratch: display_path(scratch),
@@ -151,13 +147,10 @@ fn requested_scratch_parent(
 /// The target itself, or the parent directory of the database that the target belongs to.
 fn default_scratch_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), ProbeRefusal> {
     let mut upward = OpenDirectory::open(target)?.open_ancestors();
-    let Some(at) = index_of_topmost_database(&upward) else {
+    let Some((at, database)) = topmost_database(&upward) else {
         return Ok((upward.swap_remove(0), None));
     };
-    let database = upward
-        .get(at)
-        .map(|database| display_path(&database.path))
-        .unwrap_or_default();
+    let database = display_path(&database.path);
     let refuse = |why: String| ProbeRefusal::NoSiblingPlace {
         database: database.clone(),
         why,
@@ -193,18 +186,18 @@ fn index_of_filesystem_top(upward: &[OpenDirectory]) -> Option<usize> {
         .checked_sub(1)
 }
 
-fn index_of_topmost_database(upward: &[OpenDirectory]) -> Option<usize> {
+/// The topmost directory with files of a database, and its index.
+fn topmost_database(upward: &[OpenDirectory]) -> Option<(usize, &OpenDirectory)> {
     upward
         .iter()
-        .rposition(|held| has_database_files(&held.directory))
+        .enumerate()
+        .rfind(|(_, held)| has_database_files(&held.directory))
 }
 
 /// The path of the database that contains a directory, for display; `None` if there is none.
 pub fn enclosing_database_path(directory: OwnedFd, path: PathBuf) -> Option<String> {
     let upward = OpenDirectory { directory, path }.open_ancestors();
-    index_of_topmost_database(&upward)
-        .and_then(|at| upward.get(at))
-        .map(|database| display_path(&database.path))
+    topmost_database(&upward).map(|(_, database)| display_path(&database.path))
 }
 
 fn has_database_files(directory: &OwnedFd) -> bool {
@@ -288,9 +281,7 @@ fn inheritable_inode_flags(held: &OpenDirectory) -> Option<IFlags> {
     let directory = open_for_reading(&held.directory).ok()?;
     match rustix::fs::ioctl_getflags(&directory) {
         Ok(flags) => Some(flags & matter),
-        Err(rustix::io::Errno::NOTTY | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
-            Some(IFlags::empty())
-        }
+        Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::NOSYS) => Some(IFlags::empty()),
         Err(_) => None,
     }
 }

@@ -1,8 +1,7 @@
 //! Workloads that a probe measures in addition to the comparison of methods. Each submodule creates
-//! the files of one workload and its load generators, each of which measures one or more result
-//! rows.
+//! the files of a workload and its loads.
 //!
-//! A round runs every generator once, in random order. Incomplete rounds are discarded, and so is
+//! A round runs every load once, in random order. Incomplete rounds are discarded, and so is
 //! the first round, which is the warm-up.
 
 mod commit_log;
@@ -18,10 +17,9 @@ mod small_files {
     use rustix::fs::OFlags;
     use rustix::io::Errno;
 
-    use super::context::{LoadGenerator, OperationOutcome, WorkloadContext};
-    use crate::measure::{RoundSamples, RowSamples};
-    use crate::probes::StopReason;
-    use crate::probes::commit_writer::retry_interrupted;
+    use super::context::{Load, OperationOutcome, WorkloadContext};
+    use crate::measure::RowSamples;
+    use crate::probes::commit_writer::{pwrite_all, retry_interrupted};
 
     const THREAD_COUNTS: [u32; 4] = [1, 2, 4, 8];
 
@@ -29,69 +27,47 @@ mod small_files {
 
     pub(in crate::probes) const MAX_FILES: u64 = 2_000;
 
-    pub(super) fn create_load_generators(_: &WorkloadContext<'_>) -> Vec<Box<dyn LoadGenerator>> {
-        THREAD_COUNTS
-            .into_iter()
-            .map(|threads| Box::new(SmallFilesLoad { threads }) as Box<dyn LoadGenerator>)
-            .collect()
+    pub(super) fn small_file_loads() -> Vec<Load> {
+        THREAD_COUNTS.map(small_file_load).into()
     }
 
-    struct SmallFilesLoad {
-        threads: u32,
-    }
-
-    impl LoadGenerator for SmallFilesLoad {
-        fn empty_rows(&self) -> Vec<RowSamples> {
-            let name = if self.threads == 1 {
-                "1 thread".to_owned()
-            } else {
-                format!("{} threads", self.threads)
-            };
-            let row = RowSamples {
-                threads: self.threads,
-                ..RowSamples::new(name, FILE_BYTES as u64)
-            };
-            vec![if self.threads == 1 {
-                row
-            } else {
-                row.with_ratio_to_row(0)
-            }]
-        }
-
-        fn run_round(
-            &mut self,
-            stage: &WorkloadContext<'_>,
-        ) -> Result<Vec<RoundSamples>, StopReason> {
-            let limit = MAX_FILES / u64::from(self.threads);
-            let one = |thread: u32, turn: u64| {
-                create_durable_file(stage, thread, turn)
-                    .map_err(|errno| stage.stop_reason_from_errno(errno, "creating a small file"))
-            };
+    fn small_file_load(threads: u32) -> Load {
+        let name = match threads {
+            1 => "1 thread".to_owned(),
+            threads => format!("{threads} threads"),
+        };
+        let row = RowSamples {
+            threads,
+            against: (threads > 1).then_some(0),
+            ..RowSamples::new(name, FILE_BYTES as u64)
+        };
+        Load::new(row, move |stage| {
+            let limit = MAX_FILES / u64::from(threads);
             let pass = stage.run_operation_in_threads(
                 "creating small files",
-                self.threads,
+                threads,
                 FILE_BYTES as u64,
                 limit,
-                &one,
+                &|thread, turn| {
+                    create_durable_file(stage, thread, turn)
+                        .map_err(stage.failure("creating a small file"))
+                },
             )?;
-            self.remove_files(stage, limit)
-                .map_err(|errno| stage.stop_reason_from_errno(errno, "removing a small file"))?;
-            Ok(vec![pass])
-        }
+            remove_files(stage, threads, limit).map_err(stage.failure("removing a small file"))?;
+            Ok(pass)
+        })
     }
 
-    impl SmallFilesLoad {
-        fn remove_files(&self, stage: &WorkloadContext<'_>, limit: u64) -> Result<(), Errno> {
-            for thread in 0..self.threads {
-                for turn in 0..limit {
-                    match stage.scratch.unlink(&numbered_file_name(thread, turn)) {
-                        Err(Errno::NOENT) => break,
-                        answer => answer?,
-                    }
+    fn remove_files(stage: &WorkloadContext<'_>, threads: u32, limit: u64) -> Result<(), Errno> {
+        for thread in 0..threads {
+            for turn in 0..limit {
+                match stage.scratch.unlink(&numbered_file_name(thread, turn)) {
+                    Err(Errno::NOENT) => break,
+                    answer => answer?,
                 }
             }
-            stage.scratch.sync_directory()
         }
+        stage.scratch.sync_directory()
     }
 
     fn numbered_file_name(thread: u32, turn: u64) -> String {
@@ -106,12 +82,7 @@ mod small_files {
         let (mut interrupted, name) = (false, numbered_file_name(thread, turn));
         let temporary = format!("{name}.new");
         let file = stage.scratch.create_file(&temporary, OFlags::empty())?;
-        let written = retry_interrupted(&mut interrupted, || {
-            rustix::io::pwrite(&file, stage.pages.first_bytes(FILE_BYTES), 0)
-        })?;
-        if written != FILE_BYTES {
-            return Err(Errno::NOSPC);
-        }
+        pwrite_all(&file, stage.pages.first_bytes(FILE_BYTES), 0)?;
         retry_interrupted(&mut interrupted, || rustix::fs::fsync(&file))?;
         drop(file);
         stage.scratch.rename(&temporary, &name)?;
@@ -122,15 +93,13 @@ mod small_files {
         })
     }
 }
-mod group_commit;
-mod innodb;
 mod pg_test_fsync;
 mod segment;
 mod transaction;
 
 use std::time::Duration;
 
-use context::LoadGenerator;
+use context::Load;
 
 use super::redo_log_config::RedoLogConfig;
 use super::{Rng, StopReason};
@@ -158,14 +127,14 @@ pub(super) fn run_workload(
     series: &mut Vec<RowSamples>,
     tell: &mut dyn FnMut(usize),
 ) -> Result<(), StopReason> {
-    let mut generators = match workload {
-        Workload::Segment => segment::create_load_generators(stage)?,
-        Workload::Group => group_commit::create_load_generators(stage)?,
-        Workload::Innodb => innodb::create_load_generators(stage)?,
-        Workload::Files => small_files::create_load_generators(stage),
-        Workload::Entangle => interference::create_load_generators(stage)?,
-        Workload::PgTestFsync => pg_test_fsync::create_load_generators(stage)?,
-        Workload::Transaction => transaction::create_load_generators(stage, redo)?,
+    let mut loads = match workload {
+        Workload::Segment => segment::segment_loads(stage)?,
+        Workload::Group => transaction::group_commit_loads(stage)?,
+        Workload::Innodb => transaction::innodb_loads(stage)?,
+        Workload::Files => small_files::small_file_loads(),
+        Workload::Entangle => interference::interference_loads(stage)?,
+        Workload::PgTestFsync => pg_test_fsync::pg_test_fsync_loads(stage)?,
+        Workload::Transaction => transaction::transaction_loads(stage, redo)?,
         Workload::Commit => return commit_log::run_commit_workload(stage, load, series, tell),
     };
     // The tests of pg_test_fsync use all of the announced time, so the number of their rounds is
@@ -173,26 +142,19 @@ pub(super) fn run_workload(
     let (rounds, most) = match workload {
         Workload::PgTestFsync => (
             stage
-                .rounds_that_fit_remaining_time(MAX_PASS, generators.len())
+                .rounds_that_fit_remaining_time(MAX_PASS, loads.len())
                 .max(MIN_ROUNDS),
             usize::MAX,
         ),
         _ => (TARGET_ROUNDS, MAX_ROUNDS),
     };
-    let fixed = generators
-        .iter()
-        .map(|generator| generator.bytes_outside_operations(stage))
-        .sum();
-    stage.divide_budget(rounds, generators.len(), fixed);
-    let rows: Vec<Vec<RowSamples>> = generators
-        .iter()
-        .map(|generator| generator.empty_rows())
-        .collect();
-    *series = rows.iter().flatten().cloned().collect();
+    let fixed = loads.iter().map(|load| load.bytes_outside_operations).sum();
+    stage.divide_budget(rounds, loads.len(), fixed);
+    *series = loads.iter().flat_map(|load| load.rows.clone()).collect();
     tell(0);
-    run_generators_once(&mut generators, stage, rng)?;
+    run_loads_once(&mut loads, stage, rng)?;
     for done in 1..=most {
-        let passes = run_generators_once(&mut generators, stage, rng)?;
+        let passes = run_loads_once(&mut loads, stage, rng)?;
         for (row, pass) in series.iter_mut().zip(passes.into_iter().flatten()) {
             if row.error.is_none() {
                 row.rounds.push(pass);
@@ -203,16 +165,16 @@ pub(super) fn run_workload(
     Ok(())
 }
 
-/// The order is random; the samples are in the order of `generators`.
-fn run_generators_once(
-    generators: &mut [Box<dyn LoadGenerator>],
+/// The order is random; the samples are in the order of `loads`.
+fn run_loads_once(
+    loads: &mut [Load],
     stage: &WorkloadContext<'_>,
     rng: &mut Rng,
 ) -> Result<Vec<Vec<RoundSamples>>, StopReason> {
-    let mut passes = vec![Vec::new(); generators.len()];
-    for i in rng.permutation(generators.len()) {
-        if let (Some(generator), Some(slot)) = (generators.get_mut(i), passes.get_mut(i)) {
-            *slot = generator.run_round(stage)?;
+    let mut passes = vec![Vec::new(); loads.len()];
+    for i in rng.permutation(loads.len()) {
+        if let (Some(load), Some(slot)) = (loads.get_mut(i), passes.get_mut(i)) {
+            *slot = (load.run_round)(stage)?;
             stage.scratch.check_directory_not_removed()?;
         }
     }

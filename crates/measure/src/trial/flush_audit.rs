@@ -47,76 +47,54 @@ impl TrialRecord {
         {
             return FlushAuditResult::NoBarriers;
         }
-        let loads = self
-            .loads
-            .iter()
-            .enumerate()
-            .filter_map(|(at, load)| Some((at, load.min_flushes_per_call()?)));
-        let samples: Vec<(TrialSample, f64)> = loads
-            .flat_map(|(at, least)| {
-                let samples = self.samples_by_block(CellSubject::Candidate(candidate), at);
-                samples
-                    .into_iter()
-                    .flatten()
-                    .map(move |sample| (sample, least))
-            })
-            .collect();
-        let flushes = samples
-            .iter()
-            .map(|(sample, _)| sample.flushes.map(|count| count as f64))
-            .sum::<Option<f64>>();
-        let calls: f64 = samples.iter().map(|(sample, _)| sample.calls as f64).sum();
-        let needed: f64 = samples
-            .iter()
-            .map(|(sample, least)| sample.calls as f64 * least)
-            .sum();
-        match flushes {
-            Some(flushes) if calls > 0.0 => {
-                let each = flushes / calls;
-                if flushes >= MIN_FLUSH_SHARE * needed {
-                    FlushAuditResult::Sufficient(each)
-                } else {
-                    FlushAuditResult::Insufficient(each)
-                }
+        let (mut samples, mut needed) = (Vec::new(), 0.0);
+        for (at, load) in self.loads.iter().enumerate() {
+            if let Some(least) = load.min_flushes_per_call() {
+                let of_load = self.samples(CellSubject::Candidate(candidate), at);
+                needed += least * call_count(&of_load);
+                samples.extend(of_load);
             }
-            Some(_) | None => FlushAuditResult::NotCounted,
+        }
+        match flushes_per_call(&samples, |sample| sample.flushes) {
+            Some(each) if each * call_count(&samples) >= MIN_FLUSH_SHARE * needed => {
+                FlushAuditResult::Sufficient(each)
+            }
+            Some(each) => FlushAuditResult::Insufficient(each),
+            None => FlushAuditResult::NotCounted,
         }
     }
 
     /// The flushes of the trial's own device per call under one load; `None` without calls, or if
     /// the device does not count flushes.
     pub(crate) fn flushes_per_call(&self, candidate: usize, load: usize) -> Option<f64> {
-        let samples: Vec<TrialSample> = self
-            .samples_by_block(CellSubject::Candidate(candidate), load)
-            .into_iter()
-            .flatten()
-            .collect();
-        let flushes = samples
-            .iter()
-            .map(|sample| sample.flushes.map(|count| count as f64))
-            .sum::<Option<f64>>()?;
-        let calls: f64 = samples.iter().map(|sample| sample.calls as f64).sum();
-        (calls > 0.0).then(|| flushes / calls)
+        let samples = self.samples(CellSubject::Candidate(candidate), load);
+        flushes_per_call(&samples, |sample| sample.flushes)
     }
 
     /// The flushes of the disks under the extent per call, those of other programs included; `None`
     /// without calls, or if the disks do not count flushes.
     pub(crate) fn disk_flushes_per_call(&self, candidate: usize) -> Option<f64> {
-        let loads = 0..self.loads.len();
-        let samples: Vec<TrialSample> = loads
-            .flat_map(|at| {
-                self.samples_by_block(CellSubject::Candidate(candidate), at)
-                    .into_iter()
-                    .flatten()
-            })
+        let samples: Vec<TrialSample> = (0..self.loads.len())
+            .flat_map(|at| self.samples(CellSubject::Candidate(candidate), at))
             .collect();
-        let flushes = samples
-            .iter()
-            .map(|sample| sample.leaf_flushes.map(|count| count as f64))
-            .sum::<Option<f64>>()?;
-        let calls: f64 = samples.iter().map(|sample| sample.calls as f64).sum();
-        (calls > 0.0).then(|| flushes / calls)
+        flushes_per_call(&samples, |sample| sample.leaf_flushes)
     }
+}
+
+fn call_count(samples: &[TrialSample]) -> f64 {
+    samples.iter().map(|sample| sample.calls as f64).sum()
+}
+
+fn flushes_per_call(
+    samples: &[TrialSample],
+    flush_count: fn(&TrialSample) -> Option<u64>,
+) -> Option<f64> {
+    let flushes = samples
+        .iter()
+        .map(|sample| flush_count(sample).map(|count| count as f64))
+        .sum::<Option<f64>>()?;
+    let calls = call_count(samples);
+    (calls > 0.0).then(|| flushes / calls)
 }
 
 #[cfg(test)]

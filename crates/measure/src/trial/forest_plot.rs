@@ -1,5 +1,4 @@
 use super::LoadComparison;
-use super::candidate::Candidate;
 use super::record::{CellSubject, TrialRecord};
 use super::signed_ranks::LogRatioInterval;
 use crate::measure::median_of;
@@ -89,23 +88,13 @@ impl TrialRecord {
         load: usize,
         place: CandidateStanding,
     ) -> ForestPlotRow {
-        let word = |at: usize| {
-            self.candidates
-                .get(at)
-                .map_or("?", |made| Candidate::name(made.candidate))
-        };
         let name = match runner {
-            CellSubject::Candidate(at) => word(at).to_owned(),
-            CellSubject::Twin => format!("{} again", word(0)),
+            CellSubject::Candidate(at) => self.candidate_name(at).to_owned(),
+            CellSubject::Twin => format!("{} again", self.candidate_name(0)),
             CellSubject::Floor => "raw extent".to_owned(),
             CellSubject::Host => "loop file".to_owned(),
         };
-        let rates: Vec<f64> = self
-            .samples_by_block(runner, load)
-            .into_iter()
-            .flatten()
-            .map(|sample| sample.commits_per_second())
-            .collect();
+        let rates = self.commit_rates(runner, load);
         ForestPlotRow {
             name,
             rate: (!rates.is_empty()).then(|| median_of(&rates)),
@@ -114,22 +103,16 @@ impl TrialRecord {
     }
 
     /// The rates of commits directly to the extent, without a file system, in commits per second,
-    /// block by block. `None` for a block without a sample.
-    pub fn raw_extent_commit_rates(&self) -> Vec<Option<f64>> {
-        let of = self.samples_by_block(CellSubject::Floor, 0);
-        of.into_iter()
-            .map(|sample| {
-                sample
-                    .map(|sample| sample.commits_per_second())
-                    .filter(|rate| rate.is_finite())
-            })
-            .collect()
+    /// block by block.
+    pub fn raw_extent_commit_rates(&self) -> Vec<f64> {
+        let rates = self.commit_rates(CellSubject::Floor, 0);
+        rates.into_iter().filter(|rate| rate.is_finite()).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::trial::Candidate;
     use crate::trial::fixtures::record_with_commit_rates;
 
     #[test]

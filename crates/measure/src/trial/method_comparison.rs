@@ -7,7 +7,7 @@
 
 use super::comparison::{PairedLogThroughput, PairwiseComparison};
 use super::load::LoadShape;
-use super::record::{CellSubject, TrialRecord, TrialSample};
+use super::record::{CellSubject, TrialRecord};
 
 #[derive(Clone, Debug)]
 pub struct MethodComparison {
@@ -85,37 +85,23 @@ impl TrialRecord {
     ) -> PairedLogThroughput {
         let default = methods.first().map_or(0, |(load, _)| *load);
         let runner = CellSubject::Candidate(candidate);
-        let rows = methods
-            .iter()
-            .map(|(load, _)| self.samples_by_block(runner, *load));
-        let sentinels = [CellSubject::Twin, CellSubject::Candidate(0)]
-            .map(|runner| self.samples_by_block(runner, default));
-        let rows: Vec<Vec<Option<TrialSample>>> = rows.chain(sentinels).collect();
-        let log = |row: &Vec<Option<TrialSample>>, block: usize| {
-            row.get(block)
-                .copied()
-                .flatten()
-                .map(|sample| sample.commits_per_second().ln())
-        };
-        let block = |block: usize| {
-            rows.iter()
-                .map(|row| log(row, block))
-                .collect::<Option<Vec<f64>>>()
-        };
-        let complete: Vec<Vec<f64>> = (0..self.blocks.len()).filter_map(block).collect();
-        let column = |at: usize| {
-            complete
-                .iter()
-                .filter_map(|block| block.get(at).copied())
-                .collect()
-        };
-        let twin = |block: &Vec<f64>| match block.as_slice() {
-            [own, .., twin, reference] => Some(own + twin - reference),
-            _ => None,
-        };
+        let rows = methods.iter().map(|(load, _)| (runner, *load));
+        let controls = [CellSubject::Twin, CellSubject::Candidate(0)];
+        let rows: Vec<_> = rows
+            .chain(controls.map(|runner| (runner, default)))
+            .collect();
+        let mut candidates = self.complete_log_rates(&rows);
+        let reference = candidates.pop().unwrap_or_default();
+        let twin = candidates.pop().unwrap_or_default();
+        let own = candidates.first().cloned().unwrap_or_default();
         PairedLogThroughput {
-            candidates: (0..methods.len()).map(column).collect(),
-            twin: complete.iter().filter_map(twin).collect(),
+            twin: own
+                .iter()
+                .zip(twin)
+                .zip(reference)
+                .map(|((own, twin), reference)| own + twin - reference)
+                .collect(),
+            candidates,
         }
     }
 }
@@ -127,6 +113,7 @@ mod tests {
     use crate::trial::comparison::ComparisonOutcome;
     use crate::trial::fixtures::record_with_commit_rates;
     use crate::trial::load::{LoadPreset, TrialLoad};
+    use crate::trial::record::TrialSample;
     use crate::trial::view::trial_view;
 
     fn record_with_throughput_by_method(times: [f64; 4]) -> TrialRecord {

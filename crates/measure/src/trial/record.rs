@@ -218,6 +218,12 @@ impl TrialRecord {
             .collect()
     }
 
+    pub(crate) fn candidate_name(&self, candidate: usize) -> &'static str {
+        self.candidates
+            .get(candidate)
+            .map_or("?", |made| made.candidate.name())
+    }
+
     pub(crate) fn first_error_of_candidate(&self, candidate: usize) -> Option<&str> {
         let cells = self.blocks.iter().flat_map(|block| &block.cells);
         let mut own = cells.filter(|cell| cell.runner == CellSubject::Candidate(candidate));
@@ -241,36 +247,52 @@ impl TrialRecord {
         self.blocks.iter().map(of).collect()
     }
 
+    pub(crate) fn samples(&self, runner: CellSubject, load: usize) -> Vec<TrialSample> {
+        let by_block = self.samples_by_block(runner, load);
+        by_block.into_iter().flatten().collect()
+    }
+
+    /// Commits per second of each sample.
+    pub(crate) fn commit_rates(&self, runner: CellSubject, load: usize) -> Vec<f64> {
+        let samples = self.samples(runner, load);
+        samples
+            .iter()
+            .map(TrialSample::commits_per_second)
+            .collect()
+    }
+
     /// Logarithms of throughput of `candidates`, in the blocks where all of them and the second run
     /// of the reference are complete.
     pub fn paired_log_throughput(&self, candidates: &[usize], load: usize) -> PairedLogThroughput {
-        let rows: Vec<Vec<Option<TrialSample>>> = candidates
-            .iter()
-            .map(|at| CellSubject::Candidate(*at))
+        let rows = candidates.iter().map(|at| CellSubject::Candidate(*at));
+        let rows: Vec<_> = rows
             .chain([CellSubject::Twin])
-            .map(|runner| self.samples_by_block(runner, load))
+            .map(|runner| (runner, load))
             .collect();
-        let rate = |row: &[Option<TrialSample>], block: usize| {
-            row.get(block)
-                .copied()
-                .flatten()
-                .map(|sample| sample.commits_per_second())
-                .filter(|rate| *rate > 0.0)
+        let mut candidates = self.complete_log_rates(&rows);
+        let twin = candidates.pop().unwrap_or_default();
+        PairedLogThroughput { candidates, twin }
+    }
+
+    /// Logarithms of throughput, one list per entry of `rows`, in the blocks where all are
+    /// complete.
+    pub(crate) fn complete_log_rates(&self, rows: &[(CellSubject, usize)]) -> Vec<Vec<f64>> {
+        let samples = rows
+            .iter()
+            .map(|(runner, load)| self.samples_by_block(*runner, *load));
+        let samples: Vec<Vec<Option<TrialSample>>> = samples.collect();
+        let log_rate = |row: &Vec<Option<TrialSample>>, block: usize| {
+            let rate = row.get(block).copied().flatten()?.commits_per_second();
+            (rate > 0.0).then(|| rate.ln())
         };
-        let complete: Vec<usize> = (0..self.blocks.len())
-            .filter(|block| rows.iter().all(|row| rate(row, *block).is_some()))
-            .collect();
-        let logs = |row: &Vec<Option<TrialSample>>| {
-            complete
-                .iter()
-                .filter_map(|block| rate(row, *block).map(f64::ln))
-                .collect::<Vec<f64>>()
-        };
-        let mut all: Vec<Vec<f64>> = rows.iter().map(logs).collect();
-        let twin = all.pop().unwrap_or_default();
-        PairedLogThroughput {
-            candidates: all,
-            twin,
+        let mut logs = vec![Vec::new(); rows.len()];
+        for block in 0..self.blocks.len() {
+            let found = samples.iter().map(|row| log_rate(row, block));
+            let found = found.collect::<Option<Vec<f64>>>().unwrap_or_default();
+            logs.iter_mut()
+                .zip(found)
+                .for_each(|(logs, log)| logs.push(log));
         }
+        logs
     }
 }

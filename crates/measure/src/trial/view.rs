@@ -1,6 +1,5 @@
 //! The view of a trial: sentences and tables that text and Markdown output share.
 
-use super::candidate::Candidate;
 use super::comparison::{ComparisonOutcome, EQUIVALENCE_MARGIN, PairwiseComparison};
 use super::forest_plot::CandidateStanding;
 use super::method_comparison::MethodComparison;
@@ -136,7 +135,7 @@ fn load_tables(record: &TrialRecord) -> Vec<LoadTable> {
             None if record.indices_of_ranked_candidates().first() == Some(&0) => {
                 format!(
                     "Nothing can be compared: only {} can be ranked.",
-                    candidate_name(record, 0)
+                    record.candidate_name(0)
                 )
             }
             None => "Nothing can be compared: the first candidate can lose commits.".to_owned(),
@@ -157,21 +156,14 @@ fn load_tables(record: &TrialRecord) -> Vec<LoadTable> {
 fn load_table(record: &TrialRecord, result: &LoadComparison) -> LoadTable {
     let row = |candidate: usize| {
         let place = result.ranked.iter().position(|ranked| *ranked == candidate);
-        let against = match place {
-            Some(0) => "first".to_owned(),
-            Some(place) => result
-                .comparison
-                .interval_to_reference(place)
-                .map_or_else(|| "—".to_owned(), format_percent_interval),
-            None => "—".to_owned(),
-        };
+        let against = reference_comparison_text(&result.comparison, place);
         let own = record
             .audit_candidate_flushes(candidate)
             .flush_cell_text(record.flushes_per_call(candidate, result.index));
         table_row(
             record,
             (candidate, result.index),
-            candidate_name(record, candidate),
+            record.candidate_name(candidate).to_owned(),
             against,
             own,
         )
@@ -191,13 +183,7 @@ fn method_tables(record: &TrialRecord) -> Vec<LoadTable> {
     let is_deciding = record.compares_only_sync_methods();
     let of = |found: MethodComparison| {
         let row = |(place, (load, method)): (usize, &(usize, &str))| {
-            let against = match place {
-                0 => "first".to_owned(),
-                _ => found
-                    .comparison
-                    .interval_to_reference(place)
-                    .map_or_else(|| "—".to_owned(), format_percent_interval),
-            };
+            let against = reference_comparison_text(&found.comparison, Some(place));
             let flushes = record.flushes_per_call(found.candidate, *load);
             let flushes =
                 flushes.map_or_else(|| "not counted".to_owned(), |each| format!("{each:.2}"));
@@ -211,10 +197,7 @@ fn method_tables(record: &TrialRecord) -> Vec<LoadTable> {
         };
         let said = |places: &[usize]| found.method_names(places).join(", ");
         LoadTable {
-            title: format!(
-                "sync methods on {}",
-                candidate_name(record, found.candidate)
-            ),
+            title: format!("sync methods on {}", record.candidate_name(found.candidate)),
             sentence: outcome_sentence(record, &found.comparison, found.methods.len(), &said),
             is_deciding,
             columns: column_headings("method"),
@@ -232,11 +215,7 @@ fn table_row(
     against: String,
     flushes: String,
 ) -> Vec<TableCell> {
-    let samples: Vec<TrialSample> = record
-        .samples_by_block(CellSubject::Candidate(candidate), load)
-        .into_iter()
-        .flatten()
-        .collect();
+    let samples = record.samples(CellSubject::Candidate(candidate), load);
     let of = |figure: fn(&TrialSample) -> f64| samples.iter().map(figure).collect::<Vec<f64>>();
     // A sample without a finished commit has no latency.
     let latencies = |figure: fn(&TrialSample) -> f64| {
@@ -275,18 +254,19 @@ fn table_row(
     ]
 }
 
-fn candidate_name(record: &TrialRecord, candidate: usize) -> String {
-    record
-        .candidates
-        .get(candidate)
-        .map_or("?", |made| Candidate::name(made.candidate))
-        .to_owned()
+fn reference_comparison_text(comparison: &PairwiseComparison, place: Option<usize>) -> String {
+    if place == Some(0) {
+        return "first".to_owned();
+    }
+    place
+        .and_then(|place| comparison.interval_to_reference(place))
+        .map_or_else(|| "—".to_owned(), format_percent_interval)
 }
 
 fn joined_candidate_names(record: &TrialRecord, candidates: &[usize]) -> String {
     candidates
         .iter()
-        .map(|candidate| candidate_name(record, *candidate))
+        .map(|candidate| record.candidate_name(*candidate))
         .join_with(", ")
 }
 
@@ -354,7 +334,7 @@ fn outcome_sentence(
                 .unwrap_or_default();
             format!(
                 "Inconclusive: two runs of {} differ by {twin}. {}",
-                candidate_name(record, 0),
+                record.candidate_name(0),
                 inconclusive_reason(record)
             )
         }
@@ -427,7 +407,7 @@ fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
     if let Some(winner) = record.winner_index() {
         notes.push(format!(
             "{} is fastest under every load that counts, each with 95 % confidence.",
-            candidate_name(record, winner)
+            record.candidate_name(winner)
         ));
     }
     let twins = record.load_comparisons();
@@ -438,7 +418,7 @@ fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
         let load = result.load.name();
         notes.push(format!(
             "Resolution: two runs of {} differ by {} ({load}).",
-            candidate_name(record, 0),
+            record.candidate_name(0),
             format_percent_interval(twin)
         ));
     }
@@ -524,7 +504,7 @@ fn disk_flush_note(record: &TrialRecord) -> Option<String> {
     let of = |at: usize| {
         Some(format!(
             "{} {:.2}",
-            candidate_name(record, at),
+            record.candidate_name(at),
             record.disk_flushes_per_call(at)?
         ))
     };
@@ -549,6 +529,7 @@ fn mount_options_or_defaults(options: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trial::Candidate;
     use crate::trial::fixtures::record_with_commit_rates;
 
     #[test]

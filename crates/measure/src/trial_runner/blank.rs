@@ -1,10 +1,11 @@
 use std::ops::Range;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 
-use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 
-use super::write_zeros;
+use super::{reopen, write_zeros};
+use crate::probes::AlignedBuffer;
 
 /// Bytes of one read, or of one request for zeros.
 const READ_BYTES: usize = 8 << 20;
@@ -42,24 +43,14 @@ pub fn first_nonblank_offset(
     wanted: BlankPattern,
     tell: &mut dyn FnMut(u64) -> Result<(), Errno>,
 ) -> Result<Option<u64>, Errno> {
-    let path = format!("/proc/self/fd/{}", device.as_raw_fd());
-    let direct = rustix::fs::open(
-        path,
-        OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?;
-    let mut room = vec![0u8; READ_BYTES + ALIGNMENT];
-    let begin = room.as_ptr().align_offset(ALIGNMENT);
-    let room = room
-        .get_mut(begin..)
-        .and_then(|rest| rest.get_mut(..READ_BYTES))
-        .ok_or(Errno::NOMEM)?;
+    let direct = reopen(device, OFlags::RDONLY | OFlags::DIRECT)?;
+    let mut room = AlignedBuffer::zeroed(READ_BYTES);
     let mut at = part.start;
     while at < part.end {
         let length = usize::try_from(part.end - at)
             .unwrap_or(READ_BYTES)
             .min(READ_BYTES);
-        let piece = room.get_mut(..length).unwrap_or_default();
+        let piece = room.bytes_mut().get_mut(..length).unwrap_or_default();
         let count = match rustix::io::pread(&direct, &mut *piece, at) {
             // A device that ends before `part.end` is an error, because the missing part is not
             // blank.

@@ -15,14 +15,14 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use super::disk::{EraseTarget, LockedDisk};
-use super::extent::TrialExtent;
+use super::extent::Extent;
 use super::loop_file::LoopFile;
 use super::mounted_candidate::MountedCandidate;
 use super::{
     LoadContext, MeasureRequest, Shutdown, TrialCounterReaders, TrialEvent, TrialJob, TrialPlace,
     TrialRequest, load, wait_until_device_idle,
 };
-use crate::probes::{AlignedRandomBuffer, DiskCounterReader, PAGE_BYTES, Rng};
+use crate::probes::{AlignedBuffer, DiskCounterReader, PAGE_BYTES, Rng};
 use crate::subprocess::Channel;
 use crate::trial::{CellSubject, SEGMENT_BYTES, TrialBlock, TrialCell, TrialSample};
 
@@ -110,24 +110,20 @@ fn run_job(
             "{MOUNT_POINT} must be a plain directory, because a trial mounts its file system there; nothing was written"
         ));
     }
-    let extent = match &job.place {
+    let extent: Box<dyn Extent> = match &job.place {
         TrialPlace::Directory(directory) => {
             let mut tell = |bytes| drop(channel.send(&TrialEvent::Prepared(bytes)));
-            TrialExtent::Loop(LoopFile::create_and_attach(
+            Box::new(LoopFile::create_and_attach(
                 &PathBuf::from(directory.clone()),
                 job.bytes,
                 Path::new(MOUNT_POINT),
                 &mut tell,
             )?)
         }
-        TrialPlace::Disk(order) => TrialExtent::Disk(acquire_disk(order, job, end, channel)?),
+        TrialPlace::Disk(order) => Box::new(acquire_disk(order, job, end, channel)?),
     };
-    let done = run_blocks(job, &extent, orders, end, channel);
-    let cleared = match &extent {
-        TrialExtent::Loop(_) => Ok(()),
-        TrialExtent::Disk(disk) => clear_disk(disk, channel),
-    };
-    match (done, cleared) {
+    let done = run_blocks(job, &*extent, orders, end, channel);
+    match (done, extent.clear(channel)) {
         (Ok(()), cleared) => cleared,
         (Err(why), Ok(())) => Err(why),
         (Err(why), Err(also)) => Err(format!("{why}; {also}")),
@@ -159,27 +155,21 @@ fn max_cell_seconds(order: &MeasureRequest) -> f64 {
     2.0 * order.load_seconds * order.loads.len() as f64
 }
 
-fn clear_disk(disk: &LockedDisk, channel: &mut Channel) -> Result<(), String> {
-    disk.clear_extent_and_mark(&mut |bytes| drop(channel.send(&TrialEvent::Clearing(bytes))))?;
-    let _ = channel.send(&TrialEvent::Cleared);
-    Ok(())
-}
-
 fn clear_leftover_disk(
     order: &EraseTarget,
     end: &Shutdown,
     channel: &mut Channel,
 ) -> Result<(), String> {
     let disk = LockedDisk::lock_disk_with_leftovers(order)?;
-    if !end.require_clear_unless_over(disk.extent_bytes(), 0.0) {
+    if !end.require_clear_unless_over(disk.bytes(), 0.0) {
         return Err("the trial is over; nothing was written".to_owned());
     }
-    clear_disk(&disk, channel)
+    disk.clear(channel)
 }
 
 fn run_blocks(
     job: &TrialJob,
-    extent: &TrialExtent,
+    extent: &dyn Extent,
     orders: &Receiver<TrialRequest>,
     end: &Shutdown,
     channel: &mut Channel,
@@ -191,8 +181,8 @@ fn run_blocks(
         return Ok(());
     }
     let meters = TrialCounterReaders {
-        own: extent.device_counter_reader(),
-        flush_disks: extent.flush_counter_reader(),
+        own: DiskCounterReader::new(&[extent.device_name().to_owned()]),
+        flush_disks: DiskCounterReader::new(&[extent.flush_device_name()]),
         leaves: DiskCounterReader::new(&job.leaves),
     };
     let mut rng = Rng::new(job.seed);
@@ -225,10 +215,10 @@ fn run_blocks(
 struct CellRunner<'a> {
     job: &'a TrialJob,
     request: &'a MeasureRequest,
-    extent: &'a TrialExtent,
+    extent: &'a dyn Extent,
     shutdown: &'a Shutdown,
     counters: &'a TrialCounterReaders,
-    pages: &'a AlignedRandomBuffer,
+    pages: &'a AlignedBuffer,
     /// Bytes written directly to the loop file, not through the loop device.
     file_bytes_written: Cell<u64>,
     /// Written bytes that the device had counted before the trial: the counters of a loop device

@@ -7,7 +7,7 @@
 //! mount.
 
 use std::fs;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::disk::lock_device;
-use super::write_zeros;
+use super::{proc_fd_path, write_zeros};
 use crate::facts::Choice as _;
 use crate::facts::catalog::device::QueueWriteCache;
 use crate::host::{TrialTool, is_loop_device_path};
@@ -43,10 +43,7 @@ impl LoopDevice {
     /// Attaches a device to the first `bytes` bytes of a file, with `place` as a temporary mount
     /// point. The error is a complete sentence.
     pub fn attach(file: &OwnedFd, bytes: u64, place: &Path) -> Result<Self, String> {
-        // /proc may belong to another PID namespace, in which this process has another id.
-        let ourselves =
-            fs::read_link("/proc/self").map_err(|e| format!("cannot read /proc/self: {e}"))?;
-        let named = format!("/proc/{}/fd/{}", ourselves.display(), file.as_raw_fd());
+        let named = proc_fd_path(file)?;
         let blocks = DUMMY_FILESYSTEM_BLOCKS.to_string();
         let small = [
             "-q",
@@ -180,8 +177,8 @@ impl LoopDevice {
     }
 }
 
-fn run_trial_tool(maker: TrialTool, words: &[&str]) -> Result<(), String> {
-    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+pub fn run_trial_tool<W: ToString>(maker: TrialTool, words: &[W]) -> Result<(), String> {
+    let words: Vec<String> = words.iter().map(W::to_string).collect();
     maker
         .run(&words)
         .map(drop)

@@ -3,15 +3,19 @@
 
 use std::cell::Cell;
 use std::ops::Range;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::slice;
 
 use rustix::fs::{Advice, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 
-use super::loop_device::LoopDevice;
+use super::extent::Extent;
+use super::loop_device::{LoopDevice, run_trial_tool};
 use super::loop_file_directory::LoopFileDirectory;
-use super::{FreeSpace, TAIL_BYTES, write_zeros};
+use super::{FreeSpace, TAIL_BYTES, reopen, write_zeros};
+use crate::host::TrialTool;
+use crate::settings::NewFilesystem;
 
 const BYTES_PER_FLUSH: usize = 64 << 20;
 
@@ -41,46 +45,6 @@ impl LoopFile {
         })
     }
 
-    pub fn check_device_and_space(&self) -> Result<(), String> {
-        self.device.check_identity_and_modes(self.bytes)?;
-        check_free_space(&self.file)
-    }
-
-    pub fn loop_device_path(&self) -> &str {
-        &self.device.path
-    }
-
-    pub fn bytes_written_to_holes(&self) -> u64 {
-        self.filled_bytes.get()
-    }
-
-    /// Writes zeros to the file's holes. mkfs zeroes inode tables and journals, which a loop device
-    /// does by punching holes; a disk has no holes.
-    ///
-    /// The device must be unused. The error is a complete sentence.
-    pub fn fill_holes(&self) -> Result<(), String> {
-        let filled = rustix::fs::fsync(&self.device.descriptor).and_then(|()| {
-            for hole in self.find_holes()? {
-                self.filled_bytes
-                    .set(self.filled_bytes.get() + (hole.end - hole.start));
-                write_zeros(&self.file, hole)?;
-            }
-            rustix::fs::fdatasync(&self.file)?;
-            // The cached zeros are dropped, because cached pages must not interfere with direct
-            // I/O.
-            rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)
-        });
-        filled.map_err(|e| format!("cannot fill the holes in the loop file: {e}"))
-    }
-
-    /// Bytes in holes or in unwritten extents, which the kernel reports alike (lseek(2)).
-    pub fn hole_bytes(&self) -> Result<u64, String> {
-        let holes = self
-            .find_holes()
-            .map_err(|e| format!("cannot look for holes in the loop file: {e}"))?;
-        Ok(holes.iter().map(|hole| hole.end - hole.start).sum())
-    }
-
     fn find_holes(&self) -> Result<Vec<Range<u64>>, Errno> {
         let (all, mut at, mut found) = (self.bytes + TAIL_BYTES, 0, Vec::new());
         while at < all {
@@ -96,21 +60,32 @@ impl LoopFile {
         }
         Ok(found)
     }
+}
 
-    pub fn loop_device_name(&self) -> &str {
-        self.device.path.strip_prefix("/dev/").unwrap_or_default()
+impl Extent for LoopFile {
+    fn check_still_usable(&self) -> Result<(), String> {
+        self.device.check_identity_and_modes(self.bytes)?;
+        check_free_space(&self.file)
     }
 
-    pub fn open_backing_file_direct(&self) -> Result<OwnedFd, Errno> {
-        let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-        rustix::fs::open(
-            path,
-            OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC,
-            Mode::empty(),
-        )
+    fn make_filesystem(
+        &self,
+        _: NewFilesystem,
+        maker: TrialTool,
+        options: &[String],
+    ) -> Result<(), String> {
+        run_trial_tool(
+            maker,
+            &[options, slice::from_ref(&self.device.path)].concat(),
+        )?;
+        self.fill_holes()
     }
 
-    pub fn open_device_direct(&self) -> Result<OwnedFd, Errno> {
+    fn mount_source(&self) -> Result<String, String> {
+        Ok(self.device.path.clone())
+    }
+
+    fn open_device_direct(&self) -> Result<OwnedFd, Errno> {
         rustix::fs::open(
             self.device.path.as_str(),
             OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC,
@@ -118,9 +93,49 @@ impl LoopFile {
         )
     }
 
-    /// Size of the extent, without the tail of the file.
-    pub fn extent_bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    fn preparation_or_clear_bytes(&self) -> u64 {
+        self.bytes + TAIL_BYTES
+    }
+
+    fn device_name(&self) -> &str {
+        self.device.path.strip_prefix("/dev/").unwrap_or_default()
+    }
+
+    /// mkfs zeroes inode tables and journals, which a loop device does by punching holes; a disk
+    /// has no holes. The device must be unused.
+    fn fill_holes(&self) -> Result<(), String> {
+        let filled = rustix::fs::fsync(&self.device.descriptor).and_then(|()| {
+            for hole in self.find_holes()? {
+                self.filled_bytes
+                    .set(self.filled_bytes.get() + (hole.end - hole.start));
+                write_zeros(&self.file, hole)?;
+            }
+            rustix::fs::fdatasync(&self.file)?;
+            // The cached zeros are dropped, because cached pages must not interfere with direct
+            // I/O.
+            rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)
+        });
+        filled.map_err(|e| format!("cannot fill the holes in the loop file: {e}"))
+    }
+
+    fn bytes_written_to_holes(&self) -> u64 {
+        self.filled_bytes.get()
+    }
+
+    /// Bytes in holes or in unwritten extents, which the kernel reports alike (lseek(2)).
+    fn hole_bytes(&self) -> Result<u64, String> {
+        let holes = self
+            .find_holes()
+            .map_err(|e| format!("cannot look for holes in the loop file: {e}"))?;
+        Ok(holes.iter().map(|hole| hole.end - hole.start).sum())
+    }
+
+    fn open_backing_file_direct(&self) -> Option<Result<OwnedFd, Errno>> {
+        Some(reopen(&self.file, OFlags::RDWR | OFlags::DIRECT))
     }
 }
 
@@ -139,7 +154,7 @@ fn create_zeroed_unnamed_file(
     bytes: u64,
     tell: &mut dyn FnMut(u64),
 ) -> Result<OwnedFd, String> {
-    let shown = crate::text::display_safe(directory.as_os_str().as_encoded_bytes());
+    let shown = crate::text::display_path(directory);
     let cannot = |what: &str, e: Errno| format!("cannot {what} in {shown}: {e}");
     let place = LoopFileDirectory::open_and_check(directory)?;
     if !place.free_space.leaves_enough_space(bytes) {

@@ -31,7 +31,7 @@ impl LoopFileDirectory {
     /// Opens and checks a directory. The error is a complete sentence with the reason why the
     /// directory cannot hold a loop file.
     pub fn open_and_check(path: &Path) -> Result<Self, String> {
-        let shown = text::display_safe(path.as_os_str().as_encoded_bytes());
+        let shown = text::display_path(path);
         let kind = rustix::fs::lstat(path).map(|found| FileType::from_raw_mode(found.st_mode));
         match kind {
             Ok(FileType::Directory) => {}
@@ -54,7 +54,7 @@ impl LoopFileDirectory {
         if let Some(stranger) = &end.foreign_owner {
             return Err(format!(
                 "{} belongs to {}, who could replace the directory; specify a root-owned directory on the same disk",
-                text::display_safe(stranger.at.as_os_str().as_encoded_bytes()),
+                text::display_path(&stranger.at),
                 stranger.owner
             ));
         }

@@ -5,7 +5,7 @@ use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use rustix::fs::{IFlags, Mode, OFlags};
 
-use super::extent::TrialExtent;
+use super::extent::Extent;
 use crate::host::TrialTool;
 use crate::probes::set_and_verify_inode_flags;
 use crate::settings::NewFilesystem;
@@ -52,7 +52,7 @@ impl<'a> MountedCandidate<'a> {
     /// complete sentence.
     pub fn make_and_mount(
         candidate: &CandidateRecord,
-        extent: &TrialExtent,
+        extent: &dyn Extent,
         place: &'a Path,
     ) -> Result<Self, String> {
         let filesystem = candidate.candidate.filesystem();

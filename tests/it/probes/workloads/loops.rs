@@ -4,7 +4,7 @@
 use std::fs;
 
 use walwise_measure::measure::{ProbePhase, Workload};
-use walwise_measure::probes::{CancelHandle, ProbeErrorKind, plan_probe, run_probe};
+use walwise_measure::probes::{CancelHandle, plan_probe, run_probe};
 
 use super::calls::free_space_calls;
 use super::{
@@ -70,7 +70,7 @@ fn quota_errors_are_reported_before_and_during_writing() {
     let mut request = request_for_workload(&mounted.point, Workload::Segment);
     request.file_bytes = 16 << 20;
     let before = run_one_round(&plan_probe(&request).unwrap()).unwrap_err();
-    assert_eq!(before.kind, ProbeErrorKind::NoSpace, "{before}");
+    assert!(before.to_string().contains("quota"), "{before}");
     assert!(
         before.to_string().contains("reserving") && before.to_string().contains("quota"),
         "{before}"
@@ -79,7 +79,7 @@ fn quota_errors_are_reported_before_and_during_writing() {
 
     (request.options.force, request.file_bytes) = (true, 64 << 20);
     let after = run_one_round(&plan_probe(&request).unwrap()).unwrap_err();
-    assert_eq!(after.kind, ProbeErrorKind::NoSpace, "{after}");
+    assert!(after.to_string().contains("quota"), "{after}");
     assert!(
         after.to_string().contains("writing the scratch file")
             && after.to_string().contains("quota"),
@@ -142,7 +142,10 @@ fn a_workload_that_fills_up_its_file_system_keeps_what_it_has() {
             },
         )
         .unwrap_err();
-        assert_eq!(error.kind, ProbeErrorKind::NoSpace, "{workload:?}: {error}");
+        assert!(
+            error.to_string().contains("ran out of space"),
+            "{workload:?}: {error}"
+        );
         let partial = error.partial.unwrap();
         assert!(
             partial.workloads[0].rounds >= 1 && !partial.workloads[0].rows.is_empty(),
@@ -171,7 +174,10 @@ fn a_disk_that_fails_under_a_workload_is_an_error_that_keeps_the_rounds_before()
             },
         )
         .unwrap_err();
-        assert_eq!(error.kind, ProbeErrorKind::IoError, "{workload:?}: {error}");
+        assert!(
+            error.to_string().contains("I/O error"),
+            "{workload:?}: {error}"
+        );
         assert!(error.to_string().contains("still there"), "{error}");
         assert_eq!(error.partial.unwrap().workloads[0].rounds, 1);
     }

@@ -4,7 +4,7 @@
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FallocateFlags, OFlags};
+use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
 use super::context::WorkloadContext;
@@ -13,7 +13,7 @@ use crate::measure::{
     SequentialRequirementTest,
 };
 use crate::probes::commit_writer::CommitWriter;
-use crate::probes::{StopReason, commits_per_round, open_flags};
+use crate::probes::{StopReason, commits_per_round};
 
 /// Duration of a round. A round that reaches its byte limit earlier pauses for the rest; a
 /// single commit may take longer.
@@ -112,41 +112,21 @@ impl CommitLog {
         let bytes = u64::from(load.bytes);
         let (file, end) = match load.file {
             LogFileAllocation::Overwritten => (stage.create_zeroed_file(FILE)?, stage.file_bytes),
-            LogFileAllocation::Preallocated | LogFileAllocation::Growing(_) => {
-                let file = stage.scratch.create_file(FILE, OFlags::empty());
-                let file =
-                    file.map_err(|errno| stage.stop_reason_from_errno(errno, "creating a log"))?;
-                let end = match load.file {
-                    LogFileAllocation::Growing(commits) => stage.file_bytes.min(commits * bytes),
-                    LogFileAllocation::Overwritten | LogFileAllocation::Preallocated => {
-                        stage.file_bytes
-                    }
-                };
-                (file, end)
-            }
+            LogFileAllocation::Preallocated => (stage.create_file(FILE)?, stage.file_bytes),
+            LogFileAllocation::Growing(commits) => (
+                stage.create_file(FILE)?,
+                stage.file_bytes.min(commits * bytes),
+            ),
         };
-        let open = |method| {
-            let file = stage.scratch.open_file(FILE, open_flags(method))?;
-            Ok::<_, Errno>(CommitWriter::new(method, file))
-        };
-        let writer = open(load.method).or_else(|errno| match errno {
-            // A server falls back to buffered writes too.
-            Errno::INVAL | Errno::OPNOTSUPP if load.method == Method::FdatasyncDirect => {
-                open(Method::Fdatasync)
-            }
-            errno => Err(errno),
-        });
-        let writer =
-            writer.map_err(|errno| stage.stop_reason_from_errno(errno, "opening a log"))?;
         let log = Self {
             load: *load,
-            writer,
+            writer: stage.open_writer(FILE, load.method, load.method == Method::FdatasyncDirect)?,
             file,
             offset: 0,
             end,
         };
         log.preallocate_if_needed()
-            .map_err(|errno| stage.stop_reason_from_errno(errno, "allocating a log"))?;
+            .map_err(stage.failure("allocating a log"))?;
         Ok(log)
     }
 
@@ -160,13 +140,13 @@ impl CommitLog {
         if self.offset + bytes > self.end {
             self.offset = 0;
             self.preallocate_if_needed()
-                .map_err(|errno| stage.stop_reason_from_errno(errno, "allocating a log"))?;
+                .map_err(stage.failure("allocating a log"))?;
         }
         let done = self.writer.write_and_flush_timed(
             stage.pages.first_bytes(self.load.bytes as usize),
             self.offset,
         );
-        let done = done.map_err(|errno| stage.stop_reason_from_errno(errno, "a commit"))?;
+        let done = done.map_err(stage.failure("a commit"))?;
         self.offset += bytes;
         Ok((!done.interrupted).then_some(done.micros))
     }

@@ -11,79 +11,66 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::measure::{RoundSamples, RowSamples};
-use crate::probes::commit_writer::AlignedRandomBuffer;
+use crate::measure::{Method, RoundSamples, RowSamples};
+use crate::probes::commit_writer::{AlignedBuffer, CommitWriter};
 use crate::probes::scratch::ScratchDirectory;
-use crate::probes::{CancelHandle, DiskCounterReader, ProbeError, ProbeErrorKind, StopReason};
+use crate::probes::{CancelHandle, DiskCounterReader, ProbeError, StopReason, open_flags};
 
+#[derive(Default)]
 pub struct OperationOutcome {
     pub flush_calls: u64,
     /// True if a signal interrupted the operation, which makes its time meaningless.
     pub interrupted: bool,
 }
 
-pub trait LoadGenerator {
+type RoundFn = dyn FnMut(&WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason>;
+
+/// One or more result rows of a workload, and the function that measures them.
+pub struct Load {
     /// Rows without samples. A row that cannot be measured has an error with the reason.
-    fn empty_rows(&self) -> Vec<RowSamples>;
-
+    pub rows: Vec<RowSamples>,
     /// The bytes that each round writes outside its operations, such as the zeros of a new segment.
-    fn bytes_outside_operations(&self, _: &WorkloadContext<'_>) -> u64 {
-        0
-    }
+    pub bytes_outside_operations: u64,
+    /// Runs the operations for the load's share of a round. Returns one entry per row.
+    pub run_round: Box<RoundFn>,
+}
 
-    /// Runs the generator's operations for its share of a round. Returns one entry per row of
-    /// [`Self::empty_rows`].
-    fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason>;
+impl Load {
+    /// A load with one row.
+    pub fn new(
+        row: RowSamples,
+        mut run_round: impl FnMut(&WorkloadContext<'_>) -> Result<RoundSamples, StopReason> + 'static,
+    ) -> Self {
+        Self {
+            rows: vec![row],
+            bytes_outside_operations: 0,
+            run_round: Box::new(move |stage| Ok(vec![run_round(stage)?])),
+        }
+    }
 }
 
 pub struct WorkloadContext<'a> {
     pub scratch: &'a ScratchDirectory,
-    pub pages: &'a AlignedRandomBuffer,
+    pub pages: &'a AlignedBuffer,
     /// Size of a segment, a redo log and similar files.
     pub file_bytes: u64,
-    control: &'a CancelHandle,
+    pub control: &'a CancelHandle,
     /// Flush counters of the disks; `None` unless all disks count flushes.
-    disks: Option<&'a DiskCounterReader>,
-    begun: Instant,
-    deadline: Instant,
-    max_bytes: u64,
-    written: AtomicU64,
+    pub disks: Option<&'a DiskCounterReader>,
+    pub begun: Instant,
+    pub deadline: Instant,
+    pub max_bytes: u64,
+    pub written: AtomicU64,
     /// Both limits apply to one round of one generator.
-    generator_time_limit: Duration,
-    generator_byte_limit: u64,
+    pub generator_time_limit: Duration,
+    pub generator_byte_limit: u64,
 }
 
 /// Smallest byte limit of one generator in one round: on a fast disk, fewer rounds are better than
 /// rounds of a few operations.
 const MIN_SHARE_BYTES: u64 = 1 << 20;
 
-impl<'a> WorkloadContext<'a> {
-    pub fn new(
-        scratch: &'a ScratchDirectory,
-        pages: &'a AlignedRandomBuffer,
-        file_bytes: u64,
-        control: &'a CancelHandle,
-        disks: Option<&'a DiskCounterReader>,
-        limits: (Duration, u64),
-    ) -> Self {
-        let (time, most_bytes) = limits;
-        let (begun, written) = (Instant::now(), AtomicU64::new(0));
-        let (share, generator_byte_limit) = (Duration::ZERO, 0);
-        Self {
-            scratch,
-            pages,
-            file_bytes,
-            control,
-            disks,
-            begun,
-            deadline: begun + time,
-            max_bytes: most_bytes,
-            written,
-            generator_time_limit: share,
-            generator_byte_limit,
-        }
-    }
-
+impl WorkloadContext<'_> {
     /// Divides the remaining time and bytes among the rounds, with one more round as warm-up, and
     /// among the `parts` generators of a round. `fixed_bytes` are written in every round outside
     /// the operations.
@@ -127,10 +114,6 @@ impl<'a> WorkloadContext<'a> {
         self.begun.elapsed().as_secs_f64() / (self.deadline - self.begun).as_secs_f64()
     }
 
-    pub fn generator_time_limit(&self) -> Duration {
-        self.generator_time_limit
-    }
-
     pub fn check_cancelled_and_time_limit(&self) -> Result<(), StopReason> {
         if self.control.is_cancelled() {
             Err(StopReason::Cancelled)
@@ -162,16 +145,38 @@ impl<'a> WorkloadContext<'a> {
         self.written.load(Ordering::Relaxed)
     }
 
-    pub fn stop_reason_from_errno(&self, errno: Errno, doing: &str) -> StopReason {
-        self.scratch.probe_error(errno, doing).into()
+    /// Makes the stop reason for a failed system call; `doing` names the failed step.
+    pub fn failure(&self, doing: &str) -> impl Fn(Errno) -> StopReason {
+        move |errno| self.scratch.probe_error(errno, doing).into()
+    }
+
+    pub fn create_file(&self, name: &str) -> Result<OwnedFd, StopReason> {
+        self.scratch
+            .create_file(name, OFlags::empty())
+            .map_err(self.failure("creating a scratch file"))
     }
 
     pub fn create_zeroed_file(&self, name: &str) -> Result<OwnedFd, StopReason> {
-        let file = self.scratch.create_file(name, OFlags::empty());
-        let file =
-            file.map_err(|errno| self.stop_reason_from_errno(errno, "creating a scratch file"))?;
+        let file = self.create_file(name)?;
         self.fill_with_zeros(&file)?;
         Ok(file)
+    }
+
+    /// Opens a file for commits. With `may_buffer`, as servers do, the commits use fdatasync if the
+    /// file system refuses the method's O_DIRECT.
+    pub fn open_writer(
+        &self,
+        name: &str,
+        method: Method,
+        may_buffer: bool,
+    ) -> Result<CommitWriter, StopReason> {
+        match self.scratch.open_file(name, open_flags(method)) {
+            Err(Errno::INVAL | Errno::OPNOTSUPP) if may_buffer && method.is_direct() => {
+                self.open_writer(name, Method::Fdatasync, false)
+            }
+            Err(errno) => Err(self.failure("opening a scratch file")(errno)),
+            Ok(file) => Ok(CommitWriter::new(method, file)),
+        }
     }
 
     /// The file gets [`WorkloadContext::file_bytes`] bytes, which are flushed.
@@ -191,6 +196,18 @@ impl<'a> WorkloadContext<'a> {
         self.disks?.read_flush_count()
     }
 
+    /// The result of `run`, its duration in seconds, and the flushes that the disks counted.
+    fn time_and_count_flushes<T>(&self, run: impl FnOnce() -> T) -> (T, f64, Option<u64>) {
+        let before = self.read_flush_count();
+        let begun = Instant::now();
+        let done = run();
+        let seconds = begun.elapsed().as_secs_f64();
+        let flushes = before
+            .zip(self.read_flush_count())
+            .map(|(before, after)| after.saturating_sub(before));
+        (done, seconds, flushes)
+    }
+
     /// Repeats an operation that writes `bytes` bytes until the round's share of time or bytes is
     /// used up, at most `limit` times.
     pub fn repeat_until_share_is_used(
@@ -200,24 +217,19 @@ impl<'a> WorkloadContext<'a> {
         limit: u64,
         mut operation: impl FnMut() -> Result<OperationOutcome, Errno>,
     ) -> Result<RoundSamples, StopReason> {
-        let mut pass = RoundSamples::default();
-        let before = self.read_flush_count();
-        let (begun, written) = (Instant::now(), self.bytes_written());
-        for _ in 0..limit {
-            self.reserve_bytes(bytes)?;
-            let start = Instant::now();
-            let done = operation().map_err(|errno| self.stop_reason_from_errno(errno, doing))?;
-            if !done.interrupted {
-                pass.times_us.push(elapsed_us(start));
-                pass.flush_calls += done.flush_calls;
-            }
-            if self.is_share_of_round_used_up(begun, written) && !pass.times_us.is_empty() {
-                break;
-            }
-        }
-        pass.seconds = begun.elapsed().as_secs_f64();
-        pass.flushes = flush_difference(before, self.read_flush_count());
-        Ok(pass)
+        let (pass, seconds, flushes) = self.time_and_count_flushes(|| {
+            self.repeat_operation(
+                (bytes, limit),
+                &AtomicBool::new(false),
+                self.bytes_written(),
+                |_| operation().map_err(self.failure(doing)),
+            )
+        });
+        Ok(RoundSamples {
+            seconds,
+            flushes,
+            ..pass?
+        })
     }
 
     pub fn time_single_operation(
@@ -226,16 +238,13 @@ impl<'a> WorkloadContext<'a> {
         operation: impl FnOnce() -> Result<(), StopReason>,
     ) -> Result<RoundSamples, StopReason> {
         self.check_cancelled_and_time_limit()?;
-        let before = self.read_flush_count();
-        let start = Instant::now();
-        operation()?;
-        let times_us = vec![elapsed_us(start)];
-        let seconds = start.elapsed().as_secs_f64();
+        let (done, seconds, flushes) = self.time_and_count_flushes(operation);
+        done?;
         Ok(RoundSamples {
-            times_us,
+            times_us: vec![1e6 * seconds],
             seconds,
             flush_calls,
-            flushes: flush_difference(before, self.read_flush_count()),
+            flushes,
         })
     }
 
@@ -255,8 +264,9 @@ impl<'a> WorkloadContext<'a> {
         let work = |thread: u32| {
             // Waits until all threads have been started.
             drop(gate.read());
-            let done =
-                self.repeat_operation_in_thread(thread, (bytes, limit), &ended, written, operation);
+            let done = self.repeat_operation((bytes, limit), &ended, written, |turn| {
+                operation(thread, turn)
+            });
             if done.is_err() {
                 ended.store(true, Ordering::Relaxed);
             }
@@ -273,21 +283,17 @@ impl<'a> WorkloadContext<'a> {
                     let says = format!(
                         "{doing} failed: this system does not allow {threads} more threads"
                     );
-                    return Err(ProbeError::new(ProbeErrorKind::Other, says).into());
+                    return Err(ProbeError::new(says).into());
                 };
                 running.push(spawned);
             }
-            let before = self.read_flush_count();
-            let begun = Instant::now();
-            drop(closed);
-            let done: Vec<_> = running
-                .into_iter()
-                .map(thread::ScopedJoinHandle::join)
-                .collect();
-            pass.seconds = begun.elapsed().as_secs_f64();
-            pass.flushes = flush_difference(before, self.read_flush_count());
-            let gave_up =
-                |_| Err(ProbeError::new(ProbeErrorKind::Other, format!("{doing} failed")).into());
+            let (done, seconds, flushes) = self.time_and_count_flushes(|| {
+                drop(closed);
+                let joined = running.into_iter().map(thread::ScopedJoinHandle::join);
+                joined.collect::<Vec<_>>()
+            });
+            (pass.seconds, pass.flushes) = (seconds, flushes);
+            let gave_up = |_| Err(ProbeError::new(format!("{doing} failed")).into());
             let mut done: Vec<_> = done
                 .into_iter()
                 .map(|one| one.unwrap_or_else(gave_up))
@@ -305,13 +311,13 @@ impl<'a> WorkloadContext<'a> {
         .map(|()| pass)
     }
 
-    fn repeat_operation_in_thread(
+    /// `written` are the bytes that were written before the round; `ended` ends the repetition.
+    fn repeat_operation(
         &self,
-        thread: u32,
         (bytes, limit): (u64, u64),
         ended: &AtomicBool,
         written: u64,
-        operation: &(dyn Fn(u32, u64) -> Result<OperationOutcome, StopReason> + Sync),
+        mut operation: impl FnMut(u64) -> Result<OperationOutcome, StopReason>,
     ) -> Result<RoundSamples, StopReason> {
         let mut pass = RoundSamples::default();
         let begun = Instant::now();
@@ -321,9 +327,9 @@ impl<'a> WorkloadContext<'a> {
             }
             self.reserve_bytes(bytes)?;
             let start = Instant::now();
-            let done = operation(thread, turn)?;
+            let done = operation(turn)?;
             if !done.interrupted {
-                pass.times_us.push(elapsed_us(start));
+                pass.times_us.push(start.elapsed().as_nanos() as f64 / 1e3);
             }
             pass.flush_calls += done.flush_calls;
             if self.is_share_of_round_used_up(begun, written) && !pass.times_us.is_empty() {
@@ -332,14 +338,4 @@ impl<'a> WorkloadContext<'a> {
         }
         Ok(pass)
     }
-}
-
-fn elapsed_us(since: Instant) -> f64 {
-    since.elapsed().as_nanos() as f64 / 1e3
-}
-
-fn flush_difference(before: Option<u64>, after: Option<u64>) -> Option<u64> {
-    before
-        .zip(after)
-        .map(|(before, after)| after.saturating_sub(before))
 }

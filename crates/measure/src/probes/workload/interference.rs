@@ -7,142 +7,102 @@
 
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{Advice, OFlags};
-use rustix::io::Errno;
+use rustix::fs::Advice;
 
-use super::context::{LoadGenerator, OperationOutcome, WorkloadContext};
+use super::context::{Load, OperationOutcome, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
 use crate::probes::commit_writer::{
-    CommitWriter, CyclicWriteCursor, PAGE_BYTES, retry_interrupted,
+    CommitWriter, CyclicWriteCursor, PAGE_BYTES, pwrite_all, run_beside_writer,
 };
-use crate::probes::{ProbeError, ProbeErrorKind, StopReason};
+use crate::probes::{ProbeError, StopReason};
 
 /// Bytes that the second writer appends between two pauses, which limit its rate to 32 MiB/s.
 const CHUNK_BYTES: usize = 256 << 10;
 const PAUSE: Duration = Duration::from_millis(8);
 
-pub(super) fn create_load_generators(
-    stage: &WorkloadContext<'_>,
-) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
+pub(super) fn interference_loads(stage: &WorkloadContext<'_>) -> Result<Vec<Load>, StopReason> {
     stage.create_zeroed_file("wal")?;
-    let failed = |errno| stage.stop_reason_from_errno(errno, "creating a scratch file");
-    let neighbour = Rc::new(
-        stage
-            .scratch
-            .create_file("neighbour", OFlags::empty())
-            .map_err(failed)?,
-    );
-    let mut parts: Vec<Box<dyn LoadGenerator>> = Vec::new();
-    for (i, method) in [Method::Fdatasync, Method::Fsync].into_iter().enumerate() {
-        for beside in [false, true] {
-            let file = stage
-                .scratch
-                .open_file("wal", OFlags::empty())
-                .map_err(failed)?;
-            parts.push(Box::new(NeighbourCommitLoad {
-                writer: CommitWriter::new(method, file),
-                cursor: CyclicWriteCursor::new(
-                    0,
-                    stage.file_bytes / PAGE_BYTES as u64 * PAGE_BYTES as u64,
-                ),
-                neighbour: beside.then(|| Rc::clone(&neighbour)),
-                row: {
-                    let where_ = if beside { "next to a writer" } else { "alone" };
-                    let row =
-                        RowSamples::new(format!("{}, {where_}", method.name()), PAGE_BYTES as u64);
-                    if beside {
-                        row.with_ratio_to_row(2 * i)
-                    } else {
-                        row
-                    }
-                },
+    let neighbour = Rc::new(stage.create_file("neighbour")?);
+    let mut loads = Vec::new();
+    for method in [Method::Fdatasync, Method::Fsync] {
+        for neighbour in [None, Some(Rc::clone(&neighbour))] {
+            let writer = stage.open_writer("wal", method, false)?;
+            let page = PAGE_BYTES as u64;
+            let mut cursor = CyclicWriteCursor::new(0, stage.file_bytes / page * page);
+            let (place, against) = match neighbour {
+                None => ("alone", None),
+                Some(_) => ("next to a writer", Some(loads.len() - 1)),
+            };
+            let row = RowSamples {
+                against,
+                ..RowSamples::new(format!("{}, {place}", method.name()), page)
+            };
+            loads.push(Load::new(row, move |stage| {
+                let mut measure = || measure_commits(stage, &writer, &mut cursor);
+                match &neighbour {
+                    None => measure(),
+                    Some(neighbour) => measure_beside_writer(stage, neighbour, measure),
+                }
             }));
         }
     }
-    Ok(parts)
+    Ok(loads)
 }
 
-struct NeighbourCommitLoad {
-    row: RowSamples,
-    writer: CommitWriter,
-    cursor: CyclicWriteCursor,
-    neighbour: Option<Rc<OwnedFd>>,
+fn measure_commits(
+    stage: &WorkloadContext<'_>,
+    writer: &CommitWriter,
+    cursor: &mut CyclicWriteCursor,
+) -> Result<RoundSamples, StopReason> {
+    stage.repeat_until_share_is_used("a commit", PAGE_BYTES as u64, u64::MAX, || {
+        let done = writer.write_and_flush_timed(
+            stage.pages.first_bytes(PAGE_BYTES),
+            cursor.next_write_offset(PAGE_BYTES),
+        )?;
+        Ok(OperationOutcome {
+            flush_calls: 1,
+            interrupted: done.interrupted,
+        })
+    })
 }
 
-impl LoadGenerator for NeighbourCommitLoad {
-    fn empty_rows(&self) -> Vec<RowSamples> {
-        vec![self.row.clone()]
-    }
-
-    fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
-        let Some(neighbour) = self.neighbour.clone() else {
-            return Ok(vec![self.measure_commits_alone(stage)?]);
+fn measure_beside_writer(
+    stage: &WorkloadContext<'_>,
+    neighbour: &OwnedFd,
+    measure: impl FnOnce() -> Result<RoundSamples, StopReason>,
+) -> Result<RoundSamples, StopReason> {
+    let mut at = 0;
+    let mut append = || {
+        append_chunk(
+            stage,
+            neighbour,
+            stage.pages.first_bytes(CHUNK_BYTES),
+            &mut at,
+        )
+    };
+    // The first chunk is written before the first commit, so that no commit is measured without
+    // a second writer.
+    let both = append().and_then(|()| {
+        let append_after_pause = || {
+            thread::sleep(PAUSE);
+            append()
         };
-        let pass = self.measure_commits_beside_writer(stage, &neighbour);
-        let gone =
-            rustix::fs::ftruncate(&*neighbour, 0).and_then(|()| rustix::fs::fsync(&*neighbour));
-        gone.map_err(|errno| {
-            stage.stop_reason_from_errno(errno, "truncating the second writer's file")
-        })?;
-        Ok(vec![RoundSamples {
-            flushes: None,
-            ..pass?
-        }])
-    }
-}
-
-impl NeighbourCommitLoad {
-    fn measure_commits_alone(
-        &mut self,
-        stage: &WorkloadContext<'_>,
-    ) -> Result<RoundSamples, StopReason> {
-        let (writer, cursor) = (&self.writer, &mut self.cursor);
-        stage.repeat_until_share_is_used("a commit", PAGE_BYTES as u64, u64::MAX, || {
-            let done = writer.write_and_flush_timed(
-                stage.pages.first_bytes(PAGE_BYTES),
-                cursor.next_write_offset(PAGE_BYTES),
-            )?;
-            Ok(OperationOutcome {
-                flush_calls: 1,
-                interrupted: done.interrupted,
-            })
-        })
-    }
-
-    fn measure_commits_beside_writer(
-        &mut self,
-        stage: &WorkloadContext<'_>,
-        neighbour: &OwnedFd,
-    ) -> Result<RoundSamples, StopReason> {
-        let ended = AtomicBool::new(false);
-        let mut at = 0;
-        let noise = stage.pages.first_bytes(CHUNK_BYTES);
-        // The first chunk is written before the first commit, so that no commit is measured without
-        // a second writer.
-        append_chunk(stage, neighbour, noise, &mut at)?;
-        thread::scope(|scope| {
-            let write = || {
-                while !ended.load(Ordering::Relaxed) {
-                    thread::sleep(PAUSE);
-                    append_chunk(stage, neighbour, noise, &mut at)?;
-                }
-                Ok(())
-            };
-            let spawned = thread::Builder::new().spawn_scoped(scope, write);
-            let failed =
-                || ProbeError::new(ProbeErrorKind::Other, "starting a second writer failed");
-            let writer = spawned.map_err(|_| failed())?;
-            let pass = self.measure_commits_alone(stage);
-            ended.store(true, Ordering::Relaxed);
-            let written = writer.join().map_err(|_| failed())?;
-            let pass = pass?;
-            written.map(|()| pass)
-        })
-    }
+        run_beside_writer(append_after_pause, measure)
+            .map_err(|_| ProbeError::new("starting a second writer failed").into())
+    });
+    rustix::fs::ftruncate(neighbour, 0)
+        .and_then(|()| rustix::fs::fsync(neighbour))
+        .map_err(stage.failure("truncating the second writer's file"))?;
+    let (pass, written) = both?;
+    let pass = pass?;
+    written?;
+    Ok(RoundSamples {
+        flushes: None,
+        ..pass
+    })
 }
 
 fn append_chunk(
@@ -152,11 +112,8 @@ fn append_chunk(
     at: &mut u64,
 ) -> Result<(), StopReason> {
     stage.reserve_bytes(noise.len() as u64)?;
-    let failed = |errno| stage.stop_reason_from_errno(errno, "writing next to commits");
-    match retry_interrupted(&mut false, || rustix::io::pwrite(file, noise, *at)).map_err(failed)? {
-        0 => return Err(failed(Errno::NOSPC)),
-        written => *at += written as u64,
-    }
+    pwrite_all(file, noise, *at).map_err(stage.failure("writing next to commits"))?;
+    *at += noise.len() as u64;
     // With POSIX_FADV_DONTNEED, posix_fadvise(2) starts writeback of dirty pages; a failure does no
     // harm.
     let _ = rustix::fs::fadvise(file, 0, None, Advice::DontNeed);

@@ -9,11 +9,11 @@ use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use rustix::fs::OFlags;
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
-use super::context::{LoadGenerator, OperationOutcome, WorkloadContext};
+use super::context::{Load, OperationOutcome, WorkloadContext};
 use crate::measure::{Method, PG_TEST_FSYNC_CASES, PgTestFsyncCase, RoundSamples, RowSamples};
-use crate::probes::commit_writer::{PAGE_BYTES, flush_file, retry_interrupted};
+use crate::probes::commit_writer::{PAGE_BYTES, flush_file, pwrite_all};
 use crate::probes::{StopReason, open_flags};
 
 const FILE_NAME: &str = "pg-test-fsync";
@@ -22,81 +22,47 @@ const FILE_NAME: &str = "pg-test-fsync";
 /// time of one write.
 const WRITES_PER_CLOCK_READ: usize = 64;
 
-pub(super) fn create_load_generators(
-    stage: &WorkloadContext<'_>,
-) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
+pub(super) fn pg_test_fsync_loads(stage: &WorkloadContext<'_>) -> Result<Vec<Load>, StopReason> {
     stage.create_zeroed_file(FILE_NAME)?;
-    let part = |test: PgTestFsyncCase| -> Result<Box<dyn LoadGenerator>, StopReason> {
-        let opened = FileState::open_and_try_operation(test, stage)
-            .map_err(|errno| stage.stop_reason_from_errno(errno, "opening the scratch file"))?;
-        Ok(Box::new(PgTestFsyncLoad { test, opened }))
-    };
-    PG_TEST_FSYNC_CASES.into_iter().map(part).collect()
+    PG_TEST_FSYNC_CASES
+        .into_iter()
+        .map(|test| pg_test_fsync_load(test, stage))
+        .collect()
 }
 
-enum FileState {
-    KeptOpen(OwnedFd),
-    Reopened,
-    /// The kernel refuses O_DIRECT, or O_DIRECT writes of the test's size.
-    Refused,
-}
-
-impl FileState {
-    fn open_and_try_operation(
-        test: PgTestFsyncCase,
-        stage: &WorkloadContext<'_>,
-    ) -> Result<Self, Errno> {
-        let Some(method) = test.method_under_test() else {
-            return Ok(Self::Reopened);
-        };
-        let file = match stage.scratch.open_file(FILE_NAME, open_flags(method)) {
-            Err(Errno::INVAL | Errno::OPNOTSUPP) if method.is_direct() => return Ok(Self::Refused),
-            file => file?,
-        };
-        match run_operation(&file, test, method, stage) {
-            Err(Errno::INVAL) if method.is_direct() => Ok(Self::Refused),
-            done => done.map(|()| Self::KeptOpen(file)),
-        }
-    }
-}
-
-struct PgTestFsyncLoad {
+fn pg_test_fsync_load(
     test: PgTestFsyncCase,
-    opened: FileState,
-}
-
-impl LoadGenerator for PgTestFsyncLoad {
-    fn empty_rows(&self) -> Vec<RowSamples> {
-        let row = RowSamples::new(
-            self.test.row_name(),
-            (self.test.writes_per_operation() * self.test.bytes_per_write()) as u64,
-        );
-        let refused = matches!(self.opened, FileState::Refused)
-            .then(|| "O_DIRECT is refused here".to_owned());
-        vec![RowSamples {
-            error: refused,
-            ..row
-        }]
-    }
-
-    fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
-        let bytes = (self.test.writes_per_operation() * self.test.bytes_per_write()) as u64;
-        let pass = match (self.test.method_under_test(), &self.opened) {
-            (Some(_), FileState::Refused) => RoundSamples::default(),
-            (Some(method), FileState::KeptOpen(file)) if method.only_writes_page_cache() => {
-                repeat_unsynced_writes(file, stage)?
+    stage: &WorkloadContext<'_>,
+) -> Result<Load, StopReason> {
+    let bytes = test.bytes_per_operation() as u64;
+    let row = RowSamples::new(test.row_name(), bytes);
+    let Some(method) = test.method else {
+        let reopens = test.label == PgTestFsyncCase::WRITE_CLOSE_FSYNC;
+        return Ok(Load::new(row, move |stage| {
+            repeat_after_warm_up(stage, bytes, || write_and_fsync_reopened(reopens, stage))
+        }));
+    };
+    // The kernel may refuse O_DIRECT, or O_DIRECT writes of the test's size.
+    let opened = stage
+        .scratch
+        .open_file(FILE_NAME, open_flags(method))
+        .and_then(|file| run_operation(&file, test, method, stage).map(|()| file));
+    match opened {
+        Err(Errno::INVAL | Errno::OPNOTSUPP) if method.is_direct() => {
+            let row = RowSamples {
+                error: Some("O_DIRECT is refused here".to_owned()),
+                ..row
+            };
+            Ok(Load::new(row, |_| Ok(RoundSamples::default())))
+        }
+        Err(errno) => Err(stage.failure("opening the scratch file")(errno)),
+        Ok(file) => Ok(Load::new(row, move |stage| {
+            if method.only_writes_page_cache() {
+                repeat_unsynced_writes(&file, stage)
+            } else {
+                repeat_after_warm_up(stage, bytes, || run_operation(&file, test, method, stage))
             }
-            (Some(method), FileState::KeptOpen(file)) => {
-                repeat_after_warm_up(stage, bytes, || {
-                    run_operation(file, self.test, method, stage)
-                })?
-            }
-            _ => {
-                let reopens = self.test == PgTestFsyncCase::WriteCloseFsync;
-                repeat_after_warm_up(stage, bytes, || write_and_fsync_reopened(reopens, stage))?
-            }
-        };
-        Ok(vec![pass])
+        })),
     }
 }
 
@@ -107,7 +73,7 @@ fn repeat_after_warm_up(
     mut operation: impl FnMut() -> Result<(), Errno>,
 ) -> Result<RoundSamples, StopReason> {
     stage.reserve_bytes(bytes)?;
-    operation().map_err(|errno| stage.stop_reason_from_errno(errno, "a write"))?;
+    operation().map_err(stage.failure("a write"))?;
     stage.repeat_until_share_is_used("a write", bytes, u64::MAX, || {
         operation().map(|()| OperationOutcome {
             flush_calls: 1,
@@ -122,32 +88,23 @@ fn run_operation(
     method: Method,
     stage: &WorkloadContext<'_>,
 ) -> Result<(), Errno> {
-    for nth in 0..test.writes_per_operation() {
-        write_all_at(
+    for nth in 0..test.writes_per_operation {
+        pwrite_all(
             file,
-            stage.pages.first_bytes(test.bytes_per_write()),
-            (nth * test.bytes_per_write()) as u64,
+            stage.pages.first_bytes(test.bytes_per_write),
+            (nth * test.bytes_per_write) as u64,
         )?;
     }
     flush_file(method, file, &mut false)
-}
-
-fn write_all_at(file: &OwnedFd, bytes: &[u8], offset: u64) -> Result<(), Errno> {
-    let written = retry_interrupted(&mut false, || rustix::io::pwrite(file, bytes, offset))?;
-    if written == bytes.len() {
-        Ok(())
-    } else {
-        Err(Errno::NOSPC)
-    }
 }
 
 /// Calls open, write, fsync, close, open, close; with `reopens`, calls open, write, close, open,
 /// fsync, close. `pg_test_fsync` makes the same calls.
 fn write_and_fsync_reopened(reopens: bool, stage: &WorkloadContext<'_>) -> Result<(), Errno> {
     let open = || stage.scratch.open_file(FILE_NAME, OFlags::empty());
-    let sync = |file: &OwnedFd| retry_interrupted(&mut false, || rustix::fs::fsync(file));
+    let sync = |file: &OwnedFd| retry_on_intr(|| rustix::fs::fsync(file));
     let file = open()?;
-    write_all_at(&file, stage.pages.first_bytes(PAGE_BYTES), 0)?;
+    pwrite_all(&file, stage.pages.first_bytes(PAGE_BYTES), 0)?;
     if !reopens {
         sync(&file)?;
     }
@@ -165,12 +122,11 @@ fn repeat_unsynced_writes(
     let page = stage.pages.first_bytes(PAGE_BYTES);
     let mut pass = RoundSamples::default();
     let begun = Instant::now();
-    while pass.times_us.is_empty() || begun.elapsed() < stage.generator_time_limit() {
+    while pass.times_us.is_empty() || begun.elapsed() < stage.generator_time_limit {
         stage.check_cancelled_and_time_limit()?;
         let start = Instant::now();
         for _ in 0..WRITES_PER_CLOCK_READ {
-            write_all_at(file, page, 0)
-                .map_err(|errno| stage.stop_reason_from_errno(errno, "a write"))?;
+            pwrite_all(file, page, 0).map_err(stage.failure("a write"))?;
         }
         let each = start.elapsed().as_nanos() as f64 / 1e3 / WRITES_PER_CLOCK_READ as f64;
         pass.times_us.extend([each; WRITES_PER_CLOCK_READ]);

@@ -10,12 +10,12 @@
 use std::os::fd::OwnedFd;
 
 use rustix::fs::OFlags;
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
-use super::context::{LoadGenerator, OperationOutcome, WorkloadContext};
+use super::context::{Load, OperationOutcome, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
 use crate::probes::StopReason;
-use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES, retry_interrupted};
+use crate::probes::commit_writer::{PAGE_BYTES, pwrite_all};
 
 /// Name of a new segment until it is complete and renamed to [`USED_NAME`].
 const NEW_NAME: &str = "segment-new";
@@ -23,80 +23,60 @@ const USED_NAME: &str = "segment";
 /// The recycled segment has one of these names and gets the other in the next round.
 const RECYCLED_NAMES: [&str; 2] = ["segment-old", "segment-recycled"];
 
-pub(super) fn create_load_generators(
-    stage: &WorkloadContext<'_>,
-) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
+pub(super) fn segment_loads(stage: &WorkloadContext<'_>) -> Result<Vec<Load>, StopReason> {
     stage.create_zeroed_file(RECYCLED_NAMES[0])?;
     Ok(vec![
-        Box::new(RecycledSegmentLoad { turn: 0 }),
-        Box::new(FreshSegmentLoad { zeros: true }),
-        Box::new(FreshSegmentLoad { zeros: false }),
+        recycled_segment_load(),
+        new_segment_load("filled with zeros", "filling with zeros", stage.file_bytes),
+        new_segment_load("not filled", "making, not filled", 1),
     ])
 }
 
-struct RecycledSegmentLoad {
-    turn: usize,
-}
-
-impl LoadGenerator for RecycledSegmentLoad {
-    fn empty_rows(&self) -> Vec<RowSamples> {
-        vec![
+fn recycled_segment_load() -> Load {
+    let [mut from, mut to] = RECYCLED_NAMES;
+    Load {
+        rows: vec![
             RowSamples::new("recycled", PAGE_BYTES as u64),
             RowSamples::new("recycling", 0),
-        ]
-    }
-
-    fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
-        let [a, b] = RECYCLED_NAMES;
-        let (from, to) = if self.turn == 0 { (a, b) } else { (b, a) };
-        let made = stage.time_single_operation(3, || durable_rename(stage, from, to))?;
-        self.turn = 1 - self.turn;
-        Ok(vec![measure_segment_commits(stage, to)?, made])
+        ],
+        bytes_outside_operations: 0,
+        run_round: Box::new(move |stage| {
+            let made = stage.time_single_operation(3, || durable_rename(stage, from, to))?;
+            std::mem::swap(&mut from, &mut to);
+            Ok(vec![measure_segment_commits(stage, from)?, made])
+        }),
     }
 }
 
-struct FreshSegmentLoad {
-    zeros: bool,
-}
-
-impl LoadGenerator for FreshSegmentLoad {
-    fn empty_rows(&self) -> Vec<RowSamples> {
-        let (used, made) = if self.zeros {
-            ("filled with zeros", "filling with zeros")
-        } else {
-            ("not filled", "making, not filled")
-        };
-        vec![
+/// The file gets `bytes` bytes of zeros; with 1, only its last byte is written.
+fn new_segment_load(used: &str, made: &str, bytes: u64) -> Load {
+    let is_filled = bytes > 1;
+    Load {
+        rows: vec![
             RowSamples::new(used, PAGE_BYTES as u64).with_ratio_to_row(0),
-            RowSamples::new(made, u64::from(!self.zeros)).with_ratio_to_row(1),
-        ]
-    }
-
-    fn bytes_outside_operations(&self, stage: &WorkloadContext<'_>) -> u64 {
-        if self.zeros { stage.file_bytes } else { 1 }
-    }
-
-    fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
-        let made = stage.time_single_operation(4, || {
-            let file = stage.scratch.create_file(NEW_NAME, OFlags::empty());
-            let file =
-                file.map_err(|errno| stage.stop_reason_from_errno(errno, "creating a segment"))?;
-            if self.zeros {
-                stage.fill_with_zeros(&file)?;
-            } else {
-                write_and_flush_last_byte(stage, &file)?;
-            }
-            drop(file);
-            durable_rename(stage, NEW_NAME, USED_NAME)
-        })?;
-        let used = measure_segment_commits(stage, USED_NAME)?;
-        // The removal is flushed, so that no later commit has to write it to the journal.
-        let removed = stage
-            .scratch
-            .unlink(USED_NAME)
-            .and_then(|()| stage.scratch.sync_directory());
-        removed.map_err(|errno| stage.stop_reason_from_errno(errno, "removing a segment"))?;
-        Ok(vec![used, made])
+            RowSamples::new(made, u64::from(!is_filled)).with_ratio_to_row(1),
+        ],
+        bytes_outside_operations: bytes,
+        run_round: Box::new(move |stage| {
+            let made = stage.time_single_operation(4, || {
+                let file = stage.create_file(NEW_NAME)?;
+                if is_filled {
+                    stage.fill_with_zeros(&file)?;
+                } else {
+                    write_and_flush_last_byte(stage, &file)?;
+                }
+                drop(file);
+                durable_rename(stage, NEW_NAME, USED_NAME)
+            })?;
+            let used = measure_segment_commits(stage, USED_NAME)?;
+            // The removal is flushed, so that no later commit has to write it to the journal.
+            let removed = stage
+                .scratch
+                .unlink(USED_NAME)
+                .and_then(|()| stage.scratch.sync_directory());
+            removed.map_err(stage.failure("removing a segment"))?;
+            Ok(vec![used, made])
+        }),
     }
 }
 
@@ -106,11 +86,9 @@ fn write_and_flush_last_byte(
     file: &OwnedFd,
 ) -> Result<(), StopReason> {
     stage.reserve_bytes(1)?;
-    let written = retry_interrupted(&mut false, || {
-        rustix::io::pwrite(file, &[0], stage.file_bytes - 1)
-    });
-    let flushed = written.and_then(|_| retry_interrupted(&mut false, || rustix::fs::fsync(file)));
-    flushed.map_err(|errno| stage.stop_reason_from_errno(errno, "creating a segment"))
+    pwrite_all(file, &[0], stage.file_bytes - 1)
+        .and_then(|()| retry_on_intr(|| rustix::fs::fsync(file)))
+        .map_err(stage.failure("creating a segment"))
 }
 
 /// Makes the calls of PostgreSQL's `durable_rename`: fsync of the file under both names, and of the
@@ -118,22 +96,20 @@ fn write_and_flush_last_byte(
 fn durable_rename(stage: &WorkloadContext<'_>, from: &str, to: &str) -> Result<(), StopReason> {
     let flush = |name| {
         let file = stage.scratch.open_file(name, OFlags::empty())?;
-        retry_interrupted(&mut false, || rustix::fs::fsync(&file))
+        retry_on_intr(|| rustix::fs::fsync(&file))
     };
     let renamed = flush(from)
         .and_then(|()| stage.scratch.rename(from, to))
         .and_then(|()| flush(to))
         .and_then(|()| stage.scratch.sync_directory());
-    renamed.map_err(|errno| stage.stop_reason_from_errno(errno, "renaming a segment"))
+    renamed.map_err(stage.failure("renaming a segment"))
 }
 
 fn measure_segment_commits(
     stage: &WorkloadContext<'_>,
     name: &str,
 ) -> Result<RoundSamples, StopReason> {
-    let file = stage.scratch.open_file(name, OFlags::empty());
-    let file = file.map_err(|errno| stage.stop_reason_from_errno(errno, "opening a segment"))?;
-    let writer = CommitWriter::new(Method::Fdatasync, file);
+    let writer = stage.open_writer(name, Method::Fdatasync, false)?;
     let page = PAGE_BYTES as u64;
     let mut at = 0;
     stage.repeat_until_share_is_used(

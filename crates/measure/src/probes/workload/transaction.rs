@@ -1,143 +1,200 @@
-//! Flushes records to the redo log, to the binary log and to both, with the system calls of the
-//! target's server. One more row has 16 clients that share flushes.
+//! Commits of records to PostgreSQL's WAL, InnoDB's redo log and the binary log, by clients that
+//! share flushes.
 //!
 //! A group flushes the redo log once, then the binary log once (MYSQL_BIN_LOG::ordered_commit of
 //! MySQL, trx_group_commit_leader of MariaDB). Both servers append to the binary log and call
-//! fdatasync.
+//! fdatasync. The binary log grows, so each flush commits the file system's journal.
 
+use std::ops::Range;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::context::{LoadGenerator, OperationOutcome, WorkloadContext};
-use super::group_commit::{CyclicLog, GroupCommitLoad, GroupCommitLog, RECORD_BYTES};
-use crate::measure::{Method, RoundSamples, RowSamples};
-use crate::probes::commit_writer::CommitWriter;
+use super::context::{Load, OperationOutcome, WorkloadContext};
+use crate::measure::{Method, RowSamples};
+use crate::probes::StopReason;
+use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES};
+use crate::probes::group_commit_log::GroupCommitLog;
 use crate::probes::redo_log_config::RedoLogConfig;
-use crate::probes::{StopReason, open_flags};
+
+/// Bytes of a small transaction's record.
+const RECORD_BYTES: u64 = 512;
 
 const GROUP_COMMIT_CLIENTS: u32 = 16;
 
 /// Largest binary log in bytes. A round adds up to half of it; a log past half is truncated first.
 const BINLOG_BYTES: u64 = 4 << 20;
 
-const REDO_FILE: &str = "transaction-redo";
+const REDO_FILE: &str = "redo";
 
-pub(super) fn create_load_generators(
-    stage: &WorkloadContext<'_>,
-    redo: &RedoLogConfig,
-) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
-    stage.create_zeroed_file(REDO_FILE)?;
-    let mut parts: Vec<Box<dyn LoadGenerator>> = Vec::new();
-    let mut add = |name: &str, sessions, logs: TransactionLogs, against: Option<usize>| {
+/// Clients that share the flushes of PostgreSQL's WAL. A page that was flushed half full is written
+/// again with the next records.
+pub(super) fn group_commit_loads(stage: &WorkloadContext<'_>) -> Result<Vec<Load>, StopReason> {
+    let writer = CommitWriter::new(Method::Fdatasync, stage.create_zeroed_file("group-wal")?);
+    let wal = (writer, PAGE_BYTES as u64);
+    let logs = Rc::new(TransactionLogs::new(RECORD_BYTES, Some(wal), None));
+    let load = |clients: u32| {
+        let name = match clients {
+            1 => "1 session".to_owned(),
+            clients => format!("{clients} sessions"),
+        };
         let row = RowSamples {
-            threads: sessions,
-            against,
-            ..RowSamples::new(name, RECORD_BYTES * logs.log_count())
+            threads: clients,
+            against: (clients > 1).then_some(0),
+            ..RowSamples::new(name, RECORD_BYTES)
         };
-        let binlog = logs.binlog.clone();
-        let log = Arc::new(GroupCommitLog::new(move |stage, from, to| {
-            logs.write_and_flush_redo_then_binlog(stage, from, to)
-        }));
-        let max_commits =
-            BINLOG_BYTES.min(stage.file_bytes) / 2 / RECORD_BYTES / u64::from(sessions);
-        parts.push(Box::new(TransactionLoad {
-            commit: GroupCommitLoad {
-                row,
-                log,
-                max_commits,
-            },
-            binlog,
-        }));
+        TransactionLogs::load(&logs, row, u64::MAX)
     };
-    let both = |number| {
-        Ok::<_, StopReason>(TransactionLogs {
-            redo: Some(open_redo_log(stage, redo)?),
-            binlog: Some(Binlog::create(stage, number)?),
-        })
-    };
-    let alone = || {
-        Ok::<_, StopReason>(TransactionLogs {
-            redo: Some(open_redo_log(stage, redo)?),
-            binlog: None,
-        })
-    };
-    add("redo log", 1, alone()?, None);
-    if redo.binlog {
-        let binlog = TransactionLogs {
-            redo: None,
-            binlog: Some(Binlog::create(stage, 1)?),
-        };
-        add("binary log", 1, binlog, Some(0));
-        add("redo log and binary log", 1, both(2)?, Some(0));
-        add("16 sessions", GROUP_COMMIT_CLIENTS, both(3)?, Some(2));
-    } else {
-        add("16 sessions", GROUP_COMMIT_CLIENTS, alone()?, Some(0));
-    }
-    Ok(parts)
+    Ok([1, 2, 4, 8, GROUP_COMMIT_CLIENTS].map(load).into())
 }
 
-/// Opens the redo log as the server does: without O_DIRECT if the file system refuses that flag.
-fn open_redo_log(
+/// Transactions with the system calls of the target's server. One more row has 16 clients that
+/// share flushes.
+pub(super) fn transaction_loads(
     stage: &WorkloadContext<'_>,
     redo: &RedoLogConfig,
-) -> Result<CyclicLog, StopReason> {
-    let open = |method| {
-        Ok::<_, Errno>(CommitWriter::new(
-            method,
-            stage.scratch.open_file(REDO_FILE, open_flags(method))?,
-        ))
+) -> Result<Vec<Load>, StopReason> {
+    stage.create_zeroed_file(REDO_FILE)?;
+    let mut loads = Vec::new();
+    let mut add = |name, clients, has_redo: bool, has_binlog: bool, against| {
+        let redo_log = has_redo
+            .then(|| stage.open_writer(REDO_FILE, redo.first_method_or_fdatasync(), true))
+            .transpose()?;
+        let redo_log = redo_log.map(|writer| (writer, u64::from(redo.log.page_bytes)));
+        let binlog = has_binlog
+            .then(|| Binlog::create(stage, loads.len()))
+            .transpose()?;
+        let logs = TransactionLogs::new(RECORD_BYTES, redo_log, binlog);
+        let bytes = RECORD_BYTES * (u64::from(has_redo) + u64::from(has_binlog));
+        let row = RowSamples {
+            threads: clients,
+            against,
+            ..RowSamples::new(name, bytes)
+        };
+        loads.push(TransactionLogs::load(
+            &Rc::new(logs),
+            row,
+            max_commits_per_round(stage, RECORD_BYTES),
+        ));
+        Ok::<_, StopReason>(())
     };
-    let writer = match open(redo.first_method_or_fdatasync()) {
-        Err(Errno::INVAL | Errno::OPNOTSUPP) if redo.first_method_or_fdatasync().is_direct() => {
-            open(Method::Fdatasync)
-        }
-        opened => opened,
-    };
-    let writer =
-        writer.map_err(|errno| stage.stop_reason_from_errno(errno, "opening the redo log"))?;
-    Ok(CyclicLog::new(
-        writer,
-        stage.file_bytes,
-        u64::from(redo.block_bytes),
-    ))
+    add("redo log", 1, true, false, None)?;
+    if redo.binlog {
+        add("binary log", 1, false, true, Some(0))?;
+        add("redo log and binary log", 1, true, true, Some(0))?;
+        add("16 sessions", GROUP_COMMIT_CLIENTS, true, true, Some(2))?;
+    } else {
+        add("16 sessions", GROUP_COMMIT_CLIENTS, true, false, Some(0))?;
+    }
+    Ok(loads)
 }
 
+/// Transactions with `innodb_flush_log_at_trx_commit=1` and `sync_binlog=1`, with records of two
+/// sizes.
+pub(super) fn innodb_loads(stage: &WorkloadContext<'_>) -> Result<Vec<Load>, StopReason> {
+    stage.create_zeroed_file(REDO_FILE)?;
+    let mut loads = Vec::new();
+    for (name, redo, has_binlog) in [
+        ("redo, fdatasync", Some(Method::Fdatasync), false),
+        ("redo, O_DSYNC", Some(Method::OpenDatasync), false),
+        ("binlog, fdatasync", None, true),
+        ("both in turn", Some(Method::Fdatasync), true),
+    ] {
+        for (i, (bytes, size)) in [(512, "512 B"), (4096, "4 kB")].into_iter().enumerate() {
+            let redo_log = redo
+                .map(|method| stage.open_writer(REDO_FILE, method, false))
+                .transpose()?;
+            let binlog = has_binlog
+                .then(|| Binlog::create(stage, loads.len()))
+                .transpose()?;
+            let logs = TransactionLogs::new(bytes, redo_log.map(|writer| (writer, bytes)), binlog);
+            let row = RowSamples {
+                // The references are the redo log with fdatasync for the two record sizes.
+                against: (loads.len() > i).then_some(i),
+                ..RowSamples::new(format!("{name}, {size}"), bytes)
+            };
+            let max_commits = max_commits_per_round(stage, bytes);
+            loads.push(TransactionLogs::load(&Rc::new(logs), row, max_commits));
+        }
+    }
+    Ok(loads)
+}
+
+/// The commits of all clients in a round, limited by the size of the binary log.
+fn max_commits_per_round(stage: &WorkloadContext<'_>, record_bytes: u64) -> u64 {
+    BINLOG_BYTES.min(stage.file_bytes) / 2 / record_bytes
+}
+
+/// The logs that clients share; a group flushes the redo log before the binary log.
 struct TransactionLogs {
-    redo: Option<CyclicLog>,
-    binlog: Option<Arc<Binlog>>,
+    end: GroupCommitLog,
+    record_bytes: u64,
+    /// Writer of the redo log or WAL, and the size of its blocks.
+    redo: Option<(CommitWriter, u64)>,
+    binlog: Option<Binlog>,
 }
 
 impl TransactionLogs {
-    fn log_count(&self) -> u64 {
-        u64::from(self.redo.is_some()) + u64::from(self.binlog.is_some())
+    fn new(record_bytes: u64, redo: Option<(CommitWriter, u64)>, binlog: Option<Binlog>) -> Self {
+        Self {
+            end: GroupCommitLog::default(),
+            record_bytes,
+            redo,
+            binlog,
+        }
     }
 
-    fn write_and_flush_redo_then_binlog(
+    /// Commits of as many clients as the row has threads.
+    fn load(logs: &Rc<Self>, row: RowSamples, max_commits: u64) -> Load {
+        let (logs, clients) = (Rc::clone(logs), row.threads);
+        Load::new(row, move |stage| {
+            let logs = &*logs;
+            if let Some(binlog) = &logs.binlog {
+                binlog
+                    .truncate_if_long()
+                    .map_err(stage.failure("truncating a binary log"))?;
+            }
+            // The number of bytes is 0, because the leader reserves the bytes that it writes.
+            stage.run_operation_in_threads(
+                "a group commit",
+                clients,
+                0,
+                max_commits / u64::from(clients),
+                &|_, _| {
+                    let flush = |part| logs.write_and_flush(stage, part);
+                    let done = logs.end.insert_and_await_flush(logs.record_bytes, flush);
+                    Ok(done?.unwrap_or_default())
+                },
+            )
+        })
+    }
+
+    fn write_and_flush(
         &self,
         stage: &WorkloadContext<'_>,
-        from: u64,
-        to: u64,
+        part: Range<u64>,
     ) -> Result<OperationOutcome, StopReason> {
-        let mut all = OperationOutcome {
-            flush_calls: 0,
-            interrupted: false,
+        let mut all = OperationOutcome::default();
+        let mut add = |doing, done: Result<bool, Errno>| {
+            all.interrupted |= done.map_err(stage.failure(doing))?;
+            all.flush_calls += 1;
+            Ok::<_, StopReason>(())
         };
-        if let Some(redo) = &self.redo {
-            let done = redo.write_and_flush(stage, from, to)?;
-            all.flush_calls += done.flush_calls;
-            all.interrupted |= done.interrupted;
+        if let Some((writer, block)) = &self.redo {
+            let blocks = part.start / block * block..part.end.next_multiple_of(*block);
+            stage.reserve_bytes(blocks.end - blocks.start)?;
+            // A group that wraps around the end of the file takes two writes, as in a server.
+            let file_bytes = stage.file_bytes / block * block;
+            let done = writer.write_cyclically_and_flush(stage.pages, file_bytes, blocks);
+            add("a group commit", done.map(|done| done.interrupted))?;
         }
         if let Some(binlog) = &self.binlog {
-            stage.reserve_bytes(to - from)?;
-            let done = binlog.append_and_flush_interrupted(stage, to - from);
-            all.interrupted |= done.map_err(|errno| {
-                stage.stop_reason_from_errno(errno, "appending to a binary log")
-            })?;
-            all.flush_calls += 1;
+            let bytes = part.end - part.start;
+            stage.reserve_bytes(bytes)?;
+            let done = binlog.append_and_flush_interrupted(stage, bytes);
+            add("appending to a binary log", done)?;
         }
         Ok(all)
     }
@@ -145,24 +202,20 @@ impl TransactionLogs {
 
 struct Binlog {
     writer: CommitWriter,
+    /// Second descriptor, for truncation.
     file: OwnedFd,
     offset: AtomicU64,
 }
 
 impl Binlog {
-    fn create(stage: &WorkloadContext<'_>, number: u32) -> Result<Arc<Self>, StopReason> {
-        let name = format!("transaction-binlog-{number}");
-        let made = stage.scratch.create_file(&name, OFlags::empty());
-        let both =
-            made.and_then(|made| Ok((made, stage.scratch.open_file(&name, OFlags::empty())?)));
-        let (made, file) =
-            both.map_err(|errno| stage.stop_reason_from_errno(errno, "creating a binary log"))?;
-        let writer = CommitWriter::new(Method::Fdatasync, made);
-        Ok(Arc::new(Self {
-            writer,
+    fn create(stage: &WorkloadContext<'_>, number: usize) -> Result<Self, StopReason> {
+        let name = format!("binlog-{number}");
+        let file = stage.create_file(&name)?;
+        Ok(Self {
+            writer: stage.open_writer(&name, Method::Fdatasync, false)?,
             file,
             offset: AtomicU64::new(0),
-        }))
+        })
     }
 
     /// Appends `bytes` bytes to the binary log and flushes them. Only the leader of a group may
@@ -187,25 +240,5 @@ impl Binlog {
         self.offset.store(0, Ordering::Relaxed);
         rustix::fs::ftruncate(&self.file, 0)?;
         rustix::fs::fsync(&self.file)
-    }
-}
-
-struct TransactionLoad {
-    commit: GroupCommitLoad,
-    binlog: Option<Arc<Binlog>>,
-}
-
-impl LoadGenerator for TransactionLoad {
-    fn empty_rows(&self) -> Vec<RowSamples> {
-        self.commit.empty_rows()
-    }
-
-    fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
-        let cut = self
-            .binlog
-            .as_ref()
-            .map_or(Ok(()), |binlog| binlog.truncate_if_long());
-        cut.map_err(|errno| stage.stop_reason_from_errno(errno, "truncating a binary log"))?;
-        self.commit.run_round(stage)
     }
 }

@@ -62,7 +62,7 @@ pub fn read_device_config_files() -> Result<Vec<(String, Vec<u8>)>, String> {
         }
     }
     let read = |path: &PathBuf| {
-        let shown = crate::text::display_safe(path.as_os_str().as_encoded_bytes());
+        let shown = crate::text::display_path(path);
         match read_config_file(path) {
             Ok(text) => Some(Ok((shown, text))),
             Err(e) if is_absent_error(&e) => None,

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags};
@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use super::config_references::{self, DeviceAliases};
 use super::device_users;
 use super::disk_id::{DiskId, read_visible_disk_identifiers, unique_disk_id};
+use crate::trial_runner::reopen;
 
 /// Unit of sizes and offsets in sysfs, in bytes.
 const SECTOR_BYTES: u64 = 512;
@@ -274,8 +275,7 @@ pub fn open_device_by_kernel_name(path: &str) -> Result<(OwnedFd, BlockDevice), 
     match FileType::from_raw_mode(found.st_mode) {
         FileType::BlockDevice => {}
         FileType::Symlink => {
-            let leads = fs::canonicalize(path)
-                .map(|to| crate::text::display_safe(to.as_os_str().as_encoded_bytes()));
+            let leads = fs::canonicalize(path).map(|to| crate::text::display_path(&to));
             let leads = leads.unwrap_or_else(|_| "the device itself".to_owned());
             return Err(format!(
                 "{path} is a symbolic link; specify its target: {leads}"
@@ -290,24 +290,14 @@ pub fn open_device_by_kernel_name(path: &str) -> Result<(OwnedFd, BlockDevice), 
             device.device_node()
         ));
     }
-    let held = reopen_device(&place, OFlags::RDONLY).map_err(cannot)?;
+    let held = reopen(&place, OFlags::RDONLY).map_err(cannot)?;
     Ok((held, device))
-}
-
-/// Opens the device again through /proc/self/fd, so that no other device can take its place.
-pub fn reopen_device(held: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let path = format!("/proc/self/fd/{}", held.as_raw_fd());
-    rustix::fs::open(
-        path,
-        flags | OFlags::NONBLOCK | OFlags::CLOEXEC,
-        Mode::empty(),
-    )
 }
 
 /// True if a mount, swap or an array has claimed the device, so that opening it with O_EXCL
 /// fails. The check does not keep the device open.
 pub fn is_claimed(held: &OwnedFd) -> Result<bool, Errno> {
-    match reopen_device(held, OFlags::RDONLY | OFlags::EXCL) {
+    match reopen(held, OFlags::RDONLY | OFlags::EXCL) {
         Ok(_) => Ok(false),
         Err(Errno::BUSY) => Ok(true),
         Err(e) => Err(e),

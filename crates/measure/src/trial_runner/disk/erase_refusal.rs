@@ -6,7 +6,7 @@
 
 use super::device_findings::{DeviceFindings, DeviceReadResult};
 use super::trial_mark::RESERVED_END_BYTES;
-use crate::facts::catalog::device::{self, ContentState, DeviceKind, ZoneModel};
+use crate::facts::catalog::device::{self, ContentState, ZoneModel};
 use crate::facts::catalog::host;
 use crate::facts::{FactSet, FactValue, Key, Reading, Subject};
 use crate::text;
@@ -14,100 +14,79 @@ use crate::text;
 /// Reason why the facts forbid erasing a device, as a phrase to put after its name; `None` if
 /// they allow it.
 pub fn erase_refusal_by_facts(facts: &FactSet, disk: &Subject) -> Option<String> {
-    container_kind_or_zone_refusal(facts, disk)
-        .or_else(|| read_only_or_use_refusal(facts, disk))
-        .or_else(|| content_refusal(facts, disk))
+    check_kind_and_use(facts, disk)
+        .and_then(|()| check_content(facts, disk))
+        .err()
 }
 
 /// Like [`erase_refusal_by_facts`], but ignores the contents of the disk, which may be leftovers of
 /// an earlier trial.
 pub fn clear_refusal_by_facts(facts: &FactSet, disk: &Subject) -> Option<String> {
-    container_kind_or_zone_refusal(facts, disk).or_else(|| read_only_or_use_refusal(facts, disk))
+    check_kind_and_use(facts, disk).err()
 }
 
-fn container_kind_or_zone_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
+fn check_kind_and_use(facts: &FactSet, disk: &Subject) -> Result<(), String> {
     match known_value_or_reason(facts, &Subject::host(), &host::CONTAINER) {
         Ok(container) if container == "none" => {}
         Ok(container) => {
-            return Some(format!(
+            return Err(format!(
                 "may be in use outside this container ({container})"
             ));
         }
-        Err(why) => {
-            return Some(format!("may be in use outside a container: {why}"));
-        }
+        Err(why) => return Err(format!("may be in use outside a container: {why}")),
     }
     match known_value_or_reason(facts, disk, &device::KIND) {
-        Ok(DeviceKind::Disk | DeviceKind::Partition) => {}
-        Ok(
-            kind @ (DeviceKind::Md
-            | DeviceKind::Lvm
-            | DeviceKind::Crypt
-            | DeviceKind::Multipath
-            | DeviceKind::Dmraid
-            | DeviceKind::Vdo
-            | DeviceKind::Dm
-            | DeviceKind::Bcache
-            | DeviceKind::Drbd
-            | DeviceKind::Zvol
-            | DeviceKind::Loop
-            | DeviceKind::Zram
-            | DeviceKind::Ram
-            | DeviceKind::Other),
-        ) => {
-            return Some(format!(
+        Ok(kind) if kind.is_disk() || kind.is_partition() => {}
+        Ok(kind) => {
+            return Err(format!(
                 "is neither a disk nor a partition, but {}",
                 crate::facts::Choice::as_str(kind)
             ));
         }
-        Err(why) => return Some(format!("is of an unknown kind: {why}")),
+        Err(why) => return Err(format!("is of an unknown kind: {why}")),
     }
-    match known_value_or_reason(facts, disk, &device::ZONED) {
-        Ok(ZoneModel::None | ZoneModel::HostAware) => None,
-        Ok(ZoneModel::HostManaged) => {
-            Some("has zones that must be written sequentially".to_owned())
-        }
-        Err(why) => Some(format!(
-            "may have zones that must be written sequentially: {why}"
-        )),
+    let zones = known_value_or_reason(facts, disk, &device::ZONED);
+    check_false(
+        zones.map(|zones| !matches!(zones, ZoneModel::None | ZoneModel::HostAware)),
+        "has zones that must be written sequentially",
+        "may have zones that must be written sequentially",
+    )?;
+    let read_only = known_value_or_reason(facts, disk, &device::READ_ONLY);
+    check_false(read_only, "is read-only", "may be read-only")?;
+    let swap = known_value_or_reason(facts, disk, &device::SWAP);
+    check_false(swap, "is in use as swap", "may be in use as swap")?;
+    let used = known_value_or_reason(facts, disk, &device::USED_BY);
+    check_empty(used, "is in use:", "may be in use")
+}
+
+fn check_content(facts: &FactSet, disk: &Subject) -> Result<(), String> {
+    for key in [&device::HOLDS, &device::SIGNATURES] {
+        let holds = known_value_or_reason(facts, disk, key);
+        check_empty(holds, "holds", "may hold data")?;
+    }
+    let content = known_value_or_reason(facts, disk, &device::CONTENT);
+    check_false(
+        content.map(|content| !matches!(content, ContentState::Free | ContentState::Blank)),
+        "holds data",
+        "may hold data",
+    )
+}
+
+/// The error says that the device `is` or `may` be something.
+fn check_false(found: DeviceReadResult<bool>, is: &str, may: &str) -> Result<(), String> {
+    match found {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(is.to_owned()),
+        Err(why) => Err(format!("{may}: {why}")),
     }
 }
 
-fn read_only_or_use_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
-    match known_value_or_reason(facts, disk, &device::READ_ONLY) {
-        Ok(false) => {}
-        Ok(true) => return Some("is read-only".to_owned()),
-        Err(why) => return Some(format!("may be read-only: {why}")),
+fn check_empty(found: DeviceReadResult<Vec<String>>, is: &str, may: &str) -> Result<(), String> {
+    match found {
+        Ok(all) if all.is_empty() => Ok(()),
+        Ok(all) => Err(format!("{is} {}", all.join(", "))),
+        Err(why) => Err(format!("{may}: {why}")),
     }
-    match known_value_or_reason(facts, disk, &device::SWAP) {
-        Ok(false) => {}
-        Ok(true) => return Some("is in use as swap".to_owned()),
-        Err(why) => return Some(format!("may be in use as swap: {why}")),
-    }
-    match known_value_or_reason(facts, disk, &device::USED_BY) {
-        Ok(used) if used.is_empty() => None,
-        Ok(used) => Some(format!("is in use: {}", used.join(", "))),
-        Err(why) => Some(format!("may be in use: {why}")),
-    }
-}
-
-fn content_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
-    let holds = match known_value_or_reason(facts, disk, &device::HOLDS) {
-        Ok(holds) if holds.is_empty() => None,
-        Ok(holds) => Some(format!("holds {}", holds.join(", "))),
-        Err(why) => Some(format!("may hold data: {why}")),
-    };
-    let signed = match known_value_or_reason(facts, disk, &device::SIGNATURES) {
-        Ok(signatures) if signatures.is_empty() => None,
-        Ok(signatures) => Some(format!("holds {}", signatures.join(", "))),
-        Err(why) => Some(format!("may hold data: {why}")),
-    };
-    let content = match known_value_or_reason(facts, disk, &device::CONTENT) {
-        Ok(ContentState::Free | ContentState::Blank) => None,
-        Ok(ContentState::Holds) => Some("holds data".to_owned()),
-        Err(why) => Some(format!("may hold data: {why}")),
-    };
-    holds.or(signed).or(content)
 }
 
 fn known_value_or_reason<T: FactValue>(
@@ -125,55 +104,46 @@ fn known_value_or_reason<T: FactValue>(
 /// Reason why the findings forbid erasing a device for an extent of `bytes`, as a phrase to put
 /// after its name; `None` if they allow it.
 pub fn erase_refusal_by_findings(found: &DeviceFindings, bytes: u64) -> Option<String> {
+    check_findings(found.clone(), bytes).err()
+}
+
+fn check_findings(found: DeviceFindings, bytes: u64) -> Result<(), String> {
     if found.hidden {
-        return Some("is a path that the kernel hides (multipath)".to_owned());
+        return Err("is a path that the kernel hides (multipath)".to_owned());
     }
     if found.owner != 0 || found.is_open_to_all {
-        return Some("has a device node that other users can open".to_owned());
+        return Err("has a device node that other users can open".to_owned());
     }
-    match &found.size {
-        Ok(0) => return Some("has no size: no medium is inserted".to_owned()),
-        Ok(size) if *size < bytes.saturating_add(RESERVED_END_BYTES) => {
-            return Some(format!(
+    let needed = bytes.saturating_add(RESERVED_END_BYTES);
+    match found.size {
+        Ok(0) => return Err("has no size: no medium is inserted".to_owned()),
+        Ok(size) if size < needed => {
+            return Err(format!(
                 "has {}, and a trial needs {}: choose a smaller --size",
-                text::format_bytes(*size),
-                text::format_bytes(bytes.saturating_add(RESERVED_END_BYTES))
+                text::format_bytes(size),
+                text::format_bytes(needed)
             ));
         }
         Ok(_) => {}
-        Err(why) => return Some(format!("has an unknown size: {why}")),
+        Err(why) => return Err(format!("has an unknown size: {why}")),
     }
-    let flags = [
-        (&found.read_only, "is read-only", "may be read-only"),
-        (&found.removable, "is removable", "may be removable"),
-        (
-            &found.claimed,
-            "is in use: the kernel or a program has claimed it (O_EXCL)",
-            "may be in use",
-        ),
-    ];
-    for (flag, is, may) in flags {
-        match flag {
-            Ok(false) => {}
-            Ok(true) => return Some(is.to_owned()),
-            Err(why) => return Some(format!("{may}: {why}")),
-        }
+    check_false(found.read_only, "is read-only", "may be read-only")?;
+    check_false(found.removable, "is removable", "may be removable")?;
+    check_false(
+        found.claimed,
+        "is in use: the kernel or a program has claimed it (O_EXCL)",
+        "may be in use",
+    )?;
+    for (list, is) in [
+        (found.holders, "is in use by"),
+        (found.partitions, "has partitions, or overlaps with"),
+        (found.openers, "is open in"),
+        (found.exports, "is in use by"),
+        (found.mentions, "is named in"),
+    ] {
+        check_empty(list, is, "may be in use")?;
     }
-    let lists = [
-        (&found.holders, "is in use by"),
-        (&found.partitions, "has partitions, or overlaps with"),
-        (&found.openers, "is open in"),
-        (&found.exports, "is in use by"),
-        (&found.mentions, "is named in"),
-    ];
-    for (list, is) in lists {
-        match list {
-            Ok(all) if all.is_empty() => {}
-            Ok(all) => return Some(format!("{is} {}", all.join(", "))),
-            Err(why) => return Some(format!("may be in use: {why}")),
-        }
-    }
-    found.disk_id.as_ref().err().cloned()
+    found.disk_id.map(drop)
 }
 
 #[cfg(test)]

@@ -9,14 +9,17 @@
 //! trial.
 
 use std::cell::{Cell, RefCell};
-use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::time::{Duration, Instant};
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt as _;
+use std::time::Duration;
 
 use rustix::fs::{FileType, FlockOperation, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::device_findings::{BlockDevice, is_claimed, open_device_by_kernel_name, reopen_device};
+use super::device_findings::{BlockDevice, is_claimed, open_device_by_kernel_name};
 use super::disk_id::DiskId;
 use super::erase_refusal::erase_refusal_by_findings;
 use super::trial_mark::{
@@ -24,8 +27,14 @@ use super::trial_mark::{
     uuid_text,
 };
 use super::{BEGINNING_BYTES, find_foreign_signatures};
+use crate::host::TrialTool;
 use crate::safe_path::random_u64;
+use crate::settings::NewFilesystem;
+use crate::subprocess::Channel;
 use crate::trial_runner::blank::{BlankPattern, first_nonblank_offset, zero_range_durably};
+use crate::trial_runner::extent::{Extent, disk_mkfs_args};
+use crate::trial_runner::loop_device::run_trial_tool;
+use crate::trial_runner::{TrialEvent, proc_fd_path, reopen, retry};
 
 /// Time that other programs may have the device open, as udev does when a device appears, before
 /// the device counts as used.
@@ -97,20 +106,18 @@ impl InspectedDisk {
     /// Reason why the findings forbid erasing the disk now; `None` if they allow it. A program that
     /// only probes the disk gets time to finish.
     pub fn erase_refusal_after_wait(&self, bytes: u64) -> Option<String> {
-        let begun = Instant::now();
-        loop {
-            let (why, may_pass) = match self.device.inspect_for_erasing(&self.descriptor) {
-                Ok(found) => (
-                    erase_refusal_by_findings(&found, bytes),
-                    found.may_be_in_transient_use(),
-                ),
-                Err(why) => (Some(why), false),
+        let refusal = retry(USE_TIMEOUT, Duration::from_millis(200), || {
+            let found = match self.device.inspect_for_erasing(&self.descriptor) {
+                Ok(found) => found,
+                Err(why) => return Ok(Some(why)),
             };
-            if why.is_none() || !may_pass || begun.elapsed() > USE_TIMEOUT {
-                return why.map(|why| format!("{} {why}", self.target.node));
+            match erase_refusal_by_findings(&found, bytes) {
+                Some(why) if found.may_be_in_transient_use() => Err(why),
+                refusal => Ok(refusal),
             }
-            std::thread::sleep(Duration::from_millis(200));
-        }
+        });
+        let why = refusal.unwrap_or_else(Some)?;
+        Some(format!("{} {why}", self.target.node))
     }
 }
 
@@ -218,8 +225,8 @@ impl LockedDisk {
             ..
         } = shown;
         // The device is opened for writing only after all checks.
-        let held = reopen_device(&held, OFlags::RDWR)
-            .map_err(|e| format!("cannot open {}: {e}", order.node))?;
+        let held =
+            reopen(&held, OFlags::RDWR).map_err(|e| format!("cannot open {}: {e}", order.node))?;
         lock_device(&held, &order.node)?;
         let disk = Self {
             descriptor: held,
@@ -237,7 +244,7 @@ impl LockedDisk {
 
     /// Checks that the disk is still the same, is unused, and holds only data of this trial. The
     /// error is a complete sentence.
-    pub fn check_unchanged_and_unused(&self) -> Result<(), String> {
+    fn check_unchanged_and_unused(&self) -> Result<(), String> {
         if self.is_doubtful.get() {
             return Err(format!(
                 "{} returned unexpected data after a write, so the trial writes no more to it",
@@ -286,38 +293,29 @@ impl LockedDisk {
     /// Checks that O_EXCL succeeds, which means that nothing has claimed the device. The check does
     /// not keep it open, because mkfs and mount claim it themselves.
     fn wait_until_unclaimed(&self) -> Result<(), String> {
-        let begun = Instant::now();
-        loop {
-            match is_claimed(&self.descriptor) {
-                Ok(false) => return Ok(()),
-                // The kernel may release an unmounted device a moment later, so the claim is tried
-                // again.
-                Ok(true) if begun.elapsed() < USE_TIMEOUT => {
-                    std::thread::sleep(Duration::from_millis(20));
-                }
-                Ok(true) => {
-                    return Err(format!("{} is in use by another program", self.target.node));
-                }
-                Err(e) => return Err(format!("cannot open {}: {e}", self.target.node)),
-            }
-        }
+        let node = &self.target.node;
+        // The kernel may release an unmounted device a moment later, so the claim is tried again.
+        retry(
+            USE_TIMEOUT,
+            Duration::from_millis(20),
+            || match is_claimed(&self.descriptor) {
+                Ok(false) => Ok(Ok(())),
+                Ok(true) => Err(format!("{node} is in use by another program")),
+                Err(e) => Ok(Err(format!("cannot open {node}: {e}"))),
+            },
+        )?
     }
 
     fn check_no_users_or_foreign_data(&self) -> Result<(), String> {
         let EraseTarget { node, extent, .. } = &self.target;
-        let begun = Instant::now();
-        while let Some(who) = self
-            .device
-            .describe_users()
-            .map_err(|why| format!("{node} may be in use: {why}"))?
-        {
-            if begun.elapsed() > USE_TIMEOUT {
-                return Err(format!("{node} {who}"));
+        // udev opens a device for a moment after a writer has closed it, so the check is repeated.
+        retry(USE_TIMEOUT, Duration::from_millis(50), || {
+            match self.device.describe_users() {
+                Ok(None) => Ok(Ok(())),
+                Ok(Some(who)) => Err(format!("{node} {who}")),
+                Err(why) => Ok(Err(format!("{node} may be in use: {why}"))),
             }
-            // udev opens a device for a moment after a writer has closed it, so the check is
-            // repeated.
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        })??;
         let length = BEGINNING_BYTES.min(usize::try_from(extent.1).unwrap_or(BEGINNING_BYTES));
         let last = self.read_at(
             extent.1 - RESERVED_END_BYTES,
@@ -336,7 +334,7 @@ impl LockedDisk {
     /// Opens the device with O_EXCL, which claims it until the result is dropped.
     fn open_exclusively(&self) -> Result<OwnedFd, String> {
         self.wait_until_unclaimed()?;
-        reopen_device(&self.descriptor, OFlags::RDONLY | OFlags::EXCL)
+        reopen(&self.descriptor, OFlags::RDONLY | OFlags::EXCL)
             .map_err(|e| format!("cannot claim {}: {e}", self.target.node))
     }
 
@@ -368,7 +366,7 @@ impl LockedDisk {
 
     /// Must be called before mkfs; returns the UUID of the new file system. The error is a complete
     /// sentence.
-    pub fn begin_mkfs_and_return_uuid(&self) -> Result<String, String> {
+    fn begin_mkfs_and_return_uuid(&self) -> Result<String, String> {
         self.check_unchanged_and_unused()?;
         self.write_mark(true)?;
         self.mkfs_count.set(
@@ -383,7 +381,7 @@ impl LockedDisk {
     }
 
     /// Must be called after mkfs. An error is a complete sentence and ends the trial.
-    pub fn check_and_mark_after_mkfs(&self) -> Result<(), String> {
+    fn check_and_mark_after_mkfs(&self) -> Result<(), String> {
         let done = self.verify_superblock_and_write_mark();
         self.is_doubtful.set(done.is_err());
         done
@@ -404,7 +402,7 @@ impl LockedDisk {
 
     /// Clears the extent, reads it back, and clears the mark last. `tell` gets the bytes cleared so
     /// far. The error is a complete sentence.
-    pub fn clear_extent_and_mark(&self, tell: &mut dyn FnMut(u64)) -> Result<(), String> {
+    fn clear_extent_and_mark(&self, tell: &mut dyn FnMut(u64)) -> Result<(), String> {
         // A failed check after an mkfs must not prevent clearing; the other checks still apply.
         self.is_doubtful.set(false);
         self.check_unchanged_and_unused()?;
@@ -432,75 +430,87 @@ impl LockedDisk {
         done
     }
 
-    pub fn descriptor_path(&self) -> Result<String, String> {
-        // /proc may belong to another PID namespace, in which this process has another id.
-        let ourselves =
-            std::fs::read_link("/proc/self").map_err(|e| format!("cannot read /proc/self: {e}"))?;
-        Ok(format!(
-            "/proc/{}/fd/{}",
-            ourselves.display(),
-            self.descriptor.as_raw_fd()
-        ))
-    }
-
-    /// Opens the device for direct I/O with O_EXCL, which claims it until the result is dropped.
-    pub fn open_device_direct(&self) -> Result<OwnedFd, Errno> {
-        reopen_device(
-            &self.descriptor,
-            OFlags::RDWR | OFlags::DIRECT | OFlags::EXCL,
-        )
-    }
-
-    pub fn kernel_name(&self) -> &str {
-        &self.device.name
-    }
-
-    /// Kernel name of the disk. For a partition, this is the disk that contains it, because the
-    /// kernel counts flushes per disk.
-    pub fn whole_disk_name(&self) -> String {
-        self.device.disk_name()
-    }
-
-    pub fn extent_bytes(&self) -> u64 {
-        self.bytes
-    }
-
     fn read_at(&self, at: u64, length: usize) -> Result<Vec<u8>, String> {
         read_exact_at(&self.descriptor, at, length)
             .map_err(|e| format!("cannot read {}: {e}", self.target.node))
     }
 }
 
+impl Extent for LockedDisk {
+    fn check_still_usable(&self) -> Result<(), String> {
+        self.check_unchanged_and_unused()
+    }
+
+    fn make_filesystem(
+        &self,
+        filesystem: NewFilesystem,
+        maker: TrialTool,
+        options: &[String],
+    ) -> Result<(), String> {
+        let path = proc_fd_path(&self.descriptor)?;
+        let uuid = self.begin_mkfs_and_return_uuid()?;
+        let (more, end) = disk_mkfs_args(filesystem, &uuid, self.bytes, path);
+        run_trial_tool(maker, &[options, &more, &end].concat())?;
+        self.check_and_mark_after_mkfs()
+    }
+
+    fn mount_source(&self) -> Result<String, String> {
+        proc_fd_path(&self.descriptor)
+    }
+
+    /// O_EXCL claims the device until the result is dropped.
+    fn open_device_direct(&self) -> Result<OwnedFd, Errno> {
+        reopen(
+            &self.descriptor,
+            OFlags::RDWR | OFlags::DIRECT | OFlags::EXCL,
+        )
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn preparation_or_clear_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn device_name(&self) -> &str {
+        &self.device.name
+    }
+
+    /// For a partition, this is the disk that contains it, because the kernel counts flushes per
+    /// disk.
+    fn flush_device_name(&self) -> String {
+        self.device.disk_name()
+    }
+
+    fn clear(&self, channel: &mut Channel) -> Result<(), String> {
+        self.clear_extent_and_mark(&mut |bytes| drop(channel.send(&TrialEvent::Clearing(bytes))))?;
+        let _ = channel.send(&TrialEvent::Cleared);
+        Ok(())
+    }
+}
+
 /// Reads exactly `length` bytes. A short read is an error, because a part of a mark or
 /// superblock proves nothing.
-fn read_exact_at(held: &OwnedFd, at: u64, length: usize) -> Result<Vec<u8>, Errno> {
+fn read_exact_at(held: &OwnedFd, at: u64, length: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
-    let mut done = 0;
-    while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        match rustix::io::pread(held, rest, at + done as u64) {
-            Ok(0) => return Err(Errno::IO),
-            Ok(count) => done += count,
-            Err(Errno::INTR) => {}
-            Err(e) => return Err(e),
-        }
-    }
+    File::from(held.try_clone()?).read_exact_at(&mut bytes, at)?;
     Ok(bytes)
 }
 
 /// Locks a device node: udev leaves a locked device alone, and nothing mounts it automatically
 /// (systemd.io/BLOCK_DEVICE_LOCKING). Waits for udev, which may be probing the device.
 pub fn lock_device(held: &OwnedFd, named: &str) -> Result<(), String> {
-    let begun = Instant::now();
-    loop {
-        match rustix::fs::flock(held, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(()),
-            Err(Errno::WOULDBLOCK | Errno::INTR) if begun.elapsed() < USE_TIMEOUT => {
-                std::thread::sleep(Duration::from_millis(20));
-            }
+    retry(
+        USE_TIMEOUT,
+        Duration::from_millis(20),
+        || match rustix::fs::flock(held, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Ok(())),
             Err(Errno::WOULDBLOCK | Errno::INTR) => {
-                return Err(format!("{named} is locked by another process"));
+                Err(format!("{named} is locked by another process"))
             }
-            Err(e) => return Err(format!("cannot lock {named}: {e}")),
-        }
-    }
+            Err(e) => Ok(Err(format!("cannot lock {named}: {e}"))),
+        },
+    )?
 }

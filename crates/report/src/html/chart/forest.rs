@@ -111,7 +111,6 @@ pub fn raw_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
     let rates: Vec<f64> = record
         .raw_extent_commit_rates()
         .into_iter()
-        .flatten()
         .take(MAX_BLOCKS)
         .collect();
     let most = rates.iter().copied().fold(0.0, f64::max);

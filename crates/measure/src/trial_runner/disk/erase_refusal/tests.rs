@@ -1,4 +1,5 @@
 use super::*;
+use crate::facts::catalog::device::DeviceKind;
 use crate::facts::{Source, UnknownReason};
 use crate::host::DeviceScan;
 use crate::trial_runner::disk::disk_id::DiskId;
