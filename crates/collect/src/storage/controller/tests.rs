@@ -65,7 +65,7 @@ fn output_changes_give_expected_values() {
             changed.collected_fact_values()[fact],
             word,
             "{}: {new}",
-            REPORTED_FACTS[fact].name
+            REPORTED_FACTS[fact].0.name
         );
     }
 }
@@ -423,8 +423,8 @@ fn masked_capture_keeps_facts_and_hides_serials() {
 proptest! {
     #[test]
     fn arbitrary_output_never_panics(answer: Vec<u8>) {
-        super::storcli::parse_adapters(&answer, STORCLI_VOLUMES.as_bytes());
-        super::storcli::parse_adapters(STORCLI_ALL.as_bytes(), &answer);
+        super::storcli::parse_adapters(&answer, STORCLI_VOLUMES.as_bytes(), &|_, _| answer.clone());
+        super::storcli::parse_adapters(STORCLI_ALL.as_bytes(), &answer, &|_, _| answer.clone());
         super::megacli::parse_adapters(&answer, &answer);
         super::ssacli::parse_adapters(&answer, &[(0, answer.clone())]);
         super::arcconf::parse_adapter(1, &answer);

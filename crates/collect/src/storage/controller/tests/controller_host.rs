@@ -230,7 +230,7 @@ pub fn controller_fact_values(facts: &FactSet) -> [String; 5] {
             .value()
             .map(ToString::to_string)
     };
-    REPORTED_FACTS.map(|key| told(key).unwrap_or("?".to_owned()))
+    REPORTED_FACTS.map(|(key, _)| told(key).unwrap_or("?".to_owned()))
 }
 
 pub const HEALTHY: [&str; 5] = [
