@@ -96,20 +96,15 @@ pub mod bcachefs {
     use std::path::{Path, PathBuf};
 
     use super::unknown_members_note;
-    use crate::collector::{Collector, Request};
+    use crate::collector::Request;
     use crate::facts::catalog::mount;
     use crate::facts::{FactSet, Subject};
     use crate::host::Host;
     use crate::storage::block::sysfs_device;
 
-    pub const COLLECTOR: Collector = Collector {
-        id: "bcachefs",
-        collect_facts: collect_bcachefs_members,
-    };
-
     const SYSFS_DIRECTORY: &str = "/sys/fs/bcachefs";
 
-    fn collect_bcachefs_members(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         let mounts = facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "bcachefs");
         if mounts.is_empty() {
             return;
@@ -189,7 +184,7 @@ pub mod bcachefs {
                 Source::from_file("x"),
             );
             facts.add_layer_below(&data, &Subject::device("sda2"));
-            collect_bcachefs_members(&host, &Request::default(), &mut facts);
+            collect_facts(&host, &Request::default(), &mut facts);
             assert_eq!(
                 facts.bottom_devices(&data),
                 [Subject::device("sda2"), Subject::device("sdb")]
@@ -207,18 +202,13 @@ pub mod xfs {
     use std::collections::BTreeMap;
 
     use super::superblocks;
-    use crate::collector::{Collector, Request};
+    use crate::collector::Request;
     use crate::facts::catalog::mount;
     use crate::facts::{FactSet, Reading, Scope, Subject};
     use crate::host::{Host, SuperblockKind};
     use crate::parallel;
 
-    pub const COLLECTOR: Collector = Collector {
-        id: "xfs",
-        collect_facts: collect_xfs_superblock_facts,
-    };
-
-    fn collect_xfs_superblock_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         let mut by_device: BTreeMap<Option<Subject>, Vec<Subject>> = BTreeMap::new();
         for mount in facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "xfs") {
             by_device
@@ -286,7 +276,7 @@ pub mod xfs {
                 );
                 facts.set_fact_link(&Subject::mount(point), &Subject::device("sda1"));
             }
-            collect_xfs_superblock_facts(&host, &Request::default(), &mut facts);
+            collect_facts(&host, &Request::default(), &mut facts);
             assert!(
                 host.asked_questions().len() <= 1,
                 "each file system is queried once, regardless of its number of mounts"

@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use self::directory_roles::ServerDirectories;
-use super::collector::{Collector, Request};
+use super::collector::Request;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::catalog::{device, mount};
 use crate::facts::note::TargetNote;
@@ -25,11 +25,6 @@ use crate::parallel;
 use crate::path_lookup::mount_of_path;
 use crate::text::suggest::edit_distance;
 use crate::text::{decode_display_safe, display_path, display_safe};
-
-pub const COLLECTOR: Collector = Collector {
-    id: "targets",
-    collect_facts,
-};
 
 pub fn unusable_request_note(host: &dyn Host, request: &Request) -> Option<TargetNote> {
     let path = request.target.as_deref()?;
@@ -42,7 +37,7 @@ pub fn unusable_request_note(host: &dyn Host, request: &Request) -> Option<Targe
     )
 }
 
-fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let homes = directory_roles::find_and_link_server_directories(facts);
     let places = match &request.target {
         Some(path) => {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::facts::catalog::kernel;
 use crate::facts::catalog::mount::{self, BarrierState, MountClass};
 use crate::facts::{FactSet, Reading, Subject};
@@ -14,11 +14,6 @@ use crate::host::Host;
 use crate::parallel;
 use crate::ternary::Ternary;
 use crate::version::Version;
-
-pub const COLLECTOR: Collector = Collector {
-    id: "barriers",
-    collect_facts,
-};
 
 /// Block file systems, besides ext4 and XFS, that send flushes unless one of
 /// [`BARRIER_OFF_OPTIONS`] is set.
@@ -34,7 +29,7 @@ const BARRIER_OFF_OPTIONS: &[&str] = &[
     "journal_flush_disabled",
 ];
 
-fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
+pub fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mounts = facts.subjects_where(&mount::CLASS, |class| is_flushing_class(*class));
     let mut found: Vec<(Option<String>, Subject, Reading<BarrierState>)> =
         parallel::map_items(&mounts, |mount| {

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::unknown_members_note;
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::Host;
@@ -17,18 +17,13 @@ use crate::host_readings::error_reading;
 use crate::storage::block::sysfs_device;
 use crate::text::{display_path, display_safe};
 
-pub const COLLECTOR: Collector = Collector {
-    id: "btrfs",
-    collect_facts,
-};
-
 const SYSFS_DIRECTORY: &str = "/sys/fs/btrfs";
 
 const PROFILES: &[&str] = &[
     "single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6",
 ];
 
-fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mounts = facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "btrfs");
     if mounts.is_empty() {
         return;

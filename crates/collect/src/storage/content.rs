@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use self::uses::{DeviceUse, DeviceUseIndex};
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::escape::ShellCommand;
 use crate::facts::catalog::device::{self, ContentState, DeviceKind};
 use crate::facts::catalog::{host as machine, mount};
@@ -23,11 +23,6 @@ use crate::host_readings::error_reading;
 use crate::parallel;
 use crate::path_lookup::{device_of_node, device_of_path};
 use crate::text::display_safe;
-
-pub const COLLECTOR: Collector = Collector {
-    id: "unused devices",
-    collect_facts,
-};
 
 fn is_scannable_kind(kind: DeviceKind) -> bool {
     matches!(
@@ -45,7 +40,7 @@ fn is_scannable_kind(kind: DeviceKind) -> bool {
     )
 }
 
-fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let named = request
         .target
         .as_deref()

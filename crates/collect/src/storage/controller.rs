@@ -160,7 +160,7 @@ use report::{
 };
 
 use self::volume_lookup::{BlockDeviceIdentity, VolumeMatch};
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::facts::catalog::controller::{
     self, BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce,
 };
@@ -171,11 +171,6 @@ use crate::host_readings::{error_reading, programs_disabled_reading};
 use crate::scsi_drivers::{self, ControllerFamily};
 use crate::text::display_path;
 use walwise_model::text::JoinText;
-
-pub const COLLECTOR: Collector = Collector {
-    id: "RAID controllers",
-    collect_facts,
-};
 
 /// Tools that report more fields come first.
 fn family_tools(family: ControllerFamily) -> &'static [(Tool, QueryFn)] {
@@ -223,7 +218,7 @@ const REPORTED_FACTS: [(&KeyInfo, ReportedValueFn); 5] = [
     }),
 ];
 
-fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let mut families: BTreeMap<ControllerFamily, Vec<Subject>> = BTreeMap::new();
     for disk in facts.subjects_where(&device::KIND, |kind| kind.is_disk()) {
         if let Some(family) = controller_family(&disk, facts) {

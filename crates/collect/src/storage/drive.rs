@@ -13,7 +13,7 @@ use std::slice;
 
 use serde_json::Value as Json;
 
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::escape::shell;
 use crate::facts::catalog::device::{
     self, DeviceKind, DriveCacheState, ShingledRecording, Transport,
@@ -28,11 +28,6 @@ use crate::host_readings::{error_reading, programs_disabled_reading};
 use crate::parallel;
 use crate::path_lookup::mount_of_path;
 use crate::text::{display_safe, json};
-
-pub const COLLECTOR: Collector = Collector {
-    id: "disks",
-    collect_facts,
-};
 
 const MAX_DISKS: usize = 64;
 
@@ -72,7 +67,7 @@ impl QueryMethod {
     }
 }
 
-fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let disks = disks_to_query(request, facts);
     if disks.is_empty() {
         return;

@@ -9,17 +9,12 @@ use super::topology::collect_block_devices;
 use super::transport::TransportReader;
 use super::{bcache, cloud, geometry, loop_device, md, medium, multipath_identity};
 use crate::attribute;
-use crate::collector::{Collector, Request, insert_subject_facts_in_parallel};
+use crate::collector::{Request, insert_subject_facts_in_parallel};
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::Host;
 
-pub const COLLECTOR: Collector = Collector {
-    id: "block devices",
-    collect_facts,
-};
-
-fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let nodes = collect_block_devices(host, facts, |around: &mut DeviceChunkState, node, facts| {
         record_read_only_flag(host, node, facts);
         if node.has_own_queue() {
@@ -238,8 +233,8 @@ fn copy_disk_facts_to_partition(partition: &Subject, facts: &mut FactSet) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::COLLECTOR;
-    use crate::collector::{Collector, Request};
+    use super::collect_facts;
+    use crate::collector::{CollectFn, Request};
     use crate::facts::catalog::device::{self, CacheType, Transport};
     use crate::facts::catalog::mount;
     use crate::facts::{FactSet, Scope, Source, Subject, UnknownReason};
@@ -400,10 +395,10 @@ mod tests {
         )
     }
 
-    fn run_collectors(host: &FakeHost, collectors: &[Collector]) -> FactSet {
+    fn run_collectors(host: &FakeHost, collectors: &[CollectFn]) -> FactSet {
         let mut facts = FactSet::default();
         for collector in collectors {
-            (collector.collect_facts)(host, &Request::default(), &mut facts);
+            collector(host, &Request::default(), &mut facts);
         }
         facts
     }
@@ -411,7 +406,11 @@ mod tests {
     fn collect_devices(host: &FakeHost) -> FactSet {
         run_collectors(
             host,
-            &[mounts::COLLECTOR, COLLECTOR, storage_stack::COLLECTOR],
+            &[
+                mounts::collect_facts,
+                collect_facts,
+                storage_stack::collect_facts,
+            ],
         )
     }
 
@@ -612,7 +611,7 @@ mod tests {
     #[test]
     fn empty_devices_need_one_query() {
         let host = host_with_disks();
-        run_collectors(&host, &[COLLECTOR]);
+        run_collectors(&host, &[collect_facts]);
         let about = |name: &str| {
             let prefix = format!("/sys/class/block/{name}");
             let asks = |q: &Question| matches!(q, Question::Read(p) | Question::List(p) | Question::Link(p) if p.starts_with(&prefix));
@@ -629,7 +628,7 @@ mod tests {
             for n in 0..disks {
                 fake = with_block_device(fake, &format!("sd{n}"), "x", (8, n), "disk", 8);
             }
-            run_collectors(&fake, &[COLLECTOR]);
+            run_collectors(&fake, &[collect_facts]);
             fake.asked_questions().len() - 1
         };
         assert_eq!(cost(40), 4 * cost(10));
@@ -730,8 +729,12 @@ mod tests {
                 container.to_owned(),
                 Source::Assumed,
             );
-            for collector in [mounts::COLLECTOR, COLLECTOR, storage_stack::COLLECTOR] {
-                (collector.collect_facts)(&host, &Request::default(), &mut facts);
+            for collector in [
+                mounts::collect_facts,
+                collect_facts,
+                storage_stack::collect_facts,
+            ] {
+                collector(&host, &Request::default(), &mut facts);
             }
             assert_eq!(
                 subject_names(facts.layers_directly_below(&Subject::mount("/merged"))),

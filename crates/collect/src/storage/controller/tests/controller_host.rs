@@ -1,5 +1,5 @@
 use super::super::samples::*;
-use super::super::{COLLECTOR, REPORTED_FACTS};
+use super::super::{REPORTED_FACTS, collect_facts};
 use crate::collector::Request;
 use crate::facts::catalog::{device, host};
 use crate::facts::{FactSet, KeyInfo, Source, Subject};
@@ -212,7 +212,7 @@ impl ControllerHost {
 
     pub fn collect_controller_facts(&self, request: &Request, privileged: bool) -> FactSet {
         let mut facts = self.input_facts(privileged);
-        (COLLECTOR.collect_facts)(&self.to_fake_host(), request, &mut facts);
+        collect_facts(&self.to_fake_host(), request, &mut facts);
         facts
     }
 
