@@ -92,7 +92,6 @@ pub mod bcachefs {
     //! The mount's source names only the devices given to mount(8). A missing member shows only in
     //! sysfs, where its directory `dev-N` lacks `block`.
 
-    use std::collections::BTreeMap;
     use std::path::{Path, PathBuf};
 
     use super::unknown_members_note;
@@ -119,24 +118,16 @@ pub mod bcachefs {
                 ));
             }
         };
-        let mut of_device: BTreeMap<Subject, usize> = BTreeMap::new();
         let all: Vec<Vec<Subject>> = names
             .iter()
             .map(|name| bcachefs_member_devices(host, &Path::new(SYSFS_DIRECTORY).join(name)))
             .collect();
-        for (index, members) in all.iter().enumerate() {
-            of_device.extend(members.iter().map(|member| (member.clone(), index)));
-        }
         for subject in mounts {
-            let found = facts
-                .layers_directly_below(&subject)
+            let own = facts.layers_directly_below(&subject);
+            let found = all
                 .iter()
-                .find_map(|device| of_device.get(device));
-            for device in found
-                .and_then(|index| all.get(*index))
-                .into_iter()
-                .flatten()
-            {
+                .find(|members| members.iter().any(|member| own.contains(member)));
+            for device in found.into_iter().flatten() {
                 facts.add_layer_below(&subject, device);
             }
         }

@@ -146,7 +146,7 @@ mod attribute {
     use std::path::Path;
 
     use super::host_readings::{error_reading, file_reading};
-    use crate::facts::{Choice, Reading, Source, UnknownReason};
+    use crate::facts::{Choice, Reading, Source, UnknownReason, Value, ValueKind};
     use crate::host::Host;
     use crate::text::display_path;
 
@@ -194,6 +194,21 @@ mod attribute {
             "1" => Ok(true),
             _ => Err(format!("`{text}` is neither 0 nor 1")),
         })
+    }
+
+    /// A flag, number or text, by the kind of the fact. The fact set checks the words of a choice.
+    pub fn read_value(host: &dyn Host, path: &Path, kind: ValueKind) -> Reading<Value> {
+        match kind {
+            ValueKind::Bool => read_flag(host, path).map(Value::Bool),
+            ValueKind::Count | ValueKind::Bytes | ValueKind::Micros | ValueKind::Number => {
+                read_number(host, path).map(Value::Whole)
+            }
+            ValueKind::Text
+            | ValueKind::Choice(_)
+            | ValueKind::Version
+            | ValueKind::List
+            | ValueKind::Choices(_) => read_text(host, path).map(Value::Text),
+        }
     }
 
     pub fn read_choice<T: Choice>(host: &dyn Host, path: &Path) -> Reading<T> {
