@@ -215,6 +215,12 @@ mod attribute {
         read_text(host, path).and_then(|text| T::parse_word(&text))
     }
 
+    /// The word in brackets, which is the one in use.
+    pub fn selected_word(text: &str) -> Option<&str> {
+        let (_, rest) = text.split_once('[')?;
+        Some(rest.split_once(']')?.0)
+    }
+
     #[cfg(test)]
     mod tests {
         use proptest::prelude::*;

@@ -117,39 +117,40 @@ fn record_shared_storage(places: &[ProspectiveTarget], facts: &mut FactSet) {
         let same_fs = |other: &ServerTargetStorage| {
             of.file_system.is_some() && of.file_system == other.file_system
         };
-        let disks = named(&|other| !of.disks.is_disjoint(&other.disks));
-        let systems = named(&same_fs);
-        let pools = named(&|other| !of.pools.is_disjoint(&other.pools) && !same_fs(other));
-        let source = || Source::derived_from(["target.roles"]);
-        let unseen = || {
-            Reading::absent(format!(
-                "the underlying block devices of {} are unknown",
-                of.subject.name()
-            ))
-        };
-        let known = |found: Vec<String>, seen: bool| {
-            if seen {
-                Reading::known(found, source())
+        let has_disks = !of.disks.is_empty();
+        let shared = [
+            (
+                &target::SHARES_DISK,
+                named(&|other| !of.disks.is_disjoint(&other.disks)),
+                has_disks,
+            ),
+            (
+                &target::SHARES_FILE_SYSTEM,
+                named(&same_fs),
+                of.file_system.is_some(),
+            ),
+            (
+                &target::SHARES_THIN_POOL,
+                named(&|other| !of.pools.is_disjoint(&other.pools) && !same_fs(other)),
+                has_disks,
+            ),
+        ];
+        for (key, names, is_seen) in shared {
+            let reading = if is_seen {
+                Reading::known(names, Source::derived_from(["target.roles"]))
             } else {
-                unseen()
-            }
-        };
-        facts.insert(
-            &of.subject,
-            &target::SHARES_DISK,
-            known(disks, !of.disks.is_empty()),
-        );
-        facts.insert(
-            &of.subject,
-            &target::SHARES_FILE_SYSTEM,
-            known(systems, of.file_system.is_some()),
-        );
-        facts.insert(
-            &of.subject,
-            &target::SHARES_THIN_POOL,
-            known(pools, !of.disks.is_empty()),
-        );
+                unknown_disks_reading(&of.subject)
+            };
+            facts.insert(&of.subject, key, reading);
+        }
     }
+}
+
+fn unknown_disks_reading<T>(target: &Subject) -> Reading<T> {
+    Reading::absent(format!(
+        "the underlying block devices of {} are unknown",
+        target.name()
+    ))
 }
 
 fn storage_of_server_target(

@@ -127,18 +127,18 @@ fn barrier_state_from_off_option(is_off: bool) -> BarrierState {
 /// from the superblock's defaults, so a missing option proves nothing: `tune2fs -o nobarrier` is
 /// invisible there.
 fn ext_barrier_from_mountinfo(printed: Reading<Vec<String>>) -> Reading<BarrierState> {
-    let (value, source) = match printed {
-        Reading::Known { value, source } => (value, source),
-        unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
-    };
-    let has = |words: &[&str]| value.iter().any(|option| words.contains(&option.as_str()));
-    match (has(BARRIER_OFF_OPTIONS), has(&["barrier", "barrier=1"])) {
-        (true, _) => Reading::known(BarrierState::Off, source),
-        (_, true) => Reading::known(BarrierState::On, source),
-        _ => Reading::ambiguous(format!(
-            "{source} shows no barrier option, but the superblock can turn barriers off"
-        )),
-    }
+    printed.and_then_reading(|options, source| {
+        let has = |words: &[&str]| options.iter().any(|word| words.contains(&word.as_str()));
+        if has(BARRIER_OFF_OPTIONS) {
+            Reading::known(BarrierState::Off, source)
+        } else if has(&["barrier", "barrier=1"]) {
+            Reading::known(BarrierState::On, source)
+        } else {
+            Reading::ambiguous(format!(
+                "{source} shows no barrier option, but the superblock can turn barriers off"
+            ))
+        }
+    })
 }
 
 /// *Off* for ext3 without a barrier option before Linux 3.1: the driver left barriers off by

@@ -113,21 +113,13 @@ fn read_ext4_facts(
             JournalMode::parse_word(mode.ok_or("the options in force contain no data=")?)
         }),
     };
-    let fast_commit = match features.clone() {
-        Reading::Known { value, source } => {
-            Reading::known(value.iter().any(|f| f == "fast_commit"), source)
-        }
-        Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        } => fast_commit_from_fc_info(host, &proc.join("fc_info"), &options).unwrap_or(
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            },
-        ),
+    let of_features = features
+        .clone()
+        .map(|words| words.iter().any(|word| word == "fast_commit"));
+    let fast_commit = if of_features.is_known() {
+        of_features
+    } else {
+        fast_commit_from_fc_info(host, &proc.join("fc_info"), &options).unwrap_or(of_features)
     };
     let errors = attribute::read_number(host, &sys.join("errors_count"));
     Ext4Readings {

@@ -139,33 +139,18 @@ fn run_environment_reading(
 ) -> Reading<RunEnvironment> {
     let source = Source::derived_from([host::CONTAINER.name(), host::VIRTUALISATION.name()]);
     let known = |from| Reading::known(from, source.clone());
-    match (container, virtualisation) {
-        (Reading::Known { value, .. }, _) if value != "none" => known(RunEnvironment::Container),
-        (Reading::Known { .. }, Reading::Known { value, .. }) if value == "none" => {
-            known(RunEnvironment::Host)
+    container.as_ref().and_then_reading(|container, _| {
+        if container != "none" {
+            return known(RunEnvironment::Container);
         }
-        (Reading::Known { .. }, Reading::Known { .. }) => known(RunEnvironment::Guest),
-        (
-            Reading::Known { .. },
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            },
-        )
-        | (
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            },
-            _,
-        ) => Reading::Unknown {
-            why: *why,
-            detail: detail.clone(),
-            remedy: remedy.clone(),
-        },
-    }
+        virtualisation.as_ref().and_then_reading(|hypervisor, _| {
+            known(if hypervisor == "none" {
+                RunEnvironment::Host
+            } else {
+                RunEnvironment::Guest
+            })
+        })
+    })
 }
 
 fn is_root_in_initial_user_namespace(identity: &[u8]) -> Result<bool, String> {

@@ -178,7 +178,6 @@ mod target {
                 = "{path} is a block device that /sys/dev/block does not list";
             AssumedDirectory { path: String, reason: String }
                 = "{path}: {reason}; assumed to be a directory";
-            UnreadablePath { path: String, reason: String } = "{path}: {reason}";
             MountedDevice { path: String, point: String } = "{path} is mounted on {point}; the target is this directory";
         }
     }

@@ -102,18 +102,12 @@ fn insert_write_cache_and_scheduler(host: &dyn Host, node: &SysfsBlockDevice, fa
     };
     facts.insert(subject, &device::WRITE_CACHE, believed);
     let schedulers = attribute::read_text(host, &node.attribute_path("queue/scheduler"));
-    let active = schedulers.map(|text| active_scheduler(&text));
+    // A device without schedulers prints only `none`.
+    let active = schedulers.map(|text| match attribute::selected_word(&text) {
+        Some(word) => word.to_owned(),
+        None => text,
+    });
     facts.insert(subject, &device::SCHEDULER, active);
-}
-
-/// The scheduler in use, which sysfs prints in brackets. A device without schedulers prints only
-/// `none`.
-fn active_scheduler(text: &str) -> String {
-    let inner = text
-        .split_once('[')
-        .and_then(|(_, rest)| rest.split_once(']'))
-        .map(|(word, _)| word);
-    inner.unwrap_or(text).to_owned()
 }
 
 /// The number of fields of `stat` in kernels that count flushes (Linux 5.5 and later).

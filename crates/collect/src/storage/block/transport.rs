@@ -175,24 +175,35 @@ fn read_model(host: &dyn Host, node: &SysfsBlockDevice) -> Reading<String> {
     })
 }
 
+/// A part of the device path or a prefix of the name, with the transport that it means.
+type TransportRow = (&'static str, Transport, Option<NetworkTransport>);
+
 /// The first row that matches decides.
-const BY_DEVICE_PATH: &[(&str, Transport)] = &[
-    ("/usb", Transport::Usb),
-    ("/session", Transport::Network),
-    ("/rport-", Transport::Network),
-    ("/vbd-", Transport::Xen),
-    ("/ata", Transport::Sata),
-    ("/end_device-", Transport::Sas),
+const BY_DEVICE_PATH: &[TransportRow] = &[
+    ("/usb", Transport::Usb, None),
+    (
+        "/session",
+        Transport::Network,
+        Some(NetworkTransport::Iscsi),
+    ),
+    (
+        "/rport-",
+        Transport::Network,
+        Some(NetworkTransport::FibreChannel),
+    ),
+    ("/vbd-", Transport::Xen, None),
+    ("/ata", Transport::Sata, None),
+    ("/end_device-", Transport::Sas, None),
 ];
 
-const BY_NAME: &[(&str, Transport)] = &[
-    ("vd", Transport::Virtio),
-    ("xvd", Transport::Xen),
-    ("mmcblk", Transport::Mmc),
-    ("nbd", Transport::Network),
-    ("rbd", Transport::Network),
-    ("pmem", Transport::Pmem),
-    ("cciss", Transport::Raid),
+const BY_NAME: &[TransportRow] = &[
+    ("vd", Transport::Virtio, None),
+    ("xvd", Transport::Xen, None),
+    ("mmcblk", Transport::Mmc, None),
+    ("nbd", Transport::Network, Some(NetworkTransport::Nbd)),
+    ("rbd", Transport::Network, Some(NetworkTransport::Rbd)),
+    ("pmem", Transport::Pmem, None),
+    ("cciss", Transport::Raid, None),
 ];
 
 /// The transport of an NVMe subsystem, known only if all its controllers share one.
@@ -233,29 +244,17 @@ fn network_transport(
     if let Some(carrier) = nvme {
         return carrier.and_then(|carrier| NetworkTransport::parse_word(&carrier));
     }
-    let by_place = [
-        ("/session", NetworkTransport::Iscsi),
-        ("/rport-", NetworkTransport::FibreChannel),
-    ];
-    let by_name = [
-        ("nbd", NetworkTransport::Nbd),
-        ("rbd", NetworkTransport::Rbd),
-    ];
+    let by_name = BY_NAME
+        .iter()
+        .filter(|(prefix, ..)| node.has_name_prefix(prefix));
+    let by_place = BY_DEVICE_PATH
+        .iter()
+        .filter(|(part, ..)| node.device_path_contains(part));
+    let is_iscsi = driver.is_some_and(|driver| driver == "iscsi_tcp");
     let word = by_name
-        .into_iter()
-        .find(|(name, _)| node.has_name_prefix(name))
-        .map(|(_, fabric)| fabric);
-    let word = word.or_else(|| {
-        by_place
-            .iter()
-            .find(|(part, _)| node.device_path_contains(part))
-            .map(|(_, word)| *word)
-    });
-    let word = word.or_else(|| {
-        driver
-            .filter(|driver| *driver == "iscsi_tcp")
-            .map(|_| NetworkTransport::Iscsi)
-    });
+        .chain(by_place)
+        .find_map(|(.., fabric)| *fabric)
+        .or(is_iscsi.then_some(NetworkTransport::Iscsi));
     match word {
         Some(fabric) => Reading::known(fabric, device_path_source(node)),
         None => Reading::ambiguous("the disk's device path contains no network transport"),
@@ -267,7 +266,7 @@ fn network_transport(
 fn unknown_device_path_reading<T>(node: &SysfsBlockDevice) -> Option<Reading<T>> {
     let by_name = BY_NAME
         .iter()
-        .any(|(prefix, _)| node.has_name_prefix(prefix));
+        .any(|(prefix, ..)| node.has_name_prefix(prefix));
     (node.device_path.is_empty() && !by_name).then(|| {
         let detail = format!(
             "{}: the disk's attachment is unknown",
@@ -285,10 +284,10 @@ fn device_path_source(node: &SysfsBlockDevice) -> Source {
 
 fn disk_transport(node: &SysfsBlockDevice, driver: &Reading<String>) -> Reading<Transport> {
     let place = device_path_source(node);
-    let of = |list: &[(&str, Transport)], is: &dyn Fn(&str) -> bool| {
+    let of = |list: &[TransportRow], is: &dyn Fn(&str) -> bool| {
         list.iter()
-            .find(|(word, _)| is(word))
-            .map(|(_, transport)| *transport)
+            .find(|(word, ..)| is(word))
+            .map(|(_, transport, _)| *transport)
     };
     if let Some(word) = of(BY_NAME, &|prefix| node.has_name_prefix(prefix)) {
         return Reading::known(word, place);
