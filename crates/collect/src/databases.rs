@@ -16,17 +16,12 @@ pub mod log_space {
     //! `max_wal_size` is a soft limit, which WAL can exceed (PostgreSQL manual, WAL Configuration).
     //! Free space of only one or two times `max_wal_size` is therefore little.
 
-    use crate::collector::{Collector, Request};
+    use crate::collector::Request;
     use crate::facts::catalog::{mount, mysql, postgres};
     use crate::facts::{FactSet, Key, Reading, Scope, ServerArea, Source, Subject, UnknownReason};
     use crate::host::Host;
 
-    pub const COLLECTOR: Collector = Collector {
-        id: "space for logs",
-        collect_facts: collect_log_space_facts,
-    };
-
-    fn collect_log_space_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
+    pub fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
         let clusters: Vec<Subject> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();
         for subject in clusters {
             match facts.server_area_of(&subject) {
@@ -123,7 +118,7 @@ pub mod log_space {
             if let Some(free) = free {
                 facts.insert_known(&wal, &mount::FREE, free, Source::Assumed);
             }
-            collect_log_space_facts(&FakeHost::default(), &Request::default(), &mut facts);
+            collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
             facts.value(&cluster, &postgres::WAL_ROOM)
         }
 
@@ -159,7 +154,7 @@ pub mod log_space {
             facts.insert_known(&cluster, &mysql::BINLOG_FILES, 30 << 30, test());
             facts.insert_known(&logs, &mount::SIZE, 40 << 30, test());
             facts.insert_known(&logs, &mount::FREE_PERCENT, 3.0, test());
-            collect_log_space_facts(&FakeHost::default(), &Request::default(), &mut facts);
+            collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
             assert_eq!(facts.value(&cluster, &mysql::BINLOG_SHARE), Some(75.0));
             assert_eq!(facts.value(&cluster, &mysql::BINLOG_ROOM), Some(3.0));
         }

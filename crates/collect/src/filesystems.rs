@@ -92,24 +92,18 @@ pub mod bcachefs {
     //! The mount's source names only the devices given to mount(8). A missing member shows only in
     //! sysfs, where its directory `dev-N` lacks `block`.
 
-    use std::collections::BTreeMap;
     use std::path::{Path, PathBuf};
 
     use super::unknown_members_note;
-    use crate::collector::{Collector, Request};
+    use crate::collector::Request;
     use crate::facts::catalog::mount;
     use crate::facts::{FactSet, Subject};
     use crate::host::Host;
     use crate::storage::block::sysfs_device;
 
-    pub const COLLECTOR: Collector = Collector {
-        id: "bcachefs",
-        collect_facts: collect_bcachefs_members,
-    };
-
     const SYSFS_DIRECTORY: &str = "/sys/fs/bcachefs";
 
-    fn collect_bcachefs_members(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         let mounts = facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "bcachefs");
         if mounts.is_empty() {
             return;
@@ -124,24 +118,16 @@ pub mod bcachefs {
                 ));
             }
         };
-        let mut of_device: BTreeMap<Subject, usize> = BTreeMap::new();
         let all: Vec<Vec<Subject>> = names
             .iter()
             .map(|name| bcachefs_member_devices(host, &Path::new(SYSFS_DIRECTORY).join(name)))
             .collect();
-        for (index, members) in all.iter().enumerate() {
-            of_device.extend(members.iter().map(|member| (member.clone(), index)));
-        }
         for subject in mounts {
-            let found = facts
-                .layers_directly_below(&subject)
+            let own = facts.layers_directly_below(&subject);
+            let found = all
                 .iter()
-                .find_map(|device| of_device.get(device));
-            for device in found
-                .and_then(|index| all.get(*index))
-                .into_iter()
-                .flatten()
-            {
+                .find(|members| members.iter().any(|member| own.contains(member)));
+            for device in found.into_iter().flatten() {
                 facts.add_layer_below(&subject, device);
             }
         }
@@ -189,7 +175,7 @@ pub mod bcachefs {
                 Source::from_file("x"),
             );
             facts.add_layer_below(&data, &Subject::device("sda2"));
-            collect_bcachefs_members(&host, &Request::default(), &mut facts);
+            collect_facts(&host, &Request::default(), &mut facts);
             assert_eq!(
                 facts.bottom_devices(&data),
                 [Subject::device("sda2"), Subject::device("sdb")]
@@ -207,18 +193,13 @@ pub mod xfs {
     use std::collections::BTreeMap;
 
     use super::superblocks;
-    use crate::collector::{Collector, Request};
+    use crate::collector::Request;
     use crate::facts::catalog::mount;
     use crate::facts::{FactSet, Reading, Scope, Subject};
     use crate::host::{Host, SuperblockKind};
     use crate::parallel;
 
-    pub const COLLECTOR: Collector = Collector {
-        id: "xfs",
-        collect_facts: collect_xfs_superblock_facts,
-    };
-
-    fn collect_xfs_superblock_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         let mut by_device: BTreeMap<Option<Subject>, Vec<Subject>> = BTreeMap::new();
         for mount in facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "xfs") {
             by_device
@@ -286,7 +267,7 @@ pub mod xfs {
                 );
                 facts.set_fact_link(&Subject::mount(point), &Subject::device("sda1"));
             }
-            collect_xfs_superblock_facts(&host, &Request::default(), &mut facts);
+            collect_facts(&host, &Request::default(), &mut facts);
             assert!(
                 host.asked_questions().len() <= 1,
                 "each file system is queried once, regardless of its number of mounts"

@@ -51,11 +51,7 @@ mod collector {
         }
     }
 
-    #[derive(Clone, Copy)]
-    pub struct Collector {
-        pub id: &'static str,
-        pub collect_facts: fn(&dyn Host, &Request, &mut FactSet),
-    }
+    pub type CollectFn = fn(&dyn Host, &Request, &mut FactSet);
 
     /// `describe` gets the facts of the host, of the given subjects and of everything directly
     /// below them. It may record facts of the given subjects only.
@@ -150,7 +146,7 @@ mod attribute {
     use std::path::Path;
 
     use super::host_readings::{error_reading, file_reading};
-    use crate::facts::{Choice, Reading, Source, UnknownReason};
+    use crate::facts::{Choice, Reading, Source, UnknownReason, Value, ValueKind};
     use crate::host::Host;
     use crate::text::display_path;
 
@@ -200,8 +196,29 @@ mod attribute {
         })
     }
 
+    /// A flag, number or text, by the kind of the fact. The fact set checks the words of a choice.
+    pub fn read_value(host: &dyn Host, path: &Path, kind: ValueKind) -> Reading<Value> {
+        match kind {
+            ValueKind::Bool => read_flag(host, path).map(Value::Bool),
+            ValueKind::Count | ValueKind::Bytes | ValueKind::Micros | ValueKind::Number => {
+                read_number(host, path).map(Value::Whole)
+            }
+            ValueKind::Text
+            | ValueKind::Choice(_)
+            | ValueKind::Version
+            | ValueKind::List
+            | ValueKind::Choices(_) => read_text(host, path).map(Value::Text),
+        }
+    }
+
     pub fn read_choice<T: Choice>(host: &dyn Host, path: &Path) -> Reading<T> {
         read_text(host, path).and_then(|text| T::parse_word(&text))
+    }
+
+    /// The word in brackets, which is the one in use.
+    pub fn selected_word(text: &str) -> Option<&str> {
+        let (_, rest) = text.split_once('[')?;
+        Some(rest.split_once(']')?.0)
     }
 
     #[cfg(test)]
@@ -358,7 +375,7 @@ pub use self::databases::config_argument_error;
 pub use self::system::kernel::kernel_vendor_of;
 pub use self::targets::{query_everything_for_any_target, unusable_request_note};
 
-use self::collector::Collector;
+use self::collector::CollectFn;
 use self::databases::log_space;
 use self::filesystems::{barrier, bcachefs, btrfs, ext4, mounts, stripe, xfs, zfs};
 use self::storage::{block, content, controller, drbd, drive, mappings, swap, trim};
@@ -368,33 +385,39 @@ use crate::facts::FactSet;
 
 use crate::host::{CachingHost, Host};
 
-/// Each collector may use the facts of those before it.
-const STORAGE: &[Collector] = &[
-    kernel::COLLECTOR,
-    mounts::COLLECTOR,
-    os::COLLECTOR,
-    block::device::COLLECTOR,
-    mappings::COLLECTOR,
-    drbd::COLLECTOR,
-    storage_stack::COLLECTOR,
-    zfs::COLLECTOR,
-    btrfs::COLLECTOR,
-    bcachefs::COLLECTOR,
-    ext4::COLLECTOR,
-    xfs::COLLECTOR,
-    stripe::COLLECTOR,
-    barrier::COLLECTOR,
-    swap::COLLECTOR,
-    content::COLLECTOR,
-    controller::COLLECTOR,
-    drive::COLLECTOR,
+/// Collectors with the names of their steps. Each may use the facts of those before it.
+const STORAGE: &[(&str, CollectFn)] = &[
+    ("kernel", kernel::collect_facts),
+    ("mounts", mounts::collect_facts),
+    ("operating system", os::collect_facts),
+    ("block devices", block::device::collect_facts),
+    ("device-mapper targets", mappings::collect_facts),
+    ("DRBD", drbd::collect_facts),
+    ("storage stack", storage_stack::collect_facts),
+    ("ZFS", zfs::collect_facts),
+    ("btrfs", btrfs::collect_facts),
+    ("bcachefs", bcachefs::collect_facts),
+    ("ext4", ext4::collect_facts),
+    ("xfs", xfs::collect_facts),
+    ("stripes", stripe::collect_facts),
+    ("barriers", barrier::collect_facts),
+    ("swap", swap::collect_facts),
+    ("unused devices", content::collect_facts),
+    ("RAID controllers", controller::collect_facts),
+    ("disks", drive::collect_facts),
 ];
 
 /// Collectors that need the facts of storage. They share cached answers with the search for
 /// database servers, because both read systemd units.
-const NEXT_BOOT: &[Collector] = &[boot::COLLECTOR, trim::COLLECTOR];
+const NEXT_BOOT: &[(&str, CollectFn)] = &[
+    ("boot mounts", boot::collect_facts),
+    ("trimming", trim::collect_facts),
+];
 
-const AFTER_STORAGE_AND_SERVERS: &[Collector] = &[targets::COLLECTOR, log_space::COLLECTOR];
+const AFTER_STORAGE_AND_SERVERS: &[(&str, CollectFn)] = &[
+    ("targets", targets::collect_facts),
+    ("space for logs", log_space::collect_facts),
+];
 
 /// `progress` is called before each collector, with the facts so far.
 pub fn run_all_collectors(
@@ -443,14 +466,14 @@ pub fn run_with_assumed_facts(
 }
 
 fn run_collectors_in_turn(
-    collectors: &[Collector],
+    collectors: &[(&'static str, CollectFn)],
     host: &dyn Host,
     request: &Request,
     facts: &mut FactSet,
     progress: &mut dyn FnMut(CollectStep, &FactSet),
 ) {
-    for collector in collectors {
-        progress(CollectStep::Reads(collector.id), facts);
-        (collector.collect_facts)(host, request, facts);
+    for (name, collect_facts) in collectors {
+        progress(CollectStep::Reads(name), facts);
+        collect_facts(host, request, facts);
     }
 }

@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::collector::{Collector, Request};
+use super::collector::Request;
 use super::path_lookup::{
     VisibleMountPoints, device_of_node, device_of_path, mount_mismatch_reason,
 };
@@ -19,12 +19,7 @@ use crate::host::Host;
 use crate::parallel;
 use crate::text::decode_display_safe;
 
-pub const COLLECTOR: Collector = Collector {
-    id: "storage stack",
-    collect_facts,
-};
-
-fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let numbers: BTreeMap<String, &Subject> = facts
         .known_values_by_subject(&device::DEVNO)
         .into_iter()
@@ -90,8 +85,19 @@ fn mappings_by_mapper_path(facts: &FactSet) -> BTreeMap<Vec<u8>, Subject> {
         .collect()
 }
 
+/// In a container device nodes may be missing, so mappings are also found by name.
+fn mapping_or_device_of_path(
+    host: &dyn Host,
+    path: &[u8],
+    mappings: &BTreeMap<Vec<u8>, Subject>,
+    facts: &FactSet,
+) -> Option<Subject> {
+    let mapping = mappings.get(path).cloned();
+    mapping.or_else(|| device_of_path(host, path, facts))
+}
+
 /// The devices of a mount with an anonymous number, from its source: one path, or several separated
-/// by colons. In a container device nodes may be missing, so mappings are also found by name.
+/// by colons.
 fn devices_of_source(
     host: &dyn Host,
     subject: &Subject,
@@ -99,12 +105,7 @@ fn devices_of_source(
     facts: &FactSet,
 ) -> Vec<Subject> {
     let source = decode_display_safe(&facts.value(subject, &mount::SOURCE).unwrap_or_default());
-    let find = |path: &[u8]| {
-        mappings
-            .get(path)
-            .cloned()
-            .or_else(|| device_of_path(host, path, facts))
-    };
+    let find = |path: &[u8]| mapping_or_device_of_path(host, path, mappings, facts);
     source.split(|b| *b == b':').filter_map(find).collect()
 }
 
@@ -123,16 +124,14 @@ fn log_and_realtime_devices(
             .or(option.strip_prefix("rtdev="))
             .map(str::to_owned)
     };
-    let find = |path: &[u8]| {
-        mappings
-            .get(path)
-            .cloned()
-            .or_else(|| device_of_path(host, path, facts))
-    };
     options
         .iter()
         .filter_map(path)
-        .map(|path| (path.clone(), find(&decode_display_safe(&path))))
+        .map(|path| {
+            let bytes = decode_display_safe(&path);
+            let device = mapping_or_device_of_path(host, &bytes, mappings, facts);
+            (path, device)
+        })
         .collect()
 }
 

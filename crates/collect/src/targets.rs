@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use self::directory_roles::ServerDirectories;
-use super::collector::{Collector, Request};
+use super::collector::Request;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::catalog::{device, mount};
 use crate::facts::{Choice, FactSet, Key, Note, Reading, Scope, ServerArea, Source, Subject};
@@ -24,11 +24,6 @@ use crate::parallel;
 use crate::path_lookup::mount_of_path;
 use crate::text::suggest::edit_distance;
 use crate::text::{decode_display_safe, display_path, display_safe};
-
-pub const COLLECTOR: Collector = Collector {
-    id: "targets",
-    collect_facts,
-};
 
 pub fn unusable_request_note(host: &dyn Host, request: &Request) -> Option<Note> {
     let path = request.target.as_deref()?;
@@ -41,7 +36,7 @@ pub fn unusable_request_note(host: &dyn Host, request: &Request) -> Option<Note>
     )
 }
 
-fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let homes = directory_roles::find_and_link_server_directories(facts);
     let places = match &request.target {
         Some(path) => {
@@ -121,39 +116,40 @@ fn record_shared_storage(places: &[ProspectiveTarget], facts: &mut FactSet) {
         let same_fs = |other: &ServerTargetStorage| {
             of.file_system.is_some() && of.file_system == other.file_system
         };
-        let disks = named(&|other| !of.disks.is_disjoint(&other.disks));
-        let systems = named(&same_fs);
-        let pools = named(&|other| !of.pools.is_disjoint(&other.pools) && !same_fs(other));
-        let source = || Source::derived_from(["target.roles"]);
-        let unseen = || {
-            Reading::absent(format!(
-                "the underlying block devices of {} are unknown",
-                of.subject.name()
-            ))
-        };
-        let known = |found: Vec<String>, seen: bool| {
-            if seen {
-                Reading::known(found, source())
+        let has_disks = !of.disks.is_empty();
+        let shared = [
+            (
+                &target::SHARES_DISK,
+                named(&|other| !of.disks.is_disjoint(&other.disks)),
+                has_disks,
+            ),
+            (
+                &target::SHARES_FILE_SYSTEM,
+                named(&same_fs),
+                of.file_system.is_some(),
+            ),
+            (
+                &target::SHARES_THIN_POOL,
+                named(&|other| !of.pools.is_disjoint(&other.pools) && !same_fs(other)),
+                has_disks,
+            ),
+        ];
+        for (key, names, is_seen) in shared {
+            let reading = if is_seen {
+                Reading::known(names, Source::derived_from(["target.roles"]))
             } else {
-                unseen()
-            }
-        };
-        facts.insert(
-            &of.subject,
-            &target::SHARES_DISK,
-            known(disks, !of.disks.is_empty()),
-        );
-        facts.insert(
-            &of.subject,
-            &target::SHARES_FILE_SYSTEM,
-            known(systems, of.file_system.is_some()),
-        );
-        facts.insert(
-            &of.subject,
-            &target::SHARES_THIN_POOL,
-            known(pools, !of.disks.is_empty()),
-        );
+                unknown_disks_reading(&of.subject)
+            };
+            facts.insert(&of.subject, key, reading);
+        }
     }
+}
+
+fn unknown_disks_reading<T>(target: &Subject) -> Reading<T> {
+    Reading::absent(format!(
+        "the underlying block devices of {} are unknown",
+        target.name()
+    ))
 }
 
 fn storage_of_server_target(

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::facts::catalog::kernel;
 use crate::facts::catalog::mount::{self, BarrierState, MountClass};
 use crate::facts::{FactSet, Reading, Subject};
@@ -14,11 +14,6 @@ use crate::host::Host;
 use crate::parallel;
 use crate::ternary::Ternary;
 use crate::version::Version;
-
-pub const COLLECTOR: Collector = Collector {
-    id: "barriers",
-    collect_facts,
-};
 
 /// Block file systems, besides ext4 and XFS, that send flushes unless one of
 /// [`BARRIER_OFF_OPTIONS`] is set.
@@ -34,7 +29,7 @@ const BARRIER_OFF_OPTIONS: &[&str] = &[
     "journal_flush_disabled",
 ];
 
-fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
+pub fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mounts = facts.subjects_where(&mount::CLASS, |class| is_flushing_class(*class));
     let mut found: Vec<(Option<String>, Subject, Reading<BarrierState>)> =
         parallel::map_items(&mounts, |mount| {
@@ -132,18 +127,18 @@ fn barrier_state_from_off_option(is_off: bool) -> BarrierState {
 /// from the superblock's defaults, so a missing option proves nothing: `tune2fs -o nobarrier` is
 /// invisible there.
 fn ext_barrier_from_mountinfo(printed: Reading<Vec<String>>) -> Reading<BarrierState> {
-    let (value, source) = match printed {
-        Reading::Known { value, source } => (value, source),
-        unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
-    };
-    let has = |words: &[&str]| value.iter().any(|option| words.contains(&option.as_str()));
-    match (has(BARRIER_OFF_OPTIONS), has(&["barrier", "barrier=1"])) {
-        (true, _) => Reading::known(BarrierState::Off, source),
-        (_, true) => Reading::known(BarrierState::On, source),
-        _ => Reading::ambiguous(format!(
-            "{source} shows no barrier option, but the superblock can turn barriers off"
-        )),
-    }
+    printed.and_then_reading(|options, source| {
+        let has = |words: &[&str]| options.iter().any(|word| words.contains(&word.as_str()));
+        if has(BARRIER_OFF_OPTIONS) {
+            Reading::known(BarrierState::Off, source)
+        } else if has(&["barrier", "barrier=1"]) {
+            Reading::known(BarrierState::On, source)
+        } else {
+            Reading::ambiguous(format!(
+                "{source} shows no barrier option, but the superblock can turn barriers off"
+            ))
+        }
+    })
 }
 
 /// *Off* for ext3 without a barrier option before Linux 3.1: the driver left barriers off by

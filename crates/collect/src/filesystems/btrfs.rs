@@ -9,18 +9,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::unknown_members_note;
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::facts::catalog::mount;
-use crate::facts::{FactSet, Reading, Scope, Source, Subject};
+use crate::facts::{FactSet, KeyInfo, Reading, Scope, Source, Subject};
 use crate::host::Host;
 use crate::host_readings::error_reading;
 use crate::storage::block::sysfs_device;
 use crate::text::{display_path, display_safe};
-
-pub const COLLECTOR: Collector = Collector {
-    id: "btrfs",
-    collect_facts,
-};
 
 const SYSFS_DIRECTORY: &str = "/sys/fs/btrfs";
 
@@ -28,16 +23,21 @@ const PROFILES: &[&str] = &[
     "single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6",
 ];
 
-fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+const SYSFS_FACTS: &[KeyInfo] = &[
+    mount::BTRFS_DEVICES.info,
+    mount::BTRFS_DEVICE_COUNT.info,
+    mount::BTRFS_DATA_PROFILES.info,
+    mount::BTRFS_METADATA_PROFILES.info,
+    mount::BTRFS_ERRORS.info,
+    mount::BTRFS_MISSING.info,
+];
+
+pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mounts = facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "btrfs");
     if mounts.is_empty() {
         return;
     }
     let members = list_filesystems_with_devices(host, facts);
-    let mut home_of: BTreeMap<&Subject, usize> = BTreeMap::new();
-    for (index, (_, devices)) in members.iter().enumerate() {
-        home_of.extend(devices.iter().map(|device| (device, index)));
-    }
     let mut known: BTreeMap<&Path, BtrfsSysfsReadings> = BTreeMap::new();
     for subject in &mounts {
         let options = facts.get(subject, &mount::SUPER_OPTIONS);
@@ -47,28 +47,13 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             options.map(|options| is_nodatacow(&options)),
         );
         let device = facts.applicable_subject(subject, Scope::Device);
-        let Some((home, devices)) = device
-            .and_then(|device| home_of.get(&device))
-            .and_then(|index| members.get(*index))
+        let Some((home, devices)) = members
+            .iter()
+            .find(|(_, devices)| device.as_ref().is_some_and(|one| devices.contains(one)))
         else {
-            facts.insert(subject, &mount::BTRFS_DEVICES, absent_from_sysfs_reading());
-            facts.insert(
-                subject,
-                &mount::BTRFS_DEVICE_COUNT,
-                absent_from_sysfs_reading(),
-            );
-            facts.insert(
-                subject,
-                &mount::BTRFS_DATA_PROFILES,
-                absent_from_sysfs_reading(),
-            );
-            facts.insert(
-                subject,
-                &mount::BTRFS_METADATA_PROFILES,
-                absent_from_sysfs_reading(),
-            );
-            facts.insert(subject, &mount::BTRFS_ERRORS, absent_from_sysfs_reading());
-            facts.insert(subject, &mount::BTRFS_MISSING, absent_from_sysfs_reading());
+            for key in SYSFS_FACTS {
+                facts.insert_untyped_value(subject, key, absent_from_sysfs_reading());
+            }
             continue;
         };
         let names = devices

@@ -10,18 +10,13 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::superblocks;
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::facts::catalog::mount::{self, JournalMode};
 use crate::facts::{Choice, FactSet, FactValue, Key, Reading, Scope, Source, Subject};
 use crate::host::{Host, SuperblockKind};
 use crate::host_readings::{error_reading, file_reading};
 use crate::text::{decode_display_safe, display_path, display_safe};
 use crate::{attribute, parallel};
-
-pub const COLLECTOR: Collector = Collector {
-    id: "ext4",
-    collect_facts,
-};
 
 #[derive(Clone)]
 struct Ext4Readings {
@@ -36,7 +31,7 @@ struct Ext4Readings {
     fast_commit: Reading<bool>,
 }
 
-fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mut by_device: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
     for subject in facts.subjects_where(&mount::FSTYPE, |fstype| {
         ["ext2", "ext3", "ext4"].contains(&fstype.as_str())
@@ -118,21 +113,13 @@ fn read_ext4_facts(
             JournalMode::parse_word(mode.ok_or("the options in force contain no data=")?)
         }),
     };
-    let fast_commit = match features.clone() {
-        Reading::Known { value, source } => {
-            Reading::known(value.iter().any(|f| f == "fast_commit"), source)
-        }
-        Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        } => fast_commit_from_fc_info(host, &proc.join("fc_info"), &options).unwrap_or(
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            },
-        ),
+    let of_features = features
+        .clone()
+        .map(|words| words.iter().any(|word| word == "fast_commit"));
+    let fast_commit = if of_features.is_known() {
+        of_features
+    } else {
+        fast_commit_from_fc_info(host, &proc.join("fc_info"), &options).unwrap_or(of_features)
     };
     let errors = attribute::read_number(host, &sys.join("errors_count"));
     Ext4Readings {

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::mount_class_of_fstype;
-use crate::collector::{Collector, Request, insert_subject_facts_in_parallel};
+use crate::collector::{Request, insert_subject_facts_in_parallel};
 use crate::facts::catalog::mount::{self, AtimePolicy, MountClass};
 use crate::facts::{FactSet, Note, NoteKind, Reading, Source, Subject, UnknownReason};
 use crate::host::{Host, StatFs, path_bytes};
@@ -19,18 +19,13 @@ use crate::path_lookup::mount_of_path;
 use crate::text::display_safe;
 use crate::{mountinfo, parallel, visibility};
 
-pub const COLLECTOR: Collector = Collector {
-    id: "mounts",
-    collect_facts,
-};
-
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 
 fn table_gap_note(sentence: String) -> Note {
     Note::new(NoteKind::IncompleteMountTable, sentence)
 }
 
-fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let table = match mountinfo::read_mountinfo(host, Path::new(MOUNTINFO)) {
         Ok(table) => table,
         Err(miss) => {

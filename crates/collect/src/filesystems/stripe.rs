@@ -5,21 +5,16 @@
 //! compared, because a layer between may shift the start. mke2fs from 1.47.3 on sets no stripe on
 //! flash.
 
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::facts::catalog::device::{self, ArrayLevel};
 use crate::facts::catalog::mount::{self, StripeFit};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::Host;
 
-pub const COLLECTOR: Collector = Collector {
-    id: "stripes",
-    collect_facts,
-};
-
 /// Bytes per unit of XFS's `sunit` and `swidth`, whatever the disk's block size.
 const SECTOR: u64 = 512;
 
-fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
+pub fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     for subject in
         facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "ext4" || fstype == "xfs")
     {

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::escape::shell;
 use crate::facts::catalog::mount::{self, Logbias, VdevState, ZfsSync};
 use crate::facts::catalog::{device, kernel};
@@ -19,11 +19,6 @@ use crate::path_lookup::{VisibleMountPoints, device_of_path};
 use crate::text::{decode_display_safe, display_safe};
 use crate::version::Version;
 use crate::{attribute, parallel};
-
-pub const COLLECTOR: Collector = Collector {
-    id: "ZFS",
-    collect_facts,
-};
 
 const PROPERTIES: [&str; 7] = [
     "get",
@@ -55,7 +50,7 @@ struct PoolDevice {
     state: String,
 }
 
-fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let mounts = facts.subjects_where(&mount::CLASS, |class| class.is_zfs());
     let volumes = facts.subjects_where(&device::KIND, |kind| kind.is_zvol());
     if mounts.is_empty() && volumes.is_empty() {

@@ -3,10 +3,12 @@ pub mod sysfs_device {
     use std::os::unix::ffi::OsStrExt as _;
     use std::path::PathBuf;
 
+    use crate::attribute;
     #[cfg(test)]
     use crate::facts::Choice as _;
-    use crate::facts::Subject;
     use crate::facts::catalog::device::DeviceKind;
+    use crate::facts::{FactSet, KeyInfo, Subject};
+    use crate::host::Host;
     use crate::text::display_safe;
 
     pub const CLASS: &str = "/sys/class/block";
@@ -19,8 +21,6 @@ pub mod sysfs_device {
         /// The path in the device tree that the link in /sys/class/block leads to; empty if
         /// unknown.
         pub device_path: Vec<u8>,
-        /// The device-mapper UUID; empty for other devices.
-        pub dm_uuid: String,
     }
 
     impl SysfsBlockDevice {
@@ -33,7 +33,6 @@ pub mod sysfs_device {
                 subject,
                 kind,
                 device_path: Vec::new(),
-                dm_uuid: String::new(),
             }
         }
 
@@ -41,6 +40,19 @@ pub mod sysfs_device {
             let mut path = PathBuf::with_capacity(CLASS.len() + self.name.len() + name.len() + 2);
             path.extend([OsStr::new(CLASS), &self.name, OsStr::new(name)]);
             path
+        }
+
+        /// Records facts with the files in the device's directory that contain them.
+        pub fn insert_attributes(
+            &self,
+            host: &dyn Host,
+            attributes: &[(KeyInfo, &str)],
+            facts: &mut FactSet,
+        ) {
+            for (key, file) in attributes {
+                let reading = attribute::read_value(host, &self.attribute_path(file), key.kind);
+                facts.insert_untyped_value(&self.subject, key, reading);
+            }
         }
 
         pub fn has_name_prefix(&self, prefix: &str) -> bool {
@@ -114,11 +126,7 @@ pub mod dm {
         node: &SysfsBlockDevice,
         facts: &mut FactSet,
     ) -> String {
-        facts.insert(
-            &node.subject,
-            &device::DM_NAME,
-            attribute::read_text(host, &node.attribute_path("dm/name")),
-        );
+        node.insert_attributes(host, &[(device::DM_NAME.info, "dm/name")], facts);
         let uuid = attribute::read_text(host, &node.attribute_path("dm/uuid"));
         let text = uuid.value().cloned().unwrap_or_default();
         facts.insert(&node.subject, &device::DM_UUID, uuid);
@@ -178,29 +186,6 @@ pub mod dm {
     }
 }
 mod geometry;
-mod loop_device {
-    //! Loop devices: backing file and direct I/O, from `loop/` in sysfs. A suffix ` (deleted)`,
-    //! which the kernel appends to the path of an unlinked file, is kept.
-
-    use super::sysfs_device::SysfsBlockDevice;
-    use crate::attribute;
-    use crate::facts::FactSet;
-    use crate::facts::catalog::device;
-    use crate::host::Host;
-
-    pub fn insert_loop_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
-        facts.insert(
-            &node.subject,
-            &device::LOOP_FILE,
-            attribute::read_text(host, &node.attribute_path("loop/backing_file")),
-        );
-        facts.insert(
-            &node.subject,
-            &device::LOOP_DIRECT,
-            attribute::read_flag(host, &node.attribute_path("loop/dio")),
-        );
-    }
-}
 mod md;
 mod medium;
 mod topology;

@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use self::uses::{DeviceUse, DeviceUseIndex};
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::escape::ShellCommand;
 use crate::facts::catalog::device::{self, ContentState, DeviceKind};
 use crate::facts::catalog::{host as machine, mount};
@@ -22,11 +22,6 @@ use crate::host_readings::error_reading;
 use crate::parallel;
 use crate::path_lookup::{device_of_node, device_of_path};
 use crate::text::display_safe;
-
-pub const COLLECTOR: Collector = Collector {
-    id: "unused devices",
-    collect_facts,
-};
 
 fn is_scannable_kind(kind: DeviceKind) -> bool {
     matches!(
@@ -44,7 +39,7 @@ fn is_scannable_kind(kind: DeviceKind) -> bool {
     )
 }
 
-fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let named = request
         .target
         .as_deref()
@@ -128,79 +123,55 @@ fn content_readings(
         Err(unknown) if !in_use => unknown.clone().map(|()| Vec::new()),
         _ => Reading::known(uses.iter().map(DeviceUse::to_string).collect(), source),
     };
-    if in_use {
+    let (scan, holds) = if in_use {
         // The contents of a device in use would not change the answer, so they are not read.
-        let source = || Source::derived_from([device::USED_BY.name()]);
         let holds = uses.iter().map(DeviceUse::content_description).collect();
-        let content = Reading::known(ContentState::Holds, source());
-        return UsersAndContentReadings {
-            used_by,
-            scan: None,
-            content,
-            holds: Reading::known(holds, source()),
-        };
-    }
-    if !facts
+        let source = Source::derived_from([device::USED_BY.name()]);
+        (None, Reading::known(holds, source))
+    } else if !facts
         .value(subject, &device::KIND)
         .is_some_and(is_scannable_kind)
     {
-        let unread = || {
-            Reading::unknown(
-                UnknownReason::NotCollected,
-                "walwise does not read devices of this kind",
-            )
-        };
-        return UsersAndContentReadings {
-            used_by,
-            scan: None,
-            content: unread(),
-            holds: unread().map(|_: ContentState| Vec::new()),
-        };
-    }
-    let found = scan_device(host, subject, look, facts);
-    let holds = match &found {
-        Reading::Known { value, .. }
-            if value.unread_places > 0 && describe_contents(value).is_empty() =>
-        {
-            let left = value.unread_places;
-            let says = format!("{left} known signature locations were not read in time");
-            let unread = Reading::unknown(UnknownReason::TimedOut, says);
-            match facts.value(subject, &device::PATH) {
-                Some(path) => with_remedy_after_brief_scan(unread, look, &path),
-                None => unread,
+        let says = "walwise does not read devices of this kind";
+        (None, Reading::unknown(UnknownReason::NotCollected, says))
+    } else {
+        let found = scan_device(host, subject, look, facts);
+        let holds = match &found {
+            Reading::Known { value, .. }
+                if value.unread_places > 0 && describe_contents(value).is_empty() =>
+            {
+                let left = value.unread_places;
+                let says = format!("{left} known signature locations were not read in time");
+                let unread = Reading::unknown(UnknownReason::TimedOut, says);
+                match facts.value(subject, &device::PATH) {
+                    Some(path) => with_remedy_after_brief_scan(unread, look, &path),
+                    None => unread,
+                }
             }
-        }
-        found => found.clone().map(|found| describe_contents(&found)),
+            found => found.clone().map(|found| describe_contents(&found)),
+        };
+        (Some(found), holds)
     };
-    let content = holds.clone().map(|holds| holds.is_empty());
-    let content = match (content.value(), alone, facts.get(subject, &device::SWAP)) {
-        // If the use of the device is unknown, an empty scan does not prove that the device is
-        // free. Contents that were found are certain.
-        (Some(true), Err(unknown), _) => unknown.clone().map(|()| true),
-        (
-            Some(true),
-            _,
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            },
-        ) => Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        },
-        _ => content,
+    let is_empty = holds.clone().map(|holds| holds.is_empty());
+    // If the use of the device is unknown, an empty scan does not prove that the device is free.
+    // Contents that were found are certain.
+    let is_empty = match (is_empty.value(), alone) {
+        (Some(true), Err(unknown)) => unknown.clone().map(|()| true),
+        (Some(true), Ok(())) => facts
+            .get(subject, &device::SWAP)
+            .and_then_reading(|_, _| is_empty),
+        (Some(false) | None, _) => is_empty,
     };
-    let whole = found.value().is_some_and(|found| found.unread_run == 0);
-    let content = content.map(|empty| match (empty, whole) {
+    let scanned = scan.as_ref().and_then(Reading::value);
+    let is_whole = scanned.is_some_and(|found| found.unread_run == 0);
+    let content = is_empty.map(|empty| match (empty, is_whole) {
         (false, _) => ContentState::Holds,
         (true, false) => ContentState::Free,
         (true, true) => ContentState::Blank,
     });
     UsersAndContentReadings {
         used_by,
-        scan: Some(found),
+        scan,
         content,
         holds,
     }

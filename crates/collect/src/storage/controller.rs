@@ -16,15 +16,12 @@ mod storcli_json {
     use serde_json::{Map, Value};
 
     use super::fields::to_single_spaced_lowercase;
-    use super::report::{Adapter, FieldReading};
+    use super::report::{
+        Adapter, FieldReading, Volume, not_reported, parse_pci_address, parse_wwn,
+        unrecognised_value,
+    };
     use super::synonyms::{MEGARAID_JSON, canonical_key_of_synonym};
     use crate::text::json;
-
-    pub fn parse_storcli_document(answer: &[u8]) -> Option<Value> {
-        Some(with_canonical_keys(
-            json::split_first_json_object(answer)?.0,
-        ))
-    }
 
     /// Two synonyms with different values become null.
     fn with_canonical_keys(value: Value) -> Value {
@@ -51,64 +48,68 @@ mod storcli_json {
     pub fn parse_controllers(
         all: &[u8],
         volumes: &[u8],
-        parse_adapter: fn(String, &Value, &Value) -> Adapter,
+        parse_adapter: impl Fn(String, &Value, &Value) -> Adapter,
     ) -> Vec<Adapter> {
         let volumes = parse_storcli_document(volumes).unwrap_or_default();
         let parse_entry = |entry| {
             let number = controller_number(entry);
-            let of_volumes = controller_entries(&volumes)
+            let of_volumes = table_rows(&volumes, "Controllers")
                 .find(|other| number.is_some() && controller_number(other) == number)
                 .and_then(response_data);
             let name = number.clone().unwrap_or_default();
             match response_data(entry) {
                 Some(data) => parse_adapter(name, data, of_volumes.unwrap_or(&Value::Null)),
-                None => Adapter::name_only(name, FieldReading::not_reported("Response Data")),
+                None => Adapter::name_only(name, not_reported("Response Data")),
             }
         };
         let all = parse_storcli_document(all).unwrap_or_default();
-        controller_entries(&all).map(parse_entry).collect()
+        table_rows(&all, "Controllers").map(parse_entry).collect()
     }
 
-    pub fn controller_entries(document: &Value) -> impl Iterator<Item = &Value> {
-        document
-            .get("Controllers")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
+    fn parse_storcli_document(answer: &[u8]) -> Option<Value> {
+        Some(with_canonical_keys(
+            json::split_first_json_object(answer)?.0,
+        ))
     }
 
-    pub fn controller_number(entry: &Value) -> Option<String> {
-        text_field(entry, &["Command Status", "Controller"])
+    fn controller_number(entry: &Value) -> Option<String> {
+        text_field(entry, "/Command Status/Controller")
     }
 
     /// `None` if the command failed.
-    pub fn response_data(entry: &Value) -> Option<&Value> {
-        let done = text_field(entry, &["Command Status", "Status"])
-            .is_some_and(|status| status == "Success");
+    fn response_data(entry: &Value) -> Option<&Value> {
+        let done = text_field(entry, "/Command Status/Status").as_deref() == Some("Success");
         entry.get("Response Data").filter(|_| done)
     }
 
-    pub fn text_field(value: &Value, path: &[&str]) -> Option<String> {
-        let mut at = value;
-        for key in path {
-            at = at.get(key)?;
+    /// `pci` and `model` are the paths of these fields. The battery is not parsed.
+    pub fn parse_adapter_identity(name: String, data: &Value, model: &str, pci: &str) -> Adapter {
+        Adapter {
+            model: text_field(data, model),
+            pci: text_field(data, pci).as_deref().and_then(parse_pci_address),
+            ..Adapter::name_only(name, not_reported("battery"))
         }
-        let text = match at {
+    }
+
+    pub fn parse_volume_identity(number: &str, properties: &Value) -> Volume {
+        Volume {
+            node: text_field(properties, "/OS Drive Name").filter(|node| node.starts_with("/dev/")),
+            wwn: text_field(properties, "/SCSI NAA Id")
+                .as_deref()
+                .and_then(parse_wwn),
+            ..Volume::name_only(format!("VD {number}"))
+        }
+    }
+
+    /// The text at a JSON pointer; `None` if it is empty.
+    pub fn text_field(value: &Value, path: &str) -> Option<String> {
+        let text = match value.pointer(path)? {
             Value::String(text) => text.clone(),
             Value::Number(number) => number.to_string(),
             _ => return None,
         };
-        Some(crate::text::display_safe(text.trim().as_bytes()))
-    }
-
-    pub fn parse_lowercase_field<T: Copy>(
-        value: &Value,
-        path: &[&str],
-        meaning: impl Fn(&str) -> Option<T>,
-    ) -> FieldReading<T> {
-        parse_exact_field(value, path, |word| {
-            meaning(&to_single_spaced_lowercase(word))
-        })
+        let text = crate::text::display_safe(text.trim().as_bytes());
+        (!text.is_empty()).then_some(text)
     }
 
     pub fn table_rows<'a>(data: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
@@ -118,18 +119,25 @@ mod storcli_json {
             .flatten()
     }
 
-    pub fn parse_exact_field<T: Copy>(
+    pub fn parse_lowercase_field<T>(
         value: &Value,
-        path: &[&str],
+        path: &str,
         meaning: impl Fn(&str) -> Option<T>,
     ) -> FieldReading<T> {
-        let what = path.join("/");
+        parse_exact_field(value, path, |word| {
+            meaning(&to_single_spaced_lowercase(word))
+        })
+    }
+
+    pub fn parse_exact_field<T>(
+        value: &Value,
+        path: &str,
+        meaning: impl Fn(&str) -> Option<T>,
+    ) -> FieldReading<T> {
+        let what = path.trim_start_matches('/');
         match text_field(value, path) {
-            None => FieldReading::not_reported(&what),
-            Some(word) => meaning(&word).map_or_else(
-                || FieldReading::unrecognised_value(&what, &word),
-                FieldReading::Value,
-            ),
+            None => not_reported(what),
+            Some(word) => meaning(&word).map_or_else(|| unrecognised_value(what, &word), Ok),
         }
     }
 }
@@ -146,95 +154,71 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use fields::{ToolOutputFields, to_single_spaced_lowercase};
-use report::{mode_in_force_without_fallback, write_back_policy_by_failure_policy};
+use report::{
+    Adapter, FieldReading, MissingField, Volume, conflicting, mode_in_force_without_fallback,
+    write_back_policy_by_failure_policy,
+};
 
-use self::report::{Adapter, FieldReading, Volume};
-use self::volume_lookup::{BlockDeviceIdentity, VolumeMatch, VolumeScsiAddressing};
-use crate::collector::{Collector, Request};
+use self::volume_lookup::{BlockDeviceIdentity, VolumeMatch};
+use crate::collector::Request;
 use crate::facts::catalog::controller::{
     self, BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce,
 };
 use crate::facts::catalog::{device, host};
-use crate::facts::{Choice, FactSet, Key, KeyInfo, Reading, Remedy, Source, Subject, Value};
+use crate::facts::{Choice, FactSet, KeyInfo, Reading, Remedy, Source, Subject, Value};
 use crate::host::{Host, HostError, HostErrorKind, Tool, path_from_bytes};
 use crate::host_readings::{error_reading, programs_disabled_reading};
 use crate::scsi_drivers::{self, ControllerFamily};
 use crate::text::display_path;
 use walwise_model::text::JoinText;
 
-pub const COLLECTOR: Collector = Collector {
-    id: "RAID controllers",
-    collect_facts,
-};
-
-struct FamilyTools {
-    /// Tools that report more fields come first.
-    tools: &'static [(Tool, QueryFn)],
-    /// The package that a remedy names if no tool is installed; Dell's controllers need a package
-    /// of their own.
-    install: &'static str,
-    addresses: VolumeScsiAddressing,
-}
-
-fn family_tools(family: ControllerFamily) -> FamilyTools {
+/// Tools that report more fields come first.
+fn family_tools(family: ControllerFamily) -> &'static [(Tool, QueryFn)] {
     match family {
-        ControllerFamily::MegaRaid => FamilyTools {
-            tools: &[
-                (Tool::Storcli, storcli::query_adapters),
-                (Tool::Perccli, storcli::query_adapters),
-                (Tool::MegaCli, megacli::query_adapters),
-            ],
-            install: "storcli",
-            addresses: VolumeScsiAddressing::MegaRaid,
-        },
-        ControllerFamily::SmartArray => FamilyTools {
-            tools: &[
-                (Tool::Ssacli, ssacli::query_adapters),
-                (Tool::Hpssacli, ssacli::query_adapters),
-                (Tool::Hpacucli, ssacli::query_adapters),
-            ],
-            install: "ssacli",
-            addresses: VolumeScsiAddressing::SmartArray,
-        },
-        ControllerFamily::SmartRaid => FamilyTools {
-            tools: &[
-                (Tool::Ssacli, ssacli::query_adapters),
-                (Tool::Arcconf, arcconf::query_adapters),
-            ],
-            install: "ssacli",
-            addresses: VolumeScsiAddressing::Opaque,
-        },
-        // On 9600 controllers, the SCSI target of a volume is not the volume's number in the tool.
-        ControllerFamily::MegaRaid9600 => FamilyTools {
-            tools: &[
-                (Tool::Storcli2, storcli2::query_adapters),
-                (Tool::Perccli2, storcli2::query_adapters),
-            ],
-            install: "storcli2",
-            addresses: VolumeScsiAddressing::Opaque,
-        },
-        ControllerFamily::Adaptec => FamilyTools {
-            tools: &[(Tool::Arcconf, arcconf::query_adapters)],
-            install: "arcconf",
-            addresses: VolumeScsiAddressing::Aacraid,
-        },
-        ControllerFamily::Unsupported => FamilyTools {
-            tools: &[],
-            install: "",
-            addresses: VolumeScsiAddressing::Opaque,
-        },
+        ControllerFamily::MegaRaid => &[
+            (Tool::Storcli, storcli::query_adapters),
+            (Tool::Perccli, storcli::query_adapters),
+            (Tool::MegaCli, megacli::query_adapters),
+        ],
+        ControllerFamily::SmartArray => &[
+            (Tool::Ssacli, ssacli::query_adapters),
+            (Tool::Hpssacli, ssacli::query_adapters),
+            (Tool::Hpacucli, ssacli::query_adapters),
+        ],
+        ControllerFamily::SmartRaid => &[
+            (Tool::Ssacli, ssacli::query_adapters),
+            (Tool::Arcconf, arcconf::query_adapters),
+        ],
+        ControllerFamily::MegaRaid9600 => &[
+            (Tool::Storcli2, storcli2::query_adapters),
+            (Tool::Perccli2, storcli2::query_adapters),
+        ],
+        ControllerFamily::Adaptec => &[(Tool::Arcconf, arcconf::query_adapters)],
+        ControllerFamily::Unsupported => &[],
     }
 }
 
-const REPORTED_FACTS: [&KeyInfo; 5] = [
-    &controller::BATTERY.info,
-    &controller::POLICY.info,
-    &controller::POLICY_IN_FORCE.info,
-    &controller::ON_BATTERY_FAILURE.info,
-    &controller::DISK_CACHE.info,
+type ReportedValueFn = fn(&Adapter, &Volume) -> FieldReading<&'static str>;
+
+const REPORTED_FACTS: [(&KeyInfo, ReportedValueFn); 5] = [
+    (&controller::BATTERY.info, |adapter, _| {
+        adapter.battery.clone().map(Choice::as_str)
+    }),
+    (&controller::POLICY.info, |_, volume| {
+        volume.policy.clone().map(Choice::as_str)
+    }),
+    (&controller::POLICY_IN_FORCE.info, |_, volume| {
+        volume.in_force.clone().map(Choice::as_str)
+    }),
+    (&controller::ON_BATTERY_FAILURE.info, |_, volume| {
+        volume.on_failure.clone().map(Choice::as_str)
+    }),
+    (&controller::DISK_CACHE.info, |_, volume| {
+        volume.disk_cache.clone().map(Choice::as_str)
+    }),
 ];
 
-fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let mut families: BTreeMap<ControllerFamily, Vec<Subject>> = BTreeMap::new();
     for disk in facts.subjects_where(&device::KIND, |kind| kind.is_disk()) {
         if let Some(family) = controller_family(&disk, facts) {
@@ -247,6 +231,7 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             Err(unknown) => {
                 for disk in &subjects {
                     insert_unknown_controller_facts(disk, &unknown, facts);
+                    facts.insert(disk, &controller::TOOL, unknown.clone());
                 }
             }
         }
@@ -268,14 +253,10 @@ fn query_family(
     facts: &FactSet,
     disks: &[Subject],
 ) -> Result<ControllerReport, Reading<String>> {
-    let FamilyTools {
-        tools: known,
-        install,
-        ..
-    } = family_tools(family);
-    if known.is_empty() {
+    let known = family_tools(family);
+    let [(preferred, _), ..] = known else {
         return Err(unsupported_controller_reading());
-    }
+    };
     if request.without_programs {
         return Err(programs_disabled_reading());
     }
@@ -299,7 +280,8 @@ fn query_family(
     let dell = [Tool::Perccli, Tool::Perccli2]
         .into_iter()
         .find(|tool| known.iter().any(|(one, _)| one == tool));
-    let install = dell.filter(|_| dells).map_or(install, Tool::package);
+    // Dell's controllers need a package of their own.
+    let install = dell.filter(|_| dells).unwrap_or(*preferred).package();
     Err(refusal.unwrap_or_else(|| {
         Reading::absent(format!(
             "no tool for {} is installed",
@@ -316,12 +298,9 @@ fn unsupported_controller_reading() -> Reading<String> {
 }
 
 fn insert_unknown_controller_facts(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet) {
-    let others = [
-        &controller::MODEL.info,
-        &controller::TOOL.info,
-        &controller::VOLUME.info,
-    ];
-    for key in REPORTED_FACTS.into_iter().chain(others) {
+    let others = [&controller::MODEL.info, &controller::VOLUME.info];
+    let reported = REPORTED_FACTS.map(|(key, _)| key);
+    for key in reported.into_iter().chain(others) {
         facts.insert_untyped_value(disk, key, unknown.clone().map(Value::Text));
     }
 }
@@ -348,12 +327,7 @@ fn insert_matched_volume_facts(
             answers.tool.name().into_owned(),
             source.clone(),
         );
-        match volume_lookup::find_volume_of_disk(
-            disk,
-            &answers.adapters,
-            family_tools(family).addresses,
-            places.len(),
-        ) {
+        match volume_lookup::find_volume_of_disk(disk, &answers.adapters, family, places.len()) {
             VolumeMatch::Volume(adapter, volume) => {
                 facts.insert_known(
                     subject,
@@ -371,12 +345,6 @@ fn insert_matched_volume_facts(
             VolumeMatch::PassThrough => {
                 let says = "the controller passes this disk through; it is not a volume";
                 insert_unknown_controller_facts(subject, &Reading::absent(says), facts);
-                facts.insert_known(
-                    subject,
-                    &controller::TOOL,
-                    answers.tool.name().into_owned(),
-                    source.clone(),
-                );
                 facts.insert_known(
                     subject,
                     &controller::VOLUME,
@@ -437,90 +405,36 @@ fn insert_agreed_controller_facts(
     source: &Source,
     facts: &mut FactSet,
 ) {
-    let models: BTreeSet<_> = volumes
-        .iter()
-        .map(|(adapter, _)| adapter.model.clone())
-        .collect();
-    let model = match models.into_iter().collect::<Vec<_>>().as_slice() {
-        [Some(model)] => Reading::known(model.clone(), source.clone()),
-        _ => Reading::absent(format!("{source} reports no model")),
+    let agreed = |of: fn(&Adapter) -> &Option<String>| {
+        let values: BTreeSet<_> = volumes.iter().map(|(adapter, _)| of(adapter)).collect();
+        let first = values.first().copied().cloned().flatten();
+        first.filter(|_| values.len() == 1)
+    };
+    let model = match agreed(|adapter| &adapter.model) {
+        Some(model) => Reading::known(model, source.clone()),
+        None => Reading::absent(format!("{source} reports no model")),
     };
     facts.insert(disk, &controller::MODEL, model);
-    let details: BTreeSet<_> = volumes
-        .iter()
-        .map(|(adapter, _)| adapter.detail.clone())
-        .collect();
-    if let [Some(detail)] = details.into_iter().collect::<Vec<_>>().as_slice() {
-        facts.insert_known(
-            disk,
-            &controller::CACHE_DETAIL,
-            detail.clone(),
-            source.clone(),
-        );
+    if let Some(detail) = agreed(|adapter| &adapter.detail) {
+        facts.insert_known(disk, &controller::CACHE_DETAIL, detail, source.clone());
     }
-    record_unanimous_value(
-        disk,
-        &controller::BATTERY,
-        volumes,
-        |(adapter, _)| &adapter.battery,
-        source,
-        facts,
-    );
-    record_unanimous_value(
-        disk,
-        &controller::POLICY,
-        volumes,
-        |(_, volume)| &volume.policy,
-        source,
-        facts,
-    );
-    record_unanimous_value(
-        disk,
-        &controller::POLICY_IN_FORCE,
-        volumes,
-        |(_, volume)| &volume.in_force,
-        source,
-        facts,
-    );
-    record_unanimous_value(
-        disk,
-        &controller::ON_BATTERY_FAILURE,
-        volumes,
-        |(_, volume)| &volume.on_failure,
-        source,
-        facts,
-    );
-    record_unanimous_value(
-        disk,
-        &controller::DISK_CACHE,
-        volumes,
-        |(_, volume)| &volume.disk_cache,
-        source,
-        facts,
-    );
-}
-
-fn record_unanimous_value<'a, T: Choice>(
-    disk: &Subject,
-    key: &Key<T>,
-    volumes: &[(&'a Adapter, &'a Volume)],
-    of: impl Fn(&(&'a Adapter, &'a Volume)) -> &'a FieldReading<T>,
-    source: &Source,
-    facts: &mut FactSet,
-) {
-    let mut said = volumes.iter().map(of).cloned();
-    let first = said
-        .next()
-        .unwrap_or_else(|| FieldReading::not_reported("a volume"));
-    let alike = said.all(|other| other == first);
-    let reading = match first {
-        _ if !alike => Reading::ambiguous(format!(
-            "{source}: several volumes match this disk, and they differ"
-        )),
-        FieldReading::Value(value) => Reading::known(value, source.clone()),
-        FieldReading::Missing(why, detail) => Reading::unknown(why, format!("{source}: {detail}")),
-    };
-    facts.insert(disk, key, reading);
+    for (key, of) in REPORTED_FACTS {
+        let mut said: Vec<_> = volumes
+            .iter()
+            .map(|(adapter, volume)| of(adapter, volume))
+            .collect();
+        said.dedup();
+        let reading = match said.as_slice() {
+            [Ok(word)] => Reading::known(Value::Text((*word).to_owned()), source.clone()),
+            [Err(MissingField(why, detail))] => {
+                Reading::unknown(*why, format!("{source}: {detail}"))
+            }
+            _ => Reading::ambiguous(format!(
+                "{source}: several volumes match this disk, and they differ"
+            )),
+        };
+        facts.insert_untyped_value(disk, key, reading);
+    }
 }
 
 #[cfg(test)]
@@ -546,7 +460,7 @@ fn query_tool(
     // An answer without battery and volumes means a plain host adapter or a failed command.
     if adapters
         .iter()
-        .all(|adapter| adapter.volumes.is_empty() && adapter.battery.value().is_none())
+        .all(|adapter| adapter.volumes.is_empty() && adapter.battery.is_err())
     {
         let says = format!("`{argv}` lists no controller");
         return Err(Some(Reading::malformed(says)));
@@ -583,86 +497,68 @@ type QueryFn = fn(&dyn Host, Tool) -> ToolQueryResult;
 // A volume that is set to cache may be accelerated by something other than the controller's
 // cache. If the firmware reports such a method, the volume's policy is unknown.
 
-/// Write modes of a volume's cache: configured, current, and without a working battery.
-struct CacheModes {
-    pub policy: FieldReading<CachePolicy>,
-    pub in_force: FieldReading<CachePolicyInForce>,
-    pub on_failure: FieldReading<BatteryFailurePolicy>,
-}
-
-impl CacheModes {
-    pub fn replace_modes_of(self, volume: Volume) -> Volume {
-        Volume {
-            policy: self.policy,
-            in_force: self.in_force,
-            on_failure: self.on_failure,
-            ..volume
-        }
-    }
-}
-
-/// `own` are the fields of the volume, `cache` those of the controller's cache. `keeps_no_writes`
-/// is true if the cache is used only for reads.
-fn parse_volume_cache_modes(
+/// `volume` with the write modes of its cache. `own` are the fields of the volume, `cache` those of
+/// the controller's cache. `keeps_no_writes` is true if the cache is used only for reads.
+fn with_smart_cache_modes(
+    volume: Volume,
     own: &ToolOutputFields,
     cache: &ToolOutputFields,
     keeps_no_writes: bool,
-) -> CacheModes {
+) -> Volume {
     let caching = own.parse_lowercase_value("caching", |word| match word {
+        // A cache that is used only for reads cannot write back, whatever the volume's setting.
+        "enabled" if keeps_no_writes => Some(CachePolicy::WriteThrough),
         "enabled" => Some(CachePolicy::WriteBack),
         "disabled" => Some(CachePolicy::WriteThrough),
         _ => None,
     });
-    // A cache that is used only for reads cannot write back, whatever the volume's setting.
-    let caching = if keeps_no_writes {
-        caching.map(|_| CachePolicy::WriteThrough)
+    let is_cached = caching == Ok(CachePolicy::WriteBack);
+    let caching = if is_cached && bypasses_controller_cache(own) {
+        conflicting(
+            "`Caching` is Enabled even though `LD Acceleration Method` is not the controller's cache",
+        )
     } else {
         caching
-    };
-    let caching = match caching {
-        FieldReading::Value(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack)
-            if bypasses_controller_cache(own) =>
-        {
-            FieldReading::conflicting(
-                "`Caching` is Enabled even though `LD Acceleration Method` is not the controller's cache",
-            )
-        }
-        FieldReading::Value(
-            CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack | CachePolicy::WriteThrough,
-        )
-        | FieldReading::Missing(..) => caching,
     };
     let on_failure = cache.parse_lowercase_value("no-battery write cache", |word| match word {
         "disabled" => Some(BatteryFailurePolicy::WriteThrough),
         "enabled" => Some(BatteryFailurePolicy::Stays),
         _ => None,
     });
-    let now = cache.parse_lowercase_value("cache status", |word| match word {
-        "ok" => Some(CachePolicyInForce::WriteBack),
-        word if word.starts_with("temporarily disabled")
-            || word.starts_with("permanently disabled") =>
-        {
-            Some(CachePolicyInForce::WriteThrough)
-        }
-        _ => None,
-    });
-    let (policy, in_force) = match caching.value() {
+    let (policy, in_force) = if caching == Ok(CachePolicy::WriteBack) {
         // The controller may suspend caching although the volume is set to cache, so the
         // current mode is that of the controller's cache.
-        Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack) => (
+        let now = cache.parse_lowercase_value("cache status", |word| match word {
+            "ok" => Some(CachePolicyInForce::WriteBack),
+            word if word.starts_with("temporarily disabled")
+                || word.starts_with("permanently disabled") =>
+            {
+                Some(CachePolicyInForce::WriteThrough)
+            }
+            _ => None,
+        });
+        (
             on_failure.clone().map(write_back_policy_by_failure_policy),
             now,
-        ),
-        Some(CachePolicy::WriteThrough) | None => (
-            caching.clone().only_if_other_is_known(&on_failure),
+        )
+    } else {
+        (
+            on_failure.clone().and(caching.clone()),
             caching.map(mode_in_force_without_fallback),
-        ),
+        )
     };
-    CacheModes {
+    Volume {
         policy,
         in_force,
         on_failure,
+        ..volume
     }
+}
+
+/// Some versions append the mount points to the device node.
+fn device_node_field(own: &ToolOutputFields) -> Option<String> {
+    let node = own.get("disk name")?.split_whitespace().next()?;
+    node.starts_with("/dev/").then(|| node.to_owned())
 }
 
 fn cache_status_detail(fields: &ToolOutputFields) -> Option<String> {

@@ -7,16 +7,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::facts::catalog::device::{self, DeviceKind, DrbdOrdering, DrbdProtocol};
 use crate::facts::{Choice, FactSet, Reading};
 use crate::host::{Host, Tool};
 use crate::host_readings::{file_reading, programs_disabled_reading, tool_reading};
-
-pub const COLLECTOR: Collector = Collector {
-    id: "DRBD",
-    collect_facts,
-};
 
 const PROC: &str = "/proc/drbd";
 const SHOW: [&str; 2] = ["show", "--show-defaults"];
@@ -31,7 +26,7 @@ struct DeviceReport {
 
 type ReportsByMinor = BTreeMap<u32, DeviceReport>;
 
-fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let devices = facts.subjects_where(&device::KIND, |kind: &DeviceKind| kind.is_drbd());
     if devices.is_empty() {
         return;

@@ -8,12 +8,12 @@
 mod capacitor;
 mod nvme;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::slice;
 
 use serde_json::Value as Json;
 
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::escape::shell;
 use crate::facts::catalog::device::{
     self, DeviceKind, DriveCacheState, ShingledRecording, Transport,
@@ -28,11 +28,6 @@ use crate::host_readings::{error_reading, programs_disabled_reading};
 use crate::parallel;
 use crate::path_lookup::mount_of_path;
 use crate::text::{display_safe, json};
-
-pub const COLLECTOR: Collector = Collector {
-    id: "disks",
-    collect_facts,
-};
 
 const MAX_DISKS: usize = 64;
 
@@ -72,21 +67,38 @@ impl QueryMethod {
     }
 }
 
-fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let disks = disks_to_query(request, facts);
     if disks.is_empty() {
         return;
     }
-    let partitions = PartitionsByDisk::from_facts(facts);
-    let unasked = if request.without_programs {
-        Some(programs_disabled_reading())
-    } else if facts.host_value(&host::PRIVILEGED) != Some(true) {
-        Some(Reading::denied("only root can query a disk").with_remedy(Remedy::RunAsRoot))
-    } else {
-        None
-    };
-    if let Some(reading) = unasked {
-        return record_refusal_for_disks(host, &disks, &partitions, &reading, facts);
+    query_disks(host, request, &disks, facts);
+    let disks: BTreeSet<&Subject> = disks.iter().map(|(disk, _)| disk).collect();
+    let partitions: Vec<(Subject, Subject)> = facts
+        .layer_edges()
+        .filter(|(top, base)| {
+            let kind = facts.value(top, &device::KIND);
+            disks.contains(base) && kind.is_some_and(DeviceKind::is_partition)
+        })
+        .map(|(partition, disk)| (partition.clone(), disk.clone()))
+        .collect();
+    for (partition, disk) in partitions {
+        facts.copy_reading(&partition, &device::SHINGLED.info, &disk);
+    }
+}
+
+fn query_disks(
+    host: &dyn Host,
+    request: &Request,
+    disks: &[(Subject, QueryMethod)],
+    facts: &mut FactSet,
+) {
+    if request.without_programs {
+        return record_refusal_for_disks(host, disks, &programs_disabled_reading(), facts);
+    }
+    if facts.host_value(&host::PRIVILEGED) != Some(true) {
+        let denied = Reading::denied("only root can query a disk").with_remedy(Remedy::RunAsRoot);
+        return record_refusal_for_disks(host, disks, &denied, facts);
     }
     let (asked, rest) = disks.split_at(disks.len().min(MAX_DISKS));
     if !rest.is_empty() {
@@ -94,13 +106,8 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             "walwise queries at most {} disks, so this disk was not queried",
             asked.len()
         );
-        record_refusal_for_disks(
-            host,
-            rest,
-            &partitions,
-            &Reading::unknown(UnknownReason::NotCollected, says),
-            facts,
-        );
+        let refusal = Reading::unknown(UnknownReason::NotCollected, says);
+        record_refusal_for_disks(host, rest, &refusal, facts);
         facts.add_note_once(format!(
             "only {} of {} disks were queried about their caches",
             asked.len(),
@@ -115,109 +122,80 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             .iter()
             .map(|(disk, method)| (node(disk), *method))
             .collect();
-        let drive = parallel::map_with_thread_per_item(&nodes, |(node, method)| {
-            query_disk(
-                &DriveToolRunner {
-                    host,
-                    node,
-                    timed_out: &late,
-                    refusal: None,
-                },
-                *method,
-            )
+        let answers = parallel::map_with_thread_per_item(&nodes, |(node, method)| {
+            let mut runner = DriveToolRunner {
+                host,
+                node,
+                timed_out: late.clone(),
+                refusal: None,
+                facts: Vec::new(),
+            };
+            query_disk(&mut runner, *method);
+            (runner.facts, runner.timed_out)
         });
-        for (one, drive) in some.iter().zip(drive) {
+        for (one, answer) in some.iter().zip(answers) {
             let disk = &one.0;
             // A panic in a parser affects only this disk.
-            let Ok(drive) = drive else {
+            let Ok((readings, timed_out)) = answer else {
                 let failed = Reading::malformed("the disk's answers could not be parsed");
-                record_refusal_for_disks(host, slice::from_ref(one), &partitions, &failed, facts);
+                record_refusal_for_disks(host, slice::from_ref(one), &failed, facts);
                 facts.add_note_once(format!(
                     "{disk}: walwise failed to process its data; write cache, warnings and medium are unknown"
                 ));
                 continue;
             };
-            late.extend(&drive.timed_out);
-            for (key, reading) in drive.facts {
-                record_drive_fact(disk, &partitions, &key, reading, facts);
-            }
+            late.extend(timed_out);
+            record_drive_facts(disk, readings, facts);
         }
     }
 }
 
-fn query_disk(questions: &DriveToolRunner, method: QueryMethod) -> DriveFacts {
+fn query_disk(runner: &mut DriveToolRunner, method: QueryMethod) {
     match method {
-        QueryMethod::Nvme => nvme::query_drive(questions),
-        QueryMethod::Disk => query_ata_or_scsi_drive(questions),
-        QueryMethod::Presented => query_cache_of_virtual_or_usb_disk(questions),
-    }
-}
-
-struct PartitionsByDisk(BTreeMap<Subject, Vec<Subject>>);
-
-impl PartitionsByDisk {
-    /// The storage stack is walked once for all disks, because a large host has thousands of disks.
-    fn from_facts(facts: &FactSet) -> Self {
-        let mut partitions: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
-        for (top, base) in facts.layer_edges() {
-            if facts
-                .value(top, &device::KIND)
-                .is_some_and(DeviceKind::is_partition)
-            {
-                partitions
-                    .entry(base.clone())
-                    .or_default()
-                    .push(top.clone());
-            }
+        QueryMethod::Nvme => nvme::query_drive(runner),
+        QueryMethod::Disk => query_ata_or_scsi_drive(runner),
+        // Virtual and USB disks appear as SCSI disks, whatever their kind.
+        QueryMethod::Presented => {
+            let unknown = Reading::not_collected();
+            let cache = query_write_cache(runner, &[SDPARM, SMARTCTL], None);
+            runner.insert(&device::DRIVE_CACHE, cache.unwrap_or(unknown));
         }
-        Self(partitions)
-    }
-
-    fn disk_partitions(&self, disk: &Subject) -> &[Subject] {
-        self.0.get(disk).map_or(&[], Vec::as_slice)
     }
 }
 
-/// A reading of shingled zones is recorded for the partitions too, or dropped if it adds nothing to
-/// what the kernel shows.
-fn record_drive_fact(
+/// A reading of shingled zones is dropped if it adds nothing to what the kernel shows.
+fn record_drive_facts(
     disk: &Subject,
-    partitions: &PartitionsByDisk,
-    key: &KeyInfo,
-    reading: Reading<Value>,
+    readings: Vec<(KeyInfo, Reading<Value>)>,
     facts: &mut FactSet,
 ) {
-    if key.name != device::SHINGLED.name() {
-        return facts.insert_untyped_value(disk, key, reading);
-    }
-    let known = facts.value(disk, &device::SHINGLED);
-    if known.is_some_and(ShingledRecording::reports_zones)
-        || (known.is_some() && !reading.is_known())
-    {
-        return;
-    }
-    for subject in partitions.disk_partitions(disk).iter().chain([disk]) {
-        facts.insert_untyped_value(subject, key, reading.clone());
+    for (key, reading) in readings {
+        let known = facts
+            .value(disk, &device::SHINGLED)
+            .filter(|_| key.name == device::SHINGLED.name());
+        let adds = known.is_none_or(|known| !known.reports_zones() && reading.is_known());
+        if adds {
+            facts.insert_untyped_value(disk, &key, reading);
+        }
     }
 }
 
 fn record_refusal_for_disks(
     host: &dyn Host,
     disks: &[(Subject, QueryMethod)],
-    partitions: &PartitionsByDisk,
     reading: &Reading<Value>,
     facts: &mut FactSet,
 ) {
-    let questions = DriveToolRunner {
-        host,
-        node: "",
-        timed_out: &BTreeSet::new(),
-        refusal: Some(reading),
-    };
     for (disk, method) in disks {
-        for (key, reading) in query_disk(&questions, *method).facts {
-            record_drive_fact(disk, partitions, &key, reading, facts);
-        }
+        let mut runner = DriveToolRunner {
+            host,
+            node: "",
+            timed_out: BTreeSet::new(),
+            refusal: Some(reading),
+            facts: Vec::new(),
+        };
+        query_disk(&mut runner, *method);
+        record_drive_facts(disk, runner.facts, facts);
     }
 }
 
@@ -262,100 +240,83 @@ fn disks_to_query(request: &Request, facts: &FactSet) -> Vec<(Subject, QueryMeth
 #[cfg(test)]
 mod tests;
 
-#[derive(Default)]
-struct DriveFacts {
-    pub facts: Vec<(KeyInfo, Reading<Value>)>,
-    pub timed_out: BTreeSet<Tool>,
-}
-
-impl DriveFacts {
-    pub fn insert<T: FactValue>(&mut self, key: &Key<T>, reading: Reading<T>) {
-        self.facts
-            .push((key.info, reading.map(FactValue::into_value)));
-    }
-}
-
 struct DriveToolRunner<'a> {
-    pub host: &'a dyn Host,
-    pub node: &'a str,
-    pub timed_out: &'a BTreeSet<Tool>,
+    host: &'a dyn Host,
+    node: &'a str,
+    timed_out: BTreeSet<Tool>,
     /// The reading that replaces the answer of every tool; `None` if the tools may run.
-    pub refusal: Option<&'a Reading<Value>>,
+    refusal: Option<&'a Reading<Value>>,
+    facts: Vec<(KeyInfo, Reading<Value>)>,
 }
 
 impl DriveToolRunner<'_> {
-    pub fn run_tool_unless_refused(
-        &self,
-        tool: Tool,
-        words: &[&str],
-        drive: &mut DriveFacts,
-    ) -> Result<ToolOutput, Reading<Value>> {
+    fn insert<T: FactValue>(&mut self, key: &Key<T>, reading: Reading<T>) {
+        self.facts
+            .push((key.info, reading.map(FactValue::into_value)));
+    }
+
+    fn run_tool(&mut self, tool: Tool, words: &[&str]) -> Reading<Vec<u8>> {
         if let Some(reading) = self.refusal {
-            return Err(reading.clone());
+            return reading.clone().into_unknown_reading();
         }
         let arguments: Vec<&str> = words.iter().copied().chain([self.node]).collect();
         let argv = shell::format_command_line(&tool.name(), &arguments);
-        if self.timed_out.contains(&tool) || drive.timed_out.contains(&tool) {
+        if self.timed_out.contains(&tool) {
             let says = format!("`{argv}` was not run, because the program timed out earlier");
-            return Err(Reading::unknown(UnknownReason::TimedOut, says));
+            return Reading::unknown(UnknownReason::TimedOut, says);
         }
         match self.host.run_tool(tool, &arguments) {
-            Ok(text) => Ok(ToolOutput { text, argv }),
-            Err(miss) => Err(match miss.kind {
+            Ok(text) => Reading::known(text, Source::Command { argv }),
+            Err(miss) => match miss.kind {
                 HostErrorKind::Absent => error_reading(&miss, &argv)
                     .with_remedy(Remedy::Install(tool.package().to_owned())),
                 HostErrorKind::TimedOut => {
-                    drive.timed_out.insert(tool);
+                    self.timed_out.insert(tool);
                     error_reading(&miss, &argv)
                 }
                 // Tools run only as root, so *run as root* cannot be the remedy.
                 HostErrorKind::Denied => Reading::denied(format!("{argv}: {miss}")),
                 _ => error_reading(&miss, &argv),
-            }),
-        }
-    }
-}
-
-struct ToolOutput {
-    pub text: Vec<u8>,
-    pub argv: String,
-}
-
-impl ToolOutput {
-    pub fn source(&self) -> Source {
-        Source::Command {
-            argv: self.argv.clone(),
+            },
         }
     }
 
     /// Null without a JSON object in the output.
-    pub fn json(&self) -> serde_json::Value {
-        json::split_first_json_object(&self.text)
-            .map(|(first, _)| first)
-            .unwrap_or_default()
-    }
-
-    /// *Absent* if the output lacks the value; `what` names the field.
-    pub fn reading_or_absent<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
-        match value {
-            Some(value) => Reading::known(value, self.source()),
-            None => Reading::absent(format!("`{}` does not report {what}", self.argv)),
-        }
-    }
-
-    /// For a field that every output has: *malformed* if it is missing.
-    pub fn reading_or_malformed<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
-        match value {
-            Some(value) => Reading::known(value, self.source()),
-            None => Reading::malformed(format!("`{}` lacks {what}", self.argv)),
-        }
+    fn run_tool_for_json(&mut self, tool: Tool, words: &[&str]) -> Reading<Json> {
+        self.run_tool(tool, words).map(|text| {
+            json::split_first_json_object(&text)
+                .map(|(first, _)| first)
+                .unwrap_or_default()
+        })
     }
 }
 
-fn unknown_reading_of_refusal<T>(refusal: &Reading<Value>) -> Reading<T> {
-    refusal
-        .clone()
-        .and_then(|_| Err("the query was refused".to_owned()))
+/// *Absent* if the answer lacks the value; `what` names the field.
+fn value_or_absent<A, T>(
+    answer: &Reading<A>,
+    parse: impl FnOnce(&A) -> Option<T>,
+    what: &str,
+) -> Reading<T> {
+    answer
+        .as_ref()
+        .and_then_reading(|answer, source| match parse(answer) {
+            Some(value) => Reading::known(value, source),
+            None => Reading::absent(format!("{source} does not report {what}")),
+        })
+}
+
+/// For a field that every output has: *malformed* if it is missing.
+fn value_or_malformed<A, T>(
+    answer: &Reading<A>,
+    parse: impl FnOnce(&A) -> Option<T>,
+    what: &str,
+) -> Reading<T> {
+    answer
+        .as_ref()
+        .and_then_reading(|answer, source| match parse(answer) {
+            Some(value) => Reading::known(value, source),
+            None => Reading::malformed(format!("{source} lacks {what}")),
+        })
 }
 
 // SATA and SAS disks: write cache, rotation speed and zones from `smartctl -i -g wcache`;
@@ -365,49 +326,30 @@ fn unknown_reading_of_refusal<T>(refusal: &Reading<Value>) -> Reading<T> {
 // (`-q noserial`), and a disk in standby is not woken (`-n standby`). smartctl prints the cache
 // of a SAS disk only as text, not in JSON.
 
-fn query_ata_or_scsi_drive(questions: &DriveToolRunner) -> DriveFacts {
-    let mut drive = DriveFacts::default();
+fn query_ata_or_scsi_drive(runner: &mut DriveToolRunner) {
     let words = [
         "-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache",
     ];
-    let answer = match questions.run_tool_unless_refused(Tool::Smartctl, &words, &mut drive) {
-        Ok(answer) => answer,
-        Err(refusal) => {
-            drive.insert(&device::RPM, unknown_reading_of_refusal(&refusal));
-            drive.insert(&device::SHINGLED, unknown_reading_of_refusal(&refusal));
-            let cache = query_ata_or_scsi_write_cache(
-                questions,
-                unknown_reading_of_refusal(&refusal),
-                &mut drive,
-            );
-            drive.insert(&device::DRIVE_CACHE, cache);
-            return drive;
+    let answer = runner.run_tool_for_json(Tool::Smartctl, &words);
+    let is_in_standby = answer.value().is_some_and(is_in_standby);
+    let answer = answer.and_then_reading(|json, source| {
+        if is_in_standby {
+            standby_reading(&source)
+        } else {
+            Reading::known(json, source)
         }
-    };
-    let json = answer.json();
-    if is_in_standby(&json) {
-        drive.insert(&device::RPM, standby_reading(&answer));
-        drive.insert(&device::SHINGLED, standby_reading(&answer));
-        drive.insert(&device::DRIVE_CACHE, standby_reading(&answer));
-        return drive;
+    });
+    let mut cache = value_or_absent(&answer, parse_smartctl_write_cache, "the write cache");
+    if !cache.is_known() && !is_in_standby {
+        let others = query_write_cache(runner, &[SMARTCTL, SDPARM, HDPARM], Some(cache.clone()));
+        cache = others.unwrap_or(cache);
     }
-    let cache = match parse_smartctl_write_cache(&json) {
-        Some(cache) => Reading::known(cache, answer.source()),
-        None => query_ata_or_scsi_write_cache(
-            questions,
-            answer.reading_or_absent(None, "the write cache"),
-            &mut drive,
-        ),
-    };
-    drive.insert(&device::DRIVE_CACHE, cache);
-    drive.insert(&device::RPM, rotation_rate_rpm(&answer, &json));
-    if is_drive_managed_smr(&json) {
-        drive.insert(
-            &device::SHINGLED,
-            Reading::known(ShingledRecording::DriveManaged, answer.source()),
-        );
+    runner.insert(&device::DRIVE_CACHE, cache);
+    runner.insert(&device::RPM, rotation_rate_rpm(&answer));
+    if answer.value().is_none_or(is_drive_managed_smr) {
+        let managed = answer.map(|_| ShingledRecording::DriveManaged);
+        runner.insert(&device::SHINGLED, managed);
     }
-    drive
 }
 
 fn parse_smartctl_write_cache(json: &Json) -> Option<DriveCacheState> {
@@ -418,11 +360,12 @@ fn parse_smartctl_write_cache(json: &Json) -> Option<DriveCacheState> {
     })
 }
 
-fn rotation_rate_rpm(answer: &ToolOutput, json: &Json) -> Reading<u64> {
-    match json.get("rotation_rate").and_then(Json::as_u64) {
-        Some(0) => Reading::absent(format!("`{}`: the disk does not rotate", answer.argv)),
-        rate => answer.reading_or_absent(rate, "a rotation speed"),
-    }
+fn rotation_rate_rpm(answer: &Reading<Json>) -> Reading<u64> {
+    let rate = |json: &Json| json.get("rotation_rate")?.as_u64();
+    value_or_absent(answer, rate, "a rotation speed").and_then_reading(|rate, source| match rate {
+        0 => Reading::absent(format!("{source}: the disk does not rotate")),
+        rate => Reading::known(rate, source),
+    })
 }
 
 /// Whether the disk is drive-managed SMR, by its own report or by smartmontools' list of
@@ -455,15 +398,9 @@ fn is_in_standby(json: &Json) -> bool {
     })
 }
 
-fn standby_reading<T>(answer: &ToolOutput) -> Reading<T> {
-    Reading::unknown(
-        UnknownReason::NotCollected,
-        format!(
-            "`{}`: the disk is in standby and was not woken",
-            answer.argv
-        ),
-    )
-    .with_remedy(Remedy::Do(
+fn standby_reading<T>(source: &Source) -> Reading<T> {
+    let says = format!("{source}: the disk is in standby and was not woken");
+    Reading::unknown(UnknownReason::NotCollected, says).with_remedy(Remedy::Do(
         "read from the disk to wake it, then check again".to_owned(),
     ))
 }
@@ -481,49 +418,25 @@ const SMARTCTL: (Tool, &[&str]) = (
 const SDPARM: (Tool, &[&str]) = (Tool::Sdparm, &["--get=WCE"]);
 const HDPARM: (Tool, &[&str]) = (Tool::Hdparm, &["-W"]);
 
-/// Virtual and USB disks appear as SCSI disks, whatever their kind.
-fn query_cache_of_virtual_or_usb_disk(questions: &DriveToolRunner) -> DriveFacts {
-    let mut drive = DriveFacts::default();
-    let cache =
-        query_cache_with_first_answering_tool(questions, &[SDPARM, SMARTCTL], None, &mut drive);
-    drive.insert(&device::DRIVE_CACHE, cache);
-    drive
-}
-
-/// `otherwise` is the result if no tool reports the flag.
-fn query_ata_or_scsi_write_cache(
-    questions: &DriveToolRunner,
-    otherwise: Reading<DriveCacheState>,
-    drive: &mut DriveFacts,
-) -> Reading<DriveCacheState> {
-    query_cache_with_first_answering_tool(
-        questions,
-        &[SMARTCTL, SDPARM, HDPARM],
-        Some(otherwise),
-        drive,
-    )
-}
-
-fn query_cache_with_first_answering_tool(
-    questions: &DriveToolRunner,
+/// The answer of the first tool that reports the flag; otherwise `why`, or the first tool's reason.
+fn query_write_cache(
+    runner: &mut DriveToolRunner,
     tools: &[(Tool, &[&str])],
-    otherwise: Option<Reading<DriveCacheState>>,
-    drive: &mut DriveFacts,
-) -> Reading<DriveCacheState> {
-    let mut why = otherwise;
+    mut why: Option<Reading<DriveCacheState>>,
+) -> Option<Reading<DriveCacheState>> {
     for (tool, words) in tools {
-        let reading = match questions.run_tool_unless_refused(*tool, words, drive) {
-            Ok(answer) => {
-                answer.reading_or_absent(parse_write_cache_state(&answer.text), "the write cache")
-            }
-            Err(refusal) => unknown_reading_of_refusal(&refusal),
-        };
-        if reading.is_known() {
-            return reading;
+        let answer = runner.run_tool(*tool, words);
+        let cache = value_or_absent(
+            &answer,
+            |text| parse_write_cache_state(text),
+            "the write cache",
+        );
+        if cache.is_known() {
+            return Some(cache);
         }
-        why = why.or(Some(reading));
+        why = why.or(Some(cache));
     }
-    why.unwrap_or_else(Reading::not_collected)
+    why
 }
 
 /// Parses the flag in any tool's output; `None` if no line has it, or two lines differ.

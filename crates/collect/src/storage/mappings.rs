@@ -10,19 +10,14 @@ mod status;
 use std::collections::BTreeMap;
 
 use self::status::TargetStatus;
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::facts::catalog::device::{self, DeviceKind, DmCacheMode, MappingState};
 use crate::facts::catalog::host;
-use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject};
+use crate::facts::{Choice, FactSet, Reading, Remedy, Subject};
 use crate::host::{Host, Tool};
 use crate::host_readings::{programs_disabled_reading, tool_reading};
 use crate::parallel;
 use crate::text::display_safe;
-
-pub const COLLECTOR: Collector = Collector {
-    id: "device-mapper targets",
-    collect_facts,
-};
 
 #[derive(Clone)]
 struct DmTargetLine {
@@ -68,7 +63,7 @@ const SECTOR: u64 = 512;
 /// The base-2 logarithm of the largest alignment reported, in sectors: 2048 sectors are 1 MiB.
 const MAX_ALIGNMENT_BITS: u32 = 11;
 
-fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let devices: Vec<(Subject, String)> = facts
         .known_values_by_subject(&device::DM_NAME)
         .into_iter()
@@ -77,18 +72,14 @@ fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     if devices.is_empty() {
         return;
     }
-    let (table, status) = query_dmsetup(host, request, facts);
-    let table: Reading<TargetsByName> = table.map(|text| parse_targets_by_name(&text));
-    let status: Reading<TargetsByName> = status.map(|text| parse_targets_by_name(&text));
-    let of_table = Source::Command {
-        argv: "dmsetup table".to_owned(),
-    };
+    let query = |what| query_dmsetup(host, request, facts, what);
+    let (status, table) = parallel::join_in_threads(|| query("status"), || query("table"));
     for (subject, name) in devices {
         let found = table
             .as_ref()
-            .and_then_reading(|table, _| match table.get(&name) {
-                Some(targets) => Reading::known(targets.clone(), of_table.clone()),
-                None => Reading::malformed(format!("`dmsetup table` does not list {name}")),
+            .and_then_reading(|table, source| match table.get(&name) {
+                Some(targets) => Reading::known(targets.clone(), source),
+                None => Reading::malformed(format!("{source} does not list {name}")),
             });
         insert_status_facts(&subject, &found, &status, &name, facts);
         // If the table could not be read, unknown facts are recorded only for LVM and for
@@ -199,28 +190,22 @@ fn insert_table_facts(subject: &Subject, found: &Reading<Vec<DmTargetLine>>, fac
     );
     if is("cache") || is("writecache") {
         let mode = found.clone().and_then(|all| {
+            let mut modes = all
+                .iter()
+                .filter(|one| one.kind == "cache")
+                .map(DmTargetLine::cache_mode_or_no_path_policy);
             // A device with several targets writes back if one of them does. A writecache always
             // writes back.
-            let held = all.iter().any(|one| {
-                one.kind == "writecache"
-                    || one.kind == "cache"
-                        && one.cache_mode_or_no_path_policy() == Some("writeback")
-            });
-            let unread = all
-                .iter()
-                .any(|one| one.kind == "cache" && one.cache_mode_or_no_path_policy().is_none());
-            match (held, unread) {
-                (true, _) => Ok(DmCacheMode::Writeback),
-                (false, true) => Err("no mode is listed for the cache".to_owned()),
-                (false, false) => {
-                    let cache = all.iter().find(|one| one.kind == "cache");
-                    DmCacheMode::parse_word(
-                        cache
-                            .and_then(DmTargetLine::cache_mode_or_no_path_policy)
-                            .ok_or("no mode")?,
-                    )
-                }
+            if all.iter().any(|one| one.kind == "writecache")
+                || modes.clone().any(|mode| mode == Some("writeback"))
+            {
+                return Ok(DmCacheMode::Writeback);
             }
+            let first = modes
+                .next()
+                .flatten()
+                .filter(|_| modes.all(|mode| mode.is_some()));
+            DmCacheMode::parse_word(first.ok_or("no mode is listed for the cache")?)
         });
         facts.insert(subject, &device::DM_CACHE_MODE, mode);
     }
@@ -267,45 +252,37 @@ fn query_dmsetup(
     host: &dyn Host,
     request: &Request,
     facts: &FactSet,
-) -> (Reading<Vec<u8>>, Reading<Vec<u8>>) {
+    what: &'static str,
+) -> Reading<TargetsByName> {
     if request.without_programs {
-        return (programs_disabled_reading(), programs_disabled_reading());
+        return programs_disabled_reading();
     }
     if facts.host_value(&host::PRIVILEGED) != Some(true) {
-        let denied = || Reading::denied("dmsetup requires root").with_remedy(Remedy::RunAsRoot);
-        return (denied(), denied());
+        return Reading::denied("dmsetup requires root").with_remedy(Remedy::RunAsRoot);
     }
-    let run = |what: &'static str| {
-        let answer = host.run_tool(Tool::Dmsetup, &[what]);
-        tool_reading(answer, Tool::Dmsetup, &format!("dmsetup {what}"))
-    };
-    let (status, table) = parallel::join_in_threads(|| run("status"), || run("table"));
-    (table, status)
+    let answer = host.run_tool(Tool::Dmsetup, &[what]);
+    tool_reading(answer, Tool::Dmsetup, &format!("dmsetup {what}"))
+        .map(|text| parse_targets_by_name(&text))
 }
 
 fn parse_targets_by_name(text: &[u8]) -> TargetsByName {
     let mut table = TargetsByName::new();
-    for (name, mut words) in split_dmsetup_lines(text) {
-        let Some(kind) = words.next() else { continue };
-        let target = DmTargetLine {
-            kind: kind.to_owned(),
-            words: words.map(str::to_owned).collect(),
+    let lines = text.split(|b| *b == b'\n');
+    for line in lines.filter_map(|line| str::from_utf8(line).ok()) {
+        let Some((name, rest)) = line.split_once(": ") else {
+            continue;
         };
+        let mut words = rest.split_ascii_whitespace().map(str::to_owned);
+        let Some(kind) = words.next() else { continue };
         table
             .entry(display_safe(name.as_bytes()))
             .or_default()
-            .push(target);
+            .push(DmTargetLine {
+                kind,
+                words: words.collect(),
+            });
     }
     table
-}
-
-fn split_dmsetup_lines(
-    text: &[u8],
-) -> impl Iterator<Item = (&str, std::str::SplitAsciiWhitespace<'_>)> {
-    text.split(|b| *b == b'\n').filter_map(|line| {
-        let (name, rest) = std::str::from_utf8(line).ok()?.split_once(": ")?;
-        Some((name, rest.split_ascii_whitespace()))
-    })
 }
 
 #[cfg(test)]
@@ -313,7 +290,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::facts::UnknownReason;
+    use crate::facts::{Source, UnknownReason};
     use crate::host::Question;
     use crate::testing::FakeHost;
     use walwise_model::text::JoinText;

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::escape::fstab::decode_fstab_field;
 use crate::facts::catalog::{device, host};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
@@ -16,55 +16,44 @@ use crate::host_readings::error_reading;
 use crate::path_lookup::{device_of_path, mount_of_path};
 use crate::text::display_safe;
 
-pub const COLLECTOR: Collector = Collector {
-    id: "swap",
-    collect_facts,
-};
-
 const SWAPS: &str = "/proc/swaps";
 
 /// The paths of active swap, as the kernel prints them; empty if unknown.
 pub fn active_swap_paths(host: &dyn Host, facts: &FactSet) -> Vec<Vec<u8>> {
-    if facts
-        .host_value(&host::CONTAINER)
-        .is_some_and(|container| container == "lxc")
-    {
+    if is_lxc_container(facts) {
         return Vec::new();
     }
     let text = host.read(Path::new(SWAPS)).unwrap_or_default();
-    let path = |line: &[u8]| {
-        let mut words = line
-            .split(u8::is_ascii_whitespace)
-            .filter(|word| !word.is_empty());
-        words
-            .next()
-            .zip(words.next())
-            .map(|(path, _)| decode_fstab_field(path))
-    };
-    text.split(|b| *b == b'\n')
-        .skip(1)
-        .filter_map(path)
+    swaps(&text)
+        .filter(|(_, kind)| kind.is_some())
+        .map(|(path, _)| path)
         .collect()
 }
 
-fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let text = host.read(Path::new(SWAPS));
-    let mut holders: BTreeSet<Subject> = BTreeSet::new();
-    let mut lost: Option<String> = None;
-    for line in text
-        .iter()
-        .flat_map(|text| text.split(|b| *b == b'\n'))
-        .skip(1)
-    {
+fn is_lxc_container(facts: &FactSet) -> bool {
+    facts.host_value(&host::CONTAINER).as_deref() == Some("lxc")
+}
+
+/// Paths with kinds; a truncated line has no kind.
+fn swaps(text: &[u8]) -> impl Iterator<Item = (Vec<u8>, Option<&[u8]>)> {
+    let lines = text.split(|b| *b == b'\n').skip(1);
+    lines.filter_map(|line| {
         let mut words = line
             .split(u8::is_ascii_whitespace)
             .filter(|word| !word.is_empty());
-        let Some(path) = words.next() else { continue };
-        let Some(kind) = words.next() else {
+        Some((decode_fstab_field(words.next()?), words.next()))
+    })
+}
+
+pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let text = host.read(Path::new(SWAPS));
+    let mut holders: BTreeSet<Subject> = BTreeSet::new();
+    let mut lost: Option<String> = None;
+    for (path, kind) in text.iter().flat_map(|text| swaps(text)) {
+        let Some(kind) = kind else {
             lost = Some(format!("{SWAPS}: a line is truncated"));
             continue;
         };
-        let path = decode_fstab_field(path);
         let found = if kind == b"partition" {
             device_of_path(host, &path, facts).map(|device| vec![device])
         } else {
@@ -80,10 +69,7 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             }
         }
     }
-    if facts
-        .host_value(&host::CONTAINER)
-        .is_some_and(|container| container == "lxc")
-    {
+    if is_lxc_container(facts) {
         lost = lost.or_else(|| Some(format!("{SWAPS} may show only the container's swap")));
     }
     let empty: BTreeSet<Subject> = facts

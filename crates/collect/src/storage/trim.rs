@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::facts::catalog::{boot, host, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::{Host, HostError, HostErrorKind, Tool, path_bytes};
@@ -18,11 +18,6 @@ use crate::host_readings::{error_reading, file_reading};
 use crate::ternary::Ternary;
 use crate::tool_version::{query_version, unneeded_version_reading};
 use crate::version::Version;
-
-pub const COLLECTOR: Collector = Collector {
-    id: "trimming",
-    collect_facts,
-};
 
 const FSTAB: &str = "/etc/fstab";
 const UNIT_DIRECTORY: &str = "/etc/systemd/system";
@@ -34,7 +29,7 @@ const ENABLING_LINKS: [&str; 3] = [
 /// The path at which a link to /dev/null masks the timer (systemctl(1)).
 const MASK_LINK: &str = "/etc/systemd/system/fstrim.timer";
 
-fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let mounts = facts.subjects_where(&mount::CLASS, |class| class.is_block());
     if !mounts.is_empty() {
         facts.insert(

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::escape::fstab::decode_fstab_field;
 use crate::facts::catalog::{boot, mount};
 use crate::facts::{FactSet, Note, NoteKind, Reading, Scope, Source, Subject, UnknownReason};
@@ -21,12 +21,7 @@ use crate::host::{ConfigDialect, ConfigDirective, Host, HostError};
 use crate::host_readings::error_reading;
 use crate::text::display_safe;
 
-pub const COLLECTOR: Collector = Collector {
-    id: "boot mounts",
-    collect_facts,
-};
-
-fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let (units, unlisted) = mount_units::MountUnits::from_unit_directories(host, facts);
     let (mut lines, mut swaps) = (BTreeSet::new(), Vec::new());
     let of_fstab = record_fstab_mounts_and_swaps(host, &units, &mut lines, &mut swaps, facts);
@@ -46,11 +41,10 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             .admin_swap_unit_names()
             .map(swap::SwapDeclaration::Unit),
     );
-    let mut listed = named_device::TagLinkNames::default();
-    command_line::record_command_line(host, facts, &mut listed);
-    swap::record_swaps(host, &swaps, facts, &mut listed);
-    crypttab::record_crypttab(host, facts, &mut listed);
-    named_device::record_presence_of_named_devices(host, facts, &mut listed);
+    command_line::record_command_line(host, facts);
+    swap::record_swaps(host, &swaps, facts);
+    crypttab::record_crypttab(host, facts);
+    named_device::record_presence_of_named_devices(host, facts);
     duplicate_mounts::record_ignored_options_of_later_mounts(host, facts);
     record_type_mismatches_with_mounts(host, facts);
     next_boot_mounts::record_next_boot_mounts(facts, unread.iter().flatten().next());
@@ -109,13 +103,12 @@ fn parse_fstab_entry(setting: &ConfigDirective) -> Option<BootMountEntry> {
     Some(BootMountEntry {
         source: Reading::known(display_safe(&source), origin.clone()),
         fstype: Reading::known(display_safe(&fstype), origin.clone()),
-        auto: Reading::known(is_mounted_or_automounted_at_boot(&words), origin),
+        auto: Reading::known(is_mounted_or_automounted_at_boot(&words), origin.clone()),
+        origin,
         point,
         options,
         dump_and_pass: numbers,
         is_complete: kept.map(|word| &*word == b"whole"),
-        path: FSTAB.to_owned(),
-        line: Some(setting.line),
     })
 }
 
@@ -189,20 +182,13 @@ struct BootMountEntry {
     pub dump_and_pass: Option<Vec<u8>>,
     pub is_complete: Option<bool>,
     pub auto: Reading<bool>,
-    pub path: String,
-    pub line: Option<u32>,
+    /// The file and line of the options.
+    pub origin: Source,
 }
 
 impl BootMountEntry {
-    pub fn file_source(&self) -> Source {
-        Source::File {
-            path: self.path.clone(),
-            line: self.line,
-        }
-    }
-
     pub fn insert_boot_facts(self, facts: &mut FactSet) {
-        let origin = self.file_source();
+        let origin = self.origin;
         let point = without_trailing_slashes(&self.point);
         let point = display_safe(point);
         let subject = numbered_boot_subject(facts, &point);

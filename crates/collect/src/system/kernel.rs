@@ -12,7 +12,7 @@ use std::path::Path;
 use jiff::civil::Date;
 
 use crate::attribute;
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::facts::catalog::{host, kernel};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::{ConfigDialect, Host, Question};
@@ -21,15 +21,10 @@ use crate::system::os::name_value_lines::display_safe_value;
 use crate::text::display_safe;
 use crate::version::Version;
 
-pub const COLLECTOR: Collector = Collector {
-    id: "kernel",
-    collect_facts,
-};
-
 const BUILD: &str = "/proc/version";
 const UBUNTU_SIGNATURE: &str = "/proc/version_signature";
 
-fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let subject = Subject::host();
     let names = syscall_reading(host.ask(&Question::Uname), "uname");
     let names = names.map(|answer| {

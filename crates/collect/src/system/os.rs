@@ -19,7 +19,7 @@ pub mod name_value_lines {
 use std::path::Path;
 
 use self::name_value_lines::{display_safe_value, value_bytes};
-use crate::collector::{Collector, Request};
+use crate::collector::Request;
 use crate::facts::catalog::host::RunEnvironment;
 use crate::facts::catalog::{host, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
@@ -29,12 +29,7 @@ use crate::host_readings::{error_reading, syscall_reading};
 use crate::path_lookup::mount_of_path;
 use crate::text::display_safe;
 
-pub const COLLECTOR: Collector = Collector {
-    id: "operating system",
-    collect_facts,
-};
-
-fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     record_os_release(host, facts);
     record_privilege_and_environment(host, facts);
     let summary = syscall_reading(host.ask(&Question::Resources), "sysinfo");
@@ -144,33 +139,18 @@ fn run_environment_reading(
 ) -> Reading<RunEnvironment> {
     let source = Source::derived_from([host::CONTAINER.name(), host::VIRTUALISATION.name()]);
     let known = |from| Reading::known(from, source.clone());
-    match (container, virtualisation) {
-        (Reading::Known { value, .. }, _) if value != "none" => known(RunEnvironment::Container),
-        (Reading::Known { .. }, Reading::Known { value, .. }) if value == "none" => {
-            known(RunEnvironment::Host)
+    container.as_ref().and_then_reading(|container, _| {
+        if container != "none" {
+            return known(RunEnvironment::Container);
         }
-        (Reading::Known { .. }, Reading::Known { .. }) => known(RunEnvironment::Guest),
-        (
-            Reading::Known { .. },
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            },
-        )
-        | (
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            },
-            _,
-        ) => Reading::Unknown {
-            why: *why,
-            detail: detail.clone(),
-            remedy: remedy.clone(),
-        },
-    }
+        virtualisation.as_ref().and_then_reading(|hypervisor, _| {
+            known(if hypervisor == "none" {
+                RunEnvironment::Host
+            } else {
+                RunEnvironment::Guest
+            })
+        })
+    })
 }
 
 fn is_root_in_initial_user_namespace(identity: &[u8]) -> Result<bool, String> {
@@ -392,7 +372,7 @@ mod run_environment_tests {
             format!("1 0 0:9 / / rw - {root} x rw\n"),
         );
         let mut facts = FactSet::default();
-        (mounts::COLLECTOR.collect_facts)(&host, &Request::default(), &mut facts);
+        mounts::collect_facts(&host, &Request::default(), &mut facts);
         record_privilege_and_environment(&host, &mut facts);
         let text = |key| facts.host_value(key).unwrap_or_else(|| "?".to_owned());
         let privileged = facts.host_value(&host::PRIVILEGED).unwrap();
@@ -505,7 +485,7 @@ mod run_environment_tests {
                     format!("1 0 0:9 {mount} rw - {fstype} x rw\n"),
                 );
             let mut facts = FactSet::default();
-            (mounts::COLLECTOR.collect_facts)(&host, &Request::default(), &mut facts);
+            mounts::collect_facts(&host, &Request::default(), &mut facts);
             record_privilege_and_environment(&host, &mut facts);
             assert_eq!(facts.host_value(&host::SEEN_BY), expected, "{mount}");
         }

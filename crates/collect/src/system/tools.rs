@@ -11,62 +11,36 @@ use crate::host::{Host, Tool};
 use crate::tool_version::{query_version, unneeded_version_reading};
 use crate::version::Version;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ReasonToRunTool {
-    Devices,
-    /// A tool that is needed if a file system of this type is mounted or could be created on a free
-    /// disk.
-    FileSystem(&'static str),
-    Arrays,
-}
-
-type ToolRow = (&'static Key<Version>, Tool, &'static str, ReasonToRunTool);
+/// The fact, the tool with its argument, and whether this host needs the tool.
+type ToolRow = (
+    &'static Key<Version>,
+    Tool,
+    &'static str,
+    fn(&FactSet) -> bool,
+);
 
 const TOOLS: &[ToolRow] = &[
-    (
-        &host::E2FSPROGS,
-        Tool::Mke2fs,
-        "-V",
-        ReasonToRunTool::Devices,
-    ),
-    (
-        &host::XFSPROGS,
-        Tool::MkfsXfs,
-        "-V",
-        ReasonToRunTool::FileSystem("xfs"),
-    ),
-    (
-        &host::BTRFSPROGS,
-        Tool::MkfsBtrfs,
-        "--version",
-        ReasonToRunTool::FileSystem("btrfs"),
-    ),
-    (
-        &host::MDADM,
-        Tool::Mdadm,
-        "--version",
-        ReasonToRunTool::Arrays,
-    ),
+    (&host::E2FSPROGS, Tool::Mke2fs, "-V", |facts| {
+        facts.subjects_of_scope(Scope::Device).next().is_some()
+    }),
+    (&host::XFSPROGS, Tool::MkfsXfs, "-V", |facts| {
+        is_mounted_or_could_be_created(facts, "xfs")
+    }),
+    (&host::BTRFSPROGS, Tool::MkfsBtrfs, "--version", |facts| {
+        is_mounted_or_could_be_created(facts, "btrfs")
+    }),
+    (&host::MDADM, Tool::Mdadm, "--version", |facts| {
+        !facts
+            .subjects_where(&device::KIND, |kind| kind.is_md())
+            .is_empty()
+    }),
 ];
 
-impl ReasonToRunTool {
-    fn is_needed(self, facts: &FactSet) -> bool {
-        match self {
-            Self::Devices => facts.subjects_of_scope(Scope::Device).next().is_some(),
-            Self::FileSystem(fstype) => {
-                !facts
-                    .subjects_where(&mount::FSTYPE, |mounted| mounted == fstype)
-                    .is_empty()
-                    || facts
-                        .subjects_of_scope(Scope::Device)
-                        .any(|disk| may_be_free(&facts.get(disk, &device::CONTENT)))
-            }
-            Self::Arrays => facts
-                .known_values_by_subject(&device::KIND)
-                .iter()
-                .any(|(_, kind)| kind.is_md()),
-        }
-    }
+/// Whether a file system of the type is mounted, or could be created on a free disk.
+fn is_mounted_or_could_be_created(facts: &FactSet, fstype: &str) -> bool {
+    let mounted = facts.subjects_where(&mount::FSTYPE, |mounted| mounted == fstype);
+    let mut devices = facts.subjects_of_scope(Scope::Device);
+    !mounted.is_empty() || devices.any(|disk| may_be_free(&facts.get(disk, &device::CONTENT)))
 }
 
 /// Whether a file system could be created on a device. True if the device could not be read; false
@@ -91,30 +65,24 @@ fn may_be_free(content: &Reading<ContentState>) -> bool {
 
 pub const ID: &str = "tools";
 
-pub struct ToolVersionQueries {
-    needed: Vec<&'static ToolRow>,
-    others: Vec<&'static ToolRow>,
-}
+/// Whether the tool of each row is needed.
+pub struct ToolVersionQueries(Vec<bool>);
 
 impl ToolVersionQueries {
     pub fn from_facts(facts: &FactSet) -> Self {
-        let (needed, others) = TOOLS
-            .iter()
-            .partition(|(_, _, _, what)| what.is_needed(facts));
-        Self { needed, others }
+        let needed = TOOLS.iter().map(|(.., is_needed)| is_needed(facts));
+        Self(needed.collect())
     }
 
     pub fn query_versions(&self, host: &dyn Host, request: &Request) -> FactSet {
         let mut facts = FactSet::default();
-        for (key, tool, argument, _) in &self.needed {
-            facts.insert(
-                &Subject::host(),
-                key,
-                query_version(host, request, *tool, argument),
-            );
-        }
-        for (key, ..) in &self.others {
-            facts.insert(&Subject::host(), key, unneeded_version_reading());
+        for ((key, tool, argument, _), is_needed) in TOOLS.iter().zip(&self.0) {
+            let version = if *is_needed {
+                query_version(host, request, *tool, argument)
+            } else {
+                unneeded_version_reading()
+            };
+            facts.insert(&Subject::host(), key, version);
         }
         facts
     }

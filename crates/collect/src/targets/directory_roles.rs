@@ -87,17 +87,8 @@ impl ServerDirectories {
                     why: UnknownReason::Absent,
                     ..
                 } if *optional => {}
-                Reading::Unknown {
-                    why,
-                    detail,
-                    remedy,
-                } => {
-                    let (why, detail, remedy) = (*why, detail.clone(), remedy.clone());
-                    hidden.get_or_insert(Reading::Unknown {
-                        why,
-                        detail,
-                        remedy,
-                    });
+                unknown @ Reading::Unknown { .. } => {
+                    hidden.get_or_insert_with(|| unknown.clone().into_unknown_reading());
                 }
             }
         }
@@ -254,13 +245,10 @@ pub fn record_roles_and_list_log_directories(
     let hidden = homes.iter().find_map(|home| home.unknown_reason.clone());
     let is_device = place.kind.value().is_some_and(|kind| kind.is_device());
     if let Some(hidden) = hidden.filter(|_| roles.is_empty() && !is_device) {
-        facts.insert(
-            &subject,
-            &target::ROLES,
-            hidden.clone().map(|none| match none {}),
-        );
+        let roles = hidden.clone().into_unknown_reading();
+        facts.insert(&subject, &target::ROLES, roles);
         for list in [&target::DIRECTORIES, &target::CLUSTERS] {
-            facts.insert(&subject, list, hidden.clone().map(|none| match none {}));
+            facts.insert(&subject, list, hidden.clone().into_unknown_reading());
         }
     } else {
         facts.insert_known(&subject, &target::ROLES, roles, source());

@@ -122,8 +122,8 @@ fn target_from_stat(
             None
         }
         Err(miss) if miss.is_absent() => planned_directory_target(host, path, facts),
-        Err(miss) if device_by_node_path(facts, &shown).is_some() => {
-            device_target_from_facts(facts, path, &miss)
+        Err(_) if device_by_node_path(facts, &shown).is_some() => {
+            device_target_from_facts(facts, path)
         }
         Err(miss) if is_device_node_path(path) => {
             let reason = host_error_detail(&miss);
@@ -316,17 +316,9 @@ fn device_target(
 }
 
 /// The target for a device whose node could not be queried, for example in a capture.
-fn device_target_from_facts(
-    facts: &mut FactSet,
-    path: &Path,
-    miss: &HostError,
-) -> Option<ProspectiveTarget> {
-    let shown = display_path(path);
-    let subject = device_by_node_path(facts, &shown)?;
-    let Some(source) = facts.get(&subject, &device::PATH).source().cloned() else {
-        facts.add_note_once(format!("{shown}: {}", host_error_detail(miss)));
-        return None;
-    };
+fn device_target_from_facts(facts: &mut FactSet, path: &Path) -> Option<ProspectiveTarget> {
+    let subject = device_by_node_path(facts, &display_path(path))?;
+    let source = facts.get(&subject, &device::PATH).source()?.clone();
     device_or_mount_target(facts, path.to_owned(), subject, &source)
 }
 

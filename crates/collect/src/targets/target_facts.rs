@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::ProspectiveTarget;
+use super::{ProspectiveTarget, unknown_disks_reading};
 use crate::facts::catalog::target::{self, InodeFlag};
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
@@ -84,31 +84,10 @@ pub fn record_target_facts(
         kind => kind.clone().map(|_| false),
     };
     facts.insert(&subject, &target::IO_ERROR, io_error);
-    if let Reading::Unknown {
-        why,
-        detail,
-        remedy,
-    } = &place.kind
-    {
-        let (why, detail, remedy) = (*why, detail.clone(), remedy.clone());
-        facts.insert(
-            &subject,
-            &target::EMPTY,
-            Reading::Unknown {
-                why,
-                detail: detail.clone(),
-                remedy: remedy.clone(),
-            },
-        );
-        facts.insert(
-            &subject,
-            &target::FLAGS,
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            },
-        );
+    if !place.kind.is_known() {
+        let unknown = || place.kind.clone();
+        facts.insert(&subject, &target::EMPTY, unknown().into_unknown_reading());
+        facts.insert(&subject, &target::FLAGS, unknown().into_unknown_reading());
     }
     if let Some(DirectoryProperties { empty, flags }) = look {
         facts.insert(&subject, &target::EMPTY, empty);
@@ -205,10 +184,7 @@ fn target_disks_with_swap(
     }
     let disks = facts.distinct_bottom_disks(target);
     if disks.is_empty() {
-        return Reading::absent(format!(
-            "the underlying block devices of {} are unknown",
-            target.name()
-        ));
+        return unknown_disks_reading(target);
     }
     let Some(swapping) = swapping else {
         return Reading::unknown(UnknownReason::NotCollected, "the swap devices are unknown");

@@ -18,11 +18,7 @@ use crate::text::display_path;
 pub fn insert_bcache_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
     let mode =
         attribute::read_text(host, &node.attribute_path("bcache/cache_mode")).and_then(|text| {
-            let active = text
-                .split_once('[')
-                .and_then(|(_, rest)| rest.split_once(']'))
-                .map(|(word, _)| word);
-            active
+            attribute::selected_word(&text)
                 .and_then(BcacheMode::from_word)
                 .ok_or_else(|| format!("`{text}` selects no mode"))
         });

@@ -6,24 +6,18 @@
 
 use super::sysfs_device::SysfsBlockDevice;
 use super::topology::collect_block_devices;
-use super::transport::TransportReader;
-use super::{bcache, cloud, geometry, loop_device, md, medium, multipath_identity};
+use super::{bcache, cloud, geometry, md, medium, multipath_identity, transport};
 use crate::attribute;
-use crate::collector::{Collector, Request, insert_subject_facts_in_parallel};
+use crate::collector::{Request, insert_subject_facts_in_parallel};
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::Host;
 
-pub const COLLECTOR: Collector = Collector {
-    id: "block devices",
-    collect_facts,
-};
-
-fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let nodes = collect_block_devices(host, facts, |around: &mut DeviceChunkState, node, facts| {
-        record_read_only_flag(host, node, facts);
+pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let nodes = collect_block_devices(host, facts, |node, facts| {
+        node.insert_attributes(host, &[(device::READ_ONLY.info, "ro")], facts);
         if node.has_own_queue() {
-            insert_facts_of_device_with_queue(host, node, around, facts);
+            insert_facts_of_device_with_queue(host, node, facts);
         }
     });
     let first_partition = nodes
@@ -45,113 +39,75 @@ fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     );
 }
 
-#[derive(Default)]
-struct DeviceChunkState {
-    transport: TransportReader,
-}
-
 fn insert_facts_of_device_with_queue(
     host: &dyn Host,
     node: &SysfsBlockDevice,
-    around: &mut DeviceChunkState,
     facts: &mut FactSet,
 ) {
-    record_queue_attributes(host, node, facts);
+    node.insert_attributes(host, QUEUE_ATTRIBUTES, facts);
+    insert_write_cache_and_scheduler(host, node, facts);
     insert_kernel_counts_flushes_fact(host, node, facts);
-    around.transport.insert_transport_facts(host, node, facts);
+    transport::insert_transport_facts(host, node, facts);
     multipath_identity::insert_disk_wwid(host, node, facts);
     geometry::insert_queue_limits(host, node, facts);
     cloud::insert_cloud_facts(node, facts);
     medium::insert_medium_facts(node, facts);
-    match node.kind {
-        DeviceKind::Md => md::insert_array_facts(host, node, facts),
-        DeviceKind::Loop => loop_device::insert_loop_facts(host, node, facts),
-        DeviceKind::Zram => {
-            let backing = attribute::read_text(host, &node.attribute_path("backing_dev"));
-            facts.insert(&node.subject, &device::ZRAM_BACKING, backing);
-        }
-        DeviceKind::Bcache => bcache::insert_bcache_facts(host, node, facts),
-        DeviceKind::Disk
-        | DeviceKind::Partition
-        | DeviceKind::Lvm
-        | DeviceKind::Crypt
-        | DeviceKind::Multipath
-        | DeviceKind::Dmraid
-        | DeviceKind::Vdo
-        | DeviceKind::Dm
-        | DeviceKind::Drbd
-        | DeviceKind::Zvol
-        | DeviceKind::Ram
-        | DeviceKind::Other => {}
+    if node.kind == DeviceKind::Md {
+        md::insert_array_facts(host, node, facts);
+    }
+    if node.kind == DeviceKind::Loop {
+        node.insert_attributes(host, LOOP_ATTRIBUTES, facts);
+    }
+    if node.kind == DeviceKind::Zram {
+        node.insert_attributes(host, &[(device::ZRAM_BACKING.info, "backing_dev")], facts);
+    }
+    if node.kind == DeviceKind::Bcache {
+        bcache::insert_bcache_facts(host, node, facts);
     }
 }
 
-fn record_read_only_flag(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
-    let read_only = attribute::read_flag(host, &node.attribute_path("ro"));
-    facts.insert(&node.subject, &device::READ_ONLY, read_only);
-}
+const QUEUE_ATTRIBUTES: &[(KeyInfo, &str)] = &[
+    (device::FUA.info, "queue/fua"),
+    (device::ROTATIONAL.info, "queue/rotational"),
+    (device::LOGICAL_BLOCK.info, "queue/logical_block_size"),
+    (device::PHYSICAL_BLOCK.info, "queue/physical_block_size"),
+    (device::DISCARD_MAX.info, "queue/discard_max_bytes"),
+    (device::ZONED.info, "queue/zoned"),
+    (device::OPTIMAL_IO.info, "queue/optimal_io_size"),
+];
+
+/// A suffix ` (deleted)`, which the kernel appends to the path of an unlinked file, is kept.
+const LOOP_ATTRIBUTES: &[(KeyInfo, &str)] = &[
+    (device::LOOP_FILE.info, "loop/backing_file"),
+    (device::LOOP_DIRECT.info, "loop/dio"),
+];
 
 /// The remedy for kernels without queue/write_cache, which Linux 4.7 added (commit 93e9d8e836cb,
 /// *block: add ability to flag write back caching on a device*).
 const NEWER_KERNEL_REMEDY: &str =
     "boot Linux 4.7 or later; older kernels do not show whether they send flushes";
 
-fn record_queue_attributes(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
-    let at = |name: &str| node.attribute_path(&format!("queue/{name}"));
+fn insert_write_cache_and_scheduler(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
     let subject = &node.subject;
-    let logical = attribute::read_number(host, &at("logical_block_size"));
-    let believed = match attribute::read_choice(host, &at("write_cache")) {
+    let has_queue = facts.value(subject, &device::LOGICAL_BLOCK).is_some();
+    let believed = match attribute::read_choice(host, &node.attribute_path("queue/write_cache")) {
         Reading::Unknown {
             why: UnknownReason::Absent,
             detail,
             ..
-        } if logical.is_known() => {
+        } if has_queue => {
             Reading::absent(detail).with_remedy(Remedy::Do(NEWER_KERNEL_REMEDY.to_owned()))
         }
         told => told,
     };
     facts.insert(subject, &device::WRITE_CACHE, believed);
-    facts.insert(
-        subject,
-        &device::FUA,
-        attribute::read_flag(host, &at("fua")),
-    );
-    facts.insert(
-        subject,
-        &device::ROTATIONAL,
-        attribute::read_flag(host, &at("rotational")),
-    );
-    facts.insert(
-        subject,
-        &device::SCHEDULER,
-        attribute::read_text(host, &at("scheduler")).map(|text| active_scheduler(&text)),
-    );
-    facts.insert(subject, &device::LOGICAL_BLOCK, logical);
-    facts.insert(
-        subject,
-        &device::PHYSICAL_BLOCK,
-        attribute::read_number(host, &at("physical_block_size")),
-    );
-    facts.insert(
-        subject,
-        &device::DISCARD_MAX,
-        attribute::read_number(host, &at("discard_max_bytes")),
-    );
-    facts.insert(
-        subject,
-        &device::ZONED,
-        attribute::read_choice(host, &at("zoned")),
-    );
-}
-
-/// The scheduler in use, which sysfs prints in brackets. A device without schedulers prints only
-/// `none`.
-fn active_scheduler(text: &str) -> String {
-    let inner = text
-        .split_once('[')
-        .and_then(|(_, rest)| rest.split_once(']'))
-        .map(|(word, _)| word);
-    inner.unwrap_or(text).to_owned()
+    let schedulers = attribute::read_text(host, &node.attribute_path("queue/scheduler"));
+    // A device without schedulers prints only `none`.
+    let active = schedulers.map(|text| match attribute::selected_word(&text) {
+        Some(word) => word.to_owned(),
+        None => text,
+    });
+    facts.insert(subject, &device::SCHEDULER, active);
 }
 
 /// The number of fields of `stat` in kernels that count flushes (Linux 5.5 and later).
@@ -173,28 +129,15 @@ fn insert_kernel_counts_flushes_fact(
 
 /// The kernel counts no flushes of bio-based drivers.
 fn is_bio_based(node: &SysfsBlockDevice, facts: &FactSet) -> bool {
-    match node.kind {
-        DeviceKind::Disk => {
-            node.has_name_prefix("pmem") || node.device_path_contains("/nvme-subsystem/")
-        }
-        DeviceKind::Loop => false,
+    if node.kind.is_disk() {
+        node.has_name_prefix("pmem") || node.device_path_contains("/nvme-subsystem/")
+    } else if node.kind == DeviceKind::Multipath {
         // Only request-based multipath has schedulers; bio-based multipath prints just `none`.
-        DeviceKind::Multipath => facts
+        facts
             .value(&node.subject, &device::SCHEDULER)
-            .is_none_or(|word| word == "none"),
-        DeviceKind::Partition
-        | DeviceKind::Md
-        | DeviceKind::Lvm
-        | DeviceKind::Crypt
-        | DeviceKind::Dmraid
-        | DeviceKind::Vdo
-        | DeviceKind::Dm
-        | DeviceKind::Bcache
-        | DeviceKind::Drbd
-        | DeviceKind::Zvol
-        | DeviceKind::Zram
-        | DeviceKind::Ram
-        | DeviceKind::Other => true,
+            .is_none_or(|word| word == "none")
+    } else {
+        node.kind != DeviceKind::Loop
     }
 }
 
@@ -238,8 +181,8 @@ fn copy_disk_facts_to_partition(partition: &Subject, facts: &mut FactSet) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::COLLECTOR;
-    use crate::collector::{Collector, Request};
+    use super::collect_facts;
+    use crate::collector::{CollectFn, Request};
     use crate::facts::catalog::device::{self, CacheType, Transport};
     use crate::facts::catalog::mount;
     use crate::facts::{FactSet, Scope, Source, Subject, UnknownReason};
@@ -400,10 +343,10 @@ mod tests {
         )
     }
 
-    fn run_collectors(host: &FakeHost, collectors: &[Collector]) -> FactSet {
+    fn run_collectors(host: &FakeHost, collectors: &[CollectFn]) -> FactSet {
         let mut facts = FactSet::default();
         for collector in collectors {
-            (collector.collect_facts)(host, &Request::default(), &mut facts);
+            collector(host, &Request::default(), &mut facts);
         }
         facts
     }
@@ -411,7 +354,11 @@ mod tests {
     fn collect_devices(host: &FakeHost) -> FactSet {
         run_collectors(
             host,
-            &[mounts::COLLECTOR, COLLECTOR, storage_stack::COLLECTOR],
+            &[
+                mounts::collect_facts,
+                collect_facts,
+                storage_stack::collect_facts,
+            ],
         )
     }
 
@@ -612,7 +559,7 @@ mod tests {
     #[test]
     fn empty_devices_need_one_query() {
         let host = host_with_disks();
-        run_collectors(&host, &[COLLECTOR]);
+        run_collectors(&host, &[collect_facts]);
         let about = |name: &str| {
             let prefix = format!("/sys/class/block/{name}");
             let asks = |q: &Question| matches!(q, Question::Read(p) | Question::List(p) | Question::Link(p) if p.starts_with(&prefix));
@@ -629,7 +576,7 @@ mod tests {
             for n in 0..disks {
                 fake = with_block_device(fake, &format!("sd{n}"), "x", (8, n), "disk", 8);
             }
-            run_collectors(&fake, &[COLLECTOR]);
+            run_collectors(&fake, &[collect_facts]);
             fake.asked_questions().len() - 1
         };
         assert_eq!(cost(40), 4 * cost(10));
@@ -730,8 +677,12 @@ mod tests {
                 container.to_owned(),
                 Source::Assumed,
             );
-            for collector in [mounts::COLLECTOR, COLLECTOR, storage_stack::COLLECTOR] {
-                (collector.collect_facts)(&host, &Request::default(), &mut facts);
+            for collector in [
+                mounts::collect_facts,
+                collect_facts,
+                storage_stack::collect_facts,
+            ] {
+                collector(&host, &Request::default(), &mut facts);
             }
             assert_eq!(
                 subject_names(facts.layers_directly_below(&Subject::mount("/merged"))),

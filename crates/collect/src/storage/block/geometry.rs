@@ -18,11 +18,6 @@ pub fn insert_queue_limits(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut
     let number = |name: &str| attribute::read_number(host, &node.attribute_path(name));
     facts.insert(
         subject,
-        &device::OPTIMAL_IO,
-        number("queue/optimal_io_size"),
-    );
-    facts.insert(
-        subject,
         &device::MAX_IO,
         number("queue/max_sectors_kb").map(|count| count.saturating_mul(1024)),
     );

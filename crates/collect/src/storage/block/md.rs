@@ -8,15 +8,24 @@
 use super::sysfs_device::SysfsBlockDevice;
 use crate::attribute;
 use crate::facts::catalog::device::{self, ArrayLevel, ArrayMemberState, SyncAction};
-use crate::facts::{Choice, FactSet, Reading, Source, Subject};
+use crate::facts::{Choice, FactSet, KeyInfo, Reading, Source, Subject};
 use crate::host::Host;
 use crate::host_readings::error_reading;
 use crate::text::{display_path, display_safe};
 use walwise_model::text::JoinText;
 
+const ATTRIBUTES: &[(KeyInfo, &str)] = &[
+    (device::MD_STATE.info, "md/array_state"),
+    (device::MD_SYNC_ACTION.info, "md/sync_action"),
+    (device::MD_CONSISTENCY.info, "md/consistency_policy"),
+    (device::MD_BITMAP.info, "md/bitmap/location"),
+    (device::MD_DEGRADED.info, "md/degraded"),
+    (device::MD_CHUNK.info, "md/chunk_size"),
+    (device::MD_WRITE_BEHIND.info, "md/bitmap/backlog"),
+];
+
 pub fn insert_array_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
     let text = |name: &str| attribute::read_text(host, &node.attribute_path(name));
-    let number = |name: &str| attribute::read_number(host, &node.attribute_path(name));
     let subject = &node.subject;
     let metadata = text("md/metadata_version");
     facts.insert(
@@ -25,29 +34,7 @@ pub fn insert_array_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut 
         array_level(text("md/level"), &metadata),
     );
     facts.insert(subject, &device::MD_METADATA, metadata);
-    facts.insert(
-        subject,
-        &device::MD_STATE,
-        attribute::read_choice(host, &node.attribute_path("md/array_state")),
-    );
-    facts.insert(
-        subject,
-        &device::MD_SYNC_ACTION,
-        attribute::read_choice(host, &node.attribute_path("md/sync_action")),
-    );
-    facts.insert(
-        subject,
-        &device::MD_CONSISTENCY,
-        attribute::read_choice(host, &node.attribute_path("md/consistency_policy")),
-    );
-    facts.insert(subject, &device::MD_BITMAP, text("md/bitmap/location"));
-    facts.insert(subject, &device::MD_DEGRADED, number("md/degraded"));
-    facts.insert(subject, &device::MD_CHUNK, number("md/chunk_size"));
-    facts.insert(
-        subject,
-        &device::MD_WRITE_BEHIND,
-        number("md/bitmap/backlog"),
-    );
+    node.insert_attributes(host, ATTRIBUTES, facts);
     let disks = text("md/raid_disks").and_then(|text| {
         // During a reshape the old number follows in brackets: `5 (4)`.
         let first = text

@@ -29,24 +29,12 @@ const LSI_VOLUME_MODELS: &[&str] = &[
 ];
 
 pub fn insert_medium_facts(node: &SysfsBlockDevice, facts: &mut FactSet) {
-    let medium = match node.kind {
-        DeviceKind::Zram | DeviceKind::Ram => {
-            Reading::known(Medium::Memory, Source::derived_from([device::KIND.name()]))
-        }
-        DeviceKind::Disk => disk_medium(&node.subject, facts),
-        DeviceKind::Partition
-        | DeviceKind::Md
-        | DeviceKind::Lvm
-        | DeviceKind::Crypt
-        | DeviceKind::Multipath
-        | DeviceKind::Dmraid
-        | DeviceKind::Vdo
-        | DeviceKind::Dm
-        | DeviceKind::Bcache
-        | DeviceKind::Drbd
-        | DeviceKind::Zvol
-        | DeviceKind::Loop
-        | DeviceKind::Other => return,
+    let medium = if matches!(node.kind, DeviceKind::Zram | DeviceKind::Ram) {
+        Reading::known(Medium::Memory, Source::derived_from([device::KIND.name()]))
+    } else if node.kind.is_disk() {
+        disk_medium(&node.subject, facts)
+    } else {
+        return;
     };
     facts.insert(&node.subject, &device::MEDIUM, medium);
     if node.kind.is_disk() {

@@ -27,12 +27,12 @@ const PREFIXES_WITHOUT_SLAVES: &[&str] = &[
 ];
 
 /// Records kind and lower devices of every block device, and calls `describe` for all that are not
-/// empty. The devices are described in parallel chunks, each with its own state `S`. The result
-/// begins with the devices that have their own queue.
-pub fn collect_block_devices<S: Default>(
+/// empty. The devices are described in parallel chunks. The result begins with the devices that
+/// have their own queue.
+pub fn collect_block_devices(
     host: &dyn Host,
     facts: &mut FactSet,
-    describe: impl Fn(&mut S, &SysfsBlockDevice, &mut FactSet) + Sync,
+    describe: impl Fn(&SysfsBlockDevice, &mut FactSet) + Sync,
 ) -> Vec<SysfsBlockDevice> {
     let names = match host.list_directory(Path::new(CLASS)) {
         Ok(names) => names,
@@ -55,11 +55,11 @@ pub fn collect_block_devices<S: Default>(
     }
     let known = &*facts;
     let pieces = parallel::map_chunks(&visible, |names| {
-        let (mut facts, mut state) = (known.subset_with_layers_below([]), S::default());
+        let mut facts = known.subset_with_layers_below([]);
         let mut nodes = Vec::with_capacity(names.len());
         for name in names {
             if let Some(node) = read_block_device(host, name, &mut facts) {
-                describe(&mut state, &node, &mut facts);
+                describe(&node, &mut facts);
                 nodes.push(node);
             }
         }
@@ -98,7 +98,6 @@ fn read_block_device(
         subject,
         kind: DeviceKind::Other,
         device_path: Vec::new(),
-        dm_uuid: String::new(),
     };
     let size = attribute::read_number(host, &node.attribute_path("size"))
         .map(|sectors| sectors.saturating_mul(512));
@@ -183,8 +182,7 @@ fn read_device_identity(host: &dyn Host, node: &mut SysfsBlockDevice, facts: &mu
         .is_some_and(|kind| kind == b"partition");
     let by = if node.has_name_prefix("dm-") {
         let uuid = super::dm::insert_mapping_name_and_uuid(host, node, facts);
-        node.dm_uuid = uuid;
-        node.kind = super::dm::mapping_kind_by_uuid_prefix(&node.dm_uuid);
+        node.kind = super::dm::mapping_kind_by_uuid_prefix(&uuid);
         node.attribute_path("dm/uuid")
     } else {
         node.kind = if is_partition {

@@ -6,7 +6,6 @@
 //! disk. Single-port NVMe disks often appear as multipath disks, so their transport is that of
 //! their controllers (drivers/nvme/host/multipath.c).
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::sysfs_device::SysfsBlockDevice;
@@ -17,92 +16,64 @@ use crate::host_readings::error_reading;
 use crate::text::display_path;
 use crate::{attribute, scsi_drivers};
 
-/// Caches the driver of each SCSI host and the transport of each NVMe subsystem, because many disks
-/// share them.
-#[derive(Default)]
-pub struct TransportReader {
-    drivers: HashMap<String, Reading<String>>,
-    subsystems: HashMap<String, Reading<String>>,
-}
-
-impl TransportReader {
-    pub fn insert_transport_facts(
-        &mut self,
-        host: &dyn Host,
-        node: &SysfsBlockDevice,
-        facts: &mut FactSet,
-    ) {
-        if !node.kind.is_disk() {
-            return;
-        }
-        let driver = self.scsi_host_driver(host, node);
-        facts.insert(&node.subject, &device::MODEL, read_model(host, node));
-        if let Some(firmware) = read_firmware_revision(host, node) {
-            facts.insert(&node.subject, &device::FIRMWARE, firmware);
-        }
-        if let Some(serial) = read_serial_number(host, node) {
-            facts.insert(&node.subject, &device::SERIAL, serial);
-        }
-        let carrier = node
-            .has_name_prefix("nvme")
-            .then(|| self.nvme_transport_word(host, node));
-        let transport = match &carrier {
-            Some(carrier) => carrier
-                .clone()
-                .and_then(|carrier| parse_nvme_transport(&carrier)),
-            None => disk_transport(node, &driver),
-        };
-        if transport
-            .value()
-            .is_some_and(|transport| transport.is_network())
-        {
-            facts.insert(
-                &node.subject,
-                &device::FABRIC,
-                network_transport(node, driver.value(), carrier),
-            );
-        }
-        facts.insert(&node.subject, &device::TRANSPORT, transport);
-        facts.insert(&node.subject, &device::DRIVER, driver);
+pub fn insert_transport_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
+    if !node.kind.is_disk() {
+        return;
+    }
+    let driver = scsi_host_driver(host, node);
+    facts.insert(&node.subject, &device::MODEL, read_model(host, node));
+    if let Some(firmware) = read_firmware_revision(host, node) {
+        facts.insert(&node.subject, &device::FIRMWARE, firmware);
+    }
+    if let Some(serial) = read_serial_number(host, node) {
+        facts.insert(&node.subject, &device::SERIAL, serial);
+    }
+    let carrier = node
+        .has_name_prefix("nvme")
+        .then(|| nvme_transport_word(host, node));
+    let transport = match &carrier {
+        Some(carrier) => carrier
+            .clone()
+            .and_then(|carrier| parse_nvme_transport(&carrier)),
+        None => disk_transport(node, &driver),
+    };
+    if transport
+        .value()
+        .is_some_and(|transport| transport.is_network())
+    {
         facts.insert(
             &node.subject,
-            &device::CACHE_TYPE,
-            read_cache_type(host, node),
+            &device::FABRIC,
+            network_transport(node, driver.value(), carrier),
         );
     }
+    facts.insert(&node.subject, &device::TRANSPORT, transport);
+    facts.insert(&node.subject, &device::DRIVER, driver);
+    facts.insert(
+        &node.subject,
+        &device::CACHE_TYPE,
+        read_cache_type(host, node),
+    );
+}
 
-    /// The NVMe transport (`pcie`, `tcp`, `rdma`, `fc` …) of the controller, or of all controllers
-    /// of a multipath disk.
-    fn nvme_transport_word(&mut self, host: &dyn Host, node: &SysfsBlockDevice) -> Reading<String> {
-        let Some(subsystem) =
-            node.first_matching_path_component(|part| is_word_with_number(part, "nvme-subsys"))
-        else {
-            return attribute::read_text(host, &node.attribute_path("device/transport"));
-        };
-        let found = self.subsystems.get(&subsystem).cloned();
-        found.unwrap_or_else(|| {
-            let carrier = subsystem_transport_word(host, &subsystem);
-            self.subsystems.insert(subsystem, carrier.clone());
-            carrier
-        })
+/// The NVMe transport (`pcie`, `tcp`, `rdma`, `fc` …) of the controller, or of all controllers of a
+/// multipath disk.
+fn nvme_transport_word(host: &dyn Host, node: &SysfsBlockDevice) -> Reading<String> {
+    match node.first_matching_path_component(|part| is_word_with_number(part, "nvme-subsys")) {
+        Some(subsystem) => subsystem_transport_word(host, &subsystem),
+        None => attribute::read_text(host, &node.attribute_path("device/transport")),
     }
+}
 
-    fn scsi_host_driver(&mut self, host: &dyn Host, node: &SysfsBlockDevice) -> Reading<String> {
-        if let Some(unplaced) = unknown_device_path_reading(node) {
-            return unplaced;
-        }
-        let Some(adapter) = node.first_matching_path_component(is_scsi_host) else {
-            return Reading::absent("the disk is not on a SCSI host");
-        };
-        let path = Path::new("/sys/class/scsi_host")
-            .join(&adapter)
-            .join("proc_name");
-        let read = || attribute::malformed_if_absent(attribute::read_text(host, &path));
-        self.drivers
-            .entry(adapter.clone())
-            .or_insert_with(read)
-            .clone()
+fn scsi_host_driver(host: &dyn Host, node: &SysfsBlockDevice) -> Reading<String> {
+    if let Some(unplaced) = unknown_device_path_reading(node) {
+        return unplaced;
     }
+    let Some(adapter) = node.first_matching_path_component(is_scsi_host) else {
+        return Reading::absent("the disk is not on a SCSI host");
+    };
+    let path = Path::new("/sys/class/scsi_host").join(&adapter);
+    attribute::malformed_if_absent(attribute::read_text(host, &path.join("proc_name")))
 }
 
 fn is_word_with_number(part: &str, word: &str) -> bool {
@@ -204,24 +175,35 @@ fn read_model(host: &dyn Host, node: &SysfsBlockDevice) -> Reading<String> {
     })
 }
 
+/// A part of the device path or a prefix of the name, with the transport that it means.
+type TransportRow = (&'static str, Transport, Option<NetworkTransport>);
+
 /// The first row that matches decides.
-const BY_DEVICE_PATH: &[(&str, Transport)] = &[
-    ("/usb", Transport::Usb),
-    ("/session", Transport::Network),
-    ("/rport-", Transport::Network),
-    ("/vbd-", Transport::Xen),
-    ("/ata", Transport::Sata),
-    ("/end_device-", Transport::Sas),
+const BY_DEVICE_PATH: &[TransportRow] = &[
+    ("/usb", Transport::Usb, None),
+    (
+        "/session",
+        Transport::Network,
+        Some(NetworkTransport::Iscsi),
+    ),
+    (
+        "/rport-",
+        Transport::Network,
+        Some(NetworkTransport::FibreChannel),
+    ),
+    ("/vbd-", Transport::Xen, None),
+    ("/ata", Transport::Sata, None),
+    ("/end_device-", Transport::Sas, None),
 ];
 
-const BY_NAME: &[(&str, Transport)] = &[
-    ("vd", Transport::Virtio),
-    ("xvd", Transport::Xen),
-    ("mmcblk", Transport::Mmc),
-    ("nbd", Transport::Network),
-    ("rbd", Transport::Network),
-    ("pmem", Transport::Pmem),
-    ("cciss", Transport::Raid),
+const BY_NAME: &[TransportRow] = &[
+    ("vd", Transport::Virtio, None),
+    ("xvd", Transport::Xen, None),
+    ("mmcblk", Transport::Mmc, None),
+    ("nbd", Transport::Network, Some(NetworkTransport::Nbd)),
+    ("rbd", Transport::Network, Some(NetworkTransport::Rbd)),
+    ("pmem", Transport::Pmem, None),
+    ("cciss", Transport::Raid, None),
 ];
 
 /// The transport of an NVMe subsystem, known only if all its controllers share one.
@@ -262,29 +244,17 @@ fn network_transport(
     if let Some(carrier) = nvme {
         return carrier.and_then(|carrier| NetworkTransport::parse_word(&carrier));
     }
-    let by_place = [
-        ("/session", NetworkTransport::Iscsi),
-        ("/rport-", NetworkTransport::FibreChannel),
-    ];
-    let by_name = [
-        ("nbd", NetworkTransport::Nbd),
-        ("rbd", NetworkTransport::Rbd),
-    ];
+    let by_name = BY_NAME
+        .iter()
+        .filter(|(prefix, ..)| node.has_name_prefix(prefix));
+    let by_place = BY_DEVICE_PATH
+        .iter()
+        .filter(|(part, ..)| node.device_path_contains(part));
+    let is_iscsi = driver.is_some_and(|driver| driver == "iscsi_tcp");
     let word = by_name
-        .into_iter()
-        .find(|(name, _)| node.has_name_prefix(name))
-        .map(|(_, fabric)| fabric);
-    let word = word.or_else(|| {
-        by_place
-            .iter()
-            .find(|(part, _)| node.device_path_contains(part))
-            .map(|(_, word)| *word)
-    });
-    let word = word.or_else(|| {
-        driver
-            .filter(|driver| *driver == "iscsi_tcp")
-            .map(|_| NetworkTransport::Iscsi)
-    });
+        .chain(by_place)
+        .find_map(|(.., fabric)| *fabric)
+        .or(is_iscsi.then_some(NetworkTransport::Iscsi));
     match word {
         Some(fabric) => Reading::known(fabric, device_path_source(node)),
         None => Reading::ambiguous("the disk's device path contains no network transport"),
@@ -296,7 +266,7 @@ fn network_transport(
 fn unknown_device_path_reading<T>(node: &SysfsBlockDevice) -> Option<Reading<T>> {
     let by_name = BY_NAME
         .iter()
-        .any(|(prefix, _)| node.has_name_prefix(prefix));
+        .any(|(prefix, ..)| node.has_name_prefix(prefix));
     (node.device_path.is_empty() && !by_name).then(|| {
         let detail = format!(
             "{}: the disk's attachment is unknown",
@@ -314,10 +284,10 @@ fn device_path_source(node: &SysfsBlockDevice) -> Source {
 
 fn disk_transport(node: &SysfsBlockDevice, driver: &Reading<String>) -> Reading<Transport> {
     let place = device_path_source(node);
-    let of = |list: &[(&str, Transport)], is: &dyn Fn(&str) -> bool| {
+    let of = |list: &[TransportRow], is: &dyn Fn(&str) -> bool| {
         list.iter()
-            .find(|(word, _)| is(word))
-            .map(|(_, transport)| *transport)
+            .find(|(word, ..)| is(word))
+            .map(|(_, transport, _)| *transport)
     };
     if let Some(word) = of(BY_NAME, &|prefix| node.has_name_prefix(prefix)) {
         return Reading::known(word, place);
@@ -384,7 +354,7 @@ mod tests {
         let mut node = SysfsBlockDevice::new(name, "disk");
         node.device_path = place.as_bytes().to_vec();
         let mut facts = FactSet::default();
-        TransportReader::default().insert_transport_facts(fake, &node, &mut facts);
+        insert_transport_facts(fake, &node, &mut facts);
         [device::TRANSPORT.name(), device::FABRIC.name()].map(|name| {
             facts
                 .reading_by_name(&node.subject, name)
@@ -555,7 +525,7 @@ mod tests {
             let mut node = SysfsBlockDevice::new(name, "disk");
             node.device_path = place.into_bytes();
             let mut facts = FactSet::default();
-            TransportReader::default().insert_transport_facts(&fake, &node, &mut facts);
+            insert_transport_facts(&fake, &node, &mut facts);
             assert_eq!(
                 facts.value(&node.subject, &device::FIRMWARE).as_deref(),
                 expect,

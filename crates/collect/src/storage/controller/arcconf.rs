@@ -9,19 +9,19 @@
 
 mod disks;
 
-use self::disks::{DiskInventory, PhysicalDisk, VolumeMemberLine, parse_cache_setting};
+use self::disks::{DiskInventory, PhysicalDisk, VolumeMemberLine};
 use super::fields::{
     ToolOutputFields, display_safe_lines, parse_pci_address_field, split_key_and_value,
     to_single_spaced_lowercase,
 };
 use super::report::{
-    Adapter, FieldReading, Volume, battery_failure_policy, is_battery_absent, parse_wwn,
-    worst_reading,
+    self, Adapter, FieldReading, Volume, battery_failure_policy, not_reported, parse_battery_state,
+    parse_disk_cache, parse_wwn, worst_reading,
 };
 use super::synonyms::{ADAPTEC, BACKUP_UNITS};
 use super::{
-    MAX_CONTROLLERS, ToolQueryResult, cache_status_detail, parse_battery_presence,
-    parse_volume_cache_modes, run_tool_command,
+    MAX_CONTROLLERS, ToolQueryResult, cache_status_detail, device_node_field,
+    parse_battery_presence, run_tool_command, with_smart_cache_modes,
 };
 use crate::facts::catalog::controller::{
     BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache,
@@ -39,9 +39,7 @@ pub fn query_adapters(host: &dyn Host, tool: Tool) -> ToolQueryResult {
         adapters.push(
             match run_tool_command(host, tool, &format!("getconfig {number} nologs")) {
                 Ok(answer) => parse_adapter(number, &answer),
-                Err(_) => {
-                    Adapter::name_only(number.to_string(), FieldReading::not_reported("getconfig"))
-                }
+                Err(_) => Adapter::name_only(number.to_string(), not_reported("getconfig")),
             },
         );
     }
@@ -59,159 +57,133 @@ pub fn parse_controller_count(answer: &[u8]) -> u32 {
 }
 
 pub fn parse_adapter(number: u32, answer: &[u8]) -> Adapter {
-    let read = ArcconfOutput::parse(answer);
-    let members: Vec<&[VolumeMemberLine]> = read
-        .volumes
-        .iter()
-        .map(|volume| volume.members.as_slice())
-        .collect();
-    let disks = DiskInventory::new(read.disks, &members);
-    let caches = MemberDiskCacheSources {
-        sections: [&read.controller, &read.cache, &read.policy],
-        disks,
-    };
-    Adapter {
-        name: number.to_string(),
-        model: read
-            .controller
-            .get("controller model")
-            .map(str::to_owned)
-            .filter(|model| !model.is_empty()),
-        pci: parse_pci_address_field(&read.controller),
-        battery: battery_state(read.backup.as_ref()),
-        detail: cache_status_detail(&read.cache),
-        volumes: read
-            .volumes
+    let sections = sections(answer);
+    let lines_of = |wanted: &OutputSection| {
+        let found: Vec<&str> = sections
             .iter()
-            .map(|volume| volume.to_volume(&read.cache, &caches))
-            .collect(),
-    }
-}
-
-struct ArcconfOutput {
-    controller: ToolOutputFields,
-    backup: Option<ToolOutputFields>,
-    cache: ToolOutputFields,
-    policy: ToolOutputFields,
-    volumes: Vec<LogicalDevice>,
-    disks: Vec<PhysicalDisk>,
-}
-
-struct LogicalDevice {
-    number: String,
-    fields: ToolOutputFields,
-    members: Vec<VolumeMemberLine>,
-}
-
-impl ArcconfOutput {
-    fn new() -> Self {
-        Self {
-            controller: ToolOutputFields::with_synonyms(ADAPTEC),
-            backup: None,
-            cache: ToolOutputFields::with_synonyms(ADAPTEC),
-            policy: ToolOutputFields::with_synonyms(ADAPTEC),
-            volumes: Vec::new(),
-            disks: Vec::new(),
-        }
-    }
-
-    fn parse(answer: &[u8]) -> Self {
-        let mut read = Self::new();
-        let mut unnamed = ToolOutputFields::with_synonyms(ADAPTEC);
-        let mut part = OutputSection::Other;
-        for line in display_safe_lines(answer) {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with("---") {
-                continue;
-            }
-            if line.contains(':') {
-                read.add_field(&part, line, &mut unnamed);
-                continue;
-            }
-            let words = to_single_spaced_lowercase(line);
-            match (parse_heading(&words, &part), &part, read.disks.last_mut()) {
-                (Some(new), ..) => {
-                    read.open_section(&new);
-                    part = new;
+            .filter(|(section, _)| section == wanted)
+            .flat_map(|(_, lines)| lines.iter().map(String::as_str))
+            .collect();
+        found
+    };
+    let fields = |wanted| parse_fields(lines_of(&wanted));
+    let controller = fields(OutputSection::Controller);
+    let cache = fields(OutputSection::Cache);
+    let backup = sections
+        .iter()
+        .any(|(section, _)| *section == OutputSection::Backup)
+        .then(|| fields(OutputSection::Backup));
+    let mut volumes: Vec<LogicalDevice> = Vec::new();
+    let mut disks = Vec::new();
+    for (section, lines) in &sections {
+        let members = lines.iter().flat_map(|line| members_in_line(line));
+        match section {
+            OutputSection::Volume(number) => volumes.push(LogicalDevice {
+                number,
+                fields: parse_fields(
+                    lines
+                        .iter()
+                        .map(String::as_str)
+                        .filter(|line| members_in_line(line).is_empty()),
+                ),
+                members: members.collect(),
+            }),
+            OutputSection::Members => {
+                if let Some(volume) = volumes.last_mut() {
+                    volume.members.extend(members);
                 }
-                // The line `Device is a Hard drive` has no colon but describes the disk.
-                (None, OutputSection::Disk(_), Some(disk)) => {
-                    disk.fields.insert_or_conflict(&words, String::new());
-                }
-                (None, ..) => {}
             }
-        }
-        // Disk fields without a heading belong to a disk whose heading line is lost, so that disk
-        // is added.
-        if unnamed.contains_key("write cache") {
-            read.disks.push(PhysicalDisk {
-                fields: unnamed,
-                ..PhysicalDisk::default()
-            });
-        }
-        read
-    }
-
-    fn open_section(&mut self, part: &OutputSection) {
-        match part {
-            OutputSection::Volume(number) => {
-                let number = number.clone();
-                self.volumes.push(LogicalDevice {
-                    number,
-                    fields: ToolOutputFields::with_synonyms(ADAPTEC),
-                    members: Vec::new(),
-                });
-            }
-            OutputSection::Disk(number) => {
-                self.disks.push(PhysicalDisk {
-                    number: number.clone(),
-                    fields: ToolOutputFields::with_synonyms(ADAPTEC),
-                });
-            }
-            OutputSection::Backup => {
-                self.backup
-                    .get_or_insert_with(|| ToolOutputFields::with_synonyms(ADAPTEC));
-            }
+            OutputSection::Disk(number) => disks.push(PhysicalDisk {
+                number: number.clone(),
+                fields: parse_fields(lines.iter().map(String::as_str)),
+            }),
             OutputSection::Controller
+            | OutputSection::Backup
             | OutputSection::Cache
             | OutputSection::Policy
-            | OutputSection::Members
             | OutputSection::Disks
             | OutputSection::Other => {}
         }
     }
-
-    fn add_field(&mut self, part: &OutputSection, line: &str, unnamed: &mut ToolOutputFields) {
-        match part {
-            OutputSection::Controller => self.controller.add_line(line),
-            OutputSection::Cache => self.cache.add_line(line),
-            OutputSection::Policy => self.policy.add_line(line),
-            OutputSection::Backup => self
-                .backup
-                .get_or_insert_with(|| ToolOutputFields::with_synonyms(ADAPTEC))
-                .add_line(line),
-            OutputSection::Volume(_) | OutputSection::Members => {
-                if let Some(volume) = self.volumes.last_mut() {
-                    let members = split_key_and_value(line)
-                        .map(VolumeMemberLine::parse_members_in_field)
-                        .unwrap_or_default();
-                    if members.is_empty() && matches!(part, OutputSection::Volume(_)) {
-                        volume.fields.add_line(line);
-                    }
-                    volume.members.extend(members);
-                }
-            }
-            OutputSection::Disk(_) => {
-                if let Some(disk) = self.disks.last_mut() {
-                    disk.fields.add_line(line);
-                }
-            }
-            OutputSection::Disks => unnamed.add_line(line),
-            OutputSection::Other => {}
-        }
+    // Disk fields without a heading belong to a disk whose heading line is lost, so that disk is
+    // added.
+    let unnamed = fields(OutputSection::Disks);
+    if unnamed.contains_key("write cache") {
+        disks.push(PhysicalDisk {
+            number: String::new(),
+            fields: unnamed,
+        });
+    }
+    let members: Vec<&[VolumeMemberLine]> = volumes
+        .iter()
+        .map(|volume| volume.members.as_slice())
+        .collect();
+    let disks = DiskInventory::new(disks, &members);
+    let policy = fields(OutputSection::Policy);
+    let caches = MemberDiskCacheSources {
+        sections: [&controller, &cache, &policy],
+        disks,
+    };
+    Adapter {
+        name: number.to_string(),
+        model: controller
+            .get("controller model")
+            .map(str::to_owned)
+            .filter(|model| !model.is_empty()),
+        pci: parse_pci_address_field(&controller),
+        battery: battery_state(backup.as_ref()),
+        detail: cache_status_detail(&cache),
+        volumes: volumes
+            .iter()
+            .map(|volume| volume.to_volume(&cache, &caches))
+            .collect(),
     }
 }
 
+/// The lines below each heading.
+fn sections(answer: &[u8]) -> Vec<(OutputSection, Vec<String>)> {
+    let mut sections: Vec<(OutputSection, Vec<String>)> = Vec::new();
+    for line in display_safe_lines(answer) {
+        let before = sections.last_mut();
+        let section = before.as_ref().map(|(section, _)| section);
+        let is_field = line.contains(':');
+        if let Some(new) =
+            parse_heading(&to_single_spaced_lowercase(&line), section).filter(|_| !is_field)
+        {
+            sections.push((new, Vec::new()));
+        } else if let Some((_, lines)) = before {
+            lines.push(line);
+        }
+    }
+    sections
+}
+
+fn parse_fields<'a>(lines: impl IntoIterator<Item = &'a str>) -> ToolOutputFields {
+    let mut fields = ToolOutputFields::with_synonyms(ADAPTEC);
+    for line in lines {
+        fields.add_line(line);
+        // The line `Device is a Hard drive` has no colon but describes the disk.
+        let words = to_single_spaced_lowercase(line);
+        if words.starts_with("device is a") && !words.contains(':') {
+            fields.insert_or_conflict(&words, String::new());
+        }
+    }
+    fields
+}
+
+fn members_in_line(line: &str) -> Vec<VolumeMemberLine> {
+    split_key_and_value(line)
+        .map(VolumeMemberLine::parse_members_in_field)
+        .unwrap_or_default()
+}
+
+struct LogicalDevice<'a> {
+    number: &'a str,
+    fields: ToolOutputFields,
+    members: Vec<VolumeMemberLine>,
+}
+
+#[derive(PartialEq, Eq)]
 enum OutputSection {
     Controller,
     Backup,
@@ -224,7 +196,7 @@ enum OutputSection {
     Other,
 }
 
-fn parse_heading(line: &str, before: &OutputSection) -> Option<OutputSection> {
+fn parse_heading(line: &str, before: Option<&OutputSection>) -> Option<OutputSection> {
     match line {
         "controller information" => return Some(OutputSection::Controller),
         "cache properties" => return Some(OutputSection::Cache),
@@ -232,7 +204,7 @@ fn parse_heading(line: &str, before: &OutputSection) -> Option<OutputSection> {
         "physical device information" => return Some(OutputSection::Disks),
         "logical device segment information" | "array physical device information" => {
             return Some(match before {
-                OutputSection::Volume(_) | OutputSection::Members => OutputSection::Members,
+                Some(OutputSection::Volume(_) | OutputSection::Members) => OutputSection::Members,
                 // Outside a volume, this heading belongs to the list of arrays. Disks there are not
                 // members of a volume.
                 _ => OutputSection::Other,
@@ -261,17 +233,9 @@ fn parse_heading(line: &str, before: &OutputSection) -> Option<OutputSection> {
 fn battery_state(backup: Option<&ToolOutputFields>) -> FieldReading<BatteryCondition> {
     const OVERHEATING_KEY: &str = "over temperature";
     let Some(fields) = backup else {
-        return FieldReading::not_reported("battery or backup unit information");
+        return not_reported("battery or backup unit information");
     };
-    let meaning = |word: &str| match word.strip_prefix("zmm ").unwrap_or(word) {
-        "optimal" | "ready" => Some(BatteryCondition::Healthy),
-        "charging" => Some(BatteryCondition::Charging),
-        "reconditioning" => Some(BatteryCondition::Learning),
-        "failed" => Some(BatteryCondition::Failed),
-        "degraded" | "not ready" => Some(BatteryCondition::Degraded),
-        "not installed" | "not present" => Some(BatteryCondition::Absent),
-        _ => None,
-    };
+    let meaning = |word: &str| parse_battery_state(word.strip_prefix("zmm ").unwrap_or(word));
     if ["backup power status", "battery/capacitor pack count"]
         .iter()
         .any(|key| fields.contains_key(key))
@@ -288,6 +252,7 @@ fn battery_state(backup: Option<&ToolOutputFields>) -> FieldReading<BatteryCondi
             .contains_key("status")
             .then(|| fields.parse_lowercase_value("status", meaning));
         return worst_reading(
+            "status",
             PARTS
                 .map(|key| fields.parse_lowercase_value(key, meaning))
                 .into_iter()
@@ -304,6 +269,7 @@ fn battery_state(backup: Option<&ToolOutputFields>) -> FieldReading<BatteryCondi
         })
     });
     worst_reading(
+        "status",
         [fields.parse_lowercase_value("status", meaning)]
             .into_iter()
             .chain(heat),
@@ -315,24 +281,7 @@ fn battery_state(backup: Option<&ToolOutputFields>) -> FieldReading<BatteryCondi
 /// library).
 fn smartraid_backup_state(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
     let count = parse_battery_presence(fields, "battery/capacitor pack count");
-    let status = fields.parse_lowercase_value("backup power status", |word| match word {
-        "ok" => Some(BatteryCondition::Healthy),
-        "not fully charged" | "not charged" => Some(BatteryCondition::Charging),
-        "not present" | "not installed" | "disconnected" => Some(BatteryCondition::Absent),
-        word if word.starts_with("charging") => Some(BatteryCondition::Charging),
-        word if word.starts_with("fail") => Some(BatteryCondition::Failed),
-        _ => None,
-    });
-    if count.value().is_some_and(is_battery_absent) {
-        let says_more = status
-            .value()
-            .is_some_and(|status| !is_battery_absent(status));
-        return if says_more {
-            FieldReading::conflicting("a status is reported, but no battery or capacitor pack")
-        } else {
-            count
-        };
-    }
+    let status = fields.parse_lowercase_value("backup power status", parse_battery_state);
     let error = fields.parse_lowercase_value("hardware error", |word| {
         Some(if word == "no error" {
             BatteryCondition::Healthy
@@ -340,20 +289,19 @@ fn smartraid_backup_state(fields: &ToolOutputFields) -> FieldReading<BatteryCond
             BatteryCondition::Degraded
         })
     });
-    worst_reading([count, status, error])
+    report::battery_state(
+        count,
+        status,
+        Some(error),
+        "a status is reported, but no battery or capacitor pack",
+    )
 }
 
-impl LogicalDevice {
+impl LogicalDevice<'_> {
     fn to_volume(&self, cache: &ToolOutputFields, caches: &MemberDiskCacheSources) -> Volume {
-        let node = self
-            .fields
-            .get("disk name")
-            .and_then(|text| text.split_whitespace().next());
         let found = Volume {
             target: self.number.parse().ok(),
-            node: node
-                .filter(|node| node.starts_with("/dev/"))
-                .map(str::to_owned),
+            node: device_node_field(&self.fields),
             wwn: self
                 .fields
                 .get("volume unique identifier")
@@ -363,24 +311,22 @@ impl LogicalDevice {
         let is_classic = ["setting", "status", "mode"]
             .map(|key| self.fields.contains_key(&format!("write-cache {key}")));
         if is_classic.contains(&true) {
+            let disk_cache = caches.pre_smartraid_disk_cache(&self.members);
             with_pre_smartraid_modes(
                 &self.fields,
-                Volume {
-                    disk_cache: caches.pre_smartraid_disk_cache(&self.members),
-                    ..found
-                },
-            )
-        } else {
-            let keeps_no_writes = cache
-                .get("write cache percentage")
-                .is_some_and(|share| share == "0 percent");
-            let disk_cache = caches.smartraid_disk_cache(&self.members);
-            parse_volume_cache_modes(&self.fields, cache, keeps_no_writes).replace_modes_of(
                 Volume {
                     disk_cache,
                     ..found
                 },
             )
+        } else {
+            let keeps_no_writes = cache.get("write cache percentage") == Some("0 percent");
+            let disk_cache = caches.smartraid_disk_cache(&self.members);
+            let found = Volume {
+                disk_cache,
+                ..found
+            };
+            with_smart_cache_modes(found, &self.fields, cache, keeps_no_writes)
         }
     }
 }
@@ -397,7 +343,7 @@ fn with_pre_smartraid_modes(fields: &ToolOutputFields, found: Volume) -> Volume 
         _ => None,
     });
     let on_failure = policy.clone().map(battery_failure_policy);
-    let now: Vec<FieldReading<CachePolicyInForce>> = ["write-cache status", "write-cache mode"]
+    let now = ["write-cache status", "write-cache mode"]
         .into_iter()
         .filter(|key| fields.contains_key(key))
         .map(|key| {
@@ -406,17 +352,12 @@ fn with_pre_smartraid_modes(fields: &ToolOutputFields, found: Volume) -> Volume 
                 "on" | "enabled" | "enabled (write-back)" => Some(CachePolicyInForce::WriteBack),
                 _ => None,
             })
-        })
-        .collect();
-    let in_force = match now.as_slice() {
-        [] => FieldReading::not_reported("write-cache status"),
-        said => worst_reading(said.iter().cloned()),
-    };
-    let in_force = match in_force {
-        FieldReading::Value(CachePolicyInForce::WriteThrough) => {
-            in_force.only_if_other_is_known(&policy)
-        }
-        FieldReading::Value(CachePolicyInForce::WriteBack) | FieldReading::Missing(..) => in_force,
+        });
+    let in_force = worst_reading("write-cache status", now);
+    let in_force = if in_force == Ok(CachePolicyInForce::WriteThrough) {
+        policy.clone().and(in_force)
+    } else {
+        in_force
     };
     Volume {
         policy,
@@ -438,7 +379,9 @@ impl MemberDiskCacheSources<'_> {
     ) -> FieldReading<MemberDiskCache> {
         let of_disks = self.disks.cache_of_members(members);
         match self.common_disk_cache_policy() {
-            Some(policy) if !is_left_to_disks(&policy) => worst_reading([policy, of_disks]),
+            Some(policy) if !is_left_to_disks(&policy) => {
+                worst_reading("write cache of the disks", [policy, of_disks])
+            }
             Some(_) | None => of_disks,
         }
     }
@@ -447,33 +390,29 @@ impl MemberDiskCacheSources<'_> {
     fn smartraid_disk_cache(&self, members: &[VolumeMemberLine]) -> FieldReading<MemberDiskCache> {
         let policy = self
             .common_disk_cache_policy()
-            .unwrap_or_else(|| FieldReading::not_reported("configured drives"));
+            .unwrap_or_else(|| not_reported("configured drives"));
         match self
             .disks
             .has_write_cache_fields()
             .then(|| self.disks.cache_of_members(members))
         {
             Some(of_disks) if is_left_to_disks(&policy) => of_disks,
-            of_disks => worst_reading([policy].into_iter().chain(of_disks)),
+            of_disks => worst_reading("configured drives", [policy].into_iter().chain(of_disks)),
         }
     }
 
     fn common_disk_cache_policy(&self) -> Option<FieldReading<MemberDiskCache>> {
         const POLICY: &str = "configured drives";
-        let meaning = |word: &str| match word {
-            "drive specific" => Some(MemberDiskCache::DiskDefault),
-            word => parse_cache_setting(word),
-        };
         let policies: Vec<FieldReading<MemberDiskCache>> = self
             .sections
             .iter()
             .filter(|section| section.contains_key(POLICY))
-            .map(|section| section.parse_lowercase_value(POLICY, meaning))
+            .map(|section| section.parse_lowercase_value(POLICY, parse_disk_cache))
             .collect();
-        (!policies.is_empty()).then(|| worst_reading(policies))
+        (!policies.is_empty()).then(|| worst_reading(POLICY, policies))
     }
 }
 
 fn is_left_to_disks(policy: &FieldReading<MemberDiskCache>) -> bool {
-    *policy == FieldReading::Value(MemberDiskCache::DiskDefault)
+    *policy == Ok(MemberDiskCache::DiskDefault)
 }

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::report::{FieldReading, PciAddress, parse_pci_address};
+use super::report::{
+    FieldReading, PciAddress, conflicting, not_reported, parse_pci_address, unrecognised_value,
+};
 use super::synonyms::{self, Synonyms};
 use crate::text::display_safe;
 use walwise_model::text::JoinText;
@@ -61,14 +63,29 @@ impl ToolOutputFields {
         meaning: impl Fn(&str) -> Option<T>,
     ) -> FieldReading<T> {
         match self.values.get(key) {
-            None => FieldReading::not_reported(key),
-            Some(Err(())) => FieldReading::conflicting(format!("`{key}` has two different values")),
-            Some(Ok(value)) => match meaning(&value.to_ascii_lowercase()) {
-                Some(meant) => FieldReading::Value(meant),
-                None => FieldReading::unrecognised_value(key, value),
-            },
+            None => not_reported(key),
+            Some(Err(())) => conflicting(format!("`{key}` has two different values")),
+            Some(Ok(value)) => meaning(&value.to_ascii_lowercase())
+                .map_or_else(|| unrecognised_value(key, value), Ok),
         }
     }
+}
+
+/// The fields below each heading. Lines before the first heading are dropped.
+pub fn fields_by_heading<H>(
+    answer: &[u8],
+    names: Synonyms,
+    mut heading: impl FnMut(&str) -> Option<H>,
+) -> Vec<(H, ToolOutputFields)> {
+    let mut sections: Vec<(H, ToolOutputFields)> = Vec::new();
+    for line in display_safe_lines(answer) {
+        if let Some(heading) = heading(&line) {
+            sections.push((heading, ToolOutputFields::with_synonyms(names)));
+        } else if let Some((_, fields)) = sections.last_mut() {
+            fields.add_line(&line);
+        }
+    }
+    sections
 }
 
 pub fn split_key_and_value(line: &str) -> Option<(String, String)> {
@@ -123,10 +140,10 @@ mod tests {
         let known = |value: &str| (value == "optimal").then_some(BatteryCondition::Healthy);
         assert_eq!(
             fields.parse_lowercase_value("battery state", known),
-            FieldReading::Value(BatteryCondition::Healthy)
+            Ok(BatteryCondition::Healthy)
         );
         for key in ["size", "name", "nothing"] {
-            assert_eq!(fields.parse_lowercase_value(key, known).value(), None);
+            assert!(fields.parse_lowercase_value(key, known).is_err());
         }
     }
 }

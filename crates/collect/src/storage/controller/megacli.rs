@@ -6,9 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fields::{ToolOutputFields, display_safe_lines, to_single_spaced_lowercase};
+use super::fields::{
+    ToolOutputFields, display_safe_lines, fields_by_heading, to_single_spaced_lowercase,
+};
 use super::report::{
-    Adapter, FieldReading, Volume, worst_reading, write_back_policy_by_failure_policy,
+    Adapter, FieldReading, Volume, conflicting, not_reported, parse_battery_state,
+    parse_disk_cache, worst_reading, write_back_policy_by_failure_policy,
 };
 use super::synonyms::{MEGARAID, canonical_key_of_synonym};
 use super::{ToolQueryResult, megaraid_battery, run_tool_command};
@@ -34,8 +37,8 @@ pub fn parse_adapters(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
         volumes: volumes.get(name).cloned().unwrap_or_default(),
         battery: batteries
             .get(name)
-            .map_or_else(|| FieldReading::not_reported("BBU status"), battery_state),
-        ..Adapter::name_only(name.clone(), FieldReading::not_reported(""))
+            .map_or_else(|| not_reported("BBU status"), battery_state),
+        ..Adapter::name_only(name.clone(), not_reported(""))
     };
     names.into_iter().map(adapter).collect()
 }
@@ -47,30 +50,23 @@ const HEADINGS: [&str; 3] = [
 ];
 
 fn parse_volumes(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
-    let mut adapters: BTreeMap<String, Vec<Volume>> = BTreeMap::new();
     let mut adapter = None;
-    let mut open: Option<(String, ToolOutputFields)> = None;
-    let mut close = |adapter: &Option<String>, open: &mut Option<(String, ToolOutputFields)>| {
-        if let (Some(adapter), Some((heading, fields))) = (adapter, open.take()) {
-            adapters
-                .entry(adapter.clone())
-                .or_default()
-                .push(parse_volume(&heading, &fields));
-        }
-    };
-    for line in display_safe_lines(answer) {
+    let sections = fields_by_heading(answer, MEGARAID, |line| {
         let line = line.trim();
         if let Some(number) = parse_adapter_number(line) {
-            close(&adapter, &mut open);
             adapter = Some(number);
-        } else if HEADINGS.iter().any(|heading| line.starts_with(heading)) {
-            close(&adapter, &mut open);
-            open = Some((line.to_owned(), ToolOutputFields::with_synonyms(MEGARAID)));
-        } else if let Some((_, fields)) = &mut open {
-            fields.add_line(line);
+            return Some(None);
+        }
+        let is_volume = HEADINGS.iter().any(|heading| line.starts_with(heading));
+        is_volume.then(|| adapter.clone().map(|adapter| (adapter, line.to_owned())))
+    });
+    let mut adapters: BTreeMap<String, Vec<Volume>> = BTreeMap::new();
+    for (heading, fields) in sections {
+        if let Some((adapter, heading)) = heading {
+            let volume = parse_volume(&heading, &fields);
+            adapters.entry(adapter).or_default().push(volume);
         }
     }
-    close(&adapter, &mut open);
     adapters
 }
 
@@ -79,6 +75,14 @@ fn parse_adapter_number(line: &str) -> Option<String> {
     let (number, _) = line.strip_prefix("Adapter ")?.split_once(" -- ")?;
     Some(number.trim().to_owned())
 }
+
+const WITH_BAD_BATTERY: [(&str, BatteryFailurePolicy); 2] = [
+    ("write cache ok if bad bbu", BatteryFailurePolicy::Stays),
+    (
+        "no write cache if bad bbu",
+        BatteryFailurePolicy::WriteThrough,
+    ),
+];
 
 fn parse_volume(heading: &str, fields: &ToolOutputFields) -> Volume {
     let number = heading
@@ -90,81 +94,54 @@ fn parse_volume(heading: &str, fields: &ToolOutputFields) -> Volume {
         .split_once("(target id:")
         .and_then(|(_, rest)| rest.split_once(')'));
     let number = number.split_whitespace().next().unwrap_or_default();
-    let set = parse_cache_mode(
+    let set = parse_one_of_two(
         fields,
         "default cache policy",
-        CachePolicy::WriteBack,
-        CachePolicy::WriteThrough,
+        [
+            ("writeback", CachePolicy::WriteBack),
+            ("writethrough", CachePolicy::WriteThrough),
+        ],
     );
-    let now = parse_cache_mode(
+    let now = parse_one_of_two(
         fields,
         "current cache policy",
-        CachePolicyInForce::WriteBack,
-        CachePolicyInForce::WriteThrough,
+        [
+            ("writeback", CachePolicyInForce::WriteBack),
+            ("writethrough", CachePolicyInForce::WriteThrough),
+        ],
     );
-    let (kept, keeps) = (
-        parse_battery_failure_policy(fields, "default cache policy"),
-        parse_battery_failure_policy(fields, "current cache policy"),
+    let on_failure = worst_reading(
+        "write cache if bad BBU",
+        ["current cache policy", "default cache policy"]
+            .map(|key| parse_one_of_two(fields, key, WITH_BAD_BATTERY)),
     );
-    let on_failure = match (kept.value(), keeps.value()) {
-        (
-            Some(BatteryFailurePolicy::Stays),
-            Some(BatteryFailurePolicy::Stays | BatteryFailurePolicy::WriteThrough) | None,
-        )
-        | (Some(BatteryFailurePolicy::WriteThrough) | None, Some(BatteryFailurePolicy::Stays)) => {
-            FieldReading::Value(BatteryFailurePolicy::Stays)
-        }
-        (
-            Some(BatteryFailurePolicy::WriteThrough) | None,
-            Some(BatteryFailurePolicy::WriteThrough) | None,
-        ) => kept.only_if_other_is_known(&keeps),
-    };
-    let policy = match (set.value(), now.value()) {
-        (
-            Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack),
-            Some(CachePolicyInForce::WriteBack | CachePolicyInForce::WriteThrough),
-        ) => on_failure.clone().map(write_back_policy_by_failure_policy),
-        (Some(CachePolicy::WriteThrough), Some(CachePolicyInForce::WriteBack)) => {
-            FieldReading::conflicting(
-                "`Default Cache Policy` is WriteThrough, `Current Cache Policy` WriteBack",
-            )
-        }
-        (Some(CachePolicy::WriteThrough), Some(CachePolicyInForce::WriteThrough) | None)
-        | (Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack), None)
-        | (None, Some(CachePolicyInForce::WriteBack | CachePolicyInForce::WriteThrough) | None) => {
-            set.clone()
-                .only_if_other_is_known(&on_failure)
-                .only_if_other_is_known(&now)
-        }
+    let policy = if set == Ok(CachePolicy::WriteBack) && now.is_ok() {
+        on_failure.clone().map(write_back_policy_by_failure_policy)
+    } else if set == Ok(CachePolicy::WriteThrough) && now == Ok(CachePolicyInForce::WriteBack) {
+        conflicting("`Default Cache Policy` is WriteThrough, `Current Cache Policy` WriteBack")
+    } else {
+        now.clone().and(on_failure.clone()).and(set.clone())
     };
     Volume {
-        name: format!("VD {number}"),
         target: target.and_then(|(number, _)| number.trim().parse().ok()),
-        node: None,
-        wwn: None,
         policy,
         // A current *write back* always counts, a current *write through* only if the configured
         // policy is known.
-        in_force: match now {
-            FieldReading::Value(CachePolicyInForce::WriteBack) => now,
-            FieldReading::Value(CachePolicyInForce::WriteThrough) | FieldReading::Missing(..) => {
-                now.only_if_other_is_known(&set)
-            }
+        in_force: if now == Ok(CachePolicyInForce::WriteThrough) {
+            set.and(now)
+        } else {
+            now
         },
         on_failure,
         disk_cache: disk_cache(fields),
+        ..Volume::name_only(format!("VD {number}"))
     }
 }
 
 /// A CacheCade SSD counts as *disk default*, because MegaCli does not print its cache.
 fn disk_cache(fields: &ToolOutputFields) -> FieldReading<MemberDiskCache> {
     const CACHED: &str = "is vd cached";
-    let of_disks = fields.parse_lowercase_value("disk cache policy", |word| match word {
-        "disabled" => Some(MemberDiskCache::Off),
-        "enabled" => Some(MemberDiskCache::On),
-        "disk's default" => Some(MemberDiskCache::DiskDefault),
-        _ => None,
-    });
+    let of_disks = fields.parse_lowercase_value("disk cache policy", parse_disk_cache);
     let of_ssd = fields.contains_key(CACHED).then(|| {
         fields.parse_lowercase_value(CACHED, |word| match word {
             "no" => Some(MemberDiskCache::Off),
@@ -172,126 +149,84 @@ fn disk_cache(fields: &ToolOutputFields) -> FieldReading<MemberDiskCache> {
             _ => None,
         })
     });
-    worst_reading(std::iter::once(of_disks).chain(of_ssd))
+    worst_reading("disk cache", [of_disks].into_iter().chain(of_ssd))
 }
 
-fn policy_names(text: &str) -> Vec<String> {
-    text.split(',')
-        .map(|word| {
-            canonical_key_of_synonym(MEGARAID, &to_single_spaced_lowercase(word)).to_owned()
-        })
-        .collect()
-}
-
-fn parse_cache_mode<T: Copy>(
+fn parse_one_of_two<T: Copy>(
     fields: &ToolOutputFields,
     key: &str,
-    back: T,
-    through: T,
+    [(one, first), (other, second)]: [(&str, T); 2],
 ) -> FieldReading<T> {
     fields.parse_lowercase_value(key, |text| {
-        let words = policy_names(text);
-        let has = |word: &str| words.iter().any(|other| other == word);
-        match (has("writeback"), has("writethrough")) {
-            (true, false) => Some(back),
-            (false, true) => Some(through),
+        let has = |name: &str| {
+            text.split(',').any(|word| {
+                canonical_key_of_synonym(MEGARAID, &to_single_spaced_lowercase(word)) == name
+            })
+        };
+        match (has(one), has(other)) {
+            (true, false) => Some(first),
+            (false, true) => Some(second),
             _ => None,
         }
     })
 }
 
-fn parse_battery_failure_policy(
-    fields: &ToolOutputFields,
-    key: &str,
-) -> FieldReading<BatteryFailurePolicy> {
-    fields.parse_lowercase_value(key, |text| {
-        let words = policy_names(text);
-        let has = |word: &str| words.iter().any(|other| other == word);
-        match (
-            has("write cache ok if bad bbu"),
-            has("no write cache if bad bbu"),
-        ) {
-            (true, false) => Some(BatteryFailurePolicy::Stays),
-            (false, true) => Some(BatteryFailurePolicy::WriteThrough),
-            _ => None,
-        }
-    })
-}
+const FAILED: &str = "get bbu status failed";
+const NOT_PRESENT: &str = "required hardware component is not present";
 
-struct BatteryReport {
-    fields: ToolOutputFields,
-    failed: bool,
-    not_present: bool,
-}
-
-impl Default for BatteryReport {
-    fn default() -> Self {
-        Self {
-            fields: ToolOutputFields::with_synonyms(MEGARAID),
-            failed: false,
-            not_present: false,
-        }
-    }
-}
-
-fn parse_batteries(answer: &[u8]) -> BTreeMap<String, BatteryReport> {
-    let mut adapters: BTreeMap<String, BatteryReport> = BTreeMap::new();
-    let mut at: Option<String> = None;
+/// The lines `FAILED` and `NOT_PRESENT` become fields without a value.
+fn parse_batteries(answer: &[u8]) -> BTreeMap<String, ToolOutputFields> {
+    let mut adapters: BTreeMap<String, ToolOutputFields> = BTreeMap::new();
+    let mut at = None;
     for line in display_safe_lines(answer) {
         let line = line.trim();
         if let Some(number) = line.strip_prefix("BBU status for Adapter:") {
             at = Some(number.trim().to_owned());
-            adapters.entry(number.trim().to_owned()).or_default();
-        } else if let Some((number, rest)) = line
+        } else if let Some((number, _)) = line
             .strip_prefix("Adapter ")
             .and_then(|line| line.split_once(':'))
         {
             at = Some(number.trim().to_owned());
-            adapters.entry(number.trim().to_owned()).or_default().failed |=
-                rest.contains("Get BBU Status Failed");
-        } else if let Some(account) = at.as_ref().and_then(|at| adapters.get_mut(at)) {
-            account.not_present |= line.contains("required hardware component is not present");
-            // MegaCli prints measured values before the flags, under the same names, so numbers are
-            // skipped.
-            let measured = line
-                .split_once(':')
-                .is_some_and(|(_, value)| value.trim().starts_with(|c: char| c.is_ascii_digit()));
-            if !measured {
-                account.fields.add_line(line);
-            }
+        }
+        let Some(at) = at.clone() else { continue };
+        let fields = adapters
+            .entry(at)
+            .or_insert_with(|| ToolOutputFields::with_synonyms(MEGARAID));
+        let words = to_single_spaced_lowercase(line);
+        if let Some(refusal) = [FAILED, NOT_PRESENT]
+            .iter()
+            .find(|says| words.contains(**says))
+        {
+            fields.insert_or_conflict(refusal, String::new());
+        }
+        // MegaCli prints measured values before the flags, under the same names, so numbers are
+        // skipped.
+        let measured = line
+            .split_once(':')
+            .is_some_and(|(_, value)| value.trim().starts_with(|c: char| c.is_ascii_digit()));
+        if !measured {
+            fields.add_line(line);
         }
     }
     adapters
 }
 
-fn battery_state(account: &BatteryReport) -> FieldReading<BatteryCondition> {
-    if account.failed || account.not_present {
-        let state = if account.not_present {
-            BatteryCondition::Absent
-        } else {
-            BatteryCondition::Unreadable
-        };
-        return FieldReading::Value(state);
+fn battery_state(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
+    if fields.contains_key(NOT_PRESENT) {
+        return Ok(BatteryCondition::Absent);
     }
-    let state = account
-        .fields
-        .parse_lowercase_value("battery state", megaraid_battery::parse_battery_state);
+    if fields.contains_key(FAILED) {
+        return Ok(BatteryCondition::Unreadable);
+    }
+    let state = fields.parse_lowercase_value("battery state", parse_battery_state);
     // Only some firmware prints `isSOHGood`, so a missing line is not an error.
-    let health = account.fields.contains_key("issohgood").then(|| {
-        account
-            .fields
-            .parse_lowercase_value("issohgood", |word| match word {
-                "yes" => Some(BatteryCondition::Healthy),
-                "no" => Some(BatteryCondition::Failed),
-                _ => None,
-            })
+    let health = fields.contains_key("issohgood").then(|| {
+        fields.parse_lowercase_value("issohgood", |word| match word {
+            "yes" => Some(BatteryCondition::Healthy),
+            "no" => Some(BatteryCondition::Failed),
+            _ => None,
+        })
     });
-    worst_reading(
-        [
-            state,
-            megaraid_battery::parse_battery_flags(&account.fields),
-        ]
-        .into_iter()
-        .chain(health),
-    )
+    let flags = megaraid_battery::parse_battery_flags(fields);
+    worst_reading("battery", [state, flags].into_iter().chain(health))
 }

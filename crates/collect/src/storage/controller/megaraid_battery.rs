@@ -6,11 +6,11 @@
 //! the two counts.
 
 use super::fields::ToolOutputFields;
-use super::report::{FieldReading, worst_reading};
+use super::report::{FieldReading, Severity, worst_reading};
 use crate::facts::catalog::controller::BatteryCondition;
 
 /// Each flag with its harmless value and the state that any other value means.
-const BATTERY_FLAGS: [(&str, &str, BatteryCondition); 11] = [
+const BATTERY_FLAGS: [(&str, &str, BatteryCondition); 8] = [
     ("voltage", "ok", BatteryCondition::Degraded),
     ("temperature", "ok", BatteryCondition::Degraded),
     ("learn cycle active", "no", BatteryCondition::Learning),
@@ -19,21 +19,6 @@ const BATTERY_FLAGS: [(&str, &str, BatteryCondition); 11] = [
     ("i2c errors detected", "no", BatteryCondition::Degraded),
     ("battery pack missing", "no", BatteryCondition::Absent),
     ("remaining capacity low", "no", BatteryCondition::Degraded),
-    (
-        "no space to cache offload",
-        "no",
-        BatteryCondition::Degraded,
-    ),
-    (
-        "pack is about to fail & should be replaced",
-        "no",
-        BatteryCondition::Degraded,
-    ),
-    (
-        "cache offload premium feature required",
-        "no",
-        BatteryCondition::Degraded,
-    ),
 ];
 
 /// Flags of newer firmware, which prints all of them or none.
@@ -43,23 +28,8 @@ const NEWER_FLAGS: [&str; 3] = [
     "cache offload premium feature required",
 ];
 
-pub fn parse_battery_state(word: &str) -> Option<BatteryCondition> {
-    match word {
-        "optimal" | "operational" => Some(BatteryCondition::Healthy),
-        "missing" | "absent" | "not present" => Some(BatteryCondition::Absent),
-        "failed" | "dead" | "non operational" => Some(BatteryCondition::Failed),
-        "unknown" => Some(BatteryCondition::Unreadable),
-        word if word.starts_with("charging") => Some(BatteryCondition::Charging),
-        word if word.starts_with("learn") => Some(BatteryCondition::Learning),
-        word if word.starts_with("degraded") || word.starts_with("dgd") => {
-            Some(BatteryCondition::Degraded)
-        }
-        _ => None,
-    }
-}
-
 /// The state from the bits of its code (`MFI_BBU_STATE_*` in mfireg.h of FreeBSD).
-pub fn parse_battery_state_code(code: u64) -> FieldReading<BatteryCondition> {
+pub fn parse_battery_state_code(code: u64) -> BatteryCondition {
     const BITS: [(u64, BatteryCondition); 11] = [
         (1, BatteryCondition::Absent),
         (1 << 1, BatteryCondition::Degraded),
@@ -78,33 +48,35 @@ pub fn parse_battery_state_code(code: u64) -> FieldReading<BatteryCondition> {
     const HARMLESS: u64 = 1 << 12;
     let known = BITS.iter().fold(HARMLESS, |all, (bit, _)| all | bit);
     if code & !known != 0 {
-        return FieldReading::Value(BatteryCondition::Unreadable);
+        return BatteryCondition::Unreadable;
     }
-    let set = BITS
-        .iter()
+    BITS.into_iter()
         .filter(|(bit, _)| code & bit != 0)
-        .map(|(_, state)| FieldReading::Value(*state));
-    worst_reading(set.chain([FieldReading::Value(BatteryCondition::Healthy)]))
+        .map(|(_, state)| state)
+        .max_by_key(|state| state.severity())
+        .unwrap_or(BatteryCondition::Healthy)
 }
 
 pub fn parse_battery_flags(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
-    let newer = NEWER_FLAGS.iter().any(|flag| fields.contains_key(flag));
-    let mut accounts = vec![
+    let has_newer = NEWER_FLAGS.iter().any(|flag| fields.contains_key(flag));
+    let newer = NEWER_FLAGS.map(|flag| (flag, "no", BatteryCondition::Degraded));
+    let flags = BATTERY_FLAGS
+        .into_iter()
+        .chain(newer.into_iter().filter(|_| has_newer));
+    let states = flags.map(|(flag, harmless, otherwise)| {
+        fields.parse_lowercase_value(flag, |word| {
+            Some(if word == harmless {
+                BatteryCondition::Healthy
+            } else {
+                otherwise
+            })
+        })
+    });
+    let own = [
         parse_replacement_required(fields),
         parse_charging_status(fields),
     ];
-    for (flag, harmless, otherwise) in BATTERY_FLAGS {
-        if fields.contains_key(flag) || newer || !NEWER_FLAGS.contains(&flag) {
-            accounts.push(fields.parse_lowercase_value(flag, |word| {
-                Some(if word == harmless {
-                    BatteryCondition::Healthy
-                } else {
-                    otherwise
-                })
-            }));
-        }
-    }
-    worst_reading(accounts)
+    worst_reading("battery flags", own.into_iter().chain(states))
 }
 
 pub fn parse_replacement_required(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
@@ -144,11 +116,7 @@ mod tests {
             (1 << 13, BatteryCondition::Unreadable),
             (1 << 20, BatteryCondition::Unreadable),
         ] {
-            assert_eq!(
-                parse_battery_state_code(code),
-                FieldReading::Value(state),
-                "{code}"
-            );
+            assert_eq!(parse_battery_state_code(code), state, "{code}");
         }
     }
 }

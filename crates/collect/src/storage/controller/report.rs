@@ -8,48 +8,62 @@ use crate::facts::catalog::controller::{
     BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
 
+/// A value that a tool reported, or why there is none. `other.and(reading)` is the reading only if
+/// the other value is known.
+pub type FieldReading<T> = Result<T, MissingField>;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FieldReading<T> {
-    Value(T),
-    Missing(UnknownReason, String),
+pub struct MissingField(pub UnknownReason, pub String);
+
+pub fn not_reported<T>(what: &str) -> FieldReading<T> {
+    let says = format!("`{what}` is not reported");
+    Err(MissingField(UnknownReason::Absent, says))
 }
 
-impl<T: Copy> FieldReading<T> {
-    pub fn not_reported(what: &str) -> Self {
-        Self::Missing(UnknownReason::Absent, format!("`{what}` is not reported"))
-    }
+pub fn unrecognised_value<T>(what: &str, word: &str) -> FieldReading<T> {
+    let says = format!("`{what}` is `{word}`, a value unknown to walwise");
+    Err(MissingField(UnknownReason::Malformed, says))
+}
 
-    pub fn unrecognised_value(what: &str, word: &str) -> Self {
-        Self::Missing(
-            UnknownReason::Malformed,
-            format!("`{what}` is `{word}`, a value unknown to walwise"),
-        )
-    }
+pub fn conflicting<T>(what: impl Into<String>) -> FieldReading<T> {
+    Err(MissingField(UnknownReason::Ambiguous, what.into()))
+}
 
-    pub fn conflicting(what: impl Into<String>) -> Self {
-        Self::Missing(UnknownReason::Ambiguous, what.into())
+/// The states of batteries, capacitors and flash modules, in the words of all tools.
+pub fn parse_battery_state(word: &str) -> Option<BatteryCondition> {
+    const BEGINNINGS: [(&str, BatteryCondition); 10] = [
+        ("not present", BatteryCondition::Absent),
+        ("charging", BatteryCondition::Charging),
+        ("recharging", BatteryCondition::Charging),
+        ("learn", BatteryCondition::Learning),
+        ("reconditioning", BatteryCondition::Learning),
+        ("degraded", BatteryCondition::Degraded),
+        ("dgd", BatteryCondition::Degraded),
+        ("need", BatteryCondition::Degraded),
+        ("not ready", BatteryCondition::Degraded),
+        ("fail", BatteryCondition::Failed),
+    ];
+    match word {
+        "optimal" | "operational" | "ok" | "ready" => Some(BatteryCondition::Healthy),
+        "missing" | "absent" | "not installed" | "disconnected" => Some(BatteryCondition::Absent),
+        "dead" | "non operational" | "critical" => Some(BatteryCondition::Failed),
+        "unknown" | "unavailable" => Some(BatteryCondition::Unreadable),
+        "not fully charged" | "not charged" => Some(BatteryCondition::Charging),
+        _ => BEGINNINGS
+            .into_iter()
+            .find_map(|(beginning, state)| word.starts_with(beginning).then_some(state)),
     }
+}
 
-    pub fn value(&self) -> Option<T> {
-        match self {
-            Self::Value(value) => Some(*value),
-            Self::Missing(..) => None,
+/// The caches of member disks, in the words of all tools. arcconf appends the mode in parentheses.
+pub fn parse_disk_cache(word: &str) -> Option<MemberDiskCache> {
+    match word.split(" (").next().unwrap_or_default() {
+        "disabled" | "disable" | "dsbl" => Some(MemberDiskCache::Off),
+        "enabled" | "enable" | "enbl" => Some(MemberDiskCache::On),
+        "default" | "disk's default" | "dflt" | "drive specific" => {
+            Some(MemberDiskCache::DiskDefault)
         }
-    }
-
-    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> FieldReading<U> {
-        match self {
-            Self::Value(value) => FieldReading::Value(change(value)),
-            Self::Missing(why, detail) => FieldReading::Missing(why, detail),
-        }
-    }
-
-    /// This reading if `other` has a value, and otherwise the reason why `other` has none.
-    pub fn only_if_other_is_known<U>(self, other: &FieldReading<U>) -> Self {
-        match other {
-            FieldReading::Value(_) => self,
-            FieldReading::Missing(why, detail) => Self::Missing(*why, detail.clone()),
-        }
+        _ => None,
     }
 }
 
@@ -81,6 +95,24 @@ impl Severity for CachePolicyInForce {
     }
 }
 
+impl Severity for CachePolicy {
+    fn severity(self) -> u8 {
+        match self {
+            Self::WriteThrough | Self::WriteBack => 0,
+            Self::AlwaysWriteBack => 1,
+        }
+    }
+}
+
+impl Severity for BatteryFailurePolicy {
+    fn severity(self) -> u8 {
+        match self {
+            Self::WriteThrough => 0,
+            Self::Stays => 1,
+        }
+    }
+}
+
 impl Severity for MemberDiskCache {
     fn severity(self) -> u8 {
         match self {
@@ -89,10 +121,6 @@ impl Severity for MemberDiskCache {
             Self::On => 2,
         }
     }
-}
-
-pub fn is_battery_absent(battery: BatteryCondition) -> bool {
-    matches!(battery, BatteryCondition::Absent)
 }
 
 pub fn write_back_policy_by_failure_policy(on_failure: BatteryFailurePolicy) -> CachePolicy {
@@ -117,27 +145,44 @@ pub fn mode_in_force_without_fallback(policy: CachePolicy) -> CachePolicyInForce
 }
 
 /// If one reading is missing, the result is known only if another is worse than the best value.
+/// `what` is the field that is not reported if there is no reading.
 pub fn worst_reading<T: Severity>(
+    what: &str,
     accounts: impl IntoIterator<Item = FieldReading<T>>,
 ) -> FieldReading<T> {
     let mut gap = None;
     let mut worst: Option<T> = None;
     for account in accounts {
         match account {
-            FieldReading::Value(word)
-                if worst.is_none_or(|so_far| word.severity() > so_far.severity()) =>
-            {
+            Ok(word) if worst.is_none_or(|so_far| word.severity() > so_far.severity()) => {
                 worst = Some(word);
             }
-            FieldReading::Value(_) => {}
-            missing @ FieldReading::Missing(..) => gap = gap.or(Some(missing)),
+            Ok(_) => {}
+            Err(missing) => gap = gap.or(Some(missing)),
         }
     }
     match (worst, gap) {
-        (Some(word), None) => FieldReading::Value(word),
-        (Some(word), Some(_)) if word.severity() > 0 => FieldReading::Value(word),
-        (_, Some(gap)) => gap,
-        (None, None) => FieldReading::not_reported("anything"),
+        (Some(word), None) => Ok(word),
+        (Some(word), Some(_)) if word.severity() > 0 => Ok(word),
+        (_, Some(gap)) => Err(gap),
+        (None, None) => not_reported(what),
+    }
+}
+
+/// The worst state of a battery that one field counts or shows as `present`. If that field shows
+/// none, a `status` of something else is a `contradiction`.
+pub fn battery_state(
+    present: FieldReading<BatteryCondition>,
+    status: FieldReading<BatteryCondition>,
+    more: Option<FieldReading<BatteryCondition>>,
+    contradiction: &str,
+) -> FieldReading<BatteryCondition> {
+    if present != Ok(BatteryCondition::Absent) {
+        worst_reading("battery", [present, status].into_iter().chain(more))
+    } else if status.is_ok_and(|status| status != BatteryCondition::Absent) {
+        conflicting(contradiction)
+    } else {
+        present
     }
 }
 
@@ -203,10 +248,10 @@ impl Volume {
             target: None,
             node: None,
             wwn: None,
-            policy: FieldReading::not_reported("write cache"),
-            in_force: FieldReading::not_reported("write cache"),
-            on_failure: FieldReading::not_reported("write cache"),
-            disk_cache: FieldReading::not_reported("cache of the disks"),
+            policy: not_reported("write cache"),
+            in_force: not_reported("write cache"),
+            on_failure: not_reported("write cache"),
+            disk_cache: not_reported("cache of the disks"),
         }
     }
 }
@@ -227,23 +272,29 @@ mod tests {
 
     #[test]
     fn worst_reading_wins_and_healthy_needs_all() {
-        let healthy = || FieldReading::Value(BatteryCondition::Healthy);
-        let gap = || FieldReading::not_reported("x");
-        assert_eq!(worst_reading([healthy(), healthy()]), healthy());
+        let healthy = || Ok(BatteryCondition::Healthy);
+        let gap = || not_reported("x");
+        assert_eq!(worst_reading("x", [healthy(), healthy()]), healthy());
         assert_eq!(
-            worst_reading([
-                healthy(),
-                FieldReading::Value(BatteryCondition::Failed),
-                FieldReading::Value(BatteryCondition::Charging)
-            ]),
-            FieldReading::Value(BatteryCondition::Failed)
+            worst_reading(
+                "x",
+                [
+                    healthy(),
+                    Ok(BatteryCondition::Failed),
+                    Ok(BatteryCondition::Charging)
+                ]
+            ),
+            Ok(BatteryCondition::Failed)
         );
-        assert_eq!(worst_reading([healthy(), gap()]), gap());
+        assert_eq!(worst_reading("x", [healthy(), gap()]), gap());
         assert_eq!(
-            worst_reading([gap(), FieldReading::Value(BatteryCondition::Degraded)]),
-            FieldReading::Value(BatteryCondition::Degraded)
+            worst_reading("x", [gap(), Ok(BatteryCondition::Degraded)]),
+            Ok(BatteryCondition::Degraded)
         );
-        assert_eq!(worst_reading::<BatteryCondition>([]).value(), None);
+        assert_eq!(
+            worst_reading::<BatteryCondition>("x", []),
+            not_reported("x")
+        );
     }
 
     #[test]
@@ -264,14 +315,14 @@ mod tests {
         #[test]
         fn worst_reading_is_independent_of_order(
             accounts in prop::collection::vec(prop_oneof![
-                prop::sample::select(BatteryCondition::ALL).prop_map(FieldReading::Value),
-                Just(FieldReading::not_reported("x")),
+                prop::sample::select(BatteryCondition::ALL).prop_map(Ok),
+                Just(not_reported("x")),
             ], 0..5).prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
         ) {
             let (one, other) = accounts;
-            prop_assert_eq!(worst_reading(one.clone()), worst_reading(other));
-            let healthy = worst_reading(one.clone()) == FieldReading::Value(BatteryCondition::Healthy);
-            prop_assert_eq!(healthy, !one.is_empty() && one.iter().all(|account| *account == FieldReading::Value(BatteryCondition::Healthy)));
+            prop_assert_eq!(worst_reading("x", one.clone()), worst_reading("x", other));
+            let healthy = worst_reading("x", one.clone()) == Ok(BatteryCondition::Healthy);
+            prop_assert_eq!(healthy, !one.is_empty() && one.iter().all(|account| *account == Ok(BatteryCondition::Healthy)));
         }
 
         #[test]

@@ -11,12 +11,13 @@ use serde_json::Value;
 
 use super::fields::{self, ToolOutputFields, to_single_spaced_lowercase};
 use super::report::{
-    Adapter, FieldReading, Volume, is_battery_absent, mode_in_force_without_fallback,
-    parse_pci_address, parse_wwn, worst_reading,
+    Adapter, FieldReading, Volume, battery_failure_policy, battery_state, conflicting,
+    mode_in_force_without_fallback, not_reported, parse_battery_state, parse_disk_cache,
+    unrecognised_value, worst_reading,
 };
 use super::storcli_json::{
-    controller_entries, controller_number, parse_controllers, parse_exact_field,
-    parse_lowercase_field, parse_storcli_document, response_data, table_rows, text_field,
+    parse_adapter_identity, parse_controllers, parse_exact_field, parse_lowercase_field,
+    parse_volume_identity, table_rows, text_field,
 };
 use super::synonyms::MEGARAID;
 use super::{ToolQueryResult, megaraid_battery, run_tool_command};
@@ -30,130 +31,79 @@ pub fn query_adapters(host: &dyn Host, tool: Tool) -> ToolQueryResult {
     const ALL: &str = "/cALL show all J nolog";
     let all = run_tool_command(host, tool, ALL)?;
     let volumes = run_tool_command(host, tool, "/cALL/vALL show all J nolog").unwrap_or_default();
-    let mut adapters = parse_adapters(&all, &volumes);
-    for number in controller_numbers_without_battery_state(&all) {
-        let table = |part| {
-            run_tool_command(host, tool, &format!("/c{number}/{part} show status nolog"))
-                .unwrap_or_default()
-        };
-        if let Some(adapter) = adapters.iter_mut().find(|adapter| adapter.name == number) {
-            set_battery_state_from_tables(adapter, &all, &table("cv"), &table("bbu"));
-        }
-    }
-    Ok((adapters, ALL))
+    let table = |number: &str, part: &str| {
+        run_tool_command(host, tool, &format!("/c{number}/{part} show status nolog"))
+            .unwrap_or_default()
+    };
+    Ok((parse_adapters(&all, &volumes, &table), ALL))
 }
 
 /// Parses two answers: `all` to `/cALL show all J`, and `volumes` to `/cALL/vALL show all J`.
-pub fn parse_adapters(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
-    parse_controllers(all, volumes, parse_adapter)
-}
-
-fn parse_adapter(name: String, data: &Value, properties: &Value) -> Adapter {
-    let bad_battery =
-        parse_lowercase_field(
-            data,
-            &["Defaults", "Cache When BBU Bad"],
-            |word| match word {
+/// `table` gives the answer to `/cX/cv show status` or `/cX/bbu show status`.
+pub fn parse_adapters(
+    all: &[u8],
+    volumes: &[u8],
+    table: &dyn Fn(&str, &str) -> Vec<u8>,
+) -> Vec<Adapter> {
+    parse_controllers(all, volumes, |name, data, properties| {
+        let bad_battery =
+            parse_lowercase_field(data, "/Defaults/Cache When BBU Bad", |word| match word {
                 "off" => Some(BatteryFailurePolicy::WriteThrough),
                 "on" => Some(BatteryFailurePolicy::Stays),
                 _ => None,
-            },
-        );
-    Adapter {
-        name,
-        model: text_field(data, &["Basics", "Model"]).filter(|model| !model.is_empty()),
-        pci: text_field(data, &["Basics", "PCI Address"])
-            .as_deref()
-            .and_then(parse_pci_address),
-        battery: worst_battery_state(data, battery_module_state(data)),
-        detail: None,
-        volumes: table_rows(data, "VD LIST")
-            .filter_map(|row| parse_volume(row, data, properties, &bad_battery))
-            .collect(),
-    }
+            });
+        let module = battery_module_state(data, |part| table(&name, part));
+        Adapter {
+            battery: battery_state(
+                battery_presence(data),
+                module,
+                Some(battery_status(data)),
+                "`HwCfg/BBU` is `Absent` even though a module is listed",
+            ),
+            volumes: table_rows(data, "VD LIST")
+                .filter_map(|row| parse_volume(row, data, properties, &bad_battery))
+                .collect(),
+            ..parse_adapter_identity(name, data, "/Basics/Model", "/Basics/PCI Address")
+        }
+    })
 }
 
-/// The numbers of controllers whose JSON lists a battery without its state. Only the battery tables
-/// (`/cX/cv show status`, `/cX/bbu show status`) may print the state.
-pub fn controller_numbers_without_battery_state(all: &[u8]) -> Vec<String> {
-    let Some(all) = parse_storcli_document(all) else {
-        return Vec::new();
-    };
-    let lacks = |entry: &Value| {
-        let data = response_data(entry)?;
-        let present = text_field(data, &["HwCfg", "BBU"])? == "Present";
-        let named = ["Cachevault_Info", "BBU_Info"]
-            .iter()
-            .any(|key| data.get(key).is_some());
-        controller_number(entry).filter(|_| present && !named)
-    };
-    controller_entries(&all).filter_map(lacks).collect()
-}
-
-pub fn set_battery_state_from_tables(
-    adapter: &mut Adapter,
-    all: &[u8],
-    flash: &[u8],
-    battery_table: &[u8],
-) {
-    let Some(all) = parse_storcli_document(all) else {
-        return;
-    };
-    let entry = controller_entries(&all)
-        .find(|entry| controller_number(entry).as_deref() == Some(&adapter.name));
-    if let Some(data) = entry.and_then(response_data) {
-        adapter.battery =
-            worst_battery_state(data, battery_state_from_tables(flash, battery_table));
-    }
-}
-
-fn battery_module_state(data: &Value) -> FieldReading<BatteryCondition> {
-    let modules = ["Cachevault_Info", "BBU_Info"]
-        .into_iter()
-        .flat_map(|key| table_rows(data, key));
-    let states: Vec<FieldReading<BatteryCondition>> = modules
-        .map(|module| {
-            parse_lowercase_field(module, &["State"], megaraid_battery::parse_battery_state)
-        })
-        .collect();
-    if states.is_empty() {
-        FieldReading::not_reported("Cachevault_Info or BBU_Info")
-    } else {
-        worst_reading(states)
-    }
-}
-
-/// The worst of presence, module state and state code; missing if presence and module contradict
-/// each other.
-fn worst_battery_state(
-    data: &Value,
-    module: FieldReading<BatteryCondition>,
-) -> FieldReading<BatteryCondition> {
-    let present = parse_lowercase_field(data, &["HwCfg", "BBU"], |word| match word {
+pub fn battery_presence(data: &Value) -> FieldReading<BatteryCondition> {
+    parse_lowercase_field(data, "/HwCfg/BBU", |word| match word {
         "present" => Some(BatteryCondition::Healthy),
         "absent" => Some(BatteryCondition::Absent),
         "faulty" => Some(BatteryCondition::Failed),
         _ => None,
-    });
-    if present.value().is_some_and(is_battery_absent) {
-        return if module.value().is_none_or(is_battery_absent) {
-            present
-        } else {
-            FieldReading::conflicting("`HwCfg/BBU` is `Absent` even though a module is listed")
-        };
+    })
+}
+
+/// If the JSON lists no module although a battery is present, only the tables print its state.
+fn battery_module_state(
+    data: &Value,
+    table: impl Fn(&str) -> Vec<u8>,
+) -> FieldReading<BatteryCondition> {
+    const MODULES: [&str; 2] = ["Cachevault_Info", "BBU_Info"];
+    let is_listed = MODULES.iter().any(|key| data.get(key).is_some());
+    if !is_listed && battery_presence(data) == Ok(BatteryCondition::Healthy) {
+        return battery_state_from_tables(&table("cv"), &table("bbu"));
     }
-    let status = match text_field(data, &["Status", "BBU Status"]) {
-        None => FieldReading::not_reported("Status/BBU Status"),
-        Some(code) => match (
-            code.parse(),
-            megaraid_battery::parse_battery_state(&to_single_spaced_lowercase(&code)),
-        ) {
-            (Ok(number), _) => megaraid_battery::parse_battery_state_code(number),
-            (Err(_), Some(state)) => FieldReading::Value(state),
-            (Err(_), None) => FieldReading::unrecognised_value("Status/BBU Status", &code),
-        },
+    let modules = MODULES.into_iter().flat_map(|key| table_rows(data, key));
+    worst_reading(
+        "Cachevault_Info or BBU_Info",
+        modules.map(|module| parse_lowercase_field(module, "/State", parse_battery_state)),
+    )
+}
+
+fn battery_status(data: &Value) -> FieldReading<BatteryCondition> {
+    const STATUS: &str = "Status/BBU Status";
+    let Some(code) = text_field(data, &format!("/{STATUS}")) else {
+        return not_reported(STATUS);
     };
-    worst_reading([present, module, status])
+    match code.parse() {
+        Ok(number) => Ok(megaraid_battery::parse_battery_state_code(number)),
+        Err(_) => parse_battery_state(&to_single_spaced_lowercase(&code))
+            .map_or_else(|| unrecognised_value(STATUS, &code), Ok),
+    }
 }
 
 fn battery_state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<BatteryCondition> {
@@ -193,26 +143,29 @@ fn battery_state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<Batte
         fields
     };
     let (flash, battery) = (read(flash), read(battery));
-    let of_flash = flash.contains_key("state").then(|| {
-        worst_reading([
-            flash.parse_lowercase_value("state", megaraid_battery::parse_battery_state),
-            megaraid_battery::parse_replacement_required(&flash),
-        ])
-    });
-    let of_battery = battery.contains_key("battery state").then(|| {
-        worst_reading([
-            battery.parse_lowercase_value("battery state", megaraid_battery::parse_battery_state),
-            megaraid_battery::parse_battery_flags(&battery),
-        ])
-    });
-    let accounts: Vec<FieldReading<BatteryCondition>> =
-        of_flash.into_iter().chain(of_battery).collect();
-    if accounts.is_empty() {
-        FieldReading::not_reported("state of a battery or flash module")
-    } else {
-        worst_reading(accounts)
-    }
+    let state_and = |fields: &ToolOutputFields, key, flags: FlagsFn| {
+        fields.contains_key(key).then(|| {
+            let state = fields.parse_lowercase_value(key, parse_battery_state);
+            worst_reading(key, [state, flags(fields)])
+        })
+    };
+    let of_flash = state_and(
+        &flash,
+        "state",
+        megaraid_battery::parse_replacement_required,
+    );
+    let of_battery = state_and(
+        &battery,
+        "battery state",
+        megaraid_battery::parse_battery_flags,
+    );
+    worst_reading(
+        "state of a battery or flash module",
+        of_flash.into_iter().chain(of_battery),
+    )
 }
+
+type FlagsFn = fn(&ToolOutputFields) -> FieldReading<BatteryCondition>;
 
 fn parse_volume(
     row: &Value,
@@ -220,14 +173,14 @@ fn parse_volume(
     properties: &Value,
     bad_battery: &FieldReading<BatteryFailurePolicy>,
 ) -> Option<Volume> {
-    let name = text_field(row, &["DG/VD"])?;
+    let name = text_field(row, "/DG~1VD")?;
     let (group, number) = name.split_once('/')?;
     let target: u32 = number.parse().ok()?;
     let own = properties
         .get(format!("VD{number} Properties"))
         .unwrap_or(&Value::Null);
-    let now = parse_exact_field(row, &["Cache"], parse_write_policy);
-    let set = parse_lowercase_field(own, &["Write Cache(initial setting)"], |word| {
+    let now = parse_exact_field(row, "/Cache", parse_write_policy);
+    let set = parse_lowercase_field(own, "/Write Cache(initial setting)", |word| {
         match word.replace(' ', "").as_str() {
             "writeback" => Some(CachePolicy::WriteBack),
             "writethrough" => Some(CachePolicy::WriteThrough),
@@ -238,41 +191,21 @@ fn parse_volume(
         }
     });
     let (policy, in_force) = derive_policy_and_mode_in_force(&set, &now);
-    let on_failure = match (policy.value(), bad_battery.value()) {
-        (
-            Some(CachePolicy::AlwaysWriteBack),
-            Some(BatteryFailurePolicy::Stays | BatteryFailurePolicy::WriteThrough) | None,
-        )
-        | (
-            Some(CachePolicy::WriteBack | CachePolicy::WriteThrough) | None,
-            Some(BatteryFailurePolicy::Stays),
-        ) => FieldReading::Value(BatteryFailurePolicy::Stays),
-        (
-            Some(CachePolicy::WriteBack | CachePolicy::WriteThrough) | None,
-            Some(BatteryFailurePolicy::WriteThrough) | None,
-        ) => bad_battery
-            .clone()
-            .only_if_other_is_known(&policy)
-            .only_if_other_is_known(&in_force),
-    };
+    let on_failure = worst_reading(
+        "write cache",
+        [
+            in_force.clone().map(|_| BatteryFailurePolicy::WriteThrough),
+            policy.clone().map(battery_failure_policy),
+            bad_battery.clone(),
+        ],
+    );
     Some(Volume {
         target: Some(target),
-        node: text_field(own, &["OS Drive Name"]).filter(|node| node.starts_with("/dev/")),
-        wwn: text_field(own, &["SCSI NAA Id"])
-            .as_deref()
-            .and_then(parse_wwn),
         policy,
         in_force,
         on_failure,
-        disk_cache: worst_reading(
-            [
-                parse_disk_cache_policy(own),
-                disk_cache_of_drive_group(data, group),
-            ]
-            .into_iter()
-            .chain(cachecade_ssd_cache(row)),
-        ),
-        name: format!("VD {number}"),
+        disk_cache: disk_cache(own, data, group, cachecade_ssd_cache(row)),
+        ..parse_volume_identity(number, own)
     })
 }
 
@@ -297,74 +230,57 @@ pub fn derive_policy_and_mode_in_force(
     set: &FieldReading<CachePolicy>,
     now: &FieldReading<CachePolicy>,
 ) -> (FieldReading<CachePolicy>, FieldReading<CachePolicyInForce>) {
-    let disputed = || {
-        format!(
-            "the policy is set to `{}` but shown as `{}`",
-            policy_name(set),
-            policy_name(now)
-        )
-    };
     let shown = now.clone().map(mode_in_force_without_fallback);
-    match now {
-        FieldReading::Value(CachePolicy::AlwaysWriteBack) => (now.clone(), shown),
-        FieldReading::Value(CachePolicy::WriteBack) => match set {
-            FieldReading::Value(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack)
-            | FieldReading::Missing(..) => (set.clone(), shown),
-            FieldReading::Value(CachePolicy::WriteThrough) => {
-                (FieldReading::conflicting(disputed()), shown)
-            }
-        },
-        FieldReading::Value(CachePolicy::WriteThrough) | FieldReading::Missing(..) => match set {
-            FieldReading::Value(CachePolicy::AlwaysWriteBack) => {
-                (set.clone(), FieldReading::conflicting(disputed()))
-            }
-            FieldReading::Value(CachePolicy::WriteBack | CachePolicy::WriteThrough)
-            | FieldReading::Missing(..) => (
-                set.clone().only_if_other_is_known(now),
-                shown.only_if_other_is_known(set),
-            ),
-        },
+    let name = |policy: &FieldReading<CachePolicy>| policy.clone().map_or("?", Choice::as_str);
+    let disputed = format!(
+        "the policy is set to `{}` but shown as `{}`",
+        name(set),
+        name(now)
+    );
+    if *now == Ok(CachePolicy::AlwaysWriteBack) {
+        (now.clone(), shown)
+    } else if *now == Ok(CachePolicy::WriteBack) {
+        if *set == Ok(CachePolicy::WriteThrough) {
+            (conflicting(disputed), shown)
+        } else {
+            (set.clone(), shown)
+        }
+    } else if *set == Ok(CachePolicy::AlwaysWriteBack) {
+        (set.clone(), conflicting(disputed))
+    } else {
+        (now.clone().and(set.clone()), set.clone().and(shown))
     }
 }
 
-fn policy_name(said: &FieldReading<CachePolicy>) -> &'static str {
-    said.value().map_or("?", Choice::as_str)
-}
-
-fn parse_disk_cache_policy(own: &Value) -> FieldReading<MemberDiskCache> {
-    parse_lowercase_field(own, &["Disk Cache Policy"], |word| match word {
-        "disabled" => Some(MemberDiskCache::Off),
-        "enabled" => Some(MemberDiskCache::On),
-        "disk's default" => Some(MemberDiskCache::DiskDefault),
-        _ => None,
-    })
+/// The worst of the volume's setting, the column `PDC` (physical disk cache) in each row of its
+/// drive group, and `more`.
+pub fn disk_cache(
+    properties: &Value,
+    data: &Value,
+    group: &str,
+    more: Option<FieldReading<MemberDiskCache>>,
+) -> FieldReading<MemberDiskCache> {
+    let of_group = table_rows(data, "TOPOLOGY")
+        .filter(|row| text_field(row, "/DG").as_deref() == Some(group))
+        .map(|row| parse_lowercase_field(row, "/PDC", parse_disk_cache));
+    let policy = parse_lowercase_field(properties, "/Disk Cache Policy", parse_disk_cache);
+    worst_reading(
+        "disk cache",
+        [policy, worst_reading("PDC", of_group)]
+            .into_iter()
+            .chain(more),
+    )
 }
 
 /// Some versions print the column `Cac`, which is `-` without a CacheCade SSD. With an SSD the
 /// result is *disk default*, because storcli does not print the SSD's own cache.
 fn cachecade_ssd_cache(row: &Value) -> Option<FieldReading<MemberDiskCache>> {
-    let key = "Cac";
-    row.get(key)?;
-    Some(parse_lowercase_field(row, &[key], |word| {
+    row.get("Cac")?;
+    Some(parse_lowercase_field(row, "/Cac", |word| {
         Some(if word == "-" {
             MemberDiskCache::Off
         } else {
             MemberDiskCache::DiskDefault
         })
     }))
-}
-
-/// The column `PDC` (physical disk cache) has a word for each row of a drive group.
-pub fn disk_cache_of_drive_group(data: &Value, group: &str) -> FieldReading<MemberDiskCache> {
-    let of_group = table_rows(data, "TOPOLOGY")
-        .filter(|row| text_field(row, &["DG"]).as_deref() == Some(group));
-    let said = of_group.map(|row| {
-        parse_lowercase_field(row, &["PDC"], |word| match word {
-            "dsbl" => Some(MemberDiskCache::Off),
-            "enbl" => Some(MemberDiskCache::On),
-            "dflt" => Some(MemberDiskCache::DiskDefault),
-            _ => None,
-        })
-    });
-    worst_reading(said)
 }

@@ -9,17 +9,16 @@
 use serde_json::Value;
 
 use super::report::{
-    Adapter, FieldReading, Volume, battery_failure_policy, is_battery_absent, parse_pci_address,
-    parse_wwn, worst_reading,
+    Adapter, FieldReading, Volume, battery_failure_policy, battery_state, conflicting,
+    mode_in_force_without_fallback, parse_battery_state, worst_reading,
 };
-use super::storcli::{derive_policy_and_mode_in_force, disk_cache_of_drive_group};
+use super::storcli::{battery_presence, derive_policy_and_mode_in_force, disk_cache};
 use super::storcli_json::{
-    parse_controllers, parse_exact_field, parse_lowercase_field, table_rows, text_field,
+    parse_adapter_identity, parse_controllers, parse_exact_field, parse_lowercase_field,
+    parse_volume_identity, table_rows, text_field,
 };
 use super::{ToolQueryResult, run_tool_command};
-use crate::facts::catalog::controller::{
-    BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache,
-};
+use crate::facts::catalog::controller::CachePolicy;
 use crate::host::{Host, Tool};
 
 pub fn query_adapters(host: &dyn Host, tool: Tool) -> ToolQueryResult {
@@ -36,128 +35,64 @@ pub fn parse_adapters(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
 }
 
 fn parse_adapter(name: String, data: &Value, volumes: &Value) -> Adapter {
+    let packs = table_rows(data, "BBU_Info")
+        .map(|pack| parse_lowercase_field(pack, "/Status", parse_battery_state));
     Adapter {
-        name,
-        model: text_field(data, &["Basics", "Product Name"]).filter(|model| !model.is_empty()),
-        pci: text_field(data, &["HostInterface", "PCI Address"])
-            .as_deref()
-            .and_then(parse_pci_address),
-        battery: battery_state(data),
-        detail: None,
+        battery: battery_state(
+            battery_presence(data),
+            worst_reading("BBU_Info", packs),
+            None,
+            "`HwCfg/BBU` is `Absent` even though a pack is listed",
+        ),
         volumes: table_rows(data, "VD LIST")
             .filter_map(|row| parse_volume(row, data, volumes))
             .collect(),
-    }
-}
-
-fn battery_state(data: &Value) -> FieldReading<BatteryCondition> {
-    let present = parse_lowercase_field(data, &["HwCfg", "BBU"], |word| match word {
-        "present" => Some(BatteryCondition::Healthy),
-        "absent" => Some(BatteryCondition::Absent),
-        _ => None,
-    });
-    let packs: Vec<FieldReading<BatteryCondition>> = table_rows(data, "BBU_Info")
-        .map(|pack| parse_lowercase_field(pack, &["Status"], parse_battery_state))
-        .collect();
-    let packs = if packs.is_empty() {
-        FieldReading::not_reported("BBU_Info")
-    } else {
-        worst_reading(packs)
-    };
-    if present.value().is_some_and(is_battery_absent) {
-        return if packs.value().is_none_or(is_battery_absent) {
-            present
-        } else {
-            FieldReading::conflicting("`HwCfg/BBU` is `Absent` even though a pack is listed")
-        };
-    }
-    worst_reading([present, packs])
-}
-
-fn parse_battery_state(word: &str) -> Option<BatteryCondition> {
-    match word {
-        "optimal" => Some(BatteryCondition::Healthy),
-        "critical" | "failed" => Some(BatteryCondition::Failed),
-        "missing" | "absent" => Some(BatteryCondition::Absent),
-        "unavailable" | "unknown" => Some(BatteryCondition::Unreadable),
-        word if word.starts_with("need") || word.starts_with("degraded") => {
-            Some(BatteryCondition::Degraded)
-        }
-        word if word.starts_with("charging") => Some(BatteryCondition::Charging),
-        word if word.starts_with("learn") => Some(BatteryCondition::Learning),
-        _ => None,
+        ..parse_adapter_identity(
+            name,
+            data,
+            "/Basics/Product Name",
+            "/HostInterface/PCI Address",
+        )
     }
 }
 
 fn parse_volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
-    let name = text_field(row, &["DG/VD"])?;
+    let name = text_field(row, "/DG~1VD")?;
     let (group, number) = name.split_once('/')?;
-    let same = |other: &&Value| text_field(other, &["VD Info", "DG/VD"]).as_deref() == Some(&name);
+    let same = |other: &&Value| text_field(other, "/VD Info/DG~1VD").as_deref() == Some(&name);
     let own = table_rows(volumes, "Virtual Drives")
         .find(same)
         .unwrap_or(&Value::Null);
-    let set = merge_reported_policies(row, own, "DefaultCache");
-    let now = merge_reported_policies(row, own, "CurrentCache");
-    let (policy, in_force) = derive_policy_and_mode_in_force(&set, &now);
-    let in_force = if is_currently_write_back(row, own) {
-        FieldReading::Value(CachePolicyInForce::WriteBack)
-    } else {
-        in_force
+    let reported = |key: &str| {
+        [(own, format!("/VD Info/{key}")), (row, format!("/{key}"))]
+            .map(|(value, path)| parse_exact_field(value, &path, parse_write_policy))
     };
-    let on_failure = policy.clone().map(battery_failure_policy);
+    let set = merge_reported_policies(reported("DefaultCache"), "DefaultCache");
+    let now = merge_reported_policies(reported("CurrentCache"), "CurrentCache");
+    let (policy, in_force) = derive_policy_and_mode_in_force(&set, &now);
+    // One of the two answers suffices, because *write back* is the riskier mode.
+    let shown = reported("CurrentCache").map(|policy| policy.map(mode_in_force_without_fallback));
     let properties = own.get("VD Properties").unwrap_or(&Value::Null);
     Some(Volume {
-        node: text_field(properties, &["OS Drive Name"]).filter(|node| node.starts_with("/dev/")),
-        wwn: text_field(properties, &["SCSI NAA Id"])
-            .as_deref()
-            .and_then(parse_wwn),
+        on_failure: now.and(policy.clone()).map(battery_failure_policy),
         policy,
-        on_failure: on_failure.only_if_other_is_known(&now),
-        in_force,
-        disk_cache: worst_reading([
-            parse_disk_cache_policy(properties),
-            disk_cache_of_drive_group(data, group),
-        ]),
-        ..Volume::name_only(format!("VD {number}"))
+        in_force: worst_reading("CurrentCache", [in_force].into_iter().chain(shown)),
+        disk_cache: disk_cache(properties, data, group, None),
+        ..parse_volume_identity(number, properties)
     })
 }
 
-fn merge_reported_policies(row: &Value, own: &Value, key: &str) -> FieldReading<CachePolicy> {
-    let listed = parse_exact_field(row, &[key], parse_write_policy);
-    let shown = parse_exact_field(own, &["VD Info", key], parse_write_policy);
-    match (listed.value(), shown.value()) {
-        // *Always write back* is assumed even if only one answer has it.
-        (
-            Some(CachePolicy::AlwaysWriteBack),
-            Some(CachePolicy::AlwaysWriteBack | CachePolicy::WriteBack | CachePolicy::WriteThrough)
-            | None,
-        ) => listed,
-        (
-            Some(CachePolicy::WriteBack | CachePolicy::WriteThrough) | None,
-            Some(CachePolicy::AlwaysWriteBack),
-        ) => shown,
-        (Some(CachePolicy::WriteBack), Some(CachePolicy::WriteThrough))
-        | (Some(CachePolicy::WriteThrough), Some(CachePolicy::WriteBack)) => {
-            FieldReading::conflicting(format!("`{key}` has two different values"))
-        }
-        (
-            Some(CachePolicy::WriteBack | CachePolicy::WriteThrough) | None,
-            Some(CachePolicy::WriteBack | CachePolicy::WriteThrough) | None,
-        ) => listed.only_if_other_is_known(&shown),
+/// *Always write back* is assumed even if only one answer has it.
+fn merge_reported_policies(
+    reported: [FieldReading<CachePolicy>; 2],
+    key: &str,
+) -> FieldReading<CachePolicy> {
+    if let [Ok(CachePolicy::WriteBack), Ok(CachePolicy::WriteThrough)]
+    | [Ok(CachePolicy::WriteThrough), Ok(CachePolicy::WriteBack)] = reported
+    {
+        return conflicting(format!("`{key}` has two different values"));
     }
-}
-
-/// One of the two answers suffices, because *write back* is the riskier mode.
-fn is_currently_write_back(row: &Value, own: &Value) -> bool {
-    let key = "CurrentCache";
-    let accounts = [
-        parse_exact_field(row, &[key], parse_write_policy),
-        parse_exact_field(own, &["VD Info", key], parse_write_policy),
-    ];
-    accounts
-        .iter()
-        .filter_map(FieldReading::value)
-        .any(|policy| !matches!(policy, CachePolicy::WriteThrough))
+    worst_reading(key, reported)
 }
 
 fn parse_write_policy(code: &str) -> Option<CachePolicy> {
@@ -167,13 +102,4 @@ fn parse_write_policy(code: &str) -> Option<CachePolicy> {
         ("NR" | "R", "AWB") => Some(CachePolicy::AlwaysWriteBack),
         _ => None,
     }
-}
-
-fn parse_disk_cache_policy(properties: &Value) -> FieldReading<MemberDiskCache> {
-    parse_lowercase_field(properties, &["Disk Cache Policy"], |word| match word {
-        "disabled" => Some(MemberDiskCache::Off),
-        "enabled" => Some(MemberDiskCache::On),
-        "default" => Some(MemberDiskCache::DiskDefault),
-        _ => None,
-    })
 }

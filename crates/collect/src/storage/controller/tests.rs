@@ -11,7 +11,7 @@ use serde_json::Value;
 use self::controller_host::{ALL, ControllerHost, HEALTHY, controller_fact_values};
 use self::output_change_cases::output_changes;
 use super::samples::*;
-use super::{COLLECTOR, REPORTED_FACTS};
+use super::{REPORTED_FACTS, collect_facts};
 use crate::collector::Request;
 use crate::facts::catalog::controller;
 use crate::facts::{Reading, Remedy, Subject, UnknownReason};
@@ -65,7 +65,7 @@ fn output_changes_give_expected_values() {
             changed.collected_fact_values()[fact],
             word,
             "{}: {new}",
-            REPORTED_FACTS[fact].name
+            REPORTED_FACTS[fact].0.name
         );
     }
 }
@@ -396,7 +396,7 @@ fn masked_capture_keeps_facts_and_hides_serials() {
         let host = machine.to_fake_host();
         let recording = CachingHost::new(&host);
         let mut facts = machine.input_facts(true);
-        (COLLECTOR.collect_facts)(&recording, &Request::default(), &mut facts);
+        collect_facts(&recording, &Request::default(), &mut facts);
         told += identities
             .iter()
             .filter(|id| recording.render_capture("", false).contains(*id))
@@ -406,7 +406,7 @@ fn masked_capture_keeps_facts_and_hides_serials() {
             assert!(!masked.contains(identity), "{identity} in {masked}");
         }
         let mut replayed = machine.input_facts(true);
-        (COLLECTOR.collect_facts)(
+        collect_facts(
             &RecordedHost::parse(masked.as_bytes()).unwrap(),
             &Request::default(),
             &mut replayed,
@@ -423,8 +423,8 @@ fn masked_capture_keeps_facts_and_hides_serials() {
 proptest! {
     #[test]
     fn arbitrary_output_never_panics(answer: Vec<u8>) {
-        super::storcli::parse_adapters(&answer, STORCLI_VOLUMES.as_bytes());
-        super::storcli::parse_adapters(STORCLI_ALL.as_bytes(), &answer);
+        super::storcli::parse_adapters(&answer, STORCLI_VOLUMES.as_bytes(), &|_, _| answer.clone());
+        super::storcli::parse_adapters(STORCLI_ALL.as_bytes(), &answer, &|_, _| answer.clone());
         super::megacli::parse_adapters(&answer, &answer);
         super::ssacli::parse_adapters(&answer, &[(0, answer.clone())]);
         super::arcconf::parse_adapter(1, &answer);

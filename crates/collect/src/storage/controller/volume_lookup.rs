@@ -7,19 +7,7 @@
 //! protect it.
 
 use super::report::{Adapter, PciAddress, Volume, parse_pci_address};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VolumeScsiAddressing {
-    /// Passed-through disks have channels 0 and 1, volumes 2 and 3 (`MEGASAS_MAX_PD_CHANNELS` in
-    /// drivers/scsi/megaraid/megaraid_sas.h).
-    MegaRaid,
-    /// Volumes have channel 0 (`CONTAINER_CHANNEL` in drivers/scsi/aacraid/aacraid.h).
-    Aacraid,
-    /// The address does not show the volume. Only volumes have the model *LOGICAL VOLUME*
-    /// (drivers/scsi/hpsa.c passes the firmware's answer on unchanged).
-    SmartArray,
-    Opaque,
-}
+use crate::scsi_drivers::ControllerFamily;
 
 #[derive(Clone, Debug, Default)]
 pub struct BlockDeviceIdentity {
@@ -60,29 +48,37 @@ impl BlockDeviceIdentity {
     }
 
     /// Whether the disk is a volume, not a passed-through disk; `None` if unknown.
-    fn is_raid_volume(&self, addresses: VolumeScsiAddressing) -> Option<bool> {
-        match (addresses, self.address) {
-            (VolumeScsiAddressing::SmartArray | VolumeScsiAddressing::Opaque, _)
-                if self.raid_level.as_deref() == Some("N/A") =>
-            {
-                Some(false)
+    fn is_raid_volume(&self, family: ControllerFamily) -> Option<bool> {
+        let is_logical = self.model.ends_with("LOGICAL VOLUME");
+        match (family, self.address) {
+            // Passed-through disks have channels 0 and 1, volumes 2 and 3
+            // (`MEGASAS_MAX_PD_CHANNELS` in drivers/scsi/megaraid/megaraid_sas.h).
+            (ControllerFamily::MegaRaid, Some((channel, _))) => Some(channel >= 2),
+            // Volumes have channel 0 (`CONTAINER_CHANNEL` in drivers/scsi/aacraid/aacraid.h).
+            (ControllerFamily::Adaptec, Some((channel, _))) => Some(channel == 0),
+            (ControllerFamily::MegaRaid | ControllerFamily::Adaptec, None) => {
+                is_logical.then_some(true)
             }
-            (VolumeScsiAddressing::MegaRaid, Some((channel, _))) => Some(channel >= 2),
-            (VolumeScsiAddressing::Aacraid, Some((channel, _))) => Some(channel == 0),
-            (VolumeScsiAddressing::SmartArray, _) if !self.model.is_empty() => {
-                Some(self.model.ends_with("LOGICAL VOLUME"))
-            }
-            _ => self.model.ends_with("LOGICAL VOLUME").then_some(true),
+            _ if self.raid_level.as_deref() == Some("N/A") => Some(false),
+            // Only volumes have the model *LOGICAL VOLUME* (drivers/scsi/hpsa.c passes the
+            // firmware's answer on unchanged).
+            (ControllerFamily::SmartArray, _) if !self.model.is_empty() => Some(is_logical),
+            _ => is_logical.then_some(true),
         }
     }
 
-    fn target_number(&self, addresses: VolumeScsiAddressing) -> Option<u32> {
+    /// `None` if the address does not show the volume. On 9600 controllers, the SCSI target of a
+    /// volume is not the volume's number in the tool.
+    fn target_number(&self, family: ControllerFamily) -> Option<u32> {
         let (channel, target) = self.address?;
-        match addresses {
+        match family {
             // Each channel has 128 numbers (`MEGASAS_DEV_INDEX`).
-            VolumeScsiAddressing::MegaRaid => Some(channel % 2 * 128 + target),
-            VolumeScsiAddressing::Aacraid => Some(target),
-            VolumeScsiAddressing::SmartArray | VolumeScsiAddressing::Opaque => None,
+            ControllerFamily::MegaRaid => Some(channel % 2 * 128 + target),
+            ControllerFamily::Adaptec => Some(target),
+            ControllerFamily::SmartArray
+            | ControllerFamily::SmartRaid
+            | ControllerFamily::MegaRaid9600
+            | ControllerFamily::Unsupported => None,
         }
     }
 }
@@ -103,10 +99,10 @@ pub enum VolumeMatch<'a> {
 pub fn find_volume_of_disk<'a>(
     disk: &BlockDeviceIdentity,
     adapters: &'a [Adapter],
-    addresses: VolumeScsiAddressing,
+    family: ControllerFamily,
     controllers: usize,
 ) -> VolumeMatch<'a> {
-    let is_volume = disk.is_raid_volume(addresses);
+    let is_volume = disk.is_raid_volume(family);
     if is_volume == Some(false) {
         return VolumeMatch::PassThrough;
     }
@@ -136,7 +132,7 @@ pub fn find_volume_of_disk<'a>(
             "the controller's tool lists no controller at this PCI address".to_owned(),
         );
     }
-    let target = disk.target_number(addresses);
+    let target = disk.target_number(family);
     let may_be = |volume: &&Volume| {
         !node_or_wwn_contradicts(disk, volume)
             && (volume.target.is_none() || target.is_none() || volume.target == target)
@@ -187,8 +183,8 @@ fn node_or_wwn_contradicts(disk: &BlockDeviceIdentity, volume: &Volume) -> bool 
 
 #[cfg(test)]
 mod tests {
-    use super::super::report::{Adapter, FieldReading, Volume};
-    use super::{BlockDeviceIdentity, VolumeMatch, VolumeScsiAddressing, find_volume_of_disk};
+    use super::super::report::{Adapter, Volume, not_reported};
+    use super::{BlockDeviceIdentity, ControllerFamily, VolumeMatch, find_volume_of_disk};
     use walwise_model::text::JoinText;
 
     fn volume(name: &str, target: Option<u32>, node: Option<&str>, wwn: Option<&str>) -> Volume {
@@ -197,10 +193,10 @@ mod tests {
             target,
             node: node.map(str::to_owned),
             wwn: wwn.map(str::to_owned),
-            policy: FieldReading::not_reported("a test"),
-            in_force: FieldReading::not_reported("a test"),
-            on_failure: FieldReading::not_reported("a test"),
-            disk_cache: FieldReading::not_reported("a test"),
+            policy: not_reported("a test"),
+            in_force: not_reported("a test"),
+            on_failure: not_reported("a test"),
+            disk_cache: not_reported("a test"),
         }
     }
 
@@ -209,7 +205,7 @@ mod tests {
         Adapter {
             pci,
             volumes: volumes.to_vec(),
-            ..Adapter::name_only("0", FieldReading::not_reported("a test"))
+            ..Adapter::name_only("0", not_reported("a test"))
         }
     }
 
@@ -230,10 +226,10 @@ mod tests {
     fn volume_match_text(
         disk: &BlockDeviceIdentity,
         adapters: &[Adapter],
-        addresses: VolumeScsiAddressing,
+        family: ControllerFamily,
         controllers: usize,
     ) -> String {
-        match find_volume_of_disk(disk, adapters, addresses, controllers) {
+        match find_volume_of_disk(disk, adapters, family, controllers) {
             VolumeMatch::Volume(_, volume) => volume.name.clone(),
             VolumeMatch::OneOf(volumes) => volumes
                 .iter()
@@ -255,7 +251,7 @@ mod tests {
 
     #[test]
     fn target_number_counts_only_within_controller() {
-        use VolumeScsiAddressing::MegaRaid;
+        use ControllerFamily::MegaRaid;
         let numbered = |name: &str, target| volume(name, Some(target), None, None);
         let (here, there) = ([numbered("a0", 0), numbered("a1", 1)], [numbered("b1", 1)]);
         let of = |adapters: &[Adapter], controllers| {
@@ -296,9 +292,9 @@ mod tests {
 
     #[test]
     fn node_and_wwn_identify_volume_unless_contradicted() {
-        use VolumeScsiAddressing::Opaque;
+        use ControllerFamily::SmartRaid;
         let of = |volumes: &[Volume]| {
-            volume_match_text(&disk(VOLUME_1), &[adapter(Some(2), volumes)], Opaque, 1)
+            volume_match_text(&disk(VOLUME_1), &[adapter(Some(2), volumes)], SmartRaid, 1)
         };
         assert_eq!(
             of(&[
@@ -328,11 +324,11 @@ mod tests {
         };
         let two = [volume("a", None, None, None), volume("b", None, None, None)];
         assert_eq!(
-            volume_match_text(&logical, &[adapter(Some(2), &two)], Opaque, 1),
+            volume_match_text(&logical, &[adapter(Some(2), &two)], SmartRaid, 1),
             "a|b"
         );
         assert_eq!(
-            volume_match_text(&logical, &[adapter(Some(3), &two)], Opaque, 1),
+            volume_match_text(&logical, &[adapter(Some(3), &two)], SmartRaid, 1),
             ""
         );
     }
@@ -340,30 +336,27 @@ mod tests {
     #[test]
     fn raid_level_na_means_pass_through() {
         let volumes = [volume("a", None, None, None)];
-        let of = |level: Option<&str>, addresses| {
+        let of = |level: Option<&str>, family| {
             let disk = BlockDeviceIdentity {
                 raid_level: level.map(str::to_owned),
                 ..disk(VOLUME_1)
             };
-            volume_match_text(&disk, &[adapter(Some(2), &volumes)], addresses, 1)
+            volume_match_text(&disk, &[adapter(Some(2), &volumes)], family, 1)
         };
-        assert_eq!(of(Some("N/A"), VolumeScsiAddressing::Opaque), "passed on");
+        assert_eq!(of(Some("N/A"), ControllerFamily::SmartRaid), "passed on");
+        assert_eq!(of(Some("N/A"), ControllerFamily::SmartArray), "passed on");
         assert_eq!(
-            of(Some("N/A"), VolumeScsiAddressing::SmartArray),
-            "passed on"
-        );
-        assert_eq!(
-            of(Some("RAID-1(1+0)"), VolumeScsiAddressing::Opaque),
+            of(Some("RAID-1(1+0)"), ControllerFamily::SmartRaid),
             "",
             "a volume's name decides, as before"
         );
         assert_eq!(
-            of(None, VolumeScsiAddressing::Opaque),
+            of(None, ControllerFamily::SmartRaid),
             "",
             "older drivers do not say"
         );
         assert_ne!(
-            of(Some("N/A"), VolumeScsiAddressing::MegaRaid),
+            of(Some("N/A"), ControllerFamily::MegaRaid),
             "passed on",
             "other drivers show no such thing"
         );

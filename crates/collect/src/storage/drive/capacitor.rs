@@ -5,9 +5,11 @@
 //! other sources do not show the capacitor's state and are not read: log page C6h (components),
 //! feature C6h (check interval) and feature C2h (behaviour on failure).
 
-use super::{DriveFacts, DriveToolRunner, unknown_reading_of_refusal};
+use serde_json::Value as Json;
+
+use super::{DriveToolRunner, value_or_absent};
 use crate::facts::catalog::device::{self, CapacitorCondition};
-use crate::facts::{Reading, UnknownReason, Value};
+use crate::facts::{Reading, UnknownReason};
 use crate::host::Tool;
 
 const GET_LOG_ARGUMENTS: [&str; 5] = ["get-log", "-i", "0xc0", "-l", "512"];
@@ -29,74 +31,48 @@ const VERSIONS: [u64; 3] = [2, 3, 4];
 /// The value of Capacitor Health for a drive without a capacitor.
 const NO_CAPACITOR: u64 = 0xffff;
 
-pub fn query_capacitor(questions: &DriveToolRunner, drive: &mut DriveFacts) {
-    let answer = match questions.run_tool_unless_refused(Tool::Nvme, &GET_LOG_ARGUMENTS, drive) {
-        Ok(answer) => answer,
+/// If nvme-cli could not read the drive's `identity`, it cannot read the log page either.
+pub fn query_capacitor(runner: &mut DriveToolRunner, identity: &Reading<Json>) {
+    let dump = identity
+        .as_ref()
+        .and_then_reading(|_, _| runner.run_tool(Tool::Nvme, &GET_LOG_ARGUMENTS));
+    let dump = match dump {
         // nvme-cli fails if the drive lacks the page, so a failure counts as *absent*.
-        Err(Reading::Unknown {
+        Reading::Unknown {
             why: UnknownReason::Malformed,
             detail,
             ..
-        }) => {
-            return insert_refusal_for_all_facts(&Reading::absent(detail), drive);
-        }
-        Err(refusal) => return insert_refusal_for_all_facts(&refusal, drive),
+        } if identity.is_known() => Reading::absent(detail),
+        dump => dump,
     };
-    let Some(page) = parse_hex_dump_of_log_page(&answer.text) else {
-        let says = format!("`{}` did not print {LENGTH} bytes", answer.argv);
-        return insert_refusal_for_all_facts(&Reading::malformed(says), drive);
-    };
-    let Some(said) = CapacitorLogPage::parse(&page) else {
-        if is_damaged_log_page(&page) {
-            let says = format!(
-                "`{}` printed a log page whose GUID, version or reserved bytes are damaged",
-                answer.argv
-            );
-            return insert_refusal_for_all_facts(&Reading::malformed(says), drive);
-        }
-        drive.insert(
-            &device::NVME_CAPACITOR,
-            Reading::known(CapacitorCondition::Unreadable, answer.source()),
-        );
-        let says = format!("`{}` printed a different log page", answer.argv);
-        return insert_refusal_for_numeric_facts(&Reading::absent(says), drive);
-    };
-    drive.insert(
-        &device::NVME_CAPACITOR,
-        Reading::known(said.capacitor_condition(), answer.source()),
+    let page = dump.and_then_reading(|dump, source| match parse_hex_dump_of_log_page(&dump) {
+        None => Reading::malformed(format!("{source} did not print {LENGTH} bytes")),
+        Some(page) if is_damaged_log_page(&page) => Reading::malformed(format!(
+            "{source} printed a log page whose GUID, version or reserved bytes are damaged"
+        )),
+        Some(page) => Reading::known(CapacitorLogPage::parse(&page), source),
+    });
+    let condition = page.as_ref().map(|said| {
+        said.as_ref().map_or(
+            CapacitorCondition::Unreadable,
+            CapacitorLogPage::capacitor_condition,
+        )
+    });
+    let said = page.and_then_reading(|said, source| match said {
+        Some(said) => Reading::known(said, source),
+        None => Reading::absent(format!("{source} printed a different log page")),
+    });
+    let health = value_or_absent(
+        &said,
+        CapacitorLogPage::health_percent,
+        "the capacitor's remaining health",
     );
-    drive.insert(
-        &device::NVME_CAPACITOR_PERCENT,
-        answer.reading_or_absent(said.health_percent(), "the capacitor's remaining health"),
-    );
-    drive.insert(
-        &device::NVME_PLP_STARTS,
-        Reading::known(said.plp_starts, answer.source()),
-    );
-    drive.insert(
-        &device::NVME_INCOMPLETE_SHUTDOWNS,
-        Reading::known(said.incomplete_shutdowns, answer.source()),
-    );
-}
-
-pub fn insert_refusal_for_all_facts(refusal: &Reading<Value>, drive: &mut DriveFacts) {
-    drive.insert(&device::NVME_CAPACITOR, unknown_reading_of_refusal(refusal));
-    insert_refusal_for_numeric_facts(refusal, drive);
-}
-
-fn insert_refusal_for_numeric_facts(refusal: &Reading<Value>, drive: &mut DriveFacts) {
-    drive.insert(
-        &device::NVME_CAPACITOR_PERCENT,
-        unknown_reading_of_refusal(refusal),
-    );
-    drive.insert(
-        &device::NVME_PLP_STARTS,
-        unknown_reading_of_refusal(refusal),
-    );
-    drive.insert(
-        &device::NVME_INCOMPLETE_SHUTDOWNS,
-        unknown_reading_of_refusal(refusal),
-    );
+    runner.insert(&device::NVME_CAPACITOR, condition);
+    runner.insert(&device::NVME_CAPACITOR_PERCENT, health);
+    let starts = said.as_ref().map(|said| said.plp_starts);
+    runner.insert(&device::NVME_PLP_STARTS, starts);
+    let incomplete = said.map(|said| said.incomplete_shutdowns);
+    runner.insert(&device::NVME_INCOMPLETE_SHUTDOWNS, incomplete);
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 
 use serde_json::Value as Json;
 
-use super::{DriveFacts, DriveToolRunner, ToolOutput, capacitor, unknown_reading_of_refusal};
+use super::{DriveToolRunner, capacitor, value_or_absent, value_or_malformed};
 use crate::facts::Reading;
 use crate::facts::catalog::device::{self, DriveCacheState, NvmeWarning};
 use crate::host::Tool;
@@ -22,63 +22,38 @@ const WARNINGS: [(NvmeWarning, &str); 6] = [
     (NvmeWarning::PersistentMemory, "pmr_ro"),
 ];
 
-pub fn query_drive(questions: &DriveToolRunner) -> DriveFacts {
-    let mut drive = DriveFacts::default();
-    let identity =
-        questions.run_tool_unless_refused(Tool::Nvme, &["id-ctrl", "-o", "json"], &mut drive);
-    let has_cache = match &identity {
-        Ok(answer) => answer.reading_or_malformed(has_volatile_cache(&answer.json()), "`vwc`"),
-        Err(refusal) => unknown_reading_of_refusal(refusal),
+pub fn query_drive(runner: &mut DriveToolRunner) {
+    let identity = runner.run_tool_for_json(Tool::Nvme, &["id-ctrl", "-o", "json"]);
+    let has_cache = value_or_malformed(&identity, has_volatile_cache, "`vwc`");
+    let is_on = if has_cache.value() == Some(&false) {
+        Reading::absent("the drive has no volatile cache")
+    } else {
+        identity.as_ref().and_then_reading(|_, _| {
+            value_or_absent(
+                &runner.run_tool(Tool::Nvme, &["get-feature", "-f", "6", "-H"]),
+                |answer| parse_write_cache_feature(answer),
+                "whether the cache is on",
+            )
+        })
     };
-    let awupf = match &identity {
-        Ok(answer) => {
-            answer.reading_or_absent(answer.json().get("awupf").and_then(Json::as_u64), "`awupf`")
+    let log = runner.run_tool_for_json(Tool::Nvme, &["smart-log", "-o", "json"]);
+    let mut warnings = value_or_malformed(&log, critical_warnings, "`critical_warning`");
+    if !log.is_known() {
+        let words = ["-q", "noserial", "-n", "standby", "-j", "-H"];
+        let other = runner.run_tool_for_json(Tool::Smartctl, &words);
+        if other.is_known() {
+            warnings = value_or_malformed(&other, warnings_from_smartctl, "`smart_status/nvme`");
         }
-        Err(refusal) => unknown_reading_of_refusal(refusal),
-    };
-    let is_on = match (has_cache.value(), &identity) {
-        (Some(false), _) => Reading::absent("the drive has no volatile cache"),
-        (_, Err(refusal)) => unknown_reading_of_refusal(refusal),
-        (_, Ok(_)) => {
-            match questions.run_tool_unless_refused(
-                Tool::Nvme,
-                &["get-feature", "-f", "6", "-H"],
-                &mut drive,
-            ) {
-                Ok(answer) => answer.reading_or_absent(
-                    parse_write_cache_feature(&answer.text),
-                    "whether the cache is on",
-                ),
-                Err(refusal) => unknown_reading_of_refusal(&refusal),
-            }
-        }
-    };
-    let warnings = match questions.run_tool_unless_refused(
-        Tool::Nvme,
-        &["smart-log", "-o", "json"],
-        &mut drive,
-    ) {
-        Ok(answer) => {
-            answer.reading_or_malformed(critical_warnings(&answer.json()), "`critical_warning`")
-        }
-        Err(refusal) => {
-            let other = ["-q", "noserial", "-n", "standby", "-j", "-H"];
-            match questions.run_tool_unless_refused(Tool::Smartctl, &other, &mut drive) {
-                Ok(answer) => warnings_from_smartctl(&answer),
-                Err(_) => unknown_reading_of_refusal(&refusal),
-            }
-        }
-    };
-    // If nvme-cli could not run `id-ctrl`, it cannot read the log page either.
-    match &identity {
-        Ok(_) => capacitor::query_capacitor(questions, &mut drive),
-        Err(refusal) => capacitor::insert_refusal_for_all_facts(refusal, &mut drive),
     }
-    drive.insert(&device::NVME_VOLATILE, has_cache);
-    drive.insert(&device::NVME_AWUPF, awupf);
-    drive.insert(&device::DRIVE_CACHE, is_on);
-    drive.insert(&device::NVME_WARNINGS, warnings);
-    drive
+    capacitor::query_capacitor(runner, &identity);
+    let awupf = |identity: &Json| identity.get("awupf")?.as_u64();
+    runner.insert(
+        &device::NVME_AWUPF,
+        value_or_absent(&identity, awupf, "`awupf`"),
+    );
+    runner.insert(&device::NVME_VOLATILE, has_cache);
+    runner.insert(&device::DRIVE_CACHE, is_on);
+    runner.insert(&device::NVME_WARNINGS, warnings);
 }
 
 pub fn has_volatile_cache(identity: &Json) -> Option<bool> {
@@ -120,12 +95,9 @@ pub fn critical_warnings(log: &Json) -> Option<Vec<String>> {
     Some(warning_names(bits))
 }
 
-fn warnings_from_smartctl(answer: &ToolOutput) -> Reading<Vec<String>> {
-    let bits = answer
-        .json()
-        .pointer("/smart_status/nvme/value")
-        .and_then(Json::as_u64);
-    answer.reading_or_malformed(bits.map(warning_names), "`smart_status/nvme`")
+fn warnings_from_smartctl(answer: &Json) -> Option<Vec<String>> {
+    let bits = answer.pointer("/smart_status/nvme/value")?.as_u64()?;
+    Some(warning_names(bits))
 }
 
 fn warning_names(bits: u64) -> Vec<String> {

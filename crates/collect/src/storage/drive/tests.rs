@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{
-    COLLECTOR, CONCURRENT_DISKS, MAX_DISKS, capacitor, is_drive_managed_smr, is_in_standby, nvme,
-    parse_smartctl_write_cache, parse_write_cache_state,
+    CONCURRENT_DISKS, MAX_DISKS, capacitor, collect_facts, is_drive_managed_smr, is_in_standby,
+    nvme, parse_smartctl_write_cache, parse_write_cache_state,
 };
 use crate::collector::Request;
 use crate::facts::catalog::device::{self, ContentState, DriveCacheState};
@@ -87,7 +87,7 @@ fn collect_disk_facts(host: &FakeHost, transport: &str) -> FactSet {
     };
     let disk = insert_disk(&mut facts, name, transport);
     insert_disk_mount(&mut facts, "/", &disk);
-    (COLLECTOR.collect_facts)(host, &Request::default(), &mut facts);
+    collect_facts(host, &Request::default(), &mut facts);
     facts
 }
 
@@ -375,7 +375,7 @@ fn partition_inherits_smr_from_disk() {
     let answer = json!({ "model_family": "Toshiba P300 (SMR)" }).to_string();
     let host =
         FakeHost::default().with_answer(run_question(Tool::Smartctl, SMART, "/dev/sda"), answer);
-    (COLLECTOR.collect_facts)(&host, &Request::default(), &mut facts);
+    collect_facts(&host, &Request::default(), &mut facts);
     assert_eq!(
         facts.value(&part, &device::SHINGLED),
         Some(device::ShingledRecording::DriveManaged)
@@ -488,7 +488,7 @@ fn pass_through_disks_are_queried() {
         );
         insert_disk_mount(&mut facts, "/", &disk);
         let host = FakeHost::default();
-        (COLLECTOR.collect_facts)(&host, &Request::default(), &mut facts);
+        collect_facts(&host, &Request::default(), &mut facts);
         assert_eq!(!host.asked_questions().is_empty(), asked, "{volume}");
     }
 }
@@ -503,7 +503,7 @@ fn queries_need_root_and_programs() {
         let disk = insert_disk(&mut facts, "sda", "sata");
         insert_disk_mount(&mut facts, "/", &disk);
         let host = FakeHost::default();
-        (COLLECTOR.collect_facts)(
+        collect_facts(
             &host,
             &Request {
                 without_programs,
@@ -557,7 +557,7 @@ fn queried_facts_are_denied_without_root() {
         let mut facts = facts_with_privilege(false);
         let disk = insert_disk(&mut facts, "sda", transport);
         insert_disk_mount(&mut facts, "/", &disk);
-        (COLLECTOR.collect_facts)(&FakeHost::default(), &Request::default(), &mut facts);
+        collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
         for name in told {
             let reading = facts.reading_by_name(&disk, name);
             let wants_root = matches!(
@@ -595,7 +595,7 @@ fn panic_in_parser_affects_only_one_disk() {
     let answer = json!({ "write_cache": { "enabled": true } }).to_string();
     let host =
         FakeHost::default().with_answer(run_question(Tool::Smartctl, SMART, "/dev/sdb"), answer);
-    (COLLECTOR.collect_facts)(
+    collect_facts(
         &PanickingHost(host, "/dev/sda"),
         &Request::default(),
         &mut facts,
@@ -631,7 +631,7 @@ fn known_smr_state_survives_refused_query() {
         Source::Assumed,
     );
     insert_disk_mount(&mut facts, "/", &disk);
-    (COLLECTOR.collect_facts)(&FakeHost::default(), &Request::default(), &mut facts);
+    collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
     assert_eq!(
         facts.value(&disk, &device::SHINGLED),
         Some(device::ShingledRecording::Suspected)
@@ -654,7 +654,7 @@ fn number_of_queried_disks_is_limited() {
         target: Some("/m498/data".into()),
         ..Request::default()
     };
-    (COLLECTOR.collect_facts)(&host, &request, &mut facts);
+    collect_facts(&host, &request, &mut facts);
     let asked = |name: &str| {
         let node = format!("/dev/{name}");
         host.asked_questions().iter().any(
@@ -679,7 +679,7 @@ fn timed_out_tool_is_not_run_again() {
             HostErrorKind::TimedOut,
         );
     }
-    (COLLECTOR.collect_facts)(&host, &Request::default(), &mut facts);
+    collect_facts(&host, &Request::default(), &mut facts);
     let late = host
         .asked_questions()
         .iter()

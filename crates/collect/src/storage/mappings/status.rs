@@ -2,6 +2,8 @@
 //! (Documentation/admin-guide/device-mapper/*.rst; drivers/md/dm-*.c, `*_status`). The state is
 //! unknown unless the line is complete and every word is known.
 
+use StatusWord::{Any, Counted, ErrorCount, Number, NumberOrDash, Rest, Share, States, Used};
+
 use crate::facts::Choice;
 use crate::facts::catalog::device::{ArrayLevel, MappingState, SyncAction};
 
@@ -34,20 +36,114 @@ type StatusParser = fn(&[&str]) -> Option<TargetStatus>;
 
 const STATUS_PARSERS: &[(&str, StatusParser)] = &[
     ("cache", parse_cache),
-    ("clone", parse_clone),
-    ("era", parse_era),
-    ("integrity", parse_integrity),
+    // Metadata, regions hydrated and being hydrated, features, core arguments, mode.
+    ("clone", |words| {
+        parse_words(
+            &[
+                Number,
+                Used,
+                Number,
+                Share,
+                Number,
+                Counted,
+                Counted,
+                METADATA_MODE,
+            ],
+            words,
+        )
+    }),
+    ("era", |words| {
+        parse_words(&[Number, Used, Number, NumberOrDash], words)
+    }),
+    // Number of mismatches, data sectors, progress of recalculation (dm-integrity.rst).
+    ("integrity", |words| {
+        parse_words(&[ErrorCount, Number, Rest], words)
+    }),
     ("mirror", parse_mirror),
     ("multipath", parse_multipath),
     ("raid", parse_raid),
     ("snapshot", parse_snapshot),
     ("snapshot-merge", parse_snapshot),
-    ("thin", parse_thin),
+    // Number of mapped sectors, highest mapped sector (thin-provisioning.rst).
+    ("thin", |words| parse_words(&[Number, NumberOrDash], words)),
     ("thin-pool", parse_thin_pool),
     ("vdo", parse_vdo),
-    ("verity", parse_verity),
-    ("writecache", parse_writecache),
+    // `V` if all reads were valid, or `C` after a mismatch (verity.rst).
+    ("verity", |words| {
+        let state = States(&[("V", MappingState::Fine), ("C", MappingState::Error)]);
+        parse_words(&[state, Rest], words)
+    }),
+    // Error code, all blocks, free blocks, blocks under writeback (writecache.rst).
+    ("writecache", |words| {
+        parse_words(&[ErrorCount, Number, Number, Number, Rest], words)
+    }),
 ];
+
+/// The forms of a word in a status line.
+enum StatusWord {
+    Any,
+    Number,
+    NumberOrDash,
+    /// A number that is 0 without errors.
+    ErrorCount,
+    /// `USED/ALL`, full if both are equal.
+    Used,
+    /// `PART/ALL`, fine if both are equal.
+    Share,
+    /// A count and as many words.
+    Counted,
+    /// One of these words, each with the state that it means.
+    States(&'static [(&'static str, MappingState)]),
+    /// All words that follow, also none.
+    Rest,
+}
+
+const METADATA_MODE: StatusWord = States(&[
+    ("rw", MappingState::Fine),
+    ("ro", MappingState::ReadOnly),
+    ("Fail", MappingState::Failed),
+]);
+
+const NEEDS_CHECK: StatusWord = States(&[
+    ("-", MappingState::Fine),
+    ("needs_check", MappingState::NeedsCheck),
+]);
+
+/// The worst state that a word means; `None` unless the words have the given forms.
+fn parse_words(forms: &[StatusWord], words: &[&str]) -> Option<TargetStatus> {
+    let mut state = MappingState::Fine;
+    let mut words = words;
+    for form in forms {
+        if matches!(form, Rest) {
+            return Some(state.into());
+        }
+        let (word, mut rest) = words.split_first()?;
+        let meant = match form {
+            Any | Rest => Some(MappingState::Fine),
+            Number => parse_number(word).map(|_| MappingState::Fine),
+            NumberOrDash => {
+                (*word == "-" || parse_number(word).is_some()).then_some(MappingState::Fine)
+            }
+            ErrorCount => Some(if parse_number(word)? == 0 {
+                MappingState::Fine
+            } else {
+                MappingState::Error
+            }),
+            Used => Some(fine_or_full(parse_used_and_total(word)?)),
+            Share => parse_used_and_total(word).map(|_| MappingState::Fine),
+            Counted => {
+                rest = split_counted_words(words)?.1;
+                Some(MappingState::Fine)
+            }
+            States(known) => known
+                .iter()
+                .find_map(|(name, state)| (name == word).then_some(*state)),
+        };
+        state = state.max(meant?);
+        words = rest;
+    }
+    words.is_empty().then_some(state.into())
+}
 
 pub fn has_status_parser(target: &str) -> bool {
     STATUS_PARSERS.iter().any(|(name, _)| *name == target)
@@ -76,8 +172,8 @@ fn percent_of_total([used, all]: [u64; 2]) -> f64 {
     used as f64 / all as f64 * 100.0
 }
 
-fn fine_or_full(shares: &[[u64; 2]]) -> MappingState {
-    if shares.iter().any(|[used, all]| used == all) {
+fn fine_or_full([used, all]: [u64; 2]) -> MappingState {
+    if used == all {
         MappingState::Full
     } else {
         MappingState::Fine
@@ -91,90 +187,61 @@ fn split_counted_words<'w, 't>(words: &'w [&'t str]) -> Option<(&'w [&'t str], &
     rest.split_at_checked(parse_number(count)?.try_into().ok()?)
 }
 
-fn parse_metadata_mode(word: &str) -> Option<MappingState> {
-    match word {
-        "rw" => Some(MappingState::Fine),
-        "ro" => Some(MappingState::ReadOnly),
-        "Fail" => Some(MappingState::Failed),
-        _ => None,
-    }
-}
-
-fn parse_needs_check(word: &str) -> Option<MappingState> {
-    match word {
-        "-" => Some(MappingState::Fine),
-        "needs_check" => Some(MappingState::NeedsCheck),
-        _ => None,
-    }
-}
-
 /// Parses the words after `thin-pool`, such as
 /// `1 19/4096 200/3200 - rw discard_passdown queue_if_no_space - 1024` (thin-provisioning.rst). In
 /// captures of walwise 0.1 they are only the used shares of metadata and data space, `19/4096
 /// 200/3200`.
 fn parse_thin_pool(words: &[&str]) -> Option<TargetStatus> {
-    let (metadata, data, state) = match words {
-        [metadata, data] => (
-            parse_used_and_total(metadata)?,
-            parse_used_and_total(data)?,
-            MappingState::Fine,
-        ),
-        [
-            transaction,
-            metadata,
-            data,
-            root,
-            mode_word,
-            "discard_passdown" | "no_discard_passdown" | "ignore_discard",
-            "queue_if_no_space" | "error_if_no_space",
-            check_word,
-            ..,
-        ] => {
-            parse_number(transaction)?;
-            (*root == "-" || parse_number(root).is_some()).then_some(())?;
-            let mode = match *mode_word {
-                "out_of_data_space" => Some(MappingState::Full),
-                word => parse_metadata_mode(word),
-            };
-            (
-                parse_used_and_total(metadata)?,
-                parse_used_and_total(data)?,
-                mode?.max(parse_needs_check(check_word)?),
-            )
-        }
-        _ => return None,
+    const MODE: StatusWord = States(&[
+        ("rw", MappingState::Fine),
+        ("ro", MappingState::ReadOnly),
+        ("Fail", MappingState::Failed),
+        ("out_of_data_space", MappingState::Full),
+    ]);
+    const DISCARDS: StatusWord = States(&[
+        ("discard_passdown", MappingState::Fine),
+        ("no_discard_passdown", MappingState::Fine),
+        ("ignore_discard", MappingState::Fine),
+    ]);
+    const IF_NO_SPACE: StatusWord = States(&[
+        ("queue_if_no_space", MappingState::Fine),
+        ("error_if_no_space", MappingState::Fine),
+    ]);
+    let (metadata, data, status) = if let [metadata, data] = words {
+        (metadata, data, parse_words(&[Used, Used], words)?)
+    } else {
+        let [_transaction, metadata, data, ..] = words else {
+            return None;
+        };
+        let forms = [
+            Number,
+            Used,
+            Used,
+            NumberOrDash,
+            MODE,
+            DISCARDS,
+            IF_NO_SPACE,
+            NEEDS_CHECK,
+            Rest,
+        ];
+        (metadata, data, parse_words(&forms, words)?)
     };
-    let state = state.max(fine_or_full(&[metadata, data]));
+    let percent = |word| Some(percent_of_total(parse_used_and_total(word)?));
     Some(TargetStatus {
-        used_percent: Some([percent_of_total(metadata), percent_of_total(data)]),
-        ..state.into()
+        used_percent: Some([percent(metadata)?, percent(data)?]),
+        ..status
     })
-}
-
-/// Parses the words after `thin`, such as `409600 819199`: number of mapped sectors, highest mapped
-/// sector (thin-provisioning.rst).
-fn parse_thin(words: &[&str]) -> Option<TargetStatus> {
-    let [mapped, highest] = words else {
-        return None;
-    };
-    parse_number(mapped)?;
-    (*highest == "-" || parse_number(highest).is_some()).then_some(MappingState::Fine.into())
 }
 
 /// Parses the words after `snapshot`, such as `16/20480 16`: used and total sectors, then the
 /// sectors used for metadata. A failed snapshot has words such as `Invalid` instead
 /// (snapshot.rst; `snapshot_status` in drivers/md/dm-snap.c).
 fn parse_snapshot(words: &[&str]) -> Option<TargetStatus> {
-    let state = match words {
-        ["Invalid" | "Overflow"] => MappingState::Lost,
-        ["Merge", "failed"] => MappingState::Failed,
-        [used, metadata] => {
-            parse_number(metadata)?;
-            fine_or_full(&[parse_used_and_total(used)?])
-        }
-        _ => return None,
-    };
-    Some(state.into())
+    match words {
+        ["Invalid" | "Overflow"] => Some(MappingState::Lost.into()),
+        ["Merge", "failed"] => Some(MappingState::Failed.into()),
+        words => parse_words(&[Used, Number], words),
+    }
 }
 
 /// Parses the words after `raid`, such as `raid1 2 AA 204800/204800 idle 0 0 -` (dm-raid.rst). Old
@@ -335,71 +402,23 @@ fn parse_multipath(words: &[&str]) -> Option<TargetStatus> {
     })
 }
 
+/// After ten counts: dirty blocks, features, core arguments, policy with arguments, mode, check.
 fn parse_cache(words: &[&str]) -> Option<TargetStatus> {
     let (_, rest) = words.split_at_checked(10)?;
-    let [dirty, rest @ ..] = rest else {
-        return None;
-    };
-    let (_, rest) = split_counted_words(rest)?;
-    let (_, rest) = split_counted_words(rest)?;
-    let [_policy, rest @ ..] = rest else {
-        return None;
-    };
-    let (_, rest) = split_counted_words(rest)?;
-    let [mode_word, check_word, ..] = rest else {
-        return None;
-    };
-    let state = parse_metadata_mode(mode_word)?.max(parse_needs_check(check_word)?);
+    let forms = [
+        Number,
+        Counted,
+        Counted,
+        Any,
+        Counted,
+        METADATA_MODE,
+        NEEDS_CHECK,
+        Rest,
+    ];
     Some(TargetStatus {
-        dirty: Some(parse_number(dirty)?),
-        ..state.into()
+        dirty: Some(parse_number(rest.first()?)?),
+        ..parse_words(&forms, rest)?
     })
-}
-
-/// Parses the words after `writecache`, such as `0 4096 100 20`: error code, all blocks, free
-/// blocks, blocks under writeback (writecache.rst).
-fn parse_writecache(words: &[&str]) -> Option<TargetStatus> {
-    let [error, blocks, free, written, ..] = words else {
-        return None;
-    };
-    for count in [blocks, free, written] {
-        parse_number(count)?;
-    }
-    Some(
-        if parse_number(error)? == 0 {
-            MappingState::Fine
-        } else {
-            MappingState::Error
-        }
-        .into(),
-    )
-}
-
-/// Parses the words after `integrity`, such as `0 819200 -`: number of mismatches, data sectors,
-/// progress of recalculation (dm-integrity.rst).
-fn parse_integrity(words: &[&str]) -> Option<TargetStatus> {
-    let [mismatches, sectors, ..] = words else {
-        return None;
-    };
-    parse_number(sectors)?;
-    Some(
-        if parse_number(mismatches)? == 0 {
-            MappingState::Fine
-        } else {
-            MappingState::Error
-        }
-        .into(),
-    )
-}
-
-/// Parses the words after `verity`. The first one is `V` if all reads were valid, or `C` after a
-/// mismatch (verity.rst).
-fn parse_verity(words: &[&str]) -> Option<TargetStatus> {
-    match *words.first()? {
-        "V" => Some(MappingState::Fine.into()),
-        "C" => Some(MappingState::Error.into()),
-        _ => None,
-    }
 }
 
 /// Parses the words after `vdo`, such as `253:1 normal - online online 100 4096` (vdo.rst). A
@@ -427,35 +446,7 @@ fn parse_vdo(words: &[&str]) -> Option<TargetStatus> {
         "closed", "closing", "error", "offline", "online", "opening", "unknown",
     ];
     (known.contains(index) && ["online", "offline"].contains(compression)).then_some(())?;
-    (used <= all && all > 0).then(|| mode.max(fine_or_full(&[[used, all]])).into())
-}
-
-fn parse_era(words: &[&str]) -> Option<TargetStatus> {
-    let [block, metadata, now, root] = words else {
-        return None;
-    };
-    parse_number(block)?;
-    parse_number(now)?;
-    (*root == "-" || parse_number(root).is_some()).then_some(())?;
-    Some(fine_or_full(&[parse_used_and_total(metadata)?]).into())
-}
-
-fn parse_clone(words: &[&str]) -> Option<TargetStatus> {
-    let [block, metadata, region, copied, copying, rest @ ..] = words else {
-        return None;
-    };
-    for count in [block, region, copying] {
-        parse_number(count)?;
-    }
-    parse_used_and_total(copied)?;
-    let (_, rest) = split_counted_words(rest)?;
-    let (_, rest) = split_counted_words(rest)?;
-    let [mode_word] = rest else { return None };
-    Some(
-        parse_metadata_mode(mode_word)?
-            .max(fine_or_full(&[parse_used_and_total(metadata)?]))
-            .into(),
-    )
+    (used <= all && all > 0).then(|| mode.max(fine_or_full([used, all])).into())
 }
 
 #[cfg(test)]

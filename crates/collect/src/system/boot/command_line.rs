@@ -15,15 +15,11 @@ use crate::host::{ConfigDialect, ConfigDirective, Host};
 use crate::host_readings::error_reading;
 use crate::text::display_safe;
 
-pub fn record_command_line(
-    host: &dyn Host,
-    facts: &mut FactSet,
-    listed: &mut named_device::TagLinkNames,
-) {
+pub fn record_command_line(host: &dyn Host, facts: &mut FactSet) {
     let machine = Subject::host();
     match host.config_directives(Path::new(COMMAND_LINE), ConfigDialect::KernelCommandLine) {
         Ok(settings) => {
-            let unread = unexamined_or_unmet_parameters(host, facts, &settings, listed);
+            let unread = unexamined_or_unmet_parameters(host, facts, &settings);
             facts.insert(&machine, &boot::PARAMETERS_UNREAD, unread);
             if let Some(entry) = root_mount_from_rootflags(&settings) {
                 entry.insert_boot_facts(facts);
@@ -71,8 +67,7 @@ fn root_mount_from_rootflags(settings: &[ConfigDirective]) -> Option<BootMountEn
         is_complete: last_directive(settings, b"kept")
             .map(|setting| &*setting.value == b"whole" && has_consistent_root_flags(settings)),
         auto: Reading::known(true, Source::from_file(COMMAND_LINE)),
-        path: COMMAND_LINE.to_owned(),
-        line: None,
+        origin: Source::from_file(COMMAND_LINE),
     })
 }
 
@@ -82,7 +77,6 @@ fn unexamined_or_unmet_parameters(
     host: &dyn Host,
     facts: &FactSet,
     settings: &[ConfigDirective],
-    listed: &mut named_device::TagLinkNames,
 ) -> Reading<Vec<String>> {
     let Some(names) = last_directive(settings, b"names") else {
         return Reading::unknown(
@@ -97,18 +91,9 @@ fn unexamined_or_unmet_parameters(
         .map(str::to_owned)
         .collect();
     let written = Source::from_file(COMMAND_LINE);
-    let mut is_there = |named: &str| match named_device::presence_of_device_path_or_tag(
-        host, facts, named, &written, listed,
-    ) {
-        Reading::Known {
-            value: BootDeviceState::There,
-            ..
-        } => true,
-        Reading::Known {
-            value: BootDeviceState::Missing | BootDeviceState::Other | BootDeviceState::None,
-            ..
-        }
-        | Reading::Unknown { .. } => false,
+    let is_there = |named: &str| {
+        named_device::presence_of_device_path_or_tag(host, facts, named, &written).value()
+            == Some(&BootDeviceState::There)
     };
     for setting in settings {
         let value = display_safe(&setting.value);
@@ -238,11 +223,7 @@ mod tests {
                 rows,
             )
             .with_answer(Question::List("/dev/disk/by-uuid".into()), b"7\0");
-        record_command_line(
-            &host,
-            &mut facts,
-            &mut named_device::TagLinkNames::default(),
-        );
+        record_command_line(&host, &mut facts);
         facts
     }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 use super::named_device;
 use crate::facts::catalog::boot::{self, BootDeviceState};
 use crate::facts::catalog::device as block;
-use crate::facts::{FactSet, Reading, Source, Subject};
+use crate::facts::{FactSet, Source, Subject};
 use crate::host::{ConfigDialect, Host};
 use crate::host_readings::error_reading;
 use crate::text::display_safe;
@@ -41,11 +41,7 @@ const KNOWN_FLAGS: [&str; 19] = [
     "x-initrd.attach",
 ];
 
-pub fn record_crypttab(
-    host: &dyn Host,
-    facts: &mut FactSet,
-    listed: &mut named_device::TagLinkNames,
-) {
+pub fn record_crypttab(host: &dyn Host, facts: &mut FactSet) {
     let machine = Subject::host();
     let settings = match host.config_directives(Path::new(CRYPTTAB), ConfigDialect::Crypttab) {
         Ok(settings) => settings,
@@ -90,27 +86,19 @@ pub fn record_crypttab(
             by_defaults.push(name.clone());
         }
         let written = Source::from_file_line(CRYPTTAB, setting.line);
-        match named_device::presence_of_device_path_or_tag(host, facts, device, &written, listed) {
-            Reading::Known {
-                value: BootDeviceState::There,
-                ..
-            } if kept == "whole"
+        let presence = named_device::presence_of_device_path_or_tag(host, facts, device, &written);
+        let is_unlockable = || {
+            kept == "whole"
                 && line.has_supported_key_and_options()
                 && line.type_agrees_with_mapping_uuid(uuid)
                 && unlocked.as_ref().is_some_and(|unlocked| {
                     is_mapping_of_named_device(host, facts, unlocked, device)
-                }) => {}
-            Reading::Known {
-                value: BootDeviceState::Missing | BootDeviceState::Other,
-                ..
-            } => {
-                missing.push(name.clone());
-            }
-            Reading::Known {
-                value: BootDeviceState::There | BootDeviceState::None,
-                ..
-            }
-            | Reading::Unknown { .. } => {
+                })
+        };
+        match presence.value() {
+            Some(BootDeviceState::There) if is_unlockable() => {}
+            Some(BootDeviceState::Missing | BootDeviceState::Other) => missing.push(name.clone()),
+            Some(BootDeviceState::There | BootDeviceState::None) | None => {
                 unseen.push(name.clone());
             }
         }
@@ -325,11 +313,7 @@ mod tests {
             );
             facts.add_layer_below(&device, &Subject::device("vdb"));
         }
-        record_crypttab(
-            &host,
-            &mut facts,
-            &mut named_device::TagLinkNames::default(),
-        );
+        record_crypttab(&host, &mut facts);
         facts
     }
 

@@ -41,11 +41,6 @@ struct UnitDirective {
     setting: ConfigDirective,
 }
 
-enum MainUnitFile {
-    Masked(PathBuf),
-    File(PathBuf),
-}
-
 impl MountUnits {
     pub fn from_unit_directories(host: &dyn Host, facts: &mut FactSet) -> (Self, ReadFailure) {
         let mut listed: Vec<(PathBuf, Vec<OsString>)> = Vec::new();
@@ -92,7 +87,7 @@ impl MountUnits {
             .filter(|name| is_mount_unit(name))
             .collect();
         for name in names {
-            let Some(MainUnitFile::File(main)) = self.find_main_file(host, name) else {
+            let Some((main, false)) = self.find_main_file(host, name) else {
                 continue;
             };
             if lines.contains(name) && !is_admin_file(&main) {
@@ -127,21 +122,13 @@ impl MountUnits {
         facts: &mut FactSet,
     ) -> BootMountEntry {
         let name = mount_unit_name(&entry.point);
-        let main = self.find_main_file(host, &name);
-        match main {
-            Some(MainUnitFile::Masked(mask)) => {
-                return BootMountEntry {
-                    auto: Reading::known(false, Source::from_file(display_path(&mask))),
-                    ..entry
-                };
-            }
-            Some(MainUnitFile::File(file)) if is_admin_file(&file) => {
-                return BootMountEntry {
-                    auto: Reading::known(false, Source::from_file(display_path(&file))),
-                    ..entry
-                };
-            }
-            Some(MainUnitFile::File(_)) | None => {}
+        if let Some((file, is_masked)) = self.find_main_file(host, &name)
+            && (is_masked || is_admin_file(&file))
+        {
+            return BootMountEntry {
+                auto: Reading::known(false, Source::from_file(display_path(&file))),
+                ..entry
+            };
         }
         match self.read_directives(host, &name, None) {
             Ok(lines) => apply_directives_to_entry(entry, &lines),
@@ -166,17 +153,12 @@ impl MountUnits {
             .map(|name| display_path(Path::new(name)))
     }
 
-    fn find_main_file(&self, host: &dyn Host, name: &OsString) -> Option<MainUnitFile> {
+    /// The unit's file of the highest precedence, and whether it is masked.
+    fn find_main_file(&self, host: &dyn Host, name: &OsString) -> Option<(PathBuf, bool)> {
         let (directory, _) = self.listed.iter().find(|(_, names)| names.contains(name))?;
         let path = directory.join(name);
-        let masked = host
-            .link_target(&path)
-            .is_ok_and(|target| target == Path::new("/dev/null"));
-        Some(if masked {
-            MainUnitFile::Masked(path)
-        } else {
-            MainUnitFile::File(path)
-        })
+        let is_masked = is_masked(host, &path);
+        Some((path, is_masked))
     }
 
     /// The settings in order: those of the main file, then those of drop-ins.
@@ -208,42 +190,26 @@ impl MountUnits {
     ) -> Result<Vec<PathBuf>, (PathBuf, HostError)> {
         let mut found: BTreeMap<OsString, PathBuf> = BTreeMap::new();
         let own = drop_in_directory_names(path_bytes(Path::new(name)));
-        let of_all = std::iter::once(b"mount.d".to_vec());
-        let specific = self
-            .listed
-            .iter()
-            .flat_map(|listed| own.iter().map(move |named| (listed, named.clone())));
-        let general = of_all.flat_map(|named| {
-            self.listed
-                .iter()
-                .map(move |listed| (listed, named.clone()))
-        });
-        for ((directory, names), named) in specific.chain(general) {
-            let named = OsString::from(path_from_bytes(named));
-            if !names.contains(&named) {
-                continue;
-            }
-            let place = directory.join(named);
-            for part in host
-                .list_directory(&place)
-                .map_err(|miss| (place.clone(), miss))?
-            {
-                if Path::new(&part)
-                    .extension()
-                    .is_some_and(|extension| extension == "conf")
-                {
-                    found
-                        .entry(part.clone())
-                        .or_insert_with(|| place.join(part));
+        for drop_ins in [own, vec![b"mount.d".to_vec()]] {
+            for (directory, names) in &self.listed {
+                for named in &drop_ins {
+                    let named = OsString::from(path_from_bytes(named.clone()));
+                    if !names.contains(&named) {
+                        continue;
+                    }
+                    let place = directory.join(named);
+                    let parts = host.list_directory(&place);
+                    for part in parts.map_err(|miss| (place.clone(), miss))? {
+                        if part.as_bytes().ends_with(b".conf") {
+                            let file = place.join(&part);
+                            found.entry(part).or_insert(file);
+                        }
+                    }
                 }
             }
         }
-        // A link to /dev/null masks the drop-ins of the same name.
-        let masked = |path: &PathBuf| {
-            host.link_target(path)
-                .is_ok_and(|target| target == Path::new("/dev/null"))
-        };
-        Ok(found.into_values().filter(|path| !masked(path)).collect())
+        let files = found.into_values();
+        Ok(files.filter(|path| !is_masked(host, path)).collect())
     }
 
     fn build_boot_mount_entry(
@@ -300,8 +266,10 @@ impl MountUnits {
                 .unwrap_or_default(),
             dump_and_pass: None,
             is_complete: are_all_options_captured(lines),
-            line: place.map(|line| line.setting.line),
-            path: place.map_or_else(|| display_path(main), |line| display_path(&line.file)),
+            origin: place.map_or_else(
+                || Source::from_file(display_path(main)),
+                UnitDirective::source,
+            ),
             auto,
             point,
         })
@@ -327,8 +295,7 @@ fn apply_directives_to_entry(entry: BootMountEntry, lines: &[UnitDirective]) -> 
             .is_complete
             .zip(options.map_or(Some(true), |_| are_all_options_captured(lines)))
             .map(|(own, more)| own && more),
-        line: options.map_or(entry.line, |line| Some(line.setting.line)),
-        path: options.map_or(entry.path, |line| display_path(&line.file)),
+        origin: options.map_or(entry.origin, UnitDirective::source),
         options: options.map_or(entry.options, |line| line.setting.value.clone()),
         ..entry
     }
@@ -366,29 +333,19 @@ fn drop_in_directory_names(name: &[u8]) -> Vec<Vec<u8>> {
 }
 
 pub fn mount_unit_name(point: &[u8]) -> OsString {
-    let parts: Vec<&[u8]> = point
-        .split(|b| *b == b'/')
-        .filter(|part| !part.is_empty())
-        .collect();
+    let parts = point.split(|b| *b == b'/').filter(|part| !part.is_empty());
+    let path = parts.collect::<Vec<_>>().join(&b'/');
     let mut name = Vec::new();
-    if parts.is_empty() {
-        name.push(b'-');
+    for (at, byte) in path.iter().enumerate() {
+        match byte {
+            b'/' => name.push(b'-'),
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b':' | b'_' => name.push(*byte),
+            b'.' if at > 0 => name.push(*byte),
+            _ => name.extend(format!("\\x{byte:02x}").bytes()),
+        }
     }
-    for (n, part) in parts.iter().enumerate() {
-        if n > 0 {
-            name.push(b'-');
-        }
-        for (at, byte) in part.iter().enumerate() {
-            let first = n == 0 && at == 0;
-            let plain = byte.is_ascii_alphanumeric()
-                || matches!(byte, b':' | b'_')
-                || *byte == b'.' && !first;
-            if plain {
-                name.push(*byte);
-            } else {
-                name.extend(format!("\\x{byte:02x}").bytes());
-            }
-        }
+    if name.is_empty() {
+        name.push(b'-');
     }
     name.extend(b".mount");
     OsString::from(path_from_bytes(name))
@@ -423,6 +380,12 @@ fn wanted_mount_units(
         }
     }
     Ok(pulled)
+}
+
+/// Whether a link to /dev/null masks the unit or drop-in.
+fn is_masked(host: &dyn Host, path: &Path) -> bool {
+    host.link_target(path)
+        .is_ok_and(|target| target == Path::new("/dev/null"))
 }
 
 fn is_admin_file(file: &Path) -> bool {

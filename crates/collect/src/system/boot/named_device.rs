@@ -5,8 +5,7 @@
 //! The next boot itself cannot be predicted: a later boot step may create devices, such as unlocked
 //! or network disks. In a container the runtime chooses /dev, so no device is certainly missing.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -27,13 +26,7 @@ const TAG_DIRECTORIES: [(&str, &str); 5] = [
     ("ID=", "/dev/disk/by-id"),
 ];
 
-pub type TagLinkNames = BTreeMap<&'static str, Reading<BTreeSet<OsString>>>;
-
-pub fn record_presence_of_named_devices(
-    host: &dyn Host,
-    facts: &mut FactSet,
-    listed: &mut TagLinkNames,
-) {
+pub fn record_presence_of_named_devices(host: &dyn Host, facts: &mut FactSet) {
     let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
     for line in lines {
         let found = facts
@@ -44,7 +37,7 @@ pub fn record_presence_of_named_devices(
                 } else if may_lack_block_device(facts, &line) {
                     Reading::known(BootDeviceState::None, source)
                 } else {
-                    presence_of_device_path_or_tag(host, facts, &value, &source, listed)
+                    presence_of_device_path_or_tag(host, facts, &value, &source)
                 }
             });
         facts.insert(&line, &boot::DEVICE, found);
@@ -70,7 +63,6 @@ pub fn presence_of_device_path_or_tag(
     facts: &FactSet,
     given: &str,
     written: &Source,
-    listed: &mut TagLinkNames,
 ) -> Reading<BootDeviceState> {
     let found = if mount_of_uuid_tag(facts, given).is_some() {
         Reading::known(
@@ -78,13 +70,9 @@ pub fn presence_of_device_path_or_tag(
             Source::derived_from([mount::UUID.name()]),
         )
     } else if let Some((directory, value)) = split_tag_into_directory_and_value(given) {
-        let names = listed.entry(directory).or_insert_with(|| {
-            file_reading(host.list_directory(Path::new(directory)), directory)
-                .map(|names| names.into_iter().collect())
-        });
-        names.as_ref().map(|names| {
-            let is_there = names.contains(OsStr::new(&udev_encode(value)));
-            if is_there {
+        let link = OsString::from(udev_encode(value));
+        file_reading(host.list_directory(Path::new(directory)), directory).map(|names| {
+            if names.contains(&link) {
                 BootDeviceState::There
             } else {
                 BootDeviceState::Missing
@@ -98,23 +86,16 @@ pub fn presence_of_device_path_or_tag(
     let contained = facts
         .host_value(&host::CONTAINER)
         .is_none_or(|kind| kind != "none");
-    match found {
-        Reading::Known {
-            value: BootDeviceState::Missing | BootDeviceState::Other,
-            ..
-        } if contained => Reading::ambiguous(format!(
+    let is_gone = matches!(
+        found.value(),
+        Some(BootDeviceState::Missing | BootDeviceState::Other)
+    );
+    if contained && is_gone {
+        return Reading::ambiguous(format!(
             "{given} does not exist here, but this /dev may not be the host's"
-        )),
-        found @ (Reading::Known {
-            value:
-                BootDeviceState::There
-                | BootDeviceState::Missing
-                | BootDeviceState::Other
-                | BootDeviceState::None,
-            ..
-        }
-        | Reading::Unknown { .. }) => found,
+        ));
     }
+    found
 }
 
 fn split_tag_into_directory_and_value(given: &str) -> Option<(&'static str, &str)> {
@@ -232,7 +213,7 @@ mod tests {
             "9f-3".to_owned(),
             Source::from_system_call("superblock"),
         );
-        record_presence_of_named_devices(host, &mut facts, &mut TagLinkNames::default());
+        record_presence_of_named_devices(host, &mut facts);
         facts
             .value(&line, &boot::DEVICE)
             .map(|found| found.as_str().to_owned())
@@ -257,11 +238,7 @@ mod tests {
             facts.insert_known(&line, &boot::SOURCE, "/dev/shm/x".to_owned(), from());
             facts.insert_known(&line, &boot::FSTYPE, fstype.to_owned(), from());
             facts.insert_known(&line, &boot::OPTIONS, vec![option.to_owned()], from());
-            record_presence_of_named_devices(
-                &FakeHost::default(),
-                &mut facts,
-                &mut TagLinkNames::default(),
-            );
+            record_presence_of_named_devices(&FakeHost::default(), &mut facts);
             assert_eq!(
                 facts.value(&line, &boot::DEVICE),
                 Some(expected),

@@ -6,7 +6,7 @@
 //! unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::{boot, host};
@@ -23,9 +23,13 @@ pub fn record_next_boot_mounts(facts: &mut FactSet, unread: Option<&Reading<bool
     let next = BootMountReadings::from_facts(facts);
     let mounts: Vec<Subject> = facts.subjects_of_scope(Scope::Mount).cloned().collect();
     for mounted in mounts {
-        let class = facts.value(&mounted, &mount::CLASS);
-        if let Some(point) =
-            mount_point(facts, &mounted).filter(|_| class.is_some_and(may_have_fstab_line))
+        let has_fstab_line = matches!(
+            facts.value(&mounted, &mount::CLASS),
+            Some(MountClass::Block | MountClass::Network)
+        );
+        if let Some(point) = facts
+            .value(&mounted, &mount::POINT)
+            .filter(|_| has_fstab_line)
         {
             let found = next.mounted_at_boot_reading(&mounted, &point, unread);
             facts.insert(&mounted, &mount::AT_BOOT, found);
@@ -33,15 +37,11 @@ pub fn record_next_boot_mounts(facts: &mut FactSet, unread: Option<&Reading<bool
     }
 }
 
-fn may_have_fstab_line(class: MountClass) -> bool {
-    matches!(class, MountClass::Block | MountClass::Network)
-}
-
 struct BootMountReadings {
     /// For each mount, one reading per line of fstab or mount unit: whether the line is mounted at
     /// boot.
     readings_by_mount: BTreeMap<Subject, Vec<Reading<bool>>>,
-    automount_points: BTreeSet<String>,
+    automount_points: BTreeSet<PathBuf>,
     /// The reason why something other than fstab and mount units may mount file systems.
     other_mounter: Option<Reading<bool>>,
     unmatched_line: Option<String>,
@@ -72,14 +72,15 @@ impl BootMountReadings {
         let automount_points = facts
             .subjects_of_scope(Scope::Mount)
             .filter(waits)
-            .filter_map(|at| mount_point(facts, at))
+            .filter_map(|at| facts.value(at, &mount::POINT))
+            .map(PathBuf::from)
             .collect();
         let other_mounter = match facts.host_value(&host::CONTAINER).as_deref() {
             Some("none") => None,
             Some(_) => Some(Reading::absent(
                 "the container runtime creates the container's mounts",
             )),
-            None => Some(undecided_reading(
+            None => Some(Reading::ambiguous(
                 "a container runtime may create the mounts",
             )),
         };
@@ -100,7 +101,7 @@ impl BootMountReadings {
         if point == "/"
             || Path::new(point)
                 .ancestors()
-                .any(|above| self.is_automounted(above))
+                .any(|above| self.automount_points.contains(above))
         {
             return Reading::known(true, Source::derived_from([mount::POINT.name()]));
         }
@@ -117,15 +118,15 @@ impl BootMountReadings {
             return open.clone();
         }
         if !said.is_empty() {
-            return undecided_reading(
+            return Reading::ambiguous(
                 "the fstab line or unit has noauto; another program, such as a cluster manager, mounts the directory",
             );
         }
         if DISCOVERED_BY_TYPE.contains(&point) {
-            return undecided_reading(&format!("systemd may mount {point} by its partition type"));
+            return Reading::ambiguous(format!("systemd may mount {point} by its partition type"));
         }
         if let Some(elsewhere) = &self.unmatched_line {
-            return undecided_reading(&format!(
+            return Reading::ambiguous(format!(
                 "{elsewhere}; that directory may be {point} under another path"
             ));
         }
@@ -134,20 +135,6 @@ impl BootMountReadings {
             Source::derived_from([boot::POINT.name(), boot::AUTO.name()]),
         )
     }
-
-    fn is_automounted(&self, point: &Path) -> bool {
-        point
-            .to_str()
-            .is_some_and(|point| self.automount_points.contains(point))
-    }
-}
-
-fn undecided_reading(detail: &str) -> Reading<bool> {
-    Reading::ambiguous(detail)
-}
-
-fn mount_point(facts: &FactSet, mounted: &Subject) -> Option<String> {
-    facts.value(mounted, &mount::POINT)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use super::{FSTAB, named_device};
 use crate::facts::catalog::boot::{self, BootDeviceState};
-use crate::facts::{FactSet, Reading, Source, Subject};
+use crate::facts::{FactSet, Source, Subject};
 use crate::host::{Host, path_bytes, path_from_bytes};
 use crate::path_lookup::device_of_path;
 use crate::storage::swap::active_swap_paths;
@@ -31,12 +31,7 @@ enum NextBootSwapState {
     Unknown,
 }
 
-pub fn record_swaps(
-    host: &dyn Host,
-    swaps: &[SwapDeclaration],
-    facts: &mut FactSet,
-    listed: &mut named_device::TagLinkNames,
-) {
+pub fn record_swaps(host: &dyn Host, swaps: &[SwapDeclaration], facts: &mut FactSet) {
     let written = Source::from_file(FSTAB);
     let active = active_swap_paths(host, facts);
     let [mut all, mut missing, mut unfit, mut unseen] = [const { Vec::new() }; 4];
@@ -52,7 +47,7 @@ pub fn record_swaps(
                     *whole == Some(true) && options.iter().all(|option| is_known_option(option));
                 (
                     named,
-                    next_boot_state_of_swap_line(host, facts, named, is_known, &active, listed),
+                    next_boot_state_of_swap_line(host, facts, named, is_known, &active),
                 )
             }
         };
@@ -95,7 +90,6 @@ fn next_boot_state_of_swap_line(
     named: &str,
     is_known: bool,
     active: &[Vec<u8>],
-    listed: &mut named_device::TagLinkNames,
 ) -> NextBootSwapState {
     if named.starts_with("/dev/zram") {
         return NextBootSwapState::Unknown;
@@ -123,26 +117,11 @@ fn next_boot_state_of_swap_line(
             Err(_) => NextBootSwapState::Unknown,
         };
     }
-    match named_device::presence_of_device_path_or_tag(
-        host,
-        facts,
-        named,
-        &Source::from_file(FSTAB),
-        listed,
-    ) {
-        Reading::Known {
-            value: BootDeviceState::Missing,
-            ..
-        } => NextBootSwapState::Missing,
-        Reading::Known {
-            value: BootDeviceState::Other,
-            ..
-        } => NextBootSwapState::NotSwap,
-        Reading::Known {
-            value: BootDeviceState::There | BootDeviceState::None,
-            ..
-        }
-        | Reading::Unknown { .. } => NextBootSwapState::Unknown,
+    let written = Source::from_file(FSTAB);
+    match named_device::presence_of_device_path_or_tag(host, facts, named, &written).value() {
+        Some(BootDeviceState::Missing) => NextBootSwapState::Missing,
+        Some(BootDeviceState::Other) => NextBootSwapState::NotSwap,
+        Some(BootDeviceState::There | BootDeviceState::None) | None => NextBootSwapState::Unknown,
     }
 }
 
@@ -216,12 +195,7 @@ mod tests {
             options,
             is_complete: Some(true),
         };
-        record_swaps(
-            &host,
-            &[swap],
-            &mut facts,
-            &mut named_device::TagLinkNames::default(),
-        );
+        record_swaps(&host, &[swap], &mut facts);
         let has = |key: &Key<Vec<String>>| !facts.host_value(key).unwrap().is_empty();
         match (
             has(&boot::SWAPS_MISSING),
@@ -332,12 +306,7 @@ mod tests {
             line(None),
             line(Some(true)),
         ];
-        record_swaps(
-            &host,
-            &swaps,
-            &mut facts,
-            &mut named_device::TagLinkNames::default(),
-        );
+        record_swaps(&host, &swaps, &mut facts);
         assert_eq!(facts.host_value(&boot::SWAPS_UNSEEN).unwrap().len(), 3);
     }
 }

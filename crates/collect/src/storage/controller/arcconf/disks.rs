@@ -10,10 +10,10 @@
 use std::collections::BTreeMap;
 
 use super::super::fields::ToolOutputFields;
-use super::super::report::{FieldReading, worst_reading};
+use super::super::report::{FieldReading, conflicting, parse_disk_cache, worst_reading};
 use crate::facts::catalog::controller::MemberDiskCache;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct PhysicalDisk {
     pub number: String,
     pub fields: ToolOutputFields,
@@ -253,16 +253,7 @@ impl PhysicalDisk {
 
     fn cache_setting(&self) -> FieldReading<MemberDiskCache> {
         self.fields
-            .parse_lowercase_value("write cache", parse_cache_setting)
-    }
-}
-
-pub fn parse_cache_setting(word: &str) -> Option<MemberDiskCache> {
-    match word {
-        word if word.starts_with("disabled") => Some(MemberDiskCache::Off),
-        word if word.starts_with("enabled") => Some(MemberDiskCache::On),
-        "default" => Some(MemberDiskCache::DiskDefault),
-        _ => None,
+            .parse_lowercase_value("write cache", parse_disk_cache)
     }
 }
 
@@ -340,16 +331,10 @@ impl DiskInventory {
         };
         let caches = self.disks.iter().zip(&self.named).enumerate();
         let caches = caches.filter(|(at, (disk, is_named))| may_be_own(*at, disk, **is_named));
-        let gap = lost
-            .map(|member| FieldReading::conflicting(format!("no disk matches `{}`", member.key)));
-        let caches: Vec<FieldReading<MemberDiskCache>> = caches
-            .map(|(_, (disk, _))| disk.cache_setting())
-            .chain(gap)
-            .collect();
-        if caches.is_empty() {
-            FieldReading::not_reported("write cache of the disks")
-        } else {
-            worst_reading(caches)
-        }
+        let gap = lost.map(|member| conflicting(format!("no disk matches `{}`", member.key)));
+        worst_reading(
+            "write cache of the disks",
+            caches.map(|(_, (disk, _))| disk.cache_setting()).chain(gap),
+        )
     }
 }

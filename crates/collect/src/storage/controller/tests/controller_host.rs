@@ -1,5 +1,5 @@
 use super::super::samples::*;
-use super::super::{COLLECTOR, REPORTED_FACTS};
+use super::super::{REPORTED_FACTS, collect_facts};
 use crate::collector::Request;
 use crate::facts::catalog::{device, host};
 use crate::facts::{FactSet, KeyInfo, Source, Subject};
@@ -212,7 +212,7 @@ impl ControllerHost {
 
     pub fn collect_controller_facts(&self, request: &Request, privileged: bool) -> FactSet {
         let mut facts = self.input_facts(privileged);
-        (COLLECTOR.collect_facts)(&self.to_fake_host(), request, &mut facts);
+        collect_facts(&self.to_fake_host(), request, &mut facts);
         facts
     }
 
@@ -230,7 +230,7 @@ pub fn controller_fact_values(facts: &FactSet) -> [String; 5] {
             .value()
             .map(ToString::to_string)
     };
-    REPORTED_FACTS.map(|key| told(key).unwrap_or("?".to_owned()))
+    REPORTED_FACTS.map(|(key, _)| told(key).unwrap_or("?".to_owned()))
 }
 
 pub const HEALTHY: [&str; 5] = [

@@ -97,7 +97,7 @@ fn parse_sample(files: &[&str]) -> Vec<Adapter> {
     match files[0].split(['-', '.']).next().unwrap() {
         "arcconf" => vec![arcconf::parse_adapter(1, &first)],
         "megacli" => megacli::parse_adapters(&first, &second),
-        "storcli" => storcli::parse_adapters(&first, &second),
+        "storcli" => storcli::parse_adapters(&first, &second, &|_, _| Vec::new()),
         "storcli2" => storcli2::parse_adapters(&first, &second),
         "ssacli" => ssacli::parse_adapters(&first, &[(0, first.clone())]),
         "hpacucli" => parse_hpacucli(&first),
@@ -118,7 +118,7 @@ fn parse_hpacucli(answer: &[u8]) -> Vec<Adapter> {
 }
 
 fn field_reading_text<T: Choice>(said: &FieldReading<T>) -> &'static str {
-    said.value().map_or("?", Choice::as_str)
+    said.clone().map_or("?", Choice::as_str)
 }
 
 fn summary_lines(adapter: &Adapter) -> Vec<String> {
