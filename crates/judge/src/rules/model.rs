@@ -327,33 +327,6 @@ pub enum TestOperator {
     Exists(bool),
 }
 
-impl TestOperator {
-    pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Is(_) => "is",
-            Self::IsNot(_) => "is_not",
-            Self::In(_) => "in",
-            Self::NotIn(_) => "not_in",
-            Self::Has(_) => "has",
-            Self::Lacks(_) => "lacks",
-            Self::HasAny(_) => "has_any",
-            Self::HasOption(_) => "has_option",
-            Self::LacksOption(_) => "lacks_option",
-            Self::AtLeast(_) => "at_least",
-            Self::Below(_) => "below",
-            Self::FixedIn(_) => "fixed_in",
-            Self::InRange(_) => "in_range",
-            Self::BuildAtLeast(_) => "build_at_least",
-            Self::BuildBelow(_) => "build_below",
-            Self::StartsWith(_) => "starts_with",
-            Self::EndsWith(_) => "ends_with",
-            Self::Contains(_) => "contains",
-            Self::Known(_) => "known",
-            Self::Exists(_) => "exists",
-        }
-    }
-}
-
 #[derive(Clone, Debug)]
 pub struct AdviceSpec {
     pub setting: &'static Setting,
