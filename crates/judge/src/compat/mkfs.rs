@@ -226,6 +226,7 @@ pub fn mkfs_defaults_support(
     }
 }
 
+#[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Debug)]
 pub struct MkfsFeatureTestCase {
     pub name: &'static str,
@@ -236,6 +237,7 @@ pub struct MkfsFeatureTestCase {
     pub needed: bool,
 }
 
+#[cfg(any(test, feature = "testing"))]
 pub fn mkfs_feature_test_cases(fs: &str) -> Vec<MkfsFeatureTestCase> {
     let of = feature_table().chosen.iter().filter(|known| known.of == fs);
     let example = |known: &'static FileSystemFeature| {

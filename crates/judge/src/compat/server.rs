@@ -7,8 +7,10 @@ use crate::servers::{LinuxAcceptance, MysqlSettingRow, ValueSyntax, server_setti
 use crate::ternary::Ternary;
 use crate::version::Version;
 
+#[cfg(any(test, feature = "testing"))]
 pub use crate::servers::SettingChangeAction;
 
+#[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerReleaseSetting {
     pub name: &'static str,
