@@ -77,7 +77,7 @@ fn inoperative_array_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopF
     let name = hop.name();
     let (bears, says) = match ask.read_and_record_use(hop, &device::MD_STATE)? {
         ArrayState::Broken => (
-            EvidenceImpact::AtRisk(VerdictRemedy::RestoreArray(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::restore_array(hop)),
             format!("{name} has failed (broken): members are missing"),
         ),
         state @ (ArrayState::Clear | ArrayState::Inactive) => (
@@ -179,7 +179,7 @@ fn array_failure_finding(
         hop.name(),
         level.display_name()
     );
-    let bears = EvidenceImpact::AtRisk(VerdictRemedy::RestoreArray(hop.clone()));
+    let bears = EvidenceImpact::AtRisk(VerdictRemedy::restore_array(hop));
     let hop = (
         FlushOutcome::Unknown,
         kernel_evidence(ask, hop, &device::MD_DEGRADED, bears, says),
@@ -199,7 +199,7 @@ fn write_hole_finding(
     let (bears, says) = match (open, missing) {
         (Some(false), _) | (_, Some(0)) => return None,
         (Some(true), Some(missing)) => (
-            EvidenceImpact::AtRisk(VerdictRemedy::RebuildArray(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::rebuild_array(hop)),
             format!(
                 "{name} ({level}) is degraded ({missing} missing) with an open write hole: a power failure can damage data at rest"
             ),
@@ -237,7 +237,7 @@ fn zfs_pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
         Some(VdevState::Online | VdevState::Degraded) => {}
         Some(state @ (VdevState::Faulted | VdevState::Unavailable)) => {
             let says = format!("the ZFS pool of {name} has failed ({state})");
-            let bears = EvidenceImpact::AtRisk(VerdictRemedy::RestoreArray(hop.clone()));
+            let bears = EvidenceImpact::AtRisk(VerdictRemedy::restore_array(hop));
             found.push((
                 FlushOutcome::Unknown,
                 kernel_evidence(ask, hop, &mount::ZFS_POOL_STATE, bears, says),
@@ -267,7 +267,9 @@ fn zfs_pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
         Some(false) => {}
         Some(true) => {
             let says = format!("the ZFS pool of {name} holds permanently damaged data");
-            let bears = EvidenceImpact::AtRisk(VerdictRemedy::RestorePoolFiles(hop.clone()));
+            let bears = EvidenceImpact::AtRisk(VerdictRemedy::new(format!(
+                "Restore the files that `zpool status -v` lists for the pool of {name}, then run `zpool scrub POOL`."
+            )));
             found.push((
                 FlushOutcome::Unknown,
                 kernel_evidence(ask, hop, &mount::ZFS_DAMAGED, bears, says),
@@ -362,7 +364,7 @@ fn mapping_fault_finding(
         }
         MappingState::WriteHole => (
             FlushOutcome::Sent,
-            EvidenceImpact::AtRisk(VerdictRemedy::RebuildArray(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::rebuild_array(hop)),
             format!(
                 "{name} is degraded with an open write hole: a power failure can damage data at rest"
             ),
@@ -382,12 +384,12 @@ fn mapping_fault_finding(
         )),
         MappingState::Lost => (
             FlushOutcome::Unknown,
-            EvidenceImpact::AtRisk(VerdictRemedy::RepairMapping(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::repair_mapping(hop)),
             format!("the snapshot {name} is invalid: its data is lost"),
         ),
         MappingState::Failed => (
             FlushOutcome::Unknown,
-            EvidenceImpact::AtRisk(VerdictRemedy::RepairMapping(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::repair_mapping(hop)),
             format!("{name} has failed: its data cannot be read"),
         ),
     };

@@ -81,7 +81,7 @@ pub fn evidence_from_probe_flushes<'l>(
         let safe = counted.iter().all(|leaf| leaf.cache.is_safe_unflushed());
         let (bears, says) = if arrived < NO_FLUSH_COUNTED {
             let bears = {
-                let mend = VerdictRemedy::FindLostFlushes(target.clone());
+                let mend = VerdictRemedy::find_lost_flushes(target);
                 if safe {
                     EvidenceImpact::Contradictory(mend)
                 } else {

@@ -293,8 +293,7 @@ fn assess_path_to_disk(
         for (passage, says) in found {
             let by_mount = flush_suppressor(passage)
                 .is_some_and(|by| matches!(by, FlushSuppressor::MountOption));
-            unflushed =
-                unflushed.or_else(|| by_mount.then(|| VerdictRemedy::EnableBarriers(hop.clone())));
+            unflushed = unflushed.or_else(|| by_mount.then(|| VerdictRemedy::enable_barriers(hop)));
             at.flush_fates.push(passage);
             at.evidence.push(says);
         }

@@ -41,7 +41,7 @@ pub fn file_system_findings(
         }
         Some(MountClass::Memory) => {
             let says = format!("{name} is stored in memory ({fstype})");
-            let bears = AtRisk(VerdictRemedy::MoveOutOfMemory(hop.clone()));
+            let bears = AtRisk(VerdictRemedy::move_out_of_memory(hop));
             vec![(
                 FlushOutcome::Dropped(FlushSuppressor::FileSystem),
                 kernel_evidence(ask, hop, &mount::CLASS, bears, says),
@@ -123,7 +123,7 @@ fn barrier_finding(
         Some(BarrierState::Off) => {
             let off = format!("{name} ({fstype}) is mounted without barriers");
             let (bears, says) =
-                impact_of_omitted_flush(bottom, &off, VerdictRemedy::EnableBarriers(hop.clone()));
+                impact_of_omitted_flush(bottom, &off, VerdictRemedy::enable_barriers(hop));
             (
                 FlushOutcome::Dropped(FlushSuppressor::MountOption),
                 bears,
@@ -209,7 +209,7 @@ fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
             )
         }
         Some(false) if has_unloaded_journal(ask, hop) => (
-            EvidenceImpact::AtRisk(VerdictRemedy::LoadJournal(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::load_journal(hop)),
             format!(
                 "{name} ({fstype}) is mounted with norecovery, so its journal is not in use and a \
                  power failure can lose whole directories, including flushed data"
@@ -217,8 +217,10 @@ fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
         ),
         Some(false) => (
             EvidenceImpact::AtRisk(match fstype.as_str() {
-                "ext2" => VerdictRemedy::ReplaceFileSystem(hop.clone()),
-                _ => VerdictRemedy::AddJournal(hop.clone()),
+                "ext2" => VerdictRemedy::new(format!(
+                    "Move the data from {name} to a file system with a journal."
+                )),
+                _ => VerdictRemedy::add_journal(hop),
             }),
             format!(
                 "{name} ({fstype}) has no journal, so a power failure can lose whole directories, including flushed data"
@@ -282,7 +284,9 @@ fn overlay_finding(ask: &mut FactReader, hop: &Subject) -> HopFinding {
     let (passage, bears, says) = match volatile {
         Some(true) => (
             FlushOutcome::Dropped(FlushSuppressor::FileSystem),
-            AtRisk(VerdictRemedy::RemountOverlay(hop.clone())),
+            AtRisk(VerdictRemedy::new(format!(
+                "Mount the overlay {name} without volatile, or keep the data on a separate volume."
+            ))),
             format!("{name} is an overlay mounted with volatile, so nothing is flushed"),
         ),
         Some(false) => (
@@ -320,15 +324,22 @@ fn zfs_flush_finding(ask: &mut FactReader, hop: &Subject, bottom: StackCaches) -
     ) {
         (Some(ZfsSync::Disabled), _) => (
             FlushOutcome::Dropped(FlushSuppressor::FileSystem),
-            AtRisk(VerdictRemedy::ZfsSync(hop.clone())),
+            AtRisk(VerdictRemedy::new(format!(
+                "Set sync=standard for the dataset at {name}."
+            ))),
             format!("{name} is ZFS with sync=disabled, which ignores flushes"),
         ),
         (Some(ZfsSync::Standard | ZfsSync::Always) | None, Some(true)) => {
             let off = format!(
                 "{name} is ZFS with cache flushes disabled (zfs_nocacheflush or zil_nocacheflush)"
             );
-            let (mut bears, mut says) =
-                impact_of_omitted_flush(bottom, &off, VerdictRemedy::ZfsFlush);
+            let (mut bears, mut says) = impact_of_omitted_flush(
+                bottom,
+                &off,
+                VerdictRemedy::new(
+                    "Set zfs_nocacheflush and zil_nocacheflush of the ZFS module to 0.".to_owned(),
+                ),
+            );
             if sync.is_none() && bears.is_durable() {
                 bears = Unproven;
                 says += "; it is unknown whether commits wait for their writes (its sync property)";

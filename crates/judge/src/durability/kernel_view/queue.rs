@@ -95,14 +95,14 @@ fn write_cache_finding(
         ),
         Some(QueueWriteCache::WriteThrough) if bottom.write_back == Ternary::True => (
             FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
-            Contradictory(VerdictRemedy::WriteBackQueue(hop.clone())),
+            Contradictory(VerdictRemedy::write_back_queue(hop)),
             format!(
                 "{name}'s queue is write through, but an underlying disk is write back, so flushes are dropped"
             ),
         ),
         Some(QueueWriteCache::WriteThrough) if never => (
             FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
-            Contradictory(VerdictRemedy::WriteBackQueue(hop.clone())),
+            Contradictory(VerdictRemedy::write_back_queue(hop)),
             format!(
                 "{name}'s queue is write through, which its driver never sets, so flushes are dropped"
             ),
@@ -152,7 +152,7 @@ fn flush_finding_by_kind(
     match kind {
         DeviceKind::Zram | DeviceKind::Ram => {
             let says = format!("{name} is stored in memory");
-            let bears = AtRisk(VerdictRemedy::MoveOutOfMemory(hop.clone()));
+            let bears = AtRisk(VerdictRemedy::move_out_of_memory(hop));
             Some((
                 FlushOutcome::Dropped(FlushSuppressor::FileSystem),
                 kernel_evidence(ask, hop, &device::KIND, bears, says),
