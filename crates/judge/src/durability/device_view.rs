@@ -84,6 +84,13 @@ pub enum FlushOutcome {
 }
 
 impl FlushOutcome {
+    pub fn suppressor(self) -> Option<FlushSuppressor> {
+        match self {
+            Self::Dropped(by) => Some(by),
+            Self::Unknown | Self::Sent | Self::NotNeeded => None,
+        }
+    }
+
     pub fn is_sent(self) -> bool {
         matches!(self, Self::Sent)
     }

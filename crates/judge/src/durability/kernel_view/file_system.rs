@@ -3,7 +3,10 @@
 //!
 //! Options belong to the superblock, so all mounts of one superblock get the same findings.
 
-use super::{HopFinding, StackCaches, kernel_evidence, zfs_pool_findings};
+use super::{
+    HopFinding, StackCaches, is_unknown_because, kernel_evidence, unproven_finding,
+    zfs_pool_findings,
+};
 use crate::compat::is_journal_ignored;
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
@@ -11,7 +14,7 @@ use crate::durability::{Evidence, EvidenceImpact, VerdictRemedy};
 use crate::facts::catalog::mount::{self, BarrierState, Logbias, MountClass, ZfsSync};
 use crate::facts::catalog::target::{self, FlushSuppressor, InodeFlag};
 use crate::facts::catalog::{host, kernel};
-use crate::facts::{Reading, Subject, UnknownReason};
+use crate::facts::{Subject, UnknownReason};
 use crate::ternary::Ternary;
 
 pub fn file_system_findings(
@@ -19,18 +22,14 @@ pub fn file_system_findings(
     hop: &Subject,
     bottom: StackCaches,
 ) -> Vec<HopFinding> {
-    use EvidenceImpact::{AtRisk, Unproven};
+    use EvidenceImpact::AtRisk;
     let name = hop.name();
     let fstype = ask
         .read_and_record_use(hop, &mount::FSTYPE)
         .unwrap_or_else(|| "a file system".to_owned());
     let class = ask.read_or_record_missing(hop, &mount::CLASS);
-    let unseen = |ask: &FactReader, says: String| {
-        vec![(
-            FlushOutcome::Unknown,
-            kernel_evidence(ask, hop, &mount::CLASS, Unproven, says),
-        )]
-    };
+    let unseen =
+        |ask: &FactReader, says: String| vec![unproven_finding(ask, hop, &mount::CLASS, says)];
     match class {
         Some(MountClass::Block) => {
             let mut found = vec![barrier_finding(ask, hop, &fstype, bottom)];
@@ -160,26 +159,14 @@ fn unknown_btrfs_devices_finding(
         "it is unknown which devices {} ({fstype}) spans",
         hop.name()
     );
-    Some((
-        FlushOutcome::Unknown,
-        kernel_evidence(
-            ask,
-            hop,
-            &mount::BTRFS_DEVICES,
-            EvidenceImpact::Unproven,
-            says,
-        ),
-    ))
+    Some(unproven_finding(ask, hop, &mount::BTRFS_DEVICES, says))
 }
 
 fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
     let name = hop.name();
     let Some(fstype) = ask.read_or_record_missing(hop, &mount::FSTYPE) else {
         let says = format!("it is unknown which file system {name} is");
-        return Some((
-            FlushOutcome::Unknown,
-            kernel_evidence(ask, hop, &mount::FSTYPE, EvidenceImpact::Unproven, says),
-        ));
+        return Some(unproven_finding(ask, hop, &mount::FSTYPE, says));
     };
     if !matches!(fstype.as_str(), "ext2" | "ext3" | "ext4") {
         return None;
@@ -188,13 +175,11 @@ fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
         Some(true) => {
             // A separate journal device is judged with the stack. Only a device that could not be
             // identified needs a finding here.
-            let elsewhere = ask.facts.get(hop, &mount::EXT4_JOURNAL_DEVICE);
-            if !matches!(
-                elsewhere,
-                Reading::Unknown {
-                    why: UnknownReason::Ambiguous,
-                    ..
-                }
+            if !is_unknown_because(
+                ask,
+                hop,
+                &mount::EXT4_JOURNAL_DEVICE,
+                UnknownReason::Ambiguous,
             ) {
                 return None;
             }
@@ -256,13 +241,7 @@ fn unfound_log_or_realtime_device_finding(
     hop: &Subject,
 ) -> Option<HopFinding> {
     let key = &mount::EXTRA_DEVICES;
-    if !matches!(
-        ask.facts.get(hop, key),
-        Reading::Unknown {
-            why: UnknownReason::Ambiguous,
-            ..
-        }
-    ) {
+    if !is_unknown_because(ask, hop, key, UnknownReason::Ambiguous) {
         return None;
     }
     ask.record_missing_fact(hop, key, None);
@@ -270,10 +249,7 @@ fn unfound_log_or_realtime_device_finding(
         "{} has a log or real-time device that was not found",
         hop.name()
     );
-    Some((
-        FlushOutcome::Unknown,
-        kernel_evidence(ask, hop, key, EvidenceImpact::Unproven, says),
-    ))
+    Some(unproven_finding(ask, hop, key, says))
 }
 
 fn overlay_finding(ask: &mut FactReader, hop: &Subject) -> HopFinding {
