@@ -309,7 +309,7 @@ fn judge_page_protection<T: FactValue>(
             format!("ZFS writes pages atomically here, so none can be torn ({reads})"),
         ),
         AtomicityBasis::Unknown(says, _) => (Unproven, format!("{lost}, and {says}")),
-        AtomicityBasis::Chain(chain) => match chain.holds() {
+        AtomicityBasis::Chain(links) => match page_atomicity::chain_holds(&links) {
             Ternary::True => (
                 Unproven,
                 format!("only Amazon's documentation rules out torn pages here ({reads})"),

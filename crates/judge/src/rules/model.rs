@@ -395,22 +395,8 @@ pub struct RuleExample {
 impl RuleExample {
     /// `None` unless both examples have the same name, or the same facts and stack.
     pub(crate) fn duplicate_example_message(&self, other: &Self) -> Option<String> {
-        let sorted = |facts: &[ExampleFact]| {
-            let mut facts = facts.to_vec();
-            facts.sort_by_key(|(key, _)| key.name);
-            facts
-                .into_iter()
-                .map(|(key, reading)| (key.name, reading))
-                .collect::<Vec<_>>()
-        };
-        let elements =
-            |all: &[Vec<ExampleFact>]| all.iter().map(|facts| sorted(facts)).collect::<Vec<_>>();
-        let stack = |of: &Option<ExampleStack>| {
-            of.as_ref()
-                .map(|of| [&of.leaves, &of.layers, &of.mounts].map(|all| elements(all)))
-        };
-        let alike = sorted(&self.facts) == sorted(&other.facts)
-            && stack(&self.stack) == stack(&other.stack);
+        // The facts of both examples are in the order of their names, as in every TOML table.
+        let alike = self.facts == other.facts && self.stack == other.stack;
         match (alike, self.name == other.name) {
             (true, _) => Some(format!(
                 "the example `{}` has the same facts as `{}`",
@@ -426,7 +412,7 @@ pub(crate) type ExampleFact = (&'static KeyInfo, Reading<Value>);
 
 /// The stack of an example: a list of facts for each leaf, layer and mount. The stack has no other
 /// elements, except that a disk without known facts replaces a missing leaf below a mount.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExampleStack {
     pub leaves: Vec<Vec<ExampleFact>>,
     pub layers: Vec<Vec<ExampleFact>>,

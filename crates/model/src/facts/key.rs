@@ -47,7 +47,7 @@ choice! {
 pub struct FactId(pub(super) u16);
 
 /// A fact's declaration, without its Rust type.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeyInfo {
     pub id: FactId,
     /// The dotted name, such as `device.write_cache`.
