@@ -103,12 +103,7 @@ pub fn judge_target(
     }
     let at_disks: Vec<FlushOutcome> = below.values().map(|leaf| leaf.flush_outcome).collect();
     let flush = overall_flush_outcome(&passages, &at_disks);
-    let mut measured = measurement::evidence_from_probe_flushes(
-        &mut ask,
-        target,
-        flush,
-        below.iter().map(|(disk, leaf)| (*disk, *leaf)),
-    );
+    let mut measured = measurement::evidence_from_probe_flushes(&mut ask, target, flush, &below);
 
     let drill = find_drill_record(&mut ask, target);
     measured.extend(drill.as_ref().map(DrillRecord::drill_evidence));
