@@ -257,7 +257,7 @@ impl Rule {
 
     /// The server areas of the facts that are looked up outside quantifiers, and of the advised
     /// settings.
-    pub(crate) fn server_areas(&self) -> impl Iterator<Item = ServerArea> {
+    pub(crate) fn server_areas(&self) -> Vec<ServerArea> {
         let mut areas = Vec::new();
         self.when.collect_server_areas_of_tests(&mut areas);
         areas.extend(
@@ -265,7 +265,7 @@ impl Rule {
                 .iter()
                 .filter_map(|advice| advice.setting.kind.server_area()),
         );
-        areas.into_iter()
+        areas
     }
 }
 
