@@ -126,6 +126,14 @@ pub struct Support {
 }
 
 impl Support {
+    pub(crate) fn new(effect: Effect, because: String, source: &str) -> Self {
+        Self {
+            effect,
+            because,
+            source: source.to_owned(),
+        }
+    }
+
     pub fn unknown(because: impl Into<String>) -> Self {
         Self {
             effect: Effect::Unknown,

@@ -302,11 +302,7 @@ impl OptionQuery<'_> {
         let able =
             row.needs_any.is_empty() && self.is_in_force_on_running_kernel(option, &row.shown_as);
         if lacks && row.without.is_unknown() && !able {
-            return Support {
-                effect: row.without,
-                because: row.because.clone(),
-                source: row.source.clone(),
-            };
+            return Support::new(row.without, row.because.clone(), &row.source);
         }
         ruling
     }
@@ -338,11 +334,7 @@ impl OptionQuery<'_> {
             .iter()
             .find(|now| self.in_force.contains(&now.option))
         {
-            return Support {
-                effect: now.is,
-                because: now.because.clone(),
-                source: row.source.clone(),
-            };
+            return Support::new(now.is, now.because.clone(), &row.source);
         }
         let ruling = row.support.support_for_kernel(self.kernel, self.vendor);
         if !ruling.effect.is_unknown() || !self.is_in_force_on_running_kernel(option, &row.shown_as)
@@ -530,11 +522,7 @@ fn mount_option_driver(fs: &str, kernel: &Version, vendor: &str) -> Option<&'sta
 
 impl OptionEntry {
     fn refused_support(&self, because: String) -> Support {
-        Support {
-            effect: Effect::Refused,
-            because,
-            source: self.source.clone(),
-        }
+        Support::new(Effect::Refused, because, &self.source)
     }
 }
 
