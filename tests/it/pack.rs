@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use walwise_judge::compat::{self, Effect, RelatedAdvice};
+use walwise_judge::compat::{self, Effect, KernelPart, RelatedAdvice};
 use walwise_judge::rules::model::{AdviceSpec, ChangeSpec, Condition, Rule, TestOperator};
 use walwise_judge::rules::{EvaluationOptions, Outcome, RuleSet, evaluate_rule};
 use walwise_model::facts::{FactSet, Reading, Scope, Source, Subject, Value, ValueKind, catalog};
@@ -375,17 +375,22 @@ impl FactCombination {
             }
             // Only the first mount shows whether the kernel was built with the file system; the
             // disk is still empty then.
-            "filesystem" => each(&|fs| match compat::file_system_support_same_builder(
-                fs, kernel, vendor,
+            "filesystem" => each(&|fs| match compat::kernel_part_support(
+                KernelPart::FileSystem,
+                fs,
+                kernel,
+                vendor,
+                true,
             )
             .effect
             {
                 Effect::Unknown if LOADED.contains(&fs) => Effect::Ok,
                 effect => effect,
             }),
-            "block.scheduler" => {
-                each(&|name| compat::scheduler_support(name, kernel, vendor).effect)
-            }
+            "block.scheduler" => each(&|name| {
+                compat::kernel_part_support(KernelPart::Scheduler, name, kernel, vendor, false)
+                    .effect
+            }),
             "ext4.fast_commit" if values == ["on"] => vec![feature("ext4", "fast_commit")],
             "mkfs.features" => each(&|word| match beside.filesystem {
                 _ if word.starts_with('^') || word.ends_with("=0") => Effect::Ok,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
-use walwise_judge::compat::{mount_options_support, scheduler_support};
+use walwise_judge::compat::{KernelPart, kernel_part_support, mount_options_support};
 use walwise_judge::rules::{Advice, Outcome};
 use walwise_model::facts::Subject;
 use walwise_model::version::Version;
@@ -223,9 +223,15 @@ impl MountOptionRow {
             .unwrap()
             .with_backports(backports);
         if self.fs == "scheduler" {
-            return scheduler_support(&self.options, &kernel, &self.vendor)
-                .effect
-                .as_str();
+            return kernel_part_support(
+                KernelPart::Scheduler,
+                &self.options,
+                &kernel,
+                &self.vendor,
+                false,
+            )
+            .effect
+            .as_str();
         }
         let rulings = mount_options_support(
             &self.fs,

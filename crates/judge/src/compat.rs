@@ -34,26 +34,22 @@ use crate::version::Version;
 pub use derive::{boot_options_support, derive_compat_facts};
 pub use kernel_build_kind::is_same_custom_builder;
 #[cfg(any(test, feature = "testing"))]
-pub use {advice_check::check_advice, server::settings_of_server_release};
+pub use {
+    advice_check::check_advice,
+    kernel_support::{MountOptionTestCase, mount_option_test_cases},
+    mkfs::mkfs_feature_test_cases,
+    server::{ServerReleaseSetting, SettingChangeAction, settings_of_server_release},
+};
 
 pub use advice_check::{RelatedAdvice, check_advice_with_related};
 pub use kernel_support::{
-    BlockDriverLayer, DiskFormat, MountOptionTestCase, block_driver_support,
-    block_driver_support_same_builder, disk_format_support, disk_format_support_same_builder,
-    file_system_support, file_system_support_same_builder, find_remount_inverse, is_option_listed,
-    mount_option_test_cases, mount_options_support, options_not_overridden_later,
-    scheduler_support,
+    DiskFormat, KernelPart, find_remount_inverse, is_option_listed, kernel_part_support,
+    mount_options_support, options_not_overridden_later,
 };
 pub(crate) use kernel_support::{is_journal_ignored, mount_option_support};
-pub use mkfs::{
-    mkfs_defaults_support, mkfs_feature_support, mkfs_feature_test_cases, mkfs_flag,
-    mkfs_omit_arguments,
-};
+pub use mkfs::{mkfs_defaults_support, mkfs_feature_support, mkfs_flag, mkfs_omit_arguments};
 pub use releases::{ProductRelease, known_releases, notes_on_newer_releases};
-pub use server::{
-    ServerReleaseSetting, SettingChangeAction, mysql_assignment_support,
-    postgres_assignment_support,
-};
+pub use server::{mysql_assignment_support, postgres_assignment_support};
 
 /// Parses the tables of options and features in advance, while other facts are still being read.
 /// The option table is needed for boot lines, the feature table for versions of mkfs tools, which
@@ -118,6 +114,14 @@ pub struct Support {
 }
 
 impl Support {
+    pub(crate) fn new(effect: Effect, because: String, source: &str) -> Self {
+        Self {
+            effect,
+            because,
+            source: source.to_owned(),
+        }
+    }
+
     pub fn unknown(because: impl Into<String>) -> Self {
         Self {
             effect: Effect::Unknown,

@@ -10,7 +10,7 @@ mod fact_reader {
     use std::collections::BTreeSet;
 
     use crate::facts::{
-        FactSet, FactValue, Key, MissingFact, Remedy, Source, Subject, UnknownReason,
+        FactSet, FactValue, Key, KeyInfo, MissingFact, Remedy, Source, Subject, UnknownReason,
     };
 
     #[derive(Clone, Debug)]
@@ -113,6 +113,17 @@ mod fact_reader {
                 detail: detail.to_owned(),
                 remedy: Some(Remedy::Do(remedy)),
             });
+        }
+
+        /// Empty if all facts are unknown.
+        pub fn source_text_of_first_known(
+            &self,
+            subject: &Subject,
+            facts: [&KeyInfo; 3],
+        ) -> String {
+            let sources = facts.map(|fact| self.facts.reading(subject, fact.id).source());
+            let first = sources.into_iter().flatten().next();
+            first.map(ToString::to_string).unwrap_or_default()
         }
 
         /// Empty if the fact is unknown.
@@ -509,7 +520,7 @@ impl DrillRecord {
     pub fn drill_evidence(&self) -> Evidence {
         let bears = match self.lost {
             0 => EvidenceImpact::Durable,
-            _ => EvidenceImpact::AtRisk(VerdictRemedy::FindLostFlushes(self.target.clone())),
+            _ => EvidenceImpact::AtRisk(VerdictRemedy::find_lost_flushes(&self.target)),
         };
         Evidence::new(
             EvidenceLayer::Measurement,

@@ -77,7 +77,6 @@ mod template;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write as _;
 use std::ops::Range;
 
 use jiff::civil::Date;
@@ -292,12 +291,7 @@ impl UserRuleFile {
 }
 
 fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+    format!("{:x}", Sha256::digest(bytes))
 }
 
 choice! {

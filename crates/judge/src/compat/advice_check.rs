@@ -1,7 +1,9 @@
 //! The final check of advice: the kernel, tool or server must accept and honour every value that
 //! would be set. Unknown, ignored and deprecated values are rejected like refused ones.
 
-use super::kernel_support::{mount_options_support, new_file_system_support, scheduler_support};
+use super::kernel_support::{
+    KernelPart, kernel_part_support, mount_options_support, new_file_system_support,
+};
 use super::server::{
     every_postgres_accepts, mysql_assignment_support, postgres_assignment_support,
 };
@@ -64,7 +66,7 @@ pub fn check_advice_with_related(
             all(&|name| {
                 require_effective_support(
                     &format!("scheduler {name}"),
-                    &scheduler_support(name, &version, &vendor),
+                    &kernel_part_support(KernelPart::Scheduler, name, &version, &vendor, false),
                 )
             })
         }

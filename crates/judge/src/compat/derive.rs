@@ -2,7 +2,7 @@
 //! refuses.
 
 use super::kernel_support::{
-    file_system_support, is_journal_ignored, is_option_listed, mount_options_support,
+    KernelPart, is_journal_ignored, is_option_listed, kernel_part_support, mount_options_support,
     options_not_overridden_later, refusal_without_journal, running_kernel_options_support,
 };
 use super::mkfs::mkfs_omit_arguments;
@@ -186,7 +186,7 @@ fn unsupported_type_of_boot_line(facts: &FactSet, line: &Subject) -> Reading<Vec
                 .subjects_where(&mount::FSTYPE, |mounted| *mounted == fstype)
                 .is_empty();
             let refused = !(is_mounted && is_kernel_observed(facts))
-                && file_system_support(&fstype, &version, &vendor)
+                && kernel_part_support(KernelPart::FileSystem, &fstype, &version, &vendor, false)
                     .effect
                     .is_refused();
             if refused { vec![fstype] } else { Vec::new() }

@@ -25,7 +25,7 @@ pub enum FeatureCompatibility {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(test, serde(deny_unknown_fields))]
 pub struct FileSystemFeature {
     /// The file system that has the feature: `ext4`, `xfs` or `btrfs`.
     pub of: String,
@@ -52,9 +52,11 @@ pub struct FileSystemFeature {
     #[serde(default)]
     pub vendors: BTreeMap<String, Version>,
     /// Whether kernels from version `kernel` on can be built without the feature.
+    #[cfg(any(test, feature = "testing"))]
     #[serde(default)]
     pub by_build: bool,
     /// Whether other default features depend on this one, so that it cannot be omitted alone.
+    #[cfg(any(test, feature = "testing"))]
     #[serde(default)]
     pub needed: bool,
     #[serde(default)]

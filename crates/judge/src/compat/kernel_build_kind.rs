@@ -157,10 +157,7 @@ mod tests {
     #[test]
     fn built_in_support_depends_on_build_kind() {
         use crate::compat::Effect::{Ok, Refused, Unknown};
-        use crate::compat::{
-            BlockDriverLayer, DiskFormat, block_driver_support, block_driver_support_same_builder,
-            disk_format_support, file_system_support, file_system_support_same_builder,
-        };
+        use crate::compat::{KernelPart, kernel_part_support};
 
         let version = |text: &str| Version::parse(text).unwrap();
         for (name, kernel, vendor, now, again) in [
@@ -184,46 +181,40 @@ mod tests {
         ] {
             let (kernel, case) = (version(kernel), format!("{name} of {kernel} of {vendor}"));
             assert_eq!(
-                file_system_support(name, &kernel, vendor).effect,
+                kernel_part_support(KernelPart::FileSystem, name, &kernel, vendor, false).effect,
                 now,
                 "{case}"
             );
             if build_kind_of_vendor(vendor) == KernelBuildKind::Custom {
                 assert_eq!(
-                    file_system_support_same_builder(name, &kernel, vendor).effect,
+                    kernel_part_support(KernelPart::FileSystem, name, &kernel, vendor, true).effect,
                     again,
                     "{case}, again"
                 );
             }
         }
         for (of, name, kernel, vendor, now) in [
-            (BlockDriverLayer::Md, "raid1", "6.18.44", "other", Unknown),
-            (BlockDriverLayer::Md, "raid1", "6.12", "ubuntu-cloud", Ok),
-            (BlockDriverLayer::Md, "multipath", "6.8", "wsl", Refused),
-            (BlockDriverLayer::MdMetadata, "1.2", "6.18.44", "other", Ok),
+            (KernelPart::Md, "raid1", "6.18.44", "other", Unknown),
+            (KernelPart::Md, "raid1", "6.12", "ubuntu-cloud", Ok),
+            (KernelPart::Md, "multipath", "6.8", "wsl", Refused),
+            (KernelPart::MdMetadata, "1.2", "6.18.44", "other", Ok),
+            (KernelPart::DeviceMapper, "multipath", "6.6", "wsl", Unknown),
             (
-                BlockDriverLayer::DeviceMapper,
-                "multipath",
-                "6.6",
-                "wsl",
-                Unknown,
-            ),
-            (
-                BlockDriverLayer::DeviceMapper,
+                KernelPart::DeviceMapper,
                 "linear",
                 "6.12",
                 "debian-cloud",
                 Ok,
             ),
             (
-                BlockDriverLayer::DeviceMapper,
+                KernelPart::DeviceMapper,
                 "vdo",
                 "6.12",
                 "debian-cloud",
                 Unknown,
             ),
             (
-                BlockDriverLayer::DeviceMapper,
+                KernelPart::DeviceMapper,
                 "vdo",
                 "6.1",
                 "debian-cloud",
@@ -232,15 +223,14 @@ mod tests {
         ] {
             let kernel = version(kernel);
             assert_eq!(
-                block_driver_support(of, name, &kernel, vendor).effect,
+                kernel_part_support(of, name, &kernel, vendor, false).effect,
                 now,
                 "{name} of {kernel} of {vendor}"
             );
         }
         let kernel = version("6.18.44");
         assert_eq!(
-            block_driver_support_same_builder(BlockDriverLayer::Md, "raid1", &kernel, "other")
-                .effect,
+            kernel_part_support(KernelPart::Md, "raid1", &kernel, "other", true).effect,
             Ok
         );
         for (vendor, is) in [
@@ -249,13 +239,27 @@ mod tests {
             ("other", Unknown),
         ] {
             assert_eq!(
-                disk_format_support(DiskFormat::MdLinear, &version("6.12.48"), vendor).effect,
+                kernel_part_support(
+                    KernelPart::Format,
+                    "md linear",
+                    &version("6.12.48"),
+                    vendor,
+                    false
+                )
+                .effect,
                 is,
                 "{vendor}"
             );
         }
         assert_eq!(
-            disk_format_support(DiskFormat::MdLinear, &version("6.6"), "wsl").effect,
+            kernel_part_support(
+                KernelPart::Format,
+                "md linear",
+                &version("6.6"),
+                "wsl",
+                false
+            )
+            .effect,
             Unknown
         );
     }

@@ -6,7 +6,7 @@
 use std::ops::RangeInclusive;
 
 use super::kernel_build_kind::{KernelBuildKind, build_kind_of_vendor};
-use super::support_timeline::may_contain_backports;
+use super::support_timeline::{SupportTimeline, may_contain_backports};
 use super::table::{OptionEntry, RemountInverse, option_table, option_without_value};
 use super::value_syntax::ValueError;
 use super::{Effect, Support};
@@ -115,40 +115,6 @@ struct OptionQuery<'a> {
     vendor: &'a str,
 }
 
-/// For a list such as `udf,iso9660`, which mount(8) tries in turn, the type with the most support
-/// counts.
-pub fn file_system_support(fs: &str, kernel: &Version, vendor: &str) -> Support {
-    best_support_of_types(fs, |one| {
-        support_by_build_kind_and_table("file system", one, kernel, vendor)
-    })
-}
-
-fn best_support_of_types(fs: &str, support: impl Fn(&str) -> Support) -> Support {
-    let rank = |one: &Support| match (one.effect.is_refused(), one.effect.is_unknown()) {
-        (false, false) => 0,
-        (false, true) => 1,
-        (true, _) => 2,
-    };
-    fs.split(',')
-        .map(support)
-        .min_by_key(rank)
-        .unwrap_or_else(|| Support::unknown("The file system type is missing."))
-}
-
-/// Support for mounting a file system that is about to be created on this host. A custom kernel
-/// counts like a distribution's, because the first mount shows whether the driver is missing.
-pub fn new_file_system_support(fs: &str, kernel: &Version, vendor: &str) -> Support {
-    table_support("file system", fs, kernel, vendor)
-}
-
-/// Support by the next kernel for a file system type that the running kernel supports, if both
-/// kernels have one builder.
-pub fn file_system_support_same_builder(fs: &str, kernel: &Version, vendor: &str) -> Support {
-    best_support_of_types(fs, |one| {
-        table_support_same_builder("file system", one, kernel, vendor)
-    })
-}
-
 /// Whether the option table lists the option, for `fs` or for all file systems.
 pub fn is_option_listed(fs: &str, option: &str) -> bool {
     let of = if fs == "ext3" { "ext4" } else { fs };
@@ -156,6 +122,22 @@ pub fn is_option_listed(fs: &str, option: &str) -> bool {
         .find_row(of, option)
         .or_else(|| option_table().find_row("vfs", option))
         .is_some()
+}
+
+choice! {
+    /// A part of the kernel that `rules/tables/systems.toml` lists by name.
+    pub enum KernelPart {
+        FileSystem = "file system",
+        Scheduler = "scheduler",
+        /// An md level.
+        Md = "md",
+        /// A superblock version of md.
+        MdMetadata = "md metadata",
+        /// A device-mapper target.
+        DeviceMapper = "device mapper",
+        /// A [`DiskFormat`].
+        Format = "format",
+    }
 }
 
 choice! {
@@ -176,73 +158,38 @@ impl DiskFormat {
     }
 }
 
-pub fn disk_format_support(format: DiskFormat, kernel: &Version, vendor: &str) -> Support {
-    match format {
-        DiskFormat::XfsV4 | DiskFormat::MdLinear => {
-            support_by_build_kind_and_table("format", format.as_str(), kernel, vendor)
-        }
-        // The builder is not considered, because every kernel with md reads superblock 0.90.
-        DiskFormat::Md090 => table_support("format", format.as_str(), kernel, vendor),
-    }
-}
-
-pub fn disk_format_support_same_builder(
-    format: DiskFormat,
-    kernel: &Version,
-    vendor: &str,
-) -> Support {
-    table_support_same_builder("format", format.as_str(), kernel, vendor)
-}
-
-choice! {
-    pub enum BlockDriverLayer {
-        Md = "md",
-        MdMetadata = "md metadata",
-        DeviceMapper = "device mapper",
-    }
-}
-
-/// Depending on `layer`, `name` is an md level, an md superblock version or a device-mapper target.
-pub fn block_driver_support(
-    layer: BlockDriverLayer,
+/// Support for a kernel part by name. For a list of file systems such as `udf,iso9660`, which
+/// mount(8) tries in turn, the type with the most support counts. `is_same_builder` means that the
+/// builder of this kernel also built a kernel with the part.
+pub fn kernel_part_support(
+    part: KernelPart,
     name: &str,
     kernel: &Version,
     vendor: &str,
+    is_same_builder: bool,
 ) -> Support {
-    match layer {
-        BlockDriverLayer::Md | BlockDriverLayer::DeviceMapper => {
-            support_by_build_kind_and_table(layer.as_str(), name, kernel, vendor)
-        }
-        // The builder is not considered, because every kernel with md reads all superblock
-        // versions.
-        BlockDriverLayer::MdMetadata => table_support(layer.as_str(), name, kernel, vendor),
-    }
+    // Every kernel with md reads all superblock versions.
+    let is_in_every_build = matches!(part, KernelPart::Scheduler | KernelPart::MdMetadata)
+        || name == DiskFormat::Md090.as_str();
+    let judge = |name| match find_timeline_or_unknown(part, name) {
+        Err(unknown) => unknown,
+        Ok(timeline) if is_same_builder => timeline.support_same_builder(kernel, vendor),
+        Ok(timeline) if is_in_every_build => timeline.support_for_kernel(kernel, vendor),
+        Ok(timeline) => support_by_build_kind(timeline, kernel, vendor),
+    };
+    let rank = |one: &Support| (one.effect.is_refused(), one.effect.is_unknown());
+    name.split(|c| c == ',' && part == KernelPart::FileSystem)
+        .map(judge)
+        .min_by_key(rank)
+        .unwrap_or_else(|| Support::unknown("The file system type is missing."))
 }
 
-pub fn block_driver_support_same_builder(
-    layer: BlockDriverLayer,
-    name: &str,
-    kernel: &Version,
-    vendor: &str,
-) -> Support {
-    table_support_same_builder(layer.as_str(), name, kernel, vendor)
-}
-
-pub fn scheduler_support(name: &str, kernel: &Version, vendor: &str) -> Support {
-    table_support("scheduler", name, kernel, vendor)
-}
-
-fn table_support(of: &str, name: &str, kernel: &Version, vendor: &str) -> Support {
-    find_option_row_or_unknown(of, name).map_or_else(
+/// Support for mounting a file system that is about to be created on this host. A custom kernel
+/// counts like a distribution's, because the first mount shows whether the driver is missing.
+pub fn new_file_system_support(fs: &str, kernel: &Version, vendor: &str) -> Support {
+    find_timeline_or_unknown(KernelPart::FileSystem, fs).map_or_else(
         |unknown| unknown,
-        |row| row.support.support_for_kernel(kernel, vendor),
-    )
-}
-
-fn table_support_same_builder(of: &str, name: &str, kernel: &Version, vendor: &str) -> Support {
-    find_option_row_or_unknown(of, name).map_or_else(
-        |unknown| unknown,
-        |row| row.support.support_same_builder(kernel, vendor),
+        |timeline| timeline.support_for_kernel(kernel, vendor),
     )
 }
 
@@ -251,24 +198,15 @@ fn table_support_same_builder(of: &str, name: &str, kernel: &Version, vendor: &s
 const CUSTOM_BUILD: &str = "own";
 
 /// For a custom kernel, only a refusal or a table entry for custom kernels decides.
-fn support_by_build_kind_and_table(
-    of: &str,
-    name: &str,
-    kernel: &Version,
-    vendor: &str,
-) -> Support {
-    let row = match find_option_row_or_unknown(of, name) {
-        Ok(row) => row,
-        Err(unknown) => return unknown,
-    };
-    let ruling = row.support.support_for_kernel(kernel, vendor);
+fn support_by_build_kind(timeline: &SupportTimeline, kernel: &Version, vendor: &str) -> Support {
+    let ruling = timeline.support_for_kernel(kernel, vendor);
     let because = match build_kind_of_vendor(vendor) {
         KernelBuildKind::Distribution => return ruling,
         // A cloud kernel refuses whatever the vendor's other kernels refuse. Support that the table
         // states without a vendor holds for cloud kernels too.
         KernelBuildKind::Cloud
             if ruling.effect.is_refused()
-                || is_certainly_supported(&row.support.support_for_kernel(kernel, "")) =>
+                || is_certainly_supported(&timeline.support_for_kernel(kernel, "")) =>
         {
             return ruling;
         }
@@ -276,8 +214,8 @@ fn support_by_build_kind_and_table(
             "The vendor's cloud kernels are built with fewer features than its other kernels."
         }
         KernelBuildKind::Custom if ruling.effect.is_refused() => return ruling,
-        KernelBuildKind::Custom if row.support.vendors.contains_key(CUSTOM_BUILD) => {
-            return row.support.support_for_kernel(kernel, CUSTOM_BUILD);
+        KernelBuildKind::Custom if timeline.vendors.contains_key(CUSTOM_BUILD) => {
+            return timeline.support_for_kernel(kernel, CUSTOM_BUILD);
         }
         KernelBuildKind::Custom => {
             "This is not a distribution kernel; its build options are unknown."
@@ -290,9 +228,14 @@ fn is_certainly_supported(ruling: &Support) -> bool {
     !ruling.effect.is_refused() && !ruling.effect.is_unknown()
 }
 
-fn find_option_row_or_unknown(of: &str, name: &str) -> Result<&'static OptionEntry, Support> {
-    let row = option_table().find_row(of, name).map(|(row, _)| row);
-    row.ok_or_else(|| Support::unknown(format!("The {of} {name} is not in walwise's tables.")))
+fn find_timeline_or_unknown(
+    part: KernelPart,
+    name: &str,
+) -> Result<&'static SupportTimeline, Support> {
+    let of = part.as_str();
+    let row = option_table().find_row(of, name);
+    row.map(|(row, _)| &row.support)
+        .ok_or_else(|| Support::unknown(format!("The {of} {name} is not in walwise's tables.")))
 }
 
 impl OptionQuery<'_> {
@@ -359,11 +302,7 @@ impl OptionQuery<'_> {
         let able =
             row.needs_any.is_empty() && self.is_in_force_on_running_kernel(option, &row.shown_as);
         if lacks && row.without.is_unknown() && !able {
-            return Support {
-                effect: row.without,
-                because: row.because.clone(),
-                source: row.source.clone(),
-            };
+            return Support::new(row.without, row.because.clone(), &row.source);
         }
         ruling
     }
@@ -395,11 +334,7 @@ impl OptionQuery<'_> {
             .iter()
             .find(|now| self.in_force.contains(&now.option))
         {
-            return Support {
-                effect: now.is,
-                because: now.because.clone(),
-                source: row.source.clone(),
-            };
+            return Support::new(now.is, now.because.clone(), &row.source);
         }
         let ruling = row.support.support_for_kernel(self.kernel, self.vendor);
         if !ruling.effect.is_unknown() || !self.is_in_force_on_running_kernel(option, &row.shown_as)
@@ -440,11 +375,10 @@ fn unlisted_option_support(
             .into_iter()
             .find(|other| table.has_option_of_same_name(other, option))
     {
-        return Support {
-            effect: Effect::Refused,
-            because: format!("This is an option of {other}; {fs} refuses unknown options."),
-            source: format!("kernel: the mount options of fs/{family}"),
-        };
+        return refused_by_driver(
+            family,
+            format!("This is an option of {other}; {fs} refuses unknown options."),
+        );
     }
     if let Some(family) = family.filter(|_| covered) {
         let has = |name: &str| {
@@ -453,19 +387,14 @@ fn unlisted_option_support(
                 .contains_key(&(family.to_owned(), name.to_owned()))
         };
         let (name, with_value) = (option_without_value(option), option.contains('='));
-        let because = match (has(name), has(&format!("{name}="))) {
+        match (has(name), has(&format!("{name}="))) {
             (true, false) if with_value && !SUPERBLOCK_FLAGS.contains(&name) => {
-                format!("{name} takes no value.")
+                return refused_by_driver(family, format!("{name} takes no value."));
             }
-            (false, true) if !with_value => format!("{name} needs a value."),
-            (true | false, true | false) => String::new(),
-        };
-        if !because.is_empty() {
-            return Support {
-                effect: Effect::Refused,
-                because,
-                source: format!("kernel: the mount options of fs/{family}"),
-            };
+            (false, true) if !with_value => {
+                return refused_by_driver(family, format!("{name} needs a value."));
+            }
+            (true | false, true | false) => {}
         }
     }
     let of_it = table
@@ -488,11 +417,7 @@ fn unlisted_option_support(
         && !table.has_option_of_same_name("vfs", option)
         && !is_handled_outside_driver(option)
     {
-        return Support {
-            effect: Effect::Refused,
-            because: format!("{fs} refuses unknown options.{near}"),
-            source: format!("kernel: the mount options of fs/{family}"),
-        };
+        return refused_by_driver(family, format!("{fs} refuses unknown options.{near}"));
     }
     if !option.contains('=') && table.has_option_of_same_name(fs, option) {
         return Support::unknown(format!(
@@ -502,6 +427,14 @@ fn unlisted_option_support(
     Support::unknown(format!(
         "The {fs} option {option} is not in walwise's tables.{near}"
     ))
+}
+
+fn refused_by_driver(family: &str, because: String) -> Support {
+    Support {
+        effect: Effect::Refused,
+        because,
+        source: format!("kernel: the mount options of fs/{family}"),
+    }
 }
 
 /// Linux 5.10 to 7.2: the table has every option name in the sources of ext4, XFS and btrfs. Only a
@@ -589,14 +522,11 @@ fn mount_option_driver(fs: &str, kernel: &Version, vendor: &str) -> Option<&'sta
 
 impl OptionEntry {
     fn refused_support(&self, because: String) -> Support {
-        Support {
-            effect: Effect::Refused,
-            because,
-            source: self.source.clone(),
-        }
+        Support::new(Effect::Refused, because, &self.source)
     }
 }
 
+#[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountOptionTestCase {
     pub option: String,
@@ -606,6 +536,7 @@ pub struct MountOptionTestCase {
 
 /// Options of `fs` for tests with real mounts, including options common to all file systems.
 /// Options that need a value are left out if the table has no example.
+#[cfg(any(test, feature = "testing"))]
 pub fn mount_option_test_cases(fs: &str) -> Vec<MountOptionTestCase> {
     let table = option_table();
     let mut found = Vec::new();

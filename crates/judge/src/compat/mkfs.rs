@@ -44,11 +44,7 @@ impl FileSystemFeature {
             FeatureCompatibility::Incompatible => "can",
         };
         let because = format!("Kernel {kernel} {does}; {} and later {then}.", self.kernel);
-        Support {
-            effect,
-            because,
-            source: self.source.clone(),
-        }
+        Support::new(effect, because, &self.source)
     }
 
     pub(super) fn unknown_backport_support(&self, kernel: &Version) -> Support {
@@ -102,11 +98,7 @@ pub fn mkfs_feature_support(
             "The {fs} feature {feature} is not in walwise's tables."
         ));
     };
-    let ruling = |effect, because: String| Support {
-        effect,
-        because,
-        source: found.source.clone(),
-    };
+    let ruling = |effect, because: String| Support::new(effect, because, &found.source);
     if let Some(tool) = tool.filter(|tool| *tool < found.first_mkfs_version()) {
         return ruling(
             Effect::Refused,
@@ -219,13 +211,10 @@ pub fn mkfs_defaults_support(
         },
         if only_read { "write to" } else { "mount" }
     );
-    Support {
-        effect,
-        because,
-        source: first.source.clone(),
-    }
+    Support::new(effect, because, &first.source)
 }
 
+#[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Debug)]
 pub struct MkfsFeatureTestCase {
     pub name: &'static str,
@@ -236,6 +225,7 @@ pub struct MkfsFeatureTestCase {
     pub needed: bool,
 }
 
+#[cfg(any(test, feature = "testing"))]
 pub fn mkfs_feature_test_cases(fs: &str) -> Vec<MkfsFeatureTestCase> {
     let of = feature_table().chosen.iter().filter(|known| known.of == fs);
     let example = |known: &'static FileSystemFeature| {

@@ -7,8 +7,10 @@ use crate::servers::{LinuxAcceptance, MysqlSettingRow, ValueSyntax, server_setti
 use crate::ternary::Ternary;
 use crate::version::Version;
 
+#[cfg(any(test, feature = "testing"))]
 pub use crate::servers::SettingChangeAction;
 
+#[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerReleaseSetting {
     pub name: &'static str,
@@ -24,11 +26,7 @@ pub fn postgres_setting_support(name: &str, server: &Version) -> Support {
     let Some(setting) = server_settings_table().find_postgres_setting(name) else {
         return Support::unknown(format!("The setting {name} is not in walwise's tables."));
     };
-    let ruling = |effect, because: String| Support {
-        effect,
-        because,
-        source: setting.source.clone(),
-    };
+    let ruling = |effect, because: String| Support::new(effect, because, &setting.source);
     if setting.removed.as_ref().is_some_and(|from| server >= from) {
         let instead = &setting.instead;
         return ruling(
@@ -63,10 +61,12 @@ pub fn postgres_assignment_support(name: &str, value: &str, server: &Version) ->
     else {
         return known;
     };
-    let refused = |what: &str| Support {
-        effect: Effect::Refused,
-        because: format!("PostgreSQL accepts {what} for {name}."),
-        source: setting.source.clone(),
+    let refused = |what: &str| {
+        Support::new(
+            Effect::Refused,
+            format!("PostgreSQL accepts {what} for {name}."),
+            &setting.source,
+        )
     };
     match (setting.takes, setting.range) {
         (None, None) => known,
@@ -94,20 +94,20 @@ fn postgres_enum_value_support(name: &str, value: &str, server: &Version) -> Sup
         ));
     };
     match &found.since {
-        Some(since) if server < since => Support {
-            effect: Effect::Refused,
-            because: format!("PostgreSQL {server} does not accept {value} and would not start."),
-            source: found.source.clone(),
-        },
-        _ => Support {
-            effect: match found.is {
+        Some(since) if server < since => Support::new(
+            Effect::Refused,
+            format!("PostgreSQL {server} does not accept {value} and would not start."),
+            &found.source,
+        ),
+        _ => Support::new(
+            match found.is {
                 LinuxAcceptance::Taken => Effect::Ok,
                 LinuxAcceptance::Refused => Effect::Refused,
                 LinuxAcceptance::Unknown => Effect::Unknown,
             },
-            because: found.because.clone(),
-            source: found.source.clone(),
-        },
+            found.because.clone(),
+            &found.source,
+        ),
     }
 }
 
@@ -145,11 +145,7 @@ pub fn mysql_assignment_support(
             "{name} = {value} is not in walwise's tables for {line}."
         ));
     };
-    let ruling = |effect, because: String| Support {
-        effect,
-        because,
-        source: row.source.clone(),
-    };
+    let ruling = |effect, because: String| Support::new(effect, because, &row.source);
     let base = server.numeric_part();
     if *server < row.since {
         ruling(

@@ -188,11 +188,7 @@ fn support_common_to_steps(steps: &[&EffectFromKernel]) -> Option<Support> {
 
 impl EffectFromKernel {
     fn to_support(&self) -> Support {
-        Support {
-            effect: self.is,
-            because: self.because.clone(),
-            source: self.source.clone(),
-        }
+        Support::new(self.is, self.because.clone(), &self.source)
     }
 
     fn has_begun_in_kernel(&self, kernel: &Version) -> bool {

@@ -3,7 +3,6 @@ use std::mem::take;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use super::Effect;
 use super::support_timeline::{EffectFromKernel, SupportTimeline};
@@ -19,7 +18,7 @@ const TEXT: &str = concat!(
 );
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(test, serde(deny_unknown_fields))]
 pub struct OptionRevocation {
     of: Vec<String>,
     /// Revoked options, spelled as in `names` of `[[options]]`.
@@ -31,12 +30,12 @@ pub struct OptionRevocation {
     but: Vec<String>,
     /// Option that remains in force after the revocation.
     leaves: Option<String>,
-    #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the table"))]
+    #[cfg(test)]
     source: String,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(test, serde(deny_unknown_fields))]
 pub struct RemountInverse {
     of: Vec<String>,
     words: Vec<String>,
@@ -48,7 +47,7 @@ pub struct RemountInverse {
     /// Options that the next mount needs, once, to revert `words`.
     #[serde(default)]
     pub with: Vec<String>,
-    #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the table"))]
+    #[cfg(test)]
     source: String,
 }
 
@@ -86,6 +85,7 @@ enum FreeTextMarker {
 }
 
 /// `tried = "never"` marks an option that the tests with real mounts leave out.
+#[cfg(any(test, feature = "testing"))]
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MountTestException {
@@ -93,7 +93,7 @@ pub enum MountTestException {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(test, serde(deny_unknown_fields))]
 pub struct OptionEntry {
     of: Vec<String>,
     names: Vec<String>,
@@ -116,6 +116,7 @@ pub struct OptionEntry {
     words: Option<Vec<String>>,
     #[serde(skip)]
     pub syntax: OptionSyntax,
+    #[cfg(any(test, feature = "testing"))]
     #[serde(rename = "try")]
     pub example: Option<String>,
     /// Options of which one must be on the same line; otherwise `without` is the effect.
@@ -131,6 +132,7 @@ pub struct OptionEntry {
     pub shown_as: Vec<String>,
     #[serde(default)]
     pub not_on_ext3: bool,
+    #[cfg(any(test, feature = "testing"))]
     #[serde(rename = "tried")]
     pub mount_test: Option<MountTestException>,
     #[serde(default)]
@@ -176,7 +178,7 @@ impl OptionEntry {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(test, serde(deny_unknown_fields))]
 pub struct OptionTable {
     options: Vec<OptionEntry>,
     #[serde(skip)]
@@ -185,8 +187,9 @@ pub struct OptionTable {
     inverse: Vec<RemountInverse>,
     conflict: Vec<OptionConflict>,
     /// Not used here: the build script of crates/sys reads this section to redact values.
+    #[cfg(test)]
     #[serde(rename = "filter")]
-    _filter: Vec<IgnoredAny>,
+    _filter: Vec<serde::de::IgnoredAny>,
 }
 
 /// If the compiled-in text does not parse, the table is empty and every option is unknown; a test

@@ -80,7 +80,7 @@ fn judge_postgres_settings(
     let (bears, says) = match fsync {
         Some(true) => (Durable, "PostgreSQL flushes its WAL (fsync is on)"),
         Some(false) => (
-            AtRisk(remedy_to_enable(cluster, "fsync")),
+            AtRisk(VerdictRemedy::set_setting(cluster, "fsync", "on")),
             "PostgreSQL flushes nothing (fsync is off), so a crash can also corrupt the cluster",
         ),
         None => (Unproven, "it is unknown whether PostgreSQL flushes (fsync)"),
@@ -90,7 +90,11 @@ fn judge_postgres_settings(
     let commit = ask.read_or_record_missing(cluster, &postgres::SYNCHRONOUS_COMMIT);
     let (bears, says) = match commit {
         Some(SynchronousCommit::Off) => (
-            AtRisk(remedy_to_enable(cluster, "synchronous_commit")),
+            AtRisk(VerdictRemedy::set_setting(
+                cluster,
+                "synchronous_commit",
+                "on",
+            )),
             format!(
                 "PostgreSQL reports commits before it flushes them (synchronous_commit is off): a crash can lose {}, \
                  but corrupts nothing",
@@ -120,7 +124,7 @@ fn judge_postgres_settings(
         key: &postgres::FULL_PAGE_WRITES,
         enabled: ask.read_and_record_use(cluster, &postgres::FULL_PAGE_WRITES),
         setting_text: "full_page_writes is off".to_owned(),
-        remedy: remedy_to_enable(cluster, "full_page_writes"),
+        remedy: VerdictRemedy::set_setting(cluster, "full_page_writes", "on"),
     };
     judge_page_protection(ask, of, cluster, &copies, sayer);
 
@@ -145,14 +149,6 @@ fn postgres_crash_loss_text(ask: &mut FactReader, cluster: &Subject) -> String {
             )
         }
         None => "the commits of up to three wal_writer_delay intervals".to_owned(),
-    }
-}
-
-fn remedy_to_enable(cluster: &Subject, setting: &'static str) -> VerdictRemedy {
-    VerdictRemedy::SetSetting {
-        setting,
-        value: "on",
-        server: cluster.clone(),
     }
 }
 
@@ -237,10 +233,10 @@ fn judge_preloaded_library(
         Some("" | "none") => false,
         Some(library) => {
             let says = format!("{library}, preloaded into {name}, disables its flushes");
-            let mend = VerdictRemedy::RemovePreload {
-                library: library.to_owned(),
-                server: cluster.clone(),
-            };
+            let mend = VerdictRemedy::new(format!(
+                "Start the server on {} without {library}.",
+                cluster.name()
+            ));
             sayer.push_evidence(ask, cluster, preload, EvidenceImpact::AtRisk(mend), says);
             true
         }
@@ -313,7 +309,7 @@ fn judge_page_protection<T: FactValue>(
             format!("ZFS writes pages atomically here, so none can be torn ({reads})"),
         ),
         AtomicityBasis::Unknown(says, _) => (Unproven, format!("{lost}, and {says}")),
-        AtomicityBasis::Chain(chain) => match chain.holds() {
+        AtomicityBasis::Chain(links) => match page_atomicity::chain_holds(&links) {
             Ternary::True => (
                 Unproven,
                 format!("only Amazon's documentation rules out torn pages here ({reads})"),

@@ -52,19 +52,6 @@ mod sd {
         }
     }
 
-    /// The volume itself is not queried, because its answer would describe the controller's cache,
-    /// which the facts of the controller's tool describe in full.
-    pub fn raid_volume_cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
-        match ask
-            .read_and_record_use(disk, &device::CACHE_TYPE)
-            .map(CacheType::can_hold_writes)
-        {
-            Some(true) => CacheReport::Volatile,
-            Some(false) => CacheReport::NoCache("as reported to the kernel".to_owned()),
-            None => CacheReport::Unreported(String::new()),
-        }
-    }
-
     pub fn record_missing_cache_facts(ask: &mut FactReader, disk: &Subject) {
         let is_virtual = ask
             .read_and_record_use(disk, &device::TRANSPORT)
@@ -75,6 +62,7 @@ mod sd {
     }
 }
 
+use self::guarantor::Guarantee;
 use super::fact_reader::{FactDependencies, FactReader};
 use super::{Evidence, EvidenceImpact, EvidenceLayer, VerdictRemedy, raid_controller};
 use crate::facts::catalog::device::{
@@ -96,6 +84,13 @@ pub enum FlushOutcome {
 }
 
 impl FlushOutcome {
+    pub fn suppressor(self) -> Option<FlushSuppressor> {
+        match self {
+            Self::Dropped(by) => Some(by),
+            Self::Unknown | Self::Sent | Self::NotNeeded => None,
+        }
+    }
+
     pub fn is_sent(self) -> bool {
         matches!(self, Self::Sent)
     }
@@ -127,35 +122,21 @@ pub struct DiskAssessment {
 pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
     let mut ask = FactReader::new(facts);
     let name = disk.name();
-    let kind = ask.read_or_record_missing(disk, &device::KIND);
-    match kind {
-        Some(DeviceKind::Disk) => assess_attached_disk(ask, disk),
+    let mut cache = CacheVolatility::Unknown;
+    let mut bears = EvidenceImpact::Unproven;
+    let says = match ask.read_or_record_missing(disk, &device::KIND) {
+        Some(DeviceKind::Disk) => return assess_attached_disk(ask, disk),
         Some(DeviceKind::Zram | DeviceKind::Ram) => {
-            let claim = device_evidence(
-                &ask,
-                disk,
-                &device::KIND,
-                EvidenceImpact::AtRisk(VerdictRemedy::MoveOutOfMemory(disk.clone())),
-                format!("{name} is stored in memory"),
-            );
-            new_assessment(
-                ask,
-                CacheVolatility::Volatile,
-                FlushOutcome::Unknown,
-                Ternary::Unknown,
-                vec![claim],
-            )
+            cache = CacheVolatility::Volatile;
+            bears = EvidenceImpact::AtRisk(VerdictRemedy::move_out_of_memory(disk));
+            format!("{name} is stored in memory")
         }
-        Some(DeviceKind::Zvol) => unproven_disk_assessment(
-            ask,
-            disk,
-            format!("{name} is a volume of a ZFS pool; its sync property and disks are unknown"),
-        ),
-        Some(DeviceKind::Other) => unproven_disk_assessment(
-            ask,
-            disk,
-            format!("{name} is of a device type that walwise cannot inspect"),
-        ),
+        Some(DeviceKind::Zvol) => {
+            format!("{name} is a volume of a ZFS pool; its sync property and disks are unknown")
+        }
+        Some(DeviceKind::Other) => {
+            format!("{name} is of a device type that walwise cannot inspect")
+        }
         Some(
             DeviceKind::Partition
             | DeviceKind::Md
@@ -168,44 +149,16 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
             | DeviceKind::Bcache
             | DeviceKind::Drbd
             | DeviceKind::Loop,
-        ) => unproven_disk_assessment(
-            ask,
-            disk,
-            format!("the underlying device of {name} was not found"),
-        ),
-        None => unproven_disk_assessment(
-            ask,
-            disk,
-            format!("it is unknown what kind of device {name} is"),
-        ),
-    }
-}
-
-fn unproven_disk_assessment(ask: FactReader, disk: &Subject, says: String) -> DiskAssessment {
-    let claim = device_evidence(&ask, disk, &device::KIND, EvidenceImpact::Unproven, says);
-    new_assessment(
-        ask,
-        CacheVolatility::Unknown,
-        FlushOutcome::Unknown,
-        Ternary::Unknown,
-        vec![claim],
-    )
-}
-
-fn new_assessment(
-    ask: FactReader,
-    cache: CacheVolatility,
-    passage: FlushOutcome,
-    write_back: Ternary,
-    evidence: Vec<Evidence>,
-) -> DiskAssessment {
+        ) => format!("the underlying device of {name} was not found"),
+        None => format!("it is unknown what kind of device {name} is"),
+    };
     DiskAssessment {
         cache,
-        flush_outcome: passage,
-        write_back,
+        flush_outcome: FlushOutcome::Unknown,
+        write_back: Ternary::Unknown,
         is_raid_volume: false,
         guarantor: None,
-        evidence,
+        evidence: vec![device_evidence(&ask, disk, &device::KIND, bears, says)],
         dependencies: ask.dependencies,
     }
 }
@@ -218,15 +171,18 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
     let attached = raid_controller::is_behind_raid_controller(&mut ask, disk, transport);
     let passed_on = attached && raid_controller::is_passthrough_disk(&mut ask, disk);
     let raid = attached && !passed_on;
-    let remote = ask.read_and_record_use(disk, &device::FABRIC).is_some();
-    let guarantor = match (raid, remote) {
-        (true, false) => None,
+    let fabric = ask.read_and_record_use(disk, &device::FABRIC);
+    let remote = fabric.is_some();
+    let guarantee = match (raid, remote) {
+        (true, false) => Guarantee::without_question(None),
         // A volume of a RAID controller in another host, which appears as an array on this host.
-        (true, true) => Some(WriteGuarantor::Array),
-        (false, _) => guarantor::find_guarantor(&mut ask, disk, transport),
+        (true, true) => Guarantee::of_array(disk, fabric),
+        (false, _) => guarantor::find_guarantee(&mut ask, disk, transport),
     };
     let word = if raid {
-        sd::raid_volume_cache_report(&mut ask, disk)
+        // The volume itself is not queried, because its answer would describe the controller's
+        // cache, which the facts of the controller's tool describe in full.
+        driver_cache_report(&mut ask, disk, "as reported to the kernel", String::new())
     } else {
         disk_cache_report(&mut ask, disk, transport)
     };
@@ -251,7 +207,7 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
                 format!("{} itself reports a volatile cache", disk.name())
             }
         };
-        let bears = EvidenceImpact::Contradictory(VerdictRemedy::WriteBackQueue(disk.clone()));
+        let bears = EvidenceImpact::Contradictory(VerdictRemedy::write_back_queue(disk));
         claims.push(Evidence::new(
             EvidenceLayer::Device,
             disk,
@@ -269,10 +225,10 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
     }
     if !overridden && (!raid || remote) {
         let elsewhere = uninspectable_disk::uninspectable_disk_cache_volatility(
-            &mut ask, disk, guarantor, transport, queue, &word,
+            &mut ask, disk, &guarantee, transport, queue, &word,
         );
         judged.push(elsewhere.unwrap_or_else(|| {
-            disk_cache_volatility(&mut ask, disk, guarantor, transport, queue, &word)
+            disk_cache_volatility(&mut ask, disk, &guarantee, transport, queue, &word)
         }));
     }
     for (found, says) in judged {
@@ -306,9 +262,13 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
     }
     evidence.extend(dangers);
     DiskAssessment {
+        cache,
+        flush_outcome: passage,
+        write_back,
         is_raid_volume: raid,
-        guarantor,
-        ..new_assessment(ask, cache, passage, write_back, evidence)
+        guarantor: guarantee.by,
+        evidence,
+        dependencies: ask.dependencies,
     }
 }
 
@@ -317,41 +277,37 @@ fn disk_cache_report(
     disk: &Subject,
     transport: Option<Transport>,
 ) -> CacheReport {
-    match cache_report_source(transport) {
-        CacheReportSource::Nvme => nvme::nvme_cache_report(ask, disk),
-        CacheReportSource::Virtio => virtio_cache_report(ask, disk),
-        CacheReportSource::DriverOnly | CacheReportSource::Sd => sd::scsi_cache_report(ask, disk),
+    if transport == Some(Transport::Nvme) {
+        nvme::nvme_cache_report(ask, disk)
+    } else if transport == Some(Transport::Virtio) {
+        // The value is the hypervisor's statement (virtio specification, *Block Device*,
+        // writeback). A guest cannot see whether the hypervisor honours flushes.
+        let unknown = format!(
+            "it is unknown what the hypervisor reports about the cache of {}",
+            disk.name()
+        );
+        let no_cache = "as reported by the hypervisor; a guest can change the reported value";
+        driver_cache_report(ask, disk, no_cache, unknown)
+    } else {
+        sd::scsi_cache_report(ask, disk)
     }
 }
 
-enum CacheReportSource {
-    Nvme,
-    Virtio,
-    /// Only the driver reports anything: an eMMC card or a Xen backend cannot be queried.
-    DriverOnly,
-    Sd,
-}
-
-fn cache_report_source(transport: Option<Transport>) -> CacheReportSource {
-    match transport {
-        Some(Transport::Nvme) => CacheReportSource::Nvme,
-        Some(Transport::Virtio) => CacheReportSource::Virtio,
-        Some(Transport::Mmc | Transport::Xen) => CacheReportSource::DriverOnly,
-        Some(
-            Transport::Scsi
-            | Transport::Sata
-            | Transport::Sas
-            | Transport::Usb
-            | Transport::VirtioScsi
-            | Transport::Vmware
-            | Transport::Hyperv
-            | Transport::Pmem
-            | Transport::Network
-            | Transport::Megaraid
-            | Transport::Raid
-            | Transport::Other,
-        )
-        | None => CacheReportSource::Sd,
+/// The kernel's `cache_type` alone. `no_cache` names the origin of the report, `unknown` is the
+/// reason if there is none.
+fn driver_cache_report(
+    ask: &mut FactReader,
+    disk: &Subject,
+    no_cache: &str,
+    unknown: String,
+) -> CacheReport {
+    match ask
+        .read_and_record_use(disk, &device::CACHE_TYPE)
+        .map(CacheType::can_hold_writes)
+    {
+        Some(true) => CacheReport::Volatile,
+        Some(false) => CacheReport::NoCache(no_cache.to_owned()),
+        None => CacheReport::Unreported(unknown),
     }
 }
 
@@ -360,7 +316,7 @@ fn cache_report_source(transport: Option<Transport>) -> CacheReportSource {
 fn disk_cache_volatility(
     ask: &mut FactReader,
     disk: &Subject,
-    guarantor: Option<WriteGuarantor>,
+    guarantee: &Guarantee,
     transport: Option<Transport>,
     queue: Option<bool>,
     word: &CacheReport,
@@ -368,7 +324,6 @@ fn disk_cache_volatility(
     use EvidenceImpact::{Durable, Unproven};
     let name = disk.name();
     let seen = || if queue.is_some() { Durable } else { Unproven };
-    let documented = guarantor::is_no_cache_report_trusted(ask, disk, guarantor, transport);
     let (writes_back, bridged) = (
         queue == Some(true),
         transport.is_some_and(Transport::is_usb),
@@ -400,8 +355,8 @@ fn disk_cache_volatility(
             seen(),
             format!("{how}; the worse case is assumed"),
         ),
-        CacheReport::NoCache(_) | CacheReport::SwitchedOff if !documented => {
-            guarantor::record_unverifiable_cache(ask, disk, guarantor, transport);
+        CacheReport::NoCache(_) | CacheReport::SwitchedOff if !guarantee.is_documented => {
+            guarantor::record_unverifiable_cache(ask, disk, guarantee);
             let says = "reports no volatile cache, but no documentation states that its acknowledged writes are durable";
             (CacheVolatility::Unknown, Unproven, format!("{name} {says}"))
         }
@@ -425,18 +380,21 @@ fn disk_cache_volatility(
             seen(),
             format!("{name} reports no volatile cache ({how})"),
         ),
-        CacheReport::Unreported(why) if !documented => {
-            guarantor::record_unverifiable_cache(ask, disk, guarantor, transport);
+        CacheReport::Unreported(why) if !guarantee.is_documented => {
+            guarantor::record_unverifiable_cache(ask, disk, guarantee);
             (CacheVolatility::Unknown, Unproven, why.clone())
         }
         CacheReport::Unreported(why) => {
-            match cache_report_source(transport) {
-                CacheReportSource::Nvme => nvme::record_missing_nvme_cache_facts(ask, disk),
-                CacheReportSource::Virtio => record_missing_virtio_cache_facts(ask, disk),
-                CacheReportSource::DriverOnly => {
-                    ask.record_missing_fact(disk, &device::CACHE_TYPE, None);
-                }
-                CacheReportSource::Sd => sd::record_missing_cache_facts(ask, disk),
+            if transport == Some(Transport::Nvme) {
+                nvme::record_missing_nvme_cache_facts(ask, disk);
+            } else if matches!(
+                transport,
+                Some(Transport::Virtio | Transport::Mmc | Transport::Xen)
+            ) {
+                // Only the driver reports anything: the card or the backend cannot be queried.
+                ask.record_missing_fact(disk, &device::CACHE_TYPE, None);
+            } else {
+                sd::record_missing_cache_facts(ask, disk);
             }
             (CacheVolatility::Unknown, Unproven, why.clone())
         }
@@ -457,15 +415,14 @@ fn disk_cache_volatility(
 /// Source of the disk's report about its cache: the disk's own answer, else the field VWC of NVMe,
 /// else the kernel's `cache_type`. Empty if there is no report.
 fn cache_report_source_text(ask: &FactReader, disk: &Subject) -> String {
-    let answers = [
-        ask.source_text(disk, &device::DRIVE_CACHE),
-        ask.source_text(disk, &device::NVME_VOLATILE),
-        ask.source_text(disk, &device::CACHE_TYPE),
-    ];
-    answers
-        .into_iter()
-        .find(|source| !source.is_empty())
-        .unwrap_or_default()
+    ask.source_text_of_first_known(
+        disk,
+        [
+            &device::DRIVE_CACHE.info,
+            &device::NVME_VOLATILE.info,
+            &device::CACHE_TYPE.info,
+        ],
+    )
 }
 
 fn flush_outcome_in_queue(
@@ -486,7 +443,7 @@ fn flush_outcome_in_queue(
         ),
         Some(false) if word.reports_volatile() => (
             FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
-            Contradictory(VerdictRemedy::WriteBackQueue(disk.clone())),
+            Contradictory(VerdictRemedy::write_back_queue(disk)),
             format!("{name}'s queue is write through, so the kernel drops its flushes"),
         ),
         Some(false) if raid && word.is_unreported() => {
@@ -529,43 +486,31 @@ fn flush_outcome_in_queue(
 /// The flag is true if the drive must be treated as volatile. `None` without a readable report.
 fn capacitor_evidence(ask: &mut FactReader, disk: &Subject) -> Option<(Evidence, bool)> {
     let name = disk.name();
-    let left = |ask: &mut FactReader| {
-        let percent = ask.read_and_record_use(disk, &device::NVME_CAPACITOR_PERCENT);
-        percent.map_or_else(String::new, |percent| format!(" ({percent:.0} %)"))
-    };
-    let (bears, says, forgets) = match ask.read_and_record_use(disk, &device::NVME_CAPACITOR)? {
-        CapacitorCondition::Healthy => (
-            EvidenceImpact::Durable,
-            format!("{name} reports a healthy capacitor{}", left(ask)),
-            false,
-        ),
-        CapacitorCondition::Degraded => (
-            EvidenceImpact::Durable,
-            format!(
-                "{name} reports a degraded but sufficient capacitor{}",
-                left(ask)
-            ),
-            false,
-        ),
-        CapacitorCondition::Failed => (
-            EvidenceImpact::AtRisk(VerdictRemedy::ReplaceDisk(disk.clone())),
-            format!(
-                "{name} reports that its capacitor may not last through a power failure{}",
-                left(ask)
-            ),
-            true,
-        ),
-        CapacitorCondition::Absent => (
-            EvidenceImpact::Durable,
-            format!("{name} reports no capacitor"),
-            false,
-        ),
+    let condition = ask.read_and_record_use(disk, &device::NVME_CAPACITOR)?;
+    let what = match condition {
+        CapacitorCondition::Healthy => "a healthy capacitor",
+        CapacitorCondition::Degraded => "a degraded but sufficient capacitor",
+        CapacitorCondition::Failed => "that its capacitor may not last through a power failure",
+        CapacitorCondition::Absent => {
+            let says = format!("{name} reports no capacitor");
+            let bears = EvidenceImpact::Durable;
+            let evidence = device_evidence(ask, disk, &device::NVME_CAPACITOR, bears, says);
+            return Some((evidence, false));
+        }
         CapacitorCondition::Unreadable => return None,
     };
-    Some((
-        device_evidence(ask, disk, &device::NVME_CAPACITOR, bears, says),
-        forgets,
-    ))
+    let left = ask
+        .read_and_record_use(disk, &device::NVME_CAPACITOR_PERCENT)
+        .map_or_else(String::new, |percent| format!(" ({percent:.0} %)"));
+    let has_failed = condition == CapacitorCondition::Failed;
+    let bears = if has_failed {
+        EvidenceImpact::AtRisk(VerdictRemedy::replace_disk(disk))
+    } else {
+        EvidenceImpact::Durable
+    };
+    let says = format!("{name} reports {what}{left}");
+    let evidence = device_evidence(ask, disk, &device::NVME_CAPACITOR, bears, says);
+    Some((evidence, has_failed))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -601,30 +546,4 @@ fn device_evidence<T>(
 ) -> Evidence {
     let source = ask.source_text(disk, from);
     Evidence::new(EvidenceLayer::Device, disk, bears, says, source)
-}
-
-// Reports of virtio-blk disks: `cache_type`, from the device configuration (virtio
-// specification, *Block Device*, writeback).
-//
-// The value is the hypervisor's statement, which a guest can also set. A guest cannot see
-// whether the hypervisor honours flushes.
-
-fn virtio_cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
-    match ask
-        .read_and_record_use(disk, &device::CACHE_TYPE)
-        .map(CacheType::can_hold_writes)
-    {
-        Some(true) => CacheReport::Volatile,
-        Some(false) => CacheReport::NoCache(
-            "as reported by the hypervisor; a guest can change the reported value".to_owned(),
-        ),
-        None => CacheReport::Unreported(format!(
-            "it is unknown what the hypervisor reports about the cache of {}",
-            disk.name()
-        )),
-    }
-}
-
-fn record_missing_virtio_cache_facts(ask: &mut FactReader, disk: &Subject) {
-    ask.record_missing_fact(disk, &device::CACHE_TYPE, None);
 }

@@ -21,23 +21,6 @@ pub struct AssessedHop {
     pub evidence: Vec<Evidence>,
 }
 
-impl AssessedHop {
-    pub fn new(subject: &Subject) -> Self {
-        Self {
-            subject: subject.clone(),
-            flush_fates: Vec::new(),
-            evidence: Vec::new(),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InvisibleLayer {
-    Host,
-    Hypervisor,
-    UnknownVantage,
-}
-
 pub struct FlushPathInput<'a> {
     pub facts: &'a FactSet,
     /// For each server, whether it disables flushes, and the evidence about it.
@@ -48,11 +31,12 @@ pub struct FlushPathInput<'a> {
     pub disks: &'a BTreeMap<Subject, DiskAssessment>,
     /// Evidence from measurements and drills. It concerns no single hop.
     pub measured: &'a [Evidence],
-    pub unseen: &'a [InvisibleLayer],
+    /// Names of layers that are not visible from here.
+    pub unseen: &'a [&'static str],
 }
 
 struct PathNode<'a> {
-    rank: usize,
+    rank: u32,
     arrival: FlushOutcome,
     flush_fates: Vec<FlushOutcome>,
     evidence: Vec<&'a Evidence>,
@@ -119,22 +103,21 @@ pub fn build_flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
         below.push((subject, hop));
     }
     below.sort_by_key(|(_, hop)| hop.rank);
-    let volumes = below
+    let members: Vec<(Subject, FlushHop)> = below
         .iter()
-        .filter(|(disk, _)| disks.get(disk).is_some_and(|leaf| leaf.is_raid_volume));
-    let members: Vec<FlushHop> = volumes
-        .filter_map(|(disk, _)| raid_member_disks_hop(facts, disk, lowest + 1))
+        .filter(|(disk, _)| disks.get(disk).is_some_and(|leaf| leaf.is_raid_volume))
+        .filter_map(|(disk, _)| {
+            Some((
+                disk.clone(),
+                raid_member_disks_hop(facts, disk, lowest + 1)?,
+            ))
+        })
         .collect();
+    below.extend(members);
     hops.extend(merge_and_name_hops(facts, below));
-    hops.extend(merge_hops(members));
     let rank = hops.iter().map(|hop| hop.rank).max().unwrap_or_default() + 1;
     let is_dropped = hops.iter().any(|hop| hop.arrival.is_suppressed());
-    hops.extend(judged.unseen.iter().map(|unseen| {
-        let name = match unseen {
-            InvisibleLayer::Host => "host",
-            InvisibleLayer::Hypervisor => "hypervisor",
-            InvisibleLayer::UnknownVantage => "virtual machine",
-        };
+    hops.extend(judged.unseen.iter().map(|name| {
         let arrival = if is_dropped {
             FlushDelivery::Suppressed
         } else {
@@ -163,10 +146,10 @@ fn path_nodes<'a>(judged: &FlushPathInput<'a>) -> BTreeMap<Subject, PathNode<'a>
         let shown = |(at, hop): &(usize, &AssessedHop)| {
             *at == last || !has_no_hop_of_its_own(judged.facts, &hop.subject)
         };
-        for (place, (at, hop)) in way.iter().enumerate().filter(shown).enumerate() {
+        for (rank, (at, hop)) in (2..).zip(way.iter().enumerate().filter(shown)) {
             let is_end = at == last || judged.disks.contains_key(&hop.subject);
             let rank = match hop.subject.scope() {
-                _ if !judged.merged => place + 2,
+                _ if !judged.merged => rank,
                 Scope::Device if is_end => 4,
                 Scope::Device => 3,
                 Scope::Host | Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target => 2,
@@ -199,31 +182,10 @@ fn path_nodes<'a>(judged: &FlushPathInput<'a>) -> BTreeMap<Subject, PathNode<'a>
 /// Whether a subject gets no hop of its own. A target is only a directory of its file system, and a
 /// partition uses its disk's queue.
 fn has_no_hop_of_its_own(facts: &FactSet, subject: &Subject) -> bool {
-    match subject.scope() {
-        Scope::Device => match facts.value(subject, &device::KIND) {
-            Some(DeviceKind::Partition) => true,
-            Some(
-                DeviceKind::Disk
-                | DeviceKind::Md
-                | DeviceKind::Lvm
-                | DeviceKind::Crypt
-                | DeviceKind::Multipath
-                | DeviceKind::Dmraid
-                | DeviceKind::Vdo
-                | DeviceKind::Dm
-                | DeviceKind::Bcache
-                | DeviceKind::Drbd
-                | DeviceKind::Zvol
-                | DeviceKind::Loop
-                | DeviceKind::Zram
-                | DeviceKind::Ram
-                | DeviceKind::Other,
-            )
-            | None => false,
-        },
-        Scope::Target => true,
-        Scope::Host | Scope::Mount | Scope::Boot | Scope::Cluster => false,
-    }
+    subject.scope() == Scope::Target
+        || facts
+            .value(subject, &device::KIND)
+            .is_some_and(DeviceKind::is_partition)
 }
 
 fn flush_outcome_after_hop(flush: FlushOutcome, here: FlushOutcome) -> FlushOutcome {
@@ -279,10 +241,9 @@ fn build_hop_of_node(
         | HopKind::Members
         | HopKind::Beyond => subject.name().to_owned(),
     };
-    let rank = u32::try_from(node.rank).unwrap_or(u32::MAX);
     FlushHop {
         subjects: vec![subject.clone()],
-        ..hop_with_deciding_evidence(kind, &name, fate, rank, node.arrival, &node.evidence)
+        ..hop_with_deciding_evidence(kind, &name, fate, node.rank, node.arrival, &node.evidence)
     }
 }
 
@@ -293,34 +254,16 @@ fn layer_flush_state(
     passage: FlushOutcome,
     keeps_unflushed: bool,
 ) -> FlushState {
-    match standing {
-        VerdictKind::Contradictory => FlushState::Disagrees,
-        VerdictKind::AtRisk
-        | VerdictKind::Unproven
-        | VerdictKind::ProvenByDrill
-        | VerdictKind::Durable
-            if keeps_unflushed =>
-        {
-            FlushState::LostHere
+    match (passage, standing) {
+        (_, VerdictKind::Contradictory) => FlushState::Disagrees,
+        _ if keeps_unflushed => FlushState::LostHere,
+        (FlushOutcome::Dropped(_), _) => FlushState::Dropped,
+        (_, VerdictKind::AtRisk) => FlushState::LostHere,
+        (_, VerdictKind::Unproven | VerdictKind::ProvenByDrill) | (FlushOutcome::Unknown, _) => {
+            FlushState::Unknown
         }
-        VerdictKind::AtRisk => match passage {
-            FlushOutcome::Dropped(_) => FlushState::Dropped,
-            FlushOutcome::Unknown | FlushOutcome::Sent | FlushOutcome::NotNeeded => {
-                FlushState::LostHere
-            }
-        },
-        VerdictKind::Unproven | VerdictKind::ProvenByDrill => match passage {
-            FlushOutcome::Dropped(_) => FlushState::Dropped,
-            FlushOutcome::Unknown | FlushOutcome::Sent | FlushOutcome::NotNeeded => {
-                FlushState::Unknown
-            }
-        },
-        VerdictKind::Durable => match passage {
-            FlushOutcome::Dropped(_) => FlushState::Dropped,
-            FlushOutcome::Unknown => FlushState::Unknown,
-            FlushOutcome::Sent => FlushState::Passed,
-            FlushOutcome::NotNeeded => FlushState::NoCache,
-        },
+        (FlushOutcome::Sent, VerdictKind::Durable) => FlushState::Passed,
+        (FlushOutcome::NotNeeded, VerdictKind::Durable) => FlushState::NoCache,
     }
 }
 
@@ -356,13 +299,12 @@ fn disk_flush_state(
 }
 
 /// `None` unless the controller's tool reports the setting of the member disks' caches.
-fn raid_member_disks_hop(facts: &FactSet, disk: &Subject, rank: usize) -> Option<FlushHop> {
+fn raid_member_disks_hop(facts: &FactSet, disk: &Subject, rank: u32) -> Option<FlushHop> {
     let fate = match facts.value(disk, &controller::DISK_CACHE)? {
         MemberDiskCache::Off => FlushState::NoCache,
         MemberDiskCache::On => FlushState::LostHere,
         MemberDiskCache::DiskDefault => FlushState::Unknown,
     };
-    let rank = u32::try_from(rank).unwrap_or(u32::MAX);
     let arrival = FlushDelivery::NotNeeded;
     let hop = hop_without_evidence(HopKind::Members, "disks behind it", fate, rank);
     Some(FlushHop {
@@ -373,46 +315,21 @@ fn raid_member_disks_hop(facts: &FactSet, disk: &Subject, rank: usize) -> Option
 }
 
 fn merge_and_name_hops(facts: &FactSet, hops: Vec<(Subject, FlushHop)>) -> Vec<FlushHop> {
-    let mut groups: Vec<(Option<DeviceKind>, FlushHop)> = Vec::new();
+    let mut merged: Vec<(_, FlushHop)> = Vec::new();
     for (subject, hop) in hops {
-        let kind = facts.value(&subject, &device::KIND);
-        let is_like = |(of, other): &&mut (Option<DeviceKind>, FlushHop)| {
-            *of == kind && can_merge_hops(other, &hop)
-        };
-        match groups.iter_mut().rev().find(is_like) {
+        let name = (hop.kind == HopKind::FileSystem).then(|| hop.name.clone());
+        let device = facts.value(&subject, &device::KIND);
+        let place = (hop.rank, hop.kind, hop.arrival);
+        let key = (device, name, place, hop.state, hop.standing);
+        match merged.iter_mut().find(|(other, _)| *other == key) {
             Some((_, first)) => first.subjects.extend(hop.subjects),
-            None => groups.push((kind, hop)),
+            None => merged.push((key, hop)),
         }
     }
-    groups
+    merged
         .into_iter()
         .map(|(_, hop)| with_group_name(hop))
         .collect()
-}
-
-fn merge_hops(hops: Vec<FlushHop>) -> Vec<FlushHop> {
-    let mut groups: Vec<FlushHop> = Vec::new();
-    for hop in hops {
-        match groups.iter_mut().find(|other| can_merge_hops(other, &hop)) {
-            Some(first) => first.subjects.extend(hop.subjects),
-            None => groups.push(hop),
-        }
-    }
-    groups
-}
-
-fn can_merge_hops(one: &FlushHop, other: &FlushHop) -> bool {
-    let of = |hop: &FlushHop| (hop.rank, hop.kind, hop.state, hop.standing, hop.arrival);
-    let name = |hop: &FlushHop| match hop.kind {
-        HopKind::FileSystem => hop.name.clone(),
-        HopKind::Commit
-        | HopKind::Server
-        | HopKind::Layer
-        | HopKind::Disk
-        | HopKind::Members
-        | HopKind::Beyond => String::new(),
-    };
-    of(one) == of(other) && name(one) == name(other)
 }
 
 const MAX_NAME_COLUMNS: usize = 17;
@@ -423,23 +340,13 @@ fn with_group_name(mut hop: FlushHop) -> FlushHop {
         return hop;
     }
     let all = hop.subjects.iter().map(Subject::name).join_with(" ");
-    let one = &hop.name;
-    let counted = match hop.kind {
-        HopKind::FileSystem => format!("{count} × {one}"),
+    hop.name = match hop.kind {
+        HopKind::FileSystem => format!("{count} × {}", hop.name),
+        HopKind::Layer | HopKind::Disk if all.chars().count() <= MAX_NAME_COLUMNS => all,
         HopKind::Disk => format!("{count} disks"),
-        HopKind::Commit | HopKind::Server | HopKind::Layer | HopKind::Members | HopKind::Beyond => {
-            format!("{count} devices")
-        }
+        HopKind::Layer => format!("{count} devices"),
+        HopKind::Commit | HopKind::Server | HopKind::Members | HopKind::Beyond => hop.name,
     };
-    let is_short = match hop.kind {
-        HopKind::Layer | HopKind::Disk => all.chars().count() <= MAX_NAME_COLUMNS,
-        HopKind::Commit
-        | HopKind::Server
-        | HopKind::FileSystem
-        | HopKind::Members
-        | HopKind::Beyond => false,
-    };
-    hop.name = if is_short { all } else { counted };
     hop
 }
 

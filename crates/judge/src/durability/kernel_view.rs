@@ -41,6 +41,11 @@ fn kernel_evidence<T>(
     Evidence::new(EvidenceLayer::Kernel, hop, bears, says, source)
 }
 
+fn unproven_finding<T>(ask: &FactReader, hop: &Subject, from: &Key<T>, says: String) -> HopFinding {
+    let evidence = kernel_evidence(ask, hop, from, EvidenceImpact::Unproven, says);
+    (FlushOutcome::Unknown, evidence)
+}
+
 // State of an md array: whether the array runs, and whether a power failure can damage data at
 // rest.
 //
@@ -77,7 +82,7 @@ fn inoperative_array_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopF
     let name = hop.name();
     let (bears, says) = match ask.read_and_record_use(hop, &device::MD_STATE)? {
         ArrayState::Broken => (
-            EvidenceImpact::AtRisk(VerdictRemedy::RestoreArray(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::restore_array(hop)),
             format!("{name} has failed (broken): members are missing"),
         ),
         state @ (ArrayState::Clear | ArrayState::Inactive) => (
@@ -123,16 +128,7 @@ fn unassessed_member_finding(
             format!("{member}, a member of {name}, is not among its underlying devices")
         }
     };
-    Some((
-        FlushOutcome::Unknown,
-        kernel_evidence(
-            ask,
-            hop,
-            &device::MD_MEMBERS,
-            EvidenceImpact::Unproven,
-            says,
-        ),
-    ))
+    Some(unproven_finding(ask, hop, &device::MD_MEMBERS, says))
 }
 
 fn finding_by_array_level(
@@ -152,10 +148,7 @@ fn finding_by_array_level(
                 hop.name(),
                 level.display_name()
             );
-            Some((
-                FlushOutcome::Unknown,
-                kernel_evidence(ask, hop, &device::MD_LEVEL, EvidenceImpact::Unproven, says),
-            ))
+            Some(unproven_finding(ask, hop, &device::MD_LEVEL, says))
         }
     }
 }
@@ -179,7 +172,7 @@ fn array_failure_finding(
         hop.name(),
         level.display_name()
     );
-    let bears = EvidenceImpact::AtRisk(VerdictRemedy::RestoreArray(hop.clone()));
+    let bears = EvidenceImpact::AtRisk(VerdictRemedy::restore_array(hop));
     let hop = (
         FlushOutcome::Unknown,
         kernel_evidence(ask, hop, &device::MD_DEGRADED, bears, says),
@@ -199,7 +192,7 @@ fn write_hole_finding(
     let (bears, says) = match (open, missing) {
         (Some(false), _) | (_, Some(0)) => return None,
         (Some(true), Some(missing)) => (
-            EvidenceImpact::AtRisk(VerdictRemedy::RebuildArray(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::rebuild_array(hop)),
             format!(
                 "{name} ({level}) is degraded ({missing} missing) with an open write hole: a power failure can damage data at rest"
             ),
@@ -237,7 +230,7 @@ fn zfs_pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
         Some(VdevState::Online | VdevState::Degraded) => {}
         Some(state @ (VdevState::Faulted | VdevState::Unavailable)) => {
             let says = format!("the ZFS pool of {name} has failed ({state})");
-            let bears = EvidenceImpact::AtRisk(VerdictRemedy::RestoreArray(hop.clone()));
+            let bears = EvidenceImpact::AtRisk(VerdictRemedy::restore_array(hop));
             found.push((
                 FlushOutcome::Unknown,
                 kernel_evidence(ask, hop, &mount::ZFS_POOL_STATE, bears, says),
@@ -245,16 +238,7 @@ fn zfs_pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
         }
         Some(state @ (VdevState::Offline | VdevState::Removed | VdevState::Suspended)) => {
             let says = format!("the ZFS pool of {name} refuses writes ({state})");
-            found.push((
-                FlushOutcome::Unknown,
-                kernel_evidence(
-                    ask,
-                    hop,
-                    &mount::ZFS_POOL_STATE,
-                    EvidenceImpact::Unproven,
-                    says,
-                ),
-            ));
+            found.push(unproven_finding(ask, hop, &mount::ZFS_POOL_STATE, says));
         }
         None => found.extend(unknown_pool_fact_finding(
             ask,
@@ -267,7 +251,9 @@ fn zfs_pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
         Some(false) => {}
         Some(true) => {
             let says = format!("the ZFS pool of {name} holds permanently damaged data");
-            let bears = EvidenceImpact::AtRisk(VerdictRemedy::RestorePoolFiles(hop.clone()));
+            let bears = EvidenceImpact::AtRisk(VerdictRemedy::new(format!(
+                "Restore the files that `zpool status -v` lists for the pool of {name}, then run `zpool scrub POOL`."
+            )));
             found.push((
                 FlushOutcome::Unknown,
                 kernel_evidence(ask, hop, &mount::ZFS_DAMAGED, bears, says),
@@ -315,10 +301,7 @@ fn unknown_pool_fact_finding<T: FactValue>(
     }
     ask.record_missing_fact(hop, key, None);
     let says = format!("{} is ZFS, and it is unknown {what}", hop.name());
-    Some((
-        FlushOutcome::Unknown,
-        kernel_evidence(ask, hop, key, EvidenceImpact::Unproven, says),
-    ))
+    Some(unproven_finding(ask, hop, key, says))
 }
 
 // State of a device-mapper device, from the status of its targets (root only).
@@ -337,21 +320,12 @@ fn mapping_fault_finding(
     let name = hop.name();
     let Some(state) = ask.read_and_record_use(hop, &device::DM_STATE) else {
         // The fact is absent if dmsetup is not installed. That is no evidence of a fault.
-        if matches!(
-            ask.facts.get(hop, &device::DM_STATE),
-            Reading::Unknown {
-                why: UnknownReason::Absent,
-                ..
-            }
-        ) {
+        if is_unknown_because(ask, hop, &device::DM_STATE, UnknownReason::Absent) {
             return None;
         }
         ask.record_missing_fact(hop, &device::DM_STATE, None);
         let says = format!("it is unknown whether the device-mapper targets of {name} work");
-        return Some((
-            FlushOutcome::Unknown,
-            kernel_evidence(ask, hop, &device::KIND, EvidenceImpact::Unproven, says),
-        ));
+        return Some(unproven_finding(ask, hop, &device::KIND, says));
     };
     let (passage, bears, says) = match state {
         MappingState::Fine
@@ -362,7 +336,7 @@ fn mapping_fault_finding(
         }
         MappingState::WriteHole => (
             FlushOutcome::Sent,
-            EvidenceImpact::AtRisk(VerdictRemedy::RebuildArray(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::rebuild_array(hop)),
             format!(
                 "{name} is degraded with an open write hole: a power failure can damage data at rest"
             ),
@@ -382,12 +356,12 @@ fn mapping_fault_finding(
         )),
         MappingState::Lost => (
             FlushOutcome::Unknown,
-            EvidenceImpact::AtRisk(VerdictRemedy::RepairMapping(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::repair_mapping(hop)),
             format!("the snapshot {name} is invalid: its data is lost"),
         ),
         MappingState::Failed => (
             FlushOutcome::Unknown,
-            EvidenceImpact::AtRisk(VerdictRemedy::RepairMapping(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::repair_mapping(hop)),
             format!("{name} has failed: its data cannot be read"),
         ),
     };
@@ -407,138 +381,99 @@ fn unproven_flush_outcome(says: String) -> (FlushOutcome, EvidenceImpact, String
 // Only root can read the targets of a mapping. An LVM volume with unread targets and no other
 // mapping below is linear or striped.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum DmTargetFlushBehaviour {
-    PassThrough,
-    /// At least one target has state of its own and requests flushes itself (`flush_supported` in
-    /// drivers/md).
-    Stateful,
-    /// Every target passes flushes on (`num_flush_bios` in drivers/md), but whether one has state
-    /// is unknown.
-    ForwardsFlush,
-    Unknown,
-}
-
-impl DmTargetFlushBehaviour {
-    pub fn is_stateful(self) -> bool {
-        matches!(self, Self::Stateful)
-    }
-}
-
-const STATELESS_TARGETS: [&str; 5] = ["linear", "striped", "crypt", "multipath", "mirror"];
-const STATEFUL_TARGETS: [&str; 8] = [
-    "thin",
-    "thin-pool",
-    "cache",
-    "writecache",
-    "era",
-    "clone",
-    "vdo",
-    "integrity",
-];
-const FORWARDING_TARGETS: [&str; 8] = [
-    "raid",
-    "snapshot",
-    "snapshot-origin",
-    "snapshot-merge",
-    "unstriped",
-    "switch",
-    "ebs",
-    "zoned",
+/// Whether each target holds no data that only a flush writes out. Targets with state request
+/// flushes themselves (`flush_supported` in drivers/md). The others pass flushes on
+/// (`num_flush_bios`), but whether they have state is partly unknown.
+const DM_TARGETS: [(&str, Ternary); 21] = [
+    ("linear", Ternary::True),
+    ("striped", Ternary::True),
+    ("crypt", Ternary::True),
+    ("multipath", Ternary::True),
+    ("mirror", Ternary::True),
+    ("thin", Ternary::False),
+    ("thin-pool", Ternary::False),
+    ("cache", Ternary::False),
+    ("writecache", Ternary::False),
+    ("era", Ternary::False),
+    ("clone", Ternary::False),
+    ("vdo", Ternary::False),
+    ("integrity", Ternary::False),
+    ("raid", Ternary::Unknown),
+    ("snapshot", Ternary::Unknown),
+    ("snapshot-origin", Ternary::Unknown),
+    ("snapshot-merge", Ternary::Unknown),
+    ("unstriped", Ternary::Unknown),
+    ("switch", Ternary::Unknown),
+    ("ebs", Ternary::Unknown),
+    ("zoned", Ternary::Unknown),
 ];
 
-/// The behaviour of a mapping's targets taken together: unknown if any target is unknown, otherwise
-/// stateful if any target is stateful. `None` if the targets could not be read.
-fn dm_target_behaviour(facts: &FactSet, hop: &Subject) -> Option<DmTargetFlushBehaviour> {
+fn is_dm_target_stateless(target: &str) -> Option<Ternary> {
+    let found = DM_TARGETS.iter().find(|(name, _)| *name == target);
+    found.map(|(_, is_stateless)| *is_stateless)
+}
+
+/// Whether no target of a mapping has state; unknown if any target is unknown. `None` if the targets
+/// could not be read.
+fn are_dm_targets_stateless(facts: &FactSet, hop: &Subject) -> Option<Ternary> {
     let targets = facts.value(hop, &device::DM_TARGETS)?;
     if find_unknown_dm_target(&targets).is_some() {
-        return Some(DmTargetFlushBehaviour::Unknown);
+        return Some(Ternary::Unknown);
     }
-    let any_in = |known: &[&str]| {
-        targets
-            .iter()
-            .any(|target| known.contains(&target.as_str()))
-    };
-    Some(if any_in(&STATEFUL_TARGETS) {
-        DmTargetFlushBehaviour::Stateful
-    } else if any_in(&FORWARDING_TARGETS) {
-        DmTargetFlushBehaviour::ForwardsFlush
-    } else {
-        DmTargetFlushBehaviour::PassThrough
-    })
+    let each = targets.iter().map(|target| is_dm_target_stateless(target));
+    Some(Ternary::all(
+        each.map(|one| one.unwrap_or(Ternary::Unknown)),
+    ))
 }
 
-/// The first target whose behaviour is not listed here; `"none"` for a mapping without targets.
+/// The first target that [`DM_TARGETS`] does not list; `"none"` for a mapping without targets.
 fn find_unknown_dm_target(targets: &[String]) -> Option<&str> {
-    let is_known = |target: &&String| {
-        let known = [
-            &STATELESS_TARGETS[..],
-            &STATEFUL_TARGETS,
-            &FORWARDING_TARGETS,
-        ];
-        known.into_iter().flatten().any(|known| known == target)
-    };
-    match targets {
-        [] => Some("none"),
-        targets => targets
-            .iter()
-            .find(|target| !is_known(target))
-            .map(String::as_str),
+    if targets.is_empty() {
+        return Some("none");
     }
+    let mut names = targets.iter().map(String::as_str);
+    names.find(|target| is_dm_target_stateless(target).is_none())
+}
+
+fn may_have_mapping_below(facts: &FactSet, hop: &Subject) -> bool {
+    facts.layers_directly_below(hop).iter().any(|base| {
+        facts
+            .value(base, &device::KIND)
+            .is_none_or(DeviceKind::can_have_any_dm_target)
+    })
 }
 
 /// False for an LVM volume with unread targets and no other mapping below: it is linear or striped.
 fn can_have_failing_targets(facts: &FactSet, hop: &Subject, kind: DeviceKind) -> bool {
-    match kind {
-        DeviceKind::Lvm => {
-            let is_or_may_be = |base: &Subject| {
-                facts
-                    .value(base, &device::KIND)
-                    .is_none_or(DeviceKind::can_have_any_dm_target)
-            };
-            let unasked = matches!(
-                facts.get(hop, &device::DM_TARGETS),
-                Reading::Unknown {
-                    why: UnknownReason::Denied | UnknownReason::NotCollected,
-                    ..
-                }
-            );
-            !unasked || facts.layers_directly_below(hop).iter().any(is_or_may_be)
-        }
-        DeviceKind::Multipath | DeviceKind::Dmraid | DeviceKind::Vdo | DeviceKind::Dm => true,
-        DeviceKind::Disk
-        | DeviceKind::Partition
-        | DeviceKind::Md
-        | DeviceKind::Crypt
-        | DeviceKind::Bcache
-        | DeviceKind::Drbd
-        | DeviceKind::Zvol
-        | DeviceKind::Loop
-        | DeviceKind::Zram
-        | DeviceKind::Ram
-        | DeviceKind::Other => false,
-    }
+    let is_unread = || {
+        matches!(
+            facts.get(hop, &device::DM_TARGETS),
+            Reading::Unknown {
+                why: UnknownReason::Denied | UnknownReason::NotCollected,
+                ..
+            }
+        )
+    };
+    matches!(
+        kind,
+        DeviceKind::Multipath | DeviceKind::Dmraid | DeviceKind::Vdo | DeviceKind::Dm
+    ) || kind.is_lvm() && (!is_unread() || may_have_mapping_below(facts, hop))
 }
 
 pub fn holds_no_unflushed_data(facts: &FactSet, hop: &Subject) -> Ternary {
-    let kind = |of: &Subject| facts.value(of, &device::KIND);
-    match kind(hop) {
+    match facts.value(hop, &device::KIND) {
         Some(
             DeviceKind::Disk | DeviceKind::Partition | DeviceKind::Crypt | DeviceKind::Multipath,
         ) => Ternary::True,
-        Some(DeviceKind::Lvm) => {
-            holds_no_unflushed_data_by_targets(facts, hop).unwrap_or_else(|| {
-                let may_be_mapped =
-                    |base: &Subject| kind(base).is_none_or(DeviceKind::can_have_any_dm_target);
-                if facts.layers_directly_below(hop).iter().any(may_be_mapped) {
-                    Ternary::Unknown
-                } else {
-                    Ternary::True
-                }
-            })
-        }
+        Some(DeviceKind::Lvm) => are_dm_targets_stateless(facts, hop).unwrap_or_else(|| {
+            if may_have_mapping_below(facts, hop) {
+                Ternary::Unknown
+            } else {
+                Ternary::True
+            }
+        }),
         Some(DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo) => {
-            holds_no_unflushed_data_by_targets(facts, hop).unwrap_or(Ternary::Unknown)
+            are_dm_targets_stateless(facts, hop).unwrap_or(Ternary::Unknown)
         }
         Some(DeviceKind::Md) => match facts.value(hop, &device::MD_LEVEL) {
             Some(
@@ -567,12 +502,4 @@ pub fn holds_no_unflushed_data(facts: &FactSet, hop: &Subject) -> Ternary {
         Some(DeviceKind::Other) | None if hop.scope() != Scope::Device => Ternary::False,
         Some(DeviceKind::Other) | None => Ternary::Unknown,
     }
-}
-
-fn holds_no_unflushed_data_by_targets(facts: &FactSet, hop: &Subject) -> Option<Ternary> {
-    dm_target_behaviour(facts, hop).map(|targets| match targets {
-        DmTargetFlushBehaviour::PassThrough => Ternary::True,
-        DmTargetFlushBehaviour::Stateful => Ternary::False,
-        DmTargetFlushBehaviour::ForwardsFlush | DmTargetFlushBehaviour::Unknown => Ternary::Unknown,
-    })
 }

@@ -30,9 +30,7 @@ pub fn note_of_flushes_by_others(
     target: &Subject,
     disks: &BTreeMap<&Subject, &DiskAssessment>,
 ) -> Option<String> {
-    let counted =
-        write_back_disks_with_flush_counter(ask, disks.iter().map(|(disk, leaf)| (*disk, *leaf)))
-            .len();
+    let counted = write_back_disks_with_flush_counter(ask, disks).len();
     let arrived = ask
         .read_and_record_use(target, &probe::FLUSHES_PER_COMMIT)
         .filter(|arrived| exceeds_probe_flushes(*arrived, counted))?;
@@ -50,29 +48,29 @@ fn exceeds_probe_flushes(arrived: f64, counted: usize) -> bool {
 
 fn write_back_disks_with_flush_counter<'l>(
     ask: &mut FactReader,
-    leaves: impl Iterator<Item = (&'l Subject, &'l DiskAssessment)>,
+    disks: &BTreeMap<&Subject, &'l DiskAssessment>,
 ) -> Vec<&'l DiskAssessment> {
-    leaves
+    disks
+        .iter()
         .filter(|(disk, leaf)| {
             leaf.write_back == Ternary::True
                 && ask.read_and_record_use(disk, &device::COUNTS_FLUSHES) == Some(true)
         })
-        .map(|(_, leaf)| leaf)
+        .map(|(_, leaf)| *leaf)
         .collect()
 }
 
 /// `flush` is the expected outcome of a flush on the path to the disks.
-pub fn evidence_from_probe_flushes<'l>(
+pub fn evidence_from_probe_flushes(
     ask: &mut FactReader,
     target: &Subject,
     flush: FlushOutcome,
-    leaves: impl Iterator<Item = (&'l Subject, &'l DiskAssessment)> + Clone,
+    disks: &BTreeMap<&Subject, &DiskAssessment>,
 ) -> Vec<Evidence> {
-    let mut found: Vec<Evidence> = slow_flush_evidence(ask, target, leaves.clone())
-        .into_iter()
-        .collect();
-    let counted = write_back_disks_with_flush_counter(ask, leaves);
-    let expected = may_flush_reach_disks(flush) && !counted.is_empty();
+    let mut found = Vec::from_iter(slow_flush_evidence(ask, target, disks));
+    let counted = write_back_disks_with_flush_counter(ask, disks);
+    let may_reach_disks = matches!(flush, FlushOutcome::Sent | FlushOutcome::Unknown);
+    let expected = may_reach_disks && !counted.is_empty();
     let ours = |arrived: &f64| expected && !exceeds_probe_flushes(*arrived, counted.len());
     if let Some(arrived) = ask
         .read_and_record_use(target, &probe::FLUSHES_PER_COMMIT)
@@ -81,7 +79,7 @@ pub fn evidence_from_probe_flushes<'l>(
         let safe = counted.iter().all(|leaf| leaf.cache.is_safe_unflushed());
         let (bears, says) = if arrived < NO_FLUSH_COUNTED {
             let bears = {
-                let mend = VerdictRemedy::FindLostFlushes(target.clone());
+                let mend = VerdictRemedy::find_lost_flushes(target);
                 if safe {
                     EvidenceImpact::Contradictory(mend)
                 } else {
@@ -130,15 +128,16 @@ pub fn evidence_from_probe_flushes<'l>(
 
 /// Evidence of a slow flush at a drive that reports no volatile cache, or a healthy capacitor:
 /// report and behaviour disagree. No commit is lost, because the flush is sent and executed.
-fn slow_flush_evidence<'l>(
+fn slow_flush_evidence(
     ask: &mut FactReader,
     target: &Subject,
-    leaves: impl Iterator<Item = (&'l Subject, &'l DiskAssessment)>,
+    disks: &BTreeMap<&Subject, &DiskAssessment>,
 ) -> Option<Evidence> {
     let micros = ask
         .read_and_record_use(target, &probe::FLUSH_COST)
         .filter(|micros| *micros >= CACHE_WRITE_MICROS)?;
-    let idle = leaves
+    let idle = disks
+        .iter()
         .filter(|(_, leaf)| leaf.flush_outcome.is_sent())
         .find_map(|(disk, _)| {
             let claim = if ask.read_and_record_use(disk, &device::NVME_VOLATILE) == Some(false) {
@@ -167,10 +166,6 @@ fn slow_flush_evidence<'l>(
         EvidenceImpact::Durable,
         says,
     ))
-}
-
-fn may_flush_reach_disks(flush: FlushOutcome) -> bool {
-    matches!(flush, FlushOutcome::Sent | FlushOutcome::Unknown)
 }
 
 fn new_measurement_evidence<T>(

@@ -5,17 +5,16 @@
 
 mod device;
 
-use super::fact_reader::FactReader;
+use super::fact_reader::{FactDependencies, FactReader};
 use crate::facts::catalog::mount::{self, JournalMode};
 use crate::facts::catalog::mysql::{self, InnodbFlushMethod};
 use crate::facts::catalog::target::{self, InodeFlag, PageAtomicity};
 use crate::facts::catalog::{cluster as kind, kernel};
 use crate::facts::{
-    FactSet, FactValue, Key, Reading, Scope, ServerArea, ServerKind, Source, Subject,
-    UnknownReason, choice,
+    FactSet, FactValue, Key, Reading, Scope, ServerArea, ServerKind, Subject, UnknownReason, choice,
 };
 use crate::ternary::Ternary;
-use crate::text;
+use crate::text::format_bytes;
 
 const ZFS: &str = "zfs";
 
@@ -24,24 +23,11 @@ pub enum AtomicityBasis {
     /// A clause that names the missing fact, and the unknown reading that
     /// `worst_page_conclusion_of_servers` returns.
     Unknown(&'static str, Reading<PageAtomicity>),
-    Chain(AtomicityChain),
+    Chain(Vec<AtomicityLink>),
 }
 
-pub struct AtomicityChain {
-    links: Vec<AtomicityLink>,
-}
-
-impl AtomicityChain {
-    pub fn holds(&self) -> Ternary {
-        Ternary::all(self.links.iter().map(|link| link.holds))
-    }
-
-    fn first_broken_or_unknown_link(&self) -> Option<&AtomicityLink> {
-        self.links
-            .iter()
-            .filter(|link| link.holds != Ternary::True)
-            .min_by_key(|link| link.holds)
-    }
+pub fn chain_holds(links: &[AtomicityLink]) -> Ternary {
+    Ternary::all(links.iter().map(|link| link.holds))
 }
 
 pub fn page_atomicity_basis(
@@ -59,7 +45,7 @@ pub fn page_atomicity_basis(
     let Some(fstype) = ask.read_or_record_missing(&home, &mount::FSTYPE) else {
         return AtomicityBasis::Unknown(
             unknown,
-            unknown_atomicity_reading(ask.facts, &home, &mount::FSTYPE),
+            ask.facts.get(&home, &mount::FSTYPE).into_unknown_reading(),
         );
     };
     let (page, mut links) = page_size_and_server_links(ask, cluster);
@@ -69,7 +55,7 @@ pub fn page_atomicity_basis(
     links.push(kernel_version_link(ask));
     links.extend(file_system_links(ask, of, &home, &fstype, page));
     links.extend(device::device_links(ask, of, &home, page));
-    AtomicityBasis::Chain(AtomicityChain { links })
+    AtomicityBasis::Chain(links)
 }
 
 fn zfs_atomicity_basis(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> AtomicityBasis {
@@ -77,7 +63,9 @@ fn zfs_atomicity_basis(ask: &mut FactReader, home: &Subject, page: Option<u64>) 
         let says = "the ZFS record size is unknown";
         return AtomicityBasis::Unknown(
             says,
-            unknown_atomicity_reading(ask.facts, home, &mount::ZFS_RECORD),
+            ask.facts
+                .get(home, &mount::ZFS_RECORD)
+                .into_unknown_reading(),
         );
     };
     match page_fits(page, record) {
@@ -89,27 +77,15 @@ fn zfs_atomicity_basis(ask: &mut FactReader, home: &Subject, page: Option<u64>) 
         Ternary::False => {
             let says = format!(
                 "the ZFS record size is {}, smaller than a page",
-                bytes_text(record)
+                format_bytes(record)
             );
-            AtomicityBasis::Chain(AtomicityChain {
-                links: vec![AtomicityLink::new(
-                    AtomicityLinkPlace::FileSystem,
-                    Ternary::False,
-                    says,
-                )],
-            })
+            AtomicityBasis::Chain(vec![AtomicityLink::new(
+                AtomicityLinkPlace::FileSystem,
+                Ternary::False,
+                says,
+            )])
         }
     }
-}
-
-fn unknown_atomicity_reading<T: FactValue>(
-    facts: &FactSet,
-    of: &Subject,
-    key: &Key<T>,
-) -> Reading<PageAtomicity> {
-    facts
-        .get(of, key)
-        .and_then_reading(|_, _| Reading::not_collected())
 }
 
 pub struct PageAtomicityConclusion {
@@ -132,10 +108,7 @@ pub fn worst_page_conclusion_of_servers(
         (page, ask)
     });
     let Some((page, ask)) = all.min_by_key(|(page, _)| severity_rank(page)) else {
-        let source = Source::Derived {
-            of: Vec::new(),
-            assumed: false,
-        };
+        let source = FactDependencies::default().source();
         return PageAtomicityConclusion::without_links(Reading::known(
             PageAtomicity::Unknown,
             source,
@@ -152,19 +125,19 @@ pub fn worst_page_conclusion_of_servers(
         AtomicityBasis::Unknown(_, reading) => {
             return PageAtomicityConclusion::without_links(reading);
         }
-        AtomicityBasis::Chain(chain) => chain,
+        AtomicityBasis::Chain(links) => links,
     };
-    let writes = match chain.holds() {
+    let writes = match chain_holds(&chain) {
         Ternary::True => PageAtomicity::Documented,
         Ternary::Unknown => PageAtomicity::Unknown,
         Ternary::False => PageAtomicity::Broken,
     };
-    let link = match chain.first_broken_or_unknown_link() {
+    let flawed = chain.iter().filter(|link| link.holds != Ternary::True);
+    let link = match flawed.min_by_key(|link| link.holds) {
         Some(link) => Reading::known(link.link_text(), source.clone()),
         None => Reading::absent("no link of the chain is broken or unknown"),
     };
     let links = chain
-        .links
         .iter()
         .map(AtomicityLink::link_text_with_state)
         .collect();
@@ -193,7 +166,7 @@ impl PageAtomicityConclusion {
 /// Sort key of an outcome: 0 is the worst.
 fn severity_rank(page: &AtomicityBasis) -> u8 {
     match page {
-        AtomicityBasis::Chain(chain) => match chain.holds() {
+        AtomicityBasis::Chain(links) => match chain_holds(links) {
             Ternary::False => 0,
             Ternary::Unknown => 1,
             Ternary::True => 3,
@@ -223,19 +196,12 @@ fn page_size_and_server_links(
     match ask.facts.server_area_of(cluster) {
         Some(ServerArea::Mysql) => {
             let page = ask.read_and_record_use(cluster, &mysql::PAGE_SIZE);
-            let of_page = match page {
-                Some(page) => AtomicityLink::new(
-                    AtomicityLinkPlace::Page,
-                    Ternary::True,
-                    format!("InnoDB pages are {}", bytes_text(page)),
-                ),
-                None => AtomicityLink::unknown(
-                    AtomicityLinkPlace::Page,
-                    ask,
-                    cluster,
-                    &mysql::PAGE_SIZE,
-                ),
-            };
+            let place = AtomicityLinkPlace::Page;
+            let of_page =
+                AtomicityLink::from_fact(place, ask, cluster, &mysql::PAGE_SIZE, |page| {
+                    let says = format!("InnoDB pages are {}", format_bytes(page));
+                    (Ternary::True, says)
+                });
             (page, vec![of_page, innodb_direct_io_link(ask, cluster)])
         }
         Some(ServerArea::Pg) | None => {
@@ -243,7 +209,7 @@ fn page_size_and_server_links(
             let of_page = AtomicityLink::new(
                 AtomicityLinkPlace::Page,
                 Ternary::True,
-                format!("PostgreSQL pages are {}", bytes_text(POSTGRES_PAGE)),
+                format!("PostgreSQL pages are {}", format_bytes(POSTGRES_PAGE)),
             );
             (
                 Some(POSTGRES_PAGE),
@@ -317,19 +283,15 @@ fn innodb_direct_io_link(ask: &mut FactReader, cluster: &Subject) -> AtomicityLi
 }
 
 fn kernel_version_link(ask: &mut FactReader) -> AtomicityLink {
-    let host = Subject::host();
-    let Some(version) = ask.read_and_record_use(&host, &kernel::VERSION) else {
-        return AtomicityLink::unknown(AtomicityLinkPlace::Kernel, ask, &host, &kernel::VERSION);
-    };
-    if version.first_numbers() >= OLDEST_TESTED_KERNEL {
-        return AtomicityLink::new(
-            AtomicityLinkPlace::Kernel,
-            Ternary::True,
-            format!("Linux {version} is 5.10 or later"),
-        );
-    }
-    let says = format!("Linux {version} is older than 5.10, the first release that Amazon tested");
-    AtomicityLink::new(AtomicityLinkPlace::Kernel, Ternary::False, says)
+    let place = AtomicityLinkPlace::Kernel;
+    AtomicityLink::from_fact(place, ask, &Subject::host(), &kernel::VERSION, |version| {
+        if version.first_numbers() >= OLDEST_TESTED_KERNEL {
+            return (Ternary::True, format!("Linux {version} is 5.10 or later"));
+        }
+        let says =
+            format!("Linux {version} is older than 5.10, the first release that Amazon tested");
+        (Ternary::False, says)
+    })
 }
 
 // The file system link: each page must be stored contiguously at a multiple of its size, and
@@ -371,24 +333,19 @@ fn ext4_cluster_link(ask: &mut FactReader, home: &Subject, page: Option<u64>) ->
         let says = "ext4 has no clusters (bigalloc), so a page can be stored in separate blocks";
         return AtomicityLink::new(part, Ternary::False, says);
     }
-    let Some(cluster) = ask.read_and_record_use(home, &mount::EXT4_CLUSTER) else {
-        return AtomicityLink::unknown(part, ask, home, &mount::EXT4_CLUSTER);
-    };
-    let of = if cluster == 0 {
-        Ternary::Unknown
-    } else {
-        is_page_multiple(page, cluster)
-    };
-    let says = match of {
-        Ternary::True | Ternary::Unknown => {
-            format!("ext4's cluster size is {}", bytes_text(cluster))
-        }
-        Ternary::False => format!(
-            "ext4's cluster size is {}, not a multiple of the page size",
-            bytes_text(cluster)
-        ),
-    };
-    AtomicityLink::new(part, of, says)
+    AtomicityLink::from_fact(part, ask, home, &mount::EXT4_CLUSTER, |cluster| {
+        let of = if cluster == 0 {
+            Ternary::Unknown
+        } else {
+            is_page_multiple(page, cluster)
+        };
+        let not = match of {
+            Ternary::True | Ternary::Unknown => "",
+            Ternary::False => ", not a multiple of the page size",
+        };
+        let says = format!("ext4's cluster size is {}{not}", format_bytes(cluster));
+        (of, says)
+    })
 }
 
 fn ext4_direct_io_link(ask: &mut FactReader, of: &Subject, home: &Subject) -> AtomicityLink {
@@ -449,7 +406,7 @@ choice! {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct AtomicityLink {
+pub struct AtomicityLink {
     pub place: AtomicityLinkPlace,
     /// Whether a page at an offset that is a multiple of its size passes this link undivided.
     pub holds: Ternary,
@@ -463,6 +420,20 @@ impl AtomicityLink {
             place,
             holds,
             text: says.into(),
+        }
+    }
+
+    /// The link that `judge` derives from the fact: whether it holds, and a clause.
+    pub fn from_fact<T: FactValue>(
+        place: AtomicityLinkPlace,
+        ask: &mut FactReader,
+        of: &Subject,
+        key: &Key<T>,
+        judge: impl FnOnce(T) -> (Ternary, String),
+    ) -> Self {
+        match ask.read_and_record_use(of, key).map(judge) {
+            Some((holds, says)) => Self::new(place, holds, says),
+            None => Self::unknown(place, ask, of, key),
         }
     }
 
@@ -496,10 +467,6 @@ impl AtomicityLink {
         };
         format!("{} ({comes_to})", self.link_text())
     }
-}
-
-fn bytes_text(bytes: u64) -> String {
-    text::format_bytes(bytes)
 }
 
 fn page_fits(page: Option<u64>, bytes: u64) -> Ternary {

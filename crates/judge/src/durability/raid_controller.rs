@@ -69,23 +69,6 @@ pub fn megaraid_dropped_flushes_evidence(ask: &mut FactReader, disk: &Subject) -
     }
 }
 
-enum BatteryAvailability {
-    Healthy,
-    Uncertain,
-    Failed,
-}
-
-fn battery_availability(battery: BatteryCondition) -> BatteryAvailability {
-    match battery {
-        BatteryCondition::Healthy => BatteryAvailability::Healthy,
-        BatteryCondition::Charging
-        | BatteryCondition::Learning
-        | BatteryCondition::Degraded
-        | BatteryCondition::Unreadable => BatteryAvailability::Uncertain,
-        BatteryCondition::Failed | BatteryCondition::Absent => BatteryAvailability::Failed,
-    }
-}
-
 /// The reason why the battery is only temporarily unavailable, as the end of a sentence; `None` if
 /// the battery works or is permanently unavailable.
 fn temporary_battery_outage(battery: Option<BatteryCondition>) -> Option<&'static str> {
@@ -103,13 +86,6 @@ fn temporary_battery_outage(battery: Option<BatteryCondition>) -> Option<&'stati
     }
 }
 
-fn is_write_back_policy(policy: Option<CachePolicy>) -> bool {
-    match policy {
-        Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack) => true,
-        Some(CachePolicy::WriteThrough) | None => false,
-    }
-}
-
 pub fn controller_cache_volatility(
     ask: &mut FactReader,
     disk: &Subject,
@@ -122,61 +98,38 @@ pub fn controller_cache_volatility(
     let battery = ask.read_and_record_use(disk, &controller::BATTERY);
     let members = ask.read_and_record_use(disk, &controller::DISK_CACHE);
 
-    let (guarded, unguarded) = match (policy, on_failure) {
-        (Some(CachePolicy::WriteBack), Some(BatteryFailurePolicy::WriteThrough)) => (true, false),
-        (Some(CachePolicy::WriteBack), Some(BatteryFailurePolicy::Stays))
-        | (
-            Some(CachePolicy::AlwaysWriteBack),
-            Some(BatteryFailurePolicy::Stays | BatteryFailurePolicy::WriteThrough) | None,
-        ) => (false, true),
-        (Some(CachePolicy::WriteBack), None)
-        | (
-            Some(CachePolicy::WriteThrough) | None,
-            Some(BatteryFailurePolicy::Stays | BatteryFailurePolicy::WriteThrough) | None,
-        ) => (false, false),
-    };
-    let (holds, writes_through) = match in_force {
-        Some(CachePolicyInForce::WriteBack) => (true, false),
-        Some(CachePolicyInForce::WriteThrough) => (false, true),
-        None => (false, false),
-    };
-    let (members_hold, members_write_through) = match members {
-        Some(MemberDiskCache::On) => (true, false),
-        Some(MemberDiskCache::Off) => (false, true),
-        Some(MemberDiskCache::DiskDefault) | None => (false, false),
-    };
+    let is_healthy = battery == Some(BatteryCondition::Healthy);
+    let has_failed = matches!(
+        battery,
+        Some(BatteryCondition::Failed | BatteryCondition::Absent)
+    );
+    let writes_back = policy == Some(CachePolicy::WriteBack);
+    let always = policy == Some(CachePolicy::AlwaysWriteBack);
+    let guarded = writes_back && on_failure == Some(BatteryFailurePolicy::WriteThrough);
+    let unguarded = always || writes_back && on_failure == Some(BatteryFailurePolicy::Stays);
+    let holds = in_force == Some(CachePolicyInForce::WriteBack);
+    let writes_through = in_force == Some(CachePolicyInForce::WriteThrough);
+    let members_write_through = members == Some(MemberDiskCache::Off);
 
-    let unsettled = || {
-        (
-            CacheVolatility::Unknown,
-            Unproven,
-            format!(
-                "it is unknown whether the controller of {name} protects its cache; the controller may acknowledge flushes itself"
-            ),
-        )
-    };
-    let (cache, bears, says) = match battery.map(|battery| (battery_availability(battery), battery))
-    {
-        _ if members_hold => (
+    let (cache, bears, says) = match battery {
+        _ if members == Some(MemberDiskCache::On) => (
             CacheVolatility::Volatile,
-            AtRisk(VerdictRemedy::DisableMemberCaches(disk.clone())),
+            AtRisk(VerdictRemedy::new(format!(
+                "Switch off the write caches of the disks behind {name} with the controller's tool."
+            ))),
             format!(
                 "the disks behind {name} have their own write caches on, which the controller's battery does not protect"
             ),
         ),
-        Some((BatteryAvailability::Failed, battery))
-            if holds || (in_force.is_none() && unguarded) =>
-        {
-            (
-                CacheVolatility::Volatile,
-                AtRisk(VerdictRemedy::ReplaceBattery(disk.clone())),
-                format!(
-                    "the controller of {name} caches writes even though its battery is {battery}"
-                ),
-            )
-        }
+        Some(battery) if has_failed && (holds || in_force.is_none() && unguarded) => (
+            CacheVolatility::Volatile,
+            AtRisk(VerdictRemedy::new(format!(
+                "Replace the battery of the controller of {name}, and set its cache to write through until then."
+            ))),
+            format!("the controller of {name} caches writes even though its battery is {battery}"),
+        ),
         _ if members_write_through && writes_through => {
-            let until = temporary_battery_outage(battery).filter(|_| is_write_back_policy(policy));
+            let until = temporary_battery_outage(battery).filter(|_| writes_back || always);
             let until = until.map(|why| format!(" while {why}")).unwrap_or_default();
             (
                 CacheVolatility::None,
@@ -184,14 +137,14 @@ pub fn controller_cache_volatility(
                 format!("the controller of {name} writes through{until}, and so do its disks"),
             )
         }
-        Some((BatteryAvailability::Healthy, _)) if members_write_through && holds && guarded => (
+        _ if is_healthy && members_write_through && holds && guarded => (
             CacheVolatility::Protected,
             Durable,
             format!(
                 "the controller's cache in front of {name} is protected by a healthy battery or flash module, and the controller falls back to write-through without it"
             ),
         ),
-        Some((BatteryAvailability::Uncertain, battery)) if !writes_through => (
+        Some(battery) if !is_healthy && !has_failed && !writes_through => (
             CacheVolatility::Unknown,
             Unproven,
             match temporary_battery_outage(Some(battery)) {
@@ -203,18 +156,18 @@ pub fn controller_cache_volatility(
                 ),
             },
         ),
-        Some((BatteryAvailability::Healthy, _)) if unguarded => (
+        _ if is_healthy && unguarded => (
             CacheVolatility::Unknown,
             Unproven,
             format!("the controller of {name} keeps caching writes when its battery fails"),
         ),
-        Some((
-            BatteryAvailability::Healthy
-            | BatteryAvailability::Uncertain
-            | BatteryAvailability::Failed,
-            _,
-        ))
-        | None => unsettled(),
+        Some(_) | None => (
+            CacheVolatility::Unknown,
+            Unproven,
+            format!(
+                "it is unknown whether the controller of {name} protects its cache; the controller may acknowledge flushes itself"
+            ),
+        ),
     };
     if cache.is_unknown() {
         let tool = raid_controller_of_driver(ask, disk)
@@ -227,15 +180,14 @@ pub fn controller_cache_volatility(
         ask.record_missing_fact(disk, &controller::BATTERY, Some(tool));
         ask.record_missing_fact(disk, &controller::DISK_CACHE, Some(tool));
     }
-    let sources = [
-        ask.source_text(disk, &controller::BATTERY),
-        ask.source_text(disk, &controller::POLICY_IN_FORCE),
-        ask.source_text(disk, &controller::DISK_CACHE),
-    ];
-    let source = sources
-        .into_iter()
-        .find(|source| !source.is_empty())
-        .unwrap_or_default();
+    let source = ask.source_text_of_first_known(
+        disk,
+        [
+            &controller::BATTERY.info,
+            &controller::POLICY_IN_FORCE.info,
+            &controller::DISK_CACHE.info,
+        ],
+    );
     (
         cache,
         Evidence::new(EvidenceLayer::Device, disk, bears, says, source),

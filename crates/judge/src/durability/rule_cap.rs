@@ -69,21 +69,11 @@ impl VerdictCaps {
                 ));
             }
             if cap.applies == Ternary::True {
-                let bears = match (cap.standing, &cap.remedy) {
-                    (VerdictKind::AtRisk, Some((here, text))) => {
-                        EvidenceImpact::AtRisk(VerdictRemedy::Rule {
-                            here: *here,
-                            text: text.clone(),
-                        })
+                let bears = match cap.remedy.clone() {
+                    Some((here, text)) if cap.standing.is_at_risk() => {
+                        EvidenceImpact::AtRisk(VerdictRemedy { here, text })
                     }
-                    (VerdictKind::AtRisk, None)
-                    | (
-                        VerdictKind::Contradictory
-                        | VerdictKind::Unproven
-                        | VerdictKind::ProvenByDrill
-                        | VerdictKind::Durable,
-                        _,
-                    ) => EvidenceImpact::Unproven,
+                    Some(_) | None => EvidenceImpact::Unproven,
                 };
                 found.push(Evidence::new(
                     EvidenceLayer::Rule,

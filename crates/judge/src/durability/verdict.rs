@@ -167,6 +167,7 @@ impl Verdict {
 
     /// The verdict with redundancy and deviating sessions: `durable, but degraded` or `durable,
     /// except database app: synchronous_commit = off`.
+    #[cfg(any(test, feature = "testing"))]
     pub fn heading_with_exceptions(&self) -> String {
         format!("{}{}", self.standing.as_str(), self.heading_suffix())
     }

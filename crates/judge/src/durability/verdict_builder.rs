@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::database::{self, DeviatingSessions};
 use super::device_view::{CacheVolatility, DiskAssessment, FlushOutcome};
 use super::fact_reader::{FactDependencies, FactReader};
-use super::flush_path::{AssessedHop, FlushPathInput, InvisibleLayer, build_flush_path};
+use super::flush_path::{AssessedHop, FlushPathInput, build_flush_path};
 use super::kernel_view::{self, StackCaches};
 use super::rule_cap::VerdictCaps;
 use super::{
@@ -103,12 +103,7 @@ pub fn judge_target(
     }
     let at_disks: Vec<FlushOutcome> = below.values().map(|leaf| leaf.flush_outcome).collect();
     let flush = overall_flush_outcome(&passages, &at_disks);
-    let mut measured = measurement::evidence_from_probe_flushes(
-        &mut ask,
-        target,
-        flush,
-        below.iter().map(|(disk, leaf)| (*disk, *leaf)),
-    );
+    let mut measured = measurement::evidence_from_probe_flushes(&mut ask, target, flush, &below);
 
     let drill = find_drill_record(&mut ask, target);
     measured.extend(drill.as_ref().map(DrillRecord::drill_evidence));
@@ -131,18 +126,7 @@ pub fn judge_target(
         .first()
         .map_or(VerdictKind::Unproven, |path| path.standing);
     let seen_by = ask.read_and_record_use(&Subject::host(), &host::SEEN_BY);
-    let ends_on_disks = ways
-        .iter()
-        .flat_map(|way| &way.ends)
-        .all(|end| disks.contains_key(end));
-    let worst = below.values().map(|leaf| leaf.cache).min();
-    let cache = if ends_on_disks {
-        worst.unwrap_or(CacheVolatility::Unknown)
-    } else {
-        worst.map_or(CacheVolatility::Unknown, |c| {
-            c.min(CacheVolatility::Unknown)
-        })
-    };
+    let cache = worst_cache(ways.iter().flat_map(|way| &way.ends), disks);
     // Paths to one multipath disk are counted as one disk.
     let units: BTreeSet<&Subject> = below
         .keys()
@@ -159,10 +143,11 @@ pub fn judge_target(
         .iter()
         .chain(&at_disks)
         .copied()
-        .filter_map(flush_suppressor)
+        .filter_map(FlushOutcome::suppressor)
         .collect();
     let (redundancy, second_fault) = redundancy::target_redundancy(&mut ask, target);
-    let unseen = invisible_layers(facts, seen_by);
+    let (unseen, unseen_sentences): (Vec<_>, Vec<_>) =
+        invisible_layers(facts, seen_by).into_iter().unzip();
     let flush_path = build_flush_path(&FlushPathInput {
         facts,
         servers: &servers,
@@ -187,7 +172,7 @@ pub fn judge_target(
         host_loss: host_loss.join(" "),
         exceptions: exceptions.texts,
         limits: verdict_limits_text(
-            &unseen,
+            &unseen_sentences,
             measurement::note_of_flushes_by_others(&mut ask, target, &below).as_deref(),
             &undecided,
         ),
@@ -216,7 +201,9 @@ pub fn judge_target(
         .filter(|hop| hop.scope() == Scope::Device);
     let plain = Ternary::all(hops.map(|hop| kernel_view::holds_no_unflushed_data(facts, hop)));
     let commit_off_for = exceptions.losing;
-    let remedy = deciding_remedies_summary(&verdict);
+    let deciding = verdict.deciding_evidence();
+    let remedies: Vec<_> = deciding.filter_map(|says| says.remedy.as_ref()).collect();
+    let remedy = remedy::remedies_summary(&remedies);
     TargetJudgement {
         verdict,
         cache,
@@ -230,20 +217,20 @@ pub fn judge_target(
     }
 }
 
-fn deciding_remedies_summary(verdict: &Verdict) -> Option<(bool, String)> {
-    remedy::remedies_summary(
-        &verdict
-            .deciding_evidence()
-            .filter_map(|says| says.remedy.as_ref())
-            .collect::<Vec<_>>(),
-    )
-}
-
-fn flush_suppressor(passage: FlushOutcome) -> Option<FlushSuppressor> {
-    match passage {
-        FlushOutcome::Dropped(by) => Some(by),
-        FlushOutcome::Unknown | FlushOutcome::Sent | FlushOutcome::NotNeeded => None,
-    }
+/// Unknown if an end is no assessed disk, or if there is none.
+fn worst_cache<'a>(
+    ends: impl IntoIterator<Item = &'a Subject>,
+    disks: &BTreeMap<Subject, DiskAssessment>,
+) -> CacheVolatility {
+    let of_end = |end| {
+        disks
+            .get(end)
+            .map_or(CacheVolatility::Unknown, |leaf| leaf.cache)
+    };
+    ends.into_iter()
+        .map(of_end)
+        .min()
+        .unwrap_or(CacheVolatility::Unknown)
 }
 
 /// *Dropped* if any hop drops flushes, *not needed* only if no disk needs them.
@@ -266,11 +253,7 @@ fn assess_path_to_disk(
     let ends: Vec<Option<&DiskAssessment>> = way.ends.iter().map(|end| disks.get(end)).collect();
     let devices = way.hops.iter().filter(|hop| hop.scope() == Scope::Device);
     let bottom = StackCaches {
-        cache: ends
-            .iter()
-            .map(|end| end.map_or(CacheVolatility::Unknown, |leaf| leaf.cache))
-            .min()
-            .unwrap_or(CacheVolatility::Unknown),
+        cache: worst_cache(&way.ends, disks),
         write_back: Ternary::any(
             ends.iter()
                 .map(|end| end.map_or(Ternary::Unknown, |leaf| leaf.write_back)),
@@ -289,19 +272,19 @@ fn assess_path_to_disk(
             Scope::Device => kernel_view::stacked_device_findings(ask, hop, bottom),
             Scope::Host | Scope::Boot | Scope::Cluster | Scope::Target => Vec::new(),
         };
-        let mut at = AssessedHop::new(hop);
-        for (passage, says) in found {
-            let by_mount = flush_suppressor(passage)
-                .is_some_and(|by| matches!(by, FlushSuppressor::MountOption));
-            unflushed =
-                unflushed.or_else(|| by_mount.then(|| VerdictRemedy::EnableBarriers(hop.clone())));
-            at.flush_fates.push(passage);
-            at.evidence.push(says);
+        let by_mount = FlushOutcome::Dropped(FlushSuppressor::MountOption);
+        if unflushed.is_none() && found.iter().any(|(passage, _)| *passage == by_mount) {
+            unflushed = Some(VerdictRemedy::enable_barriers(hop));
         }
+        let (flush_fates, mut evidence): (_, Vec<_>) = found.into_iter().unzip();
         if hop.scope() != Scope::Target {
-            at.evidence.extend(caps.cap_evidence(ask, hop));
+            evidence.extend(caps.cap_evidence(ask, hop));
         }
-        judged.push(at);
+        judged.push(AssessedHop {
+            subject: hop.clone(),
+            flush_fates,
+            evidence,
+        });
     }
     for (end, leaf) in way
         .ends
@@ -312,29 +295,19 @@ fn assess_path_to_disk(
         let lost = unflushed
             .as_ref()
             .filter(|_| !leaf.cache.is_safe_unflushed());
-        let mut at = AssessedHop::new(end);
-        at.evidence
-            .extend(leaf.evidence.iter().cloned().map(|says| match lost {
-                Some(mend) if says.layer.is_device() => {
-                    let Evidence {
-                        layer,
-                        subject,
-                        text: says,
-                        source,
-                        ..
-                    } = says;
-                    Evidence::new(
-                        layer,
-                        &subject,
-                        EvidenceImpact::AtRisk(mend.clone()),
-                        says,
-                        source,
-                    )
-                }
-                _ => says,
-            }));
-        at.evidence.extend(caps.cap_evidence(ask, end));
-        judged.push(at);
+        let mut evidence = leaf.evidence.clone();
+        if let Some(mend) = lost {
+            for says in evidence.iter_mut().filter(|says| says.layer.is_device()) {
+                says.standing = VerdictKind::AtRisk;
+                says.remedy = Some(mend.clone());
+            }
+        }
+        evidence.extend(caps.cap_evidence(ask, end));
+        judged.push(AssessedHop {
+            subject: end.clone(),
+            flush_fates: Vec::new(),
+            evidence,
+        });
     }
 
     let last = way.hops.last();
@@ -360,7 +333,11 @@ fn assess_path_to_disk(
             String::new(),
         );
         if judged.last().is_none_or(|hop| hop.subject != *last) {
-            judged.push(AssessedHop::new(last));
+            judged.push(AssessedHop {
+                subject: last.clone(),
+                flush_fates: Vec::new(),
+                evidence: Vec::new(),
+            });
         }
         if let Some(hop) = judged.last_mut() {
             hop.flush_fates.push(FlushOutcome::Unknown);
@@ -412,6 +389,11 @@ fn verdict_sentence(
                 names if names.len() <= 3 => names.join(", "),
                 names => format!("{} disks", names.len()),
             };
+            let (no_cache, caches) = if several {
+                ("report no volatile caches", "their volatile caches")
+            } else {
+                ("reports no volatile cache", "its volatile cache")
+            };
             let because = match cache {
                 CacheVolatility::Protected => {
                     format!(
@@ -424,25 +406,11 @@ fn verdict_sentence(
                 {
                     format!("a write to {disks} is acknowledged once it is stored")
                 }
-                CacheVolatility::None if several => {
-                    format!("{disks} report no volatile caches")
-                }
-                CacheVolatility::None => format!("{disks} reports no volatile cache"),
-                CacheVolatility::Volatile
-                | CacheVolatility::Contradictory
-                | CacheVolatility::Unknown
-                    if several =>
-                {
-                    format!(
-                        "flushes are passed down to {disks}, which must write out their volatile caches"
-                    )
-                }
+                CacheVolatility::None => format!("{disks} {no_cache}"),
                 CacheVolatility::Volatile
                 | CacheVolatility::Contradictory
                 | CacheVolatility::Unknown => {
-                    format!(
-                        "flushes are passed down to {disks}, which must write out its volatile cache"
-                    )
+                    format!("flushes are passed down to {disks}, which must write out {caches}")
                 }
             };
             let condition = if no_database {
@@ -464,42 +432,41 @@ fn verdict_sentence(
     }
 }
 
-fn invisible_layers(facts: &FactSet, seen_by: Option<RunEnvironment>) -> Vec<InvisibleLayer> {
+/// Names of the layers that are not visible from here, each with a sentence about it.
+fn invisible_layers(
+    facts: &FactSet,
+    seen_by: Option<RunEnvironment>,
+) -> Vec<(&'static str, &'static str)> {
     let technology = facts.host_value(&host::VIRTUALISATION);
-    let (in_container, in_guest, vantage) = match seen_by {
-        Some(RunEnvironment::Host) => (false, false, false),
-        Some(RunEnvironment::Guest) => (false, true, false),
-        Some(RunEnvironment::Container) => (true, false, false),
-        None => (false, false, true),
-    };
-    let guest = in_guest || technology.as_deref().is_some_and(|name| name != "none");
-    let all = [
-        (in_container, InvisibleLayer::Host),
-        (guest, InvisibleLayer::Hypervisor),
-        (vantage, InvisibleLayer::UnknownVantage),
-    ];
-    all.into_iter()
-        .filter(|(is_so, _)| *is_so)
-        .map(|(_, unseen)| unseen)
-        .collect()
+    let mut unseen = Vec::new();
+    if seen_by == Some(RunEnvironment::Container) {
+        unseen.push((
+            "host",
+            "Run walwise on the host: this container's mounts may differ from the host's.",
+        ));
+    }
+    if seen_by == Some(RunEnvironment::Guest)
+        || technology.as_deref().is_some_and(|name| name != "none")
+    {
+        unseen.push((
+            "hypervisor",
+            "This is a virtual machine, and the hypervisor may ignore flushes. Check its cache mode, or test with a power cut.",
+        ));
+    }
+    if seen_by.is_none() {
+        unseen.push((
+            "virtual machine",
+            "It is unknown whether this is a virtual machine; a hypervisor may ignore flushes.",
+        ));
+    }
+    unseen
 }
 
 fn verdict_limits_text(
-    unseen: &[InvisibleLayer],
+    unseen: &[&str],
     of_others: Option<&str>,
     undecided: &[UndecidedCapRule],
 ) -> String {
-    let says = |unseen: &InvisibleLayer| match unseen {
-        InvisibleLayer::Host => {
-            "Run walwise on the host: this container's mounts may differ from the host's."
-        }
-        InvisibleLayer::Hypervisor => {
-            "This is a virtual machine, and the hypervisor may ignore flushes. Check its cache mode, or test with a power cut."
-        }
-        InvisibleLayer::UnknownVantage => {
-            "It is unknown whether this is a virtual machine; a hypervisor may ignore flushes."
-        }
-    };
     let open = undecided.iter().map(
         |UndecidedCapRule {
              rule,
@@ -512,6 +479,6 @@ fn verdict_limits_text(
             )
         },
     );
-    let known = unseen.iter().map(says).chain(of_others).map(str::to_owned);
+    let known = unseen.iter().copied().chain(of_others).map(str::to_owned);
     known.chain(open).join_with(" ")
 }

@@ -86,12 +86,13 @@ pub(super) mod representative_values {
                     .collect()
             }
             ValueKind::Micros | ValueKind::Number => {
-                let numbers = mentioned().filter_map(|value| match value {
-                    Value::Number(number) => Some(number),
+                let near = mentioned().filter_map(|value| match value {
+                    Value::Number(number) => Some([number.next_down(), number, number.next_up()]),
                     _ => None,
                 });
-                numbers_at_and_between(numbers.collect())
+                [0.0]
                     .into_iter()
+                    .chain(near.flatten())
                     .map(Value::Number)
                     .collect()
             }
@@ -166,21 +167,6 @@ pub(super) mod representative_values {
             .iter()
             .flat_map(|a| few.iter().map(move |b| format!("{a}{strange}{b}")));
         one.chain(two).collect()
-    }
-
-    fn numbers_at_and_between(mut numbers: Vec<f64>) -> Vec<f64> {
-        numbers.sort_by(f64::total_cmp);
-        let between = numbers.windows(2).filter_map(|pair| match pair {
-            [a, b] => Some(f64::midpoint(*a, *b)),
-            _ => None,
-        });
-        let below = numbers.first().map_or(0.0, |number| number - 1.0);
-        let above = numbers.last().map_or(0.0, |number| number + 1.0);
-        [below, above]
-            .into_iter()
-            .chain(between)
-            .chain(numbers.iter().copied())
-            .collect()
     }
 
     fn candidate_versions(tests: &[&FactTest]) -> Vec<Version> {
@@ -276,29 +262,26 @@ pub(super) fn smallest_deciding_fact_sets(
     condition: &BoundCondition<'_>,
     domains: &ValuesByTestResult<'_>,
 ) -> Vec<Vec<MissingFact>> {
-    let unknowns = UnknownFacts::new(condition, domains);
-    let answers = [true, false].map(|wanted| unknowns.constraints_giving_result(condition, wanted));
-    let mut sets: Vec<Vec<usize>> = answers
+    let answers = [true, false].map(|wanted| constraints_giving_result(condition, domains, wanted));
+    let mut sets: Vec<BTreeMap<UnknownFact<'_>, &Observation>> = answers
         .iter()
         .flatten()
-        .map(FactConstraints::required_slots)
+        .map(FactConstraints::required_facts)
         .collect();
-    sets.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
-    let mut smallest: Vec<Vec<usize>> = Vec::new();
+    sets.sort_by(|a, b| {
+        let by_count = a.len().cmp(&b.len());
+        by_count.then_with(|| a.keys().cmp(b.keys()))
+    });
+    let mut smallest: Vec<BTreeMap<UnknownFact<'_>, &Observation>> = Vec::new();
     for set in sets {
-        if !smallest
-            .iter()
-            .any(|small| small.iter().all(|slot| set.binary_search(slot).is_ok()))
-        {
+        let contains =
+            |small: &BTreeMap<UnknownFact<'_>, _>| small.keys().all(|fact| set.contains_key(fact));
+        if !smallest.iter().any(contains) {
             smallest.push(set);
         }
     }
     let mut needs = Vec::with_capacity(smallest.len());
-    needs.extend(
-        smallest
-            .iter()
-            .filter_map(|set| unknowns.missing_facts_of_slots(set)),
-    );
+    needs.extend(smallest.iter().filter_map(missing_facts));
     let without_remedy =
         |set: &[MissingFact]| set.iter().filter(|need| need.remedy.is_none()).count();
     let weight = |set: &[MissingFact]| (set.len(), without_remedy(set));
@@ -353,37 +336,28 @@ impl<'c> ValuesByTestResult<'c> {
     }
 }
 
-struct UnknownFacts<'g> {
-    domains: &'g ValuesByTestResult<'g>,
-    slots: Vec<&'g Observation>,
-}
+type UnknownFact<'g> = (&'g Subject, &'static str);
 
-/// Constraints on some unknown facts: indices into `UnknownFacts::slots` in ascending order, each
-/// with the acceptable values.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct FactConstraints(Vec<(usize, ValueSet)>);
+/// The acceptable values of some unknown facts.
+#[derive(Clone, Debug, Default)]
+struct FactConstraints<'g>(BTreeMap<UnknownFact<'g>, (ValueSet, &'g Observation)>);
 
-impl FactConstraints {
-    fn required_slots(&self) -> Vec<usize> {
+impl<'g> FactConstraints<'g> {
+    fn required_facts(&self) -> BTreeMap<UnknownFact<'g>, &'g Observation> {
         self.0
             .iter()
-            .filter(|(_, options)| options & STAYS_UNKNOWN == 0)
-            .map(|(slot, _)| *slot)
+            .filter(|(_, (options, _))| options & STAYS_UNKNOWN == 0)
+            .map(|(fact, (_, seen))| (*fact, *seen))
             .collect()
     }
 
     /// `None` if a fact has no value that meets both constraints.
     fn intersect_constraints(mut self, other: &Self) -> Option<Self> {
-        for (slot, options) in &other.0 {
-            match self.0.binary_search_by_key(slot, |(slot, _)| *slot) {
-                Err(at) => self.0.insert(at, (*slot, *options)),
-                Ok(at) => {
-                    let (_, joined) = self.0.get_mut(at)?;
-                    *joined &= options;
-                    if *joined == 0 {
-                        return None;
-                    }
-                }
+        for (fact, (options, seen)) in &other.0 {
+            let (joined, _) = self.0.entry(*fact).or_insert((*options, *seen));
+            *joined &= options;
+            if *joined == 0 {
+                return None;
             }
         }
         Some(self)
@@ -391,51 +365,53 @@ impl FactConstraints {
 
     /// Whether all values that meet the constraints of `other` meet these too.
     fn is_implied_by(&self, other: &Self) -> bool {
-        let of = |slot: &usize| other.0.binary_search_by_key(slot, |(slot, _)| *slot).ok();
-        let theirs = |slot| of(slot).and_then(|at| other.0.get(at));
-        self.0
-            .iter()
-            .all(|(slot, ours)| theirs(slot).is_some_and(|(_, theirs)| theirs & !ours == 0))
+        self.0.iter().all(|(fact, (ours, _))| {
+            let theirs = other.0.get(fact);
+            theirs.is_some_and(|(theirs, _)| theirs & !ours == 0)
+        })
     }
 }
 
-impl<'g> UnknownFacts<'g> {
-    fn new(condition: &'g BoundCondition<'_>, domains: &'g ValuesByTestResult<'_>) -> Self {
-        let mut slots = Vec::new();
-        collect_unknown_observations(condition, &mut slots);
-        slots.sort_by(|a, b| observation_key(a).cmp(&observation_key(b)));
-        slots.dedup_by(|a, b| observation_key(a) == observation_key(b));
-        Self { domains, slots }
-    }
-
-    fn constraints_giving_result(
-        &self,
-        condition: &BoundCondition<'_>,
-        wanted: bool,
-    ) -> Vec<FactConstraints> {
-        match (&condition.node, wanted) {
-            (ConditionNode::Undecidable, _) => Vec::new(),
-            (ConditionNode::Not(kid), wanted) => self.constraints_giving_result(kid, !wanted),
-            (ConditionNode::Test(test, seen), wanted) => {
-                self.constraints_of_test(test, seen, wanted)
+fn constraints_giving_result<'g>(
+    condition: &'g BoundCondition<'_>,
+    domains: &ValuesByTestResult<'_>,
+    wanted: bool,
+) -> Vec<FactConstraints<'g>> {
+    match (&condition.node, wanted) {
+        (ConditionNode::Undecidable, _) => Vec::new(),
+        (ConditionNode::Not(kid), wanted) => constraints_giving_result(kid, domains, !wanted),
+        (ConditionNode::Test(test, seen), wanted) => {
+            let as_it_is = test.truth_for_reading(&seen.reading) == Ternary::from(wanted);
+            if seen.reading.is_known() {
+                return as_it_is
+                    .then(FactConstraints::default)
+                    .into_iter()
+                    .collect();
             }
-            (ConditionNode::All(kids), true) | (ConditionNode::Any(kids), false) => {
-                let Some((first, rest)) = kids.split_first() else {
-                    return Vec::new();
-                };
-                let most = if kids.len() > MANY_CONDITIONS {
-                    1
-                } else {
-                    MAX_DEMAND_SETS
-                };
-                let ways = |kid: &BoundCondition<'_>| {
-                    let mut ways = self.constraints_giving_result(kid, wanted);
-                    ways.truncate(most);
-                    ways
-                };
-                // Most children have a single constraint set, which is joined without a copy, even
-                // in a wide stack.
-                let join = |so_far: Vec<FactConstraints>, kid: &BoundCondition<'_>| match ways(kid)
+            let fitting = domains.values_giving_result(test, wanted)
+                | if as_it_is { STAYS_UNKNOWN } else { 0 };
+            let fact = (&seen.subject, seen.fact);
+            let constraint = FactConstraints(BTreeMap::from([(fact, (fitting, seen))]));
+            (fitting != 0).then_some(constraint).into_iter().collect()
+        }
+        (ConditionNode::All(kids), true) | (ConditionNode::Any(kids), false) => {
+            let Some((first, rest)) = kids.split_first() else {
+                return Vec::new();
+            };
+            let most = if kids.len() > MANY_CONDITIONS {
+                1
+            } else {
+                MAX_DEMAND_SETS
+            };
+            let ways = |kid: &'g BoundCondition<'_>| {
+                let mut ways = constraints_giving_result(kid, domains, wanted);
+                ways.truncate(most);
+                ways
+            };
+            // Most children have a single constraint set, which is joined without a copy, even in
+            // a wide stack.
+            let join =
+                |so_far: Vec<FactConstraints<'g>>, kid: &'g BoundCondition<'_>| match ways(kid)
                     .as_slice()
                 {
                     [only] if only.0.is_empty() => so_far,
@@ -444,96 +420,43 @@ impl<'g> UnknownFacts<'g> {
                         .filter_map(|way| way.intersect_constraints(only))
                         .collect(),
                     more => {
-                        let each = |way: &FactConstraints| {
-                            more.iter()
-                                .filter_map(|other| way.clone().intersect_constraints(other))
-                                .collect()
-                        };
+                        let pairs = so_far
+                            .iter()
+                            .flat_map(|way| more.iter().map(move |other| (way, other)));
                         minimal_constraint_sets(
-                            so_far
-                                .iter()
-                                .flat_map(|way| -> Vec<FactConstraints> { each(way) })
+                            pairs
+                                .filter_map(|(way, other)| way.clone().intersect_constraints(other))
                                 .collect(),
                         )
                     }
                 };
-                rest.iter().fold(ways(first), join)
-            }
-            (ConditionNode::All(kids), false) | (ConditionNode::Any(kids), true) => {
-                minimal_constraint_sets(
-                    kids.iter()
-                        .flat_map(|kid| self.constraints_giving_result(kid, wanted))
-                        .collect(),
-                )
-            }
+            rest.iter().fold(ways(first), join)
         }
-    }
-
-    fn constraints_of_test(
-        &self,
-        test: &FactTest,
-        seen: &Observation,
-        wanted: bool,
-    ) -> Vec<FactConstraints> {
-        let as_it_is = test.truth_for_reading(&seen.reading) == Ternary::from(wanted);
-        if seen.reading.is_known() {
-            return if as_it_is {
-                vec![FactConstraints::default()]
-            } else {
-                Vec::new()
-            };
+        (ConditionNode::All(kids), false) | (ConditionNode::Any(kids), true) => {
+            minimal_constraint_sets(
+                kids.iter()
+                    .flat_map(|kid| constraints_giving_result(kid, domains, wanted))
+                    .collect(),
+            )
         }
-        let Ok(slot) = self
-            .slots
-            .binary_search_by(|slot| observation_key(slot).cmp(&observation_key(seen)))
-        else {
-            return Vec::new();
-        };
-        let fitting = self.domains.values_giving_result(test, wanted)
-            | if as_it_is { STAYS_UNKNOWN } else { 0 };
-        if fitting == 0 {
-            Vec::new()
-        } else {
-            vec![FactConstraints(vec![(slot, fitting)])]
-        }
-    }
-
-    fn missing_facts_of_slots(&self, set: &[usize]) -> Option<Vec<MissingFact>> {
-        let need = |slot: &usize| {
-            let seen = self.slots.get(*slot)?;
-            MissingFact::from_unknown_reading(&seen.subject, seen.fact, &seen.reading)
-        };
-        let mut needs = Vec::with_capacity(set.len());
-        needs.extend(set.iter().filter_map(need));
-        (!needs.is_empty()).then_some(needs)
     }
 }
 
-fn observation_key(seen: &Observation) -> (&Subject, &str) {
-    (&seen.subject, seen.fact)
+fn missing_facts(set: &BTreeMap<UnknownFact<'_>, &Observation>) -> Option<Vec<MissingFact>> {
+    let need = |seen: &&Observation| {
+        MissingFact::from_unknown_reading(&seen.subject, seen.fact, &seen.reading)
+    };
+    let mut needs = Vec::with_capacity(set.len());
+    needs.extend(set.values().filter_map(need));
+    (!needs.is_empty()).then_some(needs)
 }
 
-fn collect_unknown_observations<'g>(
-    condition: &'g BoundCondition<'_>,
-    unknown: &mut Vec<&'g Observation>,
-) {
-    if let ConditionNode::Test(_, seen) = &condition.node
-        && !seen.reading.is_known()
-    {
-        unknown.push(seen);
-    }
-    condition
-        .children()
-        .iter()
-        .for_each(|kid| collect_unknown_observations(kid, unknown));
-}
-
-fn minimal_constraint_sets(mut ways: Vec<FactConstraints>) -> Vec<FactConstraints> {
+fn minimal_constraint_sets(mut ways: Vec<FactConstraints<'_>>) -> Vec<FactConstraints<'_>> {
     if ways.len() < 2 {
         return ways;
     }
     ways.sort_by_cached_key(|way| way.0.len());
-    let mut kept: Vec<FactConstraints> = Vec::new();
+    let mut kept: Vec<FactConstraints<'_>> = Vec::new();
     for way in ways {
         if kept.len() >= MAX_DEMAND_SETS {
             break;

@@ -3,6 +3,7 @@
 //!
 //! Positions are byte offsets in the file; a position after the end is moved to the end.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -203,9 +204,9 @@ pub fn limit_diagnostics(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
 #[derive(Debug)]
 pub struct DiagnosticCollector {
     lines: LineIndex,
-    diags: Vec<Diagnostic>,
-    notes: Vec<Diagnostic>,
-    broken: BTreeMap<usize, Diagnostic>,
+    diags: RefCell<Vec<Diagnostic>>,
+    notes: RefCell<Vec<Diagnostic>>,
+    broken: RefCell<BTreeMap<usize, Diagnostic>>,
 }
 
 impl DiagnosticCollector {
@@ -213,9 +214,9 @@ impl DiagnosticCollector {
         let lines = LineIndex::new(source);
         Self {
             lines,
-            diags: Vec::new(),
-            notes: Vec::new(),
-            broken: BTreeMap::new(),
+            diags: RefCell::default(),
+            notes: RefCell::default(),
+            broken: RefCell::default(),
         }
     }
 
@@ -224,21 +225,22 @@ impl DiagnosticCollector {
     }
 
     /// Reports a syntax error, but only the first one of a line: the others usually follow from it.
-    pub fn report_syntax_error(&mut self, span: Span, message: &str) {
+    pub fn report_syntax_error(&self, span: Span, message: &str) {
         let line = self.line_of_offset(span.start);
         let help = "write strings in quotes, lists in [ ], inline tables in { }, and each key once per table";
         self.broken
+            .borrow_mut()
             .entry(line)
             .or_insert(Diagnostic::new_mistake(span, message, help.to_owned()));
     }
 
     pub fn report_mistake(
-        &mut self,
+        &self,
         at: impl HasSpan,
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.diags.push(Diagnostic::new_mistake(
+        self.diags.borrow_mut().push(Diagnostic::new_mistake(
             at.span(),
             message,
             Some(help.into()),
@@ -246,13 +248,13 @@ impl DiagnosticCollector {
     }
 
     pub fn report_unknown_word<'w>(
-        &mut self,
+        &self,
         at: impl HasSpan,
         message: impl Into<String>,
         word: &str,
         known: impl IntoIterator<Item = &'w str>,
     ) {
-        self.diags.push(Diagnostic::new_mistake(
+        self.diags.borrow_mut().push(Diagnostic::new_mistake(
             at.span(),
             message,
             nearest_word_or_list_hint(word, known),
@@ -260,54 +262,49 @@ impl DiagnosticCollector {
     }
 
     pub fn report_note(
-        &mut self,
+        &self,
         at: impl HasSpan,
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
         self.notes
+            .borrow_mut()
             .push(Diagnostic::new_note(at.span(), message, Some(help.into())));
     }
 
     /// Reports a missing entry, unless a syntax error may have hidden the entry.
     pub fn report_missing_entry(
-        &mut self,
+        &self,
         at: impl HasSpan,
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        if self.broken.is_empty() {
+        if !self.has_syntax_errors() {
             self.report_mistake(at, message, help);
         }
     }
 
-    pub fn into_diags(mut self) -> Vec<Diagnostic> {
-        let mut diags = std::mem::take(&mut self.diags);
-        diags.append(&mut self.notes);
-        diags.retain(|diag| {
-            !self
-                .broken
-                .contains_key(&self.line_of_offset(diag.span.start))
-        });
-        self.diags = diags;
-        self.diags.extend(self.broken.into_values());
-        self.diags
-            .sort_by_key(|diag| (diag.span.start, diag.span.end));
-        self.diags
+    pub fn into_diags(self) -> Vec<Diagnostic> {
+        let (mut diags, broken) = (self.diags.into_inner(), self.broken.into_inner());
+        diags.extend(self.notes.into_inner());
+        diags.retain(|diag| !broken.contains_key(&self.lines.line_number(diag.span.start)));
+        diags.extend(broken.into_values());
+        diags.sort_by_key(|diag| (diag.span.start, diag.span.end));
+        diags
     }
 
     /// The number of mistakes found so far, without syntax errors and notes.
     pub fn mistake_count(&self) -> usize {
-        self.diags.len()
+        self.diags.borrow().len()
     }
 
     /// At the limit, callers skip the slow search for similar names.
     pub fn is_mistake_limit_reached(&self) -> bool {
-        self.diags.len() >= MAX_LISTED
+        self.mistake_count() >= MAX_LISTED
     }
 
     pub fn has_syntax_errors(&self) -> bool {
-        !self.broken.is_empty()
+        !self.broken.borrow().is_empty()
     }
 }
 

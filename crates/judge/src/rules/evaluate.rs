@@ -184,11 +184,7 @@ impl<'r> PreparedRule<'r> {
         Self {
             rule,
             scopes,
-            areas: rule
-                .server_areas()
-                .collect::<BTreeSet<_>>()
-                .into_iter()
-                .collect(),
+            areas: rule.server_areas(),
             settings: rule.advise.iter().map(|spec| spec.setting).collect(),
             domains: OnceCell::new(),
         }
@@ -238,18 +234,15 @@ impl<'r> PreparedRule<'r> {
         } else {
             Vec::new()
         };
+        let applies = outcome == Outcome::Applies;
         // A title must not print an unknown fact, so the question is shown instead.
-        let asserts = match &outcome {
-            Outcome::Applies | Outcome::DoesNotApply => {
-                rule.title.has_all_required_facts(facts, subject)
-            }
-            Outcome::Undecided { .. } => false,
+        let asserts = !outcome.is_undecided() && rule.title.has_all_required_facts(facts, subject);
+        let remedy = if applies {
+            rule.fix_for_subject(facts, subject, &which)
+        } else {
+            None
         };
-        let remedy = match &outcome {
-            Outcome::Applies => rule.fix_for_subject(facts, subject, &which),
-            Outcome::DoesNotApply | Outcome::Undecided { .. } => None,
-        };
-        let observed = if outcome == Outcome::Applies && rule.level == Level::Critical {
+        let observed = if applies && rule.level == Level::Critical {
             let trace = condition.to_trace();
             let all = trace.readings_of_all_tests().into_iter();
             all.map(|one| one.subject.clone()).collect()

@@ -7,8 +7,8 @@ use std::fmt;
 
 use super::advise::EvaluationOptions;
 use super::evaluate::evaluate_rule;
-use super::model::{ExampleFact, ExampleStack, ExpectedOutcome, Rule, RuleExample};
-use super::{Finding, Outcome, explain};
+use super::model::{ExampleFact, ExampleStack, Rule, RuleExample};
+use super::{Finding, explain};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::text::page_layout::TextPage;
 
@@ -80,17 +80,9 @@ pub(super) fn example_subject_and_facts(rule: &Rule, example: &RuleExample) -> (
 }
 
 fn expectation_mismatch(finding: &Finding, example: &RuleExample) -> Option<String> {
-    let outcome = match finding.outcome {
-        Outcome::Applies => ExpectedOutcome::Applies,
-        Outcome::DoesNotApply => ExpectedOutcome::DoesNotApply,
-        Outcome::Undecided { .. } => ExpectedOutcome::Undecided,
-    };
-    if outcome != example.expect {
-        return Some(format!(
-            "expected “{}”, got “{}”",
-            example.expect.as_str(),
-            outcome.as_str()
-        ));
+    let (expected, found) = (example.expect.as_str(), finding.outcome.as_str());
+    if found != expected {
+        return Some(format!("expected “{expected}”, got “{found}”"));
     }
     let sorted = |mut names: Vec<String>| {
         names.sort();

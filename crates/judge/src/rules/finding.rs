@@ -287,6 +287,10 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    pub fn is_undecided(&self) -> bool {
+        matches!(self, Self::Undecided { .. })
+    }
+
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Applies => "applies",

@@ -210,40 +210,36 @@ fn parse_section_by_section_if_broken(file: &str, source: &str, terms: LoadOptio
 /// `known` is false for a section whose table name is not valid in rule files; then only the keys
 /// of that table are checked.
 fn parse_file_or_section(file: &str, source: &str, terms: LoadOptions, known: bool) -> ParseResult {
-    let mut problems = DiagnosticCollector::new(source);
+    let problems = DiagnosticCollector::new(source);
     let (document, errors) = DeTable::parse_recoverable(source);
     for error in errors {
         problems.report_syntax_error(error.span().unwrap_or(0..0), error.message());
     }
     let mut loaded = LoadedFile::default();
     let before = problems.mistake_count();
-    let top = CheckedTable::new(document.get_ref(), 0..0, &FILE_SCHEMA, &mut problems);
+    let top = CheckedTable::new(document.get_ref(), 0..0, &FILE_SCHEMA, &problems);
     let has_unknown_tables = problems.mistake_count() > before;
     if known {
-        for item in top.repeated_tables("rule", &mut problems) {
-            let rule = parse_full_rule(item, file, terms, &mut loaded, &mut problems);
+        for item in top.repeated_tables("rule") {
+            let rule = parse_full_rule(item, file, terms, &mut loaded, &problems);
             loaded.rules.extend(rule);
         }
-        for item in top.repeated_tables("release", &mut problems) {
-            let rule =
-                release_rule::parse_release_rule(item, file, terms, &mut loaded, &mut problems);
+        for item in top.repeated_tables("release") {
+            let rule = release_rule::parse_release_rule(item, file, terms, &mut loaded, &problems);
             loaded.rules.extend(rule);
         }
-        for item in top.repeated_tables("change", &mut problems) {
-            let rule =
-                change_rule::parse_change_rule(item, file, terms, &mut loaded, &mut problems);
+        for item in top.repeated_tables("change") {
+            let rule = change_rule::parse_change_rule(item, file, terms, &mut loaded, &problems);
             loaded.rules.extend(rule);
         }
-        for item in top.repeated_tables("off", &mut problems) {
-            loaded
-                .off
-                .extend(parse_disabled_rule(item, file, &mut problems));
-        }
-        for item in top.repeated_tables("override", &mut problems) {
-            loaded
-                .overrides
-                .extend(parse_level_override(item, file, &mut problems));
-        }
+        let entries = top.repeated_tables("off").iter();
+        loaded.off = entries
+            .filter_map(|item| parse_disabled_rule(item, file, &problems))
+            .collect();
+        let entries = top.repeated_tables("override").iter();
+        loaded.overrides = entries
+            .filter_map(|item| parse_level_override(item, file, &problems))
+            .collect();
     }
     let broken = problems.has_syntax_errors();
     loaded.diags = problems.into_diags();
@@ -257,10 +253,10 @@ fn parse_file_or_section(file: &str, source: &str, terms: LoadOptions, known: bo
 fn parse_examples(
     fields: &CheckedTable<'_>,
     sight: &FactVisibility,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Vec<RuleExample> {
     let mut examples: Vec<RuleExample> = Vec::new();
-    for item in fields.parse_list_field("example", problems) {
+    for item in fields.parse_list_field("example") {
         let Some(example) = example::parse_example(item, sight, problems) else {
             continue;
         };
@@ -287,18 +283,18 @@ fn parse_full_rule(
     file: &str,
     terms: LoadOptions,
     loaded: &mut LoadedFile,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<(Rule, Span)> {
     let author = terms.author;
     let before = problems.mistake_count();
     let fields = CheckedTable::from_item(item, &RULE_SCHEMA, problems)?;
     let head = RuleHeader::parse(&fields, loaded, problems);
     let RuleHeader { scope, sight, .. } = &head;
-    let level = fields.parse_level(Level::ALL, problems);
-    let caps = rule_head::parse_verdict_cap(&head, &fields, level, problems);
-    let confidence = fields.parse_choice("confidence", Confidence::ALL, problems);
-    let basis = fields.parse_choice("basis", AdviceBasis::ALL, problems);
-    let question = fields.parse_text_field("question", problems);
+    let level = fields.parse_level(Level::ALL);
+    let caps = rule_head::parse_verdict_cap(&head, &fields, level);
+    let confidence = fields.parse_choice("confidence", Confidence::ALL);
+    let basis = fields.parse_choice("basis", AdviceBasis::ALL);
+    let question = fields.parse_text_field("question");
     if let Some(question) = question
         .as_ref()
         .filter(|question| !question.text.trim_end().ends_with('?'))
@@ -309,9 +305,7 @@ fn parse_full_rule(
             "it is shown while the rule is undecided; \"yes\" means that the rule applies",
         );
     }
-    let overrides = fields
-        .parse_text_list("overrides", problems)
-        .unwrap_or_default();
+    let overrides = fields.parse_text_list("overrides").unwrap_or_default();
     loaded.overridden.extend(
         overrides
             .iter()
@@ -323,14 +317,14 @@ fn parse_full_rule(
     let quantifies = when.as_ref().is_none_or(Condition::has_quantifier);
     let texts = head.parse_title_reason_and_remedies(quantifies, problems);
     let question = question.map(|text| parse_question(&text, problems));
-    let mut advise = Vec::new();
-    for item in fields.parse_list_field("advise", problems) {
-        advise.extend(advice::parse_advice(item, sight, level, author, problems));
-    }
-    let mut evidence = Vec::new();
-    for item in fields.parse_list_field("evidence", problems) {
-        evidence.extend(parse_evidence(item, problems));
-    }
+    let items = fields.parse_list_field("advise").iter();
+    let advise: Vec<AdviceSpec> = items
+        .filter_map(|item| advice::parse_advice(item, sight, level, author, problems))
+        .collect();
+    let items = fields.parse_list_field("evidence").iter();
+    let evidence = items
+        .filter_map(|item| parse_evidence(item, problems))
+        .collect();
     let examples = match terms.examples {
         ExampleLoading::Read => parse_examples(&fields, sight, problems),
         ExampleLoading::Skipped => Vec::new(),
@@ -397,7 +391,7 @@ fn parse_full_rule(
 }
 
 /// A fact in the text is a mistake, because an undecided rule may lack the fact's value.
-fn parse_question(text: &SpannedText, problems: &mut DiagnosticCollector) -> Template {
+fn parse_question(text: &SpannedText, problems: &DiagnosticCollector) -> Template {
     let (template, unknown) = Template::parse(&collapse_whitespace(&text.text), |_| None);
     if let Some(name) = unknown.first() {
         problems.report_mistake(
@@ -430,15 +424,12 @@ const OVERRIDE_SCHEMA: TableSchema = TableSchema {
 fn parse_disabled_rule(
     item: SpannedValue<'_>,
     file: &str,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<(DisabledRule, Span)> {
     let before = problems.mistake_count();
     let fields = CheckedTable::from_item(item, &DISABLED_RULE_SCHEMA, problems)?;
-    let rule = fields.parse_text_field("rule", problems);
-    let (because, until) = (
-        parse_reason(&fields, problems),
-        fields.parse_date("until", problems),
-    );
+    let rule = fields.parse_text_field("rule");
+    let (because, until) = (parse_reason(&fields), fields.parse_date("until"));
     let (rule, because) = (rule?, because?);
     if problems.mistake_count() > before {
         return None;
@@ -461,16 +452,13 @@ fn parse_disabled_rule(
 fn parse_level_override(
     item: SpannedValue<'_>,
     file: &str,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<(LevelOverride, Span)> {
     let before = problems.mistake_count();
     let fields = CheckedTable::from_item(item, &OVERRIDE_SCHEMA, problems)?;
-    let rule = fields.parse_text_field("rule", problems);
-    let level = fields.parse_level(&ADJUSTABLE_LEVELS, problems);
-    let (because, until) = (
-        parse_reason(&fields, problems),
-        fields.parse_date("until", problems),
-    );
+    let rule = fields.parse_text_field("rule");
+    let level = fields.parse_level(&ADJUSTABLE_LEVELS);
+    let (because, until) = (parse_reason(&fields), fields.parse_date("until"));
     let (rule, level, because) = (rule?, level?, because?);
     if problems.mistake_count() > before {
         return None;
@@ -491,11 +479,11 @@ fn parse_level_override(
     ))
 }
 
-fn parse_reason(fields: &CheckedTable<'_>, problems: &mut DiagnosticCollector) -> Option<String> {
-    let because = fields.parse_text_field("because", problems)?;
+fn parse_reason(fields: &CheckedTable<'_>) -> Option<String> {
+    let because = fields.parse_text_field("because")?;
     let words = collapse_whitespace(&because.text);
     if words.is_empty() {
-        problems.report_mistake(
+        fields.problems.report_mistake(
             because.span,
             "an empty reason",
             "write why the rule applies; every report shows the reason",
@@ -515,13 +503,13 @@ const ACCEPTED_YEARS: std::ops::RangeInclusive<u16> = 1990..=2099;
 
 fn parse_evidence(
     item: SpannedValue<'_>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<PublishedMeasurement> {
     let before = problems.mistake_count();
     let fields = CheckedTable::from_item(item, &EVIDENCE_SCHEMA, problems)?;
-    let mut words = |key: &str| {
+    let words = |key: &str| {
         fields
-            .parse_text_field(key, problems)
+            .parse_text_field(key)
             .map(|SpannedText { text, .. }| collapse_whitespace(&text))
     };
     let (source, says, caveat) = (words("source"), words("says"), words("caveat"));
@@ -544,7 +532,7 @@ fn parse_evidence(
     })
 }
 
-fn parse_year(item: SpannedValue<'_>, problems: &mut DiagnosticCollector) -> Option<u16> {
+fn parse_year(item: SpannedValue<'_>, problems: &DiagnosticCollector) -> Option<u16> {
     let year = item
         .get_ref()
         .as_integer()
@@ -566,7 +554,7 @@ const WHICH_HELP: &str = "write `{subject}`, which is the subject's own name";
 fn parse_one_line_template(
     text: &SpannedText,
     sight: &FactVisibility,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Template {
     parse_template_with_visible_facts(
         &collapse_whitespace(&text.text),
@@ -581,7 +569,7 @@ fn parse_template_with_visible_facts(
     text: &str,
     span: &Span,
     sight: &FactVisibility,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Template {
     let template = Template::parse(text, |name| {
         condition::find_visible_fact(name, span, sight, problems)
@@ -614,7 +602,7 @@ impl RemedyTemplates {
         level: Option<Level>,
         advise: &[AdviceSpec],
         span: Span,
-        problems: &mut DiagnosticCollector,
+        problems: &DiagnosticCollector,
     ) {
         let told = self.action.is_some()
             || self.no_action.is_some()

@@ -257,7 +257,7 @@ impl Rule {
 
     /// The server areas of the facts that are looked up outside quantifiers, and of the advised
     /// settings.
-    pub(crate) fn server_areas(&self) -> impl Iterator<Item = ServerArea> {
+    pub(crate) fn server_areas(&self) -> Vec<ServerArea> {
         let mut areas = Vec::new();
         self.when.collect_server_areas_of_tests(&mut areas);
         areas.extend(
@@ -265,7 +265,7 @@ impl Rule {
                 .iter()
                 .filter_map(|advice| advice.setting.kind.server_area()),
         );
-        areas.into_iter()
+        areas
     }
 }
 
@@ -325,33 +325,6 @@ pub enum TestOperator {
     /// Whether the fact exists on the host: `false` for an *absent* reading, unknown for any other
     /// unknown reading.
     Exists(bool),
-}
-
-impl TestOperator {
-    pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Is(_) => "is",
-            Self::IsNot(_) => "is_not",
-            Self::In(_) => "in",
-            Self::NotIn(_) => "not_in",
-            Self::Has(_) => "has",
-            Self::Lacks(_) => "lacks",
-            Self::HasAny(_) => "has_any",
-            Self::HasOption(_) => "has_option",
-            Self::LacksOption(_) => "lacks_option",
-            Self::AtLeast(_) => "at_least",
-            Self::Below(_) => "below",
-            Self::FixedIn(_) => "fixed_in",
-            Self::InRange(_) => "in_range",
-            Self::BuildAtLeast(_) => "build_at_least",
-            Self::BuildBelow(_) => "build_below",
-            Self::StartsWith(_) => "starts_with",
-            Self::EndsWith(_) => "ends_with",
-            Self::Contains(_) => "contains",
-            Self::Known(_) => "known",
-            Self::Exists(_) => "exists",
-        }
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -422,22 +395,8 @@ pub struct RuleExample {
 impl RuleExample {
     /// `None` unless both examples have the same name, or the same facts and stack.
     pub(crate) fn duplicate_example_message(&self, other: &Self) -> Option<String> {
-        let sorted = |facts: &[ExampleFact]| {
-            let mut facts = facts.to_vec();
-            facts.sort_by_key(|(key, _)| key.name);
-            facts
-                .into_iter()
-                .map(|(key, reading)| (key.name, reading))
-                .collect::<Vec<_>>()
-        };
-        let elements =
-            |all: &[Vec<ExampleFact>]| all.iter().map(|facts| sorted(facts)).collect::<Vec<_>>();
-        let stack = |of: &Option<ExampleStack>| {
-            of.as_ref()
-                .map(|of| [&of.leaves, &of.layers, &of.mounts].map(|all| elements(all)))
-        };
-        let alike = sorted(&self.facts) == sorted(&other.facts)
-            && stack(&self.stack) == stack(&other.stack);
+        // The facts of both examples are in the order of their names, as in every TOML table.
+        let alike = self.facts == other.facts && self.stack == other.stack;
         match (alike, self.name == other.name) {
             (true, _) => Some(format!(
                 "the example `{}` has the same facts as `{}`",
@@ -453,7 +412,7 @@ pub(crate) type ExampleFact = (&'static KeyInfo, Reading<Value>);
 
 /// The stack of an example: a list of facts for each leaf, layer and mount. The stack has no other
 /// elements, except that a disk without known facts replaces a missing leaf below a mount.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExampleStack {
     pub leaves: Vec<Vec<ExampleFact>>,
     pub layers: Vec<Vec<ExampleFact>>,

@@ -37,16 +37,6 @@ struct ParsedFile<'a> {
     loaded: LoadedFile,
 }
 
-impl<'a> ParsedFile<'a> {
-    fn parse(file: &'a RuleFile, terms: LoadOptions) -> Self {
-        Self {
-            file,
-            author: terms.author,
-            loaded: load::parse_rule_file(&file.name, &file.text, terms),
-        }
-    }
-}
-
 impl RuleSet {
     /// Built-in rules with their examples, parsed once. A test asserts that they have no mistakes.
     pub fn builtin() -> Arc<Self> {
@@ -91,18 +81,20 @@ impl RuleSet {
         users: &[RuleFile],
         today: Date,
     ) -> (Self, Vec<FileDiagnostics>) {
+        let of_ours = LoadOptions::for_builtin_rules(examples);
+        let ours = ours.iter().map(|file| (file, of_ours));
+        let users_files = users.iter().map(|file| (file, LoadOptions::USER));
         let mut parts: Vec<ParsedFile<'_>> = ours
-            .iter()
-            .map(|file| ParsedFile::parse(file, LoadOptions::for_builtin_rules(examples)))
+            .chain(users_files)
+            .map(|(file, terms)| ParsedFile {
+                file,
+                author: terms.author,
+                loaded: load::parse_rule_file(&file.name, &file.text, terms),
+            })
             .collect();
-        parts.extend(
-            users
-                .iter()
-                .map(|file| ParsedFile::parse(file, LoadOptions::USER)),
-        );
-        let mut found = drop_duplicate_ids(&mut parts);
-        found.extend(remarks_on_empty_files(&parts));
-        found.extend(remarks_on_unknown_rule_ids(&parts));
+        drop_duplicate_ids(&mut parts);
+        add_remarks_on_empty_files(&mut parts);
+        add_remarks_on_unknown_rule_ids(&mut parts);
         let mut set = Self {
             user_files: users.iter().map(UserRuleFile::from_file).collect(),
             ..Self::default()
@@ -113,27 +105,18 @@ impl RuleSet {
             .map(|(rule, _)| rule)
             .collect();
         set.drop_expired_overrides(&mut parts, today);
-        found.extend(set.apply_disabled_rules(&parts));
-        found.extend(set.apply_level_overrides(&parts));
-        for (index, diag) in found {
-            if let Some(part) = parts.get_mut(index) {
-                part.loaded.diags.push(diag);
-            }
-        }
+        set.apply_disabled_rules(&mut parts);
+        set.apply_level_overrides(&mut parts);
         let mistakes = parts
             .into_iter()
             .filter(|part| !part.loaded.diags.is_empty())
-            .map(|part| {
-                let ParsedFile {
-                    file, mut loaded, ..
-                } = part;
-                loaded
-                    .diags
-                    .sort_by_key(|diag| (diag.span.start, diag.span.end));
+            .map(|ParsedFile { file, loaded, .. }| {
+                let mut diags = loaded.diags;
+                diags.sort_by_key(|diag| (diag.span.start, diag.span.end));
                 FileDiagnostics {
                     file: file.name.clone(),
                     text: file.text.clone(),
-                    diags: loaded.diags,
+                    diags,
                 }
             });
         let mistakes: Vec<FileDiagnostics> = mistakes.collect();
@@ -182,98 +165,94 @@ impl RuleSet {
     }
 
     /// Rules that cap a verdict cannot be disabled, because no file may improve a verdict.
-    fn apply_disabled_rules(&mut self, parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
-        let mut found = Vec::new();
-        for (index, off, span) in user_entries_with_file_index(parts, |loaded| &loaded.off) {
-            match self.off.iter().find(|other| other.rule == off.rule) {
-                Some(other) => {
-                    let message = format!(
-                        "`{}` is already switched off in {}:{}",
-                        off.rule, other.file, other.line
-                    );
-                    let help = "remove one of the two".to_owned();
-                    found.push((index, Diagnostic::new_remark(span.clone(), message, help)));
-                }
-                None => match self.find(&off.rule).map(|rule| rule.caps) {
-                    Some(Some(_)) => {
-                        let message =
-                            format!("`{}` caps verdicts and cannot be switched off", off.rule);
-                        let help = "a rule file cannot improve a verdict".to_owned();
-                        found.push((index, Diagnostic::new_mistake(span.clone(), message, help)));
+    fn apply_disabled_rules(&mut self, parts: &mut [ParsedFile<'_>]) {
+        for LoadedFile { off, diags, .. } in loaded_files(parts) {
+            for (off, span) in off {
+                match self.off.iter().find(|other| other.rule == off.rule) {
+                    Some(other) => {
+                        let message = format!(
+                            "`{}` is already switched off in {}:{}",
+                            off.rule, other.file, other.line
+                        );
+                        let help = "remove one of the two".to_owned();
+                        diags.push(Diagnostic::new_remark(span.clone(), message, help));
                     }
-                    Some(None) => self.off.push(off.clone()),
-                    None => {}
-                },
+                    None => match self.find(&off.rule).map(|rule| rule.caps) {
+                        Some(Some(_)) => {
+                            let message =
+                                format!("`{}` caps verdicts and cannot be switched off", off.rule);
+                            let help = "a rule file cannot improve a verdict".to_owned();
+                            diags.push(Diagnostic::new_mistake(span.clone(), message, help));
+                        }
+                        Some(None) => self.off.push(off.clone()),
+                        None => {}
+                    },
+                }
             }
         }
         let Self { rules, off, .. } = self;
         rules.retain(|rule| off.iter().all(|off| off.rule != rule.id));
-        found
     }
 
     /// Optional rules keep their level, because advice that can lose data must stay optional.
-    fn apply_level_overrides(&mut self, parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
-        let mut found = Vec::new();
-        for (index, given, span) in user_entries_with_file_index(parts, |loaded| &loaded.overrides)
+    fn apply_level_overrides(&mut self, parts: &mut [ParsedFile<'_>]) {
+        for LoadedFile {
+            overrides, diags, ..
+        } in loaded_files(parts)
         {
-            let mut mistake = |message: String, help: Option<String>| {
-                found.push((index, Diagnostic::new_mistake(span.clone(), message, help)));
-            };
-            if let Some(other) = self.overrides.iter().find(|other| other.rule == given.rule) {
-                let place = format!("the first is in {}:{}", other.file, other.line);
-                mistake(
-                    format!("a second level for `{}`", given.rule),
-                    Some(format!("{place}; keep one of them")),
-                );
-                if other.file != given.file
-                    && let Some((_, diag)) = found.last_mut()
-                {
-                    diag.other_place = Some(SourceLocation {
-                        file: other.file.clone(),
-                        line: other.line,
-                    });
-                }
-                continue;
-            }
-            let off = self.off.iter().find(|off| off.rule == given.rule);
-            let Some(rule) = self.rules.iter_mut().find(|rule| rule.id == given.rule) else {
-                if let Some(off) = off {
-                    let message = format!(
-                        "no effect: `{}` is switched off in {}:{}",
-                        off.rule, off.file, off.line
-                    );
-                    let help = "remove one of the two".to_owned();
-                    found.push((index, Diagnostic::new_remark(span.clone(), message, help)));
-                }
-                continue;
-            };
-            if !ADJUSTABLE_LEVELS.contains(&rule.level) {
-                let help = "to switch it off, use [[off]]".to_owned();
-                mistake(
-                    format!(
-                        "`{}` is `{}`, which cannot be changed",
-                        rule.id,
-                        rule.level.as_str()
-                    ),
-                    Some(help),
-                );
-            } else if rule.level == given.level {
-                let message = format!(
-                    "no effect: `{}` is already `{}`",
-                    rule.id,
-                    rule.level.as_str()
-                );
-                let help = "remove it, or give another level".to_owned();
-                found.push((index, Diagnostic::new_remark(span.clone(), message, help)));
-            } else {
-                self.overrides.push(LevelOverride {
-                    was: rule.level,
-                    ..given.clone()
-                });
-                rule.level = given.level;
+            for (given, span) in overrides {
+                diags.extend(self.apply_level_override(given, span));
             }
         }
-        found
+    }
+
+    fn apply_level_override(&mut self, given: &LevelOverride, span: &Span) -> Option<Diagnostic> {
+        let mistake = |message: String, help: String| {
+            Some(Diagnostic::new_mistake(span.clone(), message, help))
+        };
+        let remark = |message: String, help: &str| {
+            Some(Diagnostic::new_remark(
+                span.clone(),
+                message,
+                help.to_owned(),
+            ))
+        };
+        if let Some(other) = self.overrides.iter().find(|other| other.rule == given.rule) {
+            let place = format!("the first is in {}:{}", other.file, other.line);
+            let message = format!("a second level for `{}`", given.rule);
+            let second = mistake(message, format!("{place}; keep one of them"))?;
+            let other_place = (other.file != given.file).then(|| SourceLocation {
+                file: other.file.clone(),
+                line: other.line,
+            });
+            return Some(Diagnostic {
+                other_place,
+                ..second
+            });
+        }
+        let Some(rule) = self.rules.iter_mut().find(|rule| rule.id == given.rule) else {
+            let off = self.off.iter().find(|off| off.rule == given.rule)?;
+            let message = format!(
+                "no effect: `{}` is switched off in {}:{}",
+                off.rule, off.file, off.line
+            );
+            return remark(message, "remove one of the two");
+        };
+        let level = rule.level.as_str();
+        if !ADJUSTABLE_LEVELS.contains(&rule.level) {
+            let message = format!("`{}` is `{level}`, which cannot be changed", rule.id);
+            return mistake(message, "to switch it off, use [[off]]".to_owned());
+        }
+        if rule.level == given.level {
+            let message = format!("no effect: `{}` is already `{level}`", rule.id);
+            return remark(message, "remove it, or give another level");
+        }
+        self.overrides.push(LevelOverride {
+            was: rule.level,
+            ..given.clone()
+        });
+        rule.level = given.level;
+        None
     }
 
     pub fn rules(&self) -> &[Rule] {
@@ -363,24 +342,16 @@ fn ignored_entries_sentence(file: &FileDiagnostics) -> Option<String> {
     })
 }
 
-fn user_entries_with_file_index<'p, T: 'p>(
-    parts: &'p [ParsedFile<'_>],
-    of: fn(&LoadedFile) -> &Vec<(T, Span)>,
-) -> impl Iterator<Item = (usize, &'p T, &'p Span)> {
-    let list = move |(index, part): (usize, &'p ParsedFile<'_>)| {
-        of(&part.loaded)
-            .iter()
-            .map(move |(one, span)| (index, one, span))
-    };
-    parts.iter().enumerate().flat_map(list)
+fn loaded_files<'p>(parts: &'p mut [ParsedFile<'_>]) -> impl Iterator<Item = &'p mut LoadedFile> {
+    parts.iter_mut().map(|part| &mut part.loaded)
 }
 
 fn base_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-fn remarks_on_empty_files(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
-    let nothing = |part: &ParsedFile<'_>| {
+fn add_remarks_on_empty_files(parts: &mut [ParsedFile<'_>]) {
+    for loaded in loaded_files(parts) {
         let LoadedFile {
             rules,
             ids,
@@ -388,44 +359,32 @@ fn remarks_on_empty_files(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> 
             overrides: levels,
             diags,
             ..
-        } = &part.loaded;
-        rules.is_empty()
+        } = loaded;
+        if rules.is_empty()
             && ids.is_empty()
             && off.is_empty()
             && levels.is_empty()
             && diags.is_empty()
-    };
-    let remark = || {
-        let help = "write [[rule]], [[off]] or [[override]]; see rules/README.md of walwise";
-        Diagnostic::new_remark(
-            0..0,
-            "no effect: this file contains no rule",
-            help.to_owned(),
-        )
-    };
-    parts
-        .iter()
-        .enumerate()
-        .filter(|(_, part)| nothing(part))
-        .map(|(index, _)| (index, remark()))
-        .collect()
+        {
+            let help = "write [[rule]], [[off]] or [[override]]; see rules/README.md of walwise";
+            diags.push(Diagnostic::new_remark(
+                0..0,
+                "no effect: this file contains no rule",
+                help.to_owned(),
+            ));
+        }
+    }
 }
 
-fn drop_duplicate_ids(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
+fn drop_duplicate_ids(parts: &mut [ParsedFile<'_>]) {
     let mut first: BTreeMap<String, (usize, &RuleFile, usize, Author)> = BTreeMap::new();
-    let mut found = Vec::new();
-    for (
-        index,
-        ParsedFile {
-            file,
-            author,
-            loaded,
-        },
-    ) in parts.iter_mut().enumerate()
-    {
-        for (id, span) in &loaded.ids {
+    for (index, part) in parts.iter_mut().enumerate() {
+        let LoadedFile {
+            ids, rules, diags, ..
+        } = &mut part.loaded;
+        for (id, span) in ids.iter() {
             let Some((_, other, at, theirs)) = first.get(id) else {
-                first.insert(id.clone(), (index, *file, span.start, *author));
+                first.insert(id.clone(), (index, part.file, span.start, part.author));
                 continue;
             };
             let place = SourceLocation {
@@ -439,36 +398,31 @@ fn drop_duplicate_ids(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> 
             let mistake =
                 Diagnostic::new_mistake(span.clone(), format!("a second rule `{id}`"), help);
             let other_place = match theirs {
-                Author::User => (place.file != file.name).then_some(place),
+                Author::User => (place.file != part.file.name).then_some(place),
                 Author::Walwise => None,
             };
-            found.push((
-                index,
-                Diagnostic {
-                    other_place,
-                    ..mistake
-                },
-            ));
+            diags.push(Diagnostic {
+                other_place,
+                ..mistake
+            });
         }
-        loaded.rules.retain(|(rule, span)| {
+        rules.retain(|(rule, span)| {
             first
                 .get(&rule.id)
                 .is_some_and(|(place, _, at, _)| (*place, *at) == (index, span.start))
         });
     }
-    found
 }
 
 /// Adds remarks, not mistakes, about references to unknown rules: the rules may exist in another
 /// version of walwise.
-fn remarks_on_unknown_rule_ids(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
-    let known: Vec<&str> = parts
+fn add_remarks_on_unknown_rule_ids(parts: &mut [ParsedFile<'_>]) {
+    let known: Vec<String> = parts
         .iter()
         .flat_map(|part| &part.loaded.ids)
-        .map(|(id, _)| id.as_str())
+        .map(|(id, _)| id.clone())
         .collect();
-    let mut found = Vec::new();
-    for (index, ParsedFile { loaded, .. }) in parts.iter().enumerate() {
+    for loaded in loaded_files(parts) {
         let off = loaded.off.iter().map(|(off, span)| (&off.rule, span));
         let levels = loaded
             .overrides
@@ -478,13 +432,14 @@ fn remarks_on_unknown_rule_ids(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnost
         for (id, span) in overridden
             .chain(off)
             .chain(levels)
-            .filter(|(id, _)| !known.contains(&id.as_str()))
+            .filter(|(id, _)| !known.contains(id))
         {
             let message = format!("no effect: rule `{id}` does not exist");
-            let help = nearest_word_hint(id, known.iter().copied());
-            let help = help.unwrap_or_else(|| "`walwise rules list` lists all rules".to_owned());
-            found.push((index, Diagnostic::new_remark(span.clone(), message, help)));
+            let help = nearest_word_hint(id, known.iter().map(String::as_str))
+                .unwrap_or_else(|| "`walwise rules list` lists all rules".to_owned());
+            loaded
+                .diags
+                .push(Diagnostic::new_remark(span.clone(), message, help));
         }
     }
-    found
 }

@@ -4,9 +4,7 @@
 //! Facts are shell-quoted in commands and between backticks. Other braces stay as they are, because
 //! commands are full of them.
 
-use std::iter::Peekable;
 use std::ops::Range;
-use std::str::CharIndices;
 use std::sync::Arc;
 
 use crate::escape::{ShellCommand, shell};
@@ -108,7 +106,7 @@ impl Template {
             name,
             prefix,
             in_code,
-        } in PlaceholderMatches::new(source)
+        } in placeholder_matches(source)
         {
             let means = match name {
                 SUBJECT => Some(PlaceholderKind::Subject),
@@ -261,90 +259,32 @@ struct PlaceholderMatch<'s> {
     in_code: bool,
 }
 
-struct PlaceholderMatches<'s> {
-    source: &'s str,
-    rest: Peekable<CharIndices<'s>>,
-    before: Option<char>,
-    in_code: bool,
-}
-
-impl<'s> PlaceholderMatches<'s> {
-    fn new(source: &'s str) -> Self {
-        Self {
-            source,
-            rest: source.char_indices().peekable(),
-            before: None,
-            in_code: false,
-        }
-    }
-
-    fn next_char(&mut self) -> Option<(usize, char)> {
-        let (at, c) = self.rest.next()?;
-        self.in_code ^= c == '`';
-        self.before = Some(c);
-        Some((at, c))
-    }
-
-    fn take_matching(&mut self, fits: impl Fn(char) -> bool) -> &'s str {
-        let start = self.byte_offset();
-        while self.rest.peek().is_some_and(|(_, c)| fits(*c)) {
-            self.next_char();
-        }
-        self.source
-            .get(start..self.byte_offset())
-            .unwrap_or_default()
-    }
-
-    fn byte_offset(&mut self) -> usize {
-        self.rest.peek().map_or(self.source.len(), |(at, _)| *at)
-    }
-
-    fn parse_name_and_prefix_in_braces(&mut self) -> Option<(&'s str, Option<&'s str>)> {
-        let name = self
-            .take_matching(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c));
-        let prefix = self
-            .rest
-            .next_if(|(_, c)| *c == '?')
-            .map(|_| self.take_matching(|c| !"{}`".contains(c)));
-        self.rest.next_if(|(_, c)| *c == '}')?;
-        name.starts_with(|c: char| c.is_ascii_lowercase())
-            .then_some((name, prefix))
-    }
-}
-
-impl<'s> Iterator for PlaceholderMatches<'s> {
-    type Item = PlaceholderMatch<'s>;
-
-    fn next(&mut self) -> Option<PlaceholderMatch<'s>> {
-        loop {
-            let before = self.before;
-            let (start, c) = self.next_char()?;
-            if c != '{' {
-                continue;
-            }
-            let in_code = self.in_code;
-            let found = self.parse_name_and_prefix_in_braces();
-            self.before = if found.is_some() {
-                Some('}')
-            } else {
-                self.before
-            };
-            if let Some((name, prefix)) = found.filter(|_| before != Some('$')) {
-                return Some(PlaceholderMatch {
-                    range: start..self.byte_offset(),
-                    name,
-                    prefix,
-                    in_code,
-                });
-            }
-        }
-    }
+fn placeholder_matches(source: &str) -> impl Iterator<Item = PlaceholderMatch<'_>> {
+    let is_in_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c);
+    source.match_indices('{').filter_map(move |(start, _)| {
+        let (before, rest) = source.split_at_checked(start)?;
+        let (body, _) = rest.strip_prefix('{')?.split_once('}')?;
+        let (name, prefix) = match body.split_once('?') {
+            Some((name, prefix)) => (name, Some(prefix)),
+            None => (body, None),
+        };
+        let is_placeholder = name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.chars().all(is_in_name)
+            && !prefix.is_some_and(|prefix| prefix.contains(['{', '`']))
+            && !before.ends_with('$');
+        is_placeholder.then(|| PlaceholderMatch {
+            range: start..start + body.len() + 2,
+            name,
+            prefix,
+            in_code: before.matches('`').count() % 2 == 1,
+        })
+    })
 }
 
 /// Whether a placeholder is within quotes or after a backslash. The quotes of the inserted value
 /// would end the outer quotes, or be escaped.
 pub fn has_quoted_placeholder(command: &str) -> bool {
-    let mut candidates = PlaceholderMatches::new(command)
+    let mut candidates = placeholder_matches(command)
         .map(|candidate| candidate.range.start)
         .peekable();
     let mut quote = None;

@@ -8,7 +8,7 @@
 use super::layers::{is_kernel_release_unchanged, is_other_distribution_release};
 use super::{is_same_custom_kernel_builder, kernel_version_and_vendor};
 use crate::model::upgrade::UpgradeItem;
-use walwise_judge::compat::{self, DiskFormat, Support};
+use walwise_judge::compat::{self, DiskFormat, KernelPart, Support};
 use walwise_judge::rules::Level;
 use walwise_model::facts::catalog::{boot, host, mount};
 use walwise_model::facts::{FactSet, Key, Scope, Subject};
@@ -167,7 +167,7 @@ impl<'f> NextKernelAndE2fsck<'f> {
     fn unread_features_item(&self, subject: &Subject, fstype: &str) -> Option<UpgradeItem> {
         let (version, vendor) = self.kernel.as_ref()?;
         // Another item reports a refused file system type.
-        if compat::file_system_support(fstype, version, vendor)
+        if compat::kernel_part_support(KernelPart::FileSystem, fstype, version, vendor, false)
             .effect
             .is_refused()
         {
@@ -181,12 +181,13 @@ impl<'f> NextKernelAndE2fsck<'f> {
                 ruling,
             )
         };
-        let judge = if self.same_builder {
-            compat::disk_format_support_same_builder
-        } else {
-            compat::disk_format_support
-        };
-        let v4 = judge(DiskFormat::XfsV4, version, vendor);
+        let v4 = compat::kernel_part_support(
+            KernelPart::Format,
+            DiskFormat::XfsV4.as_str(),
+            version,
+            vendor,
+            self.same_builder,
+        );
         if fstype == "xfs" && (v4.effect.is_refused() || v4.effect.is_unknown()) {
             return Some(open(
                 format!(

@@ -8,7 +8,7 @@ use super::boot_dependencies::ZFS_POOLS;
 use super::boot_needs::{devices_assembled_at_boot, uses_zfs};
 use super::{is_same_custom_kernel_builder, kernel_version_and_vendor};
 use crate::model::upgrade::{BootNeedKind, UpgradeItem};
-use walwise_judge::compat::{self, BlockDriverLayer, Support};
+use walwise_judge::compat::{self, KernelPart, Support};
 use walwise_judge::rules::Level;
 use walwise_model::facts::catalog::device::{
     ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind,
@@ -35,11 +35,8 @@ pub fn storage_layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeIte
         return items;
     }
     let again = is_same_custom_kernel_builder(now.as_ref(), then.as_ref());
-    let judge = |layer: BlockDriverLayer, name: &str| match &then {
-        Some((version, vendor)) if again => {
-            compat::block_driver_support_same_builder(layer, name, version, vendor)
-        }
-        Some((version, vendor)) => compat::block_driver_support(layer, name, version, vendor),
+    let judge = |layer: KernelPart, name: &str| match &then {
+        Some((version, vendor)) => compat::kernel_part_support(layer, name, version, vendor, again),
         None => Support::unknown("The version of the new kernel is unknown."),
     };
     for (subject, kind) in &devices {
@@ -201,7 +198,7 @@ fn requires_raid0_layout(kernel: &Version) -> bool {
 fn md_driver_and_metadata_items(
     facts: &FactSet,
     subject: &Subject,
-    judge: &impl Fn(BlockDriverLayer, &str) -> Support,
+    judge: &impl Fn(KernelPart, &str) -> Support,
 ) -> Vec<UpgradeItem> {
     let mut items = Vec::new();
     match facts.value(subject, &device::MD_LEVEL) {
@@ -211,7 +208,7 @@ fn md_driver_and_metadata_items(
         Some(level) => items.extend(unsupported_or_unknown_driver_item(
             subject,
             level.as_str(),
-            judge(BlockDriverLayer::Md, level.as_str()),
+            judge(KernelPart::Md, level.as_str()),
         )),
         None => {
             let what = "the level of the array is unknown".to_owned();
@@ -232,7 +229,7 @@ fn md_driver_and_metadata_items(
             items.extend(unsupported_or_unknown_driver_item(
                 subject,
                 &what,
-                judge(BlockDriverLayer::MdMetadata, &metadata),
+                judge(KernelPart::MdMetadata, &metadata),
             ));
         }
         None => {
@@ -291,7 +288,7 @@ fn raid0_layout_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem> 
 fn device_mapper_items(
     facts: &FactSet,
     subject: &Subject,
-    judge: &impl Fn(BlockDriverLayer, &str) -> Support,
+    judge: &impl Fn(KernelPart, &str) -> Support,
 ) -> Vec<UpgradeItem> {
     let targets = facts
         .value(subject, &device::DM_TARGETS)
@@ -320,7 +317,7 @@ fn device_mapper_items(
             unsupported_or_unknown_driver_item(
                 subject,
                 target,
-                judge(BlockDriverLayer::DeviceMapper, target),
+                judge(KernelPart::DeviceMapper, target),
             )
         })
         .collect()

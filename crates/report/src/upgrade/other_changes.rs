@@ -7,7 +7,7 @@ use super::{
 };
 use crate::model::Report;
 use crate::model::upgrade::{BootOutcome, UpgradeItem, UpgradeSection};
-use walwise_judge::compat::{self, DiskFormat, Support};
+use walwise_judge::compat::{self, DiskFormat, KernelPart, Support};
 use walwise_judge::durability::{Verdict, VerdictKind};
 use walwise_judge::rules::{Finding, Level};
 use walwise_model::facts::catalog::{device, host, kernel, mount};
@@ -216,16 +216,13 @@ fn unsupported_disk_format_items(real: &FactSet, supposed: &FactSet) -> Vec<Upgr
         kernel_version_and_vendor(real),
         kernel_version_and_vendor(supposed),
     );
-    let judge = if is_same_custom_kernel_builder(now.as_ref(), then.as_ref()) {
-        compat::disk_format_support_same_builder
-    } else {
-        compat::disk_format_support
-    };
+    let again = is_same_custom_kernel_builder(now.as_ref(), then.as_ref());
     let Some((version, vendor)) = then else {
         return items;
     };
     for (subject, format) in found {
-        let then = judge(format, &version, &vendor);
+        let name = format.as_str();
+        let then = compat::kernel_part_support(KernelPart::Format, name, &version, &vendor, again);
         let effect = then.effect;
         let is = UpgradeItem::new_undecided(
             &subject,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::model::Report;
 use crate::model::upgrade::UpgradeItem;
-use walwise_judge::compat::{self, Support};
+use walwise_judge::compat::{self, KernelPart, Support};
 use walwise_judge::rules::{Finding, Level};
 use walwise_model::facts::catalog::{boot, device, kernel, mount};
 use walwise_model::facts::{FactSet, Scope, Subject};
@@ -62,12 +62,8 @@ pub fn unknown_boot_line_property_items(real: &Report, supposed: &Report) -> Vec
         && let Some(fstype) = facts.value(&root, &mount::FSTYPE)
     {
         let again = is_same_custom_kernel_builder(now.as_ref(), then.as_ref());
-        let judge = if again {
-            compat::file_system_support_same_builder
-        } else {
-            compat::file_system_support
-        };
-        let ruling = judge(&fstype, version, vendor);
+        let part = KernelPart::FileSystem;
+        let ruling = compat::kernel_part_support(part, &fstype, version, vendor, again);
         if ruling.effect.is_refused() {
             let what = format!("the new kernel does not support {fstype}");
             items.push(
@@ -162,12 +158,8 @@ fn unknown_filesystem_text_and_support(
         .filter(|fstype| fstype != "auto")?;
     let again = is_same_custom_kernel_builder(now, then)
         && running_kernel_supports_fstype(&real.facts, &fstype);
-    let judge = if again {
-        compat::file_system_support_same_builder
-    } else {
-        compat::file_system_support
-    };
-    let ruling = judge(&fstype, version, vendor);
+    let part = KernelPart::FileSystem;
+    let ruling = compat::kernel_part_support(part, &fstype, version, vendor, again);
     ruling.effect.is_unknown().then(|| {
         (
             format!("it is unknown whether the new kernel supports {fstype}"),

@@ -56,7 +56,7 @@ fn judge_redo_log(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &m
             ),
         ),
         Some(value @ (0 | 2)) => (
-            AtRisk(remedy_to_set(
+            AtRisk(VerdictRemedy::set_setting(
                 cluster,
                 "innodb_flush_log_at_trx_commit",
                 "1",
@@ -143,7 +143,7 @@ fn judge_binlog(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &mut
                 format!("flushes its binary log once every {value} commits or groups of commits")
             };
             (
-                AtRisk(remedy_to_set(cluster, "sync_binlog", "1")),
+                AtRisk(VerdictRemedy::set_setting(cluster, "sync_binlog", "1")),
                 format!(
                     "{name} {flushes} (sync_binlog is {value}): after a crash InnoDB rolls back \
                      commits missing from that log"
@@ -226,7 +226,7 @@ fn judge_fast_doublewrite(
             of,
             name,
             "innodb_doublewrite is fast",
-            remedy_to_set(cluster, "innodb_doublewrite", "on"),
+            VerdictRemedy::set_setting(cluster, "innodb_doublewrite", "on"),
         ),
     };
     sayer.push_evidence(ask, cluster, key, bears, says);
@@ -247,7 +247,7 @@ fn judge_doublewrite(
             "innodb_doublewrite is {}",
             doublewrite.map_or("unknown", DoublewriteMode::as_str)
         ),
-        remedy: remedy_to_set(cluster, "innodb_doublewrite", "on"),
+        remedy: VerdictRemedy::set_setting(cluster, "innodb_doublewrite", "on"),
     };
     judge_page_protection(ask, of, cluster, &copies, sayer);
 }
@@ -419,18 +419,10 @@ fn are_all_disks_shared_with_redo(
     Some(here.iter().all(|disk| there.contains(disk)))
 }
 
-fn remedy_to_set(cluster: &Subject, setting: &'static str, value: &'static str) -> VerdictRemedy {
-    VerdictRemedy::SetSetting {
-        setting,
-        value,
-        server: cluster.clone(),
-    }
-}
-
 /// The remedy that removes `innodb_flush_method`, because every default of this setting flushes.
 fn reset_flush_method_remedy(cluster: &Subject) -> VerdictRemedy {
-    VerdictRemedy::ResetSetting {
-        setting: "innodb_flush_method",
-        server: cluster.clone(),
-    }
+    VerdictRemedy::new(format!(
+        "Remove innodb_flush_method from the option files of the server on {}, and restart it.",
+        cluster.name()
+    ))
 }

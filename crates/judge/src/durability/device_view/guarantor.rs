@@ -27,115 +27,122 @@ const AZURE_UNCACHED_SIZE: u64 = 4 << 40;
 /// these disk types.
 const AZURE_UNCACHED_SECTOR: u64 = 4096;
 
-/// `None` if the disk's attachment is unknown.
-pub fn find_guarantor(
+pub struct Guarantee {
+    /// `None` if the disk's attachment is unknown, or for a volume of a RAID controller in this
+    /// host.
+    pub by: Option<WriteGuarantor>,
+    /// Whether the guarantor documents that a disk without a volatile cache keeps acknowledged
+    /// writes. True if no document is needed, because the disk's own report decides.
+    ///
+    /// Sources: virtio, *Block Device*; Amazon EBS User Guide; Google *Persistent Disk*; Alibaba
+    /// *Elastic Block Storage*; Ceph *Architecture*.
+    pub is_documented: bool,
+    /// Question or check that the remedy advises, as a clause.
+    question: Option<String>,
+}
+
+impl Guarantee {
+    pub const fn without_question(by: Option<WriteGuarantor>) -> Self {
+        Self {
+            by,
+            is_documented: true,
+            question: None,
+        }
+    }
+
+    const fn new(by: WriteGuarantor, is_documented: bool, question: String) -> Self {
+        Self {
+            by: Some(by),
+            is_documented,
+            question: Some(question),
+        }
+    }
+
+    pub fn of_array(disk: &Subject, fabric: Option<NetworkTransport>) -> Self {
+        let name = disk.name();
+        let question = if fabric == Some(NetworkTransport::Nbd) {
+            format!("ask the administrator of the NBD server of {name} whether it honours flushes")
+        } else {
+            format!(
+                "ask the administrator of the array behind {name} whether its write cache is mirrored and battery-backed"
+            )
+        };
+        Self::new(WriteGuarantor::Array, false, question)
+    }
+}
+
+/// The caller excludes volumes of RAID controllers, so a controller passes this disk through.
+pub fn find_guarantee(
     ask: &mut FactReader,
     disk: &Subject,
     transport: Option<Transport>,
-) -> Option<WriteGuarantor> {
-    if ask.read_and_record_use(disk, &device::CLOUD).is_some() {
-        return Some(WriteGuarantor::Provider);
+) -> Guarantee {
+    let name = disk.name();
+    let provider = |is_documented| {
+        let question =
+            format!("ask the provider whether acknowledged writes to {name} are on stable storage");
+        Guarantee::new(WriteGuarantor::Provider, is_documented, question)
+    };
+    match ask.read_and_record_use(disk, &device::CLOUD) {
+        Some(CloudDiskService::AzureManagedDisk) => {
+            let question = format!(
+                "check the host caching of {name} in the Azure portal (None and ReadOnly cache no writes)"
+            );
+            let is_uncached = is_uncached_by_azure(ask, disk);
+            return Guarantee::new(WriteGuarantor::Provider, is_uncached, question);
+        }
+        // Data on the provider's local drives is lost with the instance, which `warnings` reports.
+        Some(service) => return provider(service != CloudDiskService::OracleBlockVolume),
+        None => {}
     }
     match ask.read_and_record_use(disk, &device::FABRIC) {
-        Some(NetworkTransport::Rbd) => return Some(WriteGuarantor::StorageCluster),
-        Some(
-            NetworkTransport::Tcp
-            | NetworkTransport::Rdma
-            | NetworkTransport::Fc
-            | NetworkTransport::Iscsi
-            | NetworkTransport::FibreChannel
-            | NetworkTransport::Nbd,
-        ) => return Some(WriteGuarantor::Array),
+        Some(NetworkTransport::Rbd) => {
+            return Guarantee::without_question(Some(WriteGuarantor::StorageCluster));
+        }
+        Some(fabric) => return Guarantee::of_array(disk, Some(fabric)),
         None => {}
     }
     let machine = ask.read_and_record_use(&Subject::host(), &host::VIRTUALISATION);
-    let machine = machine.as_deref();
-    let provider = machine.is_some_and(|name| PROVIDERS.contains(&name));
-    match transport? {
-        Transport::Network => Some(WriteGuarantor::Array),
-        Transport::Virtio
-        | Transport::VirtioScsi
-        | Transport::Vmware
-        | Transport::Hyperv
-        | Transport::Xen => Some(if provider { WriteGuarantor::Provider } else { WriteGuarantor::Hypervisor }),
-        Transport::Nvme
+    let machine = machine.as_deref().unwrap_or("none");
+    let Some(transport) = transport.filter(|transport| transport.is_recognised()) else {
+        return Guarantee::without_question(None);
+    };
+    if transport.is_network() {
+        return Guarantee::of_array(disk, None);
+    }
+    if machine == "none" && !transport.is_virtual() {
+        return Guarantee::without_question(Some(WriteGuarantor::Drive));
+    }
+    let is_documented = match transport {
+        Transport::Virtio => true,
+        Transport::Vmware | Transport::Hyperv | Transport::Xen => false,
+        Transport::VirtioScsi
+        | Transport::Nvme
         | Transport::Scsi
         | Transport::Sata
         | Transport::Sas
         | Transport::Usb
         | Transport::Mmc
         | Transport::Pmem
-        // The caller excludes RAID volumes, so the controller passes this disk through.
+        | Transport::Network
         | Transport::Megaraid
-        | Transport::Raid => Some(match machine {
-            Some("none") | None => WriteGuarantor::Drive,
-            Some(_) if provider => WriteGuarantor::Provider,
-            Some(_) => WriteGuarantor::Hypervisor,
-        }),
-        Transport::Other => None,
+        | Transport::Raid
+        | Transport::Other => machine == QEMU,
+    };
+    if PROVIDERS.contains(&machine) {
+        return provider(is_documented);
     }
-}
-
-/// Whether the guarantor documents that a disk without a volatile cache keeps acknowledged writes.
-/// Sources: virtio, *Block Device*; Amazon EBS User Guide; Google *Persistent Disk*; Alibaba
-/// *Elastic Block Storage*; Ceph *Architecture*.
-pub fn is_no_cache_report_trusted(
-    ask: &mut FactReader,
-    disk: &Subject,
-    guarantor: Option<WriteGuarantor>,
-    transport: Option<Transport>,
-) -> bool {
-    match guarantor {
-        // For a drive, and for a disk whose attachment is unknown, no document is needed, because
-        // the disk's own report decides. Ceph, the only storage cluster, documents the guarantee.
-        Some(WriteGuarantor::Drive | WriteGuarantor::StorageCluster) | None => true,
-        Some(WriteGuarantor::Array) => false,
-        Some(WriteGuarantor::Hypervisor) => is_durability_documented_by_hypervisor(ask, transport),
-        Some(WriteGuarantor::Provider) => match ask.read_and_record_use(disk, &device::CLOUD) {
-            Some(
-                CloudDiskService::AmazonEbs
-                | CloudDiskService::GooglePersistentDisk
-                | CloudDiskService::AlibabaBlockStorage
-                // The three services below are local drives of the provider. The evidence in
-                // `warnings` reports that their data is lost with the instance.
-                | CloudDiskService::AmazonInstanceStore
-                | CloudDiskService::GoogleLocalSsd
-                | CloudDiskService::AzureLocalDisk,
-            ) => true,
-            Some(CloudDiskService::AzureManagedDisk) => is_uncached_by_azure(ask, disk),
-            Some(CloudDiskService::OracleBlockVolume) => false,
-            None => is_durability_documented_by_hypervisor(ask, transport),
-        },
-    }
-}
-
-fn is_durability_documented_by_hypervisor(
-    ask: &mut FactReader,
-    transport: Option<Transport>,
-) -> bool {
-    match transport {
-        Some(Transport::Virtio) => true,
-        Some(Transport::Vmware | Transport::Hyperv | Transport::Xen) => false,
-        Some(
-            Transport::VirtioScsi
-            | Transport::Nvme
-            | Transport::Scsi
-            | Transport::Sata
-            | Transport::Sas
-            | Transport::Usb
-            | Transport::Mmc
-            | Transport::Pmem
-            | Transport::Network
-            | Transport::Megaraid
-            | Transport::Raid
-            | Transport::Other,
-        )
-        | None => {
-            ask.read_and_record_use(&Subject::host(), &host::VIRTUALISATION)
-                .as_deref()
-                == Some(QEMU)
-        }
-    }
+    // This may be a disk of Azure: captures by earlier versions of walwise lack the tag that
+    // identifies Azure.
+    let azure = if transport == Transport::Hyperv {
+        "; on Azure, check its host caching in the portal"
+    } else {
+        ""
+    };
+    let question = format!(
+        "ask the hypervisor's administrator whether acknowledged writes to {name} are on stable storage{azure}"
+    );
+    Guarantee::new(WriteGuarantor::Hypervisor, is_documented, question)
 }
 
 /// Whether Azure never caches writes to the disk. Size and sector size decide, because only Azure's
@@ -149,102 +156,14 @@ fn is_uncached_by_azure(ask: &mut FactReader, disk: &Subject) -> bool {
     size || sector
 }
 
-pub fn record_unverifiable_cache(
-    ask: &mut FactReader,
-    disk: &Subject,
-    guarantor: Option<WriteGuarantor>,
-    transport: Option<Transport>,
-) {
-    let Some(whom) = question_for_guarantor(ask, disk, guarantor, transport) else {
-        return;
-    };
-    let remedy = format!("{whom}, or run a power-cut test: `walwise drill`");
-    ask.record_unobtainable_fact(
-        disk,
-        &device::CACHE,
-        "the cache is not visible from this host; the provider, array or hypervisor manages it",
-        remedy,
-    );
-}
-
-/// Question or check that the remedy advises, as a clause; `None` if the disk's guarantor is the
-/// drive, a Ceph cluster or unknown.
-fn question_for_guarantor(
-    ask: &mut FactReader,
-    disk: &Subject,
-    guarantor: Option<WriteGuarantor>,
-    transport: Option<Transport>,
-) -> Option<String> {
-    let name = disk.name();
-    let hypervisor = || {
-        format!(
-            "ask the hypervisor's administrator whether acknowledged writes to {name} are on stable storage"
-        )
-    };
-    Some(match guarantor {
-        Some(WriteGuarantor::Drive | WriteGuarantor::StorageCluster) | None => return None,
-        Some(WriteGuarantor::Array) => match ask.read_and_record_use(disk, &device::FABRIC) {
-            Some(NetworkTransport::Nbd) => {
-                format!(
-                    "ask the administrator of the NBD server of {name} whether it honours flushes"
-                )
-            }
-            Some(
-                NetworkTransport::Tcp
-                | NetworkTransport::Rdma
-                | NetworkTransport::Fc
-                | NetworkTransport::Iscsi
-                | NetworkTransport::FibreChannel
-                | NetworkTransport::Rbd,
-            )
-            | None => format!(
-                "ask the administrator of the array behind {name} whether its write cache is mirrored and battery-backed"
-            ),
-        },
-        Some(WriteGuarantor::Hypervisor) => match transport {
-            // This may be a disk of Azure: captures by earlier versions of walwise lack the tag
-            // that identifies Azure.
-            Some(Transport::Hyperv) => {
-                format!(
-                    "{}; on Azure, check its host caching in the portal",
-                    hypervisor()
-                )
-            }
-            Some(
-                Transport::Nvme
-                | Transport::Scsi
-                | Transport::Sata
-                | Transport::Sas
-                | Transport::Usb
-                | Transport::Virtio
-                | Transport::VirtioScsi
-                | Transport::Xen
-                | Transport::Vmware
-                | Transport::Mmc
-                | Transport::Pmem
-                | Transport::Network
-                | Transport::Megaraid
-                | Transport::Raid
-                | Transport::Other,
-            )
-            | None => hypervisor(),
-        },
-        Some(WriteGuarantor::Provider) => match ask.read_and_record_use(disk, &device::CLOUD) {
-            Some(CloudDiskService::AzureManagedDisk) => format!(
-                "check the host caching of {name} in the Azure portal (None and ReadOnly cache no writes)"
-            ),
-            Some(
-                CloudDiskService::AmazonEbs
-                | CloudDiskService::AmazonInstanceStore
-                | CloudDiskService::GooglePersistentDisk
-                | CloudDiskService::GoogleLocalSsd
-                | CloudDiskService::AzureLocalDisk
-                | CloudDiskService::AlibabaBlockStorage
-                | CloudDiskService::OracleBlockVolume,
-            )
-            | None => format!(
-                "ask the provider whether acknowledged writes to {name} are on stable storage"
-            ),
-        },
-    })
+/// Does nothing if the disk's guarantor is the drive, a Ceph cluster or unknown.
+pub fn record_unverifiable_cache(ask: &mut FactReader, disk: &Subject, guarantee: &Guarantee) {
+    if let Some(question) = &guarantee.question {
+        ask.record_unobtainable_fact(
+            disk,
+            &device::CACHE,
+            "the cache is not visible from this host; the provider, array or hypervisor manages it",
+            format!("{question}, or run a power-cut test: `walwise drill`"),
+        );
+    }
 }

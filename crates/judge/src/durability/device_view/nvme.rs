@@ -56,16 +56,6 @@ pub fn is_persistent_cloud_volume(ask: &mut FactReader, disk: &Subject) -> bool 
 }
 
 pub fn record_missing_nvme_cache_facts(ask: &mut FactReader, disk: &Subject) {
-    if ask
-        .read_and_record_use(disk, &device::NVME_VOLATILE)
-        .is_none()
-    {
-        ask.record_missing_fact(disk, &device::NVME_VOLATILE, Some(IDENTIFY_REMEDY));
-    }
-    if ask
-        .read_and_record_use(disk, &device::NVME_WARNINGS)
-        .is_none()
-    {
-        ask.record_missing_fact(disk, &device::NVME_WARNINGS, Some(WARNINGS_REMEDY));
-    }
+    ask.record_missing_fact(disk, &device::NVME_VOLATILE, Some(IDENTIFY_REMEDY));
+    ask.record_missing_fact(disk, &device::NVME_WARNINGS, Some(WARNINGS_REMEDY));
 }

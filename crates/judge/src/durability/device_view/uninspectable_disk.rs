@@ -4,7 +4,8 @@
 //! A device of *persistent memory* may be ordinary memory that the kernel command line declares
 //! (`memmap=`). Nothing on this host distinguishes the two.
 
-use super::{CacheReport, device_evidence, guarantor};
+use super::guarantor::{self, Guarantee};
+use super::{CacheReport, device_evidence};
 use crate::durability::fact_reader::FactReader;
 use crate::durability::{Evidence, EvidenceImpact};
 use crate::facts::Subject;
@@ -18,16 +19,16 @@ use crate::scsi_drivers;
 pub fn uninspectable_disk_cache_volatility(
     ask: &mut FactReader,
     disk: &Subject,
-    guarantor: Option<WriteGuarantor>,
+    guarantee: &Guarantee,
     transport: Option<Transport>,
     queue: Option<bool>,
     word: &CacheReport,
 ) -> Option<(CacheVolatility, Evidence)> {
     let name = disk.name();
-    match guarantor {
+    match guarantee.by {
         Some(WriteGuarantor::Array) => {
             return Some(remote_disk_cache_volatility(
-                ask, disk, transport, queue, word,
+                ask, disk, guarantee, queue, word,
             ));
         }
         Some(WriteGuarantor::StorageCluster) => {
@@ -43,7 +44,11 @@ pub fn uninspectable_disk_cache_volatility(
         | None => {}
     }
     let says = match transport {
-        Some(Transport::Pmem) => format!(
+        None => format!("it is unknown how {name} is attached"),
+        Some(transport) if !transport.is_recognised() => {
+            format!("walwise cannot inspect how {name} is attached")
+        }
+        Some(transport) if transport.is_pmem() => format!(
             "it is unknown whether {name} is persistent memory with healthy power backup (ndctl list -DHR shows it)"
         ),
         // An adapter that is not known to lack a cache may be a RAID controller, so its cache is
@@ -52,35 +57,14 @@ pub fn uninspectable_disk_cache_volatility(
             ask.record_missing_fact(disk, &device::DRIVER, None);
             format!("it is unknown whether {name}'s adapter caches writes")
         }
-        Some(
-            Transport::Nvme
-            | Transport::Sata
-            | Transport::Sas
-            | Transport::Scsi
-            | Transport::Virtio
-            | Transport::VirtioScsi
-            | Transport::Usb
-            | Transport::Vmware
-            | Transport::Hyperv
-            | Transport::Xen
-            | Transport::Mmc
-            // Only volumes of a cloud provider are left with this transport, and their own report
-            // decides.
-            | Transport::Network
-            | Transport::Megaraid
-            | Transport::Raid,
-        ) => return None,
-        Some(Transport::Other) => {
-            format!("walwise cannot inspect how {name} is attached")
-        }
-        None => format!("it is unknown how {name} is attached"),
+        // Of network disks, only volumes of a cloud provider are left, and their own report
+        // decides.
+        Some(_) => return None,
     };
-    let cache = match word {
-        CacheReport::Volatile => CacheVolatility::Volatile,
-        CacheReport::Unreported(_)
-        | CacheReport::Conflicting(_)
-        | CacheReport::NoCache(_)
-        | CacheReport::SwitchedOff => CacheVolatility::Unknown,
+    let cache = if *word == CacheReport::Volatile {
+        CacheVolatility::Volatile
+    } else {
+        CacheVolatility::Unknown
     };
     Some((
         cache,
@@ -97,21 +81,18 @@ pub fn uninspectable_disk_cache_volatility(
 fn remote_disk_cache_volatility(
     ask: &mut FactReader,
     disk: &Subject,
-    transport: Option<Transport>,
+    guarantee: &Guarantee,
     queue: Option<bool>,
     word: &CacheReport,
 ) -> (CacheVolatility, Evidence) {
     let name = disk.name();
-    guarantor::record_unverifiable_cache(ask, disk, Some(WriteGuarantor::Array), transport);
+    guarantor::record_unverifiable_cache(ask, disk, guarantee);
     // The kernel sets the queue's mode from the report of the remote host, so the mode counts if
     // the disk itself reports nothing.
-    let cache = match word {
-        CacheReport::Volatile => CacheVolatility::Volatile,
-        CacheReport::Unreported(_) if queue == Some(true) => CacheVolatility::Volatile,
-        CacheReport::Unreported(_)
-        | CacheReport::Conflicting(_)
-        | CacheReport::NoCache(_)
-        | CacheReport::SwitchedOff => CacheVolatility::Unknown,
+    let cache = if *word == CacheReport::Volatile || word.is_unreported() && queue == Some(true) {
+        CacheVolatility::Volatile
+    } else {
+        CacheVolatility::Unknown
     };
     let by = ask
         .read_and_record_use(disk, &device::FABRIC)

@@ -37,7 +37,9 @@ pub fn evidence_against_disk(ask: &mut FactReader, disk: &Subject) -> (Vec<Evide
             ask,
             disk,
             &device::EPHEMERAL,
-            EvidenceImpact::AtRisk(VerdictRemedy::PersistentDisk(disk.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::new(format!(
+                "Move the data from {name} to a persistent disk."
+            ))),
             says,
         ));
     }
@@ -57,7 +59,7 @@ pub fn evidence_against_disk(ask: &mut FactReader, disk: &Subject) -> (Vec<Evide
                 forgets = true;
                 let says = "warns that its power backup has failed";
                 (
-                    EvidenceImpact::AtRisk(VerdictRemedy::ReplaceDisk(disk.clone())),
+                    EvidenceImpact::AtRisk(VerdictRemedy::replace_disk(disk)),
                     format!("{name} {says}"),
                 )
             }

@@ -3,7 +3,10 @@
 //!
 //! Options belong to the superblock, so all mounts of one superblock get the same findings.
 
-use super::{HopFinding, StackCaches, kernel_evidence, zfs_pool_findings};
+use super::{
+    HopFinding, StackCaches, is_unknown_because, kernel_evidence, unproven_finding,
+    zfs_pool_findings,
+};
 use crate::compat::is_journal_ignored;
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
@@ -11,7 +14,7 @@ use crate::durability::{Evidence, EvidenceImpact, VerdictRemedy};
 use crate::facts::catalog::mount::{self, BarrierState, Logbias, MountClass, ZfsSync};
 use crate::facts::catalog::target::{self, FlushSuppressor, InodeFlag};
 use crate::facts::catalog::{host, kernel};
-use crate::facts::{Reading, Subject, UnknownReason};
+use crate::facts::{Subject, UnknownReason};
 use crate::ternary::Ternary;
 
 pub fn file_system_findings(
@@ -19,18 +22,14 @@ pub fn file_system_findings(
     hop: &Subject,
     bottom: StackCaches,
 ) -> Vec<HopFinding> {
-    use EvidenceImpact::{AtRisk, Unproven};
+    use EvidenceImpact::AtRisk;
     let name = hop.name();
     let fstype = ask
         .read_and_record_use(hop, &mount::FSTYPE)
         .unwrap_or_else(|| "a file system".to_owned());
     let class = ask.read_or_record_missing(hop, &mount::CLASS);
-    let unseen = |ask: &FactReader, says: String| {
-        vec![(
-            FlushOutcome::Unknown,
-            kernel_evidence(ask, hop, &mount::CLASS, Unproven, says),
-        )]
-    };
+    let unseen =
+        |ask: &FactReader, says: String| vec![unproven_finding(ask, hop, &mount::CLASS, says)];
     match class {
         Some(MountClass::Block) => {
             let mut found = vec![barrier_finding(ask, hop, &fstype, bottom)];
@@ -41,7 +40,7 @@ pub fn file_system_findings(
         }
         Some(MountClass::Memory) => {
             let says = format!("{name} is stored in memory ({fstype})");
-            let bears = AtRisk(VerdictRemedy::MoveOutOfMemory(hop.clone()));
+            let bears = AtRisk(VerdictRemedy::move_out_of_memory(hop));
             vec![(
                 FlushOutcome::Dropped(FlushSuppressor::FileSystem),
                 kernel_evidence(ask, hop, &mount::CLASS, bears, says),
@@ -123,7 +122,7 @@ fn barrier_finding(
         Some(BarrierState::Off) => {
             let off = format!("{name} ({fstype}) is mounted without barriers");
             let (bears, says) =
-                impact_of_omitted_flush(bottom, &off, VerdictRemedy::EnableBarriers(hop.clone()));
+                impact_of_omitted_flush(bottom, &off, VerdictRemedy::enable_barriers(hop));
             (
                 FlushOutcome::Dropped(FlushSuppressor::MountOption),
                 bears,
@@ -160,26 +159,14 @@ fn unknown_btrfs_devices_finding(
         "it is unknown which devices {} ({fstype}) spans",
         hop.name()
     );
-    Some((
-        FlushOutcome::Unknown,
-        kernel_evidence(
-            ask,
-            hop,
-            &mount::BTRFS_DEVICES,
-            EvidenceImpact::Unproven,
-            says,
-        ),
-    ))
+    Some(unproven_finding(ask, hop, &mount::BTRFS_DEVICES, says))
 }
 
 fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
     let name = hop.name();
     let Some(fstype) = ask.read_or_record_missing(hop, &mount::FSTYPE) else {
         let says = format!("it is unknown which file system {name} is");
-        return Some((
-            FlushOutcome::Unknown,
-            kernel_evidence(ask, hop, &mount::FSTYPE, EvidenceImpact::Unproven, says),
-        ));
+        return Some(unproven_finding(ask, hop, &mount::FSTYPE, says));
     };
     if !matches!(fstype.as_str(), "ext2" | "ext3" | "ext4") {
         return None;
@@ -188,13 +175,11 @@ fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
         Some(true) => {
             // A separate journal device is judged with the stack. Only a device that could not be
             // identified needs a finding here.
-            let elsewhere = ask.facts.get(hop, &mount::EXT4_JOURNAL_DEVICE);
-            if !matches!(
-                elsewhere,
-                Reading::Unknown {
-                    why: UnknownReason::Ambiguous,
-                    ..
-                }
+            if !is_unknown_because(
+                ask,
+                hop,
+                &mount::EXT4_JOURNAL_DEVICE,
+                UnknownReason::Ambiguous,
             ) {
                 return None;
             }
@@ -209,7 +194,7 @@ fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
             )
         }
         Some(false) if has_unloaded_journal(ask, hop) => (
-            EvidenceImpact::AtRisk(VerdictRemedy::LoadJournal(hop.clone())),
+            EvidenceImpact::AtRisk(VerdictRemedy::load_journal(hop)),
             format!(
                 "{name} ({fstype}) is mounted with norecovery, so its journal is not in use and a \
                  power failure can lose whole directories, including flushed data"
@@ -217,8 +202,10 @@ fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
         ),
         Some(false) => (
             EvidenceImpact::AtRisk(match fstype.as_str() {
-                "ext2" => VerdictRemedy::ReplaceFileSystem(hop.clone()),
-                _ => VerdictRemedy::AddJournal(hop.clone()),
+                "ext2" => VerdictRemedy::new(format!(
+                    "Move the data from {name} to a file system with a journal."
+                )),
+                _ => VerdictRemedy::add_journal(hop),
             }),
             format!(
                 "{name} ({fstype}) has no journal, so a power failure can lose whole directories, including flushed data"
@@ -254,13 +241,7 @@ fn unfound_log_or_realtime_device_finding(
     hop: &Subject,
 ) -> Option<HopFinding> {
     let key = &mount::EXTRA_DEVICES;
-    if !matches!(
-        ask.facts.get(hop, key),
-        Reading::Unknown {
-            why: UnknownReason::Ambiguous,
-            ..
-        }
-    ) {
+    if !is_unknown_because(ask, hop, key, UnknownReason::Ambiguous) {
         return None;
     }
     ask.record_missing_fact(hop, key, None);
@@ -268,10 +249,7 @@ fn unfound_log_or_realtime_device_finding(
         "{} has a log or real-time device that was not found",
         hop.name()
     );
-    Some((
-        FlushOutcome::Unknown,
-        kernel_evidence(ask, hop, key, EvidenceImpact::Unproven, says),
-    ))
+    Some(unproven_finding(ask, hop, key, says))
 }
 
 fn overlay_finding(ask: &mut FactReader, hop: &Subject) -> HopFinding {
@@ -282,7 +260,9 @@ fn overlay_finding(ask: &mut FactReader, hop: &Subject) -> HopFinding {
     let (passage, bears, says) = match volatile {
         Some(true) => (
             FlushOutcome::Dropped(FlushSuppressor::FileSystem),
-            AtRisk(VerdictRemedy::RemountOverlay(hop.clone())),
+            AtRisk(VerdictRemedy::new(format!(
+                "Mount the overlay {name} without volatile, or keep the data on a separate volume."
+            ))),
             format!("{name} is an overlay mounted with volatile, so nothing is flushed"),
         ),
         Some(false) => (
@@ -320,15 +300,22 @@ fn zfs_flush_finding(ask: &mut FactReader, hop: &Subject, bottom: StackCaches) -
     ) {
         (Some(ZfsSync::Disabled), _) => (
             FlushOutcome::Dropped(FlushSuppressor::FileSystem),
-            AtRisk(VerdictRemedy::ZfsSync(hop.clone())),
+            AtRisk(VerdictRemedy::new(format!(
+                "Set sync=standard for the dataset at {name}."
+            ))),
             format!("{name} is ZFS with sync=disabled, which ignores flushes"),
         ),
         (Some(ZfsSync::Standard | ZfsSync::Always) | None, Some(true)) => {
             let off = format!(
                 "{name} is ZFS with cache flushes disabled (zfs_nocacheflush or zil_nocacheflush)"
             );
-            let (mut bears, mut says) =
-                impact_of_omitted_flush(bottom, &off, VerdictRemedy::ZfsFlush);
+            let (mut bears, mut says) = impact_of_omitted_flush(
+                bottom,
+                &off,
+                VerdictRemedy::new(
+                    "Set zfs_nocacheflush and zil_nocacheflush of the ZFS module to 0.".to_owned(),
+                ),
+            );
             if sync.is_none() && bears.is_durable() {
                 bears = Unproven;
                 says += "; it is unknown whether commits wait for their writes (its sync property)";

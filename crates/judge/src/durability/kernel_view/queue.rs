@@ -5,8 +5,8 @@
 //! hand.
 
 use super::{
-    DmTargetFlushBehaviour, HopFinding, StackCaches, array_findings, dm_target_behaviour,
-    find_unknown_dm_target, holds_no_unflushed_data, kernel_evidence, mapping_fault_finding,
+    HopFinding, StackCaches, are_dm_targets_stateless, array_findings, find_unknown_dm_target,
+    holds_no_unflushed_data, kernel_evidence, mapping_fault_finding, unproven_finding,
 };
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
@@ -39,26 +39,15 @@ pub fn stacked_device_findings(
     bottom: StackCaches,
 ) -> Vec<HopFinding> {
     let kind = ask.read_or_record_missing(hop, &device::KIND);
+    if kind.is_some_and(DeviceKind::is_partition) {
+        return Vec::new();
+    }
     // `holds_no_unflushed_data` reads the targets without `ask`, so this read records their use.
-    match kind {
-        Some(DeviceKind::Partition) => return Vec::new(),
-        Some(DeviceKind::Lvm | DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo) => {
-            drop(ask.read_and_record_use(hop, &device::DM_TARGETS));
-        }
-        Some(
-            DeviceKind::Disk
-            | DeviceKind::Md
-            | DeviceKind::Crypt
-            | DeviceKind::Multipath
-            | DeviceKind::Bcache
-            | DeviceKind::Drbd
-            | DeviceKind::Zvol
-            | DeviceKind::Loop
-            | DeviceKind::Zram
-            | DeviceKind::Ram
-            | DeviceKind::Other,
-        )
-        | None => {}
+    if matches!(
+        kind,
+        Some(DeviceKind::Lvm | DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo)
+    ) {
+        drop(ask.read_and_record_use(hop, &device::DM_TARGETS));
     }
     let mut found = vec![write_cache_finding(ask, hop, kind, bottom)];
     if let Some(kind) = kind {
@@ -69,10 +58,7 @@ pub fn stacked_device_findings(
         }
     } else {
         let says = format!("it is unknown what kind of device {} is", hop.name());
-        found.push((
-            FlushOutcome::Unknown,
-            kernel_evidence(ask, hop, &device::KIND, EvidenceImpact::Unproven, says),
-        ));
+        found.push(unproven_finding(ask, hop, &device::KIND, says));
     }
     found
 }
@@ -86,7 +72,7 @@ fn write_cache_finding(
     use EvidenceImpact::{Contradictory, Durable, Unproven};
     let name = hop.name();
     let never = kind.is_some_and(is_always_write_back)
-        || dm_target_behaviour(ask.facts, hop).is_some_and(DmTargetFlushBehaviour::is_stateful);
+        || are_dm_targets_stateless(ask.facts, hop) == Some(Ternary::False);
     let (passage, bears, says) = match ask.read_or_record_missing(hop, &device::WRITE_CACHE) {
         Some(QueueWriteCache::WriteBack) => (
             FlushOutcome::Sent,
@@ -95,14 +81,14 @@ fn write_cache_finding(
         ),
         Some(QueueWriteCache::WriteThrough) if bottom.write_back == Ternary::True => (
             FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
-            Contradictory(VerdictRemedy::WriteBackQueue(hop.clone())),
+            Contradictory(VerdictRemedy::write_back_queue(hop)),
             format!(
                 "{name}'s queue is write through, but an underlying disk is write back, so flushes are dropped"
             ),
         ),
         Some(QueueWriteCache::WriteThrough) if never => (
             FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
-            Contradictory(VerdictRemedy::WriteBackQueue(hop.clone())),
+            Contradictory(VerdictRemedy::write_back_queue(hop)),
             format!(
                 "{name}'s queue is write through, which its driver never sets, so flushes are dropped"
             ),
@@ -152,7 +138,7 @@ fn flush_finding_by_kind(
     match kind {
         DeviceKind::Zram | DeviceKind::Ram => {
             let says = format!("{name} is stored in memory");
-            let bears = AtRisk(VerdictRemedy::MoveOutOfMemory(hop.clone()));
+            let bears = AtRisk(VerdictRemedy::move_out_of_memory(hop));
             Some((
                 FlushOutcome::Dropped(FlushSuppressor::FileSystem),
                 kernel_evidence(ask, hop, &device::KIND, bears, says),
@@ -216,17 +202,11 @@ fn flush_finding_by_kind(
             let says = format!(
                 "{name} is a volume of a ZFS pool, and it is unknown whether it honours flushes (its sync property)"
             );
-            Some((
-                FlushOutcome::Unknown,
-                kernel_evidence(ask, hop, &device::KIND, Unproven, says),
-            ))
+            Some(unproven_finding(ask, hop, &device::KIND, says))
         }
         DeviceKind::Other if hop.scope() == Scope::Device => {
             let says = format!("{name} is of a device type that walwise cannot inspect");
-            Some((
-                FlushOutcome::Unknown,
-                kernel_evidence(ask, hop, &device::KIND, Unproven, says),
-            ))
+            Some(unproven_finding(ask, hop, &device::KIND, says))
         }
         DeviceKind::Lvm | DeviceKind::Dm => dm_target_flush_finding(ask, hop, kind),
         DeviceKind::Disk
@@ -247,7 +227,7 @@ fn dm_target_flush_finding(
     hop: &Subject,
     kind: DeviceKind,
 ) -> Option<HopFinding> {
-    use EvidenceImpact::{Durable, Unproven};
+    use EvidenceImpact::Durable;
     let name = hop.name();
     let Some(targets) = ask.read_and_record_use(hop, &device::DM_TARGETS) else {
         if kind.is_lvm() {
@@ -257,17 +237,11 @@ fn dm_target_flush_finding(
         let says = format!(
             "it is unknown whether the mapping {name} passes flushes on, because its targets are unknown"
         );
-        return Some((
-            FlushOutcome::Unknown,
-            kernel_evidence(ask, hop, &device::KIND, Unproven, says),
-        ));
+        return Some(unproven_finding(ask, hop, &device::KIND, says));
     };
     if let Some(unknown) = find_unknown_dm_target(&targets) {
         let says = format!("{name} has a target that walwise cannot inspect ({unknown})");
-        return Some((
-            FlushOutcome::Unknown,
-            kernel_evidence(ask, hop, &device::DM_TARGETS, Unproven, says),
-        ));
+        return Some(unproven_finding(ask, hop, &device::DM_TARGETS, says));
     }
     let holds = targets.iter().any(|target| target == "writecache")
         || targets.iter().any(|target| target == "cache")

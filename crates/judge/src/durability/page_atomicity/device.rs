@@ -4,12 +4,13 @@
 //! `atomic_write_unit_max_bytes` holds only for RWF_ATOMIC writes, which no server here uses.
 //! NVMe's AWUPF is often wrong and is not used.
 
-use super::{AtomicityLink, AtomicityLinkPlace, bytes_text, is_page_multiple, page_fits};
+use super::{AtomicityLink, AtomicityLinkPlace, is_page_multiple, page_fits};
 use crate::durability::fact_reader::FactReader;
 use crate::durability::find_routes;
 use crate::facts::catalog::device::{self, CloudDiskService, DeviceKind};
 use crate::facts::{Scope, Subject};
 use crate::ternary::Ternary;
+use crate::text::format_bytes;
 
 /// The largest atomic write of EBS (EC2 User Guide, *Block sizes for torn write prevention*).
 const EBS_ATOMIC_BYTES: u64 = 16384;
@@ -115,42 +116,31 @@ fn possibly_splitting_layer_link(hop: &Subject) -> AtomicityLink {
 }
 
 fn partition_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> AtomicityLink {
-    let Some(start) = ask.read_and_record_use(hop, &device::START) else {
-        return AtomicityLink::unknown(AtomicityLinkPlace::Partition, ask, hop, &device::START);
-    };
-    let holds = is_page_multiple(page, start);
-    let of_page = match holds {
-        Ternary::True => ", a multiple of the page size",
-        Ternary::Unknown => "",
-        Ternary::False => ", not a multiple of the page size",
-    };
-    AtomicityLink::new(
-        AtomicityLinkPlace::Partition,
-        holds,
-        format!("{} begins at byte {start}{of_page}", hop.name()),
-    )
+    let place = AtomicityLinkPlace::Partition;
+    AtomicityLink::from_fact(place, ask, hop, &device::START, |start| {
+        let holds = is_page_multiple(page, start);
+        let of_page = match holds {
+            Ternary::True => ", a multiple of the page size",
+            Ternary::Unknown => "",
+            Ternary::False => ", not a multiple of the page size",
+        };
+        let says = format!("{} begins at byte {start}{of_page}", hop.name());
+        (holds, says)
+    })
 }
 
 fn linear_mapping_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> AtomicityLink {
-    let Some(alignment) = ask.read_and_record_use(hop, &device::DM_ALIGNMENT) else {
-        return AtomicityLink::unknown(
-            AtomicityLinkPlace::Mapping,
-            ask,
-            hop,
-            &device::DM_ALIGNMENT,
-        );
-    };
-    let holds = is_page_multiple(page, alignment);
-    let only = match holds {
-        Ternary::True | Ternary::Unknown => "",
-        Ternary::False => " only",
-    };
-    let says = format!(
-        "{} begins at a multiple of {}{only}",
-        hop.name(),
-        bytes_text(alignment)
-    );
-    AtomicityLink::new(AtomicityLinkPlace::Mapping, holds, says)
+    let place = AtomicityLinkPlace::Mapping;
+    AtomicityLink::from_fact(place, ask, hop, &device::DM_ALIGNMENT, |alignment| {
+        let holds = is_page_multiple(page, alignment);
+        let only = match holds {
+            Ternary::True | Ternary::Unknown => "",
+            Ternary::False => " only",
+        };
+        let (name, alignment) = (hop.name(), format_bytes(alignment));
+        let says = format!("{name} begins at a multiple of {alignment}{only}");
+        (holds, says)
+    })
 }
 
 fn request_size_link(
@@ -159,17 +149,11 @@ fn request_size_link(
     hop: &Subject,
     page: Option<u64>,
 ) -> AtomicityLink {
-    match ask.read_and_record_use(hop, &device::MAX_IO) {
-        Some(most) => {
-            let says = format!(
-                "{} accepts at most {} in one request",
-                hop.name(),
-                bytes_text(most)
-            );
-            AtomicityLink::new(part, page_fits(page, most), says)
-        }
-        None => AtomicityLink::unknown(part, ask, hop, &device::MAX_IO),
-    }
+    AtomicityLink::from_fact(part, ask, hop, &device::MAX_IO, |most| {
+        let (name, shown) = (hop.name(), format_bytes(most));
+        let says = format!("{name} accepts at most {shown} in one request");
+        (page_fits(page, most), says)
+    })
 }
 
 fn disk_atomicity_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) -> AtomicityLink {
@@ -182,7 +166,7 @@ fn disk_atomicity_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) 
         Some(CloudDiskService::AmazonEbs) => {
             let says = format!(
                 "Amazon documents that {name} writes {} atomically (EBS on Nitro)",
-                bytes_text(EBS_ATOMIC_BYTES)
+                format_bytes(EBS_ATOMIC_BYTES)
             );
             AtomicityLink::new(
                 AtomicityLinkPlace::Device,
@@ -214,23 +198,15 @@ fn kernel_atomic_write_link(
     disk: &Subject,
     page: Option<u64>,
 ) -> AtomicityLink {
-    let name = disk.name();
-    let Some(most) = ask.read_and_record_use(disk, &device::ATOMIC_WRITE_MAX) else {
-        return AtomicityLink::unknown(
-            AtomicityLinkPlace::Device,
-            ask,
-            disk,
-            &device::ATOMIC_WRITE_MAX,
-        );
-    };
-    let says = match page_fits(page, most) {
-        Ternary::True | Ternary::Unknown => {
-            format!(
+    let (name, place) = (disk.name(), AtomicityLinkPlace::Device);
+    AtomicityLink::from_fact(place, ask, disk, &device::ATOMIC_WRITE_MAX, |most| {
+        let says = match page_fits(page, most) {
+            Ternary::True | Ternary::Unknown => format!(
                 "{name} writes {} atomically only with RWF_ATOMIC, which the server does not request",
-                bytes_text(most)
-            )
-        }
-        Ternary::False => format!("{name} does not report atomic writes of a page"),
-    };
-    AtomicityLink::new(AtomicityLinkPlace::Device, Ternary::False, says)
+                format_bytes(most)
+            ),
+            Ternary::False => format!("{name} does not report atomic writes of a page"),
+        };
+        (Ternary::False, says)
+    })
 }

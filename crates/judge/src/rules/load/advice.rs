@@ -47,25 +47,25 @@ pub(super) fn parse_advice(
     sight: &FactVisibility,
     level: Option<Level>,
     author: Author,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<AdviceSpec> {
     let fields = CheckedTable::from_item(item, &ADVICE_SCHEMA, problems)?;
     let setting = fields
-        .parse_text_field("setting", problems)
+        .parse_text_field("setting")
         .and_then(|name| find_setting(&name, problems));
     let change = parse_change(&fields, setting, sight, problems);
     let when = fields
         .get("when")
         .map(|when| condition::parse_condition(when, sight, problems));
-    let reach = fields.parse_choice("reach", EffectScope::ALL, problems);
-    let risk = fields.parse_choice("risk", Risk::ALL, problems);
+    let reach = fields.parse_choice("reach", EffectScope::ALL);
+    let risk = fields.parse_choice("risk", Risk::ALL);
     let risk_at = fields
         .get("risk")
         .map_or(fields.span.clone(), Spanned::span);
     // The key `tradeoff` has the older name `price`, which is still read.
     let older = fields.get("tradeoff").is_none();
     let tradeoff_key = if older { "price" } else { "tradeoff" };
-    let tradeoff = fields.parse_text_field(tradeoff_key, problems);
+    let tradeoff = fields.parse_text_field(tradeoff_key);
     let rank = fields.get("rank").map(|item| parse_rank(item, problems));
     if risk == Some(Risk::DataLossIfWrong) && level.is_some_and(|level| level != Level::Optional) {
         problems.report_mistake(
@@ -135,9 +135,7 @@ pub(super) fn parse_advice(
     let tradeoff = tradeoff.map(|text| parse_one_line_template(&text, sight, problems));
     let mut own = Vec::new();
     let mut commands = |purpose: CommandPurpose| {
-        let texts = fields
-            .parse_text_list(purpose.as_str(), problems)
-            .unwrap_or_default();
+        let texts = fields.parse_text_list(purpose.as_str()).unwrap_or_default();
         let mut ours = Vec::new();
         for text in texts {
             let Some(command) = parse_command(&text, sight, problems) else {
@@ -175,7 +173,7 @@ pub(super) fn parse_advice(
 
 pub(super) fn find_setting(
     name: &SpannedText,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<&'static Setting> {
     let setting = settings::find_by_name(&name.text);
     if setting.is_none() {
@@ -193,7 +191,7 @@ fn parse_change(
     fields: &CheckedTable<'_>,
     setting: Option<&'static Setting>,
     sight: &FactVisibility,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<ChangeSpec> {
     let given: Vec<&str> = CHANGE_KEYS
         .into_iter()
@@ -201,37 +199,35 @@ fn parse_change(
         .collect();
     let mut fit = true;
     for change in &given {
-        fit &= check_change_fits_setting(change, fields, setting, problems);
+        fit &= check_change_fits_setting(change, fields, setting);
     }
     match given.as_slice() {
         _ if !fit => None,
         ["add", "remove"] => {
             let (add, remove) = (
-                parse_options("add", fields, setting, problems),
-                parse_options("remove", fields, setting, problems),
+                parse_options("add", fields, setting),
+                parse_options("remove", fields, setting),
             );
             Some(ChangeSpec::Fixed(Change::Edit {
                 add: add?,
                 remove: remove?,
             }))
         }
-        ["set"] => parse_set_value(
-            &fields.parse_text_field("set", problems)?,
-            setting,
-            problems,
-        ),
-        ["add"] => parse_options("add", fields, setting, problems)
-            .map(|add| ChangeSpec::Fixed(Change::Add(add))),
-        ["remove"] => parse_options("remove", fields, setting, problems)
+        ["set"] => parse_set_value(&fields.parse_text_field("set")?, setting, problems),
+        ["add"] => {
+            parse_options("add", fields, setting).map(|add| ChangeSpec::Fixed(Change::Add(add)))
+        }
+        ["remove"] => parse_options("remove", fields, setting)
             .map(|remove| ChangeSpec::Fixed(Change::Remove(remove))),
         ["set_from"] => {
             condition::parse_fact(fields.get("set_from")?, sight, problems).map(ChangeSpec::SetFrom)
         }
         ["add_from"] => {
-            parse_fact_with_list_value("add_from", fields, sight, problems).map(ChangeSpec::AddFrom)
+            parse_fact_with_list_value("add_from", fields, sight).map(ChangeSpec::AddFrom)
         }
-        ["remove_from"] => parse_fact_with_list_value("remove_from", fields, sight, problems)
-            .map(ChangeSpec::RemoveFrom),
+        ["remove_from"] => {
+            parse_fact_with_list_value("remove_from", fields, sight).map(ChangeSpec::RemoveFrom)
+        }
         ["keep"] => {
             let item = fields.get("keep")?;
             if item.get_ref().as_bool() != Some(true) {
@@ -268,7 +264,6 @@ fn check_change_fits_setting(
     change: &str,
     fields: &CheckedTable<'_>,
     setting: Option<&'static Setting>,
-    problems: &mut DiagnosticCollector,
 ) -> bool {
     let Some(setting) = setting else { return true };
     let (fitting, is, help) = match setting.shape {
@@ -284,7 +279,7 @@ fn check_change_fits_setting(
         ),
     };
     if !fitting {
-        problems.report_mistake(
+        fields.problems.report_mistake(
             fields.key_span(change),
             format!("{} is {is}: `{change}` does not fit", setting.name),
             help,
@@ -331,7 +326,7 @@ fn forbidden_option_word_help(setting: &Setting, word: &str) -> Option<&'static 
 fn report_if_not_single_option(
     word: &SpannedText,
     setting: Option<&'static Setting>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) {
     let Some(setting) = setting else { return };
     // mkfs options may contain any character, because they are written as on the command line, with
@@ -376,9 +371,8 @@ fn parse_options(
     key: &str,
     fields: &CheckedTable<'_>,
     setting: Option<&'static Setting>,
-    problems: &mut DiagnosticCollector,
 ) -> Option<Vec<String>> {
-    let words = fields.parse_text_list(key, problems)?;
+    let words = fields.parse_text_list(key)?;
     if !fields
         .get(key)
         .is_some_and(|item| item.get_ref().is_array())
@@ -386,30 +380,30 @@ fn parse_options(
         return None;
     }
     if words.is_empty() {
-        problems.report_missing_entry(
+        fields.problems.report_missing_entry(
             fields,
             format!("`{key}` is empty"),
             format!("`{key}` needs at least one option: [\"noatime\"]"),
         );
         return None;
     }
-    let before = problems.mistake_count();
+    let before = fields.problems.mistake_count();
     for word in &words {
-        report_if_not_single_option(word, setting, problems);
+        report_if_not_single_option(word, setting, fields.problems);
     }
-    (problems.mistake_count() == before).then(|| words.into_iter().map(|word| word.text).collect())
+    (fields.problems.mistake_count() == before)
+        .then(|| words.into_iter().map(|word| word.text).collect())
 }
 
 fn parse_fact_with_list_value(
     key: &str,
     fields: &CheckedTable<'_>,
     sight: &FactVisibility,
-    problems: &mut DiagnosticCollector,
 ) -> Option<&'static KeyInfo> {
     let item = fields.get(key)?;
-    let fact = condition::parse_fact(item, sight, problems)?;
+    let fact = condition::parse_fact(item, sight, fields.problems)?;
     if !fact.kind.is_list() {
-        problems.report_mistake(
+        fields.problems.report_mistake(
             item,
             format!(
                 "{} is {}, not a list",
@@ -426,7 +420,7 @@ fn parse_fact_with_list_value(
 fn parse_set_value(
     value: &SpannedText,
     setting: Option<&'static Setting>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<ChangeSpec> {
     if !Template::parse(&value.text, catalog::find_by_name)
         .1
@@ -472,7 +466,7 @@ fn parse_set_value(
     Some(ChangeSpec::Fixed(Change::Set(value.text.clone())))
 }
 
-fn parse_rank(item: SpannedValue<'_>, problems: &mut DiagnosticCollector) -> Option<u32> {
+fn parse_rank(item: SpannedValue<'_>, problems: &DiagnosticCollector) -> Option<u32> {
     let rank = item
         .get_ref()
         .as_integer()
@@ -488,7 +482,7 @@ fn parse_rank(item: SpannedValue<'_>, problems: &mut DiagnosticCollector) -> Opt
     rank
 }
 
-fn report_note_if_destructive(text: &SpannedText, problems: &mut DiagnosticCollector) {
+fn report_note_if_destructive(text: &SpannedText, problems: &DiagnosticCollector) {
     let Some(range) = destructive_word_range(&text.text) else {
         return;
     };
@@ -503,7 +497,7 @@ fn report_note_if_destructive(text: &SpannedText, problems: &mut DiagnosticColle
 fn parse_command(
     text: &SpannedText,
     sight: &FactVisibility,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<Template> {
     if text.text.contains('\n') {
         problems.report_mistake(

@@ -25,17 +25,17 @@ pub(super) fn parse_change_rule(
     file: &str,
     terms: LoadOptions,
     loaded: &mut LoadedFile,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<(Rule, Span)> {
     let before = problems.mistake_count();
     let fields = CheckedTable::from_item(item, &CHANGE_SCHEMA, problems)?;
     let head = RuleHeader::parse(&fields, loaded, problems);
-    let effect = fields.parse_choice("effect", ChangeEffect::ALL, problems);
-    let conditions = head.parse_where_conditions(&fields, problems);
+    let effect = fields.parse_choice("effect", ChangeEffect::ALL);
+    let conditions = head.parse_where_conditions(&fields);
     let quantifies = conditions.iter().any(Condition::has_quantifier);
     let texts = head.parse_title_reason_and_remedies(quantifies, problems);
     let question = fields
-        .parse_text_field("question", problems)
+        .parse_text_field("question")
         .map(|text| parse_question(&text, problems));
     let examples = match terms.examples {
         ExampleLoading::Read => change_examples(&fields, &head, &conditions, problems),
@@ -63,14 +63,14 @@ fn change_examples(
     fields: &CheckedTable<'_>,
     head: &RuleHeader,
     conditions: &[Condition],
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Vec<RuleExample> {
     let line = problems.line_of_offset(fields.span.start);
     let hit = fields
         .get("hit")
         .map(|item| example::parse_facts(item, &head.sight, problems))
         .unwrap_or_default();
-    let stack = example::parse_stack(fields, problems);
+    let stack = example::parse_stack(fields);
     let example = |name: &str, facts, expect| RuleExample {
         name: name.to_owned(),
         facts,
@@ -80,7 +80,7 @@ fn change_examples(
         line,
     };
     let mut examples = Vec::new();
-    for item in fields.parse_list_field("miss", problems) {
+    for item in fields.parse_list_field("miss") {
         let other = example::parse_facts(item, &head.sight, problems);
         let facts = example::facts_with_replaced_readings(&hit, &other);
         examples.push(example(

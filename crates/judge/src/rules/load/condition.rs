@@ -45,7 +45,7 @@ impl FactVisibility {
         &self,
         fact: &KeyInfo,
         span: &Span,
-        problems: &mut DiagnosticCollector,
+        problems: &DiagnosticCollector,
     ) -> bool {
         let Some(from) = self.scope else { return true };
         let scope = fact.scope;
@@ -91,7 +91,7 @@ fn linked_scopes(scope: Scope) -> &'static [Scope] {
 pub(super) fn parse_condition(
     item: SpannedValue<'_>,
     sight: &FactVisibility,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<Condition> {
     let Some(table) = item.get_ref().as_table() else {
         problems.report_mistake(
@@ -136,7 +136,7 @@ fn parse_compound_condition(
     head: &str,
     item: SpannedValue<'_>,
     sight: &FactVisibility,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<Condition> {
     let (required, quantifier): (&'static [&'static str], _) = match head {
         "all" => (&["all"], None),
@@ -152,7 +152,7 @@ fn parse_compound_condition(
     };
     let fields = CheckedTable::from_item(item, &shape, problems)?;
     if let Some(build) = quantifier {
-        let relation = fields.parse_choice(head, StackElementKind::ALL, problems);
+        let relation = fields.parse_choice(head, StackElementKind::ALL);
         let inside = relation.map_or_else(
             || sight.clone(),
             |relation| sight.inside_quantifier(relation),
@@ -208,7 +208,7 @@ const MAX_CHECKED_TESTS: usize = 4;
 fn check_tests_do_not_contradict(
     read: &[Condition],
     items: &[Spanned<DeValue<'_>>],
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> bool {
     let mut seen: BTreeMap<&str, Vec<&FactTest>> = BTreeMap::new();
     for (cond, item) in read.iter().zip(items) {
@@ -246,7 +246,7 @@ fn check_tests_do_not_contradict(
 fn parse_fact_test(
     item: SpannedValue<'_>,
     sight: &FactVisibility,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<FactTest> {
     let table = item.get_ref().as_table()?;
     let mut misspelt = false;
@@ -296,7 +296,7 @@ fn parse_fact_test(
 pub(super) fn parse_fact(
     item: SpannedValue<'_>,
     sight: &FactVisibility,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<&'static KeyInfo> {
     let SpannedText { text, span } = parse_text(item, problems)?;
     find_visible_fact(&text, &span, sight, problems)
@@ -306,7 +306,7 @@ pub(super) fn find_visible_fact(
     name: &str,
     span: &Span,
     sight: &FactVisibility,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<&'static KeyInfo> {
     find_fact(name, span, problems).filter(|fact| sight.check_fact_visible(fact, span, problems))
 }
@@ -316,7 +316,7 @@ pub(super) fn find_visible_fact(
 pub(super) fn find_fact(
     name: &str,
     span: &Span,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<&'static KeyInfo> {
     let fact = catalog::find_by_name(name);
     if fact.is_none() {

@@ -24,18 +24,18 @@ const UNKNOWN_READINGS: [(&str, UnknownReason); 6] = [
 pub(super) fn parse_example(
     item: SpannedValue<'_>,
     sight: &FactVisibility,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<RuleExample> {
     let before = problems.mistake_count();
     let fields = CheckedTable::from_item(item, &EXAMPLE_SCHEMA, problems)?;
-    let name = fields.parse_text_field("name", problems);
+    let name = fields.parse_text_field("name");
     let facts = fields
         .get("facts")
         .map(|item| parse_facts(item, sight, problems))
         .unwrap_or_default();
-    let stack = parse_stack(&fields, problems);
-    let expect = fields.parse_choice("expect", ExpectedOutcome::ALL, problems);
-    let advise = fields.parse_text_list("advise", problems);
+    let stack = parse_stack(&fields);
+    let expect = fields.parse_choice("expect", ExpectedOutcome::ALL);
+    let advise = fields.parse_text_list("advise");
     for name in advise.iter().flatten() {
         advice::find_setting(name, problems);
     }
@@ -71,21 +71,19 @@ pub(super) fn facts_with_replaced_readings(
 pub(super) fn parse_facts(
     item: SpannedValue<'_>,
     sight: &FactVisibility,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Vec<ExampleFact> {
-    let named = parse_fact_assignments(item, problems, |name, problems| {
+    parse_fact_readings(item, problems, |name| {
         condition::find_visible_fact(&name.text, &name.span, sight, problems)
-    });
-    parse_fact_readings(named, problems)
+    })
 }
 
-type FactAssignments<'a> = Vec<(&'static KeyInfo, SpannedValue<'a>)>;
-
-fn parse_fact_assignments<'a>(
-    item: SpannedValue<'a>,
-    problems: &mut DiagnosticCollector,
-    mut find: impl FnMut(&SpannedText, &mut DiagnosticCollector) -> Option<&'static KeyInfo>,
-) -> FactAssignments<'a> {
+/// `find` looks up a fact that the example may state.
+fn parse_fact_readings(
+    item: SpannedValue<'_>,
+    problems: &DiagnosticCollector,
+    find: impl Fn(&SpannedText) -> Option<&'static KeyInfo>,
+) -> Vec<ExampleFact> {
     let Some(table) = item.get_ref().as_table() else {
         problems.report_mistake(
             item,
@@ -94,55 +92,41 @@ fn parse_fact_assignments<'a>(
         );
         return Vec::new();
     };
-    let mut named = Vec::new();
-    for (key, item) in table {
-        let name = SpannedText {
+    let read = table.iter().filter_map(|(key, item)| {
+        let fact = find(&SpannedText {
             text: display_safe_name(key.get_ref()),
             span: key.span(),
-        };
-        named.extend(find(&name, problems).map(|fact| (fact, item)));
-    }
-    named
-}
-
-fn parse_fact_readings(
-    named: FactAssignments<'_>,
-    problems: &mut DiagnosticCollector,
-) -> Vec<ExampleFact> {
-    let read = named
-        .into_iter()
-        .filter_map(|(fact, item)| Some((fact, parse_reading(fact, item, problems)?)));
+        })?;
+        Some((fact, parse_reading(fact, item, problems)?))
+    });
     read.collect()
 }
 
-pub(super) fn parse_stack(
-    fields: &CheckedTable<'_>,
-    problems: &mut DiagnosticCollector,
-) -> Option<ExampleStack> {
+pub(super) fn parse_stack(fields: &CheckedTable<'_>) -> Option<ExampleStack> {
     let listed = ["leaves", "layers", "mounts"]
         .iter()
         .any(|key| fields.get(key).is_some());
-    let mut of = |key: &str, scope: Scope| -> Vec<Vec<ExampleFact>> {
-        let mut elements = Vec::new();
-        for item in fields.parse_list_field(key, problems) {
-            let named = parse_fact_assignments(item, problems, |name, problems| {
-                let fact = condition::find_fact(&name.text, &name.span, problems)?;
-                if fact.scope == scope {
-                    return Some(fact);
-                }
-                problems.report_mistake(
-                    name,
-                    format!(
-                        "{} is a fact of a {}, not of a {scope}",
-                        fact.name, fact.scope
-                    ),
-                    format!("name facts of a {scope} here, and the others in `facts`"),
-                );
-                None
-            });
-            elements.push(parse_fact_readings(named, problems));
-        }
+    let problems = fields.problems;
+    let of = |key: &str, scope: Scope| -> Vec<Vec<ExampleFact>> {
+        let find = |name: &SpannedText| {
+            let fact = condition::find_fact(&name.text, &name.span, problems)?;
+            if fact.scope == scope {
+                return Some(fact);
+            }
+            problems.report_mistake(
+                name,
+                format!(
+                    "{} is a fact of a {}, not of a {scope}",
+                    fact.name, fact.scope
+                ),
+                format!("name facts of a {scope} here, and the others in `facts`"),
+            );
+            None
+        };
+        let elements = fields.parse_list_field(key).iter();
         elements
+            .map(|item| parse_fact_readings(item, problems, find))
+            .collect()
     };
     let stack = ExampleStack {
         leaves: of("leaves", Scope::Device),
@@ -157,7 +141,7 @@ pub(super) fn parse_stack(
 pub(super) fn parse_reading(
     fact: &KeyInfo,
     item: SpannedValue<'_>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<Reading<Value>> {
     if let Some(word) = item.get_ref().as_str().filter(|text| text.starts_with('?')) {
         let why = UNKNOWN_READINGS.iter().find(|(name, _)| *name == word);

@@ -60,6 +60,7 @@ pub(super) struct TableSchema {
 
 pub(super) struct CheckedTable<'a> {
     table: &'a DeTable<'a>,
+    pub problems: &'a DiagnosticCollector,
     /// The place of mistakes that concern the entire table: its id, name, setting, source or rule,
     /// or else the table itself.
     pub span: Span,
@@ -69,7 +70,7 @@ impl<'a> CheckedTable<'a> {
     pub fn from_item(
         item: SpannedValue<'a>,
         shape: &TableSchema,
-        problems: &mut DiagnosticCollector,
+        problems: &'a DiagnosticCollector,
     ) -> Option<Self> {
         let Some(table) = item.get_ref().as_table() else {
             problems.report_mistake(
@@ -86,7 +87,7 @@ impl<'a> CheckedTable<'a> {
         table: &'a DeTable<'a>,
         span: Span,
         shape: &TableSchema,
-        problems: &mut DiagnosticCollector,
+        problems: &'a DiagnosticCollector,
     ) -> Self {
         let TableSchema {
             what,
@@ -126,7 +127,11 @@ impl<'a> CheckedTable<'a> {
                 help,
             );
         }
-        Self { table, span }
+        Self {
+            table,
+            problems,
+            span,
+        }
     }
 
     pub fn get(&self, key: &str) -> Option<SpannedValue<'a>> {
@@ -140,35 +145,32 @@ impl<'a> CheckedTable<'a> {
             .map_or_else(|| self.span(), |(key, _)| key.span())
     }
 
-    pub fn parse_text_field(
-        &self,
-        key: &str,
-        problems: &mut DiagnosticCollector,
-    ) -> Option<SpannedText> {
-        parse_text(self.get(key)?, problems)
+    pub fn parse_text_field(&self, key: &str) -> Option<SpannedText> {
+        parse_text(self.get(key)?, self.problems)
     }
 
     /// The Boolean value of the key; false if the key is absent.
-    pub fn parse_flag(&self, key: &str, problems: &mut DiagnosticCollector) -> bool {
+    pub fn parse_flag(&self, key: &str) -> bool {
         let Some(item) = self.get(key) else {
             return false;
         };
         item.get_ref().as_bool().unwrap_or_else(|| {
-            problems.report_mistake(item, format!("`{key}` is not true or false"), "");
+            self.problems
+                .report_mistake(item, format!("`{key}` is not true or false"), "");
             false
         })
     }
 
     /// A day with or without quotes: `2027-03-31`.
-    pub fn parse_date(&self, key: &str, problems: &mut DiagnosticCollector) -> Option<Date> {
+    pub fn parse_date(&self, key: &str) -> Option<Date> {
         let item = self.get(key)?;
         let written = match item.get_ref() {
             DeValue::Datetime(date) => date.to_string(),
-            _ => self.parse_text_field(key, problems)?.text,
+            _ => self.parse_text_field(key)?.text,
         };
         let date = parse_strict_date(&written);
         if date.is_none() {
-            problems.report_mistake(
+            self.problems.report_mistake(
                 item,
                 format!("`{}` is not a date", display_safe_name(&written)),
                 "write the date as 2027-03-31",
@@ -177,51 +179,34 @@ impl<'a> CheckedTable<'a> {
         date
     }
 
-    pub fn parse_text_list(
-        &self,
-        key: &str,
-        problems: &mut DiagnosticCollector,
-    ) -> Option<Vec<SpannedText>> {
-        self.get(key).map(|item| parse_texts(item, problems))
+    pub fn parse_text_list(&self, key: &str) -> Option<Vec<SpannedText>> {
+        self.get(key).map(|item| parse_texts(item, self.problems))
     }
 
-    pub fn parse_list_field(
-        &self,
-        key: &str,
-        problems: &mut DiagnosticCollector,
-    ) -> &'a [Spanned<DeValue<'a>>] {
+    pub fn parse_list_field(&self, key: &str) -> &'a [Spanned<DeValue<'a>>] {
         self.get(key)
-            .map(|item| parse_list(item, problems))
+            .map(|item| parse_list(item, self.problems))
             .unwrap_or_default()
     }
 
     /// The tables that repeat a header such as `[[rule]]`; none if there is no such header.
-    pub fn repeated_tables(
-        &self,
-        key: &str,
-        problems: &mut DiagnosticCollector,
-    ) -> &'a [Spanned<DeValue<'a>>] {
+    pub fn repeated_tables(&self, key: &str) -> &'a [Spanned<DeValue<'a>>] {
         if self.get(key).is_some_and(|item| item.get_ref().is_table()) {
-            problems.report_mistake(
+            self.problems.report_mistake(
                 self.key_span(key),
                 format!("`{key}` as a single table"),
                 format!("a file can have several: write [[{key}]]"),
             );
             return &[];
         }
-        self.parse_list_field(key, problems)
+        self.parse_list_field(key)
     }
 
-    pub fn parse_choice<T: Choice>(
-        &self,
-        key: &str,
-        all: &[T],
-        problems: &mut DiagnosticCollector,
-    ) -> Option<T> {
-        let SpannedText { text, span } = self.parse_text_field(key, problems)?;
+    pub fn parse_choice<T: Choice>(&self, key: &str, all: &[T]) -> Option<T> {
+        let SpannedText { text, span } = self.parse_text_field(key)?;
         let meant = all.iter().copied().find(|one| one.as_str() == text);
         if meant.is_none() {
-            problems.report_unknown_word(
+            self.problems.report_unknown_word(
                 span,
                 format!("`{key}` cannot be `{text}`"),
                 &text,
@@ -232,20 +217,20 @@ impl<'a> CheckedTable<'a> {
     }
 
     /// Parses a level, and also accepts the former word `option` for `optional`.
-    pub fn parse_level(&self, all: &[Level], problems: &mut DiagnosticCollector) -> Option<Level> {
+    pub fn parse_level(&self, all: &[Level]) -> Option<Level> {
         let is_former = self
             .get("level")
             .is_some_and(|item| item.get_ref().as_str() == Some("option"));
         if is_former && all.contains(&Level::Optional) {
             return Some(Level::Optional);
         }
-        self.parse_choice("level", all, problems)
+        self.parse_choice("level", all)
     }
 }
 
 pub(super) fn parse_text(
     item: SpannedValue<'_>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<SpannedText> {
     let Some(text) = item.get_ref().as_str() else {
         problems.report_mistake(
@@ -282,7 +267,7 @@ pub(super) fn parse_text(
 
 pub(super) fn parse_texts(
     item: SpannedValue<'_>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Vec<SpannedText> {
     parse_list(item, problems)
         .iter()
@@ -292,7 +277,7 @@ pub(super) fn parse_texts(
 
 pub(super) fn parse_list<'a>(
     item: SpannedValue<'a>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> &'a [Spanned<DeValue<'a>>] {
     let Some(list) = item.get_ref().as_array() else {
         problems.report_mistake(

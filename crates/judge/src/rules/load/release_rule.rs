@@ -45,19 +45,19 @@ pub(super) fn parse_release_rule(
     file: &str,
     terms: LoadOptions,
     loaded: &mut LoadedFile,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<(Rule, Span)> {
     let before = problems.mistake_count();
     let fields = CheckedTable::from_item(item, &RELEASE_SCHEMA, problems)?;
     let head = RuleHeader::parse(&fields, loaded, problems);
     let texts = head.parse_title_reason_and_remedies(false, problems);
-    let product = fields.parse_text_field("product", problems);
-    let effect = fields.parse_choice("effect", FaultEffect::ALL, problems);
+    let product = fields.parse_text_field("product");
+    let effect = fields.parse_choice("effect", FaultEffect::ALL);
     let level = match fields.get("level") {
-        Some(_) => fields.parse_level(&[Level::Warning, Level::Critical], problems)?,
+        Some(_) => fields.parse_level(&[Level::Warning, Level::Critical])?,
         None => Level::Critical,
     };
-    let caps = rule_head::parse_verdict_cap(&head, &fields, Some(level), problems);
+    let caps = rule_head::parse_verdict_cap(&head, &fields, Some(level));
     if let (Some(_), Some(effect)) = (caps, effect.filter(|effect| !effect.is_data_loss())) {
         problems.report_mistake(
             fields.key_span("caps"),
@@ -83,15 +83,15 @@ pub(super) fn parse_release_rule(
         }
     };
     let range = AffectedReleases {
-        from: parse_versions(&fields, "from", problems),
-        fixed: parse_versions(&fields, "fixed", problems),
-        builds: parse_versions(&fields, "builds", problems),
-        unfixed: parse_versions(&fields, "never", problems),
-        unverified: parse_versions(&fields, "unverified", problems),
-        fixed_on: fields.parse_date("fixed_on", problems),
-        packaged: fields.parse_flag("packaged", problems),
+        from: parse_versions(&fields, "from"),
+        fixed: parse_versions(&fields, "fixed"),
+        builds: parse_versions(&fields, "builds"),
+        unfixed: parse_versions(&fields, "never"),
+        unverified: parse_versions(&fields, "unverified"),
+        fixed_on: fields.parse_date("fixed_on"),
+        packaged: fields.parse_flag("packaged"),
     };
-    let mut conditions = head.parse_where_conditions(&fields, problems);
+    let mut conditions = head.parse_where_conditions(&fields);
     let given = match fields.get("facts") {
         Some(item) => example::parse_facts(item, &head.sight, problems),
         None => conditions
@@ -149,14 +149,10 @@ fn example_fact_satisfying_is_test(condition: &Condition) -> Option<ExampleFact>
     }
 }
 
-fn parse_versions(
-    fields: &CheckedTable<'_>,
-    key: &str,
-    problems: &mut DiagnosticCollector,
-) -> Vec<Version> {
-    let items = fields.parse_list_field(key, problems).iter();
+fn parse_versions(fields: &CheckedTable<'_>, key: &str) -> Vec<Version> {
+    let items = fields.parse_list_field(key).iter();
     items
-        .filter_map(|item| value::parse_version(item, problems))
+        .filter_map(|item| value::parse_version(item, fields.problems))
         .collect()
 }
 
@@ -165,7 +161,7 @@ fn release_examples(
     fields: &CheckedTable<'_>,
     fact: &'static KeyInfo,
     given: &[ExampleFact],
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Vec<RuleExample> {
     let mut examples = Vec::new();
     let lists = [
@@ -183,7 +179,7 @@ fn release_examples(
         line,
     };
     for (key, expect) in lists {
-        let items = fields.parse_list_field(key, problems);
+        let items = fields.parse_list_field(key);
         for item in items {
             let Some(reading) = example::parse_reading(fact, item, problems) else {
                 continue;

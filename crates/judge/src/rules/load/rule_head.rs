@@ -34,9 +34,9 @@ impl RuleHeader {
     pub fn parse(
         fields: &CheckedTable<'_>,
         loaded: &mut LoadedFile,
-        problems: &mut DiagnosticCollector,
+        problems: &DiagnosticCollector,
     ) -> Self {
-        let id = fields.parse_text_field("id", problems);
+        let id = fields.parse_text_field("id");
         if let Some(id) = &id {
             loaded.ids.push((id.text.clone(), id.span.clone()));
             if !is_valid_rule_id(&id.text) {
@@ -47,8 +47,8 @@ impl RuleHeader {
                 );
             }
         }
-        let scope = fields.parse_choice("for", Scope::ALL, problems);
-        let title = fields.parse_text_field("title", problems);
+        let scope = fields.parse_choice("for", Scope::ALL);
+        let title = fields.parse_text_field("title");
         if let Some(title) = title
             .as_ref()
             .filter(|title| title.text.len() > MAX_TITLE_BYTES)
@@ -63,10 +63,10 @@ impl RuleHeader {
             );
         }
         let (remedy, no_remedy) = (
-            fields.parse_text_field("remedy", problems),
-            fields.parse_text_field("no_remedy", problems),
+            fields.parse_text_field("remedy"),
+            fields.parse_text_field("no_remedy"),
         );
-        let refs = fields.parse_text_list("refs", problems);
+        let refs = fields.parse_text_list("refs");
         if fields
             .get("refs")
             .and_then(|refs| refs.get_ref().as_array())
@@ -79,7 +79,7 @@ impl RuleHeader {
             );
         }
         let checked = fields
-            .parse_text_field("checked", problems)
+            .parse_text_field("checked")
             // Users' rules for walwise 0.1 may contain `unverified`. Such a rule counts as one
             // without a stamp.
             .filter(|stamp| stamp.text != "unverified")
@@ -92,12 +92,12 @@ impl RuleHeader {
             });
         Self {
             id,
-            since: fields.parse_text_field("since", problems),
+            since: fields.parse_text_field("since"),
             checked,
             scope,
             sight: FactVisibility::for_rule_scope(scope),
             title,
-            because: fields.parse_text_field("because", problems),
+            because: fields.parse_text_field("because"),
             remedy,
             no_remedy,
             refs: refs.map(|refs| refs.into_iter().map(|source| source.text).collect()),
@@ -108,7 +108,7 @@ impl RuleHeader {
     pub fn parse_title_reason_and_remedies(
         &self,
         quantifies: bool,
-        problems: &mut DiagnosticCollector,
+        problems: &DiagnosticCollector,
     ) -> HeaderTemplates {
         let mut parse = |text: &SpannedText| {
             let find =
@@ -146,14 +146,10 @@ pub(super) struct ShortRuleBody {
 
 impl RuleHeader {
     /// All of the conditions must hold.
-    pub fn parse_where_conditions(
-        &self,
-        fields: &CheckedTable<'_>,
-        problems: &mut DiagnosticCollector,
-    ) -> Vec<Condition> {
-        let items = fields.parse_list_field("where", problems).iter();
+    pub fn parse_where_conditions(&self, fields: &CheckedTable<'_>) -> Vec<Condition> {
+        let items = fields.parse_list_field("where").iter();
         items
-            .filter_map(|item| condition::parse_condition(item, &self.sight, problems))
+            .filter_map(|item| condition::parse_condition(item, &self.sight, fields.problems))
             .collect()
     }
 
@@ -202,16 +198,15 @@ pub(super) fn parse_verdict_cap(
     head: &RuleHeader,
     fields: &CheckedTable<'_>,
     level: Option<Level>,
-    problems: &mut DiagnosticCollector,
 ) -> Option<VerdictKind> {
-    let caps = fields.parse_choice("caps", &ALLOWED_CAPS, problems)?;
+    let caps = fields.parse_choice("caps", &ALLOWED_CAPS)?;
     let least = if caps.is_at_risk() {
         Level::Critical
     } else {
         Level::Warning
     };
     if level.is_some_and(|level| level < least) {
-        problems.report_mistake(
+        fields.problems.report_mistake(
             fields.key_span("level"),
             format!(
                 "a rule that caps verdicts at `{}` needs a higher level",
@@ -221,7 +216,7 @@ pub(super) fn parse_verdict_cap(
         );
     }
     if caps.is_at_risk() && head.remedy.is_none() {
-        problems.report_mistake(
+        fields.problems.report_mistake(
             fields.key_span("caps"),
             format!(
                 "a rule that caps verdicts at `{}` needs a remedy",

@@ -57,7 +57,7 @@ pub(super) fn parse_operator(
     fact: &KeyInfo,
     operator: &str,
     item: SpannedValue<'_>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<TestOperator> {
     if !is_operator_for_kind(operator, fact.kind) {
         let fitting: Vec<&str> = OPERATORS
@@ -75,7 +75,7 @@ pub(super) fn parse_operator(
         );
         return None;
     }
-    let words = |item, problems: &mut DiagnosticCollector| {
+    let words = || {
         let words: Vec<String> = parse_texts(item, problems)
             .into_iter()
             .filter_map(|word| require_allowed_word(fact, word, problems))
@@ -91,7 +91,7 @@ pub(super) fn parse_operator(
         "lacks" => parse_text_value(fact, item, problems).map(TestOperator::Lacks),
         "has_option" => parse_text_value(fact, item, problems).map(TestOperator::HasOption),
         "lacks_option" => parse_text_value(fact, item, problems).map(TestOperator::LacksOption),
-        "has_any" => words(item, problems).map(TestOperator::HasAny),
+        "has_any" => words().map(TestOperator::HasAny),
         "at_least" => parse_value(fact, item, problems).map(TestOperator::AtLeast),
         "below" => parse_value(fact, item, problems).map(TestOperator::Below),
         "fixed_in" => {
@@ -119,7 +119,7 @@ pub(super) fn parse_operator(
 }
 
 /// An empty fragment is a mistake, because every text contains it.
-fn parse_fragment(item: SpannedValue<'_>, problems: &mut DiagnosticCollector) -> Option<String> {
+fn parse_fragment(item: SpannedValue<'_>, problems: &DiagnosticCollector) -> Option<String> {
     let SpannedText { text, span } = parse_text(item, problems)?;
     if text.is_empty() {
         problems.report_mistake(
@@ -134,7 +134,7 @@ fn parse_fragment(item: SpannedValue<'_>, problems: &mut DiagnosticCollector) ->
 
 fn parse_version_with_vendor_build(
     item: SpannedValue<'_>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<Version> {
     let version = parse_version(item, problems)?;
     if version.build_numbers_and_vendor().is_none() {
@@ -151,7 +151,7 @@ fn parse_version_with_vendor_build(
 fn require_nonempty<T>(
     list: Vec<T>,
     item: SpannedValue<'_>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<Vec<T>> {
     if item
         .get_ref()
@@ -170,7 +170,7 @@ fn require_nonempty<T>(
 fn parse_values(
     fact: &KeyInfo,
     item: SpannedValue<'_>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<Vec<Value>> {
     let values: Vec<Value> = parse_list(item, problems)
         .iter()
@@ -182,7 +182,7 @@ fn parse_values(
 pub(super) fn parse_value(
     fact: &KeyInfo,
     item: SpannedValue<'_>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<Value> {
     let wanted = fact.kind.value_kind_description();
     match (fact.kind, item.get_ref()) {
@@ -222,7 +222,7 @@ pub(super) fn parse_value(
 fn parse_text_value(
     fact: &KeyInfo,
     item: SpannedValue<'_>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<String> {
     parse_text(item, problems).and_then(|word| require_allowed_word(fact, word, problems))
 }
@@ -230,7 +230,7 @@ fn parse_text_value(
 fn require_allowed_word(
     fact: &KeyInfo,
     word: SpannedText,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<String> {
     let SpannedText { text, span } = word;
     let Some(words) = fact
@@ -253,7 +253,7 @@ fn parse_number(
     fact: &KeyInfo,
     text: &str,
     item: SpannedValue<'_>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<Value> {
     match text.replace('_', "").parse::<f64>() {
         Ok(number) if number.is_finite() => Some(Value::Number(number)),
@@ -263,7 +263,7 @@ fn parse_number(
 
 pub(super) fn parse_version(
     item: SpannedValue<'_>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<Version> {
     if !item.get_ref().is_str() {
         problems.report_mistake(
@@ -289,7 +289,7 @@ fn report_wrong_kind<T>(
     fact: &KeyInfo,
     wanted: &str,
     item: SpannedValue<'_>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<T> {
     let help = match fact.kind {
         ValueKind::Bool => "write true or false, without quotes",
@@ -327,7 +327,7 @@ const UNITS: [(&str, u64); 6] = [
 fn parse_size(
     fact: &KeyInfo,
     item: SpannedValue<'_>,
-    problems: &mut DiagnosticCollector,
+    problems: &DiagnosticCollector,
 ) -> Option<u64> {
     let SpannedText { text, span } = parse_text(item, problems)?;
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
