@@ -259,8 +259,7 @@ fn setting_source_lines(step: &Step) -> Vec<String> {
         Some(ConfigFileSyntax::PostgresConf) => "files",
         Some(ConfigFileSyntax::OptionFile) => "option files",
     };
-    let stronger = setting_source::overriding_source(advice)
-        .map(|stronger| stronger.override_instruction(file));
+    let stronger = setting_source::value_origin(advice).override_instruction(file);
     [format!(
         "now: {}",
         setting_source::current_value_with_source(advice)

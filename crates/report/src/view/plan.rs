@@ -289,8 +289,8 @@ fn current_value_details(advice: &Advice) -> Vec<Detail> {
     let Some(area) = advice.setting.kind.server_area() else {
         return vec![Detail::Verbose("now", now)];
     };
-    let stronger = setting_source::overriding_source(advice)
-        .map(|stronger| stronger.override_instruction(area.database_profile().config_files));
+    let stronger = setting_source::value_origin(advice)
+        .override_instruction(area.database_profile().config_files);
     let stronger = stronger.map(|says| Detail::Continuation(says.into()));
     [Detail::Field("now", now)]
         .into_iter()
@@ -333,8 +333,8 @@ fn until_next_mount_text(report: &Report, target: &TargetSummary, step: &Step) -
         .subjects
         .iter()
         .find(|subject| subject.scope() == Scope::Boot);
-    let line = boot.and_then(|boot| report.fact_value(boot, boot::WHERE.name()));
-    let place = line.map_or_else(|| "the boot configuration".to_owned(), ToString::to_string);
+    let line = boot.and_then(|boot| report.facts.value(boot, &boot::WHERE));
+    let place = line.unwrap_or_else(|| "the boot configuration".to_owned());
     Some(format!(
         "until the next mount; to keep the change, edit {place}"
     ))
