@@ -162,7 +162,7 @@ use walwise_judge::rules::{
 use walwise_measure::measure::Measurement;
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog::target::TargetKind;
-use walwise_model::facts::{Choice, FactRow, FactSet, Note, ServerArea, Subject, Value};
+use walwise_model::facts::{Choice, FactRow, FactSet, Note, ServerArea, Subject};
 use walwise_model::settings::{NewFilesystem, Setting};
 use what_if::WhatIf;
 
@@ -258,10 +258,6 @@ fn serialize_split_by_outcome<S: Serializer>(all: &[Finding], out: S) -> Result<
 }
 
 impl Report {
-    pub fn fact_value(&self, subject: &Subject, fact: &str) -> Option<&Value> {
-        self.facts.reading_by_name(subject, fact).value()
-    }
-
     /// The unknown facts that might be read on this host. Facts that cannot exist here are left
     /// out; for example, some disks have no model name.
     pub fn readable_unknown_facts(&self) -> impl Iterator<Item = FactRow<'_>> {

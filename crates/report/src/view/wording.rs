@@ -87,13 +87,10 @@ pub fn describe_subject(subject: &Subject) -> String {
 }
 
 pub fn shared_storage_sentences(report: &Report, of: &Subject) -> Vec<String> {
-    let shares = |(what, fact): (&str, &Key<Vec<String>>)| match report.fact_value(of, fact.name())
-    {
-        Some(Value::List(others)) if !others.is_empty() => Some(format!(
-            "This target shares {what} with {}.",
-            others.join(", ")
-        )),
-        _ => None,
+    let shares = |(what, fact): (&str, &Key<Vec<String>>)| {
+        let others = report.facts.value(of, fact).unwrap_or_default();
+        let says = format!("This target shares {what} with {}.", others.join(", "));
+        (!others.is_empty()).then_some(says)
     };
     let all = [
         ("the disks", &target::SHARES_DISK),
