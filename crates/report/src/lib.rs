@@ -676,7 +676,7 @@ pub use model::{
     Alternative, Conflict, DirectoryRow, FilesystemChoice, HostSummary, LayerRow, Plan,
     ProbeResult, Report, RunOption, Stack, Step, TargetSummary, ToolSummary, WithheldAdvice,
 };
-pub use monitoring::{MonitoringProtocol, PluginState};
+pub use monitoring::PluginState;
 pub use output_format::Format;
 pub use saved_report::SavedReport;
 

@@ -301,16 +301,8 @@ const MAX_FINDINGS: usize = 200;
 /// Verdicts and latencies of targets beyond this number get no series.
 const MAX_TARGETS: usize = 100;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MonitoringProtocol {
-    /// Exit codes of walwise. The report has no latencies of earlier runs.
-    Walwise,
-    /// Exit codes of walwise. The report includes latencies of earlier runs.
-    Periodic,
-    /// Exit codes 0 to 3 of a Nagios or Icinga plug-in (Monitoring Plugins Development Guidelines).
-    Nagios,
-}
-
+/// The variants are in the order of the exit codes 0 to 3 of a Nagios or Icinga plug-in
+/// (Monitoring Plugins Development Guidelines).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PluginState {
     Good,
@@ -351,33 +343,6 @@ impl PluginState {
             Self::Critical => "CRITICAL",
             Self::Unknown => "UNKNOWN",
         }
-    }
-}
-
-impl MonitoringProtocol {
-    /// `None` if the protocol uses walwise's own exit codes.
-    pub fn exit_code(self, health: PluginState) -> Option<u8> {
-        match self {
-            Self::Walwise | Self::Periodic => None,
-            Self::Nagios => Some(match health {
-                PluginState::Good => 0,
-                PluginState::Warning => 1,
-                PluginState::Critical => 2,
-                PluginState::Unknown => 3,
-            }),
-        }
-    }
-
-    /// Formats the output line of a run that failed; `None` if walwise reports the error itself.
-    pub fn failure_line(self, sentence: &str) -> Option<String> {
-        match self {
-            Self::Walwise | Self::Periodic => None,
-            Self::Nagios => Some(nagios::nagios_failure_line(sentence)),
-        }
-    }
-
-    pub fn includes_earlier_latencies(self) -> bool {
-        !matches!(self, Self::Walwise)
     }
 }
 
@@ -523,13 +488,8 @@ mod tests {
                 health,
                 "{found:?} {undecided}"
             );
-            assert_eq!(MonitoringProtocol::Nagios.exit_code(health), Some(nagios));
-            assert_eq!(
-                MonitoringProtocol::Walwise
-                    .exit_code(health)
-                    .or(MonitoringProtocol::Periodic.exit_code(health)),
-                None
-            );
+            assert_eq!(Format::Nagios.exit_code(health), Some(nagios));
+            assert_eq!(Format::Prometheus.exit_code(health), None);
             let line = Format::Nagios.render(&report).unwrap();
             assert!(
                 line.starts_with(&format!("WALWISE {} - ", health.as_str())),
