@@ -30,8 +30,8 @@ mod findings_by_subject {
             Self { by_subject }
         }
 
-        /// The findings about any of the subjects, each once, with its position among all findings.
-        pub fn findings_about(&self, subjects: &[Subject]) -> Vec<(usize, &'a Finding)> {
+        /// The findings about any of the subjects, each once, in the order of all findings.
+        pub fn findings_about(&self, subjects: &[Subject]) -> Vec<&'a Finding> {
             let mut found: Vec<(usize, &Finding)> = subjects
                 .iter()
                 .filter_map(|subject| self.by_subject.get(subject))
@@ -40,7 +40,7 @@ mod findings_by_subject {
                 .collect();
             found.sort_by_key(|(place, _)| *place);
             found.dedup_by_key(|(place, _)| *place);
-            found
+            found.into_iter().map(|(_, finding)| finding).collect()
         }
     }
 }

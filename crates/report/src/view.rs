@@ -34,7 +34,7 @@ pub(crate) mod target_order {
         findings
             .findings_about(target)
             .iter()
-            .filter(|(_, finding)| critical(finding.level, &finding.outcome))
+            .filter(|finding| critical(finding.level, &finding.outcome))
             .count()
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::answers::{self, AnswerRow};
-use super::dedup::{FindingsByTarget, IndexedFinding, ShownItemsTracker, without_indices};
+use super::dedup::{FindingsByTarget, ShownItemsTracker};
 use super::section::{Badge, Bullet, Detail, Grid, Section};
 use super::{
     RichText, baseline, findings, flush_path, host, latency, target, target_order, unknown_facts,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::fixes::{self, RecommendedFix};
 use crate::{Report, TargetSummary};
-use walwise_judge::rules::{Level, Outcome};
+use walwise_judge::rules::{Finding, Level, Outcome};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::Scope;
 use walwise_model::facts::catalog::mount;
@@ -269,8 +269,8 @@ fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -
     let report = by_target.report;
     let row = |target: &TargetSummary| {
         let standing = target::verdict_or_content_heading(report, target);
-        let about = without_indices(by_target.findings_about(target));
-        let fixes = fixes::target_fixes(report, target, &about);
+        let about = by_target.findings_about(target);
+        let fixes = fixes::target_fixes(report, target, about);
         let is_critical = |fix: &&RecommendedFix<'_>| fix.level == Level::Critical;
         let standing = match fixes.iter().filter(is_critical).count() {
             0 => standing,
@@ -292,9 +292,8 @@ fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -
     let rows = named.into_iter().map(|(_, target)| row(target)).collect();
     let grid = Grid {
         head: vec!["verdict", "target", "file system", "latency"],
-        right_aligned: Vec::new(),
-        narrow_splits: &[],
         rows,
+        ..Grid::default()
     };
     let more = omitted_count_line(others.len(), " targets", "Contents").map(ShortPart::Line);
     [ShortPart::Grid(grid)].into_iter().chain(more).collect()
@@ -332,7 +331,7 @@ fn main_target_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) ->
 
 fn target_fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> FixList {
     let report = chapter.report;
-    let fixes = fixes::target_fixes(report, of, &without_indices(chapter.findings_about(of)));
+    let fixes = fixes::target_fixes(report, of, chapter.findings_about(of));
     let persist = fixes::fstab_export_command(report, of);
     FixList {
         entries: (1..)
@@ -345,7 +344,7 @@ fn target_fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> F
 
 fn never_cut_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> Vec<ShortPart> {
     let report = chapter.report;
-    let fixes = fixes::target_fixes(report, of, &without_indices(chapter.findings_about(of)));
+    let fixes = fixes::target_fixes(report, of, chapter.findings_about(of));
     let mut pieces = vec![ShortPart::Fixes(FixList::from_critical_fixes(
         report, &fixes,
     ))];
@@ -392,9 +391,10 @@ fn verdict_parts(report: &Report, of: &TargetSummary) -> Vec<ShortPart> {
 
 /// `what` follows the word `critical`; it is empty or begins with a blank. `None` without such
 /// rules.
-fn undecided_critical_line(findings: &[IndexedFinding<'_>], what: &str) -> Option<Bullet> {
-    let open = findings.iter().map(|(_, finding)| *finding);
-    let open = open.filter(|finding| finding.level == Level::Critical);
+fn undecided_critical_line(findings: &[&Finding], what: &str) -> Option<Bullet> {
+    let open = findings
+        .iter()
+        .filter(|finding| finding.level == Level::Critical);
     let open = open.filter(|finding| matches!(finding.outcome, Outcome::Undecided { .. }));
     let rules = wording::distinct_texts(open.map(|finding| &*finding.rule));
     let count = rules.len();
@@ -426,8 +426,7 @@ fn untargeted_parts(report: &Report) -> Vec<ShortPart> {
     } else {
         [host, beside].concat()
     };
-    let all = without_indices(&told);
-    let fixes = fixes::untargeted_fixes(&all);
+    let fixes = fixes::untargeted_fixes(&told);
     let lesser = fixes
         .iter()
         .filter(|fix| fix.level < Level::Critical)
