@@ -102,7 +102,7 @@ fn boot_option_items(
             } else {
                 vec![source]
             },
-            place: boot_line_place(&supposed.facts, line),
+            place: supposed.facts.value(line, &boot::WHERE),
             answer: section_boot_outcome(part),
             ..upgrade_item_from_finding(part, finding, already)
         });
@@ -154,9 +154,8 @@ fn boot_line_item<'r>(
     if part == UpgradeSection::Already && finding.level < Level::Warning {
         return None;
     }
-    let place = boot_line_place(&supposed.facts, &finding.subject);
     Some(UpgradeItem {
-        place,
+        place: supposed.facts.value(&finding.subject, &boot::WHERE),
         answer: section_boot_outcome(part),
         ..upgrade_item_from_finding(part, finding, already)
     })
@@ -180,7 +179,7 @@ fn improved_boot_line_items<'r>(
         let Some((key, _, part)) = sorted else {
             if find_finding_of_same_rule_and_subject(now, finding).is_none() {
                 items.push(UpgradeItem {
-                    place: boot_line_place(&real.facts, line),
+                    place: real.facts.value(line, &boot::WHERE),
                     what: format!("no longer applies: {}", finding.title),
                     ..upgrade_item_from_finding(UpgradeSection::Better, finding, true)
                 });
@@ -208,7 +207,7 @@ fn improved_boot_line_items<'r>(
                     ),
                     because: ruling.because,
                     sources: vec![ruling.source],
-                    place: boot_line_place(&real.facts, line),
+                    place: real.facts.value(line, &boot::WHERE),
                     ..upgrade_item_from_finding(UpgradeSection::Better, finding, false)
                 }),
         );
@@ -221,10 +220,6 @@ fn boot_options_support(facts: &FactSet, line: &Subject) -> Vec<(String, Support
         .value()
         .cloned()
         .unwrap_or_default()
-}
-
-fn boot_line_place(facts: &FactSet, line: &Subject) -> Option<String> {
-    facts.value(line, &boot::WHERE)
 }
 
 fn boot_line_fstype_or_phrase(facts: &FactSet, line: &Subject) -> String {
