@@ -7,7 +7,6 @@ mod export {
     use ratatui::style::Style;
     use ratatui::text::Line;
 
-    use crate::escape::ShellCommand;
     use crate::facts::Choice as _;
     use crate::report::view::wording::count_with_noun;
     use crate::report::{Format, Report};
@@ -93,16 +92,12 @@ mod export {
             .filter(|_| report.targets.len() > 1)
         {
             let name = target.name();
-            says.push(
-                match ShellCommand::walwise_check_command(name, "")
-                    .and_then(|command| report.host.append_run_options_to_command(command))
-                {
-                    Some(command) => {
-                        format!("This export covers all targets; for {name} alone: `{command}`.")
-                    }
-                    None => "This export covers all targets.".to_owned(),
-                },
-            );
+            says.push(match report.check_command(target, "") {
+                Some(command) => {
+                    format!("This export covers all targets; for {name} alone: `{command}`.")
+                }
+                None => "This export covers all targets.".to_owned(),
+            });
         }
         if data.assumed_host.is_some() {
             says.push(

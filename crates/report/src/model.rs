@@ -282,6 +282,24 @@ impl Report {
     pub fn plan(&self, target: &Subject) -> Option<&Plan> {
         find_in_sorted(&self.plans, |plan| plan.target.cmp(target))
     }
+
+    /// The steps of the target's plan; empty without a plan.
+    pub(crate) fn steps(&self, target: &Subject) -> &[Step] {
+        self.plan(target).map_or(&[], |plan| &plan.steps)
+    }
+
+    pub(crate) fn measurement(&self, target: &Subject) -> Option<&Measurement> {
+        let mut probes = self.probes.iter();
+        let probe = probes.find(|probe| probe.target == *target)?;
+        Some(&probe.measurement)
+    }
+
+    /// The command that checks the target again, with the options of this run. `None` if a name
+    /// cannot be quoted.
+    pub fn check_command(&self, target: &Subject, suffix: &'static str) -> Option<ShellCommand> {
+        let check = ShellCommand::walwise_check_command(target.name(), suffix)?;
+        self.host.append_run_options_to_command(check)
+    }
 }
 
 pub(super) fn is_readable_unknown(row: &FactRow<'_>) -> bool {
@@ -384,6 +402,13 @@ pub struct TargetSummary {
     pub rank_because: String,
     /// For each setting, the value in force and the recommended value.
     pub answers: BTreeMap<Topic, Answer>,
+}
+
+impl TargetSummary {
+    pub(crate) fn is_free_disk(&self) -> bool {
+        let content = self.content.as_ref();
+        content.is_some_and(DeviceContent::may_get_new_file_system)
+    }
 }
 
 /// A directory of a database server on a target.

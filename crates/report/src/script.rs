@@ -172,10 +172,7 @@ fn no_changes_comment(target: &TargetSummary) -> String {
 }
 
 fn directory_part(report: &Report, target: &TargetSummary) -> String {
-    let steps = report
-        .plan(&target.target)
-        .map(|plan| plan.steps.as_slice())
-        .unwrap_or_default();
+    let steps = report.steps(&target.target);
     let mut out = String::new();
     for (number, step) in (1..).zip(steps.iter().filter(|step| !step.keeps_setting())) {
         out.push_str(&step_comment(number, step));

@@ -41,10 +41,7 @@ pub fn render(report: &Report) -> String {
     let mut done: Vec<(&Subject, &Setting)> = Vec::new();
     let mut open: Vec<&Subject> = Vec::new();
     for target in &report.targets {
-        let steps = report
-            .plan(&target.target)
-            .map(|plan| plan.steps.as_slice())
-            .unwrap_or_default();
+        let steps = report.steps(&target.target);
         let mut lines = vec![format!(
             "\n# {}\n",
             comment::replace_unsafe_chars(&target.title)

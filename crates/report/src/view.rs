@@ -8,20 +8,35 @@ pub(crate) mod target_order {
 
     use super::dedup::FindingsByTarget;
     use crate::TargetSummary;
-    use walwise_judge::rules::{Level, Outcome};
+    use walwise_judge::durability::VerdictKind;
+    use walwise_judge::rules::{Finding, Level, Outcome};
 
-    /// Sorts targets by [`crate::urgency::Urgency`], and free disks by their rank.
+    /// Sorts targets by urgency, and free disks by their rank.
     pub(crate) fn sorted_targets_worst_first<'a>(
         findings: &FindingsByTarget<'a>,
     ) -> Vec<&'a TargetSummary> {
         let mut targets: Vec<&TargetSummary> = findings.report.targets.iter().collect();
-        let urgency = |target| {
-            findings
-                .report
-                .target_urgency(target, || critical_finding_count(findings, target) > 0)
-        };
-        targets.sort_by_cached_key(|target| (urgency(target), target.rank));
+        targets.sort_by_cached_key(|target| (target_urgency(findings, target), target.rank));
         targets
+    }
+
+    /// The most urgent target has the smallest key. A critical finding makes even a durable target
+    /// urgent, because the finding can be about the next boot.
+    fn target_urgency(
+        findings: &FindingsByTarget<'_>,
+        target: &TargetSummary,
+    ) -> (u8, Option<VerdictKind>) {
+        let verdict = findings.report.verdict(&target.target);
+        let standing = verdict.map(|verdict| verdict.standing);
+        match standing {
+            _ if target.kind.is_device() => (4, None),
+            Some(VerdictKind::AtRisk | VerdictKind::Contradictory) => (0, standing),
+            _ if critical_finding_count(findings, target) > 0 => (1, None),
+            Some(VerdictKind::Unproven | VerdictKind::ProvenByDrill | VerdictKind::Durable) => {
+                (2, standing)
+            }
+            None => (3, None),
+        }
     }
 
     /// Counts the critical findings about the target, its boot lines and its stack.
@@ -29,13 +44,11 @@ pub(crate) mod target_order {
         findings: &FindingsByTarget<'_>,
         target: &TargetSummary,
     ) -> usize {
-        let critical =
-            |level, outcome: &Outcome| level == Level::Critical && *outcome == Outcome::Applies;
-        findings
-            .findings_about(target)
-            .iter()
-            .filter(|finding| critical(finding.level, &finding.outcome))
-            .count()
+        let critical = |finding: &&&Finding| {
+            finding.level == Level::Critical && finding.outcome == Outcome::Applies
+        };
+        let about = findings.findings_about(target).iter();
+        about.filter(critical).count()
     }
 
     #[cfg(test)]
@@ -44,7 +57,6 @@ pub(crate) mod target_order {
 
         use super::*;
         use crate::{sample_reports, text};
-        use walwise_judge::durability::VerdictKind;
         use walwise_model::facts::catalog::target::{self, TargetKind};
         use walwise_model::facts::{FactSet, Source, Subject};
 

@@ -84,10 +84,7 @@ impl BootMountOptionsEdit<'_> {
 pub fn boot_mount_edits(report: &Report) -> Vec<BootMountOptionsEdit<'_>> {
     let mut wanted: BTreeMap<&Subject, Vec<&Step>> = BTreeMap::new();
     for target in &report.targets {
-        let steps = report
-            .plan(&target.target)
-            .map(|plan| plan.steps.as_slice())
-            .unwrap_or_default();
+        let steps = report.steps(&target.target);
         for line in target
             .subjects
             .iter()
@@ -321,10 +318,7 @@ fn fstab_line_for_mounted_target(
         .facts
         .value(&mounted, &mount::UUID)
         .ok_or("the UUID of the file system is unknown; run walwise as root")?;
-    let advised = report
-        .plan(&target.target)
-        .map(|plan| plan.steps.as_slice())
-        .unwrap_or_default();
+    let advised = report.steps(&target.target);
     let of_mount = advised
         .iter()
         .find(|step| step.subject == mounted && changes_present_mount(step));

@@ -166,10 +166,7 @@ fn rewritten_fstab_line(
 }
 
 fn new_filesystem_section(report: &Report, target: &TargetSummary) -> String {
-    let steps = report
-        .plan(&target.target)
-        .map(|plan| plan.steps.as_slice())
-        .unwrap_or_default();
+    let steps = report.steps(&target.target);
     let chosen = match mkfs::planned_filesystem(steps) {
         Ok(chosen) => chosen,
         Err(why) => {

@@ -65,12 +65,16 @@ impl TargetChartBuilder<'_> {
     }
 
     pub fn latency_chart(self) -> Option<Markup> {
-        let chart = latency_interval_chart(self.report, self.target, self.find_measurement()?);
+        let chart = latency_interval_chart(
+            self.report,
+            self.target,
+            self.report.measurement(&self.target.target)?,
+        );
         chart.map(|chart| chart.into_markup(self.place))
     }
 
     pub fn detail_charts(self) -> Vec<Markup> {
-        let Some(measurement) = self.find_measurement() else {
+        let Some(measurement) = self.report.measurement(&self.target.target) else {
             return Vec::new();
         };
         let all = [
@@ -82,15 +86,6 @@ impl TargetChartBuilder<'_> {
             .flatten()
             .map(|chart| chart.into_markup(self.place))
             .collect()
-    }
-
-    fn find_measurement(&self) -> Option<&Measurement> {
-        let probe = self
-            .report
-            .probes
-            .iter()
-            .find(|probe| probe.target == self.target.target);
-        probe.map(|probe| &probe.measurement)
     }
 }
 

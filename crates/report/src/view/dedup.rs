@@ -92,11 +92,7 @@ impl<'a> FindingsByTarget<'a> {
         if !target.kind.is_device() {
             return None;
         }
-        let steps = self
-            .report
-            .plan(&target.target)
-            .into_iter()
-            .flat_map(|plan| &plan.steps);
+        let steps = self.report.steps(&target.target).iter();
         let steps = steps.map(|step| {
             format!(
                 "{}: {}",

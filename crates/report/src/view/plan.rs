@@ -30,10 +30,10 @@ pub(super) fn fixes_section(
 ) -> Option<Section> {
     let report = chapter.report;
     let about = chapter.findings_about(target);
-    let steps = report.plan(&target.target).map(|plan| &plan.steps);
+    let steps = report.steps(&target.target);
     let instruction = |(number, fix): (usize, &RecommendedFix<'_>)| {
         let bullet = answers::fix_bullet(report, Some(target), fix);
-        let step = steps.into_iter().flatten().find(|step| {
+        let step = steps.iter().find(|step| {
             Some(step.advice.setting) == fix.setting
                 && step.rules.iter().any(|rule| fix.rules.contains(rule))
         });

@@ -63,15 +63,11 @@ pub(crate) fn target_report_part_sections<'a>(
             .into_iter()
             .flat_map(evidence_sections)
             .collect(),
-        ReportPart::Latency => {
-            let probes = report
-                .probes
-                .iter()
-                .filter(|probe| probe.target == target.target);
-            probes
-                .map(|probe| latency::latency_section(report, target, &probe.measurement))
-                .collect()
-        }
+        ReportPart::Latency => report
+            .measurement(&target.target)
+            .map(|measured| latency::latency_section(report, target, measured))
+            .into_iter()
+            .collect(),
         ReportPart::Unknown => {
             let undecided = findings::target_undecided_section(chapter, target);
             undecided
@@ -143,12 +139,8 @@ pub(crate) fn target_sections<'a>(
         sections.push(section);
     }
     sections.extend(verdict.into_iter().flat_map(evidence_sections));
-    let probes = report
-        .probes
-        .iter()
-        .filter(|probe| probe.target == target.target);
-    sections
-        .extend(probes.map(|probe| latency::latency_section(report, target, &probe.measurement)));
+    let measured = report.measurement(&target.target);
+    sections.extend(measured.map(|measured| latency::latency_section(report, target, measured)));
     if let Some(other) = chapter.same_as {
         let says =
             RichText::plain("The rest of this report is the same as for ").append_code(other);
