@@ -135,7 +135,7 @@ pub mod prometheus {
             "Number of targets and findings that have no series because of the limit.",
         );
         for (of, count) in ["targets", "findings"].into_iter().zip(left_out) {
-            page.add_sample(&[("of", of)], count_as_f64(count));
+            page.add_sample(&[("of", of)], count as f64);
         }
         page.text
     }
@@ -159,26 +159,22 @@ pub mod prometheus {
     }
 
     fn write_findings_and_count_omitted(page: &mut MetricsWriter, report: &Report) -> usize {
-        page.begin_metric(
+        let mut write_by_level = |name, help, count: fn(&Report, Level) -> usize| {
+            page.begin_metric(name, help);
+            for &level in Level::ALL {
+                page.add_sample(&[("level", level.as_str())], count(report, level) as f64);
+            }
+        };
+        write_by_level(
             "walwise_findings",
             "Number of findings that apply, by level.",
+            |report, level| applying_findings_of_level(report, level).len(),
         );
-        for &level in Level::ALL {
-            page.add_sample(
-                &[("level", level.as_str())],
-                count_as_f64(applying_findings_of_level(report, level).len()),
-            );
-        }
-        page.begin_metric(
+        write_by_level(
             "walwise_undecided",
             "Number of undecided rules by level, excluding those that only need a measurement.",
+            exit::count_findings_lacking_non_probe_facts,
         );
-        for &level in Level::ALL {
-            page.add_sample(
-                &[("level", level.as_str())],
-                count_as_f64(exit::count_findings_lacking_non_probe_facts(report, level)),
-            );
-        }
         page.begin_metric(
             "walwise_finding",
             "A critical finding or a warning that applies.",
@@ -235,10 +231,6 @@ pub mod prometheus {
         when.parse::<jiff::Timestamp>()
             .ok()
             .map(|at| at.as_second() as f64)
-    }
-
-    fn count_as_f64(count: usize) -> f64 {
-        count as f64
     }
 
     #[derive(Default)]
@@ -357,14 +349,10 @@ fn warning_and_critical_verdicts(report: &Report) -> Vec<&Verdict> {
     let mut bad: Vec<&Verdict> = report
         .verdicts
         .iter()
-        .filter(|verdict| is_warning_or_critical_verdict(verdict.standing))
+        .filter(|verdict| exit::verdict_level(verdict.standing).is_some())
         .collect();
     bad.sort_by_key(|verdict| verdict.standing);
     bad
-}
-
-fn is_warning_or_critical_verdict(standing: VerdictKind) -> bool {
-    exit::verdict_level(standing).is_some()
 }
 
 /// Formats a verdict as one lower-case word, such as `at-risk`.
