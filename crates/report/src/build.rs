@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use walwise_model::settings::{NewFilesystem, SettingKind};
 
 use super::findings_by_subject::FindingsBySubject;
+use super::model::find_in_sorted;
 use super::{
     DeviceContent, DirectoryRow, FilesystemRefusalFn, HostSummary, Plan, ProbeResult, Report,
     RunOption, SCHEMA_VERSION, TargetSummary, ToolSummary, WithheldAdvice, answers, disk_ranking,
@@ -89,12 +90,8 @@ pub fn build_report(input: ReportInput<'_>) -> Report {
         flush_hop::fill_in_hop_texts(facts, verdict);
     }
     let concerns = TargetSubjectCollector::from_facts(facts);
-    let verdict = |target: &Subject| {
-        let at = verdicts
-            .binary_search_by(|verdict| verdict.target.cmp(target))
-            .ok()?;
-        verdicts.get(at)
-    };
+    let verdict =
+        |target: &Subject| find_in_sorted(&verdicts, |verdict| verdict.target.cmp(target));
     let subjects: Vec<&Subject> = facts.subjects_of_scope(Scope::Target).collect();
     let mut targets: Vec<TargetSummary> = parallel::map_items(&subjects, |target| {
         target_summary(facts, &concerns, target, verdict(target))

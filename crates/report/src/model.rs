@@ -308,7 +308,7 @@ pub(super) fn is_readable_unknown(row: &FactRow<'_>) -> bool {
 
 /// Finds the item for which `place` returns `Equal`. The list must be sorted in the order of
 /// `place`.
-fn find_in_sorted<T>(list: &[T], place: impl Fn(&T) -> Ordering) -> Option<&T> {
+pub(crate) fn find_in_sorted<T>(list: &[T], place: impl Fn(&T) -> Ordering) -> Option<&T> {
     list.get(list.binary_search_by(place).ok()?)
 }
 

@@ -157,7 +157,7 @@ impl<'r> TargetAdvice<'r> {
             candidates: report
                 .plan(&target.target)
                 .map_or(&[], |plan| &plan.filesystems),
-            fixes: fixes::target_fixes(report, target, &about)
+            fixes: fixes::target_fixes(report, target, about)
                 .into_iter()
                 .map(FixEntry::from)
                 .collect(),

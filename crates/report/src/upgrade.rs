@@ -241,17 +241,12 @@ fn index_findings(report: &Report) -> FindingIndex<'_> {
     report
         .findings
         .iter()
-        .map(|finding| ((finding.rule.as_str(), &finding.subject), finding))
+        .map(|finding| (finding_key(finding), finding))
         .collect()
 }
 
-fn find_finding_of_same_rule_and_subject<'r>(
-    findings: &FindingIndex<'r>,
-    finding: &'r Finding,
-) -> Option<&'r Finding> {
-    findings
-        .get(&(finding.rule.as_str(), &finding.subject))
-        .copied()
+fn finding_key(finding: &Finding) -> (&str, &Subject) {
+    (&finding.rule, &finding.subject)
 }
 
 fn finding_applies(finding: &Finding) -> bool {

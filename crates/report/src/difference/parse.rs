@@ -480,8 +480,8 @@ fn add_probe(
     let mut probe = ProbeSnapshot {
         when,
         directory,
-        doubts,
         log,
+        doubts,
         ..ProbeSnapshot::default()
     };
     for json in methods {

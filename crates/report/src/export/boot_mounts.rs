@@ -44,9 +44,7 @@ impl BootMountOptionsEdit<'_> {
             &self.add,
             &self.remove,
         );
-        (becomes
-            != mount_and_mkfs_options::apply_change_to_written_options(&self.options, &[], &[]))
-        .then_some(becomes)
+        (becomes != self.written_options()).then_some(becomes)
     }
 
     pub fn written_options(&self) -> String {
@@ -145,10 +143,7 @@ fn boot_mount_edit<'a>(
 }
 
 fn changes_present_mount(step: &Step) -> bool {
-    match step.advice.setting.kind.present_or_boot_mount() {
-        Some(PresentOrBootMount::Now) => true,
-        Some(PresentOrBootMount::AtBoot) | None => false,
-    }
+    step.advice.setting.kind.present_or_boot_mount() == Some(PresentOrBootMount::Now)
 }
 
 fn merge_step_into_edit<'a>(report: &Report, line: &mut BootMountOptionsEdit<'a>, step: &'a Step) {

@@ -88,7 +88,7 @@ impl ShortReportWriter {
     }
 
     fn push_with_right_aligned(&mut self, text: &str, end: &str) {
-        self.push_hanging("", None, 0, vec![text.to_owned()], end);
+        self.push_hanging("", None, 0, &[text.to_owned()], end);
     }
 
     /// Pushes lines below each other: the label before the first, `margin` blanks before the
@@ -98,7 +98,7 @@ impl ShortReportWriter {
         label: &str,
         colour: Option<&str>,
         margin: usize,
-        lines: Vec<String>,
+        lines: &[String],
         end: &str,
     ) {
         let mut front = label.to_owned();
@@ -141,7 +141,7 @@ impl ShortReportWriter {
         );
         let margin = display_width(&label).min(LABEL_WIDTH);
         let colour = bullet.badges.first().and_then(badge_colour);
-        self.push_hanging(&label, colour, margin, lines, &bullet.rule);
+        self.push_hanging(&label, colour, margin, &lines, &bullet.rule);
         for detail in &bullet.details {
             self.push_detail(detail);
         }
@@ -219,7 +219,7 @@ impl ShortReportWriter {
         let front = format!("{number}{level:<width$}", width = margin - number.len());
         let lines = wrap_text(&fix.text.to_string(), WIDTH - margin, WordOverflow::Keep);
         let colour = fix.badges.first().and_then(badge_colour);
-        self.push_hanging(&front, colour, margin, lines, &fix.note.to_string());
+        self.push_hanging(&front, colour, margin, &lines, &fix.note.to_string());
         let mut seen = String::new();
         for detail in &fix.details {
             match detail {

@@ -1,6 +1,6 @@
 use super::{
-    FindingIndex, find_finding_of_same_rule_and_subject, finding_applies, finding_tests_fact,
-    index_findings, is_about_boot_line, upgrade_item_from_finding,
+    FindingIndex, finding_applies, finding_key, finding_tests_fact, index_findings,
+    is_about_boot_line, upgrade_item_from_finding,
 };
 use crate::model::Report;
 use crate::model::upgrade::{BootOutcome, UpgradeItem, UpgradeSection};
@@ -139,8 +139,8 @@ fn boot_line_item<'r>(
     supposed: &Report,
     finding: &'r Finding,
 ) -> Option<UpgradeItem> {
-    let already =
-        find_finding_of_same_rule_and_subject(before, finding).is_some_and(finding_applies);
+    let already = before.get(&finding_key(finding));
+    let already = already.is_some_and(|before| finding_applies(before));
     let fails = FAILURE_FACTS
         .iter()
         .any(|fact| finding_tests_fact(finding, fact));
@@ -177,7 +177,7 @@ fn improved_boot_line_items<'r>(
             .iter()
             .find(|(key, ..)| finding_tests_fact(finding, key.name()));
         let Some((key, _, part)) = sorted else {
-            if find_finding_of_same_rule_and_subject(now, finding).is_none() {
+            if !now.contains_key(&finding_key(finding)) {
                 items.push(UpgradeItem {
                     place: real.facts.value(line, &boot::WHERE),
                     what: format!("no longer applies: {}", finding.title),

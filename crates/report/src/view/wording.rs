@@ -134,14 +134,10 @@ pub(crate) fn risk_text(risk: Risk) -> &'static str {
 }
 
 pub(crate) fn interruption_text(risk: Risk) -> &'static str {
-    match risk {
-        Risk::DataLossIfWrong => "none; data may be lost",
-        Risk::None
-        | Risk::NeedsReload
-        | Risk::NeedsRestart
-        | Risk::NeedsRemount
-        | Risk::NeedsUnmount
-        | Risk::NeedsNewFilesystem => risk.interruption_word(),
+    if risk == Risk::DataLossIfWrong {
+        "none; data may be lost"
+    } else {
+        risk.interruption_word()
     }
 }
 
@@ -184,19 +180,11 @@ pub(crate) fn alternative_text(step: &Step, other: &Alternative) -> String {
 }
 
 pub(crate) fn effect_and_risk_text(affected: EffectScope, danger: Risk) -> String {
-    match (affected, danger) {
-        (EffectScope::NextBoot, Risk::NeedsNewFilesystem | Risk::DataLossIfWrong) => {
-            format!(
-                "{}; nothing changes now; {}",
-                effect_scope_text(affected),
-                risk_text(danger)
-            )
-        }
-        (EffectScope::NextBoot, _) => {
-            format!("{}; nothing changes now", effect_scope_text(affected))
-        }
-        _ => format!("{}; {}", effect_scope_text(affected), risk_text(danger)),
-    }
+    let waits = affected == EffectScope::NextBoot;
+    let mut parts = vec![effect_scope_text(affected)];
+    parts.extend(waits.then_some("nothing changes now"));
+    parts.extend((!waits || danger >= Risk::NeedsNewFilesystem).then(|| risk_text(danger)));
+    parts.join("; ")
 }
 
 pub(crate) fn withheld_advice_text(one: &WithheldAdvice) -> String {
