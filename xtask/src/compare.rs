@@ -26,9 +26,9 @@ pub fn compare_binaries(checkout: &Path, old: &Path, new: &Path) -> io::Result<S
             .is_some_and(|extension| extension == "host")
     });
     hosts.sort();
-    let formats = Format::ALL
+    let formats = Format::WORDS
         .iter()
-        .map(|format| vec!["check", "--no-probe", "--format", format.as_str()]);
+        .map(|word| vec!["check", "--no-probe", "--format", word]);
     let commands: Vec<Vec<&str>> = formats
         .chain(COMPARED_COMMANDS.map(<[&str]>::to_vec))
         .collect();
