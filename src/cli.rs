@@ -166,6 +166,7 @@ mod baseline {
     use super::report_store::ReportStore;
     use super::{CliError, file_reader, out};
     use crate::escape::ShellCommand;
+    use crate::facts::Choice as _;
     use crate::report::Format;
     use crate::report::difference::{MAX_BYTES, ReportSnapshot};
     use crate::session::Session;
@@ -178,9 +179,9 @@ mod baseline {
             return Ok(());
         }
         let forms: Vec<_> = Format::ALL
-            .into_iter()
+            .iter()
             .filter(|form| form.shows_baseline_comparison())
-            .map(Format::name)
+            .map(|form| form.as_str())
             .collect();
         Err(CliError::Usage(format!(
             "--baseline works with {} only; omit it, or use --format {}",

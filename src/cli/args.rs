@@ -200,7 +200,7 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub from: HostArgs,
     /// Output format.
-    #[arg(long, value_parser = format_parser(), default_value = Format::Text.name())]
+    #[arg(long, value_parser = format_parser(), default_value = Format::Text.as_str())]
     pub format: Format,
     #[command(flatten)]
     pub extent: DetailLevel,
@@ -499,14 +499,11 @@ fn filesystem_parser() -> impl TypedValueParser<Value = NewFilesystem> {
 
 fn format_parser() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(
-        Format::ALL.map(|format| PossibleValue::new(format.name()).help(format.description())),
-    )
-    .try_map(|name| {
         Format::ALL
-            .into_iter()
-            .find(|format| format.name() == name)
-            .ok_or("unknown format")
-    })
+            .iter()
+            .map(|format| PossibleValue::new(format.as_str()).help(format.description())),
+    )
+    .try_map(|word| Format::from_word(&word).ok_or("unknown format"))
 }
 
 /// Output formats of `upgrade`, `probe` and `facts`.

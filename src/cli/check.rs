@@ -9,18 +9,17 @@ use super::{CliError, baseline, out, rule_files};
 use crate::facts::{Note, NoteKind, Scope, Subject};
 use crate::host::{CachingHost, Host};
 use crate::report::exit;
-use crate::report::{Format, MonitoringProtocol, PluginState, json, latency, text};
+use crate::report::{Format, PluginState, json, latency, text};
 use crate::session::{self, MeasurementOptions, Session};
 
 pub(super) fn run(args: &CheckArgs) -> ExitResult {
-    let protocol = args.format.monitoring_protocol();
     match run_check(args) {
         // A monitoring protocol, such as Nagios, has its own line and exit code for a failure.
         Err(CliError::Usage(sentence)) => {
-            print_failure_or_return_error(protocol, &sentence, CliError::Usage)
+            print_failure_or_return_error(args.format, &sentence, CliError::Usage)
         }
         Err(CliError::Other(error)) => {
-            print_failure_or_return_error(protocol, &format!("{error:#}"), |_| {
+            print_failure_or_return_error(args.format, &format!("{error:#}"), |_| {
                 CliError::Other(error)
             })
         }
@@ -29,13 +28,13 @@ pub(super) fn run(args: &CheckArgs) -> ExitResult {
 }
 
 fn print_failure_or_return_error(
-    protocol: MonitoringProtocol,
+    format: Format,
     sentence: &str,
     error: impl FnOnce(String) -> CliError,
 ) -> ExitResult {
     match (
-        protocol.failure_line(sentence),
-        protocol.exit_code(PluginState::Unknown),
+        format.failure_line(sentence),
+        format.exit_code(PluginState::Unknown),
     ) {
         (Some(line), Some(code)) => out::print_document(&line).map(|_| code),
         _ => Err(error(sentence.to_owned())),
@@ -110,13 +109,7 @@ fn run_check(args: &CheckArgs) -> ExitResult {
     report
         .warnings
         .extend(not_measured.map(|sentence| Note::new(NoteKind::NotMeasured, sentence)));
-    if session.live
-        && (args.save
-            || args
-                .format
-                .monitoring_protocol()
-                .includes_earlier_latencies())
-    {
+    if session.live && (args.save || args.format.includes_earlier_latencies()) {
         latency::add_earlier_latencies(
             &mut report,
             report_store::read_saved_latencies(&session, out::print_notice),
@@ -150,11 +143,7 @@ fn run_check(args: &CheckArgs) -> ExitResult {
             .iter()
             .for_each(|sentence| out::print_notice(sentence));
     }
-    if let Some(code) = args
-        .format
-        .monitoring_protocol()
-        .exit_code(PluginState::from_report(&report))
-    {
+    if let Some(code) = args.format.exit_code(PluginState::from_report(&report)) {
         return Ok(code);
     }
     let found = fail_on.map_or(0, |condition| exit::exit_code(&report, condition));

@@ -10,7 +10,7 @@ use crate::drill::DrillRecord;
 use crate::facts::{FactSet, Note, Scope};
 use crate::host::{CachingHost, Host, LiveHost, RecordedHost};
 use crate::report::RunOption;
-use crate::report::report_reader::ReportJsonReader;
+use crate::report::report_reader;
 use crate::rules::RuleSet;
 use crate::session::Session;
 use crate::session::assume::{self, Hypothesis};
@@ -126,11 +126,8 @@ fn read_named_trial_records(files: &[PathBuf]) -> Result<Vec<(String, TrialRecor
 
 /// The file is a record, or an HTML page that embeds one.
 fn read_trial_record(path: &Path) -> Result<TrialRecord, CliError> {
-    let mut text = String::new();
     let document = read_text_file(path, LARGEST_RECORD)?;
-    // Reading from memory cannot fail, and the document is already UTF-8.
-    let _ = ReportJsonReader::new(document.as_bytes()).read_to_string(&mut text);
-    TrialRecord::parse(&text).map_err(|says| {
+    TrialRecord::parse(report_reader::embedded_json(&document)).map_err(|says| {
         CliError::Usage(text::display_safe(
             format!("cannot use {}: {says}", path.display()).as_bytes(),
         ))

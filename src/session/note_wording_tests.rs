@@ -3,8 +3,8 @@
 //! If every note's sentence is replaced by `x`, only the notes themselves may change in any format.
 
 use super::Session;
-use crate::facts::Note;
 use crate::facts::note::muted;
+use crate::facts::{Choice as _, Note};
 use crate::report::difference::ReportSnapshot;
 use crate::report::exit::{self, FailThreshold};
 use crate::report::{Format, Report, report_reader, sample_reports, server_conf};
@@ -207,7 +207,7 @@ fn no_format_depends_on_note_wording() {
             .sum::<usize>()
     };
     for format in Format::ALL {
-        of(format);
+        of(*format);
     }
     let all: usize = reports_with_all_sample_notes()
         .iter()

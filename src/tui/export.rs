@@ -11,7 +11,7 @@ use super::page::PaneFocus;
 use super::screen_data::ScreenData;
 use super::screen_id::ScreenId;
 use super::widgets::text_field::TextField;
-use crate::facts::Subject;
+use crate::facts::{Choice as _, Subject};
 use crate::report::{Format, Report};
 
 /// Largest document for the clipboard, in bytes. Terminals cut or drop longer escape sequences;
@@ -23,16 +23,13 @@ const MAX_NAME_PART: usize = 60;
 pub fn selected_format(model: &Model) -> Format {
     let state = model.pages.get(&ScreenId::Export);
     let name = state.and_then(|state| state.list.selected.as_deref());
-    Format::ALL
-        .into_iter()
-        .find(|format| Some(format.name()) == name)
-        .unwrap_or(Format::Text)
+    name.and_then(Format::from_word).unwrap_or(Format::Text)
 }
 
 pub fn copyable_document(model: &Model) -> Result<&ExportDocument, String> {
     let format = selected_format(model);
     match model.data.export.rendered_document(format) {
-        None => Err(format!("press enter to render {} first", format.name())),
+        None => Err(format!("press enter to render {} first", format.as_str())),
         Some(Err(why)) => Err(why.to_owned()),
         Some(Ok(document)) if document.text.len() > MAX_COPIED_BYTES => Err(format!(
             "too large for the clipboard ({} kB); press s to save it",

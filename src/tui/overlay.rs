@@ -513,7 +513,7 @@ mod save_dialog {
                 ("esc", "do not save"),
             ],
         };
-        let title = format!("Save as {}", form.format.name());
+        let title = format!("Save as {}", form.format.as_str());
         draw_dialog(theme, (&title, lines), choices, area, hits, buffer);
     }
 }

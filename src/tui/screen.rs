@@ -7,7 +7,7 @@ mod export {
     use ratatui::style::Style;
     use ratatui::text::Line;
 
-    use crate::escape::ShellCommand;
+    use crate::facts::Choice as _;
     use crate::report::view::wording::count_with_noun;
     use crate::report::{Format, Report};
     use crate::tui::export::check_can_save;
@@ -59,21 +59,24 @@ mod export {
                     .collect(),
             );
         }
-        let rows = Format::ALL.map(|format| {
+        let rows = Format::ALL.iter().map(|format| {
             vec![
-                (format.name().to_owned(), theme.role_style(TextRole::Plain)),
+                (
+                    format.as_str().to_owned(),
+                    theme.role_style(TextRole::Plain),
+                ),
                 (format.description().to_owned(), dim),
             ]
         });
         let rows = columns::wrapped_rows(
-            &rows,
+            &rows.collect::<Vec<_>>(),
             &[Column::new_cuttable(10), Column::new_wrapping(24)],
             room,
         );
-        for (format, lines) in Format::ALL.into_iter().zip(rows) {
+        for (format, lines) in Format::ALL.iter().zip(rows) {
             page.blocks.push(PageBlock::new_row(
-                format.name(),
-                RowDetails::Document(format),
+                format.as_str(),
+                RowDetails::Document(*format),
                 lines,
             ));
         }
@@ -89,16 +92,12 @@ mod export {
             .filter(|_| report.targets.len() > 1)
         {
             let name = target.name();
-            says.push(
-                match ShellCommand::walwise_check_command(name, "")
-                    .and_then(|command| report.host.append_run_options_to_command(command))
-                {
-                    Some(command) => {
-                        format!("This export covers all targets; for {name} alone: `{command}`.")
-                    }
-                    None => "This export covers all targets.".to_owned(),
-                },
-            );
+            says.push(match report.check_command(target, "") {
+                Some(command) => {
+                    format!("This export covers all targets; for {name} alone: `{command}`.")
+                }
+                None => "This export covers all targets.".to_owned(),
+            });
         }
         if data.assumed_host.is_some() {
             says.push(

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use walwise_model::facts::Choice as _;
 use walwise_report::Format;
 
 use crate::support::deadline::CommandInTime as _;
@@ -55,7 +56,7 @@ fn verbose_check_output(format: Format) -> String {
                     .output_in_time(),
             )
         }
-        other => check_output(other.name()),
+        other => check_output(other.as_str()),
     }
 }
 
@@ -109,7 +110,7 @@ fn saved_documents_equal_check_output() {
     pty.wait_for_text("Nothing is written until you confirm with s");
     let mut before: Vec<String> = Vec::new();
     for form in Format::ALL {
-        let (format, extension) = (form.name(), form.extension());
+        let (format, extension) = (form.as_str(), form.extension());
         pty.press("s");
         pty.wait_for_text(&format!("Save as {format}"));
         assert_eq!(
@@ -136,7 +137,7 @@ fn saved_documents_equal_check_output() {
         let saved = fs::read_to_string(place.path().join(name)).unwrap();
         assert_eq!(
             replace_timestamps(&saved),
-            replace_timestamps(&verbose_check_output(form)),
+            replace_timestamps(&verbose_check_output(*form)),
             "{format}"
         );
         pty.accept_changed_file(&place.path().join(name));

@@ -9,8 +9,7 @@ use walwise::session::Session;
 use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::catalog::{boot, device, mount};
-
-use walwise_model::facts::{FactSet, Source, Subject};
+use walwise_model::facts::{Choice as _, FactSet, Source, Subject};
 use walwise_model::settings;
 use walwise_model::text::{display_safe, is_display_unsafe};
 use walwise_report::export::{fstab, udev};
@@ -131,7 +130,10 @@ fn every_format_of_every_recorded_host_is_safe_and_says_what_it_is() {
             );
         }
         report.host.live = true;
-        for text in Format::ALL.map(|format| format.render(&report).unwrap_or_else(|why| why)) {
+        for text in Format::ALL
+            .iter()
+            .map(|format| format.render(&report).unwrap_or_else(|why| why))
+        {
             assert!(
                 text.lines().all(|line| !line.contains(is_display_unsafe)),
                 "{name}: {text}"

@@ -16,7 +16,7 @@ use walwise::session::Session;
 use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::catalog::{boot, device, mount};
-use walwise_model::facts::{FactSet, Source, Subject};
+use walwise_model::facts::{Choice as _, FactSet, Source, Subject};
 use walwise_model::text::display_safe;
 use walwise_report::{Format, Report};
 use walwise_sys::host::RecordedHost;
@@ -361,7 +361,7 @@ fn printed_commands_execute_no_hostile_names() {
         let mut found = Vec::new();
         for (report, format) in reports
             .iter()
-            .flat_map(|report| Format::ALL.map(|format| (report, format)))
+            .flat_map(|report| Format::ALL.iter().map(move |format| (report, *format)))
         {
             let text = format.render(report).unwrap();
             found.extend(possible_commands(format, &text));

@@ -5,6 +5,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, io, thread};
 
+use walwise_model::facts::Choice as _;
 use walwise_report::Format;
 
 const COMPARED_COMMANDS: [&[&str]; 3] = [
@@ -25,9 +26,10 @@ pub fn compare_binaries(checkout: &Path, old: &Path, new: &Path) -> io::Result<S
             .is_some_and(|extension| extension == "host")
     });
     hosts.sort();
-    let formats = Format::ALL.map(|format| vec!["check", "--no-probe", "--format", format.name()]);
+    let formats = Format::WORDS
+        .iter()
+        .map(|word| vec!["check", "--no-probe", "--format", word]);
     let commands: Vec<Vec<&str>> = formats
-        .into_iter()
         .chain(COMPARED_COMMANDS.map(<[&str]>::to_vec))
         .collect();
     let next = AtomicUsize::new(0);

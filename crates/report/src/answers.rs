@@ -4,7 +4,7 @@ use super::missing_facts::FactRemedy;
 use super::model::answer::{
     Answer, AnswerAction, AnswerValue, CommitLatencyValue, ProductionLatency, Topic,
 };
-use super::{Report, Step, TargetSummary, latency, mount_and_mkfs_options, stack};
+use super::{Report, Step, TargetSummary, latency, stack};
 use walwise_judge::rules::{AdviceBasis, Confidence, Finding, Level, Outcome};
 use walwise_measure::measure::MethodResult;
 use walwise_model::escape::ShellCommand;
@@ -119,7 +119,11 @@ impl<'r> TargetAnswerBuilder<'r> {
     }
 
     fn topic_answer(&self, topic: Topic) -> Answer {
+        let is_used_disk = self.target.kind.is_device() && !self.target.is_free_disk();
         match topic {
+            Topic::Filesystem | Topic::MkfsOptions | Topic::MountOptions if is_used_disk => {
+                Answer::not_applicable("the disk is not free")
+            }
             Topic::Filesystem => self.filesystem_answer(),
             Topic::MkfsOptions => self.mkfs_options_answer(),
             Topic::MountOptions => self.mount_options_answer(),
@@ -136,19 +140,8 @@ impl<'r> TargetAnswerBuilder<'r> {
         }
     }
 
-    fn is_free_disk(&self) -> bool {
-        self.target
-            .content
-            .as_ref()
-            .is_some_and(super::DeviceContent::may_get_new_file_system)
-    }
-
     fn topic_steps(&self, topic: Topic) -> Vec<&'r Step> {
-        let steps = self
-            .report
-            .plan(&self.target.target)
-            .into_iter()
-            .flat_map(|plan| &plan.steps);
+        let steps = self.report.steps(&self.target.target).iter();
         // A plan can have steps about other mounts, such as the mount below a loop device. Such
         // steps say nothing about the target's mount.
         let elsewhere = |step: &Step| {
@@ -168,23 +161,18 @@ impl<'r> TargetAnswerBuilder<'r> {
         steps: &[&Step],
         current: Option<String>,
     ) -> Answer {
+        if let Some(step) = steps.first() {
+            return self.step_answer(step, current);
+        }
         let answers = |setting: &&'static Setting| Topic::from_setting(setting) == Some(topic);
-        match steps.first() {
-            Some(step) => self.step_answer(step, current),
-            None => match self
-                .undecided
-                .iter()
-                .find(|one| one.settings.iter().any(answers))
-            {
-                Some(open) => Answer {
-                    current: to_text_value(current),
-                    ..Answer::undecided(undecided_reason(self.report, open))
-                },
-                None => Answer {
-                    current: to_text_value(current),
-                    ..Answer::no_advice("no rule recommends a change".to_owned())
-                },
-            },
+        let mut undecided = self.undecided.iter();
+        let open = undecided.find(|one| one.settings.iter().any(answers));
+        Answer {
+            current: to_text_value(current),
+            ..match open {
+                Some(open) => Answer::undecided(undecided_reason(self.report, open)),
+                None => Answer::no_advice("no rule recommends a change".to_owned()),
+            }
         }
     }
 
@@ -214,9 +202,6 @@ impl<'r> TargetAnswerBuilder<'r> {
     }
 
     fn filesystem_answer(&self) -> Answer {
-        if self.target.kind.is_device() && !self.is_free_disk() {
-            return Answer::not_applicable("the disk is not free");
-        }
         let fstype = self
             .mount
             .as_ref()
@@ -235,9 +220,6 @@ impl<'r> TargetAnswerBuilder<'r> {
         if !self.target.kind.is_device() {
             return Answer::not_applicable("the file system exists");
         }
-        if !self.is_free_disk() {
-            return Answer::not_applicable("the disk is not free");
-        }
         let steps = self.topic_steps(Topic::MkfsOptions);
         let mut answer = self.answer_from_plan_or_current(Topic::MkfsOptions, &steps, None);
         let results = steps
@@ -252,17 +234,12 @@ impl<'r> TargetAnswerBuilder<'r> {
     }
 
     fn mount_options_answer(&self) -> Answer {
-        if self.target.kind.is_device() && !self.is_free_disk() {
-            return Answer::not_applicable("the disk is not free");
-        }
         let in_force = self
             .mount
             .as_ref()
             .and_then(|mount| stack::mount_options(&self.report.facts, mount));
         let shown = in_force.map(|words| {
-            let mut shown = stack::collapse_overlay_layers(
-                mount_and_mkfs_options::explicit_mount_options(&words),
-            );
+            let mut shown = stack::displayed_mount_options(&words);
             // `explicit_mount_options` leaves out the default `relatime`, which the mount table
             // shows.
             if words.iter().any(|word| word == "relatime") {
@@ -330,11 +307,7 @@ impl<'r> TargetAnswerBuilder<'r> {
         if steps.is_empty() && written.is_none() {
             answer = Answer::undecided("the value in force could not be read".to_owned());
         }
-        let measured = self
-            .report
-            .probes
-            .iter()
-            .any(|probe| probe.target == self.target.target);
+        let measured = self.report.measurement(&self.target.target).is_some();
         if topic == Topic::WalSyncMethod && answer.action == AnswerAction::NoAdvice && !measured {
             let current = answer.current.take();
             answer = Answer {

@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use walwise_model::settings::{NewFilesystem, SettingKind};
 
 use super::findings_by_subject::FindingsBySubject;
+use super::model::find_in_sorted;
 use super::{
-    Conflict, DeviceContent, DirectoryRow, FilesystemRefusalFn, HostSummary, Plan, ProbeResult,
-    Report, RunOption, SCHEMA_VERSION, TargetSummary, ToolSummary, WithheldAdvice, answers,
-    disk_ranking, fixes, flush_hop, latency, mysql_commands, plan, postgres_commands, remedies,
-    remount_commands, stack, stack_truncation,
+    DeviceContent, DirectoryRow, FilesystemRefusalFn, HostSummary, Plan, ProbeResult, Report,
+    RunOption, SCHEMA_VERSION, TargetSummary, ToolSummary, WithheldAdvice, answers, disk_ranking,
+    fixes, flush_hop, latency, mysql_commands, plan, postgres_commands, remedies, remount_commands,
+    stack, stack_truncation,
 };
 use walwise_judge::compat::RelatedAdvice;
 use walwise_judge::durability::Verdict;
@@ -63,15 +64,11 @@ pub fn build_report(input: ReportInput<'_>) -> Report {
         mut verdicts,
         evaluation,
         measurements,
-        ..
-    } = input;
-    let ReportInput {
         overrides,
         wanted,
         refusal_reason: refusal,
         context: circumstances,
         guard,
-        ..
     } = input;
     let basis = plan::PlanInput {
         facts,
@@ -93,12 +90,8 @@ pub fn build_report(input: ReportInput<'_>) -> Report {
         flush_hop::fill_in_hop_texts(facts, verdict);
     }
     let concerns = TargetSubjectCollector::from_facts(facts);
-    let verdict = |target: &Subject| {
-        let at = verdicts
-            .binary_search_by(|verdict| verdict.target.cmp(target))
-            .ok()?;
-        verdicts.get(at)
-    };
+    let verdict =
+        |target: &Subject| find_in_sorted(&verdicts, |verdict| verdict.target.cmp(target));
     let subjects: Vec<&Subject> = facts.subjects_of_scope(Scope::Target).collect();
     let mut targets: Vec<TargetSummary> = parallel::map_items(&subjects, |target| {
         target_summary(facts, &concerns, target, verdict(target))
@@ -107,13 +100,7 @@ pub fn build_report(input: ReportInput<'_>) -> Report {
     let index = FindingsBySubject::new(&findings);
     let planned = parallel::map_chunks(&targets, |piece| {
         let mut conflicts = Vec::new();
-        let about = |target: &TargetSummary| {
-            index
-                .findings_about(&target.subjects)
-                .into_iter()
-                .map(|(_, finding)| finding)
-                .collect::<Vec<_>>()
-        };
+        let about = |target: &TargetSummary| index.findings_about(&target.subjects);
         let plan = |target| plan::build_plan(&basis, target, &about(target), &mut conflicts);
         let plans: Vec<Plan> = piece.iter().map(plan).collect();
         (plans, conflicts)
@@ -121,11 +108,11 @@ pub fn build_report(input: ReportInput<'_>) -> Report {
     let (mut plans, mut conflicts) = (Vec::with_capacity(targets.len()), Vec::new());
     for (some, between) in planned {
         plans.extend(some);
-        let new: Vec<Conflict> = between
-            .into_iter()
-            .filter(|one| !conflicts.contains(one))
-            .collect();
-        conflicts.extend(new);
+        for one in between {
+            if !conflicts.contains(&one) {
+                conflicts.push(one);
+            }
+        }
     }
     remount_commands::add_remount_commands_to_findings(&mut findings, facts);
     let stacks = parallel::map_items(&subjects, |target| {
@@ -172,11 +159,7 @@ pub fn build_report(input: ReportInput<'_>) -> Report {
     report.prices = latency::latencies_from_probes(&report);
     let index = FindingsBySubject::new(&report.findings);
     let answers = parallel::map_items(&report.targets, |target| {
-        let about = index
-            .findings_about(&target.subjects)
-            .into_iter()
-            .map(|(_, finding)| finding);
-        answers::target_answers(&report, target, &about.collect::<Vec<_>>())
+        answers::target_answers(&report, target, &index.findings_about(&target.subjects))
     });
     for (target, answers) in report.targets.iter_mut().zip(answers) {
         target.answers = answers;

@@ -9,20 +9,18 @@ pub fn describe_device(facts: &FactSet, subject: &Subject) -> String {
     let text = |key| facts.value(subject, key);
     let size = facts.value(subject, &device::SIZE).map(text::format_bytes);
     let kind = facts.value(subject, &device::KIND);
+    let named = |kind: &str| match text(&device::DM_NAME) {
+        Some(name) => format!("{kind} {name}"),
+        None => kind.to_owned(),
+    };
     let first = match kind {
         Some(DeviceKind::Md) => describe_md_array(facts, subject),
-        Some(DeviceKind::Lvm) => kind_with_name(
-            &describe_dm_device("LVM", "LVM ", facts, subject),
-            text(&device::DM_NAME),
-        ),
-        Some(DeviceKind::Crypt) => kind_with_name("LUKS", text(&device::DM_NAME)),
-        Some(DeviceKind::Multipath) => kind_with_name("multipath", text(&device::DM_NAME)),
-        Some(DeviceKind::Dmraid) => kind_with_name("firmware RAID", text(&device::DM_NAME)),
-        Some(DeviceKind::Vdo) => kind_with_name("VDO", text(&device::DM_NAME)),
-        Some(DeviceKind::Dm) => kind_with_name(
-            &describe_dm_device("device mapper", "dm-", facts, subject),
-            text(&device::DM_NAME),
-        ),
+        Some(DeviceKind::Lvm) => named(&describe_dm_device("LVM", "LVM ", facts, subject)),
+        Some(DeviceKind::Crypt) => named("LUKS"),
+        Some(DeviceKind::Multipath) => named("multipath"),
+        Some(DeviceKind::Dmraid) => named("firmware RAID"),
+        Some(DeviceKind::Vdo) => named("VDO"),
+        Some(DeviceKind::Dm) => named(&describe_dm_device("device mapper", "dm-", facts, subject)),
         Some(DeviceKind::Loop) => match text(&device::LOOP_FILE) {
             Some(file) => format!("loop over {file}"),
             None => "loop device".to_owned(),
@@ -82,10 +80,6 @@ fn transport_text(facts: &FactSet, subject: &Subject, kind: Option<DeviceKind>) 
         None => transport.as_str(),
     };
     Some(words.to_owned())
-}
-
-fn kind_with_name(kind: &str, name: Option<String>) -> String {
-    name.map_or_else(|| kind.to_owned(), |name| format!("{kind} {name}"))
 }
 
 fn join_with_commas<const N: usize>(first: &str, more: [Option<String>; N]) -> String {
@@ -148,43 +142,37 @@ fn describe_md_array(facts: &FactSet, subject: &Subject) -> String {
     let there = disks
         .zip(missing)
         .map(|(disks, missing)| format!("{} of {disks}", disks.saturating_sub(missing)));
-    let doing = facts
-        .value(subject, &device::MD_SYNC_ACTION)
-        .and_then(|action| {
-            let word = match action {
-                SyncAction::Idle => return None,
-                SyncAction::Frozen => "frozen",
-                SyncAction::Resync => "resyncing",
-                SyncAction::Recover => "recovering",
-                SyncAction::Check => "being checked",
-                SyncAction::Repair => "being repaired",
-                SyncAction::Reshape => "being reshaped",
-            };
-            Some(word.to_owned())
-        });
-    let closed = facts
-        .value(subject, &device::MD_CONSISTENCY)
-        .and_then(|policy| match policy {
-            ConsistencyPolicy::Journal => Some("journal".to_owned()),
-            ConsistencyPolicy::Ppl => Some("PPL".to_owned()),
-            ConsistencyPolicy::None
-            | ConsistencyPolicy::Resync
-            | ConsistencyPolicy::Bitmap
-            | ConsistencyPolicy::Unknown => None,
-        });
-    let state = facts
-        .value(subject, &device::MD_STATE)
-        .and_then(|state| match state {
-            ArrayState::Clear | ArrayState::Inactive => Some("not running".to_owned()),
-            ArrayState::Broken => Some("failed".to_owned()),
-            ArrayState::ReadOnly => Some("read-only".to_owned()),
-            ArrayState::ReadAuto => Some("read-only until the first write".to_owned()),
-            ArrayState::Suspended => Some("suspended".to_owned()),
-            ArrayState::Clean
-            | ArrayState::Active
-            | ArrayState::WritePending
-            | ArrayState::ActiveIdle => None,
-        });
+    let doing = facts.value(subject, &device::MD_SYNC_ACTION);
+    let doing = doing.and_then(|action| match action {
+        SyncAction::Idle => None,
+        SyncAction::Frozen => Some("frozen"),
+        SyncAction::Resync => Some("resyncing"),
+        SyncAction::Recover => Some("recovering"),
+        SyncAction::Check => Some("being checked"),
+        SyncAction::Repair => Some("being repaired"),
+        SyncAction::Reshape => Some("being reshaped"),
+    });
+    let closed = facts.value(subject, &device::MD_CONSISTENCY);
+    let closed = closed.and_then(|policy| match policy {
+        ConsistencyPolicy::Journal => Some("journal"),
+        ConsistencyPolicy::Ppl => Some("PPL"),
+        ConsistencyPolicy::None
+        | ConsistencyPolicy::Resync
+        | ConsistencyPolicy::Bitmap
+        | ConsistencyPolicy::Unknown => None,
+    });
+    let state = facts.value(subject, &device::MD_STATE);
+    let state = state.and_then(|state| match state {
+        ArrayState::Clear | ArrayState::Inactive => Some("not running"),
+        ArrayState::Broken => Some("failed"),
+        ArrayState::ReadOnly => Some("read-only"),
+        ArrayState::ReadAuto => Some("read-only until the first write"),
+        ArrayState::Suspended => Some("suspended"),
+        ArrayState::Clean
+        | ArrayState::Active
+        | ArrayState::WritePending
+        | ArrayState::ActiveIdle => None,
+    });
     // A container array only holds metadata and never runs, so its state is not described.
     let state = state.filter(|_| {
         !facts
@@ -195,6 +183,7 @@ fn describe_md_array(facts: &FactSet, subject: &Subject) -> String {
         .value(subject, &device::MD_FAILED)
         .filter(|failed| !failed.is_empty());
     let failed = failed.map(|failed| format!("failed: {}", failed.join(" ")));
+    let [state, doing, closed] = [state, doing, closed].map(|word| word.map(str::to_owned));
     join_with_commas(level, [there, state, doing, closed, failed])
 }
 

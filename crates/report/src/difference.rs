@@ -19,7 +19,7 @@ use crate::model::{LayerRow, Report, Stack};
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{Finding, Outcome};
 use walwise_measure::measure::{
-    Estimate, LogKind, MeasuredLog, Measurement, Method, MethodResult, estimate_latency_shift,
+    Estimate, MeasuredLog, Measurement, Method, MethodResult, estimate_latency_shift,
 };
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog;
@@ -336,7 +336,9 @@ fn latency_shifts(
         .probes
         .iter()
         .filter_map(|(target, new)| Some((target, before.probes.get(target)?, new)));
-    let alike = both.filter(|(_, old, new)| old.log.is_same_log_and_page_size(new.log));
+    let alike = both.filter(|(_, old, new)| {
+        (old.log.kind, old.log.page_bytes) == (new.log.kind, new.log.page_bytes)
+    });
     alike
         .map(|(target, old, new)| target_latency_shift(now, target, old, new, changes))
         .collect()
@@ -496,39 +498,11 @@ pub struct ProbeSnapshot {
     /// Start time, RFC 3339.
     pub when: String,
     pub directory: String,
-    pub log: LogSnapshot,
+    pub log: MeasuredLog,
     /// Rows by method and pages per commit.
     pub rows: BTreeMap<(Method, u32), MethodSnapshot>,
     /// Reasons not to compare this measurement with another one.
     pub doubts: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogSnapshot {
-    pub kind: LogKind,
-    pub page_bytes: u32,
-    /// The method that the redo log uses; `None` if unknown, and for other logs.
-    pub in_force: Option<Method>,
-}
-
-impl LogSnapshot {
-    fn new(log: &MeasuredLog) -> Self {
-        Self {
-            kind: log.kind,
-            page_bytes: log.page_bytes,
-            in_force: log.in_force,
-        }
-    }
-
-    fn is_same_log_and_page_size(self, other: Self) -> bool {
-        (self.kind, self.page_bytes) == (other.kind, other.page_bytes)
-    }
-}
-
-impl Default for LogSnapshot {
-    fn default() -> Self {
-        Self::new(&MeasuredLog::default())
-    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -681,7 +655,7 @@ fn probe_snapshot(found: &Measurement) -> ProbeSnapshot {
     ProbeSnapshot {
         when: found.when.clone(),
         directory: found.directory.clone(),
-        log: LogSnapshot::new(&found.log),
+        log: found.log.clone(),
         rows: found.methods.iter().filter_map(row).collect(),
         doubts: against.map(|caveat| caveat.text.clone()).collect(),
     }

@@ -3,37 +3,35 @@
 
 use std::cmp::Reverse;
 
-use super::{DeviceContent, TargetSummary};
+use super::TargetSummary;
 use walwise_model::facts::catalog::device::{self, CacheVolatility, Transport};
 use walwise_model::facts::{FactSet, Scope};
 use walwise_model::text::{self, JoinText};
 
 /// A single free disk gets no rank.
 pub fn rank_free_disks(facts: &FactSet, targets: &mut [TargetSummary]) {
-    let free = |target: &&mut TargetSummary| {
-        target
-            .content
-            .as_ref()
-            .is_some_and(DeviceContent::may_get_new_file_system)
-    };
-    let mut disks: Vec<&mut TargetSummary> = targets.iter_mut().filter(free).collect();
+    let free = targets.iter_mut().filter(|target| target.is_free_disk());
+    let mut disks: Vec<_> = free
+        .map(|target| (rank_key_and_reason(facts, target), target))
+        .collect();
     if disks.len() < 2 {
         return;
     }
-    disks.sort_by_cached_key(|target| (rank_key(facts, target), target.target.clone()));
-    for (target, place) in disks.into_iter().zip(1..) {
+    disks.sort_by(|((a, _), one), ((b, _), other)| (a, &one.target).cmp(&(b, &other.target)));
+    for (((_, reason), target), place) in disks.into_iter().zip(1..) {
         target.rank = Some(place);
-        target.rank_because = rank_reason(facts, target);
+        target.rank_because = reason;
     }
 }
 
 /// The best disk has the smallest key.
-fn rank_key(facts: &FactSet, target: &TargetSummary) -> impl Ord + use<> {
+fn rank_key_and_reason(facts: &FactSet, target: &TargetSummary) -> (impl Ord + use<>, String) {
     let disk = target
         .subjects
         .iter()
         .find(|subject| subject.scope() == Scope::Device);
-    let attachment = match disk.and_then(|disk| facts.value(disk, &device::TRANSPORT)) {
+    let transport = disk.and_then(|disk| facts.value(disk, &device::TRANSPORT));
+    let attachment = match transport {
         Some(Transport::Usb | Transport::Mmc) => 2,
         Some(Transport::Network) | None => 1,
         Some(
@@ -52,56 +50,37 @@ fn rank_key(facts: &FactSet, target: &TargetSummary) -> impl Ord + use<> {
             | Transport::Other,
         ) => 0,
     };
-    let cache = match disk.and_then(|disk| facts.value(disk, &device::CACHE)) {
-        Some(CacheVolatility::None | CacheVolatility::Protected) => 0,
-        Some(CacheVolatility::Volatile) => 1,
-        Some(CacheVolatility::Contradictory) => 3,
-        Some(CacheVolatility::Unknown) | None => 2,
+    let (cache, cache_text) = match disk.and_then(|disk| facts.value(disk, &device::CACHE)) {
+        Some(CacheVolatility::None) => (0, "no volatile cache"),
+        Some(CacheVolatility::Protected) => (0, "cache protected against power failure"),
+        Some(CacheVolatility::Volatile) => (1, "volatile cache, so every commit waits for a flush"),
+        Some(CacheVolatility::Contradictory) => (3, "contradictory cache reports"),
+        Some(CacheVolatility::Unknown) | None => (2, "cache unknown"),
     };
-    let rotation = match disk.and_then(|disk| facts.value(disk, &device::ROTATIONAL)) {
-        Some(false) => 0,
-        None => 1,
-        Some(true) => 2,
-    };
-    let size = disk
-        .and_then(|disk| facts.value(disk, &device::SIZE))
-        .unwrap_or_default();
-    (attachment, cache, rotation, Reverse(size))
-}
-
-fn rank_reason(facts: &FactSet, target: &TargetSummary) -> String {
-    let Some(disk) = target
-        .subjects
-        .iter()
-        .find(|subject| subject.scope() == Scope::Device)
-    else {
-        return String::new();
-    };
-    let cache = match facts.value(disk, &device::CACHE) {
-        Some(CacheVolatility::None) => "no volatile cache",
-        Some(CacheVolatility::Protected) => "cache protected against power failure",
-        Some(CacheVolatility::Volatile) => "volatile cache, so every commit waits for a flush",
-        Some(CacheVolatility::Contradictory) => "contradictory cache reports",
-        Some(CacheVolatility::Unknown) | None => "cache unknown",
-    };
-    let rotation = match facts.value(disk, &device::ROTATIONAL) {
-        Some(false) => Some("not rotational"),
-        Some(true) => Some("reports itself as rotational"),
-        None => None,
-    };
-    let transport = facts
-        .value(disk, &device::TRANSPORT)
-        .filter(|transport| transport.is_recognised());
-    let size = facts.value(disk, &device::SIZE).map(text::format_bytes);
-    [
-        Some(cache.to_owned()),
-        rotation.map(str::to_owned),
-        transport.map(|transport| transport.to_string()),
-        size,
-    ]
-    .into_iter()
-    .flatten()
-    .join_with(", ")
+    let (rotation, rotation_text) =
+        match disk.and_then(|disk| facts.value(disk, &device::ROTATIONAL)) {
+            Some(false) => (0, Some("not rotational")),
+            None => (1, None),
+            Some(true) => (2, Some("reports itself as rotational")),
+        };
+    let size = disk.and_then(|disk| facts.value(disk, &device::SIZE));
+    let reasons = [
+        Some(cache_text.to_owned()),
+        rotation_text.map(str::to_owned),
+        transport
+            .filter(|transport| transport.is_recognised())
+            .map(|transport| transport.to_string()),
+        size.map(text::format_bytes),
+    ];
+    (
+        (
+            attachment,
+            cache,
+            rotation,
+            Reverse(size.unwrap_or_default()),
+        ),
+        reasons.into_iter().flatten().join_with(", "),
+    )
 }
 
 #[cfg(test)]

@@ -40,13 +40,27 @@ pub(super) enum WorstResult {
     Nothing,
 }
 
-pub fn exit_code(report: &Report, fail_on: FailThreshold) -> u8 {
-    match worst_result(report, fail_on) {
-        WorstResult::Finding(Level::Critical) => 3,
-        WorstResult::Finding(Level::Warning | Level::Advice | Level::Optional | Level::Keep) => 4,
-        WorstResult::Undecided => 5,
-        WorstResult::Nothing => 0,
+impl WorstResult {
+    fn exit_code(self) -> u8 {
+        match self {
+            Self::Finding(Level::Critical) => 3,
+            Self::Finding(Level::Warning | Level::Advice | Level::Optional | Level::Keep) => 4,
+            Self::Undecided => 5,
+            Self::Nothing => 0,
+        }
     }
+
+    fn new(worst: Option<Level>, is_undecided: bool) -> Self {
+        match worst {
+            Some(level) => Self::Finding(level),
+            None if is_undecided => Self::Undecided,
+            None => Self::Nothing,
+        }
+    }
+}
+
+pub fn exit_code(report: &Report, fail_on: FailThreshold) -> u8 {
+    worst_result(report, fail_on).exit_code()
 }
 
 pub(super) fn worst_result(report: &Report, fail_on: FailThreshold) -> WorstResult {
@@ -74,11 +88,7 @@ pub(super) fn worst_result(report: &Report, fail_on: FailThreshold) -> WorstResu
         || findings
             .iter()
             .any(|f| lacks_non_probe_facts(&f.outcome) && reaches(f.level));
-    match worst {
-        Some(level) => WorstResult::Finding(level),
-        None if fail_on.undecided && open => WorstResult::Undecided,
-        None => WorstResult::Nothing,
-    }
+    WorstResult::new(worst, fail_on.undecided && open)
 }
 
 impl Upgrade {
@@ -97,12 +107,7 @@ impl Upgrade {
             .filter_map(decided)
             .filter(|level| *level >= fail_on.level)
             .max();
-        match worst {
-            Some(Level::Critical) => 3,
-            Some(_) => 4,
-            None if fail_on.undecided && !counted.is_empty() => 5,
-            None => 0,
-        }
+        WorstResult::new(worst, fail_on.undecided && !counted.is_empty()).exit_code()
     }
 }
 

@@ -9,7 +9,7 @@ pub mod udev;
 
 use super::{Report, Step};
 use walwise_judge::rules::Risk;
-use walwise_model::escape::comment;
+use walwise_model::escape::comment::{self, comment_lines};
 
 fn file_header(report: &Report, what: &str, how: &[&str]) -> String {
     let mut lines = vec![format!(
@@ -26,11 +26,7 @@ fn file_header(report: &Report, what: &str, how: &[&str]) -> String {
     comment_lines(&lines)
 }
 
-fn comment_lines<S: AsRef<str>>(lines: &[S]) -> String {
-    comment::comment_lines(lines)
-}
-
-fn section_heading_comment(title: &str) -> String {
+pub(crate) fn section_heading_comment(title: &str) -> String {
     format!("\n# ==== {} ====\n", comment::replace_unsafe_chars(title))
 }
 
@@ -43,7 +39,7 @@ fn step_reason_comments(steps: &[&Step]) -> String {
             step.rules.join(", ")
         )
     };
-    comment_lines(&steps.iter().map(one).collect::<Vec<_>>())
+    comment_lines(steps.iter().map(one))
 }
 
 fn pasteable_or_commented_lines<S: AsRef<str>>(
@@ -56,7 +52,7 @@ fn pasteable_or_commented_lines<S: AsRef<str>>(
         .any(|step| step.advice.risk == Risk::DataLossIfWrong);
     if loses {
         let warning = "!!!! COMMITTED DATA MAY BE LOST if a fact is wrong !!!!";
-        return comment_lines(&[warning]) + &comment_lines(lines);
+        return comment_lines([warning]) + &comment_lines(lines);
     }
     if !report.host.live {
         return comment_lines(lines);
@@ -73,7 +69,7 @@ fn pasteable_or_commented_lines<S: AsRef<str>>(
 }
 
 fn nothing_to_change_text(why: &[String]) -> String {
-    comment_lines(&["Nothing to change:"]) + &comment_lines(why)
+    comment_lines(["Nothing to change:"]) + &comment_lines(why)
 }
 
 #[cfg(test)]

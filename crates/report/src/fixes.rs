@@ -56,10 +56,7 @@ pub(crate) fn target_fixes<'r>(
         .copied()
         .filter(|finding| finding.outcome == Outcome::Applies)
         .collect();
-    let steps = report
-        .plan(&target.target)
-        .into_iter()
-        .flat_map(|plan| &plan.steps);
+    let steps = report.steps(&target.target).iter();
     let changes = steps.filter(|step| !step.keeps_setting());
     let mut fixes: Vec<RecommendedFix<'_>> = changes
         .flat_map(|step| step_fixes(report, target, step, &about))
@@ -173,11 +170,8 @@ fn apply_verify_undo_commands(
         | SettingKind::Other => by_hand(&format!("by hand: {}", advice.change_text_with_units())),
     };
     let verify = || {
-        let check = ShellCommand::walwise_check_command(target.target.name(), " --no-probe");
-        check
-            .and_then(|check| report.host.append_run_options_to_command(check))
-            .into_iter()
-            .collect()
+        let check = report.check_command(&target.target, " --no-probe");
+        check.into_iter().collect()
     };
     let undo = || {
         let before = if target.kind.is_device() {
@@ -200,12 +194,7 @@ pub(crate) fn fstab_export_command(
     report: &Report,
     target: &TargetSummary,
 ) -> Option<ShellCommand> {
-    report
-        .host
-        .append_run_options_to_command(ShellCommand::walwise_check_command(
-            target.target.name(),
-            " --no-probe --format fstab",
-        )?)
+    report.check_command(&target.target, " --no-probe --format fstab")
 }
 
 pub(crate) fn untargeted_fixes<'r>(findings: &[&'r Finding]) -> Vec<RecommendedFix<'r>> {

@@ -1,5 +1,5 @@
 use super::device_description::describe_device;
-use super::{mount_and_mkfs_options, stack};
+use super::stack;
 use walwise_judge::durability::{FlushHop, FlushState, HopKind, Verdict};
 use walwise_model::facts::catalog::controller::{self, MemberDiskCache};
 use walwise_model::facts::catalog::device::{self, CacheVolatility};
@@ -107,10 +107,8 @@ fn server_flush_settings_text(facts: &FactSet, of: &Subject) -> String {
 }
 
 fn mount_point_and_options_text(facts: &FactSet, of: &Subject) -> String {
-    let words = stack::mount_options(facts, of).map(|words| {
-        stack::collapse_overlay_layers(mount_and_mkfs_options::explicit_mount_options(&words))
-            .join(",")
-    });
+    let words = stack::mount_options(facts, of)
+        .map(|words| stack::displayed_mount_options(&words).join(","));
     join_with_middle_dots([Some(of.name().to_owned()), words])
 }
 

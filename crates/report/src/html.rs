@@ -140,15 +140,8 @@ mod dashboard {
                             .add(Markup::from_rich_text(&line.text));
                         Markup::from(verdict).append(pictures.take().unwrap_or_default())
                     }
-                    Some(label) => {
-                        let says =
-                            Markup::from_rich_text(&line.text).append(rule_links(&line, &told));
-                        lines.push(tag("dt").add(section::badge_markup(label)));
-                        lines.push(
-                            tag("dd")
-                                .add(says)
-                                .add(section::details_markup(&line.details)),
-                        );
+                    Some(_) => {
+                        lines.extend(definition(&line, &told));
                         continue;
                     }
                     None => tag("p").add(Markup::from_rich_text(&line.text)).into(),
@@ -156,7 +149,10 @@ mod dashboard {
                 ShortPart::Grid(grid) => section::grid_table(&grid),
                 ShortPart::Answers(rows) => section::grid_table(&view::answers::answers_grid(rows)),
                 ShortPart::Fixes(list) => {
-                    fixes_definition_list(list.visible_fixes(FixDetailLimit::ALL[0]), &told)
+                    let list = list.visible_fixes(FixDetailLimit::ALL[0]);
+                    let fixes = list.entries.iter();
+                    lines.extend(fixes.flat_map(|(_, fix)| definition(fix, &told)));
+                    fix_list_end(list)
                 }
                 ShortPart::Section(one) => section::render_sections(&[one], true),
             };
@@ -174,39 +170,32 @@ mod dashboard {
         }
     }
 
-    fn fixes_definition_list(list: VisibleFixes, told: &BTreeSet<&str>) -> Markup {
-        let mut entries: Vec<Tag> = Vec::new();
-        for (_, fix) in list.entries {
-            let aside = Markup::from_static("  ").append(Markup::from_rich_text(&fix.note));
-            let says = Markup::from_rich_text(&fix.text)
-                .append(aside)
-                .append(rule_links(&fix, told));
-            entries.extend(
-                fix.badges
-                    .first()
-                    .map(|level| tag("dt").add(section::badge_markup(level))),
-            );
-            entries.push(
-                tag("dd")
-                    .add(says)
-                    .add(section::details_markup(&fix.details)),
-            );
+    /// The term and the description of a bullet in a definition list.
+    fn definition(bullet: &Bullet, told: &BTreeSet<&str>) -> impl Iterator<Item = Tag> {
+        let label = bullet.badges.first();
+        let mut says = Markup::from_rich_text(&bullet.text);
+        if !bullet.note.is_empty() {
+            says = says
+                .append(Markup::from_static("  "))
+                .append(Markup::from_rich_text(&bullet.note));
         }
-        let more = list
-            .more
-            .map(|more| tag("p").add_text(&more))
-            .map_or_else(Markup::default, Markup::from);
+        let description = tag("dd")
+            .add(says.append(rule_links(bullet, told)))
+            .add(section::details_markup(&bullet.details));
+        label
+            .map(|label| tag("dt").add(section::badge_markup(label)))
+            .into_iter()
+            .chain([description])
+    }
+
+    fn fix_list_end(list: VisibleFixes) -> Markup {
+        let more = list.more.map(|more| tag("p").add_text(&more));
         let persist = list.persist.map(|command| {
-            let command = tag("code").add_text(command.as_str());
-            Markup::from(
-                tag("p")
-                    .add_text("To keep mount options across reboots: ")
-                    .add(command),
-            )
+            tag("p")
+                .add_text("To keep mount options across reboots: ")
+                .add(tag("code").add_text(command.as_str()))
         });
-        take_definition_list(&mut entries)
-            .append(more)
-            .append(persist.unwrap_or_default())
+        Markup::concat(more.into_iter().chain(persist).map(Markup::from))
     }
 
     /// Formats the rule ids of a bullet, each as a link to the rule's section. `told` has the rules
@@ -316,18 +305,9 @@ pub fn render_report_page(report: &Report) -> String {
                         tag("li").add(tag("a").attr("href", &format!("#{id}")).add_text(heading))
                     })),
             );
-    let masked = if report.host.live {
-        ""
-    } else {
-        " The report is from a capture, in which names and serial numbers may be masked."
-    };
-    let review = format!(
-        "For review: nothing was changed. Read each command before you run it; most commands need \
-         root.{masked}"
-    );
     let body = Markup::from(glance)
         .append(contents)
-        .append(tag("p").add_text(&review))
+        .append(tag("p").add_text(&view::review_notice(report)))
         .append(Markup::concat(chapters))
         .append(Markup::concat(folds.into_iter().map(
             |(heading, id, is_appendix, inner)| {

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
 use super::Report;
 use super::recommendation::RecommendationDocument;
@@ -17,17 +16,7 @@ pub fn render_report(report: &Report) -> String {
 
 /// Renders the short JSON document with answers and fixes, each on one line.
 pub fn render_recommendation(report: &Report) -> String {
-    let mut document = Vec::new();
-    let mut out = Serializer::with_formatter(
-        &mut document,
-        DisplaySafeJsonFormatter {
-            max_pretty_depth: 4,
-            ..DisplaySafeJsonFormatter::default()
-        },
-    );
-    let _ = RecommendationDocument::new(report).serialize(&mut out);
-    document.push(b'\n');
-    String::from_utf8(document).unwrap_or_default()
+    join_deep_lines(&to_pretty_json(&RecommendationDocument::new(report)))
 }
 
 pub fn to_pretty_json<T: Serialize>(value: &T) -> String {
@@ -41,10 +30,7 @@ pub fn to_pretty_json<T: Serialize>(value: &T) -> String {
 /// Streams a value in the form of [`to_pretty_json`], because a report about ten thousand disks is
 /// larger than all other data in memory.
 pub fn write_pretty_json<T: Serialize>(value: &T, out: &mut impl Write) -> io::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(
-        &mut *out,
-        DisplaySafeJsonFormatter::default(),
-    ))?;
+    serde_json::to_writer_pretty(DisplaySafeWriter(&mut *out), value)?;
     out.write_all(b"\n")
 }
 
@@ -80,115 +66,52 @@ fn push_unicode_escape(out: &mut String, c: char) {
     }
 }
 
-struct DisplaySafeJsonFormatter {
-    pretty: PrettyFormatter<'static>,
-    depth: usize,
-    /// Values nested deeper than this stay on one line.
-    max_pretty_depth: usize,
-}
+/// Escapes characters that change a terminal's display. The serialiser writes each piece of a
+/// string with one call and cuts strings only at ASCII characters, so every piece is whole UTF-8.
+struct DisplaySafeWriter<W>(W);
 
-impl Default for DisplaySafeJsonFormatter {
-    fn default() -> Self {
-        Self {
-            pretty: PrettyFormatter::new(),
-            depth: 0,
-            max_pretty_depth: usize::MAX,
-        }
-    }
-}
-
-impl Formatter for DisplaySafeJsonFormatter {
-    fn write_string_fragment<W: ?Sized + Write>(
-        &mut self,
-        out: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        let mut rest = fragment;
+impl<W: Write> Write for DisplaySafeWriter<W> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let mut rest = std::str::from_utf8(piece).map_err(io::Error::other)?;
         while let Some((at, c)) = rest
             .char_indices()
             .find(|(_, c)| *c >= '\x7f' && is_display_unsafe(*c))
         {
             let (plain, found) = rest.split_at(at);
-            out.write_all(plain.as_bytes())?;
+            self.0.write_all(plain.as_bytes())?;
             let mut escape = String::new();
             push_unicode_escape(&mut escape, c);
-            out.write_all(escape.as_bytes())?;
+            self.0.write_all(escape.as_bytes())?;
             rest = found.strip_prefix(c).unwrap_or_default();
         }
-        out.write_all(rest.as_bytes())
+        self.0.write_all(rest.as_bytes())?;
+        Ok(piece.len())
     }
 
-    fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.depth += 1;
-        if self.depth > self.max_pretty_depth {
-            out.write_all(b"[")
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Puts values nested deeper than four levels on one line. JSON strings contain no line ends.
+fn join_deep_lines(pretty: &str) -> String {
+    let mut joined = String::with_capacity(pretty.len());
+    for line in pretty.lines() {
+        let text = line.trim_start_matches(' ');
+        let indent = line.len() - text.len();
+        if indent > 8 || indent == 8 && text.starts_with(['}', ']']) {
+            if joined.ends_with(',') {
+                joined.push(' ');
+            }
+            joined.push_str(text);
         } else {
-            self.pretty.begin_array(out)
+            if !joined.is_empty() {
+                joined.push('\n');
+            }
+            joined.push_str(line);
         }
     }
-
-    fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.depth -= 1;
-        if self.depth >= self.max_pretty_depth {
-            out.write_all(b"]")
-        } else {
-            self.pretty.end_array(out)
-        }
-    }
-
-    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        if self.depth > self.max_pretty_depth {
-            if first { Ok(()) } else { out.write_all(b", ") }
-        } else {
-            self.pretty.begin_array_value(out, first)
-        }
-    }
-
-    fn end_array_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        if self.depth > self.max_pretty_depth {
-            Ok(())
-        } else {
-            self.pretty.end_array_value(out)
-        }
-    }
-
-    fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.depth += 1;
-        if self.depth > self.max_pretty_depth {
-            out.write_all(b"{")
-        } else {
-            self.pretty.begin_object(out)
-        }
-    }
-
-    fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.depth -= 1;
-        if self.depth >= self.max_pretty_depth {
-            out.write_all(b"}")
-        } else {
-            self.pretty.end_object(out)
-        }
-    }
-
-    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        if self.depth > self.max_pretty_depth {
-            if first { Ok(()) } else { out.write_all(b", ") }
-        } else {
-            self.pretty.begin_object_key(out, first)
-        }
-    }
-
-    fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.pretty.begin_object_value(out)
-    }
-
-    fn end_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        if self.depth > self.max_pretty_depth {
-            Ok(())
-        } else {
-            self.pretty.end_object_value(out)
-        }
-    }
+    joined + "\n"
 }
 
 #[cfg(test)]

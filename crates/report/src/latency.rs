@@ -28,11 +28,7 @@ pub(crate) fn measurement_and_main_row<'a>(
     report: &'a Report,
     target: &TargetSummary,
 ) -> Option<(&'a Measurement, &'a MethodResult)> {
-    let probe = report
-        .probes
-        .iter()
-        .find(|probe| probe.target == target.target)?;
-    let measurement = &probe.measurement;
+    let measurement = report.measurement(&target.target)?;
     Some((
         measurement,
         measurement

@@ -30,8 +30,8 @@ mod findings_by_subject {
             Self { by_subject }
         }
 
-        /// The findings about any of the subjects, each once, with its position among all findings.
-        pub fn findings_about(&self, subjects: &[Subject]) -> Vec<(usize, &'a Finding)> {
+        /// The findings about any of the subjects, each once, in the order of all findings.
+        pub fn findings_about(&self, subjects: &[Subject]) -> Vec<&'a Finding> {
             let mut found: Vec<(usize, &Finding)> = subjects
                 .iter()
                 .filter_map(|subject| self.by_subject.get(subject))
@@ -40,7 +40,7 @@ mod findings_by_subject {
                 .collect();
             found.sort_by_key(|(place, _)| *place);
             found.dedup_by_key(|(place, _)| *place);
-            found
+            found.into_iter().map(|(_, finding)| finding).collect()
         }
     }
 }
@@ -399,70 +399,27 @@ pub mod missing_facts {
 
     impl MissingFactCollector {
         fn add_missing_fact(&mut self, need: &MissingFact, rule: Option<&str>) {
-            let next = self.entries.len();
+            let entries = &mut self.entries;
             let at = *self
                 .positions
                 .entry((need.subject.clone(), need.fact.clone()))
-                .or_insert(next);
-            if at == next {
-                self.entries.push(MissingFactWithRules {
-                    need: need.clone(),
-                    rules: Vec::new(),
+                .or_insert_with(|| {
+                    entries.push(MissingFactWithRules {
+                        need: need.clone(),
+                        rules: Vec::new(),
+                    });
+                    entries.len() - 1
                 });
-            }
-            let rules = self.entries.get_mut(at).map(|needed| &mut needed.rules);
-            if let Some((rules, rule)) = rules
-                .zip(rule)
-                .filter(|(rules, rule)| !rules.iter().any(|one| one == rule))
+            if let (Some(entry), Some(rule)) = (entries.get_mut(at), rule)
+                && !entry.rules.iter().any(|one| one == rule)
             {
-                rules.push(rule.to_owned());
+                entry.rules.push(rule.to_owned());
             }
         }
     }
 }
 mod mkfs;
 mod mount_and_mkfs_options;
-mod urgency {
-
-    use super::{Report, TargetSummary};
-    use walwise_judge::durability::VerdictKind;
-
-    /// Urgency of a target, the most urgent first. A critical finding makes even a durable target
-    /// `Critical`, because the finding can be about the next boot.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-    pub enum Urgency {
-        AtRisk,
-        Contradictory,
-        Critical,
-        Unproven,
-        ProvenByDrill,
-        Durable,
-        /// A directory without a verdict.
-        Unjudged,
-        Device,
-    }
-
-    impl Report {
-        /// The durability verdict decides, except for devices. `critical` returns whether a
-        /// critical finding about the target applies.
-        pub(crate) fn target_urgency(
-            &self,
-            target: &TargetSummary,
-            critical: impl FnOnce() -> bool,
-        ) -> Urgency {
-            match self.verdict(&target.target).map(|verdict| verdict.standing) {
-                _ if target.kind.is_device() => Urgency::Device,
-                Some(VerdictKind::AtRisk) => Urgency::AtRisk,
-                Some(VerdictKind::Contradictory) => Urgency::Contradictory,
-                _ if critical() => Urgency::Critical,
-                Some(VerdictKind::Unproven) => Urgency::Unproven,
-                Some(VerdictKind::ProvenByDrill) => Urgency::ProvenByDrill,
-                Some(VerdictKind::Durable) => Urgency::Durable,
-                None => Urgency::Unjudged,
-            }
-        }
-    }
-}
 mod remedies {
     //! The remedy of a critical finding is its advice, or else the rule's text, or else the reason
     //! why the advice was withheld.
@@ -565,7 +522,7 @@ mod what_if {
     use super::model::difference::FindingChangeKind;
     use super::model::what_if::{FactAssumption, StepChange, WhatIf, WithheldRiskyAdvice};
     use walwise_judge::rules::{Finding, Risk};
-    use walwise_model::facts::{Subject, catalog};
+    use walwise_model::facts::catalog;
 
     /// False for a fact that walwise-judge derives, because it changes only with the facts that it
     /// is derived from.
@@ -589,12 +546,12 @@ mod what_if {
             difference
                 .findings
                 .retain(|finding| finding.class != FindingChangeKind::Same);
-            let (before, now) = (described_plan_steps(real), described_plan_steps(supposed));
-            let gone = before.difference(&now).map(|step| step_change(step, false));
-            let mut steps: Vec<StepChange> = now
-                .difference(&before)
-                .map(|step| step_change(step, true))
-                .collect();
+            let (before, now) = (plan_steps(real), plan_steps(supposed));
+            let gone = before.difference(&now).cloned().map(|step| StepChange {
+                comes: false,
+                ..step
+            });
+            let mut steps: Vec<StepChange> = now.difference(&before).cloned().collect();
             steps.extend(gone);
             steps.sort();
             let given = offered_risky_advice(real);
@@ -609,32 +566,22 @@ mod what_if {
         }
     }
 
-    /// Every step as (target, subject, change).
-    fn described_plan_steps(report: &Report) -> BTreeSet<(Subject, Subject, String)> {
+    /// Every step of the plans, as if the assumptions added it.
+    fn plan_steps(report: &Report) -> BTreeSet<StepChange> {
         let plans = report.plans.iter();
         let steps = plans.flat_map(|plan| plan.steps.iter().map(move |step| (&plan.target, step)));
         steps
-            .map(|(target, step)| {
-                let advice = format!(
+            .map(|(target, step)| StepChange {
+                target: target.clone(),
+                comes: true,
+                subject: step.subject.clone(),
+                advice: format!(
                     "{}: {}",
                     step.advice.setting,
                     step.advice.change.describe_change()
-                );
-                (target.clone(), step.subject.clone(), advice)
+                ),
             })
             .collect()
-    }
-
-    fn step_change(
-        (target, subject, advice): &(Subject, Subject, String),
-        comes: bool,
-    ) -> StepChange {
-        StepChange {
-            target: target.clone(),
-            comes,
-            subject: subject.clone(),
-            advice: advice.clone(),
-        }
     }
 
     fn offered_risky_advice(report: &Report) -> Vec<WithheldRiskyAdvice> {
@@ -676,7 +623,7 @@ pub use model::{
     Alternative, Conflict, DirectoryRow, FilesystemChoice, HostSummary, LayerRow, Plan,
     ProbeResult, Report, RunOption, Stack, Step, TargetSummary, ToolSummary, WithheldAdvice,
 };
-pub use monitoring::{MonitoringProtocol, PluginState};
+pub use monitoring::PluginState;
 pub use output_format::Format;
 pub use saved_report::SavedReport;
 

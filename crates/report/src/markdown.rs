@@ -22,15 +22,7 @@ pub fn render(report: &Report) -> String {
             code_span_or_text(&report.host.name)
         ),
     );
-    let masked = if report.host.live {
-        ""
-    } else {
-        " The report is from a capture, in which names and serial numbers may be masked."
-    };
-    document.push_paragraph(&format!(
-        "For review: nothing was changed. Read each command before you run it; most commands need \
-         root.{masked}"
-    ));
+    document.push_paragraph(&view::review_notice(report));
     for group in parallel::map_items(&view::full_report_section_groups(report), |sections| {
         render_sections(sections)
     }) {
@@ -104,18 +96,16 @@ fn write_bullets(document: &mut MarkdownWriter, all: &BulletList) {
         let (head, rows) = all.headings_and_rows(&CELL_RENDERERS);
         document.push_table(&head, &[], &rows);
     }
-    for one in bullets.iter().filter(|one| {
-        one.details
+    for one in bullets {
+        let details: Vec<&Detail> = one
+            .details
             .iter()
-            .any(|detail| inline_detail_text(detail).is_none())
-    }) {
-        document.push_paragraph(&format!("{}:", markdown_from_rich_text(&one.text)));
-        write_details(
-            document,
-            one.details
-                .iter()
-                .filter(|detail| inline_detail_text(detail).is_none()),
-        );
+            .filter(|detail| inline_detail_text(detail).is_none())
+            .collect();
+        if !details.is_empty() {
+            document.push_paragraph(&format!("{}:", markdown_from_rich_text(&one.text)));
+            write_details(document, details.into_iter());
+        }
     }
 }
 
@@ -139,15 +129,10 @@ fn bullet_text(bullet: &Bullet) -> String {
 }
 
 fn badge_text(mark: &Badge) -> String {
-    match mark {
-        Badge::Setting(setting) => markdown_from_rich_text(setting),
-        Badge::Level(..)
-        | Badge::Standing(_)
-        | Badge::Verdict(..)
-        | Badge::Layer(_)
-        | Badge::Change(_)
-        | Badge::Remark(_) => escaped_text(&mark.badge_text()),
+    if let Badge::Setting(setting) = mark {
+        return markdown_from_rich_text(setting);
     }
+    escaped_text(&mark.badge_text())
 }
 
 fn inline_detail_text(detail: &Detail) -> Option<String> {

@@ -162,7 +162,7 @@ use walwise_judge::rules::{
 use walwise_measure::measure::Measurement;
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog::target::TargetKind;
-use walwise_model::facts::{Choice, FactRow, FactSet, Note, ServerArea, Subject, Value};
+use walwise_model::facts::{Choice, FactRow, FactSet, Note, ServerArea, Subject};
 use walwise_model::settings::{NewFilesystem, Setting};
 use what_if::WhatIf;
 
@@ -259,10 +259,6 @@ fn serialize_split_by_outcome<S: Serializer>(all: &[Finding], out: S) -> Result<
 }
 
 impl Report {
-    pub fn fact_value(&self, subject: &Subject, fact: &str) -> Option<&Value> {
-        self.facts.reading_by_name(subject, fact).value()
-    }
-
     /// The unknown facts that might be read on this host. Facts that cannot exist here are left
     /// out; for example, some disks have no model name.
     pub fn readable_unknown_facts(&self) -> impl Iterator<Item = FactRow<'_>> {
@@ -287,6 +283,24 @@ impl Report {
     pub fn plan(&self, target: &Subject) -> Option<&Plan> {
         find_in_sorted(&self.plans, |plan| plan.target.cmp(target))
     }
+
+    /// The steps of the target's plan; empty without a plan.
+    pub(crate) fn steps(&self, target: &Subject) -> &[Step] {
+        self.plan(target).map_or(&[], |plan| &plan.steps)
+    }
+
+    pub(crate) fn measurement(&self, target: &Subject) -> Option<&Measurement> {
+        let mut probes = self.probes.iter();
+        let probe = probes.find(|probe| probe.target == *target)?;
+        Some(&probe.measurement)
+    }
+
+    /// The command that checks the target again, with the options of this run. `None` if a name
+    /// cannot be quoted.
+    pub fn check_command(&self, target: &Subject, suffix: &'static str) -> Option<ShellCommand> {
+        let check = ShellCommand::walwise_check_command(target.name(), suffix)?;
+        self.host.append_run_options_to_command(check)
+    }
 }
 
 pub(super) fn is_readable_unknown(row: &FactRow<'_>) -> bool {
@@ -295,7 +309,7 @@ pub(super) fn is_readable_unknown(row: &FactRow<'_>) -> bool {
 
 /// Finds the item for which `place` returns `Equal`. The list must be sorted in the order of
 /// `place`.
-fn find_in_sorted<T>(list: &[T], place: impl Fn(&T) -> Ordering) -> Option<&T> {
+pub(crate) fn find_in_sorted<T>(list: &[T], place: impl Fn(&T) -> Ordering) -> Option<&T> {
     list.get(list.binary_search_by(place).ok()?)
 }
 
@@ -389,6 +403,13 @@ pub struct TargetSummary {
     pub rank_because: String,
     /// For each setting, the value in force and the recommended value.
     pub answers: BTreeMap<Topic, Answer>,
+}
+
+impl TargetSummary {
+    pub(crate) fn is_free_disk(&self) -> bool {
+        let content = self.content.as_ref();
+        content.is_some_and(DeviceContent::may_get_new_file_system)
+    }
 }
 
 /// A directory of a database server on a target.

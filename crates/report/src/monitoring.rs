@@ -135,7 +135,7 @@ pub mod prometheus {
             "Number of targets and findings that have no series because of the limit.",
         );
         for (of, count) in ["targets", "findings"].into_iter().zip(left_out) {
-            page.add_sample(&[("of", of)], count_as_f64(count));
+            page.add_sample(&[("of", of)], count as f64);
         }
         page.text
     }
@@ -159,26 +159,22 @@ pub mod prometheus {
     }
 
     fn write_findings_and_count_omitted(page: &mut MetricsWriter, report: &Report) -> usize {
-        page.begin_metric(
+        let mut write_by_level = |name, help, count: fn(&Report, Level) -> usize| {
+            page.begin_metric(name, help);
+            for &level in Level::ALL {
+                page.add_sample(&[("level", level.as_str())], count(report, level) as f64);
+            }
+        };
+        write_by_level(
             "walwise_findings",
             "Number of findings that apply, by level.",
+            |report, level| applying_findings_of_level(report, level).len(),
         );
-        for &level in Level::ALL {
-            page.add_sample(
-                &[("level", level.as_str())],
-                count_as_f64(applying_findings_of_level(report, level).len()),
-            );
-        }
-        page.begin_metric(
+        write_by_level(
             "walwise_undecided",
             "Number of undecided rules by level, excluding those that only need a measurement.",
+            exit::count_findings_lacking_non_probe_facts,
         );
-        for &level in Level::ALL {
-            page.add_sample(
-                &[("level", level.as_str())],
-                count_as_f64(exit::count_findings_lacking_non_probe_facts(report, level)),
-            );
-        }
         page.begin_metric(
             "walwise_finding",
             "A critical finding or a warning that applies.",
@@ -235,10 +231,6 @@ pub mod prometheus {
         when.parse::<jiff::Timestamp>()
             .ok()
             .map(|at| at.as_second() as f64)
-    }
-
-    fn count_as_f64(count: usize) -> f64 {
-        count as f64
     }
 
     #[derive(Default)]
@@ -300,16 +292,8 @@ const MAX_FINDINGS: usize = 200;
 /// Verdicts and latencies of targets beyond this number get no series.
 const MAX_TARGETS: usize = 100;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MonitoringProtocol {
-    /// Exit codes of walwise. The report has no latencies of earlier runs.
-    Walwise,
-    /// Exit codes of walwise. The report includes latencies of earlier runs.
-    Periodic,
-    /// Exit codes 0 to 3 of a Nagios or Icinga plug-in (Monitoring Plugins Development Guidelines).
-    Nagios,
-}
-
+/// The variants are in the order of the exit codes 0 to 3 of a Nagios or Icinga plug-in
+/// (Monitoring Plugins Development Guidelines).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PluginState {
     Good,
@@ -353,33 +337,6 @@ impl PluginState {
     }
 }
 
-impl MonitoringProtocol {
-    /// `None` if the protocol uses walwise's own exit codes.
-    pub fn exit_code(self, health: PluginState) -> Option<u8> {
-        match self {
-            Self::Walwise | Self::Periodic => None,
-            Self::Nagios => Some(match health {
-                PluginState::Good => 0,
-                PluginState::Warning => 1,
-                PluginState::Critical => 2,
-                PluginState::Unknown => 3,
-            }),
-        }
-    }
-
-    /// Formats the output line of a run that failed; `None` if walwise reports the error itself.
-    pub fn failure_line(self, sentence: &str) -> Option<String> {
-        match self {
-            Self::Walwise | Self::Periodic => None,
-            Self::Nagios => Some(nagios::nagios_failure_line(sentence)),
-        }
-    }
-
-    pub fn includes_earlier_latencies(self) -> bool {
-        !matches!(self, Self::Walwise)
-    }
-}
-
 fn applying_findings_of_level(report: &Report, level: Level) -> Vec<&Finding> {
     let counted = exit::findings_for_requested_target(report).into_iter();
     counted
@@ -391,14 +348,10 @@ fn warning_and_critical_verdicts(report: &Report) -> Vec<&Verdict> {
     let mut bad: Vec<&Verdict> = report
         .verdicts
         .iter()
-        .filter(|verdict| is_warning_or_critical_verdict(verdict.standing))
+        .filter(|verdict| exit::verdict_level(verdict.standing).is_some())
         .collect();
     bad.sort_by_key(|verdict| verdict.standing);
     bad
-}
-
-fn is_warning_or_critical_verdict(standing: VerdictKind) -> bool {
-    exit::verdict_level(standing).is_some()
 }
 
 /// Formats a verdict as one lower-case word, such as `at-risk`.
@@ -522,13 +475,8 @@ mod tests {
                 health,
                 "{found:?} {undecided}"
             );
-            assert_eq!(MonitoringProtocol::Nagios.exit_code(health), Some(nagios));
-            assert_eq!(
-                MonitoringProtocol::Walwise
-                    .exit_code(health)
-                    .or(MonitoringProtocol::Periodic.exit_code(health)),
-                None
-            );
+            assert_eq!(Format::Nagios.exit_code(health), Some(nagios));
+            assert_eq!(Format::Prometheus.exit_code(health), None);
             let line = Format::Nagios.render(&report).unwrap();
             assert!(
                 line.starts_with(&format!("WALWISE {} - ", health.as_str())),

@@ -4,11 +4,11 @@
 //! needs the line as well. The table of servers lists the settings that each release can change at
 //! run time.
 
-use super::setting_source::{self, OverridingSource};
-use walwise_judge::rules::{Advice, Change, Finding, Risk};
+use super::setting_source::{self, ValueOrigin};
+use walwise_judge::rules::{Advice, Finding, Risk};
 use walwise_model::escape::{self, ShellCommand};
 use walwise_model::facts::catalog::{cluster, mysql};
-use walwise_model::facts::{FactSet, Scope, ServerArea, ServerKind, Source, Subject};
+use walwise_model::facts::{FactSet, Scope, ServerArea, ServerKind, Subject};
 use walwise_model::servers::{self, client_program, has_set_persist};
 use walwise_model::version::Version;
 
@@ -19,7 +19,10 @@ pub fn add_mysql_commands_to_findings(findings: &mut [Finding], facts: &FactSet)
         subject, advice, ..
     } in findings
     {
-        for advice in advice.iter_mut().filter(|advice| is_mysql_setting(advice)) {
+        for advice in advice.iter_mut() {
+            if advice.setting.kind.server_area() != Some(ServerArea::Mysql) {
+                continue;
+            }
             let cluster = facts.applicable_subject(subject, Scope::Cluster);
             if let Some(server) =
                 cluster.and_then(|cluster| MysqlServer::from_facts(facts, &cluster))
@@ -27,13 +30,6 @@ pub fn add_mysql_commands_to_findings(findings: &mut [Finding], facts: &FactSet)
                 server.fill_in_commands_and_risk(advice);
             }
         }
-    }
-}
-
-fn is_mysql_setting(advice: &Advice) -> bool {
-    match advice.setting.kind.server_area() {
-        Some(ServerArea::Mysql) => true,
-        Some(ServerArea::Pg) | None => false,
     }
 }
 
@@ -67,16 +63,9 @@ impl MysqlServer {
     }
 
     fn fill_in_commands_and_risk(&self, advice: &mut Advice) {
-        let Change::Set(value) = advice.change.clone() else {
+        let Some((value, now)) = setting_source::value_change(advice) else {
             return;
         };
-        let now = advice
-            .current
-            .value()
-            .map(|now| advice.setting.format_config_value(now));
-        if now.as_ref() == Some(&value) {
-            return;
-        }
         let way = self.choose_setting_change_method(advice, &value, now.as_deref());
         if advice.risk <= Risk::NeedsRestart && self.version.is_some() {
             advice.risk = match way {
@@ -84,9 +73,8 @@ impl MysqlServer {
                 SettingChangeMethod::PersistOnly | SettingChangeMethod::File => Risk::NeedsRestart,
             };
         }
-        let is_bare = advice.apply.is_empty() && advice.undo.is_empty();
-        if is_bare {
-            advice.apply = self.commands_to_apply(advice, way, &value);
+        if advice.apply.is_empty() && advice.undo.is_empty() {
+            advice.apply = self.change_commands(advice, way, &value, option_file_edit_comment);
             advice.undo = self.commands_to_undo(advice, way, now.as_deref());
         }
         if advice.verify.is_empty() {
@@ -111,8 +99,7 @@ impl MysqlServer {
             servers::server_settings_table().is_dynamic_value(name, value, self.kind, version)
         };
         let both = by_statement(value) && now.is_none_or(by_statement);
-        let is_persisted =
-            setting_source::overriding_source(advice) == Some(OverridingSource::Persisted);
+        let is_persisted = setting_source::value_origin(advice) == ValueOrigin::Persisted;
         match (both, has_set_persist(self.kind, version)) {
             _ if self.is_stopped => SettingChangeMethod::File,
             (true, true) => SettingChangeMethod::Persist,
@@ -122,11 +109,13 @@ impl MysqlServer {
         }
     }
 
-    fn commands_to_apply(
+    /// `remark` names the line of the option file, if one is to be changed by hand.
+    fn change_commands(
         &self,
         advice: &Advice,
         way: SettingChangeMethod,
         value: &str,
+        remark: fn(&Advice, &str) -> ShellCommand,
     ) -> Vec<ShellCommand> {
         let name = advice.setting.name_without_area();
         match way {
@@ -136,12 +125,10 @@ impl MysqlServer {
             }
             SettingChangeMethod::GlobalAndFile => {
                 let mut commands = self.set_variable_commands("GLOBAL", name, value);
-                commands.push(option_file_edit_comment(advice, value));
+                commands.push(remark(advice, value));
                 commands
             }
-            SettingChangeMethod::File => {
-                append_restart_comment(vec![option_file_edit_comment(advice, value)])
-            }
+            SettingChangeMethod::File => append_restart_comment(vec![remark(advice, value)]),
         }
     }
 
@@ -151,24 +138,17 @@ impl MysqlServer {
         way: SettingChangeMethod,
         now: Option<&str>,
     ) -> Vec<ShellCommand> {
-        let name = advice.setting.name_without_area();
         let Some(now) = now else {
             return vec![ShellCommand::from_comment(
                 "the current value is unknown: record it before you change it",
             )];
         };
         match way {
-            SettingChangeMethod::Persist => self.undo_persist_commands(advice, name, now),
-            SettingChangeMethod::PersistOnly => {
-                append_restart_comment(self.set_variable_commands("PERSIST_ONLY", name, now))
-            }
-            SettingChangeMethod::GlobalAndFile => {
-                let mut commands = self.set_variable_commands("GLOBAL", name, now);
-                commands.push(option_file_restore_comment(advice, now));
-                commands
-            }
-            SettingChangeMethod::File => {
-                append_restart_comment(vec![option_file_restore_comment(advice, now)])
+            SettingChangeMethod::Persist => self.undo_persist_commands(advice, now),
+            SettingChangeMethod::PersistOnly
+            | SettingChangeMethod::GlobalAndFile
+            | SettingChangeMethod::File => {
+                self.change_commands(advice, way, now, option_file_restore_comment)
             }
         }
     }
@@ -176,41 +156,38 @@ impl MysqlServer {
     /// The commands that restore the old value after SET PERSIST. The file mysqld-auto.cnf
     /// overrides option files, so the value in force and the persisted value are both restored. If
     /// the old value may come from an earlier SET PERSIST, the old value is persisted.
-    fn undo_persist_commands(&self, advice: &Advice, name: &str, now: &str) -> Vec<ShellCommand> {
-        let says = match (
-            setting_source::overriding_source(advice),
-            advice.current.source(),
-        ) {
-            (Some(OverridingSource::Persisted), _) => "the old value was set with SET PERSIST",
-            // A value reported only by the server may come from mysqld-auto.cnf.
-            (_, Some(Source::Server { .. }) | None) => {
-                "an earlier SET PERSIST cannot be detected; this statement persists the old value"
-            }
-            _ => return self.reset_persist_commands(name, now),
+    fn undo_persist_commands(&self, advice: &Advice, now: &str) -> Vec<ShellCommand> {
+        let name = advice.setting.name_without_area();
+        let (says, reset, scope) = match setting_source::value_origin(advice) {
+            ValueOrigin::Persisted => ("the old value was set with SET PERSIST", None, "PERSIST"),
+            ValueOrigin::ServerOrUnknown => (
+                "an earlier SET PERSIST cannot be detected; this statement persists the old value",
+                None,
+                "PERSIST",
+            ),
+            ValueOrigin::AlterSystem
+            | ValueOrigin::CommandLine
+            | ValueOrigin::ConfigFile
+            | ValueOrigin::Other => (
+                "no value was persisted before",
+                self.mysql_client_command(&format!("RESET PERSIST {name}")),
+                "GLOBAL",
+            ),
         };
         let mut commands = vec![ShellCommand::from_comment(says)];
-        commands.extend(self.set_variable_commands("PERSIST", name, now));
-        commands
-    }
-
-    fn reset_persist_commands(&self, name: &str, now: &str) -> Vec<ShellCommand> {
-        let mut commands = vec![ShellCommand::from_comment("no value was persisted before")];
-        commands.extend(self.mysql_client_command_list(&format!("RESET PERSIST {name}")));
-        commands.extend(self.set_variable_commands("GLOBAL", name, now));
+        commands.extend(reset);
+        commands.extend(self.set_variable_commands(scope, name, now));
         commands
     }
 
     fn set_variable_commands(&self, scope: &str, name: &str, value: &str) -> Vec<ShellCommand> {
-        match escape::mysql::format_mysql_statement_literal(value) {
-            Some(value) => self.mysql_client_command_list(&format!("SET {scope} {name} = {value}")),
-            None => vec![ShellCommand::from_comment(&format!(
+        let command = match escape::mysql::format_mysql_statement_literal(value) {
+            Some(value) => self.mysql_client_command(&format!("SET {scope} {name} = {value}")),
+            None => Some(ShellCommand::from_comment(&format!(
                 "{name}: this value cannot be quoted in a statement"
-            ))],
-        }
-    }
-
-    fn mysql_client_command_list(&self, sql: &str) -> Vec<ShellCommand> {
-        self.mysql_client_command(sql).into_iter().collect()
+            ))),
+        };
+        command.into_iter().collect()
     }
 
     /// Builds the command that runs a statement in the client; `None` if the socket's name cannot
@@ -227,54 +204,43 @@ impl MysqlServer {
     }
 }
 
-fn option_file_edit_comment(advice: &Advice, value: &str) -> ShellCommand {
-    let line = format!(
+fn option_file_line(advice: &Advice, value: &str) -> String {
+    format!(
         "{} = {}",
         advice.setting.name_without_area(),
         escape::mysql::quote_mysql_option_value(value)
-    );
-    ShellCommand::from_comment(&match CurrentValuePlace::from_advice(advice) {
-        CurrentValuePlace::CommandLine => {
+    )
+}
+
+fn option_file_edit_comment(advice: &Advice, value: &str) -> ShellCommand {
+    let line = option_file_line(advice, value);
+    let place = advice.current.source();
+    ShellCommand::from_comment(&match (setting_source::value_origin(advice), place) {
+        (ValueOrigin::CommandLine, _) => {
             format!("on the command line of the server, which overrides files: {line}")
         }
-        CurrentValuePlace::Line(place) => {
+        (ValueOrigin::ConfigFile, Some(place)) => {
             format!("in the option file, replace {place} with: {line}")
         }
-        CurrentValuePlace::Unset => format!("in an option file, group [mysqld]: {line}"),
+        _ => format!("in an option file, group [mysqld]: {line}"),
     })
 }
 
 fn option_file_restore_comment(advice: &Advice, now: &str) -> ShellCommand {
-    let name = advice.setting.name_without_area();
-    let line = format!("{name} = {}", escape::mysql::quote_mysql_option_value(now));
-    ShellCommand::from_comment(&match CurrentValuePlace::from_advice(advice) {
-        CurrentValuePlace::CommandLine => {
+    let line = option_file_line(advice, now);
+    let place = advice.current.source();
+    ShellCommand::from_comment(&match (setting_source::value_origin(advice), place) {
+        (ValueOrigin::CommandLine, _) => {
             format!("on the command line of the server, restore: {line}")
         }
-        CurrentValuePlace::Line(place) => {
+        (ValueOrigin::ConfigFile, Some(place)) => {
             format!("in the option file, at {place}, restore: {line}")
         }
-        CurrentValuePlace::Unset => format!("remove {name} from the option file"),
+        _ => format!(
+            "remove {} from the option file",
+            advice.setting.name_without_area()
+        ),
     })
-}
-
-enum CurrentValuePlace {
-    CommandLine,
-    Line(String),
-    Unset,
-}
-
-impl CurrentValuePlace {
-    fn from_advice(advice: &Advice) -> Self {
-        match (
-            setting_source::overriding_source(advice),
-            advice.current.source(),
-        ) {
-            (Some(OverridingSource::CommandLine), _) => Self::CommandLine,
-            (None, Some(source @ Source::File { .. })) => Self::Line(source.to_string()),
-            _ => Self::Unset,
-        }
-    }
 }
 
 fn append_restart_comment(mut commands: Vec<ShellCommand>) -> Vec<ShellCommand> {

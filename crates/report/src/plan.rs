@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use advice_merging::AdviceItem;
 
 use super::{Conflict, Plan, Step, TargetSummary};
-use crate::{DeviceContent, FilesystemChoice};
+use crate::FilesystemChoice;
 use walwise_judge::rules::{Advice, Change, EffectScope, Finding, Level, Outcome, Risk};
 use walwise_model::facts::{Choice, FactSet, Scope, Subject};
 use walwise_model::settings::{NewFilesystem, Setting, SettingKind};
@@ -193,11 +193,7 @@ fn filesystem_choices(
     target: &TargetSummary,
     pieces: &[AdviceItem<'_>],
 ) -> Vec<FilesystemChoice> {
-    if !target
-        .content
-        .as_ref()
-        .is_some_and(DeviceContent::may_get_new_file_system)
-    {
+    if !target.is_free_disk() {
         return Vec::new();
     }
     let known = |made: Option<&str>| made.and_then(NewFilesystem::from_word);

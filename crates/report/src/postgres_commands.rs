@@ -7,7 +7,7 @@
 //! table of servers.
 
 use super::server_conf::quote_postgres_conf_value;
-use super::setting_source::{self, OverridingSource};
+use super::setting_source::{self, ValueOrigin};
 use walwise_judge::rules::{Advice, Change, Finding, Risk};
 use walwise_model::escape::{ShellCommand, comment};
 use walwise_model::facts::catalog::postgres::DATA_CHECKSUMS;
@@ -101,23 +101,15 @@ impl PostgresServer {
     }
 
     fn fill_in_advice_commands(&self, advice: &mut Advice) {
-        let Change::Set(value) = advice.change.clone() else {
+        let Some((value, now)) = setting_source::value_change(advice) else {
             return;
         };
-        let now = advice
-            .current
-            .value()
-            .map(|now| advice.setting.format_config_value(now));
-        if now.as_ref() == Some(&value) {
-            return;
-        }
         let has_none = advice.apply.is_empty() && advice.undo.is_empty();
         if has_none && settings::find_by_fact(&DATA_CHECKSUMS) == Some(advice.setting) {
             advice.apply = self.pg_checksums_commands(" --enable --progress -D ");
             advice.undo = self.pg_checksums_commands(" --disable -D ");
         } else if has_none && !is_set_by_initdb(advice) {
-            let is_fixed =
-                setting_source::overriding_source(advice) == Some(OverridingSource::CommandLine);
+            let is_fixed = setting_source::value_origin(advice) == ValueOrigin::CommandLine;
             (advice.apply, advice.undo) = if self.is_stopped || is_fixed {
                 (
                     self.config_file_edit_comments(advice, Some(&value)),
@@ -139,26 +131,17 @@ impl PostgresServer {
     /// The commands that restore the old value: ALTER SYSTEM SET if the present value comes, or may
     /// come, from ALTER SYSTEM, and ALTER SYSTEM RESET otherwise.
     fn commands_to_undo(&self, advice: &Advice, now: Option<&str>) -> Vec<ShellCommand> {
-        let (name, reset) = (
-            advice.setting.name_without_area(),
-            format!("ALTER SYSTEM RESET {}", advice.setting.name_without_area()),
-        );
-        match (
-            setting_source::overriding_source(advice),
-            advice.current.source(),
-            now,
-        ) {
-            (Some(OverridingSource::AlterSystem), _, Some(now)) => {
-                self.statement_commands(advice, &alter_system_statement(advice, now))
-            }
-            // A value reported only by the server may come from ALTER SYSTEM.
-            (_, Some(Source::Server { .. }) | None, Some(now)) => {
+        let name = advice.setting.name_without_area();
+        let reset = format!("ALTER SYSTEM RESET {name}");
+        let set = |now| self.statement_commands(advice, &alter_system_statement(advice, now));
+        match (setting_source::value_origin(advice), now) {
+            (ValueOrigin::AlterSystem, Some(now)) => set(now),
+            (ValueOrigin::ServerOrUnknown, Some(now)) => {
                 let says = format!(
                     "an earlier ALTER SYSTEM SET {name} cannot be detected; if there was none, run: {reset}"
                 );
                 let mut commands = vec![ShellCommand::from_comment(&says)];
-                commands
-                    .extend(self.statement_commands(advice, &alter_system_statement(advice, now)));
+                commands.extend(set(now));
                 commands
             }
             _ => self.statement_commands(advice, &reset),
@@ -166,13 +149,13 @@ impl PostgresServer {
     }
 
     fn statement_commands(&self, advice: &Advice, sql: &str) -> Vec<ShellCommand> {
-        if advice.risk >= Risk::NeedsRestart {
-            let mut commands: Vec<ShellCommand> = self.psql_command(&[sql]).into_iter().collect();
-            commands.push(ShellCommand::from_comment("then restart the server"));
-            return commands;
-        }
-        self.psql_command(&[sql, "SELECT pg_reload_conf()"])
+        let needs_restart = advice.risk >= Risk::NeedsRestart;
+        let reload = (!needs_restart).then_some("SELECT pg_reload_conf()");
+        let statements: Vec<&str> = [sql].into_iter().chain(reload).collect();
+        let restart = needs_restart.then(|| ShellCommand::from_comment("then restart the server"));
+        self.psql_command(&statements)
             .into_iter()
+            .chain(restart)
             .collect()
     }
 
@@ -185,27 +168,17 @@ impl PostgresServer {
                 "the old value of {name} is unknown"
             ))];
         };
-        let place = match (
-            setting_source::overriding_source(advice),
-            advice.current.source(),
-            &self.config_file,
-        ) {
-            (Some(OverridingSource::CommandLine), _, _) => {
-                format!(
-                    "on the command line of the server, which overrides ALTER SYSTEM: -c \
-                     {name}={value}"
-                )
-            }
-            (_, Some(source @ Source::File { .. }), _) => {
-                format!("at {source}: {name} = {}", quote_postgres_conf_value(value))
-            }
-            (_, _, Some(file)) => {
-                format!("in {file}: {name} = {}", quote_postgres_conf_value(value))
-            }
-            (_, _, None) => format!(
-                "in postgresql.conf: {name} = {}",
-                quote_postgres_conf_value(value)
-            ),
+        let place = if setting_source::value_origin(advice) == ValueOrigin::CommandLine {
+            format!(
+                "on the command line of the server, which overrides ALTER SYSTEM: -c {name}={value}"
+            )
+        } else {
+            let file = match (advice.current.source(), &self.config_file) {
+                (Some(source @ Source::File { .. }), _) => format!("at {source}"),
+                (_, Some(file)) => format!("in {file}"),
+                (_, None) => "in postgresql.conf".to_owned(),
+            };
+            format!("{file}: {name} = {}", quote_postgres_conf_value(value))
         };
         let then = if self.is_stopped {
             "then start the server"
@@ -222,14 +195,9 @@ impl PostgresServer {
     /// The program's directory depends on the release and is not in PATH.
     fn pg_checksums_commands(&self, options: &'static str) -> Vec<ShellCommand> {
         let run = || {
-            let run = match &self.runs_as {
-                Some(user) => ShellCommand::new("runuser -u ")
-                    .append_quoted_name(user)?
-                    .append_literal(" -- "),
-                None => ShellCommand::new(""),
-            };
             let major = self.major?.to_string();
-            let path = run
+            let path = self
+                .command_as_server_user()?
                 .append_literal("env PATH=/usr/lib/postgresql/")
                 .append_quoted_name(&major)?
                 .append_literal("/bin:/usr/pgsql-");
@@ -241,6 +209,17 @@ impl PostgresServer {
         let stop =
             ShellCommand::from_comment("stop the server and its standbys, and take a backup");
         run().map_or_else(Vec::new, |run| vec![stop, run])
+    }
+
+    /// The beginning of a command that runs as the server's user. `None` if the user's name cannot
+    /// be quoted.
+    fn command_as_server_user(&self) -> Option<ShellCommand> {
+        Some(match &self.runs_as {
+            Some(user) => ShellCommand::new("runuser -u ")
+                .append_quoted_name(user)?
+                .append_literal(" -- "),
+            None => ShellCommand::new(""),
+        })
     }
 
     /// Completes a rule's psql command, which names no server. `None` if a name cannot be quoted.
@@ -255,12 +234,7 @@ impl PostgresServer {
     /// Builds the psql command that connects at the server's socket, as the server's user if
     /// walwise runs as root. Each statement gets its own `-c`. `None` if a name cannot be quoted.
     fn psql_command(&self, statements: &[&str]) -> Option<ShellCommand> {
-        let psql = match &self.runs_as {
-            Some(user) => ShellCommand::new("runuser -u ")
-                .append_quoted_name(user)?
-                .append_literal(" -- psql"),
-            None => ShellCommand::new("psql"),
-        };
+        let psql = self.command_as_server_user()?.append_literal("psql");
         let psql = match self
             .socket_directory
             .as_ref()

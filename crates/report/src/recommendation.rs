@@ -8,11 +8,11 @@ use super::model::SCHEMA_VERSION;
 use super::model::answer::{Answer, Topic};
 use super::model::difference::Difference;
 use super::model::what_if::WhatIf;
-use super::view::dedup::{FindingsByTarget, without_indices};
+use super::view::dedup::FindingsByTarget;
 use super::view::{self, wording};
 use super::{FilesystemChoice, HostSummary, Report, TargetSummary, ToolSummary};
 use walwise_judge::durability::VerdictKind;
-use walwise_judge::rules::{Finding, Level, Outcome, Risk};
+use walwise_judge::rules::{Level, Outcome, Risk};
 use walwise_model::facts::{Note, Subject};
 
 /// The document of `walwise check --format json`.
@@ -98,11 +98,7 @@ impl<'r> RecommendationDocument<'r> {
     pub fn new(report: &'r Report) -> Self {
         let by_target = FindingsByTarget::new(report);
         let (host, beside) = view::findings::host_and_other_untargeted_findings(report);
-        let others: Vec<&Finding> = host
-            .iter()
-            .chain(&beside)
-            .map(|(_, finding)| *finding)
-            .collect();
+        let others = [host, beside].concat();
         let targets = view::target_order::sorted_targets_worst_first(&by_target);
         Self {
             schema: SCHEMA_VERSION,
@@ -129,7 +125,7 @@ impl<'r> RecommendationDocument<'r> {
 impl<'r> TargetAdvice<'r> {
     fn new(by_target: &FindingsByTarget<'r>, target: &'r TargetSummary) -> Self {
         let report = by_target.report;
-        let about = without_indices(by_target.findings_about(target));
+        let about = by_target.findings_about(target);
         let open = about.iter().filter_map(|finding| match &finding.outcome {
             Outcome::Undecided { needs } if finding.level >= Level::Advice => Some(UndecidedRule {
                 level: finding.level,
@@ -161,7 +157,7 @@ impl<'r> TargetAdvice<'r> {
             candidates: report
                 .plan(&target.target)
                 .map_or(&[], |plan| &plan.filesystems),
-            fixes: fixes::target_fixes(report, target, &about)
+            fixes: fixes::target_fixes(report, target, about)
                 .into_iter()
                 .map(FixEntry::from)
                 .collect(),

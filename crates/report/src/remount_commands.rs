@@ -35,13 +35,8 @@ pub fn add_remount_commands_to_advice(advice: &mut Advice, facts: &FactSet, moun
     if advice.change == Change::Keep || !advice.own.is_empty() {
         return;
     }
-    let parts = || {
-        Some((
-            MountedFilesystem::from_facts(facts, mounted)?,
-            stack::mount_options(facts, mounted)?,
-        ))
-    };
-    let Some((place, in_force)) = parts() else {
+    let place = MountedFilesystem::from_facts(facts, mounted);
+    let (Some(place), Some(in_force)) = (place, stack::mount_options(facts, mounted)) else {
         return;
     };
     let now = mount_and_mkfs_options::explicit_options_after_change(&in_force, &[], &[], &[]);

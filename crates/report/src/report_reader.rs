@@ -1,9 +1,9 @@
-//! Extracts the JSON report from an HTML document.
+//! Finds the JSON report in an HTML document.
 //!
 //! The document is untrusted, so it is read in chunks of at most `MAX_CHUNK`. The parser of the
-//! JSON, not this module, validates the extracted text.
+//! JSON, not this module, validates the text found.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Read as _};
 
 /// The line before the JSON. It occurs only once, because `<` is escaped in the text of a report.
 pub const BEGIN_TAG: &str = "<script type=\"application/json\" id=\"walwise-report\">\n";
@@ -12,82 +12,38 @@ pub const END_TAG: &str = "</script>\n";
 
 const MAX_CHUNK: u64 = 64 << 10;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum DocumentPosition {
-    /// Nothing was read yet: the first character decides between JSON and HTML.
-    Start,
-    Plain,
-    /// HTML before or after the JSON.
-    Outside,
-    Inside,
-}
-
-/// Passes a JSON document through, and extracts the JSON of an HTML page.
-pub struct ReportJsonReader<R> {
-    document: R,
-    part: DocumentPosition,
-    chunk: Vec<u8>,
-    used: usize,
-    at_line_start: bool,
-}
-
-impl<R: BufRead> ReportJsonReader<R> {
-    pub fn new(document: R) -> Self {
-        Self {
-            document,
-            part: DocumentPosition::Start,
-            chunk: Vec::new(),
-            used: 0,
-            at_line_start: true,
+/// Reads up to the JSON: blanks, and in an HTML page everything up to `BEGIN_TAG`. Returns whether
+/// the document is HTML.
+pub(crate) fn skip_to_json(document: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        let read = document.fill_buf()?;
+        let blanks = read.iter().take_while(|byte| byte.is_ascii_whitespace());
+        let (blanks, all) = (blanks.count(), read.len());
+        let first = read.get(blanks).copied();
+        document.consume(blanks);
+        match first {
+            Some(b'<') => break,
+            None if all > 0 => {}
+            None | Some(_) => return Ok(false),
         }
     }
-
-    fn read_json_chunk(&mut self) -> io::Result<()> {
-        loop {
-            let begins_line = self.at_line_start;
-            (self.used, self.at_line_start) = (0, false);
-            self.chunk.clear();
-            self.document
-                .by_ref()
-                .take(MAX_CHUNK)
-                .read_until(b'\n', &mut self.chunk)?;
-            self.at_line_start = self.chunk.ends_with(b"\n");
-            if self.chunk.is_empty() {
-                return Ok(());
-            }
-            let first = self.chunk.iter().find(|byte| !byte.is_ascii_whitespace());
-            if self.part == DocumentPosition::Start {
-                self.part = match first {
-                    None => continue,
-                    Some(b'<') => DocumentPosition::Outside,
-                    Some(_) => DocumentPosition::Plain,
-                };
-            }
-            match self.part {
-                DocumentPosition::Outside if begins_line && self.chunk == BEGIN_TAG.as_bytes() => {
-                    self.part = DocumentPosition::Inside;
-                }
-                DocumentPosition::Outside => {}
-                DocumentPosition::Inside if begins_line && self.chunk == END_TAG.as_bytes() => {
-                    self.part = DocumentPosition::Outside;
-                }
-                DocumentPosition::Start | DocumentPosition::Plain | DocumentPosition::Inside => {
-                    return Ok(());
-                }
-            }
+    let (mut chunk, mut begins_line) = (Vec::new(), true);
+    loop {
+        chunk.clear();
+        let chunk_reader = &mut document.by_ref().take(MAX_CHUNK);
+        chunk_reader.read_until(b'\n', &mut chunk)?;
+        if chunk.is_empty() || begins_line && chunk == BEGIN_TAG.as_bytes() {
+            return Ok(true);
         }
+        begins_line = chunk.ends_with(b"\n");
     }
 }
 
-impl<R: BufRead> Read for ReportJsonReader<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.used == self.chunk.len() {
-            self.read_json_chunk()?;
-        }
-        let mut rest = self.chunk.get(self.used..).unwrap_or_default();
-        let count = rest.read(into)?;
-        self.used += count;
-        Ok(count)
+/// The JSON of an HTML page, or the whole document if it embeds none.
+pub fn embedded_json(document: &str) -> &str {
+    match document.split_once(BEGIN_TAG) {
+        Some((_, json)) => json.split_once(END_TAG).map_or(json, |(json, _)| json),
+        None => document,
     }
 }
 
@@ -97,34 +53,42 @@ mod tests {
 
     use super::*;
 
-    fn extract_json(document: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        ReportJsonReader::new(document)
-            .read_to_end(&mut out)
-            .unwrap();
-        out
+    fn text_from_json_on(mut document: &[u8]) -> (bool, String) {
+        let is_html = skip_to_json(&mut document).unwrap();
+        (is_html, String::from_utf8(document.to_vec()).unwrap())
     }
 
     #[test]
-    fn json_is_passed_through_or_extracted_from_html() {
-        assert_eq!(extract_json(b" \n {\"a\": 1}\n"), b" {\"a\": 1}\n");
-        assert_eq!(extract_json(b"<p>{\"a\": 1}</p>\n"), b"");
+    fn json_is_found_in_plain_and_html_documents() {
+        let plain = " \n {\"a\": 1}\n";
+        assert_eq!(
+            text_from_json_on(plain.as_bytes()),
+            (false, "{\"a\": 1}\n".to_owned())
+        );
+        assert_eq!(embedded_json(plain), plain);
+        assert_eq!(
+            text_from_json_on(b"<p>{\"a\": 1}</p>\n"),
+            (true, String::new())
+        );
+        let json = "{\n  \"a\": 1\n}\n";
         let page = format!(
-            "<!DOCTYPE html>\n<p>{}\n{BEGIN_TAG}{{\n  \"a\": 1\n}}\n{END_TAG}</body>\n",
+            "<!DOCTYPE html>\n<p>{}\n{BEGIN_TAG}{json}{END_TAG}</body>\n",
             "x".repeat(200_000)
         );
-        assert_eq!(extract_json(page.as_bytes()), b"{\n  \"a\": 1\n}\n");
+        let (is_html, rest) = text_from_json_on(page.as_bytes());
+        assert!(is_html && rest.starts_with(json), "{rest}");
+        assert_eq!(embedded_json(&page), json);
     }
 
     proptest! {
         #[test]
-        fn reader_terminates_on_any_input(
+        fn search_terminates_on_any_input(
             pieces in prop::collection::vec(prop_oneof![
                 Just(BEGIN_TAG.to_owned()), Just(END_TAG.to_owned()), Just("<".to_owned()), Just("\n".to_owned()), any::<String>(),
             ], 0..12),
         ) {
             let document = pieces.concat();
-            prop_assert!(extract_json(document.as_bytes()).len() <= document.len());
+            prop_assert!(text_from_json_on(document.as_bytes()).1.len() <= document.len());
         }
     }
 }

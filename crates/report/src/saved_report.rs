@@ -1,12 +1,11 @@
 //! A saved report as text, Markdown, JSON and HTML. The file is untrusted, so each part of it is
 //! made safe for display or dropped.
 
-use std::io::{BufReader, Read};
+use std::io::Read;
 
 use super::difference::{ReportParseError, ReportSnapshot};
-use super::report_reader::ReportJsonReader;
 use super::view::saved_report::saved_report_sections;
-use super::{html, json, markdown, text};
+use super::{html, json, markdown, report_reader, text};
 
 pub struct SavedReport {
     snapshot: ReportSnapshot,
@@ -14,17 +13,16 @@ pub struct SavedReport {
 }
 
 impl SavedReport {
-    pub fn from_reader(document: impl Read) -> Result<Self, ReportParseError> {
+    pub fn from_reader(mut document: impl Read) -> Result<Self, ReportParseError> {
         let mut bytes = Vec::new();
-        ReportJsonReader::new(BufReader::new(document))
-            .read_to_end(&mut bytes)
-            .map_err(|error| {
-                ReportParseError::Unreadable(walwise_model::text::io_error_message(&error))
-            })?;
+        document.read_to_end(&mut bytes).map_err(|error| {
+            ReportParseError::Unreadable(walwise_model::text::io_error_message(&error))
+        })?;
         let snapshot = ReportSnapshot::from_reader(bytes.as_slice())?;
+        let text = String::from_utf8_lossy(&bytes);
         Ok(Self {
             snapshot,
-            json: json::make_json_display_safe(&String::from_utf8_lossy(&bytes)),
+            json: json::make_json_display_safe(report_reader::embedded_json(&text).trim_start()),
         })
     }
 
@@ -59,7 +57,7 @@ impl SavedReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{report_reader, sample_reports};
+    use crate::sample_reports;
     use walwise_model::facts::Subject;
     use walwise_model::text::JoinText;
     use walwise_model::text::is_display_unsafe;

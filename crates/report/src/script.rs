@@ -8,6 +8,7 @@ mod new_filesystem;
 
 use std::collections::BTreeSet;
 
+use super::export::section_heading_comment;
 use super::{Report, TargetSummary, mkfs};
 use crate::{Step, setting_source};
 use walwise_judge::rules::{Advice, Finding, Level, Outcome, Risk, UserCommand};
@@ -25,10 +26,7 @@ pub fn render(report: &Report) -> Result<String, String> {
     }
     let mut parts = vec![script_header(report)];
     for target in &report.targets {
-        parts.push(format!(
-            "\n# ==== {} ====\n",
-            comment::replace_unsafe_chars(&target.title)
-        ));
+        parts.push(section_heading_comment(&target.title));
         parts.push(match target.kind {
             TargetKind::Device if alone => new_filesystem::free_disk_part(report, target),
             TargetKind::Device => comment_out(&format!(
@@ -53,11 +51,8 @@ pub fn render(report: &Report) -> Result<String, String> {
 }
 
 fn ensure_disk_is_free(target: &TargetSummary) -> Result<(), String> {
-    match target
-        .content
-        .as_ref()
-        .filter(|content| !content.may_get_new_file_system())
-    {
+    let content = target.content.as_ref();
+    match content.filter(|content| !content.may_get_new_file_system()) {
         Some(content) => Err(format!(
             "{}: no script was generated. {}",
             target.title,
@@ -139,10 +134,7 @@ fn advice_part(title: &str, findings: &[&Finding]) -> Option<String> {
         .map(|(number, step)| step_comment(number, step))
         .collect();
     (!steps.is_empty()).then(|| {
-        format!(
-            "\n# ==== {} ====\n# Uncomment the commands that you want to run.\n{told}",
-            comment::replace_unsafe_chars(title)
-        )
+        section_heading_comment(title) + "# Uncomment the commands that you want to run.\n" + &told
     })
 }
 
@@ -172,10 +164,7 @@ fn no_changes_comment(target: &TargetSummary) -> String {
 }
 
 fn directory_part(report: &Report, target: &TargetSummary) -> String {
-    let steps = report
-        .plan(&target.target)
-        .map(|plan| plan.steps.as_slice())
-        .unwrap_or_default();
+    let steps = report.steps(&target.target);
     let mut out = String::new();
     for (number, step) in (1..).zip(steps.iter().filter(|step| !step.keeps_setting())) {
         out.push_str(&step_comment(number, step));
@@ -259,8 +248,7 @@ fn setting_source_lines(step: &Step) -> Vec<String> {
         Some(ConfigFileSyntax::PostgresConf) => "files",
         Some(ConfigFileSyntax::OptionFile) => "option files",
     };
-    let stronger = setting_source::overriding_source(advice)
-        .map(|stronger| stronger.override_instruction(file));
+    let stronger = setting_source::value_origin(advice).override_instruction(file);
     [format!(
         "now: {}",
         setting_source::current_value_with_source(advice)

@@ -25,21 +25,22 @@ pub fn render(report: &Report) -> String {
         comment::replace_unsafe_chars(&report.when)
     )];
     let form = common_server_file_syntax(report);
-    parts.extend(option_file_header_lines(report, form));
-    let missing = report
-        .warnings
-        .iter()
-        .filter(|note| is_missing_measurement(note));
-    parts.extend(
-        missing.map(|note| format!("# {}\n", comment::replace_unsafe_chars(&note.to_string()))),
-    );
+    if form == ConfigFileSyntax::OptionFile {
+        parts.push(option_file_header(report));
+    }
+    let missing = report.warnings.iter().filter(|note| {
+        matches!(
+            note,
+            Note::Measurement(
+                MeasurementNote::NotMeasured { .. } | MeasurementNote::Incomplete { .. }
+            )
+        )
+    });
+    parts.push(comment::comment_lines(missing.map(ToString::to_string)));
     let mut done: Vec<(&Subject, &Setting)> = Vec::new();
     let mut open: Vec<&Subject> = Vec::new();
     for target in &report.targets {
-        let steps = report
-            .plan(&target.target)
-            .map(|plan| plan.steps.as_slice())
-            .unwrap_or_default();
+        let steps = report.steps(&target.target);
         let mut lines = vec![format!(
             "\n# {}\n",
             comment::replace_unsafe_chars(&target.title)
@@ -94,23 +95,14 @@ fn target_clusters(report: &Report) -> impl Iterator<Item = &Subject> {
         .filter_map(|target| target.cluster.as_ref())
 }
 
-fn option_file_header_lines(report: &Report, form: ConfigFileSyntax) -> Vec<String> {
-    match form {
-        ConfigFileSyntax::PostgresConf => Vec::new(),
-        ConfigFileSyntax::OptionFile => {
-            let servers: BTreeSet<&Subject> = target_clusters(report).collect();
-            let several =
-                "# These lines are for several servers; give each server only its own lines.\n";
-            [
-                (servers.len() > 1).then_some(several),
-                Some(OPTION_FILE_HEADER),
-            ]
-            .into_iter()
-            .flatten()
-            .map(str::to_owned)
-            .collect()
-        }
-    }
+fn option_file_header(report: &Report) -> String {
+    let servers: BTreeSet<&Subject> = target_clusters(report).collect();
+    let several = if servers.len() > 1 {
+        "# These lines are for several servers; give each server only its own lines.\n"
+    } else {
+        ""
+    };
+    format!("{several}{OPTION_FILE_HEADER}")
 }
 
 const OPTION_FILE_HEADER: &str = "\
@@ -118,10 +110,6 @@ const OPTION_FILE_HEADER: &str = "\
     # an option file: the last setting takes effect.\n\
     # The server reads this file at start; for a running server, use the commands in the plan.\n\
     [mysqld]\n";
-
-fn is_missing_measurement(note: &Note) -> bool {
-    note.kind == NoteKind::NotMeasured
-}
 
 /// The WAL sync method as a comment, with the reason why there is no advice. `None` if the plan has
 /// advice, and for servers other than PostgreSQL.
@@ -149,121 +137,74 @@ fn unadvised_sync_method_comment(report: &Report, cluster: &Subject) -> Option<S
         setting.name_without_area(),
         report.facts.reading_by_name(cluster, setting.name),
     );
-    let line = now.value().map(|value| {
+    let value = now
+        .value()
+        .map(|value| {
+            let value = quote_postgres_conf_value(&setting.format_config_value(value));
+            format!(" = {value}")
+        })
+        .unwrap_or_default();
+    Some(comment::comment_lines([
         format!(
-            "{name} = {}",
-            quote_postgres_conf_value(&setting.format_config_value(value))
-        )
-    });
-    Some(format!(
-        "# now: {}\n# {}   # {why}\n",
-        comment::replace_unsafe_chars(&setting_source::format_value_with_source(setting, now)),
-        line.unwrap_or_else(|| name.to_owned())
-    ))
+            "now: {}",
+            setting_source::format_value_with_source(setting, now)
+        ),
+        format!("{name}{value}   # {why}"),
+    ]))
 }
 
 fn current_value_comments(step: &Step) -> String {
     let now = format!(
-        "# now: {}\n",
-        comment::replace_unsafe_chars(&setting_source::current_value_with_source(&step.advice))
+        "now: {}",
+        setting_source::current_value_with_source(&step.advice)
     );
-    let stronger =
-        setting_source::overriding_source(&step.advice).filter(|_| !step.keeps_setting());
-    let says =
-        stronger.map(|stronger| format!("# {}\n", stronger.override_instruction("this file")));
-    now + &says.unwrap_or_default()
+    let stronger = (!step.keeps_setting())
+        .then(|| setting_source::value_origin(&step.advice).override_instruction("this file"));
+    comment::comment_lines([now].into_iter().chain(stronger.flatten()))
 }
 
+/// A MySQL setting in postgresql.conf is a comment, because the setting belongs in an option file.
+/// `None` if the setting belongs to no server, or the change is no single value.
 fn setting_line(step: &Step, form: ConfigFileSyntax) -> Option<String> {
     let setting = step.advice.setting;
-    match (setting.kind.server_area()?.database_profile().syntax, form) {
-        (ConfigFileSyntax::PostgresConf, _) => postgres_setting_line(step, setting),
-        (ConfigFileSyntax::OptionFile, ConfigFileSyntax::OptionFile) => {
-            mysql_setting_line(step, setting.name_without_area())
-        }
-        (ConfigFileSyntax::OptionFile, ConfigFileSyntax::PostgresConf) => {
-            mysql_comment_line(step, setting.name_without_area())
-        }
-    }
-}
-
-fn postgres_setting_line(step: &Step, setting: &Setting) -> Option<String> {
+    let syntax = setting.kind.server_area()?.database_profile().syntax;
+    let is_other_file = syntax != ConfigFileSyntax::PostgresConf && syntax != form;
     let name = setting.name_without_area();
-    let (why, note) = (
-        comment::replace_unsafe_chars(&step.title),
-        restart_note(step),
-    );
-    match &step.advice.change {
-        Change::Set(value) if !is_file_setting(setting.kind) => Some(format!(
+    let why = comment::replace_unsafe_chars(&step.title);
+    let quote = |value: &str| match syntax {
+        ConfigFileSyntax::PostgresConf => quote_postgres_conf_value(value),
+        ConfigFileSyntax::OptionFile => {
+            escape::mysql::quote_mysql_option_value(&setting.format_with_unit(value))
+        }
+    };
+    Some(match &step.advice.change {
+        Change::Set(value) if is_other_file => format!(
+            "# my.cnf, [mysqld]: {name} = {}   # {why}\n",
+            comment::replace_unsafe_chars(&setting.format_with_unit(value))
+        ),
+        Change::Set(value) if !is_file_setting(setting.kind) => format!(
             "# {name}: {} (not set in this file). {why}\n",
             comment::replace_unsafe_chars(value)
-        )),
-        Change::Set(value) => Some(format!(
-            "{name} = {}   # {why}{note}\n",
-            quote_postgres_conf_value(value)
-        )),
-        Change::Keep if !is_file_setting(setting.kind) => Some(format!(
-            "# {name}: no change (not set in this file). {why}\n"
-        )),
-        Change::Keep => Some(unchanged_setting_comment(
-            step,
-            name,
-            &why,
-            quote_postgres_conf_value,
-        )),
-        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
-    }
-}
-
-fn unchanged_setting_comment(
-    step: &Step,
-    name: &str,
-    why: &str,
-    quote: impl Fn(&str) -> String,
-) -> String {
-    let now = step.advice.current.value().map(|now| {
-        let value = step.advice.setting.format_config_value(now);
-        format!(" = {}", quote(&value))
-    });
-    format!("# {name}{}   # no change: {why}\n", now.unwrap_or_default())
-}
-
-fn restart_note(step: &Step) -> &'static str {
-    match step.advice.risk {
-        Risk::NeedsRestart => " (needs a restart)",
-        _ => "",
-    }
-}
-
-fn mysql_setting_line(step: &Step, name: &str) -> Option<String> {
-    let (why, note) = (
-        comment::replace_unsafe_chars(&step.title),
-        restart_note(step),
-    );
-    match &step.advice.change {
-        Change::Set(value) => Some(format!(
-            "{name} = {}   # {why}{note}\n",
-            escape::mysql::quote_mysql_option_value(&step.advice.setting.format_with_unit(value))
-        )),
-        Change::Keep => Some(unchanged_setting_comment(step, name, &why, |now| {
-            escape::mysql::quote_mysql_option_value(&step.advice.setting.format_with_unit(now))
-        })),
-        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
-    }
-}
-
-/// Formats a MySQL setting as a comment for postgresql.conf, because the setting belongs in an
-/// option file.
-fn mysql_comment_line(step: &Step, name: &str) -> Option<String> {
-    let why = comment::replace_unsafe_chars(&step.title);
-    match &step.advice.change {
-        Change::Set(value) => Some(format!(
-            "# my.cnf, [mysqld]: {name} = {}   # {why}\n",
-            comment::replace_unsafe_chars(&step.advice.setting.format_with_unit(value))
-        )),
-        Change::Keep => Some(format!("# my.cnf: {name}   # no change: {why}\n")),
-        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
-    }
+        ),
+        Change::Set(value) => {
+            let note = if step.advice.risk == Risk::NeedsRestart {
+                " (needs a restart)"
+            } else {
+                ""
+            };
+            format!("{name} = {}   # {why}{note}\n", quote(value))
+        }
+        Change::Keep if is_other_file => format!("# my.cnf: {name}   # no change: {why}\n"),
+        Change::Keep if !is_file_setting(setting.kind) => {
+            format!("# {name}: no change (not set in this file). {why}\n")
+        }
+        Change::Keep => {
+            let now = step.advice.current.value();
+            let now = now.map(|now| format!(" = {}", quote(&setting.format_config_value(now))));
+            format!("# {name}{}   # no change: {why}\n", now.unwrap_or_default())
+        }
+        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => return None,
+    })
 }
 
 /// True for settings in a configuration file, unlike those that initdb chooses, such as checksums.

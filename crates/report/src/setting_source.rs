@@ -4,55 +4,65 @@
 //! PostgreSQL's command line overrides ALTER SYSTEM (PostgreSQL manual, *Setting Parameters*), but
 //! MySQL's SET PERSIST overrides the command line (MySQL manual, *Using Option Files*).
 
-use walwise_judge::rules::Advice;
+use walwise_judge::rules::{Advice, Change};
 use walwise_model::facts::{Reading, Source, Value};
 use walwise_model::settings::Setting;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OverridingSource {
+pub enum ValueOrigin {
     /// postgresql.auto.conf, which ALTER SYSTEM writes.
     AlterSystem,
     /// mysqld-auto.cnf, which SET PERSIST writes.
     Persisted,
     CommandLine,
+    ConfigFile,
+    /// Only the server reports the value, so it may come from any of the above.
+    ServerOrUnknown,
+    Other,
 }
 
-impl OverridingSource {
-    /// The instruction for a change of the overriding source. `file` is a phrase for the overridden
-    /// file, such as `this file`.
-    pub fn override_instruction(self, file: &str) -> String {
+impl ValueOrigin {
+    /// The instruction for a change of a source that overrides `file`, a phrase such as
+    /// `this file`.
+    pub fn override_instruction(self, file: &str) -> Option<String> {
         match self {
-            Self::AlterSystem => {
-                format!("ALTER SYSTEM overrides {file}: use ALTER SYSTEM SET or RESET")
-            }
-            Self::Persisted => {
-                format!(
-                    "SET PERSIST overrides {file} and the command line: use SET PERSIST or RESET \
-                     PERSIST"
-                )
-            }
-            Self::CommandLine => {
+            Self::AlterSystem => Some(format!(
+                "ALTER SYSTEM overrides {file}: use ALTER SYSTEM SET or RESET"
+            )),
+            Self::Persisted => Some(format!(
+                "SET PERSIST overrides {file} and the command line: use SET PERSIST or RESET \
+                 PERSIST"
+            )),
+            Self::CommandLine => Some(
                 "the server's command line overrides files: change the option there and restart"
-                    .to_owned()
-            }
+                    .to_owned(),
+            ),
+            Self::ConfigFile | Self::ServerOrUnknown | Self::Other => None,
         }
     }
 }
 
-/// `None` if no source is known to override the configuration file.
-pub fn overriding_source(advice: &Advice) -> Option<OverridingSource> {
-    match advice.current.source()? {
-        Source::File { path, .. } if path.starts_with("/proc/") && path.ends_with("/cmdline") => {
-            Some(OverridingSource::CommandLine)
-        }
-        Source::File { path, .. } if path.rsplit('/').next() == Some("postgresql.auto.conf") => {
-            Some(OverridingSource::AlterSystem)
-        }
-        Source::File { path, .. } if path.rsplit('/').next() == Some("mysqld-auto.cnf") => {
-            Some(OverridingSource::Persisted)
-        }
-        _ => None,
+pub fn value_origin(advice: &Advice) -> ValueOrigin {
+    match advice.current.source() {
+        Some(Source::File { path, .. }) => match path.rsplit('/').next() {
+            Some("cmdline") if path.starts_with("/proc/") => ValueOrigin::CommandLine,
+            Some("postgresql.auto.conf") => ValueOrigin::AlterSystem,
+            Some("mysqld-auto.cnf") => ValueOrigin::Persisted,
+            _ => ValueOrigin::ConfigFile,
+        },
+        Some(Source::Server { .. }) | None => ValueOrigin::ServerOrUnknown,
+        Some(_) => ValueOrigin::Other,
     }
+}
+
+/// The value that the advice sets, and the present value, if they differ.
+pub fn value_change(advice: &Advice) -> Option<(String, Option<String>)> {
+    let Change::Set(value) = &advice.change else {
+        return None;
+    };
+    let now = advice.current.value();
+    let now = now.map(|now| advice.setting.format_config_value(now));
+    (now.as_ref() != Some(value)).then(|| (value.clone(), now))
 }
 
 /// Formats the present value and its source: `open_sync, set in /etc/postgresql/postgresql.conf:1`.
@@ -81,7 +91,6 @@ pub fn format_value_with_source(setting: &Setting, current: &Reading<Value>) -> 
 mod tests {
     use super::*;
     use crate::sample_reports;
-    use walwise_judge::rules::Change;
 
     fn advice_with_source(source: Source) -> Advice {
         let current = Reading::known(Value::Text("open_sync".to_owned()), source);
@@ -99,48 +108,48 @@ mod tests {
         let cases = [
             (
                 Source::from_file_line("/etc/pg/conf.d/10-old.conf", 1),
-                None,
+                ValueOrigin::ConfigFile,
                 "open_sync, set in /etc/pg/conf.d/10-old.conf:1",
             ),
             (
                 Source::from_file_line("/srv/pg/postgresql.auto.conf", 3),
-                Some(OverridingSource::AlterSystem),
+                ValueOrigin::AlterSystem,
                 "open_sync, set in /srv/pg/postgresql.auto.conf:3",
             ),
             (
                 Source::from_file("/proc/10/cmdline"),
-                Some(OverridingSource::CommandLine),
+                ValueOrigin::CommandLine,
                 "open_sync, set in /proc/10/cmdline",
             ),
             (
                 Source::Command {
                     argv: "pg_controldata -D /srv/pg".to_owned(),
                 },
-                None,
+                ValueOrigin::Other,
                 "open_sync, reported by `pg_controldata -D /srv/pg`",
             ),
             (
                 Source::from_file_line("/srv/db/mysqld-auto.cnf", 1),
-                Some(OverridingSource::Persisted),
+                ValueOrigin::Persisted,
                 "open_sync, set in /srv/db/mysqld-auto.cnf:1",
             ),
             (
                 Source::from_file_line("/srv/cmdline", 1),
-                None,
+                ValueOrigin::ConfigFile,
                 "open_sync, set in /srv/cmdline:1",
             ),
             (
                 Source::Default {
                     of: "PostgreSQL 15".to_owned(),
                 },
-                None,
+                ValueOrigin::Other,
                 "open_sync, the default of PostgreSQL 15",
             ),
             (
                 Source::Server {
                     socket: "/run/pg".to_owned(),
                 },
-                None,
+                ValueOrigin::ServerOrUnknown,
                 "open_sync, reported by the server at /run/pg",
             ),
         ];
@@ -148,7 +157,7 @@ mod tests {
             let advice = advice_with_source(source);
             assert_eq!(
                 (
-                    overriding_source(&advice),
+                    value_origin(&advice),
                     current_value_with_source(&advice).as_str()
                 ),
                 (wins, says)
@@ -163,6 +172,6 @@ mod tests {
             current_value_with_source(&unknown),
             "unknown: denied (reading /srv/pg/postgresql.conf)"
         );
-        assert_eq!(overriding_source(&unknown), None);
+        assert_eq!(value_origin(&unknown), ValueOrigin::ServerOrUnknown);
     }
 }

@@ -75,9 +75,8 @@ fn describe_mount(facts: &FactSet, subject: &Subject) -> String {
     let fstype = facts
         .value(subject, &mount::FSTYPE)
         .unwrap_or_else(|| "file system unknown".to_owned());
-    let words = mount_options(facts, subject).map(|words| {
-        collapse_overlay_layers(mount_and_mkfs_options::explicit_mount_options(&words)).join(",")
-    });
+    let words =
+        mount_options(facts, subject).map(|words| displayed_mount_options(&words).join(","));
     let of = bind_mounted_directory(facts, subject).map(|root| format!("(directory {root})"));
     [Some(fstype), words, of]
         .into_iter()
@@ -99,9 +98,14 @@ fn bind_mounted_directory(facts: &FactSet, subject: &Subject) -> Option<String> 
     (!options.contains(&subvolume)).then_some(root)
 }
 
+/// The options that differ from the defaults, with the layers of an overlay only counted.
+pub fn displayed_mount_options(words: &[String]) -> Vec<String> {
+    collapse_overlay_layers(mount_and_mkfs_options::explicit_mount_options(words))
+}
+
 /// Replaces the lower layers of an overlay by text such as `lowerdir=12 layers`, because a
 /// container has dozens of layers with long names.
-pub fn collapse_overlay_layers(words: Vec<String>) -> Vec<String> {
+fn collapse_overlay_layers(words: Vec<String>) -> Vec<String> {
     let lower = |word: &String| {
         let (name, layers) = word.split_once('=')?;
         matches!(name, "lowerdir" | "lowerdir+" | "datadir+").then(|| {

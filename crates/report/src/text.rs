@@ -134,23 +134,24 @@ fn write_bullet(page: &mut TextPage, indent: usize, first: usize, bullet: &Bulle
     write_details(page, indent + beneath, &bullet.details);
 }
 
-/// The column width of a kind of badge; 0 if texts of the kind differ in length.
-fn badge_width(mark: &Badge) -> usize {
+/// The column width of a kind of badge, 0 if texts of the kind differ in length, and the gap after
+/// the text.
+fn badge_width_and_gap(mark: &Badge) -> (usize, &'static str) {
     match mark {
-        Badge::Level(..) | Badge::Change(_) => 10,
-        Badge::Standing(_) => 14,
-        Badge::Layer(_) => 13,
-        Badge::Remark(_) | Badge::Setting(_) | Badge::Verdict(..) => 0,
+        Badge::Level(..) | Badge::Change(_) => (10, ""),
+        Badge::Standing(_) => (14, ""),
+        Badge::Layer(_) => (13, ""),
+        Badge::Remark(_) | Badge::Verdict(..) => (0, "  "),
+        Badge::Setting(_) => (0, "   "),
     }
 }
 
+fn badge_width(mark: &Badge) -> usize {
+    badge_width_and_gap(mark).0
+}
+
 fn padded_badge(mark: &Badge, room: usize) -> String {
-    let gap = match mark {
-        Badge::Level(..) | Badge::Change(_) | Badge::Standing(_) | Badge::Layer(_) => "",
-        Badge::Remark(_) | Badge::Verdict(..) => "  ",
-        Badge::Setting(_) => "   ",
-    };
-    format!("{:<room$}", mark.badge_text() + gap)
+    format!("{:<room$}", mark.badge_text() + badge_width_and_gap(mark).1)
 }
 
 fn write_grid(page: &mut TextPage, indent: usize, grid: &Grid) {

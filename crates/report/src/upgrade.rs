@@ -8,9 +8,22 @@ mod boot;
 mod boot_dependencies;
 mod severity {
 
+    use crate::model::upgrade::UpgradeItem;
     use walwise_judge::rules::Level;
     use walwise_model::facts::catalog::boot;
     use walwise_model::facts::{FactSet, Subject};
+
+    /// An undecided item about a boot line, with the place and the severity of the line.
+    pub(super) fn boot_line_undecided_item(
+        facts: &FactSet,
+        line: &Subject,
+        what: impl Into<String>,
+    ) -> UpgradeItem {
+        UpgradeItem {
+            place: facts.value(line, &boot::WHERE),
+            ..UpgradeItem::new_undecided(line, boot_line_severity(facts, line), what)
+        }
+    }
 
     /// Critical if the boot stops when this line's mount fails, warning if the boot continues.
     pub(super) fn boot_line_severity(facts: &FactSet, line: &Subject) -> Level {
@@ -109,22 +122,17 @@ impl UpgradeItem {
         part: UpgradeSection,
         level: Level,
         subject: &Subject,
-        what: String,
-        ruling: Support,
+        what: impl Into<String>,
     ) -> Self {
         Self {
             part,
             level,
             subject: subject.clone(),
             place: None,
-            what,
-            because: ruling.because,
+            what: what.into(),
+            because: String::new(),
             fix: None,
-            sources: if ruling.source.is_empty() {
-                Vec::new()
-            } else {
-                vec![ruling.source]
-            },
+            sources: Vec::new(),
             already: false,
             undecided: false,
             rule: None,
@@ -134,12 +142,58 @@ impl UpgradeItem {
         }
     }
 
-    fn new_undecided(subject: &Subject, level: Level, what: String, ruling: Support) -> Self {
-        let answer = Some(BootOutcome::CannotBeTold);
+    fn new_undecided(subject: &Subject, level: Level, what: impl Into<String>) -> Self {
         Self {
             undecided: true,
-            answer,
-            ..Self::new_change(UpgradeSection::NotKnown, level, subject, what, ruling)
+            answer: Some(BootOutcome::CannotBeTold),
+            ..Self::new_change(UpgradeSection::NotKnown, level, subject, what)
+        }
+    }
+
+    /// A blocker for something that is refused, and an undecided item for something whose support
+    /// is unknown.
+    fn from_support(
+        subject: &Subject,
+        level: Level,
+        refused: String,
+        unknown: String,
+        ruling: Support,
+    ) -> Option<Self> {
+        let effect = ruling.effect;
+        let item = |what| Self::new_undecided(subject, level, what).with_support(ruling);
+        if effect.is_refused() {
+            return Some(item(refused).into_blocker());
+        }
+        effect.is_unknown().then(|| item(unknown))
+    }
+
+    fn with_reason(self, because: impl Into<String>) -> Self {
+        Self {
+            because: because.into(),
+            ..self
+        }
+    }
+
+    fn with_source(self, source: impl Into<String>) -> Self {
+        Self {
+            sources: vec![source.into()],
+            ..self
+        }
+    }
+
+    fn with_support(self, ruling: Support) -> Self {
+        let item = self.with_reason(ruling.because);
+        if ruling.source.is_empty() {
+            item
+        } else {
+            item.with_source(ruling.source)
+        }
+    }
+
+    fn with_name(self, name: String) -> Self {
+        Self {
+            name: Some(name),
+            ..self
         }
     }
 
@@ -151,6 +205,14 @@ impl UpgradeItem {
             ..self
         }
     }
+
+    fn into_blocker_if(self, is_certain: bool) -> Self {
+        if is_certain {
+            self.into_blocker()
+        } else {
+            self
+        }
+    }
 }
 
 fn upgrade_item_from_finding(
@@ -158,25 +220,18 @@ fn upgrade_item_from_finding(
     finding: &Finding,
     already: bool,
 ) -> UpgradeItem {
+    let fix = finding
+        .remedy
+        .as_ref()
+        .filter(|_| part != UpgradeSection::Better);
     UpgradeItem {
-        part,
-        level: finding.level,
-        subject: finding.subject.clone(),
-        place: None,
-        what: finding.title.clone(),
         because: finding.because.to_string(),
-        fix: finding
-            .remedy
-            .as_ref()
-            .filter(|_| part != UpgradeSection::Better)
-            .map(|fix| fix.text.clone()),
+        fix: fix.map(|fix| fix.text.clone()),
         sources: finding.refs.to_vec(),
         already,
         undecided: is_undecided(finding),
         rule: Some(finding.rule.clone()),
-        certain_level: None,
-        answer: None,
-        name: None,
+        ..UpgradeItem::new_change(part, finding.level, &finding.subject, &finding.title)
     }
 }
 
@@ -186,17 +241,12 @@ fn index_findings(report: &Report) -> FindingIndex<'_> {
     report
         .findings
         .iter()
-        .map(|finding| ((finding.rule.as_str(), &finding.subject), finding))
+        .map(|finding| (finding_key(finding), finding))
         .collect()
 }
 
-fn find_finding_of_same_rule_and_subject<'r>(
-    findings: &FindingIndex<'r>,
-    finding: &'r Finding,
-) -> Option<&'r Finding> {
-    findings
-        .get(&(finding.rule.as_str(), &finding.subject))
-        .copied()
+fn finding_key(finding: &Finding) -> (&str, &Subject) {
+    (&finding.rule, &finding.subject)
 }
 
 fn finding_applies(finding: &Finding) -> bool {

@@ -8,20 +8,45 @@ pub(crate) mod target_order {
 
     use super::dedup::FindingsByTarget;
     use crate::TargetSummary;
-    use walwise_judge::rules::{Level, Outcome};
+    use walwise_judge::durability::VerdictKind;
+    use walwise_judge::rules::{Finding, Level, Outcome};
 
-    /// Sorts targets by [`crate::urgency::Urgency`], and free disks by their rank.
+    /// Sorts targets by urgency, and free disks by their rank.
     pub(crate) fn sorted_targets_worst_first<'a>(
         findings: &FindingsByTarget<'a>,
     ) -> Vec<&'a TargetSummary> {
-        let mut targets: Vec<&TargetSummary> = findings.report.targets.iter().collect();
-        let urgency = |target| {
-            findings
-                .report
-                .target_urgency(target, || critical_finding_count(findings, target) > 0)
-        };
-        targets.sort_by_cached_key(|target| (urgency(target), target.rank));
+        numbered_targets_worst_first(findings)
+            .into_iter()
+            .map(|(_, target)| target)
+            .collect()
+    }
+
+    /// The targets with their indices in the report.
+    pub(super) fn numbered_targets_worst_first<'a>(
+        findings: &FindingsByTarget<'a>,
+    ) -> Vec<(usize, &'a TargetSummary)> {
+        let mut targets: Vec<_> = findings.report.targets.iter().enumerate().collect();
+        targets.sort_by_cached_key(|(_, target)| (target_urgency(findings, target), target.rank));
         targets
+    }
+
+    /// The most urgent target has the smallest key. A critical finding makes even a durable target
+    /// urgent, because the finding can be about the next boot.
+    fn target_urgency(
+        findings: &FindingsByTarget<'_>,
+        target: &TargetSummary,
+    ) -> (u8, Option<VerdictKind>) {
+        let verdict = findings.report.verdict(&target.target);
+        let standing = verdict.map(|verdict| verdict.standing);
+        match standing {
+            _ if target.kind.is_device() => (4, None),
+            Some(VerdictKind::AtRisk | VerdictKind::Contradictory) => (0, standing),
+            _ if critical_finding_count(findings, target) > 0 => (1, None),
+            Some(VerdictKind::Unproven | VerdictKind::ProvenByDrill | VerdictKind::Durable) => {
+                (2, standing)
+            }
+            None => (3, None),
+        }
     }
 
     /// Counts the critical findings about the target, its boot lines and its stack.
@@ -29,13 +54,11 @@ pub(crate) mod target_order {
         findings: &FindingsByTarget<'_>,
         target: &TargetSummary,
     ) -> usize {
-        let critical =
-            |level, outcome: &Outcome| level == Level::Critical && *outcome == Outcome::Applies;
-        findings
-            .findings_about(target)
-            .iter()
-            .filter(|(_, finding)| critical(finding.level, &finding.outcome))
-            .count()
+        let critical = |finding: &&&Finding| {
+            finding.level == Level::Critical && finding.outcome == Outcome::Applies
+        };
+        let about = findings.findings_about(target).iter();
+        about.filter(critical).count()
     }
 
     #[cfg(test)]
@@ -44,7 +67,6 @@ pub(crate) mod target_order {
 
         use super::*;
         use crate::{sample_reports, text};
-        use walwise_judge::durability::VerdictKind;
         use walwise_model::facts::catalog::target::{self, TargetKind};
         use walwise_model::facts::{FactSet, Source, Subject};
 
@@ -228,7 +250,6 @@ pub mod upgrade;
 pub mod what_if;
 pub mod wording;
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use dedup::FindingsByTarget;
@@ -338,15 +359,9 @@ pub(crate) fn targets_worst_first(report: &Report) -> Vec<&TargetSummary> {
 
 /// Indices into `report.targets`.
 pub fn target_indices_worst_first(report: &Report) -> Vec<usize> {
-    let places: BTreeMap<&Subject, usize> = report
-        .targets
-        .iter()
-        .map(|one| &one.target)
-        .zip(0..)
-        .collect();
-    targets_worst_first(report)
+    target_order::numbered_targets_worst_first(&FindingsByTarget::new(report))
         .into_iter()
-        .filter_map(|one| places.get(&one.target).copied())
+        .map(|(index, _)| index)
         .collect()
 }
 
@@ -387,6 +402,18 @@ impl From<VerdictKind> for Tone {
             VerdictKind::ProvenByDrill | VerdictKind::Durable => Self::Good,
         }
     }
+}
+
+pub(crate) fn review_notice(report: &Report) -> String {
+    let masked = if report.host.live {
+        ""
+    } else {
+        " The report is from a capture, in which names and serial numbers may be masked."
+    };
+    format!(
+        "For review: nothing was changed. Read each command before you run it; most commands need \
+         root.{masked}"
+    )
 }
 
 pub fn verdict_symbol(standing: VerdictKind) -> &'static str {
@@ -434,14 +461,14 @@ impl RichText {
     }
 
     pub(crate) fn comma_separated_codes<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
-        names.into_iter().fold(Self::default(), |all, name| {
-            let all = if all.is_empty() {
-                all
-            } else {
-                all.append(", ")
-            };
-            all.append_code(name)
-        })
+        let mut all = Self::default();
+        for name in names {
+            if !all.0.is_empty() {
+                all = all.append(", ");
+            }
+            all = all.append_code(name);
+        }
+        all
     }
 
     #[must_use]
@@ -464,10 +491,9 @@ impl RichText {
 
     #[must_use]
     pub(crate) fn append_section_reference(mut self, heading: &'static str) -> Self {
-        self.0.push(TextSpan::Plain(" (".to_owned()));
+        self = self.append(" (");
         self.0.push(TextSpan::SeeSection(heading));
-        self.0.push(TextSpan::Plain(")".to_owned()));
-        self
+        self.append(")")
     }
 
     #[must_use]
@@ -481,20 +507,7 @@ impl RichText {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.iter().all(|fragment| fragment.as_str().is_empty())
-    }
-}
-
-impl TextSpan {
-    fn as_str(&self) -> &str {
-        match self {
-            Self::Plain(words)
-            | Self::Code(words)
-            | Self::Strong(words)
-            | Self::Verdict(words)
-            | Self::Command(words) => words,
-            Self::SeeSection(words) => words,
-        }
+        self.to_string().is_empty()
     }
 }
 

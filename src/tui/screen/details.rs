@@ -57,7 +57,7 @@ impl PageBlock {
             }
             RowDetails::Document(format) => {
                 lines.lines = export::document_lines(data, *format, state, room);
-                format.name().to_owned()
+                format.as_str().to_owned()
             }
         };
         let drawn: Vec<Line<'static>> = lines.lines;

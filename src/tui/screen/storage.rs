@@ -51,7 +51,7 @@ use super::detail_lines::DetailLines;
 use super::sections::SectionRenderer;
 use super::shared_page_parts::no_target_page;
 use crate::facts::catalog::target;
-use crate::facts::{Scope, Subject, Value};
+use crate::facts::{Scope, Subject};
 use crate::report::Report;
 use crate::report::view::flush_path::is_hop_unremarkable;
 use crate::report::view::target::{evidence_sections, server_directories_section};
@@ -243,9 +243,7 @@ impl<'a> StoragePageBuilder<'a> {
         for says in wording::shared_storage_sentences(self.report, self.target) {
             details.push_paragraph(&says);
         }
-        if let Some(Value::List(disks)) = self
-            .report
-            .fact_value(self.target, target::SWAP_BESIDE.name())
+        if let Some(disks) = self.report.facts.value(self.target, &target::SWAP_BESIDE)
             && !disks.is_empty()
         {
             details.push_paragraph(&format!("Swap on the same disk: {}", disks.join(", ")));

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::{PLAIN, screen_text};
-use crate::facts::Subject;
+use crate::facts::{Choice as _, Subject};
 use crate::report::Format;
 use crate::tui::job::{Job, JobId, JobResult, SaveOutcome, SaveRequest};
 use crate::tui::model::{Model, Overlay};
@@ -247,7 +247,7 @@ fn y_copies_the_document_that_is_shown() {
         screen_text(&model)
     );
     assert_eq!(press_keys(&mut model, "esc end y"), [], "not made yet");
-    let last = Format::ALL[Format::ALL.len() - 1].name();
+    let last = Format::ALL[Format::ALL.len() - 1].as_str();
     assert!(
         screen_text(&model).contains(&format!("press enter to render {last} first")),
         "{}",

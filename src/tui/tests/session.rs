@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
 use crate::deadline::Watchdog;
-use crate::facts::{Source, Subject};
+use crate::facts::{Choice as _, Source, Subject};
 use crate::report::{Format, Report};
 use crate::settings::NewFilesystem;
 use crate::tui::input_queue::InputQueue;
@@ -157,7 +157,7 @@ impl Worker for PanicOnRescanWorker {
 
     fn render_document(&self, format: Format) -> Result<String, String> {
         assert!(format != Format::Udev, "no such form");
-        Ok(format!("as {}\n", format.name()))
+        Ok(format!("as {}\n", format.as_str()))
     }
 
     fn save_document(
@@ -279,8 +279,8 @@ fn nothing_is_drawn_while_suspended() {
 fn document_is_rendered_saved_and_failure_is_shown() {
     let place = |wanted| {
         Format::ALL
-            .into_iter()
-            .position(|format| format == wanted)
+            .iter()
+            .position(|format| *format == wanted)
             .unwrap()
     };
     let down = place(Format::Udev) - place(Format::Text);

@@ -7,6 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use walwise::session::Session;
 use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
+use walwise_model::facts::Choice as _;
 use walwise_report::Format;
 use walwise_sys::host::RecordedHost;
 

@@ -10,6 +10,7 @@ use proptest::test_runner::{Config, TestCaseError};
 use walwise::session::Session;
 use walwise_collect::{Request, run_all_collectors};
 use walwise_judge::rules::RuleSet;
+use walwise_model::facts::Choice as _;
 use walwise_model::text::is_display_unsafe;
 use walwise_report::{Format, text};
 use walwise_sys::host::{RecordedHost, CachingHost};
@@ -214,8 +215,12 @@ fn assert_output_safe(capture: &[u8], arguments: &[&str]) -> Result<(), TestCase
 }
 
 fn commands_reading_captures() -> Vec<Vec<&'static str>> {
-    let forms = Format::ALL.map(|form| vec!["check", "--format", form.name()]);
-    let target = Format::ALL.map(|form| vec!["check", "/data", "--format", form.name()]);
+    let forms = Format::WORDS
+        .iter()
+        .map(|form| vec!["check", "--format", form]);
+    let target = Format::WORDS
+        .iter()
+        .map(|form| vec!["check", "/data", "--format", form]);
     let others: [&[&str]; 5] = [
         &[
             "check",

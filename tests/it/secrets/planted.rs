@@ -7,6 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use walwise_model::facts::Choice as _;
 use walwise_report::Format;
 
 use crate::support::deadline::CommandInTime as _;
@@ -205,7 +206,7 @@ pub fn all_walwise_outputs(covered: &HostWithSecrets, target: &Path) -> Vec<(Str
             "check",
             "--no-probe",
             "--format",
-            format.name(),
+            format.as_str(),
             target,
         ]);
     }

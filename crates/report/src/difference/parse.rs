@@ -12,14 +12,14 @@ use serde::de::{
 };
 use serde_json::Value as Json;
 
-use super::{LogSnapshot, MethodSnapshot, ProbeSnapshot, ReportSnapshot};
+use super::{MethodSnapshot, ProbeSnapshot, ReportSnapshot};
 use crate::model::difference::{DisplayedValue, FactState, FindingState};
 use crate::model::{OLDEST_SCHEMA, SCHEMA_VERSION};
-use crate::report_reader::ReportJsonReader;
+use crate::report_reader::skip_to_json;
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::Level;
 use walwise_measure::measure::{ALPHA, CaveatId, Estimate, MeasuredLog, Method, median_interval};
-use walwise_model::facts::{Choice, Scope, Subject, UnknownReason, Value, catalog};
+use walwise_model::facts::{Choice, Subject, UnknownReason, Value, catalog};
 use walwise_model::text::{display_safe, io_error_message, is_display_unsafe};
 
 /// The largest accepted document, in bytes. A host with ten thousand disks has a document of 400
@@ -48,11 +48,14 @@ impl ReportSnapshot {
     /// Accepts a JSON document or an HTML page with embedded JSON.
     pub fn from_reader(document: impl Read) -> Result<Self, ReportParseError> {
         let mut reading = PartialReport::default();
-        let inside = ReportJsonReader::new(BufReader::new(document));
-        let mut json = serde_json::Deserializer::from_reader(BufReader::new(inside));
-        let read = json
-            .deserialize_map(ReportVisitor(&mut reading))
-            .and_then(|()| json.end());
+        let mut document = BufReader::new(document);
+        let is_html = skip_to_json(&mut document)
+            .map_err(|error| ReportParseError::Unreadable(io_error_message(&error)))?;
+        let mut json = serde_json::Deserializer::from_reader(document);
+        let mut read = json.deserialize_map(ReportVisitor(&mut reading));
+        if !is_html {
+            read = read.and_then(|()| json.end());
+        }
         match (reading.schema, read) {
             (Some(format), _)
                 if !(u64::from(OLDEST_SCHEMA)..=u64::from(SCHEMA_VERSION)).contains(&format) =>
@@ -159,17 +162,8 @@ impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for RowInserter<'_, T> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
-        json.deserialize_any(self)
+        json.deserialize_seq(self)
     }
-}
-
-macro_rules! count_as_unreadable {
-    ($($visit:ident($($value:ty)?)),+) => {
-        $(fn $visit<E>(self $(, _: $value)?) -> Result<(), E> {
-            self.0.unreadable += 1;
-            Ok(())
-        })+
-    };
 }
 
 impl<'de, T: DeserializeOwned> Visitor<'de> for RowInserter<'_, T> {
@@ -185,20 +179,6 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for RowInserter<'_, T> {
         }
         Ok(())
     }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
-        self.0.unreadable += 1;
-        IgnoredAny.visit_map(map).map(|_| ())
-    }
-
-    count_as_unreadable!(
-        visit_bool(bool),
-        visit_i64(i64),
-        visit_u64(u64),
-        visit_f64(f64),
-        visit_str(&str),
-        visit_unit()
-    );
 }
 
 fn deserialize_or_count_malformed<T: DeserializeOwned>(
@@ -227,22 +207,6 @@ fn make_display_safe(json: &mut Json) {
 /// True for text that needs no escaping, which applies to nearly all text of a report.
 fn is_printable_ascii(text: &str) -> bool {
     text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
-}
-
-#[derive(Deserialize)]
-#[serde(try_from = "Subject")]
-struct TargetSubject(Subject);
-
-impl TryFrom<Subject> for TargetSubject {
-    type Error = &'static str;
-
-    fn try_from(subject: Subject) -> Result<Self, Self::Error> {
-        if subject.scope() == Scope::Target {
-            Ok(Self(subject))
-        } else {
-            Err("no target")
-        }
-    }
 }
 
 #[derive(Deserialize)]
@@ -282,7 +246,7 @@ fn set_host(
 
 #[derive(Deserialize)]
 struct TargetRow {
-    target: TargetSubject,
+    target: Subject,
     title: String,
     subjects: Vec<Subject>,
 }
@@ -295,13 +259,13 @@ fn add_target(
         subjects,
     }: TargetRow,
 ) {
-    let target = kept.targets.entry(target.0).or_default();
+    let target = kept.targets.entry(target).or_default();
     (target.title, target.subjects) = (title, subjects);
 }
 
 #[derive(Deserialize)]
 struct StackRow {
-    target: TargetSubject,
+    target: Subject,
     layers: Vec<LayerEntry>,
 }
 
@@ -311,17 +275,17 @@ struct LayerEntry {
 }
 
 fn add_stack_of_target(kept: &mut ReportSnapshot, StackRow { target, layers }: StackRow) {
-    kept.set_mount_and_device(&target.0, layers.iter().map(|layer| &layer.subject));
+    kept.set_mount_and_device(&target, layers.iter().map(|layer| &layer.subject));
 }
 
 #[derive(Deserialize)]
 struct VerdictRow {
-    target: TargetSubject,
+    target: Subject,
     standing: VerdictKind,
 }
 
 fn add_verdict(kept: &mut ReportSnapshot, VerdictRow { target, standing }: VerdictRow) {
-    kept.verdicts.insert(target.0, standing);
+    kept.verdicts.insert(target, standing);
 }
 
 #[derive(Deserialize)]
@@ -420,7 +384,7 @@ fn add_fact(
 
 #[derive(Deserialize)]
 struct ProbeRow {
-    target: TargetSubject,
+    target: Subject,
     measurement: MeasurementEntry,
 }
 
@@ -516,8 +480,8 @@ fn add_probe(
     let mut probe = ProbeSnapshot {
         when,
         directory,
+        log,
         doubts,
-        log: LogSnapshot::new(&log),
         ..ProbeSnapshot::default()
     };
     for json in methods {
@@ -532,7 +496,7 @@ fn add_probe(
             }
         });
     }
-    kept.probes.insert(target.0, probe);
+    kept.probes.insert(target, probe);
 }
 
 #[cfg(test)]
@@ -616,7 +580,7 @@ mod tests {
 
     #[test]
     fn malformed_entries_are_skipped_and_counted() {
-        let document = r#"{"schema": 3, "when": 3, "host": [], "targets": {"a": [1]}, "verdicts": 7,
+        let document = r#"{"schema": 3, "when": 3, "host": [], "targets": [7], "verdicts": [{"target": 7}],
         "rules": [{"rule": "a.b"}, {"rule": null}, 4],
         "findings": [
             {"rule": "a.b", "subject": "device sda", "outcome": {"outcome": "applies"}, "level": "warning", "title": "t"},

@@ -46,47 +46,34 @@ impl Renames {
         if self.0.is_empty() {
             return before.clone();
         }
-        let mut kept = ReportSnapshot {
-            origin: before.origin.clone(),
-            rules: before.rules.clone(),
-            ..ReportSnapshot::default()
-        };
-        (kept.unknown_facts, kept.unreadable) = (before.unknown_facts, before.unreadable);
-        kept.facts = before
-            .facts
-            .iter()
-            .map(|(subject, row)| {
-                (
-                    self.current_name(subject),
-                    self.rename_subjects_in_values(row),
-                )
-            })
-            .collect();
-        kept.verdicts = before
-            .verdicts
-            .iter()
-            .map(|(of, standing)| (self.current_name(of), *standing))
-            .collect();
-        kept.probes = before
-            .probes
-            .iter()
-            .map(|(of, probe)| (self.current_name(of), probe.clone()))
-            .collect();
-        let finding = |((rule, of), finding): (&(String, Subject), &FindingState)| {
-            ((rule.clone(), self.current_name(of)), finding.clone())
-        };
-        kept.findings = before.findings.iter().map(finding).collect();
-        for (of, target) in &before.targets {
-            let mut target = target.clone();
+        let mut kept = before.clone();
+        for row in kept.facts.values_mut() {
+            *row = self.rename_subjects_in_values(row);
+        }
+        kept.facts = self.rename_keys(kept.facts);
+        kept.verdicts = self.rename_keys(kept.verdicts);
+        kept.probes = self.rename_keys(kept.probes);
+        for target in kept.targets.values_mut() {
             let named = target
                 .subjects
                 .iter_mut()
                 .chain(&mut target.mount)
                 .chain(&mut target.device);
             named.for_each(|subject| *subject = self.current_name(subject));
-            kept.targets.insert(self.current_name(of), target);
         }
+        kept.targets = self.rename_keys(kept.targets);
+        let finding = |((rule, of), finding): (&(String, Subject), &FindingState)| {
+            ((rule.clone(), self.current_name(of)), finding.clone())
+        };
+        kept.findings = before.findings.iter().map(finding).collect();
         kept
+    }
+
+    fn rename_keys<V>(&self, values: BTreeMap<Subject, V>) -> BTreeMap<Subject, V> {
+        values
+            .into_iter()
+            .map(|(subject, value)| (self.current_name(&subject), value))
+            .collect()
     }
 
     fn rename_subjects_in_values(

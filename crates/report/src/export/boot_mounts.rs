@@ -43,9 +43,7 @@ impl BootMountOptionsEdit<'_> {
             &self.add,
             &self.remove,
         );
-        (becomes
-            != mount_and_mkfs_options::apply_change_to_written_options(&self.options, &[], &[]))
-        .then_some(becomes)
+        (becomes != self.written_options()).then_some(becomes)
     }
 
     pub fn written_options(&self) -> String {
@@ -83,10 +81,7 @@ impl BootMountOptionsEdit<'_> {
 pub fn boot_mount_edits(report: &Report) -> Vec<BootMountOptionsEdit<'_>> {
     let mut wanted: BTreeMap<&Subject, Vec<&Step>> = BTreeMap::new();
     for target in &report.targets {
-        let steps = report
-            .plan(&target.target)
-            .map(|plan| plan.steps.as_slice())
-            .unwrap_or_default();
+        let steps = report.steps(&target.target);
         for line in target
             .subjects
             .iter()
@@ -147,10 +142,7 @@ fn boot_mount_edit<'a>(
 }
 
 fn changes_present_mount(step: &Step) -> bool {
-    match step.advice.setting.kind.present_or_boot_mount() {
-        Some(PresentOrBootMount::Now) => true,
-        Some(PresentOrBootMount::AtBoot) | None => false,
-    }
+    step.advice.setting.kind.present_or_boot_mount() == Some(PresentOrBootMount::Now)
 }
 
 fn merge_step_into_edit<'a>(report: &Report, line: &mut BootMountOptionsEdit<'a>, step: &'a Step) {
@@ -310,10 +302,7 @@ fn fstab_line_for_mounted_target(
         .facts
         .value(&mounted, &mount::UUID)
         .ok_or("the UUID of the file system is unknown; run walwise as root")?;
-    let advised = report
-        .plan(&target.target)
-        .map(|plan| plan.steps.as_slice())
-        .unwrap_or_default();
+    let advised = report.steps(&target.target);
     let of_mount = advised
         .iter()
         .find(|step| step.subject == mounted && changes_present_mount(step));

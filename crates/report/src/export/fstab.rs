@@ -54,7 +54,7 @@ pub fn render_fstab_export(report: &Report) -> String {
             Ok(line) => pasteable_or_commented_lines(report, &[], &[line]),
             Err(why) => comment_lines(&[format!("No fstab line: {why}.")]),
         };
-        parts.push(section_heading_comment(title) + &comment_lines(&[says]) + &line);
+        parts.push(section_heading_comment(title) + &comment_lines([says]) + &line);
     }
     file_header(report, "lines for /etc/fstab", &how) + &parts.concat()
 }
@@ -91,7 +91,7 @@ fn mkfs_instructions(report: &Report, target: &TargetSummary) -> String {
         ),
         format!("  {uuid}"),
     ];
-    comment_lines(&wanted.into_iter().chain(steps).collect::<Vec<_>>())
+    comment_lines(wanted.into_iter().chain(steps))
 }
 
 /// `None` if the line neither changes nor has a note.
@@ -166,10 +166,7 @@ fn rewritten_fstab_line(
 }
 
 fn new_filesystem_section(report: &Report, target: &TargetSummary) -> String {
-    let steps = report
-        .plan(&target.target)
-        .map(|plan| plan.steps.as_slice())
-        .unwrap_or_default();
+    let steps = report.steps(&target.target);
     let chosen = match mkfs::planned_filesystem(steps) {
         Ok(chosen) => chosen,
         Err(why) => {

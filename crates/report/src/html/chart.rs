@@ -10,7 +10,7 @@ use super::findings_and_facts::FactAppendix;
 use super::markup::{Markup, Tag, tag};
 use super::section;
 use crate::html::tone_class;
-use crate::latency::are_flushes_suppressed;
+use crate::latency::{are_flushes_suppressed, wal_sync_method_in_force};
 use crate::time_axis::LogTimeAxis;
 use crate::view::flush_path;
 use crate::view::latency::WITHOUT_FLUSHES_WARNING;
@@ -35,6 +35,7 @@ const MIN_LABEL_DISTANCE: f64 = 56.0;
 /// The number of line styles; must match the classes `l0`, `l1`, … in style.css.
 const DASH_STYLES: usize = 5;
 
+#[derive(Default)]
 struct Chart {
     /// Part of the chart's element ids, unique among the charts of one target.
     name: &'static str,
@@ -45,7 +46,7 @@ struct Chart {
     shapes: Vec<Tag>,
     has_links: bool,
     /// Column headings of the table below the chart, which has the figures.
-    head: Vec<String>,
+    head: Vec<&'static str>,
     rows: Vec<Vec<Markup>>,
 }
 
@@ -65,12 +66,16 @@ impl TargetChartBuilder<'_> {
     }
 
     pub fn latency_chart(self) -> Option<Markup> {
-        let chart = latency_interval_chart(self.report, self.target, self.find_measurement()?);
+        let chart = latency_interval_chart(
+            self.report,
+            self.target,
+            self.report.measurement(&self.target.target)?,
+        );
         chart.map(|chart| chart.into_markup(self.place))
     }
 
     pub fn detail_charts(self) -> Vec<Markup> {
-        let Some(measurement) = self.find_measurement() else {
+        let Some(measurement) = self.report.measurement(&self.target.target) else {
             return Vec::new();
         };
         let all = [
@@ -82,15 +87,6 @@ impl TargetChartBuilder<'_> {
             .flatten()
             .map(|chart| chart.into_markup(self.place))
             .collect()
-    }
-
-    fn find_measurement(&self) -> Option<&Measurement> {
-        let probe = self
-            .report
-            .probes
-            .iter()
-            .find(|probe| probe.target == self.target.target);
-        probe.map(|probe| &probe.measurement)
     }
 }
 
@@ -114,8 +110,7 @@ impl Chart {
             .add(tag("strong").attr("id", &title).add_text(self.title))
             .add_text(": ")
             .add(tag("span").attr("id", &says).add_text(&self.description));
-        let head: Vec<&str> = self.head.iter().map(String::as_str).collect();
-        let numbers = section::table_markup(self.title, &head, &[], self.rows);
+        let numbers = section::table_markup(self.title, &self.head, &[], self.rows);
         let numbers = tag("details")
             .attr("class", "appendix")
             .add(tag("summary").add_text("Data of this chart"))
@@ -266,18 +261,6 @@ fn legend_shapes_and_height<'n>(names: impl Iterator<Item = &'n str>) -> (Vec<Ta
     (drawn, y + 10.0)
 }
 
-fn is_method_in_force(
-    report: &Report,
-    target: &TargetSummary,
-    measured: &Measurement,
-    row: &MethodResult,
-) -> bool {
-    measured.is_row_of_method_in_force(
-        row,
-        crate::latency::wal_sync_method_in_force(report, target.cluster.as_ref()),
-    )
-}
-
 // The flush path as a vertical rail: solid where a flush arrives, dashed where its arrival is
 // unknown, and absent where no flush arrives.
 
@@ -348,9 +331,7 @@ fn flush_path_chart(path: &[FlushHop], facts: &FactAppendix<'_>) -> Option<Chart
             .iter()
             .flat_map(|hop| &hop.subjects)
             .any(|subject| facts.facts_link(subject).is_some()),
-        head: ["mark", "hop", "description", "flush", "read from"]
-            .map(str::to_owned)
-            .to_vec(),
+        head: vec!["mark", "hop", "description", "flush", "read from"],
         rows: path.iter().map(row).collect(),
     })
 }
@@ -403,7 +384,7 @@ fn cumulative_latency_chart(measurement: &Measurement) -> Option<Chart> {
                 .attr("d", &way),
         );
     }
-    let head = std::iter::once("share of commits".to_owned());
+    let head = std::iter::once("share of commits");
     Some(Chart {
         name: "shares",
         title: "Commits completed within a given time",
@@ -414,11 +395,11 @@ fn cumulative_latency_chart(measurement: &Measurement) -> Option<Chart> {
                 .to_owned(),
         height: bottom + 26.0,
         shapes: drawn,
-        has_links: false,
         head: head
-            .chain(rows.iter().map(|(row, _)| row.method.name().to_owned()))
+            .chain(rows.iter().map(|(row, _)| row.method.name()))
             .collect(),
         rows: cells_from_text(quantile_table_rows(&rows)),
+        ..Chart::default()
     })
 }
 
@@ -486,6 +467,7 @@ fn latency_interval_chart(
         rows.iter()
             .map(|(_, of)| (of.median_us.low, of.median_us.high)),
     )?;
+    let in_force = wal_sync_method_in_force(report, target.cluster.as_ref());
     let is_no_price = are_flushes_suppressed(report, &target.target)
         || !rows.iter().any(|(row, _)| row.method.is_durable());
     let top = if is_no_price { LINE_HEIGHT } else { 0.0 };
@@ -502,7 +484,7 @@ fn latency_interval_chart(
     let mut numbers = Vec::new();
     for (at, (row, paced)) in rows.iter().enumerate() {
         let y = LINE_HEIGHT.mul_add(at as f64, top + LINE_HEIGHT);
-        let used = is_method_in_force(report, target, measurement, row);
+        let used = measurement.is_row_of_method_in_force(row, in_force);
         let name = if used {
             format!("▸ {}", row.method.name())
         } else {
@@ -538,10 +520,7 @@ fn latency_interval_chart(
         "{warning}The dot is the median, the line is its 95 % interval, and ▸ marks the \
              method in force; {}. {}",
         measurement.paced_conditions_text(),
-        measurement_summary(
-            measurement,
-            crate::latency::wal_sync_method_in_force(report, target.cluster.as_ref())
-        )
+        measurement_summary(measurement, in_force)
     );
     Some(Chart {
         name: "price",
@@ -549,8 +528,7 @@ fn latency_interval_chart(
         description,
         height: bottom + 26.0,
         shapes: drawn,
-        has_links: false,
-        head: [
+        head: vec![
             "method",
             "in force",
             "median",
@@ -558,10 +536,9 @@ fn latency_interval_chart(
             "p99",
             "back to back",
             "commits",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
+        ],
         rows: cells_from_text(numbers),
+        ..Chart::default()
     })
 }
 
@@ -629,13 +606,6 @@ fn commit_rate_chart(measurement: &Measurement) -> Option<Chart> {
                 .map_or_else(|| "–".to_owned(), |count| format!("{count:.2}")),
         ]
     };
-    let head = [
-        "clients",
-        "commits/s",
-        "95 % interval",
-        "median latency",
-        "flushes/commit",
-    ];
     Some(Chart {
         name: "sessions",
         title: "Commits/s by number of clients",
@@ -646,7 +616,13 @@ fn commit_rate_chart(measurement: &Measurement) -> Option<Chart> {
         height: bottom + 26.0,
         rows: cells_from_text(rows.iter().map(numbers).collect()),
         shapes: drawn,
-        has_links: false,
-        head: head.map(str::to_owned).to_vec(),
+        head: vec![
+            "clients",
+            "commits/s",
+            "95 % interval",
+            "median latency",
+            "flushes/commit",
+        ],
+        ..Chart::default()
     })
 }

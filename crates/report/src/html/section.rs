@@ -72,16 +72,12 @@ pub fn list_markup(items: impl Iterator<Item = Markup>) -> Markup {
 /// Renders a table that screen readers announce as `name`. Columns with an empty string in `head`
 /// have no header cell; `right` is true for right-aligned columns.
 pub fn table_markup(name: &str, head: &[&str], right: &[bool], rows: Vec<Vec<Markup>>) -> Markup {
-    let class = |at: usize| {
+    let aligned = |cell: Tag, at: usize| {
         if right.get(at) == Some(&true) {
-            "right"
+            cell.attr("class", "right")
         } else {
-            ""
+            cell
         }
-    };
-    let aligned = |cell: Tag, at: usize| match class(at) {
-        "" => cell,
-        class => cell.attr("class", class),
     };
     let heads = head.iter().enumerate().map(|(at, name)| {
         let cell = if name.is_empty() {

@@ -105,7 +105,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::report_reader::ReportJsonReader;
+    use crate::report_reader::embedded_json;
     use walwise_measure::trial::Candidate;
     use walwise_measure::trial::fixtures::record_with_commit_rates;
 
@@ -148,10 +148,10 @@ mod tests {
         {
             assert!(places.contains(named), "{named}");
         }
-        let mut json = String::new();
-        std::io::Read::read_to_string(&mut ReportJsonReader::new(page.as_bytes()), &mut json)
-            .unwrap();
-        assert_eq!(TrialRecord::parse(&json).unwrap(), example_record());
+        assert_eq!(
+            TrialRecord::parse(embedded_json(&page)).unwrap(),
+            example_record()
+        );
     }
 
     #[test]

@@ -40,7 +40,6 @@ impl MarkdownWriter {
         if rows.is_empty() {
             return;
         }
-        let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
         let marks = (0..head.len()).map(|at| {
             if right.get(at) == Some(&true) {
                 "--:"
@@ -48,11 +47,9 @@ impl MarkdownWriter {
                 "---"
             }
         });
-        let mut lines = vec![
-            line(&head.iter().map(|&cell| cell.to_owned()).collect::<Vec<_>>()),
-            line(&marks.map(str::to_owned).collect::<Vec<_>>()),
-        ];
-        lines.extend(rows.iter().map(|row| line(row)));
+        let line = |cells: String| format!("| {cells} |");
+        let mut lines = vec![line(head.join(" | ")), line(marks.join_with(" | "))];
+        lines.extend(rows.iter().map(|row| line(row.join(" | "))));
         self.push_block(&lines.join("\n"));
     }
 

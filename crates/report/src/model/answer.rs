@@ -26,7 +26,7 @@ choice! {
 }
 
 /// The action that the plan takes for a setting, or the reason for none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerAction {
     /// A rule confirms the value in force.
@@ -36,6 +36,7 @@ pub enum AnswerAction {
     /// The file system to be created on a free disk gets the value.
     Create,
     /// All rules for the setting are decided, and none gives advice.
+    #[default]
     NoAdvice,
     /// A fact or a measurement is missing.
     Undecided,
@@ -72,7 +73,7 @@ pub struct ProductionLatency {
 }
 
 /// The action, the value in force and the recommended value of one setting.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
     pub action: AnswerAction,
     /// The recommended value; equals `current` if the action is `keep`.
@@ -103,16 +104,8 @@ impl Answer {
     fn without_value(action: AnswerAction, reason: String) -> Self {
         Self {
             action,
-            value: None,
-            current: None,
-            basis: None,
-            confidence: None,
             reason,
-            apply: Vec::new(),
-            setting: None,
-            usage: None,
-            production: None,
-            risk: None,
+            ..Self::default()
         }
     }
 

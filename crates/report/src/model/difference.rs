@@ -265,10 +265,7 @@ impl FindingChange {
     /// True if the finding applied before and does not now; false if its rule or subject no longer
     /// exists.
     pub fn is_finding_fixed(&self) -> bool {
-        let applied = |finding: &Option<FindingState>| finding.as_ref().is_some_and(|f| f.applies);
-        matches!(self.class, FindingChangeKind::Fixed)
-            && applied(&self.before)
-            && !applied(&self.now)
+        self.class == FindingChangeKind::Fixed
     }
 
     pub fn latest_finding_level(&self) -> Level {

@@ -127,16 +127,6 @@ pub enum BootNeedKind {
     Pool,
 }
 
-impl BootNeedKind {
-    pub fn is_array(self) -> bool {
-        matches!(self, Self::Array)
-    }
-
-    pub fn is_crypt(self) -> bool {
-        matches!(self, Self::Crypt)
-    }
-}
-
 /// Expected outcome for something that the next boot needs, the worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

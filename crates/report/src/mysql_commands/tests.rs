@@ -1,7 +1,7 @@
 use super::*;
 use crate::sample_reports;
-use walwise_judge::rules::Level;
-use walwise_model::facts::{Choice as _, Reading, Value};
+use walwise_judge::rules::{Change, Level};
+use walwise_model::facts::{Choice as _, Reading, Source, Value};
 
 const LINE: &str = "/etc/mysql/my.cnf";
 const PERSISTED: &str = "/var/lib/mysql/mysqld-auto.cnf";

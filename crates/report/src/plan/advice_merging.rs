@@ -54,13 +54,13 @@ pub fn merge_advice_into_step(
             Some(_) if piece.keeps_setting() && piece.finding.level == Level::Keep => {}
             // Advice with a rank is an alternative to the accepted advice and not a conflict, even
             // if both have the same rank.
-            Some(other) if rank(other) != rank(piece) || are_both_ranked(other, piece) => {
+            Some(other)
+                if rank(other) != rank(piece)
+                    || other.advice.rank.is_some() && piece.advice.rank.is_some() =>
+            {
                 alternatives.push(to_alternative(piece));
             }
-            Some(other) => push_conflict_if_new(
-                conflicts,
-                conflict_between(subject, other, piece, overrides),
-            ),
+            Some(other) => conflicts.push(conflict_between(subject, other, piece, overrides)),
         }
     }
     let changes: Vec<AdviceItem<'_>> = accepted
@@ -73,6 +73,7 @@ pub fn merge_advice_into_step(
     } else {
         changes
     };
+    let first = used.first()?.finding;
     let mut seen: BTreeSet<String> = leader
         .advice
         .change
@@ -90,17 +91,9 @@ pub fn merge_advice_into_step(
     remount_commands::add_remount_commands_to_advice(&mut advice, facts, subject);
     Some(Step {
         subject: subject.clone(),
-        level: used
-            .iter()
-            .map(|p| p.finding.level)
-            .max()
-            .unwrap_or(leader.finding.level),
-        confidence: used
-            .first()
-            .map_or(leader.finding.confidence, |p| p.finding.confidence),
-        basis: used
-            .first()
-            .map_or(leader.finding.basis, |p| p.finding.basis),
+        level: used.iter().map(|p| p.finding.level).max()?,
+        confidence: first.confidence,
+        basis: first.basis,
         rules: deduplicate(used.iter().map(|p| p.finding.rule.clone())),
         title: match advice.change {
             Change::Keep => leader.finding.title.clone(),
@@ -110,10 +103,6 @@ pub fn merge_advice_into_step(
         advice,
         alternatives,
     })
-}
-
-fn are_both_ranked(a: &AdviceItem<'_>, b: &AdviceItem<'_>) -> bool {
-    a.advice.rank.is_some() && b.advice.rank.is_some()
 }
 
 fn sort_advice_by_precedence<'a>(
@@ -183,12 +172,6 @@ fn to_alternative(piece: &AdviceItem<'_>) -> Alternative {
         rule: piece.finding.rule.clone(),
         title: piece.finding.title.clone(),
         tradeoff: piece.advice.tradeoff.clone(),
-    }
-}
-
-fn push_conflict_if_new(conflicts: &mut Vec<Conflict>, conflict: Conflict) {
-    if !conflicts.contains(&conflict) {
-        conflicts.push(conflict);
     }
 }
 
@@ -315,7 +298,8 @@ fn resulting_option_list(facts: &FactSet, subject: &Subject, advice: &Advice) ->
         advice.change.set_or_added_values(),
         advice.change.removed_options(),
     );
-    match advice.setting.kind.present_or_boot_mount() {
+    let kind = advice.setting.kind.present_or_boot_mount();
+    match kind {
         Some(PresentOrBootMount::Now) if subject.scope() == Scope::Mount => {
             let written = boot_line_options_of_mount(facts, subject);
             let add = [
@@ -327,16 +311,16 @@ fn resulting_option_list(facts: &FactSet, subject: &Subject, advice: &Advice) ->
                 mount_and_mkfs_options::explicit_options_after_change(&now, &written, &add, remove)
             });
         }
-        Some(PresentOrBootMount::AtBoot) if subject.scope() == Scope::Boot => {
-            return facts.value(subject, &boot::OPTIONS).map(|line| {
-                mount_and_mkfs_options::apply_change_to_written_options(&line, add, remove)
-            });
-        }
         Some(PresentOrBootMount::Now | PresentOrBootMount::AtBoot) => {
+            let is_line =
+                kind == Some(PresentOrBootMount::AtBoot) && subject.scope() == Scope::Boot;
+            let written = if is_line {
+                facts.value(subject, &boot::OPTIONS)?
+            } else {
+                Vec::new()
+            };
             return Some(mount_and_mkfs_options::apply_change_to_written_options(
-                &[],
-                add,
-                remove,
+                &written, add, remove,
             ));
         }
         None => {}

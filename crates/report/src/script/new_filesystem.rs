@@ -9,9 +9,9 @@ use super::{comment_out, no_changes_comment, step_comment};
 use crate::disk_id::{self, DiskIdAttribute};
 use crate::mkfs::{self, find_step_changing_setting, is_shell_literal_word};
 use crate::{Plan, Report, Step, TargetSummary};
-use walwise_model::escape::{ShellCommand, comment, shell};
+use walwise_model::escape::{comment, shell};
 use walwise_model::facts::catalog::device;
-use walwise_model::facts::{Scope, ServerArea, Subject, Value};
+use walwise_model::facts::{Scope, ServerArea, Subject};
 use walwise_model::settings::{NewFilesystem, SettingKind};
 
 /// The shell script, with placeholders such as `@node@`.
@@ -37,8 +37,8 @@ pub fn free_disk_part(report: &Report, target: &TargetSummary) -> String {
     match mkfs::planned_filesystem_kind(&plan.steps) {
         Some(NewFilesystem::Zfs) => zfs_plan_comments(plan),
         Some(NewFilesystem::Ext4 | NewFilesystem::Xfs | NewFilesystem::Btrfs) | None => {
-            match template_values(report, target, plan) {
-                Ok(recipe) => recipe.render_script_part(),
+            match filesystem_script_part(report, target, plan) {
+                Ok(part) => part,
                 Err(why) => format!(
                     "# No file system is created: {}.\n",
                     comment::replace_unsafe_chars(&why)
@@ -110,87 +110,87 @@ fn nocow_comment(step: &Step) -> String {
     ))
 }
 
-struct TemplateValues {
-    name: String,
-    node: String,
-    size: u64,
-    serial: Option<String>,
-    /// The sysfs file that holds the disk's identity, and the identity, quoted for the shell.
-    identity: Option<(String, String)>,
-    fstype: &'static str,
-    pass: u8,
-    mkfs: ShellCommand,
-    mount: String,
-    /// The script's note on `chattr +C`; `None` if the plan keeps copy-on-write.
-    nocow: Option<String>,
-    engine: ServerArea,
-    content: String,
-    notes: String,
-}
-
-fn template_values(
+fn filesystem_script_part(
     report: &Report,
     target: &TargetSummary,
     plan: &Plan,
-) -> Result<TemplateValues, String> {
+) -> Result<String, String> {
     let disk = target
         .subjects
         .iter()
         .find(|subject| subject.scope() == Scope::Device);
     let disk = disk.ok_or("the disk is unknown")?;
-    let text = |fact: &str| report.fact_value(disk, fact).map(ToString::to_string);
     let content = target
         .content
         .as_ref()
         .filter(|content| content.may_get_new_file_system());
     let content = content.ok_or("it is unknown whether the disk is free")?;
-    let node = text(device::PATH.name()).unwrap_or_else(|| format!("/dev/{}", disk.name()));
+    let path = report.facts.value(disk, &device::PATH);
+    let node = path.unwrap_or_else(|| format!("/dev/{}", disk.name()));
     let name = node
         .strip_prefix("/dev/")
-        .filter(|name| is_shell_literal_word(name, "_-."))
-        .map(str::to_owned);
+        .filter(|name| is_shell_literal_word(name, "_-."));
     let name = name.ok_or_else(|| format!("{node} is not a plain device name"))?;
-    let size = match report.fact_value(disk, device::SIZE.name()) {
-        Some(Value::Whole(size)) if *size > 0 => *size,
-        _ => {
-            return Err(
-                "the size of the disk is unknown, so the script could not recognise the disk"
-                    .to_owned(),
-            );
-        }
-    };
+    let size = report.facts.value(disk, &device::SIZE);
+    let size = size
+        .filter(|size| *size > 0)
+        .ok_or("the size of the disk is unknown, so the script could not recognise the disk")?;
     let mkfs::PlannedFilesystem {
         fstype,
         pass,
         mount,
     } = mkfs::planned_filesystem(&plan.steps)?;
-    let nocow = find_step_changing_setting(&plan.steps, SettingKind::DirectoryFlags);
+    let mkfs = mkfs::mkfs_command(&plan.steps, fstype)?;
+    let nocow = find_step_changing_setting(&plan.steps, SettingKind::DirectoryFlags)
+        .filter(|step| mkfs::sets_nocow(step))
+        .map(|step| nocow_comment(step) + "chattr +C \"$directory\"\n");
     let identity = disk_id::find_disk_id_attribute(report, disk);
     // lsblk gets serial numbers from udev, which some systems do not run. If the serial number is
     // the identity, the script compares it through sysfs instead.
     let by_lsblk = |serial: &String| identity.as_ref().is_none_or(|known| known.value != *serial);
-    Ok(TemplateValues {
-        serial: plain_serial_number(report, disk).filter(by_lsblk),
-        identity: identity.map(quoted_disk_identity).transpose()?,
-        nocow: nocow
-            .filter(|step| mkfs::sets_nocow(step))
-            .map(nocow_comment),
-        engine: report.engine,
-        mkfs: mkfs::mkfs_command(&plan.steps, fstype)?,
-        content: comment::replace_unsafe_chars(&content.explanation_text()),
-        notes: filesystem_request_comment(plan)
-            + &plan
-                .steps
-                .iter()
-                .map(step_title_and_tradeoff_comment)
-                .collect::<String>(),
-        name,
-        node,
-        size,
-        fstype,
-        pass,
-        mount,
-    })
+    let serial = plain_serial_number(report, disk).filter(by_lsblk);
+    let known = if serial.is_none() && identity.is_none() {
+        "\nI_COMPARED_THE_DISK=no  # EDIT: yes. Serial number and WWN are unknown: only you can identify the disk\n\
+         [ \"$I_COMPARED_THE_DISK\" = yes ] || stop 'only its size identifies this disk: compare the disk with the report, then set I_COMPARED_THE_DISK=yes; nothing was done'\n"
+    } else {
+        ""
+    };
+    let (file, value) = match identity {
+        Some(identity) => quoted_disk_identity(identity)?,
+        None => (String::new(), "''".to_owned()),
+    };
+    let notes: String = plan
+        .steps
+        .iter()
+        .map(step_title_and_tradeoff_comment)
+        .collect();
+    let (owner, example, database) = database_owner_directory_and_setup_lines(report.engine);
+    Ok(fill_template(
+        TEMPLATE,
+        &[
+            ("fstype", fstype),
+            ("node", &node),
+            ("name", name),
+            ("size", &size.to_string()),
+            ("serial", &serial.unwrap_or_default()),
+            ("file", &file),
+            ("value", &value),
+            (
+                "read",
+                &comment::replace_unsafe_chars(&content.explanation_text()),
+            ),
+            ("notes", &(filesystem_request_comment(plan) + &notes)),
+            ("known", known),
+            ("nocow", &indent_lines(&nocow.unwrap_or_default())),
+            ("owner", owner),
+            ("owner padded", &format!("{owner:<18}")),
+            ("example", example),
+            ("database", database),
+            ("mkfs", mkfs.as_ref()),
+            ("mount", &mount),
+            ("pass", &pass.to_string()),
+        ],
+    ))
 }
 
 /// Words are joined by single blanks, as in the script's comparison with the sysfs file.
@@ -205,66 +205,10 @@ fn quoted_disk_identity(identity: DiskIdAttribute) -> Result<(String, String), S
 /// for serial numbers that need quoting.
 fn plain_serial_number(report: &Report, disk: &Subject) -> Option<String> {
     let serial = report
-        .fact_value(disk, "device.serial")
-        .filter(|_| report.host.live)?
-        .to_string();
+        .facts
+        .value(disk, &device::SERIAL)
+        .filter(|_| report.host.live)?;
     is_shell_literal_word(&serial, "_-.:").then_some(serial)
-}
-
-impl TemplateValues {
-    fn render_script_part(&self) -> String {
-        let Self {
-            name,
-            node,
-            size,
-            fstype,
-            pass,
-            mkfs,
-            mount,
-            content: read,
-            notes,
-            ..
-        } = self;
-        let serial = self.serial.as_deref().unwrap_or_default();
-        let (file, value) = match &self.identity {
-            Some((file, value)) => (file.as_str(), value.as_str()),
-            None => ("", "''"),
-        };
-        let known = if self.serial.is_none() && self.identity.is_none() {
-            "\nI_COMPARED_THE_DISK=no  # EDIT: yes. Serial number and WWN are unknown: only you can identify the disk\n\
-             [ \"$I_COMPARED_THE_DISK\" = yes ] || stop 'only its size identifies this disk: compare the disk with the report, then set I_COMPARED_THE_DISK=yes; nothing was done'\n"
-        } else {
-            ""
-        };
-        let (owner, example, database) = database_owner_directory_and_setup_lines(self.engine);
-        let nocow = self
-            .nocow
-            .as_ref()
-            .map(|price| format!("{price}chattr +C \"$directory\"\n"));
-        fill_template(
-            TEMPLATE,
-            &[
-                ("fstype", fstype),
-                ("node", node),
-                ("name", name),
-                ("size", &size.to_string()),
-                ("serial", serial),
-                ("file", file),
-                ("value", value),
-                ("read", read),
-                ("notes", notes),
-                ("known", known),
-                ("nocow", &indent_lines(&nocow.unwrap_or_default())),
-                ("owner", owner),
-                ("owner padded", &format!("{owner:<18}")),
-                ("example", example),
-                ("database", database),
-                ("mkfs", mkfs.as_ref()),
-                ("mount", mount),
-                ("pass", &pass.to_string()),
-            ],
-        )
-    }
 }
 
 fn indent_lines(text: &str) -> String {

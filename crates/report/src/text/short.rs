@@ -88,14 +88,38 @@ impl ShortReportWriter {
     }
 
     fn push_with_right_aligned(&mut self, text: &str, end: &str) {
-        let room = WIDTH.saturating_sub(display_width(text));
-        if end.is_empty() {
-            self.push_line(text);
-        } else if room > display_width(end) {
-            self.push_line(&format!("{text}{end:>room$}"));
-        } else {
-            self.push_line(text);
-            self.push_line(&format!("{end:>WIDTH$}"));
+        self.push_hanging("", None, 0, &[text.to_owned()], end);
+    }
+
+    /// Pushes lines below each other: the label before the first, `margin` blanks before the
+    /// others, and `end` right-aligned on the last line, or on its own line if it does not fit.
+    fn push_hanging(
+        &mut self,
+        label: &str,
+        colour: Option<&str>,
+        margin: usize,
+        lines: &[String],
+        end: &str,
+    ) {
+        let mut front = label.to_owned();
+        let last = lines.len().saturating_sub(1);
+        for (at, line) in lines.iter().enumerate() {
+            // The escape sequences for colour take no columns.
+            let room = WIDTH.saturating_sub(display_width(&front) + display_width(line));
+            let painted = if at == 0 {
+                self.colour_text(&front, colour)
+            } else {
+                front
+            };
+            if at == last && !end.is_empty() && room > display_width(end) {
+                self.push_line(&format!("{painted}{line}{end:>room$}"));
+            } else {
+                self.push_line(&format!("{painted}{line}"));
+                if at == last && !end.is_empty() {
+                    self.push_line(&format!("{end:>WIDTH$}"));
+                }
+            }
+            front = " ".repeat(margin);
         }
     }
 
@@ -110,37 +134,14 @@ impl ShortReportWriter {
             wide if wide < LABEL_WIDTH => format!("{label:<LABEL_WIDTH$}"),
             _ => format!("{label}  "),
         };
-        let margin = if label.is_empty() {
-            0
-        } else {
-            display_width(&label).min(LABEL_WIDTH)
-        };
-        let colour = bullet.badges.first().and_then(badge_colour);
-        let mut lines = wrap_text(
+        let lines = wrap_text(
             &bullet.text.to_string(),
             WIDTH - display_width(&label).min(WIDTH / 2),
             WordOverflow::Keep,
         );
-        let last = lines.pop().unwrap_or_default();
-        let mut before = self.colour_text(&label, colour);
-        for line in lines {
-            self.push_line(&format!("{before}{line}"));
-            before = " ".repeat(margin);
-        }
-        // The escape sequences for colour take no columns.
-        let escapes = before.len().saturating_sub(label.len());
-        let line = format!("{before}{last}");
-        if bullet.rule.is_empty()
-            || display_width(&line) - escapes + display_width(&bullet.rule) >= WIDTH
-        {
-            self.push_line(&line);
-            if !bullet.rule.is_empty() {
-                self.push_line(&format!("{:>WIDTH$}", bullet.rule));
-            }
-        } else {
-            let room = WIDTH - (display_width(&line) - escapes);
-            self.push_line(&format!("{line}{:>room$}", bullet.rule));
-        }
+        let margin = display_width(&label).min(LABEL_WIDTH);
+        let colour = bullet.badges.first().and_then(badge_colour);
+        self.push_hanging(&label, colour, margin, &lines, &bullet.rule);
         for detail in &bullet.details {
             self.push_detail(detail);
         }
@@ -216,28 +217,9 @@ impl ShortReportWriter {
             .unwrap_or_default();
         let margin = LEVEL_WIDTH;
         let front = format!("{number}{level:<width$}", width = margin - number.len());
-        let aside = fix.note.to_string();
         let lines = wrap_text(&fix.text.to_string(), WIDTH - margin, WordOverflow::Keep);
-        let painted = self.colour_text(&front, fix.badges.first().and_then(badge_colour));
-        let escapes = display_width(&painted) - display_width(&front);
-        let mut front = painted;
-        for (at, line) in lines.iter().enumerate() {
-            let is_last = at + 1 == lines.len();
-            let text = format!("{front}{line}");
-            let used = display_width(&text) - if at == 0 { escapes } else { 0 };
-            let room = WIDTH.saturating_sub(used);
-            match is_last && !aside.is_empty() {
-                true if room > display_width(&aside) => {
-                    self.push_line(&format!("{text}{aside:>room$}"));
-                }
-                true => {
-                    self.push_line(&text);
-                    self.push_line(&format!("{aside:>WIDTH$}"));
-                }
-                false => self.push_line(&text),
-            }
-            front = " ".repeat(margin);
-        }
+        let colour = fix.badges.first().and_then(badge_colour);
+        self.push_hanging(&front, colour, margin, &lines, &fix.note.to_string());
         let mut seen = String::new();
         for detail in &fix.details {
             match detail {

@@ -1,6 +1,6 @@
 use super::{
-    FindingIndex, find_finding_of_same_rule_and_subject, finding_applies, finding_tests_fact,
-    index_findings, is_about_boot_line, upgrade_item_from_finding,
+    FindingIndex, finding_applies, finding_key, finding_tests_fact, index_findings,
+    is_about_boot_line, upgrade_item_from_finding,
 };
 use crate::model::Report;
 use crate::model::upgrade::{BootOutcome, UpgradeItem, UpgradeSection};
@@ -102,7 +102,7 @@ fn boot_option_items(
             } else {
                 vec![source]
             },
-            place: boot_line_place(&supposed.facts, line),
+            place: supposed.facts.value(line, &boot::WHERE),
             answer: section_boot_outcome(part),
             ..upgrade_item_from_finding(part, finding, already)
         });
@@ -139,8 +139,8 @@ fn boot_line_item<'r>(
     supposed: &Report,
     finding: &'r Finding,
 ) -> Option<UpgradeItem> {
-    let already =
-        find_finding_of_same_rule_and_subject(before, finding).is_some_and(finding_applies);
+    let already = before.get(&finding_key(finding));
+    let already = already.is_some_and(|before| finding_applies(before));
     let fails = FAILURE_FACTS
         .iter()
         .any(|fact| finding_tests_fact(finding, fact));
@@ -154,9 +154,8 @@ fn boot_line_item<'r>(
     if part == UpgradeSection::Already && finding.level < Level::Warning {
         return None;
     }
-    let place = boot_line_place(&supposed.facts, &finding.subject);
     Some(UpgradeItem {
-        place,
+        place: supposed.facts.value(&finding.subject, &boot::WHERE),
         answer: section_boot_outcome(part),
         ..upgrade_item_from_finding(part, finding, already)
     })
@@ -178,9 +177,9 @@ fn improved_boot_line_items<'r>(
             .iter()
             .find(|(key, ..)| finding_tests_fact(finding, key.name()));
         let Some((key, _, part)) = sorted else {
-            if find_finding_of_same_rule_and_subject(now, finding).is_none() {
+            if !now.contains_key(&finding_key(finding)) {
                 items.push(UpgradeItem {
-                    place: boot_line_place(&real.facts, line),
+                    place: real.facts.value(line, &boot::WHERE),
                     what: format!("no longer applies: {}", finding.title),
                     ..upgrade_item_from_finding(UpgradeSection::Better, finding, true)
                 });
@@ -208,7 +207,7 @@ fn improved_boot_line_items<'r>(
                     ),
                     because: ruling.because,
                     sources: vec![ruling.source],
-                    place: boot_line_place(&real.facts, line),
+                    place: real.facts.value(line, &boot::WHERE),
                     ..upgrade_item_from_finding(UpgradeSection::Better, finding, false)
                 }),
         );
@@ -221,10 +220,6 @@ fn boot_options_support(facts: &FactSet, line: &Subject) -> Vec<(String, Support
         .value()
         .cloned()
         .unwrap_or_default()
-}
-
-fn boot_line_place(facts: &FactSet, line: &Subject) -> Option<String> {
-    facts.value(line, &boot::WHERE)
 }
 
 fn boot_line_fstype_or_phrase(facts: &FactSet, line: &Subject) -> String {

@@ -5,8 +5,6 @@
 //! If a node fails, every node above it fails. The line of the root file system does not count as a
 //! parent, so a boot that stops there is reported only once.
 
-use std::collections::VecDeque;
-
 use crate::model::upgrade::{BootOutcome, UpgradeItem};
 use walwise_model::facts::catalog::device::DeviceKind;
 use walwise_model::facts::catalog::{boot, device, mount};
@@ -62,6 +60,20 @@ const PATH_OPTIONS: [&str; 5] = [
     "upperdir=",
     "workdir=",
 ];
+
+/// Prefixes of sources that name a device by an identifier.
+const TAGS: [&str; 6] = [
+    "/dev/disk/",
+    "UUID=",
+    "LABEL=",
+    "PARTUUID=",
+    "PARTLABEL=",
+    "ID=",
+];
+
+fn is_path_outside_dev(source: &str) -> bool {
+    source.starts_with('/') && !source.starts_with("/dev/")
+}
 
 impl<'f> DependencyGraph<'f> {
     pub(super) fn new(facts: &'f FactSet) -> Self {
@@ -133,14 +145,14 @@ impl<'f> DependencyGraph<'f> {
 
     fn node_and_transitive_dependencies(&self, of: &DependencyNode) -> Vec<DependencyNode> {
         let mut found = vec![of.clone()];
-        let mut open = VecDeque::from([of.clone()]);
-        while let Some(node) = open.pop_front() {
-            for next in self.direct_dependencies(&node) {
+        let mut visited = 0;
+        while let Some(node) = found.get(visited) {
+            for next in self.direct_dependencies(node) {
                 if !found.contains(&next) {
-                    found.push(next.clone());
-                    open.push_back(next);
+                    found.push(next);
                 }
             }
+            visited += 1;
         }
         found
     }
@@ -163,24 +175,18 @@ impl<'f> DependencyGraph<'f> {
         let options = self.facts.value(line, &boot::OPTIONS).unwrap_or_default();
         let source = self.facts.value(line, &boot::SOURCE).unwrap_or_default();
         let point = self.facts.value(line, &boot::POINT).unwrap_or_default();
-        let mut found: Vec<DependencyNode> = match self.facts.applicable_subject(line, Scope::Mount)
-        {
-            // The source of a bind mount (the next arm) is not below the mount in the stack, so
-            // that arm adds the source.
-            Some(mounted) if source.starts_with("/dev/") || !source.starts_with('/') => {
-                vec![DependencyNode::Subject(mounted)]
-            }
-            Some(mounted) => self
-                .boot_source_dependencies(&source)
-                .into_iter()
-                .chain([DependencyNode::Subject(mounted)])
-                .collect(),
-            None => self.boot_source_dependencies(&source),
+        let mounted = self.facts.applicable_subject(line, Scope::Mount);
+        // The source of a bind mount is not below the mount in the stack, so it is added.
+        let mut found = if mounted.is_none() || is_path_outside_dev(&source) {
+            self.boot_source_dependencies(&source)
+        } else {
+            Vec::new()
         };
+        found.extend(mounted.map(DependencyNode::Subject));
+        let own = DependencyNode::Subject(line.clone());
         found.extend(
             self.boot_lines_mounted_above_path(&point)
-                .filter(|(over, _)| over != line)
-                .map(|(over, _)| DependencyNode::Subject(over.clone())),
+                .filter(|over| *over != own),
         );
         for option in &options {
             let named = PATH_OPTIONS
@@ -191,24 +197,19 @@ impl<'f> DependencyGraph<'f> {
                 .split([':', ' ', ','])
                 .filter(|path| path.starts_with('/'))
             {
-                found.extend(
-                    self.boot_lines_mounted_above_path(path)
-                        .map(|(over, _)| DependencyNode::Subject(over.clone())),
-                );
+                found.extend(self.boot_lines_mounted_above_path(path));
             }
         }
         found
     }
 
     /// The line of the root file system is left out.
-    fn boot_lines_mounted_above_path<'s>(
-        &'s self,
-        path: &'s str,
-    ) -> impl Iterator<Item = &'s (Subject, String)> {
-        self.lines.iter().filter(move |(_, point)| {
+    fn boot_lines_mounted_above_path(&self, path: &str) -> impl Iterator<Item = DependencyNode> {
+        let above = self.lines.iter().filter(move |(_, point)| {
             let rest = path.strip_prefix(point.as_str());
             point != "/" && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
+        });
+        above.map(|(over, _)| DependencyNode::Subject(over.clone()))
     }
 
     /// A path outside /dev is a bind mount or an image file, which depends on the lines that mount
@@ -224,25 +225,14 @@ impl<'f> DependencyGraph<'f> {
                 .map(DependencyNode::Subject)
                 .collect();
         }
-        if source.starts_with('/') && !source.starts_with("/dev/") {
-            return self
-                .boot_lines_mounted_above_path(source)
-                .map(|(over, _)| DependencyNode::Subject(over.clone()))
-                .collect();
+        if is_path_outside_dev(source) {
+            return self.boot_lines_mounted_above_path(source).collect();
         }
-        let is_tag = [
-            "/dev/disk/",
-            "UUID=",
-            "LABEL=",
-            "PARTUUID=",
-            "PARTLABEL=",
-            "ID=",
-        ];
-        if is_tag.iter().any(|tag| source.starts_with(tag)) {
-            vec![DependencyNode::Unresolved]
-        } else {
-            Vec::new()
-        }
+        let is_unresolved = TAGS.iter().any(|tag| source.starts_with(tag));
+        is_unresolved
+            .then_some(DependencyNode::Unresolved)
+            .into_iter()
+            .collect()
     }
 
     fn device_by_path(&self, path: &str) -> Option<Subject> {
@@ -304,7 +294,6 @@ impl<'f> DependencyGraph<'f> {
 mod tests {
     use super::super::boot_needs::{list_boot_needs, severity_raising_items};
     use super::*;
-    use walwise_judge::compat::Support;
     use walwise_judge::rules::Level;
     use walwise_model::facts::Source;
     use walwise_model::facts::catalog::device::DeviceKind;
@@ -387,8 +376,7 @@ mod tests {
     }
 
     fn failing_upgrade_item(of: &Subject, name: Option<&str>) -> UpgradeItem {
-        let item =
-            UpgradeItem::new_undecided(of, Level::Warning, "gone".to_owned(), Support::unknown(""));
+        let item = UpgradeItem::new_undecided(of, Level::Warning, "gone");
         UpgradeItem {
             name: name.map(str::to_owned),
             ..item

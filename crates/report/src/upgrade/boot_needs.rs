@@ -5,9 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::boot_dependencies::{DependencyGraph, DependencyNode, ZFS_POOLS};
-use super::severity::boot_line_severity;
+use super::severity::{boot_line_severity, boot_line_undecided_item};
 use crate::model::upgrade::{BootNeed, BootNeedKind, BootOutcome, UpgradeItem};
-use walwise_judge::compat::Support;
 use walwise_model::facts::catalog::device::DeviceKind;
 use walwise_model::facts::catalog::mount::MountClass;
 use walwise_model::facts::catalog::{boot, device, mount};
@@ -15,10 +14,10 @@ use walwise_model::facts::{FactSet, Scope, Subject};
 
 pub fn list_boot_needs(facts: &FactSet, items: &[UpgradeItem]) -> Vec<BootNeed> {
     let ground = DependencyGraph::new(facts);
-    let mut all: Vec<BootNeed> = boot_need_candidates(facts)
-        .into_iter()
-        .map(|thing| thing.into_boot_need(&ground, items))
-        .collect();
+    let mut all = working_boot_needs(facts);
+    for need in &mut all {
+        set_outcome_and_reasons(need, &ground, items);
+    }
     all.sort_by(|a, b| (a.kind, &a.subject, &a.name).cmp(&(b.kind, &b.subject, &b.name)));
     all
 }
@@ -46,118 +45,67 @@ pub fn severity_raising_items(facts: &FactSet, items: &[UpgradeItem]) -> Vec<Upg
         if weights.any(|found| found >= level) {
             continue;
         }
-        let what = "the underlying device may not come up".to_owned();
-        let place = facts.value(line, &boot::WHERE);
-        let item = UpgradeItem {
-            place,
-            ..UpgradeItem::new_undecided(line, level, what, Support::unknown(""))
-        };
-        raised.push(if worst == BootOutcome::Fails {
-            item.into_blocker()
-        } else {
-            item
-        });
+        let what = "the underlying device may not come up";
+        let item = boot_line_undecided_item(facts, line, what);
+        raised.push(item.into_blocker_if(worst == BootOutcome::Fails));
     }
     raised
 }
 
-struct BootNeedCandidate {
-    kind: BootNeedKind,
-    subject: Subject,
-    name: String,
-    place: Option<String>,
-    node: DependencyNode,
-}
-
-impl BootNeedCandidate {
-    fn into_boot_need(self, ground: &DependencyGraph, items: &[UpgradeItem]) -> BootNeed {
-        let Self {
-            kind,
-            subject,
-            name,
-            place,
-            node,
-        } = self;
-        let reached = ground.items_affecting_boot_need(&node, items);
-        let answer = reached
-            .iter()
-            .filter_map(|(at, item)| at.effective_boot_outcome(item))
-            .max()
-            .unwrap_or(BootOutcome::Works);
-        let mut why: Vec<String> = Vec::new();
-        for (at, item) in reached {
-            let over = at
-                .boot_line_other_than(&node)
-                .and_then(|line| boot_line_mount_point(ground.facts, line));
-            let what = match (&at, over) {
-                (DependencyNode::Unresolved, _) => {
-                    "it is unknown whether the underlying device comes up".to_owned()
-                }
-                (DependencyNode::Subject(_) | DependencyNode::Named(_), Some(point)) => {
-                    format!("{point}: {}", item.what)
-                }
-                (DependencyNode::Subject(_) | DependencyNode::Named(_), None) => item.what.clone(),
-            };
-            if !why.contains(&what) {
-                why.push(what);
-            }
+fn set_outcome_and_reasons(need: &mut BootNeed, ground: &DependencyGraph, items: &[UpgradeItem]) {
+    let node = if need.subject == Subject::host() {
+        DependencyNode::Named(need.name.clone())
+    } else {
+        DependencyNode::Subject(need.subject.clone())
+    };
+    for (at, item) in ground.items_affecting_boot_need(&node, items) {
+        if let Some(outcome) = at.effective_boot_outcome(item) {
+            need.answer = need.answer.max(outcome);
         }
-        BootNeed {
-            kind,
-            subject,
-            place,
-            name,
-            answer,
-            why,
+        let over = at
+            .boot_line_other_than(&node)
+            .and_then(|line| ground.facts.value(line, &boot::POINT));
+        let what = match (&at, over) {
+            (DependencyNode::Unresolved, _) => {
+                "it is unknown whether the underlying device comes up".to_owned()
+            }
+            (DependencyNode::Subject(_) | DependencyNode::Named(_), Some(point)) => {
+                format!("{point}: {}", item.what)
+            }
+            (DependencyNode::Subject(_) | DependencyNode::Named(_), None) => item.what.clone(),
+        };
+        if !need.why.contains(&what) {
+            need.why.push(what);
         }
     }
 }
 
-fn boot_line_mount_point(facts: &FactSet, line: &Subject) -> Option<String> {
-    facts.value(line, &boot::POINT)
-}
-
-fn boot_need_candidates(facts: &FactSet) -> Vec<BootNeedCandidate> {
-    let of = |kind, subject: &Subject, name, place| {
-        let node = DependencyNode::Subject(subject.clone());
-        BootNeedCandidate {
-            kind,
-            subject: subject.clone(),
-            name,
-            place,
-            node,
-        }
-    };
-    let named = |kind, name: String| {
-        let node = DependencyNode::Named(name.clone());
-        BootNeedCandidate {
-            kind,
-            subject: Subject::host(),
-            name,
-            place: None,
-            node,
-        }
+/// Everything that the next boot needs, as if it worked. Needs of the host are told apart by name.
+fn working_boot_needs(facts: &FactSet) -> Vec<BootNeed> {
+    let host = Subject::host();
+    let need = |kind, subject: &Subject, name| BootNeed {
+        kind,
+        subject: subject.clone(),
+        place: facts.value(subject, &boot::WHERE),
+        name,
+        answer: BootOutcome::Works,
+        why: Vec::new(),
     };
     let mut all = Vec::new();
     for line in facts.subjects_of_scope(Scope::Boot) {
-        let point = boot_line_mount_point(facts, line).unwrap_or_else(|| line.name().to_owned());
-        all.push(of(
-            BootNeedKind::Mount,
-            line,
-            point,
-            facts.value(line, &boot::WHERE),
-        ));
+        let point = facts.value(line, &boot::POINT);
+        let point = point.unwrap_or_else(|| line.name().to_owned());
+        all.push(need(BootNeedKind::Mount, line, point));
     }
     if let Some(root) = undeclared_root_mount(facts) {
-        all.push(of(BootNeedKind::Mount, &root, root.name().to_owned(), None));
+        all.push(need(BootNeedKind::Mount, &root, root.name().to_owned()));
     }
     for (subject, kind) in devices_assembled_at_boot(facts) {
         let name = facts
             .value(&subject, &device::DM_NAME)
             .unwrap_or_else(|| subject.name().to_owned());
-        all.push(of(kind, &subject, name, None));
+        all.push(need(kind, &subject, name));
     }
-    let host = Subject::host();
     let active: Vec<String> = facts
         .known_values_by_subject(&device::DM_NAME)
         .into_iter()
@@ -165,15 +113,15 @@ fn boot_need_candidates(facts: &FactSet) -> Vec<BootNeedCandidate> {
         .collect();
     let unlocked = facts.value(&host, &boot::UNLOCKED).unwrap_or_default();
     let closed = unlocked.into_iter().filter(|name| !active.contains(name));
-    all.extend(closed.map(|name| named(BootNeedKind::Crypt, name)));
+    all.extend(closed.map(|name| need(BootNeedKind::Crypt, &host, name)));
     let swaps = facts.value(&host, &boot::SWAPS).unwrap_or_default();
     all.extend(
         swaps
             .into_iter()
-            .map(|name| named(BootNeedKind::Swap, name)),
+            .map(|name| need(BootNeedKind::Swap, &host, name)),
     );
     if uses_zfs(facts) {
-        all.push(named(BootNeedKind::Pool, ZFS_POOLS.to_owned()));
+        all.push(need(BootNeedKind::Pool, &host, ZFS_POOLS.to_owned()));
     }
     all
 }
@@ -187,11 +135,7 @@ pub(super) fn undeclared_root_mount(facts: &FactSet) -> Option<Subject> {
     }
     let root = Subject::mount("/");
     let class = facts.value(&root, &mount::CLASS)?;
-    is_block_or_network_class(class).then_some(root)
-}
-
-fn is_block_or_network_class(class: MountClass) -> bool {
-    matches!(class, MountClass::Block | MountClass::Network)
+    matches!(class, MountClass::Block | MountClass::Network).then_some(root)
 }
 
 pub(super) fn uses_zfs(facts: &FactSet) -> bool {

@@ -173,13 +173,9 @@ impl<'f> NextKernelAndE2fsck<'f> {
         {
             return None;
         }
-        let open = |what: String, ruling| {
-            UpgradeItem::new_undecided(
-                subject,
-                boot_failure_level(self.facts, subject),
-                what,
-                ruling,
-            )
+        let open = |what: String| {
+            let level = boot_failure_level(self.facts, subject);
+            UpgradeItem::new_undecided(subject, level, what)
         };
         let v4 = compat::kernel_part_support(
             KernelPart::Format,
@@ -189,32 +185,26 @@ impl<'f> NextKernelAndE2fsck<'f> {
             self.same_builder,
         );
         if fstype == "xfs" && (v4.effect.is_refused() || v4.effect.is_unknown()) {
-            return Some(open(
-                format!(
-                    "it is unknown whether this is {}",
-                    DiskFormat::XfsV4.describe()
-                ),
-                v4,
-            ));
+            let what = format!(
+                "it is unknown whether this is {}",
+                DiskFormat::XfsV4.describe()
+            );
+            return Some(open(what).with_support(v4));
         }
         let has_features =
             fstype == "xfs" || fstype.starts_with("ext") || UNREADABLE_FEATURES.contains(&fstype);
         (self.may_be_older && has_features).then(|| {
-            let because = "An older kernel may not support every feature of the file system.";
-            open(
-                "the feature flags of the file system could not be read".to_owned(),
-                Support::unknown(because),
-            )
+            open("the feature flags of the file system could not be read".to_owned())
+                .with_reason("An older kernel may not support every feature of the file system.")
         })
     }
 }
 
 fn boot_failure_level(facts: &FactSet, subject: &Subject) -> Level {
-    match subject.scope() {
-        Scope::Boot => super::severity::boot_line_severity(facts, subject),
-        Scope::Host | Scope::Mount | Scope::Device | Scope::Cluster | Scope::Target => {
-            Level::Critical
-        }
+    if subject.scope() == Scope::Boot {
+        super::severity::boot_line_severity(facts, subject)
+    } else {
+        Level::Critical
     }
 }
 
@@ -248,17 +238,13 @@ fn unsupported_or_unknown_feature_item(
     does: &str,
     ruling: Support,
 ) -> Option<UpgradeItem> {
-    if ruling.effect.is_refused() {
-        let what = format!("the file system has the feature {feature}");
-        return Some(
-            UpgradeItem::new_undecided(mounted, Level::Critical, what, ruling).into_blocker(),
-        );
-    }
-    let what = format!("it is unknown whether {does} the feature {feature}");
-    ruling
-        .effect
-        .is_unknown()
-        .then(|| UpgradeItem::new_undecided(mounted, Level::Critical, what, ruling))
+    UpgradeItem::from_support(
+        mounted,
+        Level::Critical,
+        format!("the file system has the feature {feature}"),
+        format!("it is unknown whether {does} the feature {feature}"),
+        ruling,
+    )
 }
 
 #[cfg(test)]

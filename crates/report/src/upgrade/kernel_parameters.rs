@@ -3,43 +3,30 @@
 //!
 //! If the names of the parameters are unknown, one undecided item represents all of them.
 
-use super::severity::boot_line_severity;
+use super::severity::boot_line_undecided_item;
 use crate::model::upgrade::UpgradeItem;
-use walwise_judge::compat::Support;
 use walwise_judge::rules::Level;
 use walwise_model::facts::catalog::boot::{self, BootDeviceState};
 use walwise_model::facts::{FactSet, Scope, Subject};
 
 pub fn kernel_parameter_and_boot_device_items(facts: &FactSet) -> Vec<UpgradeItem> {
     let mut items = unchecked_kernel_parameter_items(facts);
-    items.extend(
-        facts
-            .subjects_of_scope(Scope::Boot)
-            .filter_map(|line| non_block_boot_source_item(facts, line)),
-    );
-    items.extend(
-        facts
-            .subjects_of_scope(Scope::Boot)
-            .filter_map(|line| mismatched_fstype_item(facts, line)),
-    );
+    for line in facts.subjects_of_scope(Scope::Boot) {
+        items.extend(non_block_boot_source_item(facts, line));
+        items.extend(mismatched_fstype_item(facts, line));
+    }
     items
 }
 
 fn unchecked_kernel_parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
     let host = Subject::host();
     let Some(names) = facts.value(&host, &boot::PARAMETERS_UNREAD) else {
-        let what = "it is unknown which other devices the kernel command line mounts or unlocks"
-            .to_owned();
-        return vec![UpgradeItem::new_undecided(
-            &host,
-            Level::Critical,
-            what,
-            Support::unknown(""),
-        )];
+        let what = "it is unknown which other devices the kernel command line mounts or unlocks";
+        return vec![UpgradeItem::new_undecided(&host, Level::Critical, what)];
     };
     let item = |name: &String| {
         let (level, what, because) = kernel_parameter_level_and_texts(name);
-        UpgradeItem::new_undecided(&host, level, what, Support::unknown(because))
+        UpgradeItem::new_undecided(&host, level, what).with_reason(because)
     };
     names.iter().map(item).collect()
 }
@@ -87,27 +74,13 @@ fn parameter_not_checked_text(name: &str) -> String {
 }
 
 fn non_block_boot_source_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> {
-    match facts.value(line, &boot::DEVICE)? {
-        BootDeviceState::Other => {}
-        BootDeviceState::There | BootDeviceState::Missing | BootDeviceState::None => {
-            return None;
-        }
+    if facts.value(line, &boot::DEVICE)? != BootDeviceState::Other {
+        return None;
     }
     let named = facts.value(line, &boot::SOURCE).unwrap_or_default();
+    let item = boot_line_undecided_item(facts, line, format!("{named} is not a block device"));
     let because = "systemd waits for a block device of that name, which never appears.";
-    let item = UpgradeItem::new_undecided(
-        line,
-        boot_line_severity(facts, line),
-        format!("{named} is not a block device"),
-        Support::unknown(because),
-    );
-    Some(
-        UpgradeItem {
-            place: facts.value(line, &boot::WHERE),
-            ..item
-        }
-        .into_blocker(),
-    )
+    Some(item.with_reason(because).into_blocker())
 }
 
 fn mismatched_fstype_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> {
@@ -115,25 +88,12 @@ fn mismatched_fstype_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem
     let written = facts.value(line, &boot::WRITTEN_TYPE)?;
     let what =
         format!("the line has the type {written}, but the device is currently mounted as {there}");
-    let item = UpgradeItem::new_undecided(
-        line,
-        boot_line_severity(facts, line),
-        what,
-        Support::unknown(""),
-    );
-    let item = UpgradeItem {
-        place: facts.value(line, &boot::WHERE),
-        ..item
-    };
     let is_root = facts.value(line, &boot::POINT).as_deref() == Some("/");
     let may_be = written
         .split(',')
         .any(|word| filesystem_family(word) == filesystem_family(&there));
-    Some(if is_root || may_be {
-        item
-    } else {
-        item.into_blocker()
-    })
+    let item = boot_line_undecided_item(facts, line, what);
+    Some(item.into_blocker_if(!is_root && !may_be))
 }
 
 /// Types of one family can mount each other's file systems.

@@ -4,6 +4,8 @@
 //! A RAID 0 that has run on Linux 5.4 or later has a fixed layout. Other RAID 0 arrays may be
 //! refused if their disks differ in size.
 
+use std::collections::BTreeMap;
+
 use super::boot_dependencies::ZFS_POOLS;
 use super::boot_needs::{devices_assembled_at_boot, uses_zfs};
 use super::{is_same_custom_kernel_builder, kernel_version_and_vendor};
@@ -14,7 +16,7 @@ use walwise_model::facts::catalog::device::{
     ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind,
 };
 use walwise_model::facts::catalog::{boot, device, host, kernel};
-use walwise_model::facts::{FactSet, Subject};
+use walwise_model::facts::{FactSet, Key, Subject};
 use walwise_model::version::Version;
 
 pub fn storage_layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
@@ -23,10 +25,12 @@ pub fn storage_layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeIte
         kernel_version_and_vendor(supposed),
     );
     let mut items = swap_problem_items(supposed);
-    items.extend(crypttab_problem_items(real, supposed));
-    items.extend(unchecked_dm_device_items(supposed));
     let devices = devices_assembled_at_boot(supposed);
-    let arrays = devices.iter().filter(|(_, kind)| kind.is_array());
+    items.extend(crypttab_problem_items(real, supposed, &devices));
+    items.extend(unchecked_dm_device_items(supposed));
+    let arrays = devices
+        .iter()
+        .filter(|(_, kind)| **kind == BootNeedKind::Array);
     items.extend(
         arrays.filter_map(|(subject, _)| stopped_or_degraded_array_item(supposed, subject)),
     );
@@ -42,12 +46,10 @@ pub fn storage_layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeIte
     for (subject, kind) in &devices {
         match kind {
             BootNeedKind::Swap => {
-                let what = "the setup of the device at the next boot was not checked".to_owned();
                 items.push(UpgradeItem::new_undecided(
                     subject,
                     Level::Warning,
-                    what,
-                    Support::unknown(""),
+                    UNCHECKED_SETUP,
                 ));
             }
             BootNeedKind::Array => {
@@ -78,23 +80,17 @@ pub fn storage_layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeIte
     if uses_zfs(supposed) && !is_built {
         let because = "The ZFS module is built separately; make sure that it is built for the new kernel before the next boot.";
         let what = "it is unknown whether there is a ZFS module for the new kernel";
-        items.push(UpgradeItem {
-            name: Some(ZFS_POOLS.to_owned()),
-            ..UpgradeItem::new_undecided(
-                &Subject::host(),
-                Level::Critical,
-                what.to_owned(),
-                Support::unknown(because),
-            )
-        });
+        items.push(
+            UpgradeItem::new_undecided(&Subject::host(), Level::Critical, what)
+                .with_reason(because)
+                .with_name(ZFS_POOLS.to_owned()),
+        );
     }
     items
 }
 
 fn stopped_or_degraded_array_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem> {
-    let open = |what: String| {
-        UpgradeItem::new_undecided(subject, Level::Critical, what, Support::unknown(""))
-    };
+    let open = |what: String| UpgradeItem::new_undecided(subject, Level::Critical, what);
     match facts.value(subject, &device::MD_STATE) {
         Some(
             state @ (ArrayState::Clear
@@ -159,33 +155,20 @@ fn unsupported_consistency_policy_item(
         "Linux {}.{} or later is required to assemble an array with {name}.",
         from[0], from[1]
     );
-    let ruling = Support {
-        source: source.to_owned(),
-        ..Support::unknown(because)
-    };
-    let item = UpgradeItem::new_undecided(
-        subject,
-        Level::Critical,
-        format!("the array has {name}"),
-        ruling,
-    );
-    Some(if then.has_backports() {
-        item
-    } else {
-        item.into_blocker()
-    })
+    let what = format!("the array has {name}");
+    let item = UpgradeItem::new_undecided(subject, Level::Critical, what)
+        .with_reason(because)
+        .with_source(source);
+    Some(item.into_blocker_if(!then.has_backports()))
 }
 
+const UNCHECKED_SETUP: &str = "the setup of the device at the next boot was not checked";
+
 fn unchecked_dm_device_items(facts: &FactSet) -> Vec<UpgradeItem> {
-    let of = |kind: DeviceKind| matches!(kind, DeviceKind::Dm);
-    let open = |subject: Subject| {
-        let what = "the setup of the device at the next boot was not checked".to_owned();
-        UpgradeItem::new_undecided(&subject, Level::Critical, what, Support::unknown(""))
-    };
     facts
-        .subjects_where(&device::KIND, |kind| of(*kind))
+        .subjects_where(&device::KIND, |kind| *kind == DeviceKind::Dm)
         .into_iter()
-        .map(open)
+        .map(|subject| UpgradeItem::new_undecided(&subject, Level::Critical, UNCHECKED_SETUP))
         .collect()
 }
 
@@ -211,13 +194,8 @@ fn md_driver_and_metadata_items(
             judge(KernelPart::Md, level.as_str()),
         )),
         None => {
-            let what = "the level of the array is unknown".to_owned();
-            items.push(UpgradeItem::new_undecided(
-                subject,
-                Level::Critical,
-                what,
-                Support::unknown(""),
-            ));
+            let what = "the level of the array is unknown";
+            items.push(UpgradeItem::new_undecided(subject, Level::Critical, what));
         }
     }
     match facts.value(subject, &device::MD_METADATA) {
@@ -233,30 +211,16 @@ fn md_driver_and_metadata_items(
             ));
         }
         None => {
-            let what = "the superblock version of the array is unknown".to_owned();
-            items.push(UpgradeItem::new_undecided(
-                subject,
-                Level::Critical,
-                what,
-                Support::unknown(""),
-            ));
+            let what = "the superblock version of the array is unknown";
+            items.push(UpgradeItem::new_undecided(subject, Level::Critical, what));
         }
     }
     items
 }
 
 fn raid0_layout_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem> {
-    match facts.value(subject, &device::MD_LEVEL)? {
-        ArrayLevel::Raid0 => {}
-        ArrayLevel::Linear
-        | ArrayLevel::Raid1
-        | ArrayLevel::Raid4
-        | ArrayLevel::Raid5
-        | ArrayLevel::Raid6
-        | ArrayLevel::Raid10
-        | ArrayLevel::Multipath
-        | ArrayLevel::Faulty
-        | ArrayLevel::Container => return None,
+    if facts.value(subject, &device::MD_LEVEL)? != ArrayLevel::Raid0 {
+        return None;
     }
     let members = facts
         .value(subject, &device::MD_MEMBERS)
@@ -269,19 +233,12 @@ fn raid0_layout_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem> 
     let alike = sizes.is_some_and(|sizes| {
         sizes.len() > 1 && sizes.windows(2).all(|pair| pair.first() == pair.last())
     });
-    let ruling = Support {
-        source: "kernel: md/raid0: avoid RAID0 data corruption due to layout confusion".to_owned(),
-        ..Support::unknown(
-            "Linux 5.4 and later refuse a RAID 0 of different-sized disks unless raid0.default_layout gives the layout of its data.",
-        )
-    };
+    let because = "Linux 5.4 and later refuse a RAID 0 of different-sized disks unless raid0.default_layout gives the layout of its data.";
+    let what = "it is unknown whether the disks of the array have the same size";
     (!alike).then(|| {
-        UpgradeItem::new_undecided(
-            subject,
-            Level::Critical,
-            "it is unknown whether the disks of the array have the same size".to_owned(),
-            ruling,
-        )
+        UpgradeItem::new_undecided(subject, Level::Critical, what)
+            .with_reason(because)
+            .with_source("kernel: md/raid0: avoid RAID0 data corruption due to layout confusion")
     })
 }
 
@@ -304,12 +261,7 @@ fn device_mapper_items(
         } else {
             format!("it is unknown whether the new kernel supports {kind}")
         };
-        return vec![UpgradeItem::new_undecided(
-            subject,
-            Level::Critical,
-            what,
-            Support::unknown(""),
-        )];
+        return vec![UpgradeItem::new_undecided(subject, Level::Critical, what)];
     }
     targets
         .iter()
@@ -323,104 +275,88 @@ fn device_mapper_items(
         .collect()
 }
 
-fn unsupported_or_unknown_driver_item(
+/// An item about the kernel's support for a driver or file system.
+pub(super) fn unsupported_or_unknown_driver_item(
     subject: &Subject,
     name: &str,
     ruling: Support,
 ) -> Option<UpgradeItem> {
-    if ruling.effect.is_refused() {
-        let what = format!("the new kernel does not support {name}");
-        return Some(
-            UpgradeItem::new_undecided(subject, Level::Critical, what, ruling).into_blocker(),
-        );
-    }
-    let unknown = ruling.effect.is_unknown();
-    unknown.then(|| {
-        UpgradeItem::new_undecided(
-            subject,
-            Level::Critical,
-            format!("it is unknown whether the new kernel supports {name}"),
-            ruling,
-        )
-    })
+    UpgradeItem::from_support(
+        subject,
+        Level::Critical,
+        format!("the new kernel does not support {name}"),
+        format!("it is unknown whether the new kernel supports {name}"),
+        ruling,
+    )
 }
 
-fn crypttab_problem_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
+fn crypttab_problem_items(
+    real: &FactSet,
+    supposed: &FactSet,
+    devices: &BTreeMap<Subject, BootNeedKind>,
+) -> Vec<UpgradeItem> {
     let host = Subject::host();
-    let Some(all) = supposed.value(&host, &boot::UNLOCKED) else {
-        let what = "it is unknown whether the device is unlocked at boot";
-        let crypts = devices_assembled_at_boot(supposed)
-            .into_iter()
-            .filter(|(_, kind)| kind.is_crypt());
-        let open = |(at, _): (Subject, BootNeedKind)| {
-            UpgradeItem::new_undecided(
-                &at,
-                Level::Critical,
-                what.to_owned(),
-                Support::unknown("crypttab was not read."),
-            )
-        };
-        return crypts.map(open).collect();
+    let all = supposed.value(&host, &boot::UNLOCKED);
+    let because = if all.is_some() {
+        "The device has no line in crypttab. Other ways to unlock it, such as rd.luks on the kernel command line, are not checked."
+    } else {
+        "crypttab was not read."
     };
-    let list = |key| supposed.value(&host, key).unwrap_or_default();
-    let (missing, unseen) = (list(&boot::UNLOCKED_MISSING), list(&boot::UNLOCKED_UNSEEN));
+    let all = all.unwrap_or_default();
     let unlisted = |subject: &Subject| {
         supposed
             .value(subject, &device::DM_NAME)
             .is_none_or(|name| !all.contains(&name))
     };
-    let crypts = devices_assembled_at_boot(supposed)
-        .into_iter()
-        .filter(|(subject, kind)| kind.is_crypt() && unlisted(subject));
-    let mut items: Vec<UpgradeItem> = crypts.map(|(subject, _)| {
-        let because = "The device has no line in crypttab. Other ways to unlock it, such as rd.luks on the kernel command line, are not checked.";
-        let what = "it is unknown whether the device is unlocked at boot".to_owned();
-        UpgradeItem::new_undecided(&subject, Level::Critical, what, Support::unknown(because))
-    }).collect();
+    let what = "it is unknown whether the device is unlocked at boot";
+    let mut items: Vec<UpgradeItem> = devices
+        .iter()
+        .filter(|(subject, kind)| **kind == BootNeedKind::Crypt && unlisted(subject))
+        .map(|(subject, _)| {
+            UpgradeItem::new_undecided(subject, Level::Critical, what).with_reason(because)
+        })
+        .collect();
+    let list = |key| supposed.value(&host, key).unwrap_or_default();
+    let (missing, unseen) = (list(&boot::UNLOCKED_MISSING), list(&boot::UNLOCKED_UNSEEN));
     let (optional, by_defaults) = (
         list(&boot::UNLOCKED_OPTIONAL),
         list(&boot::UNLOCKED_BY_DEFAULTS),
     );
-    for name in all.clone() {
-        let level = if optional.contains(&name) {
+    for name in &all {
+        let level = if optional.contains(name) {
             Level::Warning
         } else {
             Level::Critical
         };
-        let open = |what: &str, ruling: Support| UpgradeItem {
-            name: Some(name.clone()),
-            ..UpgradeItem::new_undecided(
-                &host,
-                level,
-                format!("{name} in crypttab: {what}"),
-                ruling,
-            )
+        let open = |what: &str, because: &str| {
+            UpgradeItem::new_undecided(&host, level, format!("{name} in crypttab: {what}"))
+                .with_reason(because)
+                .with_name(name.clone())
         };
-        if missing.contains(&name) {
+        if missing.contains(name) {
             items.push(
                 open(
                     "the block device is missing",
-                    Support::unknown("The contents of the encrypted device cannot be mounted."),
+                    "The contents of the encrypted device cannot be mounted.",
                 )
                 .into_blocker(),
             );
-        } else if unseen.contains(&name) {
+        } else if unseen.contains(name) {
             items.push(open(
                 "it is unknown whether the device is unlocked",
-                Support::unknown("The crypttab line could not be read completely."),
+                "The crypttab line could not be read completely.",
             ));
         }
-        if by_defaults.contains(&name) && is_other_distribution_release(real, supposed) {
+        if by_defaults.contains(name) && is_other_distribution_release(real, supposed) {
             let because = "A plain-mode device whose line sets neither cipher nor hash depends on the defaults of cryptsetup, which \
                            changed in 2.7.";
-            let ruling = Support {
-                source: "cryptsetup 2.7.0 release notes".to_owned(),
-                ..Support::unknown(because)
-            };
-            items.push(open(
-                "the device may be opened with a different cipher or hash",
-                ruling,
-            ));
+            items.push(
+                open(
+                    "the device may be opened with a different cipher or hash",
+                    because,
+                )
+                .with_source("cryptsetup 2.7.0 release notes"),
+            );
         }
     }
     items
@@ -455,47 +391,26 @@ pub(super) fn is_kernel_release_unchanged(real: &FactSet, supposed: &FactSet) ->
 
 /// No item is critical, because the boot continues without swap.
 fn swap_problem_items(facts: &FactSet) -> Vec<UpgradeItem> {
-    let host = Subject::host();
-    let list = |key| facts.value(&host, key).unwrap_or_default();
-    let (missing, unseen) = (list(&boot::SWAPS_MISSING), list(&boot::SWAPS_UNSEEN));
-    let gone = missing.into_iter().map(|swap| {
-        let says =
-            Support::unknown("The boot waits for the swap space, then continues without it.");
-        let item = UpgradeItem::new_undecided(
-            &host,
-            Level::Warning,
-            format!("swap {swap} does not exist"),
-            says,
-        );
-        UpgradeItem {
-            name: Some(swap),
-            ..item
-        }
-        .into_blocker()
+    let list = |key: &Key<Vec<String>>| facts.host_value(key).unwrap_or_default().into_iter();
+    let gone = list(&boot::SWAPS_MISSING).map(|swap| {
+        let what = format!("swap {swap} does not exist");
+        swap_item(swap, what)
+            .with_reason("The boot waits for the swap space, then continues without it.")
+            .into_blocker()
     });
-    let unfit = list(&boot::SWAPS_UNFIT).into_iter().map(|swap| {
-        let says = Support::unknown(
-            "The path is a directory, a character device, or a device whose file system is \
-             mounted. The boot continues without this swap space.",
-        );
-        let item = UpgradeItem::new_undecided(
-            &host,
-            Level::Warning,
-            format!("{swap} cannot be used as swap"),
-            says,
-        );
-        UpgradeItem {
-            name: Some(swap),
-            ..item
-        }
-        .into_blocker()
+    let unfit = list(&boot::SWAPS_UNFIT).map(|swap| {
+        let because = "The path is a directory, a character device, or a device whose file \
+                       system is mounted. The boot continues without this swap space.";
+        let what = format!("{swap} cannot be used as swap");
+        swap_item(swap, what).with_reason(because).into_blocker()
     });
-    let open = unseen.into_iter().map(|swap| {
+    let open = list(&boot::SWAPS_UNSEEN).map(|swap| {
         let what = format!("it is unknown whether {swap} will be available as swap");
-        UpgradeItem {
-            name: Some(swap),
-            ..UpgradeItem::new_undecided(&host, Level::Warning, what, Support::unknown(""))
-        }
+        swap_item(swap, what)
     });
     gone.chain(unfit).chain(open).collect()
+}
+
+pub(super) fn swap_item(swap: String, what: String) -> UpgradeItem {
+    UpgradeItem::new_undecided(&Subject::host(), Level::Warning, what).with_name(swap)
 }

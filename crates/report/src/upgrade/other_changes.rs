@@ -7,7 +7,7 @@ use super::{
 };
 use crate::model::Report;
 use crate::model::upgrade::{BootOutcome, UpgradeItem, UpgradeSection};
-use walwise_judge::compat::{self, DiskFormat, KernelPart, Support};
+use walwise_judge::compat::{self, DiskFormat, KernelPart};
 use walwise_judge::durability::{Verdict, VerdictKind};
 use walwise_judge::rules::{Finding, Level};
 use walwise_model::facts::catalog::{device, host, kernel, mount};
@@ -148,11 +148,7 @@ fn changed_verdict_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
             before.as_str(),
             standing.as_str()
         );
-        let because = sentence.clone();
-        items.push(UpgradeItem {
-            because,
-            ..UpgradeItem::new_change(part, level, target, what, Support::unknown(""))
-        });
+        items.push(UpgradeItem::new_change(part, level, target, what).with_reason(sentence));
     }
     items
 }
@@ -190,7 +186,8 @@ fn unmountable_mkfs_default_items(real: &FactSet, supposed: &FactSet) -> Vec<Upg
         let what = format!("a newly created {fs} may not mount with this kernel and these tools");
         items.push(UpgradeItem {
             already,
-            ..UpgradeItem::new_change(part, Level::Warning, &Subject::host(), what, then)
+            ..UpgradeItem::new_change(part, Level::Warning, &Subject::host(), what)
+                .with_support(then)
         });
     }
     items
@@ -223,18 +220,9 @@ fn unsupported_disk_format_items(real: &FactSet, supposed: &FactSet) -> Vec<Upgr
     for (subject, format) in found {
         let name = format.as_str();
         let then = compat::kernel_part_support(KernelPart::Format, name, &version, &vendor, again);
-        let effect = then.effect;
-        let is = UpgradeItem::new_undecided(
-            &subject,
-            Level::Critical,
-            format!("it is {}", format.describe()),
-            then,
-        );
-        if effect.is_refused() {
-            items.push(is.into_blocker());
-        } else if effect.is_unknown() && !same {
-            items.push(is);
-        }
+        let what = format!("it is {}", format.describe());
+        let item = UpgradeItem::from_support(&subject, Level::Critical, what.clone(), what, then);
+        items.extend(item.filter(|item| !item.undecided || !same));
     }
     items
 }

@@ -4,9 +4,8 @@
 //! system with blocks larger than a page only if it supports large folios for that file system.
 
 use super::kernel_version_and_vendor;
-use super::layers::is_kernel_release_unchanged;
+use super::layers::{is_kernel_release_unchanged, swap_item};
 use crate::model::upgrade::{UpgradeItem, UpgradeSection};
-use walwise_judge::compat::Support;
 use walwise_judge::rules::Level;
 use walwise_model::facts::catalog::{boot, kernel, mount};
 use walwise_model::facts::{FactSet, Scope, Subject};
@@ -32,18 +31,14 @@ pub fn page_size_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
         return Vec::new();
     }
     let (from, to) = (format_bytes(now), format_bytes(then));
-    let changes = Support {
-        source: "coreos-assembler issue 3617".to_owned(),
-        ..Support::unknown(
-            "Swap must be recreated. Huge page settings and memory sizes given in pages also change.",
-        )
-    };
-    let mut items = vec![UpgradeItem::new_change(
+    let changes = UpgradeItem::new_change(
         UpgradeSection::Changes,
         Level::Warning,
         &host,
         format!("the memory page size changes from {from} to {to}"),
-        changes,
+    );
+    let mut items = vec![changes.with_source("coreos-assembler issue 3617").with_reason(
+        "Swap must be recreated. Huge page settings and memory sizes given in pages also change.",
     )];
     let swaps = supposed.value(&host, &boot::SWAPS).unwrap_or_default();
     items.extend(swaps.into_iter().map(|swap| {
@@ -51,8 +46,7 @@ pub fn page_size_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
         let because = format!(
             "A kernel with {to} pages refuses it, and the boot continues without swap. Run `mkswap` on it after the upgrade."
         );
-        let item = UpgradeItem::new_undecided(&host, Level::Warning, what, Support::unknown(because));
-        UpgradeItem { name: Some(swap), ..item }.into_blocker()
+        swap_item(swap, what).with_reason(because).into_blocker()
     }));
     items.extend(mounts().filter_map(|mount| large_block_item(supposed, mount, Some(then))));
     items
@@ -89,14 +83,9 @@ fn large_block_item(facts: &FactSet, subject: &Subject, page: Option<u64>) -> Op
         None => "it is unknown whether its blocks are larger than a memory page".to_owned(),
     };
     let because = "A kernel can mount such a file system only with large folio support for its type. Back the file system up and recreate it with 4 KiB blocks.";
-    let item =
-        UpgradeItem::new_undecided(subject, Level::Critical, what, Support::unknown(because));
     let too_old = folios_since.is_none_or(|since| {
         kernel_version_and_vendor(facts).is_some_and(|(version, _)| version < since)
     });
-    Some(if size.is_some() && page.is_some() && too_old {
-        item.into_blocker()
-    } else {
-        item
-    })
+    let item = UpgradeItem::new_undecided(subject, Level::Critical, what).with_reason(because);
+    Some(item.into_blocker_if(size.is_some() && page.is_some() && too_old))
 }

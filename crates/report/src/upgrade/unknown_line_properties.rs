@@ -6,7 +6,8 @@
 //! a rule hides nothing.
 
 use super::boot_needs::undeclared_root_mount;
-use super::severity::boot_line_severity;
+use super::layers::unsupported_or_unknown_driver_item;
+use super::severity::{boot_line_severity, boot_line_undecided_item};
 use super::{
     finding_applies, finding_tests_fact, is_same_custom_kernel_builder, kernel_version_and_vendor,
 };
@@ -26,36 +27,26 @@ pub fn unknown_boot_line_property_items(real: &Report, supposed: &Report) -> Vec
     );
     let facts = &supposed.facts;
     for line in facts.subjects_of_scope(Scope::Boot) {
-        let of_line = |what: String, ruling: Support| UpgradeItem {
-            place: facts.value(line, &boot::WHERE),
-            certain_level: undecided_option_finding_level(supposed, line),
-            ..UpgradeItem::new_undecided(line, boot_line_severity(facts, line), what, ruling)
-        };
+        let of_line = |what: String| boot_line_undecided_item(facts, line, what);
         items.extend(
             undecided_option_texts_and_support(facts, line)
                 .into_iter()
-                .map(|(what, ruling)| of_line(what, ruling)),
+                .map(|(what, ruling)| UpgradeItem {
+                    certain_level: undecided_option_finding_level(supposed, line),
+                    ..of_line(what).with_support(ruling)
+                }),
         );
         // If a line is neither critical nor mounted now, the boot continues even if its device or
         // type is wrong.
         let may_fail = boot_line_severity(facts, line) < Level::Critical
             && facts.applicable_subject(line, Scope::Mount).is_none();
-        items.extend(
-            unread_property_texts(facts, line)
-                .into_iter()
-                .filter(|_| !may_fail)
-                .map(|what| UpgradeItem {
-                    certain_level: None,
-                    ..of_line(what.to_owned(), Support::unknown(""))
-                }),
-        );
+        if !may_fail {
+            let unread = unread_property_texts(facts, line);
+            items.extend(unread.into_iter().map(|what| of_line(what.to_owned())));
+        }
         items.extend(
             unknown_filesystem_text_and_support(real, now.as_ref(), then.as_ref(), facts, line)
-                .into_iter()
-                .map(|(what, ruling)| UpgradeItem {
-                    certain_level: None,
-                    ..of_line(what, ruling)
-                }),
+                .map(|(what, ruling)| of_line(what).with_support(ruling)),
         );
     }
     if let (Some(root), Some((version, vendor))) = (undeclared_root_mount(facts), &then)
@@ -64,28 +55,15 @@ pub fn unknown_boot_line_property_items(real: &Report, supposed: &Report) -> Vec
         let again = is_same_custom_kernel_builder(now.as_ref(), then.as_ref());
         let part = KernelPart::FileSystem;
         let ruling = compat::kernel_part_support(part, &fstype, version, vendor, again);
-        if ruling.effect.is_refused() {
-            let what = format!("the new kernel does not support {fstype}");
-            items.push(
-                UpgradeItem::new_undecided(&root, Level::Critical, what, ruling).into_blocker(),
-            );
-        } else if ruling.effect.is_unknown() && now != then {
-            let what = format!("it is unknown whether the new kernel supports {fstype}");
-            items.push(UpgradeItem::new_undecided(
-                &root,
-                Level::Critical,
-                what,
-                ruling,
-            ));
-        }
+        let item = unsupported_or_unknown_driver_item(&root, &fstype, ruling);
+        items.extend(item.filter(|item| !item.undecided || now != then));
     }
     if facts.host_value(&boot::READ) != Some(true) {
-        let what = "fstab or a mount unit could not be read completely".to_owned();
+        let what = "fstab or a mount unit could not be read completely";
         items.push(UpgradeItem::new_undecided(
             &Subject::host(),
             Level::Critical,
             what,
-            Support::unknown(""),
         ));
     }
     items

@@ -144,9 +144,9 @@ pub(crate) fn answers_grid(rows: Vec<AnswerRow>) -> Grid {
     };
     Grid {
         head: vec!["setting", "now", "recommended", "why"],
-        right_aligned: Vec::new(),
         narrow_splits: &[&[0, 1, 2], &[0, 3]],
         rows: rows.into_iter().map(cells).collect(),
+        ..Grid::default()
     }
 }
 
@@ -200,8 +200,8 @@ pub fn filesystem_candidates_grid(report: &Report, target: &TargetSummary) -> Op
             "published",
         ],
         right_aligned: vec![false, true, false, false, false, false],
-        narrow_splits: &[],
         rows: made.into_iter().map(row).collect(),
+        ..Grid::default()
     })
 }
 

@@ -26,18 +26,23 @@ mod changed_facts {
     use walwise_model::facts::{FactStability, Subject};
 
     pub fn changed_fact_sections(difference: &Difference) -> Vec<Section> {
-        let of = |nature: &[FactStability]| {
-            let wanted = |change: &&FactChange| nature.contains(&change.nature);
-            difference.facts.iter().filter(wanted).collect::<Vec<_>>()
-        };
-        let follow: Vec<_> = of(&[FactStability::Concluded])
-            .into_iter()
-            .filter(|change| change.known_value_pair().is_some())
-            .collect();
-        let drift = of(&[FactStability::Drifting]).len();
-        let lasting = difference.facts.iter().filter(|change| change.is_lasting());
-        let (both, one): (Vec<&FactChange>, Vec<&FactChange>) =
-            lasting.partition(|change| change.known_value_pair().is_some());
+        let (mut both, mut follow, mut lost, mut learnt) = (vec![], vec![], vec![], vec![]);
+        let mut drift = 0;
+        for change in &difference.facts {
+            let is_known_in_both = change.known_value_pair().is_some();
+            let is_known_now = change
+                .now
+                .as_ref()
+                .is_some_and(|now| now.known_value().is_some());
+            match change.nature {
+                FactStability::Drifting => drift += 1,
+                FactStability::Concluded if is_known_in_both => follow.push(change),
+                _ if !change.is_lasting() => {}
+                _ if is_known_in_both => both.push(change),
+                _ if is_known_now => learnt.push(change),
+                _ => lost.push(change),
+            }
+        }
         let mut changed = Section::new_part("Changed");
         for ((fact, change), subjects) in group_subjects_by_fact_change(&both) {
             let subjects =
@@ -57,13 +62,6 @@ mod changed_facts {
             };
             rest.push_sentence(format!("{because}: {}", names(&follow)));
         }
-        let known = |change: &&FactChange| {
-            change
-                .now
-                .as_ref()
-                .is_some_and(|now| now.known_value().is_some())
-        };
-        let (learnt, lost): (Vec<&FactChange>, Vec<&FactChange>) = one.into_iter().partition(known);
         for (what, changes) in [("Now unknown", lost), ("Newly readable", learnt)] {
             if !changes.is_empty() {
                 let count = wording::count_with_noun(changes.len(), "fact");
@@ -154,10 +152,10 @@ mod latency_shift {
         section.push_grid(Grid {
             head: vec!["method", "then", "now", "shift", "99 % interval", ""],
             right_aligned: vec![false, true, true, true, true, false],
-            narrow_splits: &[],
             rows: rows
                 .map(|row| row.into_iter().map(RichText::plain).collect())
                 .collect(),
+            ..Grid::default()
         });
         let (then, now) = (&probe.directory_before, &probe.directory_now);
         if then != now {
@@ -434,18 +432,14 @@ fn improvements_section(difference: &Difference) -> Option<Section> {
         .findings
         .iter()
         .filter(|f| f.is_finding_fixed() && f.latest_finding_level() >= Level::Warning);
-    let mut section = Section::new_part("Better now");
     let fixed = fixed.filter_map(|finding| {
         let mut bullet = finding_change_bullet(finding, ", fixed")?;
         // A finding that is gone needs no fix.
         bullet.item.rules.clear();
         Some(bullet)
     });
-    section.push_bullets(
-        &COLUMNS,
-        verdicts.map(verdict_change_bullet).chain(fixed).collect(),
-    );
-    section.none_if_empty()
+    Section::new_part("Better now")
+        .with_bullets(&COLUMNS, verdicts.map(verdict_change_bullet).chain(fixed))
 }
 
 fn no_longer_checked_section(difference: &Difference) -> Option<Section> {
@@ -457,14 +451,8 @@ fn no_longer_checked_section(difference: &Difference) -> Option<Section> {
         .iter()
         .filter(gone)
         .filter(|f| f.latest_finding_level() >= Level::Warning);
-    let mut section = Section::new_part("No longer checked");
-    section.push_bullets(
-        &COLUMNS,
-        serious
-            .filter_map(|finding| finding_change_bullet(finding, ""))
-            .collect(),
-    );
-    section.none_if_empty()
+    let bullets = serious.filter_map(|finding| finding_change_bullet(finding, ""));
+    Section::new_part("No longer checked").with_bullets(&COLUMNS, bullets)
 }
 
 fn finding_change_bullet(finding: &FindingChange, how: &str) -> Option<Bullet> {
@@ -485,32 +473,25 @@ fn finding_change_bullet(finding: &FindingChange, how: &str) -> Option<Bullet> {
 }
 
 fn lower_level_changes_section(difference: &Difference) -> Option<Section> {
-    let light = || {
-        difference
+    let mut section = Section::new_part("");
+    let mut push = |what: &str, is_of_kind: fn(&FindingChange) -> bool| {
+        let light = difference
             .findings
             .iter()
-            .filter(|finding| finding.latest_finding_level() < Level::Warning)
+            .filter(|f| f.latest_finding_level() < Level::Warning && is_of_kind(f));
+        push_named_sentence(&mut section, what, light.map(|f| f.rule.clone()));
     };
-    let lines = [
-        (
-            "New, lower level",
-            light().filter(|f| f.is_finding_worse()).collect::<Vec<_>>(),
-        ),
-        (
-            "Gone, lower level",
-            light().filter(|f| f.is_finding_fixed()).collect(),
-        ),
-    ];
-    let mut section = Section::new_part("");
-    for (what, findings) in lines
-        .into_iter()
-        .filter(|(_, findings)| !findings.is_empty())
-    {
-        let ids =
-            join_distinct_names_with_limit(findings.iter().map(|finding| finding.rule.clone()));
-        section.push_sentence(format!("{what}: {ids}"));
-    }
+    push("New, lower level", FindingChange::is_finding_worse);
+    push("Gone, lower level", FindingChange::is_finding_fixed);
     section.none_if_empty()
+}
+
+/// Nothing is pushed without names.
+fn push_named_sentence(section: &mut Section, what: &str, names: impl Iterator<Item = String>) {
+    let mut names = names.peekable();
+    if names.peek().is_some() {
+        section.push_sentence(format!("{what}: {}", join_distinct_names_with_limit(names)));
+    }
 }
 
 /// Each target gets its own line, for the admin who is responsible for it.
@@ -524,34 +505,15 @@ fn subject_changes_section(difference: &Difference) -> Option<Section> {
     for target in difference.appeared.iter().filter(is_target) {
         section.push_sentence(RichText::code(target.name()).append(" is new"));
     }
-    let plain = |subjects: &[Subject]| {
-        subjects
-            .iter()
-            .filter(|s| !is_target(s))
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-    };
-    for (what, names) in [
-        ("Gone", plain(&difference.gone)),
-        ("New", plain(&difference.appeared)),
-    ] {
-        if !names.is_empty() {
-            section.push_sentence(format!(
-                "{what}: {}",
-                join_distinct_names_with_limit(names.into_iter())
-            ));
-        }
+    for (what, subjects) in [("Gone", &difference.gone), ("New", &difference.appeared)] {
+        let others = subjects.iter().filter(|subject| !is_target(subject));
+        push_named_sentence(&mut section, what, others.map(ToString::to_string));
     }
-    if !difference.renamed.is_empty() {
-        let pairs = difference
-            .renamed
-            .iter()
-            .map(|pair| format!("{} → {}", pair.before, pair.now.name()));
-        section.push_sentence(format!(
-            "Renamed: {}",
-            join_distinct_names_with_limit(pairs)
-        ));
-    }
+    let pairs = difference
+        .renamed
+        .iter()
+        .map(|pair| format!("{} → {}", pair.before, pair.now.name()));
+    push_named_sentence(&mut section, "Renamed", pairs);
     section.none_if_empty()
 }
 
@@ -577,12 +539,11 @@ fn remaining_findings_and_remarks_section(difference: &Difference) -> Option<Sec
     if !counts.is_empty() {
         section.push_sentence(format!("Still there: {}", counts.join(", ")));
     }
-    let remarks = difference
-        .remarks
-        .iter()
-        .map(|one| Bullet::with_badge(Badge::Remark("note"), &**one));
-    section.push_bullets(&[], remarks.collect());
-    section.none_if_empty()
+    let remarks = difference.remarks.iter();
+    section.with_bullets(
+        &[],
+        remarks.map(|one| Bullet::with_badge(Badge::Remark("note"), &**one)),
+    )
 }
 
 #[cfg(test)]

@@ -12,16 +12,9 @@ use walwise_judge::rules::Finding;
 use walwise_model::facts::Subject;
 use walwise_model::parallel;
 
-/// A finding and its index in the report, which identifies the finding.
-pub(crate) type IndexedFinding<'a> = (usize, &'a Finding);
-
-pub(crate) fn without_indices<'a>(findings: &[IndexedFinding<'a>]) -> Vec<&'a Finding> {
-    findings.iter().map(|(_, finding)| *finding).collect()
-}
-
 pub(crate) struct FindingsByTarget<'a> {
     pub report: &'a Report,
-    about: BTreeMap<&'a Subject, Vec<IndexedFinding<'a>>>,
+    about: BTreeMap<&'a Subject, Vec<&'a Finding>>,
 }
 
 impl<'a> FindingsByTarget<'a> {
@@ -48,7 +41,7 @@ impl<'a> FindingsByTarget<'a> {
         }
     }
 
-    pub(crate) fn findings_about(&self, target: &TargetSummary) -> &[IndexedFinding<'a>] {
+    pub(crate) fn findings_about(&self, target: &TargetSummary) -> &[&'a Finding] {
         self.about.get(&target.target).map_or(&[], Vec::as_slice)
     }
 
@@ -63,7 +56,7 @@ impl<'a> FindingsByTarget<'a> {
         let mut places = FirstMentions {
             by_target: self,
             same_as: Vec::with_capacity(order.len()),
-            findings: vec![None; self.report.findings.len()],
+            findings: BTreeMap::new(),
             steps: BTreeMap::new(),
         };
         for ((place, target), said) in order.iter().enumerate().zip(said) {
@@ -78,10 +71,8 @@ impl<'a> FindingsByTarget<'a> {
             if first.is_some() {
                 continue;
             }
-            for (at, _) in self.findings_about(target) {
-                if let Some(first) = places.findings.get_mut(*at) {
-                    first.get_or_insert(place);
-                }
+            for finding in self.findings_about(target) {
+                places.findings.entry(finding_key(finding)).or_insert(place);
             }
             for step in self
                 .report
@@ -101,11 +92,7 @@ impl<'a> FindingsByTarget<'a> {
         if !target.kind.is_device() {
             return None;
         }
-        let steps = self
-            .report
-            .plan(&target.target)
-            .into_iter()
-            .flat_map(|plan| &plan.steps);
+        let steps = self.report.steps(&target.target).iter();
         let steps = steps.map(|step| {
             format!(
                 "{}: {}",
@@ -114,11 +101,17 @@ impl<'a> FindingsByTarget<'a> {
             )
         });
         let told = self.findings_about(target).iter();
-        let told =
-            told.map(|(_, finding)| format!("{} {}", finding.rule, finding.outcome.as_str()));
+        let told = told.map(|finding| format!("{} {}", finding.rule, finding.outcome.as_str()));
         let content = target.content.iter().map(DeviceContent::heading);
         Some(content.chain(steps).chain(told).collect())
     }
+}
+
+/// The rule and subject of a finding, which identify it.
+type FindingKey<'a> = (&'a str, &'a Subject);
+
+fn finding_key(finding: &Finding) -> FindingKey<'_> {
+    (&finding.rule, &finding.subject)
 }
 
 /// The setting, subject and rules of a step, which identify it.
@@ -132,8 +125,8 @@ pub(crate) struct FirstMentions<'t, 'a> {
     by_target: &'t FindingsByTarget<'a>,
     /// For each target in display order, the title of an earlier, identical disk.
     same_as: Vec<Option<&'a str>>,
-    /// For each finding of the report, the position of the first target that shows the finding.
-    findings: Vec<Option<usize>>,
+    /// The position of the first target that shows the finding.
+    findings: BTreeMap<FindingKey<'a>, usize>,
     steps: BTreeMap<StepKey<'a>, usize>,
 }
 
@@ -161,13 +154,13 @@ pub(crate) struct ShownItemsTracker<'t, 'a> {
     pub same_as: Option<&'a str>,
     first_mentions: &'t FirstMentions<'t, 'a>,
     position: usize,
-    findings: BTreeSet<usize>,
+    findings: BTreeSet<FindingKey<'a>>,
     steps: BTreeSet<StepKey<'a>>,
     reasons: BTreeSet<(&'a [String], &'a str)>,
 }
 
 impl<'t, 'a> ShownItemsTracker<'t, 'a> {
-    pub(crate) fn findings_about(&self, target: &TargetSummary) -> &'t [IndexedFinding<'a>] {
+    pub(crate) fn findings_about(&self, target: &TargetSummary) -> &'t [&'a Finding] {
         self.first_mentions.by_target.findings_about(target)
     }
 
@@ -183,8 +176,9 @@ impl<'t, 'a> ShownItemsTracker<'t, 'a> {
     }
 
     /// False if the finding was shown before, or if an earlier target shows it.
-    pub(crate) fn mark_finding_if_unshown(&mut self, (at, _): IndexedFinding<'a>) -> bool {
-        let first = self.first_mentions.findings.get(at).copied().flatten();
-        first.is_none_or(|first| first == self.position) && self.findings.insert(at)
+    pub(crate) fn mark_finding_if_unshown(&mut self, finding: &'a Finding) -> bool {
+        let key = finding_key(finding);
+        let first = self.first_mentions.findings.get(&key);
+        first.is_none_or(|first| *first == self.position) && self.findings.insert(key)
     }
 }

@@ -1,6 +1,6 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::dedup::{IndexedFinding, ShownItemsTracker};
+use super::dedup::ShownItemsTracker;
 use super::section::{Badge, Bullet, Detail, ItemRef};
 use super::{RichText, Section, plan, wording};
 use crate::{Report, TargetSummary};
@@ -14,7 +14,7 @@ pub(crate) fn serious_findings_section(
 ) -> Option<Section> {
     let mut told = BTreeSet::new();
     let mut bullets = Vec::new();
-    for &(_, finding) in chapter.findings_about(target) {
+    for finding in chapter.findings_about(target) {
         let serious = finding.outcome == Outcome::Applies && finding.level >= Level::Warning;
         let mends = finding.remedy.as_ref().map(|remedy| &remedy.text);
         if serious && told.insert((finding.level, &finding.title, mends)) {
@@ -25,9 +25,7 @@ pub(crate) fn serious_findings_section(
             });
         }
     }
-    let mut section = Section::new_part("Fix first");
-    section.push_bullets(&["level", "finding"], bullets);
-    section.none_if_empty()
+    Section::new_part("Fix first").with_bullets(&["level", "finding"], bullets)
 }
 
 pub(crate) fn findings_without_advice_section(
@@ -35,10 +33,10 @@ pub(crate) fn findings_without_advice_section(
     target: &TargetSummary,
 ) -> Option<Section> {
     let about = chapter.findings_about(target);
-    let bare: Vec<IndexedFinding<'_>> = about
+    let bare: Vec<&Finding> = about
         .iter()
         .copied()
-        .filter(|(_, finding)| finding.advice.is_empty())
+        .filter(|finding| finding.advice.is_empty())
         .collect();
     findings_section(chapter, Section::new_part("Findings without advice"), &bare)
 }
@@ -54,7 +52,7 @@ pub(crate) fn target_undecided_section(
 /// Findings about the host, and findings about other subjects that belong to no target.
 pub(crate) fn host_and_other_untargeted_findings(
     report: &Report,
-) -> (Vec<IndexedFinding<'_>>, Vec<IndexedFinding<'_>>) {
+) -> (Vec<&Finding>, Vec<&Finding>) {
     let known: BTreeSet<&Subject> = report
         .targets
         .iter()
@@ -63,27 +61,22 @@ pub(crate) fn host_and_other_untargeted_findings(
     let outside = report
         .findings
         .iter()
-        .enumerate()
-        .filter(|(_, finding)| !known.contains(&finding.subject));
-    outside.partition(|(_, finding)| finding.subject.scope() == Scope::Host)
+        .filter(|finding| !known.contains(&finding.subject));
+    outside.partition(|finding| finding.subject.scope() == Scope::Host)
 }
 
 /// Counts the findings that apply to targets other than the one that the user named. `None` if
 /// there are none, or if the user named no target.
-pub(crate) fn other_targets_note(
-    report: &Report,
-    others: &[IndexedFinding<'_>],
-) -> Option<RichText> {
-    let matters = |(_, finding): &&IndexedFinding<'_>| {
-        finding.outcome == Outcome::Applies && finding.level > Level::Keep
-    };
-    let others: Vec<&IndexedFinding<'_>> = others.iter().filter(matters).collect();
+pub(crate) fn other_targets_note(report: &Report, others: &[&Finding]) -> Option<RichText> {
+    let matters =
+        |finding: &&&Finding| finding.outcome == Outcome::Applies && finding.level > Level::Keep;
+    let others: Vec<&&Finding> = others.iter().filter(matters).collect();
     if report.asked.is_none() || others.is_empty() {
         return None;
     }
     let critical = others
         .iter()
-        .filter(|(_, finding)| finding.level == Level::Critical)
+        .filter(|finding| finding.level == Level::Critical)
         .count();
     let findings = wording::count_with_noun(others.len(), "finding");
     let says = format!("{findings} on other targets ({critical} critical): ");
@@ -99,28 +92,15 @@ pub(crate) fn untargeted_finding_sections(chapter: &mut ShownItemsTracker<'_, '_
     let report = chapter.report;
     let (host, beside_it) = host_and_other_untargeted_findings(report);
     let mut sections = Vec::new();
-    sections.extend(findings_section(
-        chapter,
-        Section::new_top("This host"),
-        &host,
-    ));
-    sections.extend(undecided_section(
-        chapter,
-        Section::new_top("Undecided"),
-        &host,
-    ));
-    if report.asked.is_none() {
-        sections.extend(findings_section(
-            chapter,
-            Section::new_top("Elsewhere on this host"),
-            &beside_it,
-        ));
+    let parts = [("This host", &host), ("Elsewhere on this host", &beside_it)];
+    let shown = if report.asked.is_none() { 2 } else { 1 };
+    for (title, findings) in parts.into_iter().take(shown) {
+        sections.extend(findings_section(chapter, Section::new_top(title), findings));
         sections.extend(undecided_section(
             chapter,
             Section::new_top("Undecided"),
-            &beside_it,
+            findings,
         ));
-        return sections;
     }
     sections.extend(
         other_targets_note(report, &beside_it).map(|says| Section::new_top("").with_sentence(says)),
@@ -130,18 +110,17 @@ pub(crate) fn untargeted_finding_sections(chapter: &mut ShownItemsTracker<'_, '_
 
 fn findings_section<'a>(
     chapter: &mut ShownItemsTracker<'_, 'a>,
-    mut section: Section,
-    findings: &[IndexedFinding<'a>],
+    section: Section,
+    findings: &[&'a Finding],
 ) -> Option<Section> {
     let mut bullets = Vec::new();
-    for &(at, finding) in findings {
+    for &finding in findings {
         let matters = finding.level > Level::Keep && finding.outcome == Outcome::Applies;
-        if matters && chapter.mark_finding_if_unshown((at, finding)) {
+        if matters && chapter.mark_finding_if_unshown(finding) {
             bullets.push(finding_bullet(chapter.report, finding));
         }
     }
-    section.push_bullets(&["level", "of", "finding", "rule"], bullets);
-    section.none_if_empty()
+    section.with_bullets(&["level", "of", "finding", "rule"], bullets)
 }
 
 fn finding_bullet(report: &Report, finding: &Finding) -> Bullet {
@@ -217,17 +196,16 @@ type UndecidedEntry<'a> = (&'a Finding, &'a [MissingFact], usize);
 fn undecided_section<'a>(
     chapter: &mut ShownItemsTracker<'_, 'a>,
     mut section: Section,
-    findings: &[IndexedFinding<'a>],
+    findings: &[&'a Finding],
 ) -> Option<Section> {
     let mut serious: Vec<UndecidedEntry<'_>> = Vec::new();
-    let mut at: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut minor, mut waiting, mut blind): (Vec<&str>, Vec<&str>, Vec<&str>) =
         (Vec::new(), Vec::new(), Vec::new());
-    for &(position, finding) in findings {
+    for &finding in findings {
         let Outcome::Undecided { needs } = &finding.outcome else {
             continue;
         };
-        if !chapter.mark_finding_if_unshown((position, finding)) {
+        if !chapter.mark_finding_if_unshown(finding) {
             continue;
         }
         if needs.is_empty() && finding.level >= Level::Warning {
@@ -236,13 +214,12 @@ fn undecided_section<'a>(
             waiting.push(&finding.rule);
         } else if finding.level < Level::Warning {
             minor.push(&finding.rule);
-        } else if let Some((_, _, more)) = at
-            .get(finding.rule.as_str())
-            .and_then(|i| serious.get_mut(*i))
+        } else if let Some((.., more)) = serious
+            .iter_mut()
+            .find(|(first, ..)| first.rule == finding.rule)
         {
             *more += 1;
         } else {
-            at.insert(&finding.rule, serious.len());
             // Any one set in `needs` would decide the rule; the best set comes first.
             serious.push((finding, needs.first().map_or(&[], Vec::as_slice), 0));
         }

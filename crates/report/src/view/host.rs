@@ -107,15 +107,11 @@ pub(crate) fn targets_summary_section(
             RichText::code(&target.title).append(choice.unwrap_or_default()),
         ]
     };
-    let mut section = Section::new_part("");
-    let rows = targets.iter().map(row).collect();
-    section.push_grid(Grid {
+    Section::new_part("").with_grid(Grid {
         head: vec!["verdict", "target"],
-        right_aligned: Vec::new(),
-        narrow_splits: &[],
-        rows,
-    });
-    Some(section)
+        rows: targets.iter().map(row).collect(),
+        ..Grid::default()
+    })
 }
 
 pub(crate) fn host_sections<'a>(
@@ -134,7 +130,6 @@ pub(crate) fn host_sections<'a>(
 
 /// `of` selects the subjects whose conflicts are shown.
 pub(crate) fn conflicts_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
-    let mut section = Section::new_top("Conflicting rules");
     let one = |conflict: &crate::Conflict| Bullet {
         text: RichText::code(conflict.setting.name).append(format!(
             " of {}",
@@ -153,13 +148,11 @@ pub(crate) fn conflicts_section(report: &Report, of: impl Fn(&Subject) -> bool) 
         .conflicts
         .iter()
         .filter(|conflict| of(&conflict.subject));
-    section.push_bullets(&["setting"], conflicts.map(one).collect());
-    section.none_if_empty()
+    Section::new_top("Conflicting rules").with_bullets(&["setting"], conflicts.map(one))
 }
 
 /// `of` selects the subjects whose advice is shown.
 pub(crate) fn withheld_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
-    let mut section = Section::new_top("Withheld: not valid on this host");
     let one = |withheld: &crate::WithheldAdvice| Bullet {
         text: format!(
             "{} for {}",
@@ -175,21 +168,16 @@ pub(crate) fn withheld_section(report: &Report, of: impl Fn(&Subject) -> bool) -
         .withheld
         .iter()
         .filter(|withheld| of(&withheld.subject));
-    section.push_bullets(&["advice", "rule"], withheld.map(one).collect());
-    section.none_if_empty()
+    Section::new_top("Withheld: not valid on this host")
+        .with_bullets(&["advice", "rule"], withheld.map(one))
 }
 
 pub fn run_notes_section(report: &Report) -> Option<Section> {
-    let mut section = Section::new_top("About this run");
-    section.push_bullets(
+    let warnings = report.warnings.iter();
+    Section::new_top("About this run").with_bullets(
         &[],
-        report
-            .warnings
-            .iter()
-            .map(|warning| Bullet::from_sentence(warning.to_string()))
-            .collect(),
-    );
-    section.none_if_empty()
+        warnings.map(|warning| Bullet::from_sentence(warning.to_string())),
+    )
 }
 
 /// Lists the sources of the rules that apply. Documents show this section, the terminal does not.
@@ -200,16 +188,13 @@ fn rule_sources_section(report: &Report) -> Option<Section> {
         .filter(|finding| finding.outcome == Outcome::Applies);
     let rules: BTreeMap<&str, &[String]> = applies.map(|one| (&*one.rule, &*one.refs)).collect();
     let row = |(rule, refs): (&str, &[String])| vec![RichText::code(rule), refs.join("; ").into()];
-    let mut section = Section {
+    let section = Section {
         is_appendix: true,
         ..Section::new_top("Sources")
     };
-    let rows = rules.into_iter().map(row).collect();
-    section.push_grid(Grid {
+    section.with_grid(Grid {
         head: vec!["rule", "sources"],
-        right_aligned: Vec::new(),
-        narrow_splits: &[],
-        rows,
-    });
-    section.none_if_empty()
+        rows: rules.into_iter().map(row).collect(),
+        ..Grid::default()
+    })
 }

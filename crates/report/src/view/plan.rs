@@ -1,4 +1,4 @@
-use super::dedup::{ShownItemsTracker, without_indices};
+use super::dedup::ShownItemsTracker;
 use super::section::{Badge, Bullet, Detail, Element, ItemRef, StepInstruction};
 use super::{RichText, Section, answers, wording};
 use crate::fixes::{RecommendedFix, target_fixes};
@@ -29,18 +29,18 @@ pub(super) fn fixes_section(
     target: &TargetSummary,
 ) -> Option<Section> {
     let report = chapter.report;
-    let about = without_indices(chapter.findings_about(target));
-    let steps = report.plan(&target.target).map(|plan| &plan.steps);
+    let about = chapter.findings_about(target);
+    let steps = report.steps(&target.target);
     let instruction = |(number, fix): (usize, &RecommendedFix<'_>)| {
         let bullet = answers::fix_bullet(report, Some(target), fix);
-        let step = steps.into_iter().flatten().find(|step| {
+        let step = steps.iter().find(|step| {
             Some(step.advice.setting) == fix.setting
                 && step.rules.iter().any(|rule| fix.rules.contains(rule))
         });
         let mut details = Vec::new();
         if let Some(step) = step {
             // The first reason is the title of the fix.
-            let mut reasons = reason_details(step, &about).into_iter().skip(1);
+            let mut reasons = reason_details(step, about).into_iter().skip(1);
             details.extend(reasons.next().map(|first| match first {
                 Detail::Continuation(because) => Detail::Field("why", because),
                 other => other,
@@ -61,7 +61,7 @@ pub(super) fn fixes_section(
                 }),
         );
         if let Some(step) = step {
-            let all = step_details(report, target, &about, step).into_iter();
+            let all = step_details(report, target, about, step).into_iter();
             details.extend(all.filter(|one| !matches!(one, Detail::Commands("apply", _))));
         }
         StepInstruction {
@@ -83,7 +83,7 @@ pub(super) fn fixes_section(
             details: Some(details),
         }
     };
-    let fixes = target_fixes(report, target, &about);
+    let fixes = target_fixes(report, target, about);
     let entries: Vec<StepInstruction> = (1..).zip(&fixes).map(instruction).collect();
     let mut section = Section::new_part("Fix first");
     if !entries.is_empty() {
@@ -149,9 +149,9 @@ pub(crate) fn no_change_section<'a>(
             });
         }
     }
-    for &(at, finding) in chapter.findings_about(target) {
+    for &finding in chapter.findings_about(target) {
         let is_right = finding.level == Level::Keep && finding.outcome == Outcome::Applies;
-        if is_right && finding.advice.is_empty() && chapter.mark_finding_if_unshown((at, finding)) {
+        if is_right && finding.advice.is_empty() && chapter.mark_finding_if_unshown(finding) {
             let of = wording::describe_subject(&finding.subject);
             let about = ItemRef::from_finding(finding);
             bullets.push(Bullet {
@@ -162,9 +162,7 @@ pub(crate) fn no_change_section<'a>(
             });
         }
     }
-    let mut section = Section::new_part("No change needed");
-    section.push_bullets(&[], bullets);
-    section.none_if_empty()
+    Section::new_part("No change needed").with_bullets(&[], bullets)
 }
 
 fn step_instruction<'a>(
@@ -174,13 +172,13 @@ fn step_instruction<'a>(
     step: &'a Step,
 ) -> StepInstruction {
     let beneath = chapter.mark_step_if_unshown(step).then(|| {
-        let about = without_indices(chapter.findings_about(target));
+        let about = chapter.findings_about(target);
         let mut beneath = if chapter.mark_reason_if_unshown(step) {
-            reason_details(step, &about)
+            reason_details(step, about)
         } else {
             vec![Detail::Field("why", "same rule as above".into())]
         };
-        beneath.extend(step_details(chapter.report, target, &about, step));
+        beneath.extend(step_details(chapter.report, target, about, step));
         let rule = |id: &String| {
             RichText::code(id).append(wording::original_level_suffix(chapter.report, id))
         };
@@ -289,8 +287,8 @@ fn current_value_details(advice: &Advice) -> Vec<Detail> {
     let Some(area) = advice.setting.kind.server_area() else {
         return vec![Detail::Verbose("now", now)];
     };
-    let stronger = setting_source::overriding_source(advice)
-        .map(|stronger| stronger.override_instruction(area.database_profile().config_files));
+    let stronger = setting_source::value_origin(advice)
+        .override_instruction(area.database_profile().config_files);
     let stronger = stronger.map(|says| Detail::Continuation(says.into()));
     [Detail::Field("now", now)]
         .into_iter()
@@ -333,8 +331,8 @@ fn until_next_mount_text(report: &Report, target: &TargetSummary, step: &Step) -
         .subjects
         .iter()
         .find(|subject| subject.scope() == Scope::Boot);
-    let line = boot.and_then(|boot| report.fact_value(boot, boot::WHERE.name()));
-    let place = line.map_or_else(|| "the boot configuration".to_owned(), ToString::to_string);
+    let line = boot.and_then(|boot| report.facts.value(boot, &boot::WHERE));
+    let place = line.unwrap_or_else(|| "the boot configuration".to_owned());
     Some(format!(
         "until the next mount; to keep the change, edit {place}"
     ))

@@ -21,9 +21,6 @@ pub(crate) fn saved_report_sections(kept: &ReportSnapshot) -> Vec<Section> {
             .findings
             .iter()
             .filter(|((_, subject), _)| about.subjects.contains(subject))
-            .collect();
-        let findings: Vec<_> = findings
-            .into_iter()
             .filter(|((rule, subject), _)| told.insert((rule.as_str(), subject)))
             .collect();
         sections.extend(saved_findings_section(
@@ -103,7 +100,7 @@ fn saved_target_heading(
 
 type FindingEntry<'k> = (&'k (String, Subject), &'k FindingState);
 
-fn saved_findings_section(mut section: Section, findings: &[FindingEntry<'_>]) -> Option<Section> {
+fn saved_findings_section(section: Section, findings: &[FindingEntry<'_>]) -> Option<Section> {
     let mut findings = findings.to_vec();
     findings.sort_by_key(|(_, finding)| (!finding.applies, std::cmp::Reverse(finding.level)));
     let bullet = |((rule, subject), finding): FindingEntry<'_>| Bullet {
@@ -114,11 +111,10 @@ fn saved_findings_section(mut section: Section, findings: &[FindingEntry<'_>]) -
             &*finding.title,
         )
     };
-    section.push_bullets(
+    section.with_bullets(
         &["level", "of", "finding", "rule"],
-        findings.into_iter().map(bullet).collect(),
-    );
-    section.none_if_empty()
+        findings.into_iter().map(bullet),
+    )
 }
 
 fn saved_latency_section(probe: &ProbeSnapshot) -> Option<Section> {
@@ -135,24 +131,23 @@ fn saved_latency_section(probe: &ProbeSnapshot) -> Option<Section> {
     section.push_grid(Grid {
         head: vec!["method", "pages", "median", "95 % interval"],
         right_aligned: vec![false, true, true, true],
-        narrow_splits: &[],
         rows: rows.collect(),
+        ..Grid::default()
     });
     section.push_sentence(
         RichText::plain("Measured in ")
             .append_code(&probe.directory)
             .append(format!(" at {}.", probe.when)),
     );
-    let doubts = probe
-        .doubts
-        .iter()
-        .map(|says| Bullet::with_badge(Badge::Remark("caveat"), &**says));
-    section.push_bullets(&[], doubts.collect());
-    section.none_if_empty()
+    let doubts = probe.doubts.iter();
+    section.with_bullets(
+        &[],
+        doubts.map(|says| Bullet::with_badge(Badge::Remark("caveat"), &**says)),
+    )
 }
 
 fn saved_facts_section(kept: &ReportSnapshot) -> Option<Section> {
-    let mut section = Section {
+    let section = Section {
         is_appendix: true,
         ..Section::new_top("Facts")
     };
@@ -169,12 +164,9 @@ fn saved_facts_section(kept: &ReportSnapshot) -> Option<Section> {
             ]
         })
     });
-    let rows = rows.collect();
-    section.push_grid(Grid {
+    section.with_grid(Grid {
         head: vec!["of", "fact", "value"],
-        right_aligned: Vec::new(),
-        narrow_splits: &[],
-        rows,
-    });
-    section.none_if_empty()
+        rows: rows.collect(),
+        ..Grid::default()
+    })
 }

@@ -100,7 +100,7 @@ impl Badge {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Grid {
     pub head: Vec<&'static str>,
     /// One entry per column of the grid.
@@ -212,6 +212,22 @@ impl Section {
             self.elements
                 .push(Element::Bullets(BulletList { head, bullets }));
         }
+    }
+
+    /// `None` without bullets and other elements.
+    pub(crate) fn with_bullets(
+        mut self,
+        head: &'static [&'static str],
+        bullets: impl IntoIterator<Item = Bullet>,
+    ) -> Option<Self> {
+        self.push_bullets(head, bullets.into_iter().collect());
+        self.none_if_empty()
+    }
+
+    /// `None` without rows and other elements.
+    pub(crate) fn with_grid(mut self, grid: Grid) -> Option<Self> {
+        self.push_grid(grid);
+        self.none_if_empty()
     }
 
     pub fn push_grid(&mut self, grid: Grid) {

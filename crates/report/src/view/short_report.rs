@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::answers::{self, AnswerRow};
-use super::dedup::{FindingsByTarget, IndexedFinding, ShownItemsTracker, without_indices};
+use super::dedup::{FindingsByTarget, ShownItemsTracker};
 use super::section::{Badge, Bullet, Detail, Grid, Section};
 use super::{
     RichText, baseline, findings, flush_path, host, latency, target, target_order, unknown_facts,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::fixes::{self, RecommendedFix};
 use crate::{Report, TargetSummary};
-use walwise_judge::rules::{Level, Outcome};
+use walwise_judge::rules::{Finding, Level, Outcome};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::Scope;
 use walwise_model::facts::catalog::mount;
@@ -150,48 +150,27 @@ pub(crate) struct FixDetailLimit {
 impl FixDetailLimit {
     /// All levels of detail, from most to least.
     pub const ALL: [Self; 7] = [
-        Self {
-            entries: 3,
-            sources: true,
-        },
-        Self {
-            entries: 2,
-            sources: true,
-        },
-        Self {
-            entries: 1,
-            sources: true,
-        },
-        Self {
-            entries: 2,
-            sources: false,
-        },
-        Self {
-            entries: 1,
-            sources: false,
-        },
-        Self {
-            entries: 0,
-            sources: true,
-        },
-        Self {
-            entries: 0,
-            sources: false,
-        },
+        Self::new(3, true),
+        Self::new(2, true),
+        Self::new(1, true),
+        Self::new(2, false),
+        Self::new(1, false),
+        Self::new(0, true),
+        Self::new(0, false),
     ];
+
+    const fn new(entries: usize, sources: bool) -> Self {
+        Self { entries, sources }
+    }
 }
 
 pub(crate) fn short_report_parts(report: &Report) -> Vec<ShortPart> {
     let by_target = FindingsByTarget::new(report);
     let targets = target_order::sorted_targets_worst_first(&by_target);
     let places = by_target.assign_first_mentions(&targets);
-    let mut lines = vec![ShortPart::Line(Bullet::from_sentence(host::header_line(
-        report,
-    )))];
+    let mut lines = vec![sentence_line(host::header_line(report))];
     if targets.is_empty() {
-        lines.push(ShortPart::Line(Bullet::from_sentence(
-            host::NO_TARGETS_SENTENCE,
-        )));
+        lines.push(sentence_line(host::NO_TARGETS_SENTENCE));
     }
     lines.extend(targets_table(&by_target, &targets));
     let mut said_limits: Vec<&str> = Vec::new();
@@ -224,11 +203,8 @@ pub(crate) fn short_report_parts(report: &Report) -> Vec<ShortPart> {
         lines.extend(critical.into_iter().flatten());
     }
     lines.extend(untargeted_parts(report));
-    let notes = report
-        .warnings
-        .iter()
-        .map(|note| labelled_bullet("Note", note.to_string()));
-    lines.extend(notes.map(ShortPart::Line));
+    let notes = report.warnings.iter();
+    lines.extend(notes.map(|note| labelled_line("Note", note.to_string())));
     lines.extend(
         report
             .what_if
@@ -257,8 +233,12 @@ fn remove_repeated_parts(mut pieces: Vec<ShortPart>) -> Vec<ShortPart> {
     pieces
 }
 
-fn labelled_bullet(label: &'static str, says: impl Into<RichText>) -> Bullet {
-    Bullet::with_badge(Badge::Remark(label), says)
+fn labelled_line(label: &'static str, says: impl Into<RichText>) -> ShortPart {
+    ShortPart::Line(Bullet::with_badge(Badge::Remark(label), says))
+}
+
+fn sentence_line(says: impl Into<RichText>) -> ShortPart {
+    ShortPart::Line(Bullet::from_sentence(says))
 }
 
 /// Empty with fewer than two targets.
@@ -269,8 +249,8 @@ fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -
     let report = by_target.report;
     let row = |target: &TargetSummary| {
         let standing = target::verdict_or_content_heading(report, target);
-        let about = without_indices(by_target.findings_about(target));
-        let fixes = fixes::target_fixes(report, target, &about);
+        let about = by_target.findings_about(target);
+        let fixes = fixes::target_fixes(report, target, about);
         let is_critical = |fix: &&RecommendedFix<'_>| fix.level == Level::Critical;
         let standing = match fixes.iter().filter(is_critical).count() {
             0 => standing,
@@ -292,11 +272,10 @@ fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -
     let rows = named.into_iter().map(|(_, target)| row(target)).collect();
     let grid = Grid {
         head: vec!["verdict", "target", "file system", "latency"],
-        right_aligned: Vec::new(),
-        narrow_splits: &[],
         rows,
+        ..Grid::default()
     };
-    let more = omitted_count_line(others.len(), " targets", "Contents").map(ShortPart::Line);
+    let more = omitted_count_line(others.len(), " targets", "Contents");
     [ShortPart::Grid(grid)].into_iter().chain(more).collect()
 }
 
@@ -314,16 +293,13 @@ fn main_target_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) ->
     let report = chapter.report;
     let mut pieces = verdict_parts(report, of);
     if let Some(verdict) = report.verdict(&of.target) {
-        pieces.push(ShortPart::Line(labelled_bullet(
-            "Path",
-            flush_path::flush_path_line(&verdict.flush_path),
-        )));
+        let path = flush_path::flush_path_line(&verdict.flush_path);
+        pieces.push(labelled_line("Path", path));
     }
     pieces.extend(answers::filesystem_candidates_grid(report, of).map(ShortPart::Grid));
     pieces.push(ShortPart::Answers(answers::answer_rows(of)));
     pieces.push(ShortPart::Fixes(target_fix_list(chapter, of)));
-    pieces.extend(undecided_critical_line(chapter.findings_about(of), "").map(ShortPart::Line));
-    pieces.extend(withheld_lines(report, of).into_iter().map(ShortPart::Line));
+    pieces.extend(never_cut_lines(chapter, of));
     pieces.push(ShortPart::Line(unknown_facts::unknown_facts_line(
         chapter, of,
     )));
@@ -332,7 +308,7 @@ fn main_target_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) ->
 
 fn target_fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> FixList {
     let report = chapter.report;
-    let fixes = fixes::target_fixes(report, of, &without_indices(chapter.findings_about(of)));
+    let fixes = fixes::target_fixes(report, of, chapter.findings_about(of));
     let persist = fixes::fstab_export_command(report, of);
     FixList {
         entries: (1..)
@@ -345,21 +321,20 @@ fn target_fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> F
 
 fn never_cut_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> Vec<ShortPart> {
     let report = chapter.report;
-    let fixes = fixes::target_fixes(report, of, &without_indices(chapter.findings_about(of)));
+    let fixes = fixes::target_fixes(report, of, chapter.findings_about(of));
     let mut pieces = vec![ShortPart::Fixes(FixList::from_critical_fixes(
         report, &fixes,
     ))];
-    pieces.extend(undecided_critical_line(chapter.findings_about(of), "").map(ShortPart::Line));
-    pieces.extend(withheld_lines(report, of).into_iter().map(ShortPart::Line));
+    pieces.extend(never_cut_lines(chapter, of));
     pieces
 }
 
 /// The section `heading` lists the omitted entries. `what` follows the number and begins with a
 /// blank. `None` if nothing is omitted.
-fn omitted_count_line(count: usize, what: &str, heading: &'static str) -> Option<Bullet> {
+fn omitted_count_line(count: usize, what: &str, heading: &'static str) -> Option<ShortPart> {
     let says =
         || RichText::plain(format!("+ {count} more{what}")).append_section_reference(heading);
-    (count > 0).then(|| Bullet::from_sentence(says()))
+    (count > 0).then(|| sentence_line(says()))
 }
 
 fn verdict_parts(report: &Report, of: &TargetSummary) -> Vec<ShortPart> {
@@ -381,41 +356,45 @@ fn verdict_parts(report: &Report, of: &TargetSummary) -> Vec<ShortPart> {
         None => target::device_content_sentences(of),
     };
     let head = Bullet::with_badge(Badge::Verdict(heading, standing), RichText::code(&of.title));
-    let sentences = sentences
-        .into_iter()
-        .map(|says: String| ShortPart::Line(Bullet::from_sentence(says)));
+    let sentences: Vec<String> = sentences;
     [ShortPart::Line(head)]
         .into_iter()
-        .chain(sentences)
+        .chain(sentences.into_iter().map(sentence_line))
         .collect()
 }
 
 /// `what` follows the word `critical`; it is empty or begins with a blank. `None` without such
 /// rules.
-fn undecided_critical_line(findings: &[IndexedFinding<'_>], what: &str) -> Option<Bullet> {
-    let open = findings.iter().map(|(_, finding)| *finding);
-    let open = open.filter(|finding| finding.level == Level::Critical);
+fn undecided_critical_line(findings: &[&Finding], what: &str) -> Option<ShortPart> {
+    let open = findings
+        .iter()
+        .filter(|finding| finding.level == Level::Critical);
     let open = open.filter(|finding| matches!(finding.outcome, Outcome::Undecided { .. }));
     let rules = wording::distinct_texts(open.map(|finding| &*finding.rule));
     let count = rules.len();
     let says = RichText::plain(format!("{count} critical{what}: "))
         .append_rich_text(RichText::comma_separated_codes(rules));
-    (count > 0).then(|| labelled_bullet("Undecided", says))
+    (count > 0).then(|| labelled_line("Undecided", says))
 }
 
-fn withheld_lines(report: &Report, of: &TargetSummary) -> Vec<Bullet> {
-    let about = report
-        .withheld
-        .iter()
-        .filter(|one| of.subjects.contains(&one.subject));
-    about.map(withheld_line).collect()
+/// Undecided critical rules and withheld advice.
+fn never_cut_lines(
+    chapter: &ShownItemsTracker<'_, '_>,
+    of: &TargetSummary,
+) -> impl Iterator<Item = ShortPart> {
+    let withheld = chapter.report.withheld.iter();
+    let withheld = withheld.filter(|one| of.subjects.contains(&one.subject));
+    undecided_critical_line(chapter.findings_about(of), "")
+        .into_iter()
+        .chain(withheld.map(withheld_line))
 }
 
-fn withheld_line(one: &crate::WithheldAdvice) -> Bullet {
-    Bullet {
+fn withheld_line(one: &crate::WithheldAdvice) -> ShortPart {
+    let says = wording::withheld_advice_text(one);
+    ShortPart::Line(Bullet {
         rule: one.rule.clone(),
-        ..labelled_bullet("Withheld", wording::withheld_advice_text(one))
-    }
+        ..Bullet::with_badge(Badge::Remark("Withheld"), says)
+    })
 }
 
 fn untargeted_parts(report: &Report) -> Vec<ShortPart> {
@@ -426,8 +405,7 @@ fn untargeted_parts(report: &Report) -> Vec<ShortPart> {
     } else {
         [host, beside].concat()
     };
-    let all = without_indices(&told);
-    let fixes = fixes::untargeted_fixes(&all);
+    let fixes = fixes::untargeted_fixes(&told);
     let lesser = fixes
         .iter()
         .filter(|fix| fix.level < Level::Critical)
@@ -435,7 +413,7 @@ fn untargeted_parts(report: &Report) -> Vec<ShortPart> {
     let mut pieces = vec![ShortPart::Fixes(FixList::from_critical_fixes(
         report, &fixes,
     ))];
-    pieces.extend(undecided_critical_line(&told, " about the host").map(ShortPart::Line));
+    pieces.extend(undecided_critical_line(&told, " about the host"));
     let of_target = |one: &&crate::WithheldAdvice| {
         report
             .targets
@@ -447,8 +425,8 @@ fn untargeted_parts(report: &Report) -> Vec<ShortPart> {
         .iter()
         .filter(|one| !of_target(one))
         .map(withheld_line);
-    pieces.extend(withheld.map(ShortPart::Line));
-    pieces.extend(omitted_count_line(lesser, " about the host", "Findings").map(ShortPart::Line));
-    pieces.extend(beside_asked.map(Bullet::from_sentence).map(ShortPart::Line));
+    pieces.extend(withheld);
+    pieces.extend(omitted_count_line(lesser, " about the host", "Findings"));
+    pieces.extend(beside_asked.map(sentence_line));
     pieces
 }

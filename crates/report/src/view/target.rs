@@ -63,15 +63,11 @@ pub(crate) fn target_report_part_sections<'a>(
             .into_iter()
             .flat_map(evidence_sections)
             .collect(),
-        ReportPart::Latency => {
-            let probes = report
-                .probes
-                .iter()
-                .filter(|probe| probe.target == target.target);
-            probes
-                .map(|probe| latency::latency_section(report, target, &probe.measurement))
-                .collect()
-        }
+        ReportPart::Latency => report
+            .measurement(&target.target)
+            .map(|measured| latency::latency_section(report, target, measured))
+            .into_iter()
+            .collect(),
         ReportPart::Unknown => {
             let undecided = findings::target_undecided_section(chapter, target);
             undecided
@@ -143,12 +139,8 @@ pub(crate) fn target_sections<'a>(
         sections.push(section);
     }
     sections.extend(verdict.into_iter().flat_map(evidence_sections));
-    let probes = report
-        .probes
-        .iter()
-        .filter(|probe| probe.target == target.target);
-    sections
-        .extend(probes.map(|probe| latency::latency_section(report, target, &probe.measurement)));
+    let measured = report.measurement(&target.target);
+    sections.extend(measured.map(|measured| latency::latency_section(report, target, measured)));
     if let Some(other) = chapter.same_as {
         let says =
             RichText::plain("The rest of this report is the same as for ").append_code(other);
@@ -181,22 +173,17 @@ pub fn server_directories_section(target: &TargetSummary) -> Option<Section> {
             RichText::code(&directory.path),
         ]
     };
-    let mut section = Section::new_part("Stored here");
-    let rows = target.directories.iter().map(row).collect();
-    section.push_grid(Grid {
+    Section::new_part("Stored here").with_grid(Grid {
         head: vec!["role", "verdict", "path"],
-        right_aligned: Vec::new(),
-        narrow_splits: &[],
-        rows,
-    });
-    section.none_if_empty()
+        rows: target.directories.iter().map(row).collect(),
+        ..Grid::default()
+    })
 }
 
 pub fn evidence_sections(verdict: &Verdict) -> Vec<Section> {
     let Some((worst, others)) = verdict.paths.split_first() else {
         return Vec::new();
     };
-    let mut section = Section::new_part("Evidence");
     let piece = |piece: &walwise_judge::durability::Evidence| Bullet {
         badges: vec![Badge::Standing(piece.standing), Badge::Layer(piece.layer)],
         text: (&*piece.text).into(),
@@ -210,8 +197,9 @@ pub fn evidence_sections(verdict: &Verdict) -> Vec<Section> {
             RichText::plain("same on the path ").append_rich_text(path_text(path)),
         )
     }));
-    section.push_bullets(&["", "layer", "evidence", "read from"], bullets);
-    let mut missing = Section::new_part(if verdict.standing.is_unproven() {
+    let evidence = Section::new_part("Evidence")
+        .with_bullets(&["", "layer", "evidence", "read from"], bullets);
+    let missing = Section::new_part(if verdict.standing.is_unproven() {
         "Needed to decide"
     } else {
         "Missing"
@@ -220,8 +208,7 @@ pub fn evidence_sections(verdict: &Verdict) -> Vec<Section> {
         .missing
         .iter()
         .map(|need| Bullet::from_sentence(wording::missing_fact_text(need)));
-    missing.push_bullets(&[], sentences.collect());
-    [Some(section), missing.none_if_empty()]
+    [evidence, missing.with_bullets(&[], sentences)]
         .into_iter()
         .flatten()
         .collect()

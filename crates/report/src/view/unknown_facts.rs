@@ -39,19 +39,12 @@ pub(crate) fn target_unknown_facts_section(
             ..Bullet::default()
         }
     };
-    let mut section = Section::new_part(format!(
+    let groups = group_by_remedy(chapter.report, &needs);
+    Section::new_part(format!(
         "{HEADING}: {}",
         wording::count_with_noun(needs.len(), "fact")
-    ));
-    section.push_bullets(
-        &["facts"],
-        group_by_remedy(chapter.report, &needs)
-            .into_iter()
-            .rev()
-            .map(bullet)
-            .collect(),
-    );
-    section.none_if_empty()
+    ))
+    .with_bullets(&["facts"], groups.into_iter().rev().map(bullet))
 }
 
 pub(crate) fn unknown_facts_line(
@@ -93,10 +86,6 @@ pub(crate) fn missing_facts_summary(report: &Report, needs: &[MissingFact]) -> O
 
 /// Facts that no target needs are counted as well; absent values without a remedy are not.
 pub(crate) fn unknown_fact_count_section(report: &Report) -> Option<Section> {
-    unknown_fact_count_sentence(report).map(|says| Section::new_top("").with_sentence(says))
-}
-
-fn unknown_fact_count_sentence(report: &Report) -> Option<RichText> {
     let subjects: Vec<_> = report.facts.all_subjects().collect();
     let parts = parallel::map_chunks(&subjects, |subjects| {
         subjects
@@ -116,11 +105,10 @@ fn unknown_fact_count_sentence(report: &Report) -> Option<RichText> {
     let facts = report
         .host
         .append_run_options_to_command(ShellCommand::new("walwise facts"))?;
-    Some(
-        RichText::plain(says)
-            .append_command(facts.as_str())
-            .append(names),
-    )
+    let says = RichText::plain(says)
+        .append_command(facts.as_str())
+        .append(names);
+    Some(Section::new_top("").with_sentence(says))
 }
 
 #[derive(Default)]
@@ -133,10 +121,7 @@ fn missing_target_facts(
     chapter: &ShownItemsTracker<'_, '_>,
     target: &TargetSummary,
 ) -> Vec<MissingFact> {
-    let about = chapter
-        .findings_about(target)
-        .iter()
-        .map(|(_, finding)| *finding);
+    let about = chapter.findings_about(target).iter().copied();
     missing_facts::target_missing_facts(chapter.report, target, about)
         .into_iter()
         .map(|needed| needed.need)

@@ -163,18 +163,19 @@ fn upgrade_summary_sentence(upgrade: &Upgrade, told: bool) -> String {
     if !told {
         return "No known changes.".to_owned();
     }
-    let counted: Vec<&UpgradeItem> = upgrade.problem_items_from_level(Level::Warning).collect();
-    let decided = counted.iter().filter(|item| !item.undecided);
-    let blockers = decided
-        .clone()
-        .filter(|item| item.part == UpgradeSection::Blocker)
-        .count();
-    let already = decided
-        .clone()
-        .filter(|item| item.part == UpgradeSection::Already)
-        .count();
-    let others = decided.count() - blockers - already;
-    let open = counted.iter().filter(|item| item.undecided).count();
+    let (mut blockers, mut others, mut already, mut open) = (0, 0, 0, 0);
+    for item in upgrade.problem_items_from_level(Level::Warning) {
+        let count = if item.undecided {
+            &mut open
+        } else if item.part == UpgradeSection::Blocker {
+            &mut blockers
+        } else if item.part == UpgradeSection::Already {
+            &mut already
+        } else {
+            &mut others
+        };
+        *count += 1;
+    }
     let says = [
         (blockers, "to fix before the upgrade"),
         (others, "to check before the upgrade"),

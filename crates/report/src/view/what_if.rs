@@ -128,17 +128,7 @@ fn sections_with_detail(what_if: &WhatIf, is_detailed: bool) -> Vec<Section> {
 }
 
 fn labelled_bullet(label: impl Into<String>, says: String) -> Bullet {
-    let label = label.into();
-    let marks = if label.is_empty() {
-        Vec::new()
-    } else {
-        vec![Badge::Change(label)]
-    };
-    Bullet {
-        badges: marks,
-        text: says.into(),
-        ..Bullet::default()
-    }
+    Bullet::with_badge(Badge::Change(label.into()), says)
 }
 
 fn verdict_change_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
@@ -280,14 +270,11 @@ fn derived_fact_bullets(what_if: &WhatIf) -> Vec<Bullet> {
             now,
             ..
         } = change;
-        labelled_bullet(
-            "",
-            format!(
-                "{fact} of {subject}: {} → {} (assumed)",
-                shown(before),
-                shown(now)
-            ),
-        )
+        Bullet::from_sentence(format!(
+            "{fact} of {subject}: {} → {} (assumed)",
+            shown(before),
+            shown(now)
+        ))
     };
     what_if
         .difference

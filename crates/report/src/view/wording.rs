@@ -87,13 +87,10 @@ pub fn describe_subject(subject: &Subject) -> String {
 }
 
 pub fn shared_storage_sentences(report: &Report, of: &Subject) -> Vec<String> {
-    let shares = |(what, fact): (&str, &Key<Vec<String>>)| match report.fact_value(of, fact.name())
-    {
-        Some(Value::List(others)) if !others.is_empty() => Some(format!(
-            "This target shares {what} with {}.",
-            others.join(", ")
-        )),
-        _ => None,
+    let shares = |(what, fact): (&str, &Key<Vec<String>>)| {
+        let others = report.facts.value(of, fact).unwrap_or_default();
+        let says = format!("This target shares {what} with {}.", others.join(", "));
+        (!others.is_empty()).then_some(says)
     };
     let all = [
         ("the disks", &target::SHARES_DISK),
@@ -137,14 +134,10 @@ pub(crate) fn risk_text(risk: Risk) -> &'static str {
 }
 
 pub(crate) fn interruption_text(risk: Risk) -> &'static str {
-    match risk {
-        Risk::DataLossIfWrong => "none; data may be lost",
-        Risk::None
-        | Risk::NeedsReload
-        | Risk::NeedsRestart
-        | Risk::NeedsRemount
-        | Risk::NeedsUnmount
-        | Risk::NeedsNewFilesystem => risk.interruption_word(),
+    if risk == Risk::DataLossIfWrong {
+        "none; data may be lost"
+    } else {
+        risk.interruption_word()
     }
 }
 
@@ -187,19 +180,11 @@ pub(crate) fn alternative_text(step: &Step, other: &Alternative) -> String {
 }
 
 pub(crate) fn effect_and_risk_text(affected: EffectScope, danger: Risk) -> String {
-    match (affected, danger) {
-        (EffectScope::NextBoot, Risk::NeedsNewFilesystem | Risk::DataLossIfWrong) => {
-            format!(
-                "{}; nothing changes now; {}",
-                effect_scope_text(affected),
-                risk_text(danger)
-            )
-        }
-        (EffectScope::NextBoot, _) => {
-            format!("{}; nothing changes now", effect_scope_text(affected))
-        }
-        _ => format!("{}; {}", effect_scope_text(affected), risk_text(danger)),
-    }
+    let waits = affected == EffectScope::NextBoot;
+    let mut parts = vec![effect_scope_text(affected)];
+    parts.extend(waits.then_some("nothing changes now"));
+    parts.extend((!waits || danger >= Risk::NeedsNewFilesystem).then(|| risk_text(danger)));
+    parts.join("; ")
 }
 
 pub(crate) fn withheld_advice_text(one: &WithheldAdvice) -> String {

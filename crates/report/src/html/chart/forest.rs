@@ -52,11 +52,9 @@ pub fn forest_chart(record: &TrialRecord, result: &LoadComparison, place: usize)
             .to_owned(),
         height: bottom + 26.0,
         shapes: drawn,
-        has_links: false,
-        head: ["candidate", "per second", "against the first", "standing"]
-            .map(str::to_owned)
-            .to_vec(),
+        head: vec!["candidate", "per second", "against the first", "standing"],
         rows: cells_from_text(numbers),
+        ..Chart::default()
     };
     chart.into_markup(place)
 }
@@ -147,9 +145,9 @@ pub fn raw_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
             .to_owned(),
         height: bottom + 26.0,
         shapes: drawn,
-        has_links: false,
-        head: ["block", "per second"].map(str::to_owned).to_vec(),
+        head: vec!["block", "per second"],
         rows: cells_from_text(numbers),
+        ..Chart::default()
     };
     Some(chart.into_markup(place))
 }

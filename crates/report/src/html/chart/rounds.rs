@@ -82,19 +82,19 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
     {
         let _ = write!(says, " Hatched: {}", caveat.text);
     }
-    let names = rows.iter().map(|(row, _)| row.method.name().to_owned());
+    let names = rows.iter().map(|(row, _)| row.method.name());
     Some(Chart {
         name: "rounds",
         title: "Commit latency during the measurement",
         description: says,
         height: bottom + 26.0,
         shapes: drawn,
-        has_links: false,
-        head: std::iter::once("run".to_owned())
+        head: std::iter::once("run")
             .chain(names)
-            .chain(is_disturbed.then(|| "caveat".to_owned()))
+            .chain(is_disturbed.then_some("caveat"))
             .collect(),
         rows: cells_from_text(seen.iter().enumerate().map(row).collect()),
+        ..Chart::default()
     })
 }
 
