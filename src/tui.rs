@@ -93,7 +93,6 @@ mod input;
 mod input_queue;
 mod job;
 mod msg;
-mod svg;
 mod terminal;
 mod theme;
 mod widgets;
@@ -153,7 +152,7 @@ mod sidebar {
     use ratatui::widgets::Widget;
 
     use super::click_map::{ClickMap, ClickTarget};
-    use super::theme::{TextRole, Theme};
+    use super::theme::DIM;
     use super::widgets::area;
 
     #[derive(Clone, Debug)]
@@ -174,17 +173,11 @@ mod sidebar {
 
     impl Sidebar {
         /// Draws the column and returns the area that is left for the page.
-        pub fn draw_sidebar(
-            &self,
-            theme: Theme,
-            area: Rect,
-            hits: &mut ClickMap,
-            buffer: &mut Buffer,
-        ) -> Rect {
+        pub fn draw_sidebar(&self, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) -> Rect {
             let (left, rest) = area::split_left(area, self.width);
             let (edge, inner) = area::split_right(left, 1);
             for row in edge.rows() {
-                Span::styled("│", theme.role_style(TextRole::Dim)).render(row, buffer);
+                Span::styled("│", DIM).render(row, buffer);
             }
             for (row, place) in self.rows.iter().zip(inner.rows()) {
                 (&row.line).render(place, buffer);
@@ -200,7 +193,7 @@ mod export_state;
 mod page;
 mod page_view;
 mod target_row {
-    use super::theme::{TextRole, Theme};
+    use super::theme::{ACCENT, BOLD, DIM, PLAIN, verdict_style};
     use super::widgets::columns::{Column, StyledText};
     use crate::durability::{FlushHop, FlushState};
     use crate::report::view::short_report::target_filesystem_type;
@@ -215,21 +208,16 @@ mod target_row {
         Column::new_droppable(1),
     ];
 
-    pub fn selection_mark(theme: Theme, is_chosen: bool) -> StyledText {
-        (
-            if is_chosen { "▸" } else { " " }.to_owned(),
-            theme.role_style(TextRole::Accent),
-        )
+    pub fn selection_mark(is_chosen: bool) -> StyledText {
+        (if is_chosen { "▸" } else { " " }.to_owned(), ACCENT)
     }
 
     pub fn target_cells(
         report: &Report,
         target: &TargetSummary,
         is_chosen: bool,
-        theme: Theme,
     ) -> Vec<StyledText> {
         let verdict = report.verdict(&target.target);
-        let dim = theme.role_style(TextRole::Dim);
         let (sign, standing, style) = match verdict.map(|verdict| verdict.standing) {
             Some(standing) => {
                 let is_answered = |hop: &FlushHop| matches!(hop.state, FlushState::Answered);
@@ -238,27 +226,23 @@ mod target_row {
                     Tone::Good if answers => "◆",
                     Tone::Good | Tone::Dim | Tone::Doubt | Tone::Bad => verdict_symbol(standing),
                 };
-                (sign, standing.as_str(), theme.verdict_style(standing))
+                (sign, standing.as_str(), verdict_style(standing))
             }
             None => (
                 "·",
                 target.content.as_ref().map_or("no verdict", |_| "disk"),
-                dim,
+                DIM,
             ),
         };
         let price = latency::durable_median_text(report, target)
             .map_or_else(String::new, |price| format!("{price:>8}"));
-        let name = theme.role_style(if is_chosen {
-            TextRole::Heading
-        } else {
-            TextRole::Plain
-        });
+        let name = if is_chosen { BOLD } else { PLAIN };
         vec![
-            selection_mark(theme, is_chosen),
+            selection_mark(is_chosen),
             (format!("{sign} {standing}"), style),
             (target.title.clone(), name),
-            (target_filesystem_type(report, target), dim),
-            (price, dim),
+            (target_filesystem_type(report, target), DIM),
+            (price, DIM),
         ]
     }
 }
@@ -342,7 +326,6 @@ mod screen;
 mod screenshots;
 #[cfg(test)]
 mod test_sessions;
-mod testing;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -358,9 +341,8 @@ pub use job::{
     ComparisonReference, HostChange, JobProgress, ReferenceChoice, ReferenceComparison, SaveOutcome,
 };
 pub use msg::ExitReason;
-pub use screenshots::render_screens_svg;
-pub use testing::screen_texts;
-pub use trial::{TrialScreen, trial_svg};
+pub use screenshots::draw_screens;
+pub use trial::TrialScreen;
 pub use worker_jobs::Worker;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -370,7 +352,6 @@ use input_queue::InputQueue;
 use model::{Model, RedrawUrgency};
 use msg::{Msg, SideEffect};
 use terminal::{TerminalDisplay, Tty};
-use theme::Theme;
 use worker_jobs::JobRunner;
 
 #[derive(Clone, Copy, Debug)]
@@ -404,11 +385,7 @@ pub fn run_screens(worker: Arc<dyn Worker>, options: ScreenOptions) -> io::Resul
     let input = InputQueue::default();
     input::listen_for_input(&out, input.clone())?;
     let mut jobs = JobRunner::new(worker, out);
-    let theme = Theme {
-        colour: options.colour,
-        ascii: options.ascii,
-    };
-    let exit = event_loop(&mut tty, &inbox, &input, &mut jobs, theme);
+    let exit = event_loop(&mut tty, &inbox, &input, &mut jobs, options);
     drop(tty);
     cancel_jobs_and_wait(&mut jobs, &inbox);
     exit.or_else(|error| {
@@ -425,9 +402,9 @@ fn event_loop(
     inbox: &Receiver<Msg>,
     input: &InputQueue,
     jobs: &mut JobRunner,
-    theme: Theme,
+    options: ScreenOptions,
 ) -> io::Result<ExitReason> {
-    let (mut model, effects) = Model::new_with_first_job(theme, display.size());
+    let (mut model, effects) = Model::new_with_first_job(options, display.size());
     let mut drawn = Instant::now();
     draw_model(display, &mut model)?;
     let mut away = false;

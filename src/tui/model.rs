@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use ratatui::layout::Size;
 
+use super::ScreenOptions;
 use super::assumptions::AssumedFact;
 use super::changes_state::{ChangesScreenState, ReferenceList};
 use super::click_map::ClickMap;
-use super::export_state::{ExportState, SaveForm};
+use super::export_state::{ExportState, SaveForm, SaveFormStage};
 use super::job::{Job, JobId};
 use super::msg::{ExitReason, SideEffect};
 use super::page::{Page, PageState};
@@ -18,7 +19,6 @@ use super::raw_answers::RawAnswerCache;
 use super::screen_data::{BackgroundActivity, ConfirmationRequest, ScreenData};
 use super::screen_id::ScreenId;
 use super::target_context::TargetContext;
-use super::theme::Theme;
 use super::viewport::{BodyLayout, page_area};
 use super::what_if::AssumptionPicker;
 use super::widgets::text_field::TextField;
@@ -52,6 +52,30 @@ pub enum Overlay {
 }
 
 impl Overlay {
+    /// Index of the chosen entry among the filtered ones, if the overlay is a list.
+    pub fn chosen_mut(&mut self) -> Option<&mut usize> {
+        match self {
+            Self::Help { chosen, .. }
+            | Self::Targets { chosen, .. }
+            | Self::Filesystem { chosen } => Some(chosen),
+            Self::References(list) => Some(&mut list.chosen),
+            Self::WhatIf(picker) => Some(&mut picker.chosen),
+            Self::Confirm { .. } | Self::Save(_) => None,
+        }
+    }
+
+    fn text_field_mut(&mut self) -> Option<&mut TextField> {
+        match self {
+            Self::Help { filter, .. } | Self::Targets { filter, .. } => Some(filter),
+            Self::References(list) => Some(&mut list.filter),
+            Self::WhatIf(picker) => Some(&mut picker.input),
+            Self::Save(form) if matches!(form.stage, SaveFormStage::Naming(_)) => {
+                Some(&mut form.name)
+            }
+            Self::Confirm { .. } | Self::Filesystem { .. } | Self::Save(_) => None,
+        }
+    }
+
     /// Whether typed letters filter a list of commands, targets or facts; false while the user
     /// types a value.
     pub fn is_filtered_by_typing(&self) -> bool {
@@ -100,7 +124,7 @@ pub struct Model {
 
 impl Model {
     /// The initial state and the first job, which reads the host.
-    pub fn new_with_first_job(theme: Theme, size: Size) -> (Self, Vec<SideEffect>) {
+    pub fn new_with_first_job(options: ScreenOptions, size: Size) -> (Self, Vec<SideEffect>) {
         let mut model = Self {
             data: ScreenData {
                 report: None,
@@ -113,7 +137,7 @@ impl Model {
                 raw: RawAnswerCache::default(),
                 changes: ChangesScreenState::default(),
                 export: ExportState::default(),
-                theme,
+                options,
             },
             chosen_target: None,
             screen: ScreenId::Overview,

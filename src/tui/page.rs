@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
@@ -19,7 +20,7 @@ pub use self::block::{PageBlock, RowDetails};
 use super::click_map::{ClickMap, ClickTarget};
 use super::filter::Filter;
 use super::sidebar::Sidebar;
-use super::theme::{TextRole, Theme};
+use super::theme::{ACCENT, BOLD, DIM, DOUBT, SELECTED};
 use super::widgets::area;
 use crate::escape::ShellCommand;
 
@@ -143,11 +144,10 @@ impl Page {
         all
     }
 
-    pub fn push_heading(&mut self, theme: Theme, title: &str, aside: &str) {
-        let mut line = Line::styled(title.to_owned(), theme.role_style(TextRole::Heading));
+    pub fn push_heading(&mut self, title: &str, aside: &str) {
+        let mut line = Line::styled(title.to_owned(), BOLD);
         if !aside.is_empty() {
-            let dim = theme.role_style(TextRole::Dim);
-            line.push_span(Span::styled(format!("  {aside}"), dim));
+            line.push_span(Span::styled(format!("  {aside}"), DIM));
         }
         self.blocks.push(PageBlock::new_heading(vec![line]));
     }
@@ -413,8 +413,7 @@ impl Page {
     pub fn draw(
         &self,
         cursor: &SelectionState,
-        theme: Theme,
-        cursor_role: Option<TextRole>,
+        cursor_role: Option<Style>,
         area: Rect,
         hits: (&mut ClickMap, fn(String) -> ClickTarget),
         buffer: &mut Buffer,
@@ -436,21 +435,21 @@ impl Page {
             let (gutter, content) = area::split_left(row, SELECTION_MARK_WIDTH);
             let (margin, content) = area::split_right(content, 1);
             if is_first && block.is_moved {
-                Span::styled("~", theme.role_style(TextRole::Doubt)).render(margin, buffer);
+                Span::styled("~", DOUBT).render(margin, buffer);
             }
             let is_cut = line.width() > usize::from(content.width);
             if block.is_heading {
-                area::draw_heading(line, row, theme, buffer);
+                area::draw_heading(line, row, buffer);
             } else {
                 line.render(content, buffer);
             }
             let (last, _) = area::split_right(content, u16::from(is_cut));
-            Span::styled("…", theme.role_style(TextRole::Dim)).render(last, buffer);
+            Span::styled("…", DIM).render(last, buffer);
             if let Some(role) = cursor_role.filter(|_| is_marked) {
-                Span::styled("▌", theme.role_style(role)).render(gutter, buffer);
-                if role == TextRole::Accent {
+                Span::styled("▌", role).render(gutter, buffer);
+                if role == ACCENT {
                     let (_, after_mark) = area::split_left(row, SELECTION_MARK_WIDTH);
-                    buffer.set_style(after_mark, Theme::selection_style());
+                    buffer.set_style(after_mark, SELECTED);
                 }
             }
         }

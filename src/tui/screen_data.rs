@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
+use super::ScreenOptions;
 use super::assumptions::{AssumedFact, AssumedHost};
 use super::changes_state::ChangesScreenState;
 use super::export_state::ExportState;
 use super::job::JobId;
 use super::raw_answers::RawAnswerCache;
 use super::target_context::TargetContext;
-use super::theme::Theme;
 use crate::durability::Verdict;
 use crate::facts::Subject;
 use crate::facts::catalog::target::TargetKind;
@@ -29,7 +29,7 @@ pub struct ScreenData {
     pub export: ExportState,
     pub raw: RawAnswerCache,
     pub changes: ChangesScreenState,
-    pub theme: Theme,
+    pub options: ScreenOptions,
 }
 
 impl ScreenData {

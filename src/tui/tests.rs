@@ -93,6 +93,7 @@ mod what_if;
 
 use ratatui::layout::Size;
 
+use super::ScreenOptions;
 use super::command;
 use super::job::{Job, JobProgress, JobResult};
 use super::model::{Model, Overlay};
@@ -106,7 +107,6 @@ use super::test_sessions::{
     report_with_two_targets, report_without_targets, send_job_progress, session_before_report,
     session_with_report, styled_text,
 };
-use super::theme::Theme;
 use super::update::update;
 use crate::facts::catalog::target::FlushDelivery;
 use crate::facts::{Choice, Subject};
@@ -114,13 +114,15 @@ use crate::measure::{Measurement, ProbeProgress};
 use crate::report::{Report, sample_reports};
 use crate::rules::Level;
 
-const PLAIN: Theme = Theme {
+const PLAIN: ScreenOptions = ScreenOptions {
     colour: false,
     ascii: false,
+    in_tmux: false,
 };
-const ASCII: Theme = Theme {
+const ASCII: ScreenOptions = ScreenOptions {
     colour: false,
     ascii: true,
+    in_tmux: false,
 };
 
 fn screen_text(model: &Model) -> String {

@@ -18,7 +18,7 @@ use super::filter::Filter;
 use super::key_press::KeyPress;
 use super::model::{Model, Overlay, RedrawUrgency};
 use super::msg::{ExitReason, MouseAction, Msg, SideEffect};
-use super::overlay::overlay_widgets::entries_per_page;
+use super::overlay::entries_per_page;
 use super::page::{Motion, Page, PageBlock, PaneFocus, RowDetails, SelectionState};
 use super::page_view::PageView;
 use super::screen_data::{BackgroundActivity, ConfirmationRequest, ScreenData};

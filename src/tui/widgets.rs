@@ -14,7 +14,7 @@ pub mod area {
     use ratatui::widgets::Widget;
 
     use super::text;
-    use crate::tui::theme::{TextRole, Theme};
+    use crate::tui::theme::DIM;
 
     pub fn split_top(area: Rect, rows: u16) -> (Rect, Rect) {
         let height = rows.min(area.height);
@@ -50,14 +50,13 @@ pub mod area {
         u16::try_from(width).unwrap_or(u16::MAX)
     }
 
-    pub fn draw_horizontal_line(area: Rect, theme: Theme, buffer: &mut Buffer) {
-        let dim = theme.role_style(TextRole::Dim);
-        Span::styled("─".repeat(usize::from(area.width)), dim).render(area, buffer);
+    pub fn draw_horizontal_line(area: Rect, buffer: &mut Buffer) {
+        Span::styled("─".repeat(usize::from(area.width)), DIM).render(area, buffer);
     }
 
     /// Draws a heading over a horizontal line, which shows through runs of blanks in the heading.
-    pub fn draw_heading(heading: &Line<'_>, area: Rect, theme: Theme, buffer: &mut Buffer) {
-        draw_horizontal_line(area, theme, buffer);
+    pub fn draw_heading(heading: &Line<'_>, area: Rect, buffer: &mut Buffer) {
+        draw_horizontal_line(area, buffer);
         let mut at = 0;
         for span in heading.spans.iter().chain([&Span::raw("  ")]) {
             for part in span.content.split_inclusive("  ") {
@@ -299,33 +298,22 @@ pub mod interval {
 pub mod columns;
 pub mod ecdf;
 pub mod diff {
+    use ratatui::style::Style;
     use ratatui::text::{Line, Span};
 
     use super::text;
-    use crate::tui::theme::{TextRole, Theme};
+    use crate::tui::theme::{BAD, GOOD, PLAIN};
 
     const SIGN_WIDTH: usize = 2;
 
     /// Draws the old value above the new one; an empty old value is left out. Rows break at commas,
     /// and inside a word only if the word is longer than a row.
-    pub fn diff_lines(
-        before: &[String],
-        after: &[String],
-        theme: Theme,
-        room: usize,
-    ) -> Vec<Line<'static>> {
+    pub fn diff_lines(before: &[String], after: &[String], room: usize) -> Vec<Line<'static>> {
         let mut all = match before {
             [] => Vec::new(),
-            before => diff_side_lines("-", before, after, theme, TextRole::Bad, room),
+            before => diff_side_lines("-", before, after, BAD, room),
         };
-        all.extend(diff_side_lines(
-            "+",
-            after,
-            before,
-            theme,
-            TextRole::Good,
-            room,
-        ));
+        all.extend(diff_side_lines("+", after, before, GOOD, room));
         all
     }
 
@@ -333,8 +321,7 @@ pub mod diff {
         sign: &str,
         words: &[String],
         others: &[String],
-        theme: Theme,
-        role: TextRole,
+        role: Style,
         room: usize,
     ) -> Vec<Line<'static>> {
         let inner = room.saturating_sub(SIGN_WIDTH).max(1);
@@ -342,11 +329,7 @@ pub mod diff {
         let mut used = 0_usize;
         let last = words.len().saturating_sub(1);
         for (i, word) in words.iter().enumerate() {
-            let role = if others.contains(word) {
-                TextRole::Plain
-            } else {
-                role
-            };
+            let role = if others.contains(word) { PLAIN } else { role };
             let comma = if i < last { "," } else { "" };
             for piece in text::wrap(&format!("{word}{comma}"), inner) {
                 let wide = text::width(&piece);
@@ -356,7 +339,7 @@ pub mod diff {
                 }
                 used = used.saturating_add(wide);
                 if let Some(row) = rows.last_mut() {
-                    row.push(Span::styled(piece, theme.role_style(role)));
+                    row.push(Span::styled(piece, role));
                 }
             }
         }
@@ -364,10 +347,7 @@ pub mod diff {
             let sign = if i == 0 { sign } else { "" };
             spans.insert(
                 0,
-                Span::styled(
-                    text::pad_or_truncate(sign, SIGN_WIDTH),
-                    theme.role_style(role),
-                ),
+                Span::styled(text::pad_or_truncate(sign, SIGN_WIDTH), role),
             );
             Line::from(spans)
         };
@@ -380,25 +360,15 @@ pub mod diff {
 
         use super::*;
 
-        const PLAIN: Theme = Theme {
-            colour: false,
-            ascii: false,
-        };
-
         fn split_at_commas(text: &str) -> Vec<String> {
             text.split(',').map(str::to_owned).collect()
         }
 
         fn drawn_diff_lines(before: &str, after: &str, room: usize) -> Vec<String> {
-            diff_lines(
-                &split_at_commas(before),
-                &split_at_commas(after),
-                PLAIN,
-                room,
-            )
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+            diff_lines(&split_at_commas(before), &split_at_commas(after), room)
+                .iter()
+                .map(ToString::to_string)
+                .collect()
         }
 
         #[test]
@@ -421,7 +391,7 @@ pub mod diff {
                 after in prop::collection::vec("[a-z=]{1,12}", 1..6),
                 room in 3_usize..40,
             ) {
-                let lines = diff_lines(&before, &after, PLAIN, room);
+                let lines = diff_lines(&before, &after, room);
                 let mut joined = String::new();
                 for line in &lines {
                     prop_assert!(line.width() <= room, "{line}");
@@ -436,19 +406,20 @@ pub mod flush_path;
 pub mod histogram;
 pub mod text_field;
 pub mod trace {
+    use ratatui::style::Style;
     use ratatui::text::{Line, Span};
 
     use super::text;
     use crate::facts::catalog;
     use crate::rules::ConditionTrace;
     use crate::ternary::Ternary;
-    use crate::tui::theme::{TextRole, Theme};
+    use crate::tui::theme::{DIM, DOUBT, GOOD, PLAIN};
 
     /// Limit on drawn levels. Deeper levels are left out, because no rule file has them and no
     /// screen is wide enough.
     const MAX_DEPTH: usize = 12;
 
-    pub fn trace_lines(trace: &ConditionTrace, theme: Theme, room: usize) -> Vec<Line<'static>> {
+    pub fn trace_lines(trace: &ConditionTrace, room: usize) -> Vec<Line<'static>> {
         let mut rows = Vec::new();
         flatten_trace(trace, "", "", 0, &mut rows);
         let longest = rows
@@ -458,7 +429,7 @@ pub mod trace {
             .unwrap_or(0);
         let label_room = longest.min(room.saturating_mul(2) / 5);
         rows.iter()
-            .flat_map(|row| row.trace_row_lines(theme, label_room, room))
+            .flat_map(|row| row.trace_row_lines(label_room, room))
             .collect()
     }
 
@@ -469,43 +440,35 @@ pub mod trace {
     }
 
     impl TraceRow<'_> {
-        fn trace_row_lines(
-            &self,
-            theme: Theme,
-            label_room: usize,
-            room: usize,
-        ) -> Vec<Line<'static>> {
+        fn trace_row_lines(&self, label_room: usize, room: usize) -> Vec<Line<'static>> {
             let truth = self.trace.truth;
             let role = match truth {
-                Ternary::True => TextRole::Good,
-                Ternary::Unknown => TextRole::Doubt,
-                Ternary::False => TextRole::Plain,
+                Ternary::True => GOOD,
+                Ternary::Unknown => DOUBT,
+                Ternary::False => PLAIN,
             };
             let (seen, from, remedy) = self.reading_source_and_remedy();
             let used = label_room.saturating_add(11);
             let beside = room.saturating_sub(used);
             let labels = text::wrap_with_prefix(&self.left, &self.under, label_room);
-            let mut said: Vec<(String, TextRole)> = value_and_source_lines(&seen, &from, beside)
+            let mut said: Vec<(String, Style)> = value_and_source_lines(&seen, &from, beside)
                 .into_iter()
-                .map(|row| (row, TextRole::Dim))
+                .map(|row| (row, DIM))
                 .collect();
             let remedy = remedy
                 .map(|remedy| text::wrap(&format!("→ {remedy}"), beside))
                 .unwrap_or_default();
-            said.extend(remedy.into_iter().map(|row| (row, TextRole::Plain)));
+            said.extend(remedy.into_iter().map(|row| (row, PLAIN)));
             let row = |i: usize| {
                 let left = labels.get(i).unwrap_or(&self.under);
                 let truth = if i == 0 { truth.as_str() } else { "" };
-                let (said, said_role) = said
-                    .get(i)
-                    .cloned()
-                    .unwrap_or((String::new(), TextRole::Plain));
+                let (said, said_role) = said.get(i).cloned().unwrap_or((String::new(), PLAIN));
                 Line::from(vec![
                     Span::raw(text::pad_or_truncate(left, label_room)),
                     Span::raw("  "),
-                    Span::styled(text::pad_or_truncate(truth, 7), theme.role_style(role)),
+                    Span::styled(text::pad_or_truncate(truth, 7), role),
                     Span::raw("  "),
-                    Span::styled(said, theme.role_style(said_role)),
+                    Span::styled(said, said_role),
                 ])
             };
             (0..labels.len().max(said.len())).map(row).collect()

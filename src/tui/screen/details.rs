@@ -24,7 +24,7 @@ impl PageBlock {
             with_commands: false,
         };
         let mut page = Page::default();
-        let mut lines = DetailLines::new(data.theme, room);
+        let mut lines = DetailLines::new(room);
         let title = match &self.details {
             RowDetails::Nothing | RowDetails::Unfold => String::new(),
             RowDetails::Item(title, about, shown) => {

@@ -15,7 +15,7 @@ use crate::report::view::latency::HEADING;
 use crate::text::{format_micros, format_micros_or_dash, group_digits};
 use crate::tui::page::Page;
 use crate::tui::screen_data::{BackgroundActivity, ScreenData};
-use crate::tui::theme::TextRole;
+use crate::tui::theme::{BOLD, DIM, PLAIN, method_style};
 use crate::tui::viewport::BodyLayout;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::{histogram, text};
@@ -79,11 +79,11 @@ impl ProbePageBuilder<'_> {
             .saturating_add(text::width(aside))
             .saturating_add(3);
         let name = text::truncate_middle(name, self.room.saturating_sub(taken).max(12));
-        page.push_heading(self.data.theme, &format!("{TITLE_PREFIX}{name}"), aside);
+        page.push_heading(&format!("{TITLE_PREFIX}{name}"), aside);
     }
 
     fn new_detail_lines(&self) -> DetailLines {
-        DetailLines::new(self.data.theme, self.room)
+        DetailLines::new(self.room)
     }
 
     fn push_unmeasured_notice(&self, page: &mut Page) {
@@ -195,13 +195,9 @@ impl ProbePageBuilder<'_> {
         measurement: &Measurement,
         histogram: &[(f64, u64)],
     ) {
-        let theme = self.data.theme;
         page.push_text_block(vec![Line::from(vec![
-            Span::styled(HEADING, theme.role_style(TextRole::Heading)),
-            Span::styled(
-                format!("   {}", measurement.paced_conditions_text()),
-                theme.role_style(TextRole::Dim),
-            ),
+            Span::styled(HEADING, BOLD),
+            Span::styled(format!("   {}", measurement.paced_conditions_text()), DIM),
         ])]);
         let rows = commit_latency::MethodTable {
             data: self.data,
@@ -216,11 +212,7 @@ impl ProbePageBuilder<'_> {
     }
 
     fn tail_latency_lines(&self, measurement: &Measurement) -> Vec<Line<'static>> {
-        let theme = self.data.theme;
-        let (plain, dim) = (
-            theme.role_style(TextRole::Plain),
-            theme.role_style(TextRole::Dim),
-        );
+        let (plain, dim) = (PLAIN, DIM);
         let wide = self.room.saturating_sub(WIDTH_BESIDE_ROUNDS).clamp(10, 40);
         let row = |(row, paced): (&MethodResult, &Latencies)| -> Vec<StyledText> {
             let flushes = row
@@ -229,10 +221,7 @@ impl ProbePageBuilder<'_> {
             let right = |said: String| (format!("{said:>8}"), plain);
             vec![
                 (row.method.name().to_owned(), plain),
-                (
-                    sparkline(&paced.rounds_us, wide),
-                    theme.method_style(row.method),
-                ),
+                (sparkline(&paced.rounds_us, wide), method_style(row.method)),
                 right(format_micros(paced.p95_us)),
                 right(format_micros_or_dash(paced.p99_us)),
                 right(format_micros(paced.max_us)),
@@ -241,10 +230,7 @@ impl ProbePageBuilder<'_> {
         };
         let head = |said: &str| (format!("{said:>8}"), dim);
         let mut rows = vec![vec![
-            (
-                "Tail latency".to_owned(),
-                theme.role_style(TextRole::Heading),
-            ),
+            ("Tail latency".to_owned(), BOLD),
             ("rounds".to_owned(), dim),
             head("p95"),
             head("p99"),
@@ -294,8 +280,13 @@ impl ProbePageBuilder<'_> {
         let rows = (free / stacked)
             .saturating_sub(2)
             .clamp(CHART_ROWS, MAX_CHART_ROWS);
-        let theme = self.data.theme;
-        let curves = curves::latency_curve_lines(measurement, in_force, theme, columns, rows);
+        let curves = curves::latency_curve_lines(
+            measurement,
+            in_force,
+            self.data.options.ascii,
+            columns,
+            rows,
+        );
         let times = self.histogram_lines(measurement, histogram, (columns, rows));
         let gap = || vec![Line::default()];
         let both = if is_wide && !curves.is_empty() && !times.is_empty() {
@@ -314,7 +305,6 @@ impl ProbePageBuilder<'_> {
         buckets: &[(f64, u64)],
         (columns, rows): (usize, usize),
     ) -> Vec<Line<'static>> {
-        let theme = self.data.theme;
         if buckets.is_empty() {
             return Vec::new();
         }
@@ -327,14 +317,14 @@ impl ProbePageBuilder<'_> {
             .map_or(measurement.best, |of| of.against);
         let aside = format!("   {}, {} commits", method.name(), group_digits(all));
         let mut lines = vec![Line::from(vec![
-            Span::styled("Histogram", theme.role_style(TextRole::Heading)),
+            Span::styled("Histogram", BOLD),
             Span::styled(
                 text::truncate_to_width(&aside, columns.saturating_sub(9)),
-                theme.role_style(TextRole::Dim),
+                DIM,
             ),
         ])];
         let drawn = histogram::histogram_chart(buckets, columns, rows).into_iter();
-        lines.extend(drawn.map(|row| Line::styled(row, theme.method_style(method))));
+        lines.extend(drawn.map(|row| Line::styled(row, method_style(method))));
         lines
     }
 }

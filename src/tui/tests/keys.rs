@@ -119,9 +119,9 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
 /// inverse.
 #[test]
 fn focused_row_is_visible_with_and_without_colours() {
-    for theme in [RICH, PLAIN] {
+    for options in [RICH, PLAIN] {
         for size in [(80, 40), (100, 30), (140, 45)] {
-            let mut model = session_with_report(at_risk_report(), size, theme);
+            let mut model = session_with_report(at_risk_report(), size, options);
             for screen in [ScreenId::Storage, ScreenId::Advice, ScreenId::Rules] {
                 press_keys(&mut model, screen.digit_key());
                 let inverse = |model: &Model| {

@@ -50,13 +50,11 @@ fn clicks_press_only_available_keys() {
                         commands.iter().any(|command| key.is_one_of(command.keys))
                     }
                     ClickTarget::Row(_) | ClickTarget::PaneRow(_) => model.overlay.is_none(),
-                    ClickTarget::Entry(_) => matches!(
-                        model.overlay,
-                        Some(Overlay::Help { .. } | Overlay::References(_))
-                    ),
-                    ClickTarget::Target(_) => {
-                        matches!(model.overlay, None | Some(Overlay::Targets { .. }))
+                    ClickTarget::Entry(_) => {
+                        let list = model.overlay.as_mut();
+                        list.is_some_and(|list| list.chosen_mut().is_some())
                     }
+                    ClickTarget::Target(_) => model.overlay.is_none(),
                 };
                 assert!(fine, "{name}: {hit:?} at {cell}");
             }

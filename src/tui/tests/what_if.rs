@@ -10,8 +10,8 @@ use crate::rules::{Outcome, Risk};
 use crate::tui::assumptions::{AssumedFact, AssumedHost};
 use crate::tui::test_sessions::assumed_host_with_older_kernel;
 
-fn session_with_assumption(size: (u16, u16), theme: Theme) -> Model {
-    let mut model = session_with_report(at_risk_report(), size, theme);
+fn session_with_assumption(size: (u16, u16), options: ScreenOptions) -> Model {
+    let mut model = session_with_report(at_risk_report(), size, options);
     press_keys(&mut model, "w k e r n enter 4 . 1 4 . 2 0 0 enter");
     finish_job(
         &mut model,

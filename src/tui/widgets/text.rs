@@ -1,3 +1,5 @@
+use ratatui::style::Style;
+use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
 pub use crate::text::wrap::{display_width as width, truncate_to_width};
@@ -49,6 +51,11 @@ pub fn wrap(text: &str, room: usize) -> Vec<String> {
         .filter(|line| line.contains(NO_BREAK_SPACE))
         .for_each(|line| *line = line.replace(NO_BREAK_SPACE, " "));
     lines
+}
+
+pub fn wrapped_lines(text: &str, style: Style, room: usize) -> Vec<Line<'static>> {
+    let rows = wrap(text, room).into_iter();
+    rows.map(|row| Line::styled(row, style)).collect()
 }
 
 /// Wraps text to `room` columns. Continuation lines begin with `under`, which continues a tree
