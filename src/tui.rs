@@ -438,7 +438,7 @@ fn event_loop(
         while model.exit.is_none() {
             let next = msgs
                 .next()
-                .or_else(|| input.pop_interrupt_first(update::is_text_field_active(&model)));
+                .or_else(|| input.pop_interrupt_first(model.active_text_field().is_some()));
             let Some(msg) = next else { break };
             match &msg {
                 // This message only wakes the loop: the input itself is in the queue.

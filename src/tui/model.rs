@@ -119,6 +119,8 @@ pub struct Model {
     cached_page: Option<(ScreenId, Arc<Page>)>,
     pub dirty: RedrawUrgency,
     pub exit: Option<ExitReason>,
+    /// Effects of the current message, in order.
+    pub effects: Vec<SideEffect>,
     next_job: JobId,
 }
 
@@ -153,23 +155,29 @@ impl Model {
             cached_page: None,
             dirty: RedrawUrgency::Now,
             exit: None,
+            effects: Vec::new(),
             next_job: 0,
         };
-        let effects = vec![model.start_collect()];
+        model.start_collect();
+        let effects = std::mem::take(&mut model.effects);
         (model, effects)
     }
 
-    pub fn start_collect(&mut self) -> SideEffect {
-        self.data.changes.moved = None;
-        let job = self.next_job_id();
-        self.data.activity = BackgroundActivity::Collecting {
-            job,
-            what: "this host".to_owned(),
-        };
-        SideEffect::Start(job, Job::Collect)
+    pub fn start_job(&mut self, job: Job) -> JobId {
+        self.next_job += 1;
+        self.effects.push(SideEffect::Start(self.next_job, job));
+        self.next_job
     }
 
-    pub fn start_planning_for_confirmation(&mut self, question: ConfirmationRequest) -> SideEffect {
+    pub fn start_collect(&mut self) {
+        self.data.changes.moved = None;
+        self.data.activity = BackgroundActivity::Collecting {
+            job: self.start_job(Job::Collect),
+            what: "this host".to_owned(),
+        };
+    }
+
+    pub fn start_planning_for_confirmation(&mut self, question: ConfirmationRequest) {
         let plan = match &question {
             ConfirmationRequest::Probe(target) => {
                 self.chosen_target = Some(target.clone());
@@ -177,44 +185,39 @@ impl Model {
             }
             ConfirmationRequest::SaveReport => Job::PlanReportSave,
         };
-        let job = self.next_job_id();
+        let job = self.start_job(plan);
         self.data.activity = BackgroundActivity::Planning { job, question };
-        SideEffect::Start(job, plan)
     }
 
-    pub fn start_probe(&mut self, target: Subject) -> SideEffect {
-        let job = self.next_job_id();
-        let of = target.clone();
+    pub fn start_probe(&mut self, target: Subject) {
         self.data.activity = BackgroundActivity::Probing {
-            job,
-            target: of,
+            job: self.start_job(Job::Probe(target.clone())),
+            target,
             progress: None,
             cancelled: false,
         };
-        SideEffect::Start(job, Job::Probe(target))
     }
 
-    pub fn start_assumption_evaluation(&mut self, suppositions: Vec<AssumedFact>) -> SideEffect {
-        let job = self.next_job_id();
+    pub fn start_assumption_evaluation(&mut self, suppositions: Vec<AssumedFact>) {
+        let job = self.start_job(Job::Suppose(suppositions));
         self.data.activity = BackgroundActivity::Assuming { job };
-        SideEffect::Start(job, Job::Suppose(suppositions))
     }
 
     /// Starts a job that plans a free disk with this file system; `None` restores the recommended
     /// one.
-    pub fn start_filesystem_replan(
-        &mut self,
-        target: Subject,
-        filesystem: Option<NewFilesystem>,
-    ) -> SideEffect {
-        let job = self.next_job_id();
+    pub fn start_filesystem_replan(&mut self, target: Subject, filesystem: Option<NewFilesystem>) {
+        let job = self.start_job(Job::ChooseFilesystem(target, filesystem));
         self.data.activity = BackgroundActivity::Replanning { job };
-        SideEffect::Start(job, Job::ChooseFilesystem(target, filesystem))
     }
 
-    pub fn next_job_id(&mut self) -> JobId {
-        self.next_job = self.next_job.saturating_add(1);
-        self.next_job
+    /// The text field that receives typed characters.
+    pub fn active_text_field(&mut self) -> Option<&mut TextField> {
+        if let Some(overlay) = &mut self.overlay {
+            return overlay.text_field_mut();
+        }
+        let state = self.pages.get_mut(&self.screen)?;
+        let filter = state.filter.as_mut().filter(|filter| filter.typing)?;
+        Some(&mut filter.text)
     }
 
     /// Shows facts as they arrive during the first reading. A later reading keeps the old report

@@ -164,14 +164,14 @@ impl BackgroundActivity {
         }
     }
 
-    pub fn check_idle(&self) -> Result<(), String> {
-        match self {
-            Self::Idle => Ok(()),
-            Self::Collecting { .. } => Err("facts are still being collected".to_owned()),
-            Self::Probing { .. } => Err("a probe is running".to_owned()),
-            Self::Planning { .. } => Err("a confirmation prompt is being prepared".to_owned()),
-            Self::Assuming { .. } => Err("the assumptions are still being evaluated".to_owned()),
-            Self::Replanning { .. } => Err("the plan is still being computed".to_owned()),
-        }
+    pub fn check_idle(&self) -> Result<(), &'static str> {
+        Err(match self {
+            Self::Idle => return Ok(()),
+            Self::Collecting { .. } => "facts are still being collected",
+            Self::Probing { .. } => "a probe is running",
+            Self::Planning { .. } => "a confirmation prompt is being prepared",
+            Self::Assuming { .. } => "the assumptions are still being evaluated",
+            Self::Replanning { .. } => "the plan is still being computed",
+        })
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::assumptions::AssumedFact;
 use super::screen_data::ScreenData;
-use super::widgets::text_field::{TextEdit, TextField};
+use super::widgets::text_field::TextField;
 use crate::facts::{Choice, KeyInfo, Reading, Scope, Subject, ValueKind, catalog};
 use crate::report::{Report, can_be_assumed};
 
@@ -61,7 +61,7 @@ pub enum PickerChoice {
     Assumptions(Vec<AssumedFact>),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct AssumptionPicker {
     choices: Vec<SelectableFact>,
     /// Set while the user chooses a value.
@@ -77,10 +77,7 @@ impl AssumptionPicker {
     pub fn with_all_facts(data: &ScreenData) -> Self {
         Self {
             choices: selectable_facts(data),
-            fact: None,
-            input: TextField::default(),
-            chosen: 0,
-            mistake: None,
+            ..Self::default()
         }
     }
 
@@ -88,13 +85,9 @@ impl AssumptionPicker {
     /// assumed.
     pub fn for_fact(data: &ScreenData, subject: &Subject, fact: &str) -> Option<Self> {
         let choice = new_selectable_fact(data, subject, catalog::find_by_name(fact)?, "")?;
-        let of = Some(Box::new(choice));
         Some(Self {
-            choices: Vec::new(),
-            fact: of,
-            input: TextField::default(),
-            chosen: 0,
-            mistake: None,
+            fact: Some(Box::new(choice)),
+            ..Self::default()
         })
     }
 
@@ -188,19 +181,24 @@ impl AssumptionPicker {
 
     pub fn start_value_entry(&mut self, choice: Box<SelectableFact>) {
         self.fact = Some(choice);
-        self.edit_input(|typed| typed.edit(TextEdit::Clear));
+        self.set_input("");
     }
 
     /// False if the list is already shown, or if the picker has none.
     pub fn return_to_fact_list(&mut self) -> bool {
         let returns = self.fact.is_some() && !self.choices.is_empty();
         self.fact = None;
-        self.edit_input(|typed| typed.edit(TextEdit::Clear));
+        self.set_input("");
         returns
     }
 
-    pub fn edit_input(&mut self, change: impl FnOnce(&mut TextField)) {
-        change(&mut self.input);
+    fn set_input(&mut self, text: &str) {
+        self.input = TextField::new(text);
+        self.start_over();
+    }
+
+    /// Called when the input has changed.
+    pub fn start_over(&mut self) {
         self.chosen = 0;
         self.mistake = None;
     }
@@ -217,7 +215,7 @@ impl AssumptionPicker {
         };
         // A truncated value would be a different value.
         if let Some(whole) = whole.filter(|whole| whole.chars().count() <= TextField::MAX_CHARS) {
-            self.edit_input(|typed| *typed = TextField::new(&whole));
+            self.set_input(&whole);
         }
     }
 }
