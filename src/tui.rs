@@ -338,7 +338,8 @@ use std::time::{Duration, Instant};
 
 pub use assumptions::{AssumedFact, AssumedHost};
 pub use job::{
-    ComparisonReference, HostChange, JobProgress, ReferenceChoice, ReferenceComparison, SaveOutcome,
+    ComparisonReference, HostChange, Job, JobProgress, JobResult, ReferenceChoice,
+    ReferenceComparison, SaveOutcome, SaveRequest,
 };
 pub use msg::ExitReason;
 pub use screenshots::draw_screens;
