@@ -98,24 +98,13 @@ mod theme;
 mod widgets;
 mod worker_jobs;
 mod filter {
-    //! The search text of a screen. A row matches if it contains every word, in any order and case.
-
     use super::widgets::text_field::TextField;
 
+    /// The search text of a screen.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct Filter {
         pub text: TextField,
         pub typing: bool,
-    }
-
-    impl Filter {
-        pub fn matches_all_words(&self, said: &str) -> bool {
-            let said = said.to_lowercase();
-            self.text
-                .text()
-                .split_whitespace()
-                .all(|word| said.contains(&word.to_lowercase()))
-        }
     }
 
     #[cfg(test)]
@@ -124,13 +113,7 @@ mod filter {
 
         #[test]
         fn filter_matches_if_all_words_occur() {
-            let passes = |text: &str| {
-                Filter {
-                    text: TextField::new(text),
-                    typing: true,
-                }
-                .matches_all_words("sda device.Cache")
-            };
+            let passes = |text: &str| TextField::new(text).matches("sda device.Cache");
             for (text, expected) in [
                 ("", true),
                 ("CACHE sd", true),
@@ -346,7 +329,7 @@ pub use screenshots::draw_screens;
 pub use trial::TrialScreen;
 pub use worker_jobs::Worker;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 
 use click_map::ClickMap;
 use input_queue::InputQueue;
@@ -355,7 +338,7 @@ use msg::{Msg, SideEffect};
 use terminal::{TerminalDisplay, Tty};
 use worker_jobs::JobRunner;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct ScreenOptions {
     pub colour: bool,
     /// Draw with ASCII only, for terminals and locales without UTF-8.
@@ -381,7 +364,8 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// return the terminal is restored and a running probe has been cancelled.
 pub fn run_screens(worker: Arc<dyn Worker>, options: ScreenOptions) -> io::Result<ExitReason> {
     let (out, inbox) = mpsc::channel();
-    input::listen_for_signals(out.clone())?;
+    let signals = [SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH];
+    input::listen_for_signals(out.clone(), &signals)?;
     let mut tty = Tty::enter(options.in_tmux)?;
     let input = InputQueue::default();
     input::listen_for_input(&out, input.clone())?;

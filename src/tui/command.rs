@@ -12,7 +12,7 @@ use super::page_view::PageView;
 use super::screen_data::BackgroundActivity;
 use super::screen_id::ScreenId;
 use super::what_if::{self, AssumptionPicker};
-use super::widgets::text_field::TextEdit;
+use super::widgets::text_field::{TextEdit, TextField};
 use crate::facts::{catalog, choice};
 use crate::report::TargetSummary;
 use HelpSection::{Move, Program, Selection, View, Work};
@@ -133,7 +133,7 @@ pub fn current_commands(model: &Model, view: &PageView) -> Vec<KeyCommand> {
         Some(Overlay::WhatIf(picker)) => what_if_commands(model, picker),
         Some(Overlay::Filesystem { chosen }) => filesystem_commands(model, *chosen),
         Some(Overlay::Save(form)) => save_form_commands(form),
-        Some(Overlay::Targets { filter, .. }) => target_list_commands(model, filter.text()),
+        Some(Overlay::Targets { filter, .. }) => target_list_commands(model, filter),
         Some(Overlay::References(list)) => comparisons::reference_list_commands(list),
     };
     all.extend(global_commands());
@@ -506,7 +506,7 @@ fn screen_and_target_commands(model: &Model) -> Vec<KeyCommand> {
     all
 }
 
-fn target_list_commands(model: &Model, filter: &str) -> Vec<KeyCommand> {
+fn target_list_commands(model: &Model, filter: &TextField) -> Vec<KeyCommand> {
     let has_some = filter_targets(model, filter).next().is_some();
     let found = require(has_some, "no target matches");
     filtered_list_commands("show this target", "enter show", found)
@@ -516,18 +516,14 @@ fn target_list_commands(model: &Model, filter: &str) -> Vec<KeyCommand> {
 /// begins with the worst verdict.
 pub fn filter_targets<'m>(
     model: &'m Model,
-    filter: &str,
-) -> impl Iterator<Item = (usize, &'m TargetSummary)> + use<'m> {
-    let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
+    filter: &'m TextField,
+) -> impl Iterator<Item = (usize, &'m TargetSummary)> {
     let report = model.data.report.as_deref();
     let all = report
         .into_iter()
         .flat_map(|report| model.data.focus.targets_worst_first(report))
         .enumerate();
-    all.filter(move |(_, target)| {
-        let title = target.title.to_lowercase();
-        words.iter().all(|word| title.contains(word))
-    })
+    all.filter(move |(_, target)| filter.matches(&target.title))
 }
 
 pub fn newcomer_hints(model: &Model) -> Vec<(&'static str, &'static str)> {
@@ -627,19 +623,12 @@ fn save_form_commands(form: &SaveForm) -> Vec<KeyCommand> {
     }
 }
 
-pub fn matching_help_commands(model: &Model, filter: &str) -> Vec<KeyCommand> {
-    let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
+pub fn matching_help_commands(model: &Model, filter: &TextField) -> Vec<KeyCommand> {
     let mut all = screen_commands(model, &model.current_page_view());
     all.sort_by_key(|command| command.group);
     all.retain(|command| {
-        let text = format!(
-            "{} {} {}",
-            command.label,
-            command.keys,
-            command.group.as_str()
-        )
-        .to_lowercase();
-        words.iter().all(|word| text.contains(word))
+        let group = command.group.as_str();
+        filter.matches(&format!("{} {} {group}", command.label, command.keys))
     });
     all
 }

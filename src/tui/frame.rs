@@ -93,7 +93,7 @@ fn draw_too_small_notice(area: Rect, buffer: &mut Buffer) {
     }
 }
 
-fn draw_left_and_right(left: Line<'_>, right: Line<'_>, place: Rect, buffer: &mut Buffer) {
+pub fn draw_left_and_right(left: Line<'_>, right: Line<'_>, place: Rect, buffer: &mut Buffer) {
     let (right_area, rest) = area::split_right(place, area::saturating_columns(right.width()));
     let (_, left_area) = area::split_right(rest, 1);
     left.render(left_area, buffer);
@@ -111,9 +111,9 @@ fn draw_header(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buff
             .saturating_sub(13);
         let (which, list) = match focus.place {
             (_, 0 | 1) => (String::new(), ""),
-            (at, of) => (format!("{}/{of} ", at.saturating_add(1)), " ▾"),
+            (at, of) => (format!("{}/{of} ", at + 1), " ▾"),
         };
-        let around = text::width(&which).saturating_add(text::width(list));
+        let around = text::width(&which) + text::width(list);
         let title_room = room.saturating_sub(MIN_HOST_WIDTH).saturating_sub(around);
         let title = text::truncate_middle(&focus.title, title_room);
         right = format!("{which}{title}{list} ");
@@ -165,10 +165,7 @@ fn draw_tabs(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer
         let names = ScreenId::ALL
             .iter()
             .map(|screen| text::width(&tab_label(*screen, model, *named)));
-        names
-            .map(|name| name.saturating_add(usize::from(*gap)))
-            .sum::<usize>()
-            .saturating_add(text::width(&unknown))
+        names.map(|name| name + usize::from(*gap)).sum::<usize>() + text::width(&unknown)
             <= usize::from(area.width)
     };
     let (named, gap) = [(true, 3), (true, 1)]
@@ -205,51 +202,37 @@ fn tab_label(screen: ScreenId, model: &Model, named: bool) -> String {
 }
 
 /// Draws the banner about assumptions on every screen, so that no user mistakes an assumed host for
-/// the real one.
+/// the real one. Without assumptions, the first change since the last rescan is shown.
 fn draw_assumption_or_change_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
-    const WHAT_IF: &str = "WHAT IF  ";
-    let Some(supposed) = &model.data.assumed_host else {
-        return draw_host_change_banner(model, area, buffer);
-    };
-    let inner = area::inset_sides(area, 1);
-    let leave = " W ends ";
-    let assumed = &supposed.what_if.assumed;
-    let more = match assumed.len() {
-        0 | 1 => String::new(),
-        all => format!(" and {} more", all.saturating_sub(1)),
-    };
-    let room = usize::from(inner.width)
-        .saturating_sub(text::width(leave))
-        .saturating_sub(4);
-    let room = room.saturating_sub(text::width(&more));
-    let room = room.saturating_sub(text::width(WHAT_IF));
-    let first = assumed
-        .first()
-        .map(|one| fitting_assumption_text(one, room))
-        .unwrap_or_default();
-    let says = format!(" {WHAT_IF}{first}{more} ");
-    Span::styled(says, DOUBT).render(inner, buffer);
-    let (right, _) = area::split_right(inner, area::saturating_columns(text::width(leave)));
-    Span::styled(leave, DOUBT).render(right, buffer);
+    if let Some(supposed) = &model.data.assumed_host {
+        let assumed = &supposed.what_if.assumed;
+        let first = |room| Some(fitting_assumption_text(assumed.first()?, room));
+        draw_banner("WHAT IF", assumed.len(), first, " W ends ", area, buffer);
+    } else if let Some(moved) = &model.data.changes.moved {
+        let sentences = &moved.sentences;
+        let first = |room| Some(text::truncate_to_width(sentences.first()?, room));
+        let keys = format!(" {} lists, r rescans ", ScreenId::Changes.digit_key());
+        draw_banner("CHANGED", sentences.len(), first, &keys, area, buffer);
+    }
 }
 
-/// The banner shows the first change since the last rescan, and the number of further changes.
-fn draw_host_change_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
-    let Some(moved) = &model.data.changes.moved else {
-        return;
-    };
+/// Shows the first text, for a number of columns, and the number of further texts.
+fn draw_banner(
+    label: &str,
+    count: usize,
+    first: impl FnOnce(usize) -> Option<String>,
+    keys: &str,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
     let inner = area::inset_sides(area, 1);
-    let keys = format!(" {} lists, r rescans ", ScreenId::Changes.digit_key());
-    let more = match moved.sentences.len() {
+    let more = match count {
         0 | 1 => String::new(),
-        all => format!(" and {} more", all.saturating_sub(1)),
+        all => format!(" and {} more", all - 1),
     };
-    let first = moved.sentences.first().map_or("", String::as_str);
-    let room = usize::from(inner.width)
-        .saturating_sub(text::width(&keys))
-        .saturating_sub(text::width(&more))
-        .saturating_sub(13);
-    let says = format!(" CHANGED  {}{more} ", text::truncate_to_width(first, room));
+    let around = [label, keys, &more].map(text::width).iter().sum::<usize>() + 6;
+    let first = first(usize::from(inner.width).saturating_sub(around));
+    let says = format!(" {label}  {}{more} ", first.unwrap_or_default());
     let (left, right) = (Line::styled(says, DOUBT), Line::styled(keys, DOUBT));
     draw_left_and_right(left, right, inner, buffer);
 }
@@ -410,15 +393,13 @@ fn footer_key_and_label(command: &KeyCommand) -> (&'static str, &'static str) {
 
 fn footer_command_width(command: &KeyCommand) -> usize {
     let (key, label) = footer_key_and_label(command);
-    text::width(key)
-        .saturating_add(text::width(label))
-        .saturating_add(4)
+    text::width(key) + text::width(label) + 4
 }
 
 fn fitting_commands<'a>(commands: &'a [&'a KeyCommand], room: usize) -> &'a [&'a KeyCommand] {
     let mut taken = 0_usize;
     let fits = commands.iter().take_while(|command| {
-        taken = taken.saturating_add(footer_command_width(command));
+        taken += footer_command_width(command);
         taken <= room
     });
     let count = fits.count();

@@ -8,9 +8,9 @@ use ratatui::layout::Size;
 
 use super::ScreenOptions;
 use super::assumptions::AssumedFact;
-use super::changes_state::{ChangesScreenState, ReferenceList};
+use super::changes_state::ReferenceList;
 use super::click_map::ClickMap;
-use super::export_state::{ExportState, SaveForm, SaveFormStage};
+use super::export_state::{SaveForm, SaveFormStage};
 use super::job::{Job, JobId};
 use super::msg::{ExitReason, SideEffect};
 use super::page::{Page, PageState};
@@ -87,15 +87,16 @@ impl Overlay {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum RedrawUrgency {
+    #[default]
     No,
     /// The change is drawn once the minimum interval between frames has passed.
     Soon,
     Now,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Model {
     pub data: ScreenData,
     /// Target of all screens; `None` stands for the one with the worst verdict.
@@ -129,34 +130,14 @@ impl Model {
     pub fn new_with_first_job(options: ScreenOptions, size: Size) -> (Self, Vec<SideEffect>) {
         let mut model = Self {
             data: ScreenData {
-                report: None,
-                complete: false,
-                focus: TargetContext::default(),
-                rules: Arc::default(),
-                activity: BackgroundActivity::Idle,
-                last_probe: None,
-                assumed_host: None,
-                raw: RawAnswerCache::default(),
-                changes: ChangesScreenState::default(),
-                export: ExportState::default(),
                 options,
+                ..ScreenData::default()
             },
-            chosen_target: None,
-            screen: ScreenId::Overview,
-            trail: Vec::new(),
-            pages: BTreeMap::new(),
-            overlay: None,
-            notice: None,
             shows_hints: true,
             mouse: true,
-            hits: ClickMap::default(),
             size,
-            animation_frame: 0,
-            cached_page: None,
             dirty: RedrawUrgency::Now,
-            exit: None,
-            effects: Vec::new(),
-            next_job: 0,
+            ..Self::default()
         };
         model.start_collect();
         let effects = std::mem::take(&mut model.effects);

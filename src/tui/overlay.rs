@@ -30,7 +30,7 @@ pub fn draw_open_overlay(model: &Model, area: Rect, hits: &mut ClickMap, buffer:
         }
         Some(Overlay::Save(form)) => draw_save_dialog(form, area, hits, buffer),
         Some(Overlay::Help { filter, chosen }) => {
-            lists::draw_help(model, filter.text(), *chosen, area, hits, buffer);
+            lists::draw_help(model, filter, *chosen, area, hits, buffer);
         }
         Some(Overlay::References(list)) => lists::draw_references(list, area, hits, buffer),
         Some(Overlay::WhatIf(picker)) => lists::draw_what_if_picker(picker, area, hits, buffer),
@@ -38,7 +38,7 @@ pub fn draw_open_overlay(model: &Model, area: Rect, hits: &mut ClickMap, buffer:
             lists::draw_filesystems(model, *chosen, area, hits, buffer);
         }
         Some(Overlay::Targets { filter, chosen }) => {
-            lists::draw_targets(model, filter.text(), *chosen, area, hits, buffer);
+            lists::draw_targets(model, filter, *chosen, area, hits, buffer);
         }
     }
 }

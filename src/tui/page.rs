@@ -80,7 +80,7 @@ impl PageState {
     pub fn passes_filter(&self, said: &str) -> bool {
         self.filter
             .as_ref()
-            .is_none_or(|filter| filter.matches_all_words(said))
+            .is_none_or(|filter| filter.text.matches(said))
     }
 
     pub fn has_filter_text(&self) -> bool {
@@ -110,9 +110,9 @@ impl Motion {
         let last = count.saturating_sub(1);
         let next = match self {
             Self::Up => at.saturating_sub(1),
-            Self::Down => at.saturating_add(1),
+            Self::Down => at + 1,
             Self::PageUp => at.saturating_sub(page),
-            Self::PageDown => at.saturating_add(page),
+            Self::PageDown => at + page,
             Self::Top => 0,
             Self::Bottom => last,
         };
@@ -194,7 +194,7 @@ impl Page {
             .iter()
             .map(|block| {
                 let from = at;
-                at = at.saturating_add(block.lines.len());
+                at += block.lines.len();
                 (from..at, block)
             })
             .filter(|(_, block)| block.key.is_some())
@@ -243,7 +243,7 @@ impl Page {
                 self.move_selection_into_view(cursor, height);
             }
             Motion::PageDown => {
-                cursor.scroll = cursor.scroll.saturating_add(page);
+                cursor.scroll += page;
                 cursor.scroll = self.clamped_scroll(cursor, height);
                 self.move_selection_into_view(cursor, height);
             }
@@ -304,12 +304,11 @@ impl Page {
     /// most one line below the visible area. Otherwise scrolls by one line, so that no line is
     /// skipped.
     fn select_next_or_scroll(&self, cursor: &mut SelectionState, height: usize) {
-        let below = cursor.scroll.saturating_add(height);
+        let below = cursor.scroll + height;
         let after = match self.selected_block_with_lines(cursor) {
-            Some((lines, _)) if lines.start < below && lines.end <= below => lines
-                .end
-                .max(lines.start.saturating_add(1))
-                .max(cursor.scroll),
+            Some((lines, _)) if lines.start < below && lines.end <= below => {
+                lines.end.max(lines.start + 1).max(cursor.scroll)
+            }
             _ => usize::MAX,
         };
         let next = self
@@ -321,13 +320,13 @@ impl Page {
                 cursor.selected.clone_from(&block.key);
                 self.scroll_showing_first_lines(cursor, &lines, height);
             }
-            None => cursor.scroll = cursor.scroll.saturating_add(1),
+            None => cursor.scroll += 1,
         }
         cursor.scroll = self.clamped_scroll(cursor, height);
     }
 
     fn select_previous_or_scroll(&self, cursor: &mut SelectionState, height: usize) {
-        let below = cursor.scroll.saturating_add(height);
+        let below = cursor.scroll + height;
         let before = match self.selected_block_with_lines(cursor) {
             Some((lines, _)) if lines.start >= cursor.scroll => lines.start.min(below),
             _ => 0,
@@ -354,7 +353,7 @@ impl Page {
         let start = self.start_including_heading(lines.start);
         if lines.start < cursor.scroll {
             cursor.scroll = start;
-        } else if lines.end > cursor.scroll.saturating_add(height) {
+        } else if lines.end > cursor.scroll + height {
             cursor.scroll = start
                 .min(lines.end.saturating_sub(height))
                 .max(cursor.scroll);
@@ -392,7 +391,7 @@ impl Page {
     }
 
     fn move_selection_into_view(&self, cursor: &mut SelectionState, height: usize) {
-        let below = cursor.scroll.saturating_add(height);
+        let below = cursor.scroll + height;
         let in_sight = |lines: &Range<usize>| lines.end > cursor.scroll && lines.start < below;
         if self
             .selected_block_with_lines(cursor)

@@ -46,12 +46,7 @@ mod export {
             page.push_text_block(text::wrapped_lines(&of, DOUBT, room));
         }
         if let Some(saved) = &data.export.saved_notice {
-            page.push_text_block(
-                text::wrap(saved, room)
-                    .into_iter()
-                    .map(Line::from)
-                    .collect(),
-            );
+            page.push_text_block(text::wrapped_lines(saved, PLAIN, room));
         }
         let rows = Format::ALL.map(|format| {
             vec![

@@ -108,6 +108,7 @@ use super::test_sessions::{
     session_with_report, styled_text,
 };
 use super::update::update;
+use super::widgets::text_field::TextField;
 use crate::facts::catalog::target::FlushDelivery;
 use crate::facts::{Choice, Subject};
 use crate::measure::{Measurement, ProbeProgress};
@@ -654,12 +655,12 @@ fn help_list_scrolls_by_keys() {
         press_keys(&mut model, "home");
         assert_eq!(screen_text(&model), top);
         let mut seen = top.clone();
-        for _ in command::matching_help_commands(&model, "") {
+        for _ in command::matching_help_commands(&model, &TextField::default()) {
             press_keys(&mut model, "pgdn");
             seen.push_str(&screen_text(&model));
         }
         assert_eq!(screen_text(&model), bottom);
-        for command in command::matching_help_commands(&model, "") {
+        for command in command::matching_help_commands(&model, &TextField::default()) {
             assert!(seen.contains(command.label), "{}", command.label);
         }
         press_keys(&mut model, &vec!["pgup"; 30].join(" "));

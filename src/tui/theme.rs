@@ -77,50 +77,21 @@ pub fn apply_options(options: ScreenOptions, buffer: &mut Buffer) {
     }
 }
 
+/// Characters of the screens, each followed by its replacement.
+const REPLACEMENTS: &str = "│|├|┤|┃|┌+┐+┘+┏+┓+┣+┻+┛+┬+┼+└`┗`┊:●*◆@○o✗X≠#▌>▸>→>▶>≥>▾v↓v↑^←<◀<◂<≤<\
+    …~─-━-·-–-—-µu×x░.▁_▂.▃:▄-▅=▆+▇*█#";
+
 /// Replaces every character that is not ASCII by one of the same width.
 fn replace_non_ascii(buffer: &mut Buffer) {
     for cell in &mut buffer.content {
         if cell.symbol().is_ascii() {
             continue;
         }
-        let plain = match cell.symbol() {
-            "│" | "├" | "┤" | "┃" => "|",
-            "┌" | "┐" | "┘" | "┏" | "┓" | "┣" | "┻" | "┛" | "┬" | "┼" => "+",
-            "└" | "┗" => "`",
-            "┊" => ":",
-            "●" => "*",
-            "◆" => "@",
-            "○" => "o",
-            "✗" => "X",
-            "≠" => "#",
-            "▌" | "▸" | "→" | "▶" | "≥" => ">",
-            "▾" | "↓" => "v",
-            "↑" => "^",
-            "←" | "◀" | "◂" | "≤" => "<",
-            "…" => "~",
-            "─" | "━" | "·" | "–" | "—" => "-",
-            "µ" => "u",
-            "×" => "x",
-            "░" => ".",
-            other if other.width() > 1 => "??",
-            other => ascii_bar(other).unwrap_or("?"),
+        let plain = match REPLACEMENTS.split_once(cell.symbol()) {
+            Some((_, rest)) => rest.get(..1).unwrap_or("?"),
+            None if cell.symbol().width() > 1 => "??",
+            None => "?",
         };
         cell.set_symbol(plain);
     }
-}
-
-fn ascii_bar(block: &str) -> Option<&'static str> {
-    const RAMP: [(&str, &str); 8] = [
-        ("▁", "_"),
-        ("▂", "."),
-        ("▃", ":"),
-        ("▄", "-"),
-        ("▅", "="),
-        ("▆", "+"),
-        ("▇", "*"),
-        ("█", "#"),
-    ];
-    RAMP.iter()
-        .find(|(rich, _)| *rich == block)
-        .map(|(_, plain)| *plain)
 }

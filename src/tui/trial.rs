@@ -35,7 +35,8 @@ pub struct TrialScreen {
 impl TrialScreen {
     pub fn enter(options: ScreenOptions, record: &TrialRecord) -> io::Result<Self> {
         let (out, inbox) = mpsc::channel();
-        input::listen_for_suspend_signals(out.clone())?;
+        // The caller handles the other signals.
+        input::listen_for_signals(out.clone(), &[SIGTSTP, SIGCONT])?;
         let display = Tty::enter(options.in_tmux)?;
         let input = InputQueue::default();
         input::listen_for_input(&out, input.clone())?;

@@ -489,12 +489,8 @@ fn toggle_mouse_capture(model: &mut Model) {
 
 fn move_in_overlay_list(model: &mut Model, motion: Motion) {
     let count = match &model.overlay {
-        Some(Overlay::Help { filter, .. }) => {
-            command::matching_help_commands(model, filter.text()).len()
-        }
-        Some(Overlay::Targets { filter, .. }) => {
-            command::filter_targets(model, filter.text()).count()
-        }
+        Some(Overlay::Help { filter, .. }) => command::matching_help_commands(model, filter).len(),
+        Some(Overlay::Targets { filter, .. }) => command::filter_targets(model, filter).count(),
         Some(Overlay::WhatIf(picker)) => picker.matching_entries().len(),
         Some(Overlay::References(list)) => list.matching_choices().len(),
         Some(Overlay::Filesystem { .. }) => model.data.filesystem_choices().len(),
@@ -509,7 +505,7 @@ fn move_in_overlay_list(model: &mut Model, motion: Motion) {
 fn choose_in_overlay_list(model: &mut Model) {
     match &model.overlay {
         Some(Overlay::Help { filter, chosen }) => {
-            let commands = command::matching_help_commands(model, filter.text());
+            let commands = command::matching_help_commands(model, filter);
             if let Some(command) = commands.into_iter().nth(*chosen) {
                 model.overlay = None;
                 let view = model.current_page_view();
@@ -517,7 +513,7 @@ fn choose_in_overlay_list(model: &mut Model) {
             }
         }
         Some(Overlay::Targets { filter, chosen }) => {
-            let taken = command::filter_targets(model, filter.text()).nth(*chosen);
+            let taken = command::filter_targets(model, filter).nth(*chosen);
             let place = taken.map(|(place, _)| place);
             model.overlay = None;
             if let Some(place) = place {

@@ -93,16 +93,7 @@ impl AssumptionPicker {
 
     /// Facts are searched by name and subject.
     pub fn matching_entries(&self) -> Vec<PickerEntry<'_>> {
-        let words: Vec<String> = self
-            .input
-            .text()
-            .split_whitespace()
-            .map(str::to_lowercase)
-            .collect();
-        let has = |text: &str| {
-            let text = text.to_lowercase();
-            words.iter().all(|word| text.contains(word))
-        };
+        let has = |text: &str| self.input.matches(text);
         let Some(of) = &self.fact else {
             let fits =
                 |choice: &&SelectableFact| has(&format!("{} {}", choice.key.name, choice.subject));
@@ -123,7 +114,7 @@ impl AssumptionPicker {
             .filter(|value| has(value))
             .map(|value| PickerEntry::Value(value))
             .collect();
-        if of.assumed_value.is_some() && words.is_empty() {
+        if of.assumed_value.is_some() && self.input.text().trim().is_empty() {
             entries.push(PickerEntry::ActualValue);
         }
         entries
@@ -264,7 +255,7 @@ fn selectable_facts(data: &ScreenData) -> Vec<SelectableFact> {
     for held in data.assumed_facts() {
         add("assumed", &held.subject, held.fact);
     }
-    let subjects = || data.focus.concerned_subjects();
+    let subjects = || data.focus.related.iter();
     for fact in COMMON_FACTS {
         // A battery that cannot be read is listed; a disk without a RAID controller has no battery
         // to list.

@@ -333,11 +333,11 @@ pub mod diff {
             let comma = if i < last { "," } else { "" };
             for piece in text::wrap(&format!("{word}{comma}"), inner) {
                 let wide = text::width(&piece);
-                if used > 0 && used.saturating_add(wide) > inner {
+                if used > 0 && used + wide > inner {
                     rows.push(Vec::new());
                     used = 0;
                 }
-                used = used.saturating_add(wide);
+                used += wide;
                 if let Some(row) = rows.last_mut() {
                     row.push(Span::styled(piece, role));
                 }
@@ -406,129 +406,37 @@ pub mod flush_path;
 pub mod histogram;
 pub mod text_field;
 pub mod trace {
-    use ratatui::style::Style;
-    use ratatui::text::{Line, Span};
+    use ratatui::text::Line;
 
-    use super::text;
-    use crate::facts::catalog;
-    use crate::rules::ConditionTrace;
+    use super::columns::{self, Column, StyledText};
+    use crate::report::view::flush_path::NO_BREAK_SPACE;
+    use crate::rules::{ConditionTrace, explain};
     use crate::ternary::Ternary;
     use crate::tui::theme::{DIM, DOUBT, GOOD, PLAIN};
 
-    /// Limit on drawn levels. Deeper levels are left out, because no rule file has them and no
-    /// screen is wide enough.
-    const MAX_DEPTH: usize = 12;
-
     pub fn trace_lines(trace: &ConditionTrace, room: usize) -> Vec<Line<'static>> {
-        let mut rows = Vec::new();
-        flatten_trace(trace, "", "", 0, &mut rows);
-        let longest = rows
-            .iter()
-            .map(|row| text::width(&row.left))
-            .max()
-            .unwrap_or(0);
-        let label_room = longest.min(room.saturating_mul(2) / 5);
-        rows.iter()
-            .flat_map(|row| row.trace_row_lines(label_room, room))
-            .collect()
-    }
-
-    struct TraceRow<'a> {
-        left: String,
-        under: String,
-        trace: &'a ConditionTrace,
-    }
-
-    impl TraceRow<'_> {
-        fn trace_row_lines(&self, label_room: usize, room: usize) -> Vec<Line<'static>> {
-            let truth = self.trace.truth;
-            let role = match truth {
+        let cells = |row: explain::TraceRow| -> Vec<StyledText> {
+            let style = match row.truth {
                 Ternary::True => GOOD,
                 Ternary::Unknown => DOUBT,
                 Ternary::False => PLAIN,
             };
-            let (seen, from, remedy) = self.reading_source_and_remedy();
-            let used = label_room.saturating_add(11);
-            let beside = room.saturating_sub(used);
-            let labels = text::wrap_with_prefix(&self.left, &self.under, label_room);
-            let mut said: Vec<(String, Style)> = value_and_source_lines(&seen, &from, beside)
-                .into_iter()
-                .map(|row| (row, DIM))
-                .collect();
-            let remedy = remedy
-                .map(|remedy| text::wrap(&format!("→ {remedy}"), beside))
-                .unwrap_or_default();
-            said.extend(remedy.into_iter().map(|row| (row, PLAIN)));
-            let row = |i: usize| {
-                let left = labels.get(i).unwrap_or(&self.under);
-                let truth = if i == 0 { truth.as_str() } else { "" };
-                let (said, said_role) = said.get(i).cloned().unwrap_or((String::new(), PLAIN));
-                Line::from(vec![
-                    Span::raw(text::pad_or_truncate(left, label_room)),
-                    Span::raw("  "),
-                    Span::styled(text::pad_or_truncate(truth, 7), role),
-                    Span::raw("  "),
-                    Span::styled(said, said_role),
-                ])
-            };
-            (0..labels.len().max(said.len())).map(row).collect()
-        }
-
-        fn reading_source_and_remedy(&self) -> (String, String, Option<String>) {
-            let Some(seen) = &self.trace.seen else {
-                return (String::new(), String::new(), None);
-            };
-            match catalog::value_and_source_or_unknown_reason(seen.fact, &seen.reading) {
-                Ok((value, source)) => (value, source, None),
-                Err((why, remedy)) => (why, String::new(), remedy),
-            }
-        }
-    }
-
-    fn value_and_source_lines(value: &str, source: &str, room: usize) -> Vec<String> {
-        let whole = format!("{value}   {source}");
-        if text::width(&whole) <= room {
-            return vec![whole.trim_end().to_owned()];
-        }
-        let rows = [value, source].into_iter().filter(|said| !said.is_empty());
-        rows.flat_map(|said| text::wrap(said, room)).collect()
-    }
-
-    fn flatten_trace<'a>(
-        trace: &'a ConditionTrace,
-        branch: &str,
-        under: &str,
-        depth: usize,
-        rows: &mut Vec<TraceRow<'a>>,
-    ) {
-        let subject = trace
-            .seen
-            .as_ref()
-            .map(|seen| format!("  ({})", seen.subject))
-            .unwrap_or_default();
-        rows.push(TraceRow {
-            left: format!("{branch}{}{subject}", trace.label),
-            under: under.to_owned(),
-            trace,
-        });
-        if depth >= MAX_DEPTH {
-            return;
-        }
-        for (i, kid) in trace.kids.iter().enumerate() {
-            let last = i.saturating_add(1) == trace.kids.len();
-            let (arm, stem) = if last {
-                ("└─ ", "   ")
-            } else {
-                ("├─ ", "│  ")
-            };
-            flatten_trace(
-                kid,
-                &format!("{under}{arm}"),
-                &format!("{under}{stem}"),
-                depth.saturating_add(1),
-                rows,
-            );
-        }
+            // The gap stays if the text wraps.
+            let gap = NO_BREAK_SPACE.to_string().repeat(2);
+            let read = format!("{}{gap} {}", row.reading, row.source);
+            vec![
+                (row.branch + &row.label + &row.subject, PLAIN),
+                (row.truth.as_str().to_owned(), style),
+                (read.trim_end().to_owned(), DIM),
+            ]
+        };
+        let rows: Vec<_> = explain::trace_rows(trace).into_iter().map(cells).collect();
+        let columns = [
+            Column::new_wrapping(20),
+            Column::new_cuttable(7),
+            Column::new_wrapping(20),
+        ];
+        columns::wrapped_rows(&rows, &columns, room).concat()
     }
 }
 pub mod tree {
@@ -553,7 +461,7 @@ pub mod tree {
 
     fn node_branch_prefix(depths: &[usize], at: usize) -> BranchPrefix {
         let depth = depths.get(at).copied().unwrap_or_default().min(MAX_DEPTH);
-        let after = depths.get(at.saturating_add(1)..).unwrap_or_default();
+        let after = depths.get(at + 1..).unwrap_or_default();
         // True if another node of this level follows under the same parent.
         let goes_on = |level: usize| after.iter().find(|depth| **depth <= level) == Some(&level);
         let stem: String = (1..depth)

@@ -18,6 +18,7 @@ use crate::tui::theme::{ACCENT, DIM, DOUBT, PLAIN};
 use crate::tui::what_if::{AssumptionPicker, PickerEntry, SelectableFact};
 use crate::tui::widgets::columns::{Column, StyledText, align_rows};
 use crate::tui::widgets::text;
+use crate::tui::widgets::text_field::TextField;
 
 const HELP_WIDTH: u16 = 100;
 
@@ -98,7 +99,7 @@ fn filesystem_explanation(choice: &FilesystemChoice) -> (String, Style) {
 
 pub(super) fn draw_help(
     model: &Model,
-    filter: &str,
+    filter: &TextField,
     chosen: usize,
     area: Rect,
     hits: &mut ClickMap,
@@ -118,7 +119,7 @@ pub(super) fn draw_help(
     let list = ChoiceList {
         title: "Help",
         width: HELP_WIDTH,
-        above: vec![input_line("/ ", filter, "type to filter")],
+        above: vec![input_line("/ ", filter.text(), "type to filter")],
         count: commands.len(),
         chosen,
         below: why.into_iter().collect(),
@@ -150,7 +151,7 @@ pub(super) fn draw_help(
 
 pub(super) fn draw_targets(
     model: &Model,
-    filter: &str,
+    filter: &TextField,
     chosen: usize,
     area: Rect,
     hits: &mut ClickMap,
@@ -164,7 +165,7 @@ pub(super) fn draw_targets(
     let list = ChoiceList {
         title: "Targets, worst first",
         width: WIDTH,
-        above: vec![input_line("/ ", filter, "type to filter")],
+        above: vec![input_line("/ ", filter.text(), "type to filter")],
         count: found.len(),
         chosen,
         below: found.is_empty().then_some(none).into_iter().collect(),

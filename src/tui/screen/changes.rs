@@ -73,7 +73,7 @@ fn comparison_state_lines(
         None if state.job.is_some() => ("comparing".to_owned(), DIM),
         Some(Ok(None)) | None => (empty.to_owned(), DIM),
     };
-    let key_room = text::width(key).saturating_add(2);
+    let key_room = text::width(key) + 2;
     let rows = text::wrap(
         &says,
         room.saturating_sub(LABEL_WIDTH).saturating_sub(key_room),

@@ -4,10 +4,10 @@ use ratatui::text::{Line, Span};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::{Estimate, Latencies, Measurement, Method, MethodResult, comparison_label};
 use crate::report::Report;
-use crate::report::latency::{are_flushes_suppressed, wal_sync_method_in_force};
+use crate::report::latency::are_flushes_suppressed;
 use crate::report::time_axis::LogTimeAxis;
 use crate::report::view::latency as latency_view;
-use crate::text::{format_micros_or_dash, group_digits};
+use crate::text::{JoinText, format_micros_or_dash, group_digits};
 use crate::tui::page::{Page, PageBlock, RowDetails};
 use crate::tui::screen::detail_lines::DetailLines;
 use crate::tui::screen_data::ScreenData;
@@ -50,7 +50,7 @@ pub struct MethodTable<'a> {
 
 impl MethodTable<'_> {
     pub fn push_method_table(&self, page: &mut Page) {
-        let in_force = wal_sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
+        let in_force = self.data.method_in_force();
         let MethodChartLines { head, rows, axis } =
             build_method_chart(self.measurement, in_force, self.room);
         page.push_text_block(
@@ -76,12 +76,7 @@ impl MethodTable<'_> {
     }
 }
 
-pub fn push_method_details(
-    details: &mut DetailLines,
-    data: &ScreenData,
-    report: &Report,
-    method: Method,
-) {
+pub fn push_method_details(details: &mut DetailLines, data: &ScreenData, method: Method) {
     let measured = live_or_last_measurement(data).map(|(measurement, _)| measurement);
     let row = measured.and_then(|of| {
         of.attempted_one_page_server_rows()
@@ -101,7 +96,7 @@ pub fn push_method_details(
     if let Some(error) = &row.error {
         details.push_field("failed", error);
     } else {
-        let in_force = wal_sync_method_in_force(report, data.focus.cluster.as_ref());
+        let in_force = data.method_in_force();
         let figures = latency_view::method_row_cells(measurement, row, in_force);
         let figures = latency_view::COLUMNS
             .iter()
@@ -249,11 +244,10 @@ fn method_chart_line(
     widths: &MethodChartWidths,
     (is_in_force, said): (bool, &str),
 ) -> Line<'static> {
-    let (plain, dim) = (PLAIN, DIM);
     let name = text::pad_or_truncate(row.method.name(), NAME_WIDTH + GAP_WIDTH);
     let mut spans = vec![Span::styled(
         name,
-        if is_in_force { BOLD } else { plain }.patch(method_style(row.method)),
+        if is_in_force { BOLD } else { PLAIN }.patch(method_style(row.method)),
     )];
     if let Some(error) = &row.error {
         spans.push(Span::styled(error.clone(), DOUBT));
@@ -281,10 +275,10 @@ fn method_chart_line(
             "{p99:>TAIL_WIDTH$}{loops:>width$}",
             width = GAP_WIDTH + BACK_TO_BACK_WIDTH
         ),
-        dim,
+        DIM,
     ));
     spans.push(Span::raw(text::spaces(GAP_WIDTH)));
-    spans.push(Span::styled(said.to_owned(), plain));
+    spans.push(Span::styled(said.to_owned(), PLAIN));
     Line::from(spans)
 }
 
@@ -303,8 +297,6 @@ fn method_row_remark(
     } else {
         ""
     };
-    let parts = [comparison.as_str(), setting, mark]
-        .into_iter()
-        .filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join("  ")
+    let parts = [comparison.as_str(), setting, mark].into_iter();
+    parts.filter(|part| !part.is_empty()).join_with("  ")
 }

@@ -40,7 +40,7 @@ impl DetailLines {
     pub fn push_paragraph(&mut self, says: &str) {
         if !says.is_empty() {
             self.lines
-                .extend(text::wrap(says, self.room).into_iter().map(Line::from));
+                .extend(text::wrapped_lines(says, PLAIN, self.room));
         }
     }
 
@@ -153,12 +153,10 @@ impl DetailLines {
 
     fn push_diff(&mut self, before: &[String], after: &[String]) {
         let rows = diff::diff_lines(before, after, self.room.saturating_sub(NAME_WIDTH));
-        for (i, mut line) in rows.into_iter().enumerate() {
-            let name = if i == 0 { "result" } else { "" };
-            line.spans.insert(
-                0,
-                Span::styled(text::pad_or_truncate(name, NAME_WIDTH), DIM),
-            );
+        let names = std::iter::once("result").chain(std::iter::repeat(""));
+        for (mut line, name) in rows.into_iter().zip(names) {
+            let name = text::pad_or_truncate(name, NAME_WIDTH);
+            line.spans.insert(0, Span::styled(name, DIM));
             self.lines.push(line);
         }
     }

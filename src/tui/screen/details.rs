@@ -52,7 +52,7 @@ impl PageBlock {
                 unknown_facts::push_needed_fact_details(&mut lines, data, report, *at)
             }
             RowDetails::Method(method) => {
-                commit_latency::push_method_details(&mut lines, data, report, *method);
+                commit_latency::push_method_details(&mut lines, data, *method);
                 method.name().to_owned()
             }
             RowDetails::Document(format) => {

@@ -65,7 +65,6 @@ use super::sections::SectionRenderer;
 use super::{commit_latency, curves, storage, unknown_facts, what_if};
 use crate::durability::FlushHop;
 use crate::measure::measurement_summary;
-use crate::report::latency::wal_sync_method_in_force;
 use crate::report::view::answers::{self, AnswerRow};
 use crate::report::view::flush_path;
 use crate::report::view::host;
@@ -272,7 +271,6 @@ impl OverviewPageBuilder<'_> {
             Column::new_wrapping(24),
             Column::new_wrapping(20),
         ];
-        let (plain, dim) = (PLAIN, DIM);
         let has_reasons = self.room.columns >= MIN_COLUMNS_WITH_REASONS;
         let rows = answers::answer_rows(target);
         let cells = |row: &AnswerRow| -> Vec<StyledText> {
@@ -281,7 +279,7 @@ impl OverviewPageBuilder<'_> {
                 AnswerAction::Keep => (tone_style(Tone::Good), has_reasons),
                 AnswerAction::Change | AnswerAction::Create => (ACCENT, has_reasons),
                 AnswerAction::Undecided => (tone_style(Tone::Doubt), false),
-                AnswerAction::NoAdvice | AnswerAction::NotApplicable => (dim, false),
+                AnswerAction::NoAdvice | AnswerAction::NotApplicable => (DIM, false),
             };
             let why = if has_reason {
                 row.why.clone()
@@ -294,14 +292,14 @@ impl OverviewPageBuilder<'_> {
                 self.recommended_text(row)
             );
             vec![
-                (row.label.to_owned(), plain),
-                (row.now.clone(), plain),
+                (row.label.to_owned(), PLAIN),
+                (row.now.clone(), PLAIN),
                 (recommended, style),
-                (why, dim),
+                (why, DIM),
             ]
         };
         let why = if has_reasons { "why" } else { "" };
-        let mut head = ["Answers", "now", "recommended", why].map(|word| (word.to_owned(), dim));
+        let mut head = ["Answers", "now", "recommended", why].map(|word| (word.to_owned(), DIM));
         let [title, ..] = &mut head;
         title.1 = BOLD;
         let all: Vec<Vec<StyledText>> = [head.to_vec()]
@@ -372,7 +370,7 @@ impl OverviewPageBuilder<'_> {
         }
         .push_method_table(page);
         let mut details = DetailLines::new(columns);
-        let in_force = wal_sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
+        let in_force = self.data.method_in_force();
         details.push_paragraph(&measurement_summary(measurement, in_force));
         commit_latency::push_caveats(&mut details, measurement);
         page.push_text_block(details.lines);

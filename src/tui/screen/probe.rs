@@ -10,7 +10,6 @@ use crate::measure::{
     Latencies, Measurement, MethodResult, ProbeProgress, measurement_summary, sparkline,
 };
 use crate::report::Report;
-use crate::report::latency::wal_sync_method_in_force;
 use crate::report::view::latency::HEADING;
 use crate::text::{format_micros, format_micros_or_dash, group_digits};
 use crate::tui::page::Page;
@@ -75,9 +74,7 @@ impl ProbePageBuilder<'_> {
             .as_ref()
             .map(crate::facts::Subject::name)
             .unwrap_or_default();
-        let taken = text::width(TITLE_PREFIX)
-            .saturating_add(text::width(aside))
-            .saturating_add(3);
+        let taken = text::width(TITLE_PREFIX) + text::width(aside) + 3;
         let name = text::truncate_middle(name, self.room.saturating_sub(taken).max(12));
         page.push_heading(&format!("{TITLE_PREFIX}{name}"), aside);
     }
@@ -172,7 +169,7 @@ impl ProbePageBuilder<'_> {
             ),
         );
         let mut details = self.new_detail_lines();
-        let in_force = wal_sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
+        let in_force = self.data.method_in_force();
         details.push_paragraph(&measurement_summary(measurement, in_force));
         commit_latency::push_caveats(&mut details, measurement);
         self.push_last_probe_failure(&mut details);
@@ -212,15 +209,14 @@ impl ProbePageBuilder<'_> {
     }
 
     fn tail_latency_lines(&self, measurement: &Measurement) -> Vec<Line<'static>> {
-        let (plain, dim) = (PLAIN, DIM);
         let wide = self.room.saturating_sub(WIDTH_BESIDE_ROUNDS).clamp(10, 40);
         let row = |(row, paced): (&MethodResult, &Latencies)| -> Vec<StyledText> {
             let flushes = row
                 .flushes_per_commit
                 .map_or_else(|| "-".to_owned(), |count| format!("{count:.2}"));
-            let right = |said: String| (format!("{said:>8}"), plain);
+            let right = |said: String| (format!("{said:>8}"), PLAIN);
             vec![
-                (row.method.name().to_owned(), plain),
+                (row.method.name().to_owned(), PLAIN),
                 (sparkline(&paced.rounds_us, wide), method_style(row.method)),
                 right(format_micros(paced.p95_us)),
                 right(format_micros_or_dash(paced.p99_us)),
@@ -228,10 +224,10 @@ impl ProbePageBuilder<'_> {
                 right(flushes),
             ]
         };
-        let head = |said: &str| (format!("{said:>8}"), dim);
+        let head = |said: &str| (format!("{said:>8}"), DIM);
         let mut rows = vec![vec![
             ("Tail latency".to_owned(), BOLD),
-            ("rounds".to_owned(), dim),
+            ("rounds".to_owned(), DIM),
             head("p95"),
             head("p99"),
             head("max"),
@@ -263,7 +259,7 @@ impl ProbePageBuilder<'_> {
         histogram: &[(f64, u64)],
         below: usize,
     ) {
-        let in_force = wal_sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
+        let in_force = self.data.method_in_force();
         let (half, is_wide) = match self.room {
             TWO_COLUMN_WIDTH.. => ((self.room - GAP) / 2, true),
             narrow => (narrow, false),

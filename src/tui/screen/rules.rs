@@ -127,7 +127,6 @@ impl RulesPageBuilder<'_> {
     }
 
     fn rule_cells(&self, judged: &RuleSummary) -> Vec<StyledText> {
-        let (plain, dim) = (PLAIN, DIM);
         let mut findings = judged.rule_findings_in_report(self.report);
         if let Some(first) = findings.next() {
             let is_open = judged.result == RuleResult::Undecided;
@@ -147,12 +146,12 @@ impl RulesPageBuilder<'_> {
                     Badge::Level(first.level, is_open).badge_text(),
                     level_style(first.level),
                 ),
-                (judged.rule.clone(), plain),
+                (judged.rule.clone(), PLAIN),
                 (
                     format!("{}{more}", labels::subject_label(&first.subject)),
-                    plain,
+                    PLAIN,
                 ),
-                (first.title.clone(), plain),
+                (first.title.clone(), PLAIN),
             ];
         }
         // The rule's question is shown, because a finding's title would read as if the rule
@@ -174,10 +173,10 @@ impl RulesPageBuilder<'_> {
             of
         };
         vec![
-            (level.to_owned(), dim),
-            (judged.rule.clone(), plain),
-            (of, dim),
-            (title, dim),
+            (level.to_owned(), DIM),
+            (judged.rule.clone(), PLAIN),
+            (of, DIM),
+            (title, DIM),
         ]
     }
 }

@@ -65,8 +65,8 @@ impl SectionRenderer<'_> {
         for element in &section.elements {
             match element {
                 Element::Sentence(says) => {
-                    let rows = text::wrap(&says.to_string(), self.room);
-                    page.push_text_block(rows.into_iter().map(Line::raw).collect());
+                    let says = says.to_string();
+                    page.push_text_block(text::wrapped_lines(&says, PLAIN, self.room));
                 }
                 Element::Bullets(BulletList { bullets, .. }) => {
                     let items = bullets.iter().map(|one| self.bullet_item(section, one));
@@ -95,14 +95,10 @@ impl SectionRenderer<'_> {
         let cells = |row: Vec<String>| row.into_iter().map(|cell| (cell, PLAIN)).collect();
         let rows: Vec<Vec<StyledText>> = rows.map(cells).collect();
         let shape = vec![Column::new_wrapping(8); rows.first().map_or(0, Vec::len)];
-        columns::wrapped_rows(&rows, &shape, self.room)
-            .into_iter()
-            .flatten()
-            .collect()
+        columns::wrapped_rows(&rows, &shape, self.room).concat()
     }
 
     fn bullet_item<'s>(&self, section: &Section, bullet: &'s Bullet) -> SectionItem<'s> {
-        let (plain, dim) = (PLAIN, DIM);
         let mark = |at: usize| {
             let style = |mark: &Badge| match mark {
                 Badge::Level(level, _) => level_style(*level),
@@ -111,7 +107,7 @@ impl SectionRenderer<'_> {
             bullet
                 .badges
                 .get(at)
-                .map_or((String::new(), plain), |mark| {
+                .map_or((String::new(), PLAIN), |mark| {
                     (mark.badge_text(), style(mark))
                 })
         };
@@ -134,10 +130,10 @@ impl SectionRenderer<'_> {
             cells: [
                 mark(0),
                 mark(1),
-                (String::new(), plain),
-                (of, plain),
-                (says, plain),
-                (bullet.note.to_string(), dim),
+                (String::new(), PLAIN),
+                (of, PLAIN),
+                (says, PLAIN),
+                (bullet.note.to_string(), DIM),
             ],
             about: &bullet.item,
             details: &bullet.details,

@@ -277,11 +277,7 @@ impl<'a> StoragePageBuilder<'a> {
             .iter()
             .map(|layer| (layer, self.layer_details(layer)))
             .filter(|(layer, facts)| {
-                !self.is_filtering()
-                    || facts
-                        .matching_names_and_evidence(self.state, &layer.search_text())
-                        .next()
-                        .is_some()
+                !self.is_filtering() || facts.has_match(self.state, &layer.search_text())
             })
             .collect();
         let gaps: Vec<usize> = shown

@@ -127,7 +127,7 @@ impl UnknownFactsBuilder<'_> {
     }
 
     fn root_readable_facts_text(&self) -> String {
-        let subjects = self.data.focus.concerned_subjects();
+        let subjects = self.data.focus.related.iter();
         let rows = subjects.flat_map(|subject| self.report.facts.rows_of(subject));
         let helped = |reading: &Reading<_>| {
             matches!(

@@ -523,7 +523,7 @@ proptest! {
         let model = session_with_report(at_risk_report(), (80, 24), RICH);
         let all: Vec<_> = catalog::all_keys().collect();
         let key = which.get(&all);
-        for subject in model.data.focus.concerned_subjects() {
+        for subject in &model.data.focus.related.clone() {
             let offered = crate::tui::what_if::AssumptionPicker::for_fact(&model.data, subject, key.name).is_some();
             prop_assert!(!offered || crate::report::can_be_assumed(key.name), "{}", key.name);
             prop_assert!(!offered || key.scope == subject.scope(), "{}", key.name);

@@ -59,7 +59,7 @@ fn row_rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
     let mut parts = false;
     let mut rail = |at: usize, row: &PathRow<'_>| -> [&'static str; 2] {
         let hop = row.hop;
-        let rest = rows.get(at.saturating_add(1)..).unwrap_or_default();
+        let rest = rows.get(at + 1..).unwrap_or_default();
         let goes_on = rest
             .iter()
             .any(|below| below.hop.rank > hop.rank && can_flush_reach_hop(below.hop))

@@ -40,7 +40,7 @@ fn lower_layer_names_drawn_elsewhere(rows: &[LayerRow], at: usize) -> Vec<&str> 
     let Some(row) = rows.get(at) else {
         return Vec::new();
     };
-    let after = rows.get(at.saturating_add(1)..).unwrap_or_default();
+    let after = rows.get(at + 1..).unwrap_or_default();
     let beneath = after.iter().take_while(|below| below.depth > row.depth);
     let drawn: BTreeSet<&Subject> = beneath.map(|below| &below.subject).collect();
     let shown = |base: &Subject| rows.iter().any(|row| row.subject == *base);
@@ -213,13 +213,13 @@ fn wrapped_layer_lines(
     for (mark, role) in [(layer.weakest_mark(), BAD), (gaps, DOUBT)] {
         let taken = |row: &[(String, Style)]| {
             row.iter()
-                .map(|(said, _)| text::width(said).saturating_add(2))
-                .sum()
+                .map(|(said, _)| text::width(said) + 2)
+                .sum::<usize>()
         };
         let piece = (mark.to_owned(), role);
         match right.last_mut() {
             _ if mark.is_empty() => {}
-            Some(last) if usize::saturating_add(taken(last), text::width(mark)) <= beside => {
+            Some(last) if taken(last) + text::width(mark) <= beside => {
                 last.push(piece);
             }
             _ => right.push(vec![piece]),

@@ -4,10 +4,11 @@ use super::fact_entry::{FactEntry, FactEntryState};
 use super::fact_groups::{self, FactDisplayGroup};
 use super::layer::StackNode;
 use crate::durability::Evidence;
-use crate::facts::{Choice, MissingFact, Reading, Scope, Subject, catalog};
+use crate::facts::{Choice, MissingFact, Reading, Subject, catalog};
 use crate::report::Report;
 use crate::report::view::target::verdict_text_with_reservations;
 use crate::report::view::wording;
+use crate::text::JoinText;
 use crate::tui::page::{PageBlock, PageState, RowDetails, SelectionState};
 use crate::tui::raw_answers::RawAnswerCache;
 use crate::tui::screen::detail_lines::DetailLines;
@@ -53,7 +54,7 @@ impl<'a> LayerDetails<'a> {
                 });
             }
         }
-        let concerned = |of: &Subject| of.scope() == Scope::Host || data.focus.related.contains(of);
+        let concerned = |of: &Subject| data.focus.concerns_target(of);
         let about =
             |piece: &&Evidence| piece.subject == *subject || is_top && !concerned(&piece.subject);
         let mut evidence: Vec<&Evidence> = Vec::new();
@@ -75,7 +76,7 @@ impl<'a> LayerDetails<'a> {
             format!(
                 "{}: {}",
                 verdict_text_with_reservations(verdict),
-                says.collect::<Vec<_>>().join(" ")
+                says.join_with(" ")
             )
         });
         Self {
@@ -107,17 +108,9 @@ impl<'a> LayerDetails<'a> {
         })
     }
 
-    pub fn matching_names_and_evidence<'s>(
-        &'s self,
-        state: &'s PageState,
-        layer: &'s str,
-    ) -> impl Iterator<Item = &'s str> {
-        let evidence = self
-            .matching_evidence(state, layer)
-            .map(|piece| piece.text.as_str());
-        self.matching_facts(state, layer)
-            .map(|fact| fact.name)
-            .chain(evidence)
+    pub fn has_match(&self, state: &PageState, layer: &str) -> bool {
+        self.matching_facts(state, layer).next().is_some()
+            || self.matching_evidence(state, layer).next().is_some()
     }
 
     fn matching_evidence<'s>(
