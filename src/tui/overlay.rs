@@ -22,23 +22,37 @@ const BORDER_ROWS: usize = 2;
 /// Rows of an overlay that are not entries: borders, input line, and hints.
 const OTHER_ROWS: u16 = 5;
 
+struct Canvas<'a> {
+    area: Rect,
+    hits: &'a mut ClickMap,
+    buffer: &'a mut Buffer,
+}
+
+impl Canvas<'_> {
+    /// Columns for the text of an overlay of this width.
+    fn text_room(&self, width: u16) -> usize {
+        usize::from(width.min(self.area.width).saturating_sub(4))
+    }
+}
+
 pub fn draw_open_overlay(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
+    let canvas = &mut Canvas { area, hits, buffer };
     match &model.overlay {
         None => {}
         Some(Overlay::Confirm { question, plan }) => {
-            draw_confirmation(question, plan, area, hits, buffer);
+            draw_confirmation(question, plan, canvas);
         }
-        Some(Overlay::Save(form)) => draw_save_dialog(form, area, hits, buffer),
+        Some(Overlay::Save(form)) => draw_save_dialog(form, canvas),
         Some(Overlay::Help { filter, chosen }) => {
-            lists::draw_help(model, filter, *chosen, area, hits, buffer);
+            lists::draw_help(model, filter, *chosen, canvas);
         }
-        Some(Overlay::References(list)) => lists::draw_references(list, area, hits, buffer),
-        Some(Overlay::WhatIf(picker)) => lists::draw_what_if_picker(picker, area, hits, buffer),
+        Some(Overlay::References(list)) => lists::draw_references(list, canvas),
+        Some(Overlay::WhatIf(picker)) => lists::draw_what_if_picker(picker, canvas),
         Some(Overlay::Filesystem { chosen }) => {
-            lists::draw_filesystems(model, *chosen, area, hits, buffer);
+            lists::draw_filesystems(model, *chosen, canvas);
         }
         Some(Overlay::Targets { filter, chosen }) => {
-            lists::draw_targets(model, filter, *chosen, area, hits, buffer);
+            lists::draw_targets(model, filter, *chosen, canvas);
         }
     }
 }
@@ -48,18 +62,12 @@ pub fn entries_per_page(body: u16) -> usize {
     usize::from(body.saturating_sub(OTHER_ROWS)).max(1)
 }
 
-fn text_room(area: Rect, width: u16) -> usize {
-    usize::from(width.min(area.width).saturating_sub(4))
-}
-
 fn draw_confirmation(
     asked: &ConfirmationRequest,
     plan: &Result<Vec<String>, String>,
-    area: Rect,
-    hits: &mut ClickMap,
-    buffer: &mut Buffer,
+    canvas: &mut Canvas<'_>,
 ) {
-    let room = text_room(area, WIDTH);
+    let room = canvas.text_room(WIDTH);
     let (title, yes) = match (asked, plan) {
         (ConfirmationRequest::Probe(target), Ok(_)) => {
             (format!("Probe of {}", target.name()), "start")
@@ -78,12 +86,12 @@ fn draw_confirmation(
         Err(why) => (text::wrapped_lines(why, DOUBT, room), &[("esc", "close")]),
     };
     let title = text::truncate_to_width(&title, room);
-    draw_dialog((&title, lines), choices, area, hits, buffer);
+    draw_dialog((&title, lines), choices, canvas);
 }
 
-fn draw_save_dialog(form: &SaveForm, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
+fn draw_save_dialog(form: &SaveForm, canvas: &mut Canvas<'_>) {
     const INDENT: usize = 6;
-    let room = text_room(area, WIDTH);
+    let room = canvas.text_room(WIDTH);
     let name_room = room.saturating_sub(INDENT);
     let name = match form.stage {
         SaveFormStage::Naming(_) => form.name.render_line(name_room),
@@ -114,22 +122,20 @@ fn draw_save_dialog(form: &SaveForm, area: Rect, hits: &mut ClickMap, buffer: &m
     let mut lines = vec![Line::from(named), Line::default()];
     lines.extend(text::wrapped_lines(says, style, room));
     let title = format!("Save as {}", form.format.name());
-    draw_dialog((&title, lines), choices, area, hits, buffer);
+    draw_dialog((&title, lines), choices, canvas);
 }
 
 /// If the screen is too short, the text is cut but the keys stay.
 fn draw_dialog(
     (title, mut lines): (&str, Vec<Line<'static>>),
     choices: &[(&str, &str)],
-    area: Rect,
-    hits: &mut ClickMap,
-    buffer: &mut Buffer,
+    canvas: &mut Canvas<'_>,
 ) {
-    let inner = draw_overlay_frame(title, WIDTH, lines.len() + 4, area, buffer);
+    let inner = draw_overlay_frame(title, WIDTH, lines.len() + 4, canvas);
     lines.truncate(usize::from(inner.height.saturating_sub(2)));
     let below = lines.len() + 1;
     for (line, row) in lines.into_iter().zip(inner.rows()) {
-        line.render(row, buffer);
+        line.render(row, canvas.buffer);
     }
     let mut rest = inner.rows().nth(below).unwrap_or_default();
     for (key, label) in choices {
@@ -138,8 +144,8 @@ fn draw_dialog(
             Span::raw(format!(" {label}")),
         ]);
         let (place, after) = area::split_left(rest, area::saturating_columns(line.width()));
-        line.render(place, buffer);
-        hits.add_key_area(place, key);
+        line.render(place, canvas.buffer);
+        canvas.hits.add_key_area(place, key);
         (_, rest) = area::split_left(after, 4);
     }
 }
@@ -159,16 +165,14 @@ impl ChoiceList<'_> {
     /// of a range of entries, for a number of columns.
     fn draw(
         self,
-        whole: Rect,
-        hits: &mut ClickMap,
-        buffer: &mut Buffer,
+        canvas: &mut Canvas<'_>,
         entries: impl FnOnce(Range<usize>, usize) -> Vec<Line<'static>>,
     ) {
         let said = self.below.len().max(1);
         let wanted = self.above.len() + self.count + said + BORDER_ROWS;
-        let room = text_room(whole, self.width);
+        let room = canvas.text_room(self.width);
         let title = text::truncate_to_width(self.title, room);
-        let inner = draw_overlay_frame(&title, self.width, wanted, whole, buffer);
+        let inner = draw_overlay_frame(&title, self.width, wanted, canvas);
         let (last, rest) = area::split_bottom(inner, area::saturating_columns(said));
         let (first, rest) = area::split_top(rest, area::saturating_columns(self.above.len()));
         let height = usize::from(rest.height);
@@ -184,33 +188,27 @@ impl ChoiceList<'_> {
         let lines = entries(shown.clone(), room).into_iter().zip(rest.rows());
         around
             .chain(lines)
-            .for_each(|(line, row)| line.render(row, buffer));
+            .for_each(|(line, row)| line.render(row, canvas.buffer));
         for (at, row) in shown.zip(rest.rows()) {
-            hits.add_area(row, ClickTarget::Entry(at));
+            canvas.hits.add_area(row, ClickTarget::Entry(at));
             if at == self.chosen {
-                buffer.set_style(row, SELECTED);
+                canvas.buffer.set_style(row, SELECTED);
             }
         }
     }
 }
 
 /// The frame is centred; the result is the area inside its border.
-fn draw_overlay_frame(
-    title: &str,
-    width: u16,
-    height: usize,
-    whole: Rect,
-    buffer: &mut Buffer,
-) -> Rect {
-    let height = area::saturating_columns(height).min(whole.height);
-    let pane = area::centred_area(whole, width.min(whole.width), height);
-    Clear.render(pane, buffer);
+fn draw_overlay_frame(title: &str, width: u16, height: usize, canvas: &mut Canvas<'_>) -> Rect {
+    let height = area::saturating_columns(height).min(canvas.area.height);
+    let pane = area::centred_area(canvas.area, width.min(canvas.area.width), height);
+    Clear.render(pane, canvas.buffer);
     let block = Block::bordered()
         .border_style(DIM)
         .title(Line::styled(format!(" {title} "), BOLD));
     let inner = block.inner(pane);
-    block.render(pane, buffer);
+    block.render(pane, canvas.buffer);
     let content = area::inset_sides(inner, 1);
-    buffer.set_style(content, Style::default());
+    canvas.buffer.set_style(content, Style::default());
     content
 }

@@ -1,13 +1,10 @@
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::{ChoiceList, WIDTH, text_room};
+use super::{Canvas, ChoiceList, WIDTH};
 use crate::report::FilesystemChoice;
 use crate::text::JoinText;
 use crate::tui::changes_state::ReferenceList;
-use crate::tui::click_map::ClickMap;
 use crate::tui::command;
 use crate::tui::job::ComparisonReference;
 use crate::tui::key_press;
@@ -39,18 +36,12 @@ fn bold_if(is_bold: bool, style: Style) -> Style {
     }
 }
 
-pub(super) fn draw_filesystems(
-    model: &Model,
-    chosen: usize,
-    area: Rect,
-    hits: &mut ClickMap,
-    buffer: &mut Buffer,
-) {
+pub(super) fn draw_filesystems(model: &Model, chosen: usize, canvas: &mut Canvas<'_>) {
     let choices = model.data.filesystem_choices();
     let (says, style) = choices
         .get(chosen)
         .map_or((String::new(), DIM), filesystem_explanation);
-    let says = text::wrapped_lines(&says, style, text_room(area, WIDTH));
+    let says = text::wrapped_lines(&says, style, canvas.text_room(WIDTH));
     let list = ChoiceList {
         title: &format!("File system for {}", model.data.focus.title),
         width: WIDTH,
@@ -61,7 +52,7 @@ pub(super) fn draw_filesystems(
     };
     let cells = |(at, choice)| filesystem_cells(choice, at == chosen);
     let rows: Vec<Vec<StyledText>> = choices.iter().enumerate().map(cells).collect();
-    list.draw(area, hits, buffer, |shown, room| {
+    list.draw(canvas, |shown, room| {
         let lines = align_rows(&rows, &[1, 6, 10].map(Column::new_cuttable), room);
         let lines = lines.into_iter().skip(shown.start);
         lines.take(shown.len()).collect()
@@ -97,14 +88,7 @@ fn filesystem_explanation(choice: &FilesystemChoice) -> (String, Style) {
     (title.into_iter().chain(price).join_with(" "), DIM)
 }
 
-pub(super) fn draw_help(
-    model: &Model,
-    filter: &TextField,
-    chosen: usize,
-    area: Rect,
-    hits: &mut ClickMap,
-    buffer: &mut Buffer,
-) {
+pub(super) fn draw_help(model: &Model, filter: &TextField, chosen: usize, canvas: &mut Canvas<'_>) {
     let commands = command::matching_help_commands(model, filter);
     // A row may be too short for the reason why its command is unavailable, so the chosen
     // command's reason is also shown below the list.
@@ -113,7 +97,7 @@ pub(super) fn draw_help(
         .and_then(|command| command.enabled.as_ref().err());
     let why = why.map(|why| {
         let says = format!("unavailable: {why}");
-        let says = text::truncate_to_width(&says, text_room(area, HELP_WIDTH));
+        let says = text::truncate_to_width(&says, canvas.text_room(HELP_WIDTH));
         Line::styled(says, DOUBT)
     });
     let list = ChoiceList {
@@ -124,7 +108,7 @@ pub(super) fn draw_help(
         chosen,
         below: why.into_iter().collect(),
     };
-    list.draw(area, hits, buffer, |shown, room| {
+    list.draw(canvas, |shown, room| {
         let mut group = None;
         let line = |at: usize| {
             const KEYS_ROOM: usize = 18;
@@ -153,9 +137,7 @@ pub(super) fn draw_targets(
     model: &Model,
     filter: &TextField,
     chosen: usize,
-    area: Rect,
-    hits: &mut ClickMap,
-    buffer: &mut Buffer,
+    canvas: &mut Canvas<'_>,
 ) {
     let Some(report) = model.data.report.as_deref() else {
         return;
@@ -170,7 +152,7 @@ pub(super) fn draw_targets(
         chosen,
         below: found.is_empty().then_some(none).into_iter().collect(),
     };
-    list.draw(area, hits, buffer, |shown, room| {
+    list.draw(canvas, |shown, room| {
         let cells = |at: usize| {
             let (_, target) = found.get(at)?;
             Some(target_row::target_cells(report, target, at == chosen))
@@ -180,12 +162,7 @@ pub(super) fn draw_targets(
     });
 }
 
-pub(super) fn draw_references(
-    list: &ReferenceList,
-    area: Rect,
-    hits: &mut ClickMap,
-    buffer: &mut Buffer,
-) {
+pub(super) fn draw_references(list: &ReferenceList, canvas: &mut Canvas<'_>) {
     let matching = list.matching_choices();
     let (title, asks) = match list.of {
         ComparisonReference::SavedReport => ("Saved reports, newest first", "type to filter"),
@@ -203,7 +180,7 @@ pub(super) fn draw_references(
             .into_iter()
             .collect(),
     };
-    drawn.draw(area, hits, buffer, |shown, room| {
+    drawn.draw(canvas, |shown, room| {
         let cells = |at: usize| {
             let choice = matching.get(at)?;
             Some(vec![
@@ -217,14 +194,9 @@ pub(super) fn draw_references(
     });
 }
 
-pub(super) fn draw_what_if_picker(
-    picker: &AssumptionPicker,
-    area: Rect,
-    hits: &mut ClickMap,
-    buffer: &mut Buffer,
-) {
+pub(super) fn draw_what_if_picker(picker: &AssumptionPicker, canvas: &mut Canvas<'_>) {
     let entries = picker.matching_entries();
-    let room = text_room(area, WIDTH);
+    let room = canvas.text_room(WIDTH);
     let (title, sign, asks, mut above) = match &picker.fact {
         None => (
             "What if: which fact?".to_owned(),
@@ -254,7 +226,7 @@ pub(super) fn draw_what_if_picker(
         chosen: picker.chosen,
         below,
     };
-    list.draw(area, hits, buffer, |shown, room| {
+    list.draw(canvas, |shown, room| {
         let mut group = "";
         let cells = |at: usize| {
             let is_chosen = at == picker.chosen;

@@ -283,7 +283,7 @@ impl ProbePageBuilder<'_> {
             columns,
             rows,
         );
-        let times = self.histogram_lines(measurement, histogram, (columns, rows));
+        let times = histogram_lines(measurement, histogram, (columns, rows));
         let gap = || vec![Line::default()];
         let both = if is_wide && !curves.is_empty() && !times.is_empty() {
             vec![columns::join_lines_side_by_side(curves, times, half + GAP)]
@@ -294,33 +294,32 @@ impl ProbePageBuilder<'_> {
             page.push_text_block(gap().into_iter().chain(lines).collect());
         }
     }
+}
 
-    fn histogram_lines(
-        &self,
-        measurement: &Measurement,
-        buckets: &[(f64, u64)],
-        (columns, rows): (usize, usize),
-    ) -> Vec<Line<'static>> {
-        if buckets.is_empty() {
-            return Vec::new();
-        }
-        let all = buckets
-            .iter()
-            .fold(0, |all: u64, (_, count)| all.saturating_add(*count));
-        let method = measurement
-            .comparisons
-            .first()
-            .map_or(measurement.best, |of| of.against);
-        let aside = format!("   {}, {} commits", method.name(), group_digits(all));
-        let mut lines = vec![Line::from(vec![
-            Span::styled("Histogram", BOLD),
-            Span::styled(
-                text::truncate_to_width(&aside, columns.saturating_sub(9)),
-                DIM,
-            ),
-        ])];
-        let drawn = histogram::histogram_chart(buckets, columns, rows).into_iter();
-        lines.extend(drawn.map(|row| Line::styled(row, method_style(method))));
-        lines
+fn histogram_lines(
+    measurement: &Measurement,
+    buckets: &[(f64, u64)],
+    (columns, rows): (usize, usize),
+) -> Vec<Line<'static>> {
+    if buckets.is_empty() {
+        return Vec::new();
     }
+    let all = buckets
+        .iter()
+        .fold(0, |all: u64, (_, count)| all.saturating_add(*count));
+    let method = measurement
+        .comparisons
+        .first()
+        .map_or(measurement.best, |of| of.against);
+    let aside = format!("   {}, {} commits", method.name(), group_digits(all));
+    let mut lines = vec![Line::from(vec![
+        Span::styled("Histogram", BOLD),
+        Span::styled(
+            text::truncate_to_width(&aside, columns.saturating_sub(9)),
+            DIM,
+        ),
+    ])];
+    let drawn = histogram::histogram_chart(buckets, columns, rows).into_iter();
+    lines.extend(drawn.map(|row| Line::styled(row, method_style(method))));
+    lines
 }

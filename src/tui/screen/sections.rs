@@ -69,11 +69,11 @@ impl SectionRenderer<'_> {
                     page.push_text_block(text::wrapped_lines(&says, PLAIN, self.room));
                 }
                 Element::Bullets(BulletList { bullets, .. }) => {
-                    let items = bullets.iter().map(|one| self.bullet_item(section, one));
+                    let items = bullets.iter().map(|one| bullet_item(section, one));
                     page.blocks.extend(self.item_blocks(items.collect()));
                 }
                 Element::Instructions(steps) => {
-                    let items = steps.iter().map(|one| self.instruction_item(one));
+                    let items = steps.iter().map(instruction_item);
                     page.blocks.extend(self.item_blocks(items.collect()));
                 }
                 Element::Stack(layers) => {
@@ -96,77 +96,6 @@ impl SectionRenderer<'_> {
         let rows: Vec<Vec<StyledText>> = rows.map(cells).collect();
         let shape = vec![Column::new_wrapping(8); rows.first().map_or(0, Vec::len)];
         columns::wrapped_rows(&rows, &shape, self.room).concat()
-    }
-
-    fn bullet_item<'s>(&self, section: &Section, bullet: &'s Bullet) -> SectionItem<'s> {
-        let mark = |at: usize| {
-            let style = |mark: &Badge| match mark {
-                Badge::Level(level, _) => level_style(*level),
-                _ => tone_style(mark.tone()),
-            };
-            bullet
-                .badges
-                .get(at)
-                .map_or((String::new(), PLAIN), |mark| {
-                    (mark.badge_text(), style(mark))
-                })
-        };
-        let of = match &bullet.item.subject {
-            Some(subject) if !bullet.subject.is_empty() => labels::subject_label(subject),
-            _ => bullet.subject.clone(),
-        };
-        let says = bullet.text.to_string();
-        let level = match bullet.badges.first() {
-            Some(Badge::Level(level, _)) => Some(*level),
-            _ => None,
-        };
-        let key = match bullet.item.key.as_str() {
-            "" => format!("{} {} {of} {says}", section.heading, mark(0).0),
-            key => key.to_owned(),
-        };
-        SectionItem {
-            key,
-            level,
-            cells: [
-                mark(0),
-                mark(1),
-                (String::new(), PLAIN),
-                (of, PLAIN),
-                (says, PLAIN),
-                (bullet.note.to_string(), DIM),
-            ],
-            about: &bullet.item,
-            details: &bullet.details,
-        }
-    }
-
-    fn instruction_item<'s>(&self, step: &'s StepInstruction) -> SectionItem<'s> {
-        let number = step.number.map(|number| format!("{number} "));
-        let level = number.unwrap_or_default() + step.level.as_str();
-        let interrupts = match step.interrupts {
-            "" | "none" => String::new(),
-            what => format!("interrupts: {what}"),
-        };
-        // A subject that the report leaves out is clear from the text.
-        let subject = step.item.subject.as_ref();
-        let subject = subject.filter(|_| !step.subject.is_empty());
-        SectionItem {
-            key: step.item.key.clone(),
-            level: Some(step.level),
-            cells: [
-                (level, level_style(step.level)),
-                (String::new(), PLAIN),
-                (step.setting.to_owned(), PLAIN),
-                (
-                    subject.map(labels::subject_label).unwrap_or_default(),
-                    PLAIN,
-                ),
-                (step.change.clone(), PLAIN),
-                (interrupts, DIM),
-            ],
-            about: &step.item,
-            details: step.details.as_deref().unwrap_or_default(),
-        }
     }
 
     fn item_blocks(&self, items: Vec<SectionItem<'_>>) -> Vec<PageBlock> {
@@ -267,5 +196,76 @@ impl SectionRenderer<'_> {
         let mut seen = BTreeSet::new();
         found.retain(|(_, finding)| seen.insert((&finding.rule, &finding.subject)));
         found
+    }
+}
+
+fn bullet_item<'s>(section: &Section, bullet: &'s Bullet) -> SectionItem<'s> {
+    let mark = |at: usize| {
+        let style = |mark: &Badge| match mark {
+            Badge::Level(level, _) => level_style(*level),
+            _ => tone_style(mark.tone()),
+        };
+        bullet
+            .badges
+            .get(at)
+            .map_or((String::new(), PLAIN), |mark| {
+                (mark.badge_text(), style(mark))
+            })
+    };
+    let of = match &bullet.item.subject {
+        Some(subject) if !bullet.subject.is_empty() => labels::subject_label(subject),
+        _ => bullet.subject.clone(),
+    };
+    let says = bullet.text.to_string();
+    let level = match bullet.badges.first() {
+        Some(Badge::Level(level, _)) => Some(*level),
+        _ => None,
+    };
+    let key = match bullet.item.key.as_str() {
+        "" => format!("{} {} {of} {says}", section.heading, mark(0).0),
+        key => key.to_owned(),
+    };
+    SectionItem {
+        key,
+        level,
+        cells: [
+            mark(0),
+            mark(1),
+            (String::new(), PLAIN),
+            (of, PLAIN),
+            (says, PLAIN),
+            (bullet.note.to_string(), DIM),
+        ],
+        about: &bullet.item,
+        details: &bullet.details,
+    }
+}
+
+fn instruction_item(step: &StepInstruction) -> SectionItem<'_> {
+    let number = step.number.map(|number| format!("{number} "));
+    let level = number.unwrap_or_default() + step.level.as_str();
+    let interrupts = match step.interrupts {
+        "" | "none" => String::new(),
+        what => format!("interrupts: {what}"),
+    };
+    // A subject that the report leaves out is clear from the text.
+    let subject = step.item.subject.as_ref();
+    let subject = subject.filter(|_| !step.subject.is_empty());
+    SectionItem {
+        key: step.item.key.clone(),
+        level: Some(step.level),
+        cells: [
+            (level, level_style(step.level)),
+            (String::new(), PLAIN),
+            (step.setting.to_owned(), PLAIN),
+            (
+                subject.map(labels::subject_label).unwrap_or_default(),
+                PLAIN,
+            ),
+            (step.change.clone(), PLAIN),
+            (interrupts, DIM),
+        ],
+        about: &step.item,
+        details: step.details.as_deref().unwrap_or_default(),
     }
 }

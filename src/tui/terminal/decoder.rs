@@ -159,12 +159,12 @@ fn parse_first_sequence(bytes: &[u8]) -> Option<(usize, Option<Msg>)> {
             Some((length + 2, sequence))
         }
         [ESC, b'O', last, ..] if application_mode_key(*last).is_some() => {
-            Some((3, application_mode_key(*last).and_then(key_event)))
+            Some((3, application_mode_key(*last).map(key_event)))
         }
         // Terminals also send these bytes for Alt with Tab or Backspace, so they are ignored.
         [ESC, b'\t' | 0x7f, ..] => Some((2, None)),
         // No command uses Alt, so Escape and a character in one read count as two keys.
-        [ESC, ..] => Some((1, key_event("esc"))),
+        [ESC, ..] => Some((1, Some(key_event("esc")))),
         [byte, ..] if byte.is_ascii() => Some((1, ascii_key(*byte))),
         _ => parse_character(bytes),
     }
@@ -186,7 +186,7 @@ fn parse_control_sequence(rest: &[u8]) -> Option<(usize, Option<Msg>)> {
     let (parameters, last) = (rest.get(..end)?, *rest.get(end)?);
     if !(0x40..=0x7e).contains(&last) {
         // Another sequence cut this one short.
-        return Some((end, key_event("esc").filter(|_| end == 0)));
+        return Some((end, (end == 0).then(|| key_event("esc"))));
     }
     Some((end + 1, interpret_control_sequence(parameters, last)))
 }
@@ -223,7 +223,7 @@ fn interpret_control_sequence(parameters: &[u8], last: u8) -> Option<Msg> {
         (b'u', _) => return modified_key(first, second),
         _ => return None,
     };
-    key_event(key).filter(|_| !has_modifier(second, 2))
+    (!has_modifier(second, 2)).then(|| key_event(key))
 }
 
 /// Whether `modifier` is set in the parameter, which is 1 plus the sum of 1 for Shift, 2 for Alt
@@ -248,10 +248,10 @@ fn modified_key(code: Option<u32>, modifiers: Option<u32>) -> Option<Msg> {
 
 fn ascii_key(byte: u8) -> Option<Msg> {
     match byte {
-        b'\r' => key_event("enter"),
-        b'\t' => key_event("tab"),
-        0x7f => key_event("backspace"),
-        ESC => key_event("esc"),
+        b'\r' => Some(key_event("enter")),
+        b'\t' => Some(key_event("tab")),
+        0x7f => Some(key_event("backspace")),
+        ESC => Some(key_event("esc")),
         0x01..=0x1a => {
             let letter = char::from(byte.saturating_add(b'a').saturating_sub(1));
             Some(Msg::Key(KeyPress::from_control_letter(letter)))
@@ -287,8 +287,8 @@ fn parse_character(bytes: &[u8]) -> Option<(usize, Option<Msg>)> {
     Some((c.len_utf8(), char_event(c)))
 }
 
-fn key_event(key: &str) -> Option<Msg> {
-    Some(Msg::Key(KeyPress::from_name(key)))
+fn key_event(key: &str) -> Msg {
+    Msg::Key(KeyPress::from_name(key))
 }
 
 fn char_event(c: char) -> Option<Msg> {

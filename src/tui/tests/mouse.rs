@@ -49,12 +49,13 @@ fn clicks_press_only_available_keys() {
                     ClickTarget::Press(key) => {
                         commands.iter().any(|command| key.is_one_of(command.keys))
                     }
-                    ClickTarget::Row(_) | ClickTarget::PaneRow(_) => model.overlay.is_none(),
+                    ClickTarget::Row(_) | ClickTarget::PaneRow(_) | ClickTarget::Target(_) => {
+                        model.overlay.is_none()
+                    }
                     ClickTarget::Entry(_) => {
                         let list = model.overlay.as_mut();
                         list.is_some_and(|list| list.chosen_mut().is_some())
                     }
-                    ClickTarget::Target(_) => model.overlay.is_none(),
                 };
                 assert!(fine, "{name}: {hit:?} at {cell}");
             }
