@@ -93,30 +93,18 @@ mod input;
 mod input_queue;
 mod job;
 mod msg;
-mod svg;
 mod terminal;
 mod theme;
 mod widgets;
 mod worker_jobs;
 mod filter {
-    //! The search text of a screen. A row matches if it contains every word, in any order and case.
-
     use super::widgets::text_field::TextField;
 
+    /// The search text of a screen.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct Filter {
         pub text: TextField,
         pub typing: bool,
-    }
-
-    impl Filter {
-        pub fn matches_all_words(&self, said: &str) -> bool {
-            let said = said.to_lowercase();
-            self.text
-                .text()
-                .split_whitespace()
-                .all(|word| said.contains(&word.to_lowercase()))
-        }
     }
 
     #[cfg(test)]
@@ -125,13 +113,7 @@ mod filter {
 
         #[test]
         fn filter_matches_if_all_words_occur() {
-            let passes = |text: &str| {
-                Filter {
-                    text: TextField::new(text),
-                    typing: true,
-                }
-                .matches_all_words("sda device.Cache")
-            };
+            let passes = |text: &str| TextField::new(text).matches("sda device.Cache");
             for (text, expected) in [
                 ("", true),
                 ("CACHE sd", true),
@@ -153,7 +135,7 @@ mod sidebar {
     use ratatui::widgets::Widget;
 
     use super::click_map::{ClickMap, ClickTarget};
-    use super::theme::{TextRole, Theme};
+    use super::theme::DIM;
     use super::widgets::area;
 
     #[derive(Clone, Debug)]
@@ -174,17 +156,11 @@ mod sidebar {
 
     impl Sidebar {
         /// Draws the column and returns the area that is left for the page.
-        pub fn draw_sidebar(
-            &self,
-            theme: Theme,
-            area: Rect,
-            hits: &mut ClickMap,
-            buffer: &mut Buffer,
-        ) -> Rect {
+        pub fn draw_sidebar(&self, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) -> Rect {
             let (left, rest) = area::split_left(area, self.width);
             let (edge, inner) = area::split_right(left, 1);
             for row in edge.rows() {
-                Span::styled("│", theme.role_style(TextRole::Dim)).render(row, buffer);
+                Span::styled("│", DIM).render(row, buffer);
             }
             for (row, place) in self.rows.iter().zip(inner.rows()) {
                 (&row.line).render(place, buffer);
@@ -200,7 +176,7 @@ mod export_state;
 mod page;
 mod page_view;
 mod target_row {
-    use super::theme::{TextRole, Theme};
+    use super::theme::{ACCENT, BOLD, DIM, PLAIN, verdict_style};
     use super::widgets::columns::{Column, StyledText};
     use crate::durability::{FlushHop, FlushState};
     use crate::report::view::short_report::target_filesystem_type;
@@ -215,21 +191,16 @@ mod target_row {
         Column::new_droppable(1),
     ];
 
-    pub fn selection_mark(theme: Theme, is_chosen: bool) -> StyledText {
-        (
-            if is_chosen { "▸" } else { " " }.to_owned(),
-            theme.role_style(TextRole::Accent),
-        )
+    pub fn selection_mark(is_chosen: bool) -> StyledText {
+        (if is_chosen { "▸" } else { " " }.to_owned(), ACCENT)
     }
 
     pub fn target_cells(
         report: &Report,
         target: &TargetSummary,
         is_chosen: bool,
-        theme: Theme,
     ) -> Vec<StyledText> {
         let verdict = report.verdict(&target.target);
-        let dim = theme.role_style(TextRole::Dim);
         let (sign, standing, style) = match verdict.map(|verdict| verdict.standing) {
             Some(standing) => {
                 let is_answered = |hop: &FlushHop| matches!(hop.state, FlushState::Answered);
@@ -238,27 +209,23 @@ mod target_row {
                     Tone::Good if answers => "◆",
                     Tone::Good | Tone::Dim | Tone::Doubt | Tone::Bad => verdict_symbol(standing),
                 };
-                (sign, standing.as_str(), theme.verdict_style(standing))
+                (sign, standing.as_str(), verdict_style(standing))
             }
             None => (
                 "·",
                 target.content.as_ref().map_or("no verdict", |_| "disk"),
-                dim,
+                DIM,
             ),
         };
         let price = latency::durable_median_text(report, target)
             .map_or_else(String::new, |price| format!("{price:>8}"));
-        let name = theme.role_style(if is_chosen {
-            TextRole::Heading
-        } else {
-            TextRole::Plain
-        });
+        let name = if is_chosen { BOLD } else { PLAIN };
         vec![
-            selection_mark(theme, is_chosen),
+            selection_mark(is_chosen),
             (format!("{sign} {standing}"), style),
             (target.title.clone(), name),
-            (target_filesystem_type(report, target), dim),
-            (price, dim),
+            (target_filesystem_type(report, target), DIM),
+            (price, DIM),
         ]
     }
 }
@@ -342,7 +309,6 @@ mod screen;
 mod screenshots;
 #[cfg(test)]
 mod test_sessions;
-mod testing;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -355,25 +321,24 @@ use std::time::{Duration, Instant};
 
 pub use assumptions::{AssumedFact, AssumedHost};
 pub use job::{
-    ComparisonReference, HostChange, JobProgress, ReferenceChoice, ReferenceComparison, SaveOutcome,
+    ComparisonReference, HostChange, Job, JobProgress, JobResult, ReferenceChoice,
+    ReferenceComparison, SaveOutcome, SaveRequest,
 };
 pub use msg::ExitReason;
-pub use screenshots::render_screens_svg;
-pub use testing::screen_texts;
-pub use trial::{TrialScreen, trial_svg};
+pub use screenshots::draw_screens;
+pub use trial::TrialScreen;
 pub use worker_jobs::Worker;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 
 use click_map::ClickMap;
 use input_queue::InputQueue;
 use model::{Model, RedrawUrgency};
 use msg::{Msg, SideEffect};
 use terminal::{TerminalDisplay, Tty};
-use theme::Theme;
 use worker_jobs::JobRunner;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct ScreenOptions {
     pub colour: bool,
     /// Draw with ASCII only, for terminals and locales without UTF-8.
@@ -399,16 +364,13 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// return the terminal is restored and a running probe has been cancelled.
 pub fn run_screens(worker: Arc<dyn Worker>, options: ScreenOptions) -> io::Result<ExitReason> {
     let (out, inbox) = mpsc::channel();
-    input::listen_for_signals(out.clone())?;
+    let signals = [SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH];
+    input::listen_for_signals(out.clone(), &signals)?;
     let mut tty = Tty::enter(options.in_tmux)?;
     let input = InputQueue::default();
     input::listen_for_input(&out, input.clone())?;
     let mut jobs = JobRunner::new(worker, out);
-    let theme = Theme {
-        colour: options.colour,
-        ascii: options.ascii,
-    };
-    let exit = event_loop(&mut tty, &inbox, &input, &mut jobs, theme);
+    let exit = event_loop(&mut tty, &inbox, &input, &mut jobs, options);
     drop(tty);
     cancel_jobs_and_wait(&mut jobs, &inbox);
     exit.or_else(|error| {
@@ -425,9 +387,9 @@ fn event_loop(
     inbox: &Receiver<Msg>,
     input: &InputQueue,
     jobs: &mut JobRunner,
-    theme: Theme,
+    options: ScreenOptions,
 ) -> io::Result<ExitReason> {
-    let (mut model, effects) = Model::new_with_first_job(theme, display.size());
+    let (mut model, effects) = Model::new_with_first_job(options, display.size());
     let mut drawn = Instant::now();
     draw_model(display, &mut model)?;
     let mut away = false;
@@ -461,7 +423,7 @@ fn event_loop(
         while model.exit.is_none() {
             let next = msgs
                 .next()
-                .or_else(|| input.pop_interrupt_first(update::is_text_field_active(&model)));
+                .or_else(|| input.pop_interrupt_first(model.active_text_field().is_some()));
             let Some(msg) = next else { break };
             match &msg {
                 // This message only wakes the loop: the input itself is in the queue.

@@ -16,22 +16,20 @@ use super::args::{Cli, HostArgs, NoCommandArgs};
 use super::host;
 use super::out::{self, ExitResult};
 use crate::collect::{self, CollectStep, Request};
-
-use crate::facts::{FactSet, Note, Scope, Source, Subject};
+use crate::facts::{FactSet, Note, Scope, Subject};
 use crate::host::{CachingHost, Host};
 use crate::measure::{ProbeProgress, measurement_summary};
 use crate::output::{ExistingFilePolicy, OutputDestination, OutputError, OutputOptions};
 use crate::probes::{self, CancelHandle, ProbePlan};
-use crate::report::{Format, Report, RunOption, host_summary, text};
+use crate::report::{Report, RunOption, host_summary, text};
 use crate::rules::RuleSet;
 use crate::session::assume::{self, Assumption};
 use crate::session::{self, MeasurementOptions, Session};
-use crate::settings::NewFilesystem;
 use crate::text::suggest::nearest_word_hint;
 use crate::text::{display_path, io_error_message};
 use crate::tui::{
-    self, AssumedFact, AssumedHost, ComparisonReference, ExitReason, HostChange, JobProgress,
-    ReferenceChoice, ReferenceComparison, SaveOutcome, Worker,
+    self, AssumedFact, AssumedHost, ComparisonReference, ExitReason, Job, JobProgress, JobResult,
+    SaveOutcome, SaveRequest, Worker,
 };
 use live_refresh::LiveRefreshState;
 
@@ -258,6 +256,54 @@ impl InteractiveWorker {
 }
 
 impl Worker for InteractiveWorker {
+    fn run_job(
+        &self,
+        job: &Job,
+        cancel: &Arc<AtomicBool>,
+        progress: &mut dyn FnMut(JobProgress),
+    ) -> Result<JobResult, String> {
+        Ok(match job {
+            Job::Collect => JobResult::Report(self.collect_report(progress)?.into()),
+            Job::PlanProbe(target) => {
+                JobResult::Plan(probe_confirmation_lines(&self.probe_plan(target)?))
+            }
+            Job::Probe(target) => {
+                JobResult::Report(self.run_probe(target, cancel, progress)?.into())
+            }
+            Job::Suppose(all) => JobResult::AssumedHost(self.evaluate_assumptions(all)?.into()),
+            Job::ChooseFilesystem(target, filesystem) => {
+                self.with_loaded_host(|loaded| {
+                    loaded.session.choose_filesystem(target, *filesystem)
+                })?;
+                JobResult::Report(self.build_report()?.into())
+            }
+            Job::Raw(source, value) => {
+                let lines = self.with_loaded_host(|loaded| {
+                    Ok(session::raw_answer_lines(&loaded.machine, source, value))
+                });
+                JobResult::Raw(source.clone(), value.clone(), lines.unwrap_or_default())
+            }
+            Job::Document(format) => {
+                JobResult::Document(format.render(&self.build_report()?)?.into())
+            }
+            Job::Save(save) => JobResult::Saved(self.save_document(save)?),
+            Job::ListReferences(of) => JobResult::References(self.reference_choices(*of)?),
+            Job::Compare(ComparisonReference::SavedReport, name) => {
+                let compared = self.compare_with_saved_report(name.as_deref())?;
+                JobResult::Comparison(compared.map(Box::new))
+            }
+            Job::Compare(ComparisonReference::Upgrade, name) => {
+                let compared = self.compare_with_upgrade(name.as_deref().unwrap_or_default())?;
+                JobResult::Comparison(Some(compared.into()))
+            }
+            Job::PlanReportSave => JobResult::Plan(self.report_save_confirmation_lines()?),
+            Job::SaveReport => JobResult::Saved(self.save_report_for_comparison()?),
+            Job::Watch => JobResult::Moved(self.poll_for_host_change()?.into()),
+        })
+    }
+}
+
+impl InteractiveWorker {
     fn collect_report(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
         let machine = host::open_host(self.host.as_deref()).map_err(|error| error.to_string())?;
         let machine = CachingHost::new(machine);
@@ -295,11 +341,6 @@ impl Worker for InteractiveWorker {
         Ok(report)
     }
 
-    fn describe_probe(&self, target: &Subject) -> Result<Vec<String>, String> {
-        self.probe_plan(target)
-            .map(|plan| probe_confirmation_lines(&plan))
-    }
-
     fn run_probe(
         &self,
         target: &Subject,
@@ -334,74 +375,22 @@ impl Worker for InteractiveWorker {
         self.build_report()
     }
 
-    fn replan_with_filesystem(
-        &self,
-        target: &Subject,
-        filesystem: Option<NewFilesystem>,
-    ) -> Result<Report, String> {
-        self.with_loaded_host(|looked| looked.session.choose_filesystem(target, filesystem))?;
-        self.build_report()
-    }
-
-    fn raw_answer_lines(&self, source: &Source, value: &str) -> Vec<String> {
-        self.with_loaded_host(|looked| {
-            Ok(session::raw_answer_lines(&looked.machine, source, value))
-        })
-        .unwrap_or_default()
-    }
-
-    fn render_document(&self, format: Format) -> Result<String, String> {
-        format.render(&self.build_report()?)
-    }
-
-    fn save_document(
-        &self,
-        format: Format,
-        document: &str,
-        name: &str,
-        replace: bool,
-    ) -> Result<SaveOutcome, String> {
-        let path = parse_save_path(name)?;
-        let existing = if replace {
+    fn save_document(&self, save: &SaveRequest) -> Result<SaveOutcome, String> {
+        let document = match &save.document {
+            Some(document) => Arc::clone(document),
+            None => save.format.render(&self.build_report()?)?.into(),
+        };
+        let existing = if save.replace {
             ExistingFilePolicy::Replaced
         } else {
             ExistingFilePolicy::Kept
         };
         let wish = OutputOptions {
             existing,
-            executable: format.is_executable(),
+            executable: save.format.is_executable(),
             ..OutputOptions::default()
         };
-        write_document(&path, wish, document)
-    }
-
-    fn list_references(&self, of: ComparisonReference) -> Result<Vec<ReferenceChoice>, String> {
-        self.reference_choices(of)
-    }
-
-    fn compare_with_reference(
-        &self,
-        with: ComparisonReference,
-        name: Option<&str>,
-    ) -> Result<Option<ReferenceComparison>, String> {
-        match with {
-            ComparisonReference::SavedReport => self.compare_with_saved_report(name),
-            ComparisonReference::Upgrade => self
-                .compare_with_upgrade(name.unwrap_or_default())
-                .map(Some),
-        }
-    }
-
-    fn describe_report_save(&self) -> Result<Vec<String>, String> {
-        self.report_save_confirmation_lines()
-    }
-
-    fn save_report(&self) -> Result<SaveOutcome, String> {
-        self.save_report_for_comparison()
-    }
-
-    fn wait_for_host_change(&self) -> Result<HostChange, String> {
-        self.poll_for_host_change()
+        write_document(&parse_save_path(&save.name)?, wish, &document)
     }
 
     fn evaluate_assumptions(&self, suppositions: &[AssumedFact]) -> Result<AssumedHost, String> {

@@ -3,21 +3,18 @@
 use super::changes_state::{ChangedFacts, ComparisonState, ReferenceList};
 use super::job::{ComparisonReference, HostChange, Job, JobId, JobResult, SaveOutcome};
 use super::model::{Model, Overlay};
-use super::msg::SideEffect;
 use super::screen_data::BackgroundActivity;
 use super::screen_id::ScreenId;
 use super::widgets::text_field::TextField;
 
-pub fn open_reference_list(model: &mut Model, of: ComparisonReference) -> SideEffect {
-    let job = model.next_job_id();
-    model.data.changes.list_job = Some(job);
+pub fn open_reference_list(model: &mut Model, of: ComparisonReference) {
+    model.data.changes.list_job = Some(model.start_job(Job::ListReferences(of)));
     model.overlay = Some(Overlay::References(ReferenceList {
         of,
         choices: None,
         filter: TextField::default(),
         chosen: 0,
     }));
-    SideEffect::Start(job, Job::ListReferences(of))
 }
 
 /// Chooses the selected entry of the open list and closes the list; false without an entry.
@@ -37,38 +34,31 @@ pub fn try_choose_reference(model: &mut Model) -> bool {
     true
 }
 
-pub fn start_report_save(model: &mut Model) -> SideEffect {
-    let job = model.next_job_id();
-    model.data.changes.save_job = Some(job);
-    SideEffect::Start(job, Job::SaveReport)
+pub fn start_report_save(model: &mut Model) {
+    model.data.changes.save_job = Some(model.start_job(Job::SaveReport));
 }
 
 /// Comparisons start only on the screen Changes, and the watch only on a live host.
-pub fn start_comparison_and_watch_jobs(model: &mut Model) -> Vec<SideEffect> {
+pub fn start_comparison_and_watch_jobs(model: &mut Model) {
     let Some(report) = model.data.report.as_ref().filter(|_| model.data.complete) else {
-        return Vec::new();
+        return;
     };
     let is_read = !matches!(model.data.activity, BackgroundActivity::Collecting { .. });
-    let mut jobs = Vec::new();
     if report.host.live && is_read && model.data.changes.watch_job.is_none() {
-        let job = model.next_job_id();
-        model.data.changes.watch_job = Some(job);
-        jobs.push(SideEffect::Start(job, Job::Watch));
+        model.data.changes.watch_job = Some(model.start_job(Job::Watch));
     }
     if model.screen != ScreenId::Changes {
-        return jobs;
+        return;
     }
     for with in ComparisonReference::ALL {
-        let job = model.next_job_id();
         let state = model.data.changes.comparison_mut(with);
         let is_wanted = with == ComparisonReference::SavedReport || state.chosen.is_some();
         if is_wanted && state.job.is_none() && state.result.is_none() {
-            state.job = Some(job);
-            let chosen = state.chosen.clone();
-            jobs.push(SideEffect::Start(job, Job::Compare(with, chosen)));
+            let job = Job::Compare(with, state.chosen.clone());
+            let job = model.start_job(job);
+            model.data.changes.comparison_mut(with).job = Some(job);
         }
     }
-    jobs
 }
 
 /// Takes the result of a job of this module, and returns whether facts of the host have changed.

@@ -60,12 +60,10 @@ impl ChangesScreenState {
 
 impl ReferenceList {
     pub fn matching_choices(&self) -> Vec<&ReferenceChoice> {
-        let words = self.filter.text().split_whitespace();
-        let words: Vec<String> = words.map(str::to_lowercase).collect();
         let all = self.choices.iter().flatten().flatten();
         let fits = |choice: &&ReferenceChoice| {
-            let text = format!("{} {}", choice.label, choice.text).to_lowercase();
-            words.iter().all(|word| text.contains(word))
+            let text = format!("{} {}", choice.label, choice.text);
+            self.filter.matches(&text)
         };
         all.filter(fits).collect()
     }

@@ -12,9 +12,10 @@ use super::page_view::PageView;
 use super::screen_data::BackgroundActivity;
 use super::screen_id::ScreenId;
 use super::what_if::{self, AssumptionPicker};
-use super::widgets::text_field::TextEdit;
+use super::widgets::text_field::{TextEdit, TextField};
 use crate::facts::{catalog, choice};
 use crate::report::TargetSummary;
+use HelpSection::{Move, Program, Selection, View, Work};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyCommand {
@@ -39,7 +40,7 @@ choice! {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Go(Motion),
     JumpToIssue(IssueDirection),
@@ -81,10 +82,7 @@ pub enum Action {
     Edit(TextEdit),
     Mouse,
     Help,
-    ListGo(Motion),
     ListChoose,
-    Erase,
-    Clear,
     Close,
     Redraw,
     /// Stops the process, as SIGTSTP does.
@@ -94,9 +92,10 @@ pub enum Action {
     Interrupt,
 }
 
-fn new_key_command(
+const fn key(
     keys: &'static str,
     label: &'static str,
+    footer: &'static str,
     group: HelpSection,
     action: Action,
 ) -> KeyCommand {
@@ -105,33 +104,36 @@ fn new_key_command(
         label,
         group,
         enabled: Ok(()),
-        footer: "",
+        footer,
         action,
     }
 }
 
 impl KeyCommand {
-    fn with_footer(self, footer: &'static str) -> Self {
-        Self { footer, ..self }
-    }
-
-    fn enabled_if(self, enabled: Result<(), String>) -> Self {
+    fn enabled_if(self, enabled: Result<(), impl Into<String>>) -> Self {
+        let enabled = enabled.map_err(Into::into);
         Self { enabled, ..self }
     }
+}
+
+fn require(condition: bool, why: &'static str) -> Result<(), &'static str> {
+    condition.then_some(()).ok_or(why)
 }
 
 pub fn current_commands(model: &Model, view: &PageView) -> Vec<KeyCommand> {
     let mut all = match &model.overlay {
         None if view.state.is_typing_filter() => filter_typing_commands(),
         None => return screen_commands(model, view),
-        Some(Overlay::Help { .. }) => help_list_commands(),
+        Some(Overlay::Help { .. }) => {
+            filtered_list_commands("run this command", "enter run", Ok::<_, String>(()))
+        }
         Some(Overlay::Confirm { question, plan }) => {
-            comparisons::confirmation_commands(question, plan)
+            comparisons::confirmation_commands(question, plan).into()
         }
         Some(Overlay::WhatIf(picker)) => what_if_commands(model, picker),
         Some(Overlay::Filesystem { chosen }) => filesystem_commands(model, *chosen),
         Some(Overlay::Save(form)) => save_form_commands(form),
-        Some(Overlay::Targets { filter, .. }) => target_list_commands(model, filter.text()),
+        Some(Overlay::Targets { filter, .. }) => target_list_commands(model, filter),
         Some(Overlay::References(list)) => comparisons::reference_list_commands(list),
     };
     all.extend(global_commands());
@@ -140,24 +142,15 @@ pub fn current_commands(model: &Model, view: &PageView) -> Vec<KeyCommand> {
 
 fn global_commands() -> [KeyCommand; 3] {
     [
-        new_key_command(
-            "ctrl-c",
-            "exit immediately",
-            HelpSection::Program,
-            Action::Interrupt,
-        ),
-        new_key_command(
+        key("ctrl-c", "exit immediately", "", Program, Action::Interrupt),
+        key(
             "ctrl-z",
             "suspend (fg resumes)",
-            HelpSection::Program,
+            "",
+            Program,
             Action::Suspend,
         ),
-        new_key_command(
-            "ctrl-l",
-            "redraw the screen",
-            HelpSection::Program,
-            Action::Redraw,
-        ),
+        key("ctrl-l", "redraw the screen", "", Program, Action::Redraw),
     ]
 }
 
@@ -171,41 +164,23 @@ pub fn find_command_by_key(model: &Model, view: &PageView, key: &KeyPress) -> Op
     of_key.into_iter().next()
 }
 
-/// About the number of commands of a screen. Without this capacity, the list would be reallocated
-/// several times, which takes longer than creating the commands.
-const TYPICAL_COMMAND_COUNT: usize = 96;
-
 fn screen_commands(model: &Model, view: &PageView) -> Vec<KeyCommand> {
-    let mut all = Vec::with_capacity(TYPICAL_COMMAND_COUNT);
-    all.extend(motion_commands());
+    let mut all = Vec::from(MOTIONS);
     all.extend(issue_jump_commands(view));
     all.extend(selected_block_commands(view, model));
     all.extend(filter_and_source_commands(&view.state, model));
     all.extend(probe_and_what_if_commands(model));
     all.extend(screen_and_target_commands(model));
-    all.push(
-        new_key_command(
-            "? :",
-            "help: all commands",
-            HelpSection::Program,
-            Action::Help,
-        )
-        .with_footer("? help"),
-    );
     let mouse = if model.mouse {
         "release the mouse to select text"
     } else {
         "use the mouse to click and scroll"
     };
-    all.push(new_key_command(
-        "m",
-        mouse,
-        HelpSection::Program,
-        Action::Mouse,
-    ));
-    all.push(
-        new_key_command("q", "quit", HelpSection::Program, Action::Quit).with_footer("q quit"),
-    );
+    all.extend([
+        key("? :", "help: all commands", "? help", Program, Action::Help),
+        key("m", mouse, "", Program, Action::Mouse),
+        key("q", "quit", "q quit", Program, Action::Quit),
+    ]);
     all.extend(global_commands());
     all
 }
@@ -221,18 +196,19 @@ fn selected_block_commands(view: &PageView, model: &Model) -> Vec<KeyCommand> {
         Some(_) => ("show the details at full height", "enter details", true),
     };
     let (copy_label, copy) = if exporting {
-        (
-            "copy the document",
-            export::copyable_document(model).map(|_| ()),
-        )
+        let document = export::copyable_document(model);
+        ("copy the document", document.map(|_| ()))
     } else {
         let has_some = block.is_some_and(|block| !block.commands.is_empty());
-        (
-            "copy its commands",
-            has_some
-                .then_some(())
-                .ok_or_else(|| "no commands to copy for this row".to_owned()),
-        )
+        let copy = require(has_some, "no commands to copy for this row");
+        ("copy its commands", copy.map_err(Into::into))
+    };
+    let copy_all = match &model.data.assumed_host {
+        Some(_) => Err("assumptions do not change the real host"),
+        None => require(
+            !exporting && !view.page.fix_commands().is_empty(),
+            "no fix with a command on this screen",
+        ),
     };
     let back = view.is_pane_focused()
         || view.state.filter.is_some()
@@ -243,67 +219,29 @@ fn selected_block_commands(view: &PageView, model: &Model) -> Vec<KeyCommand> {
     } else {
         ("esc left h backspace", "esc back")
     };
-    let save = new_key_command(
-        "s",
-        "save the document to a file",
-        HelpSection::Selection,
-        Action::AskSave,
-    )
-    .with_footer("s save")
-    .enabled_if(export::check_can_save(&model.data));
+    let enter_keys = "enter right l space";
     let mut all = vec![
-        new_key_command(
-            "enter right l space",
-            label,
-            HelpSection::Selection,
-            Action::Enter,
-        )
-        .with_footer(footer)
-        .enabled_if(
-            enter
-                .then_some(())
-                .ok_or_else(|| "no details for this row".to_owned()),
-        ),
-        new_key_command("y", copy_label, HelpSection::Selection, Action::Copy)
-            .with_footer("y copy")
-            .enabled_if(copy),
-        new_key_command(
-            "Y",
-            "copy the commands of all fixes shown",
-            HelpSection::Selection,
-            Action::CopyAll,
-        )
-        .enabled_if(match &model.data.assumed_host {
-            Some(_) => Err("assumptions do not change the real host".to_owned()),
-            None if exporting || view.page.fix_commands().is_empty() => {
-                Err("no fix with a command on this screen".to_owned())
-            }
-            None => Ok(()),
-        }),
-        fact_value_entry_command(block, model),
-        new_key_command(
-            "tab",
-            "to the details or back",
-            HelpSection::Selection,
-            Action::FocusPane,
-        )
-        .with_footer("tab pane")
-        .enabled_if(
-            view.has_pane()
-                .then_some(())
-                .ok_or_else(|| "the details are hidden; enter shows them".to_owned()),
-        ),
-        new_key_command(back_keys, "back", HelpSection::Selection, Action::Back)
-            .with_footer(back_footer)
-            .enabled_if(
-                back.then_some(())
-                    .ok_or_else(|| "nothing is open".to_owned()),
-            ),
+        key(enter_keys, label, footer, Selection, Action::Enter)
+            .enabled_if(require(enter, "no details for this row")),
     ];
+    all.extend(comparisons::comparison_commands(model));
     if exporting {
-        all.insert(1, save);
+        let label = "save the document to a file";
+        let save = key("s", label, "s save", Selection, Action::AskSave);
+        all.push(save.enabled_if(export::check_can_save(&model.data)));
     }
-    all.splice(1..1, comparisons::comparison_commands(model));
+    let copy_all_label = "copy the commands of all fixes shown";
+    let pane_label = "to the details or back";
+    let hidden = "the details are hidden; enter shows them";
+    all.extend([
+        key("y", copy_label, "y copy", Selection, Action::Copy).enabled_if(copy),
+        key("Y", copy_all_label, "", Selection, Action::CopyAll).enabled_if(copy_all),
+        fact_value_entry_command(block, model),
+        key("tab", pane_label, "tab pane", Selection, Action::FocusPane)
+            .enabled_if(require(view.has_pane(), hidden)),
+        key(back_keys, "back", back_footer, Selection, Action::Back)
+            .enabled_if(require(back, "nothing is open")),
+    ]);
     all
 }
 
@@ -313,227 +251,208 @@ fn fact_value_entry_command(block: Option<&PageBlock>, model: &Model) -> KeyComm
     let possible = match (fact, report) {
         (Some((subject, fact)), Some(report)) => match catalog::find_by_name(fact) {
             Some(key) if what_if::can_assume(report, subject, key) => {
-                model.data.activity.check_idle()
+                model.data.activity.check_idle().map_err(Into::into)
             }
             _ => Err(format!("{fact} is derived from other facts")),
         },
         _ => Err("no single fact on this row; enter shows its facts".to_owned()),
     };
-    new_key_command(
-        "i",
-        "enter a value for this fact",
-        HelpSection::Selection,
-        Action::EnterFact,
-    )
-    .with_footer("i enter value")
-    .enabled_if(possible)
+    let label = "enter a value for this fact";
+    key("i", label, "i enter value", Selection, Action::EnterFact).enabled_if(possible)
 }
 
-fn motion_commands() -> Vec<KeyCommand> {
-    let go =
-        |keys, label, motion| new_key_command(keys, label, HelpSection::Move, Action::Go(motion));
-    vec![
-        go("up k", "up", Motion::Up),
-        go("down j", "down", Motion::Down).with_footer("↑↓ choose"),
-        go("pgup ctrl-b", "page up", Motion::PageUp),
-        go("pgdn ctrl-f", "page down", Motion::PageDown),
-        go("home g", "to the top", Motion::Top),
-        go("end G", "to the bottom", Motion::Bottom),
-    ]
-}
+const MOTIONS: [KeyCommand; 6] = [
+    key("up k", "up", "", Move, Action::Go(Motion::Up)),
+    key(
+        "down j",
+        "down",
+        "↑↓ choose",
+        Move,
+        Action::Go(Motion::Down),
+    ),
+    key(
+        "pgup ctrl-b",
+        "page up",
+        "",
+        Move,
+        Action::Go(Motion::PageUp),
+    ),
+    key(
+        "pgdn ctrl-f",
+        "page down",
+        "",
+        Move,
+        Action::Go(Motion::PageDown),
+    ),
+    key("home g", "to the top", "", Move, Action::Go(Motion::Top)),
+    key(
+        "end G",
+        "to the bottom",
+        "",
+        Move,
+        Action::Go(Motion::Bottom),
+    ),
+];
+
+/// Motions with named keys, such as `up`. Letters are not included, because they are typed into a
+/// text field.
+const NAMED_KEY_MOTIONS: [KeyCommand; 4] = [
+    key("up", "up", "", Move, Action::Go(Motion::Up)),
+    key("down", "down", "↑↓ choose", Move, Action::Go(Motion::Down)),
+    key("pgup", "page up", "", Move, Action::Go(Motion::PageUp)),
+    key("pgdn", "page down", "", Move, Action::Go(Motion::PageDown)),
+];
 
 fn issue_jump_commands(view: &PageView) -> [KeyCommand; 2] {
-    let possible = view
-        .focused_page()
-        .0
-        .has_block_with_issue()
-        .then_some(())
-        .ok_or_else(|| "no problems here".to_owned());
+    let has_issue = view.focused_page().0.has_block_with_issue();
+    let possible = require(has_issue, "no problems here");
     let to = |keys, label, way| {
-        new_key_command(keys, label, HelpSection::Move, Action::JumpToIssue(way))
+        key(keys, label, "", Move, Action::JumpToIssue(way)).enabled_if(possible)
     };
     [
-        to("n", "next problem", IssueDirection::Next).enabled_if(possible.clone()),
-        to("N", "previous problem", IssueDirection::Previous).enabled_if(possible),
+        to("n", "next problem", IssueDirection::Next),
+        to("N", "previous problem", IssueDirection::Previous),
     ]
 }
 
-fn filter_and_source_commands(state: &PageState, model: &Model) -> Vec<KeyCommand> {
+fn filter_and_source_commands(state: &PageState, model: &Model) -> [KeyCommand; 3] {
     let here = model.screen.can_hide_known_facts();
     let (label, footer) = match (here, state.only_unknown) {
         (true, true) => ("show everything", "u all"),
         (true, false) => ("show only unknown facts", "u unknown"),
         (false, _) => ("unknown facts and why they are unknown", ""),
     };
-    let known = model.data.complete && model.data.focus.target.is_some();
-    vec![
-        new_key_command("/", "filter", HelpSection::View, Action::Filter).with_footer(
-            if model.screen.has_own_filter() {
-                "/ find"
-            } else {
-                ""
-            },
-        ),
-        new_key_command("u", label, HelpSection::View, Action::OnlyUnknown)
-            .with_footer(footer)
-            .enabled_if(
-                known
-                    .then_some(())
-                    .ok_or_else(|| "no target yet".to_owned()),
-            ),
-        new_key_command(
+    let find = if model.screen.has_own_filter() {
+        "/ find"
+    } else {
+        ""
+    };
+    let sources = if here { "v sources" } else { "" };
+    [
+        key("/", "filter", find, View, Action::Filter),
+        key("u", label, footer, View, Action::OnlyUnknown).enabled_if(check_has_target(model)),
+        key(
             "v",
             "fact names and sources",
-            HelpSection::View,
+            sources,
+            View,
             Action::Sources,
         )
-        .with_footer(if here { "v sources" } else { "" })
-        .enabled_if(here.then_some(()).ok_or_else(|| "Storage only".to_owned())),
-    ]
-}
-
-/// Motions with named keys, such as `up`. Letters are not included, because they are typed into a
-/// text field.
-fn named_key_motion_commands(act: fn(Motion) -> Action) -> Vec<KeyCommand> {
-    let go = |keys, label, motion| new_key_command(keys, label, HelpSection::Move, act(motion));
-    vec![
-        go("up", "up", Motion::Up),
-        go("down", "down", Motion::Down).with_footer("↑↓ choose"),
-        go("pgup", "page up", Motion::PageUp),
-        go("pgdn", "page down", Motion::PageDown),
+        .enabled_if(require(here, "Storage only")),
     ]
 }
 
 fn list_overlay_commands(
     label: &'static str,
     footer: &'static str,
-    enabled: Result<(), String>,
+    enabled: Result<(), impl Into<String>>,
 ) -> Vec<KeyCommand> {
-    let go = |keys, label, motion| {
-        new_key_command(keys, label, HelpSection::Move, Action::ListGo(motion))
-    };
-    let mut all = named_key_motion_commands(Action::ListGo);
+    let mut all = Vec::from(NAMED_KEY_MOTIONS);
     all.extend([
-        go("home", "to the top", Motion::Top),
-        go("end", "to the bottom", Motion::Bottom),
-        new_key_command("enter", label, HelpSection::Selection, Action::ListChoose)
-            .with_footer(footer)
-            .enabled_if(enabled),
+        key("home", "to the top", "", Move, Action::Go(Motion::Top)),
+        key("end", "to the bottom", "", Move, Action::Go(Motion::Bottom)),
+        key("enter", label, footer, Selection, Action::ListChoose).enabled_if(enabled),
     ]);
     all
 }
 
-fn close_command(keys: &'static str, label: &'static str) -> KeyCommand {
-    new_key_command(keys, label, HelpSection::Program, Action::Close).with_footer("esc close")
+fn filtered_list_commands(
+    label: &'static str,
+    footer: &'static str,
+    enabled: Result<(), impl Into<String>>,
+) -> Vec<KeyCommand> {
+    let mut all = list_overlay_commands(label, footer, enabled);
+    all.extend(TEXT_DELETIONS);
+    all.push(key("esc", "close", "esc close", Program, Action::Close));
+    all
 }
 
-fn text_deletion_commands() -> [KeyCommand; 2] {
-    [
-        new_key_command(
-            "backspace",
-            "delete a character",
-            HelpSection::Selection,
-            Action::Erase,
-        ),
-        new_key_command(
-            "ctrl-u",
-            "delete everything",
-            HelpSection::Selection,
-            Action::Clear,
-        ),
-    ]
-}
+const TEXT_DELETIONS: [KeyCommand; 2] = [
+    key(
+        "backspace",
+        "delete a character",
+        "",
+        Selection,
+        Action::Edit(TextEdit::Backspace),
+    ),
+    key(
+        "ctrl-u",
+        "delete everything",
+        "",
+        Selection,
+        Action::Edit(TextEdit::Clear),
+    ),
+];
 
 fn filter_typing_commands() -> Vec<KeyCommand> {
-    let mut all = named_key_motion_commands(Action::Go);
-    all.extend(text_deletion_commands());
+    let mut all = Vec::from(NAMED_KEY_MOTIONS);
+    all.extend(TEXT_DELETIONS);
     all.extend([
-        new_key_command(
+        key(
             "enter",
             "keep filter",
-            HelpSection::Selection,
+            "enter keep",
+            Selection,
             Action::FilterKeep,
-        )
-        .with_footer("enter keep"),
-        new_key_command(
+        ),
+        key(
             "esc",
             "show everything",
-            HelpSection::Program,
+            "esc end",
+            Program,
             Action::FilterEnd,
-        )
-        .with_footer("esc end"),
+        ),
     ]);
     all
 }
 
-fn probe_and_what_if_commands(model: &Model) -> Vec<KeyCommand> {
-    let free = model.data.activity.check_idle();
+fn probe_and_what_if_commands(model: &Model) -> [KeyCommand; 6] {
+    let activity = &model.data.activity;
     let supposes = model.data.assumed_host.is_some()
-        || matches!(model.data.activity, BackgroundActivity::Assuming { .. });
-    let mut all = vec![
-        new_key_command(
+        || matches!(activity, BackgroundActivity::Assuming { .. });
+    let is_free_disk = !model.data.filesystem_choices().is_empty();
+    let idle = |check: Result<(), &'static str>| check.and_then(|()| activity.check_idle());
+    let (cancel_keys, cancel) = match activity {
+        BackgroundActivity::Probing {
+            cancelled: false, ..
+        } => ("c esc", Ok(())),
+        BackgroundActivity::Probing { .. } => ("c", Err("the probe is stopping")),
+        _ => ("c", Err("no probe is running")),
+    };
+    let probe_label = "probe: measure commit latency";
+    let what_if_label = "what if a fact had another value";
+    let cancel_label = "cancel the probe, keep the results";
+    [
+        key(
             "W",
             "back to the real host",
-            HelpSection::Work,
+            "W real host",
+            Work,
             Action::LeaveWhatIf,
         )
-        .with_footer("W real host")
-        .enabled_if(
-            supposes
-                .then_some(())
-                .ok_or_else(|| "no assumptions".to_owned()),
-        ),
-        new_key_command(
-            "p",
-            "probe: measure commit latency",
-            HelpSection::Work,
-            Action::PlanProbe,
-        )
-        .with_footer("p probe")
-        .enabled_if(check_can_probe(model)),
-        new_key_command(
+        .enabled_if(require(supposes, "no assumptions")),
+        key("p", probe_label, "p probe", Work, Action::PlanProbe)
+            .enabled_if(idle(model.data.check_measurable())),
+        key(
             "f",
             "choose the file system",
-            HelpSection::Work,
+            "f choose fs",
+            Work,
             Action::AskFilesystem,
         )
-        .with_footer("f choose fs")
-        .enabled_if(check_can_choose_filesystem(model)),
-        new_key_command(
-            "w",
-            "what if a fact had another value",
-            HelpSection::Work,
-            Action::WhatIf,
+        .enabled_if(idle(require(is_free_disk, "free disks only"))),
+        key("w", what_if_label, "w what if", Work, Action::WhatIf)
+            .enabled_if(idle(check_has_target(model))),
+        key("r", "rescan", "r rescan", Work, Action::Rescan).enabled_if(activity.check_idle()),
+        key(
+            cancel_keys,
+            cancel_label,
+            "c cancel",
+            Work,
+            Action::CancelProbe,
         )
-        .with_footer("w what if")
-        .enabled_if(check_can_assume(model)),
-        new_key_command("r", "rescan", HelpSection::Work, Action::Rescan)
-            .with_footer("r rescan")
-            .enabled_if(free),
-    ];
-    let cancel_keys = if is_uncancelled_probe_running(model) {
-        "c esc"
-    } else {
-        "c"
-    };
-    let cancel = new_key_command(
-        cancel_keys,
-        "cancel the probe, keep the results",
-        HelpSection::Work,
-        Action::CancelProbe,
-    );
-    all.push(
-        cancel
-            .with_footer("c cancel")
-            .enabled_if(match &model.data.activity {
-                BackgroundActivity::Probing {
-                    cancelled: false, ..
-                } => Ok(()),
-                BackgroundActivity::Probing { .. } => Err("the probe is stopping".to_owned()),
-                _ => Err("no probe is running".to_owned()),
-            }),
-    );
-    all
+        .enabled_if(cancel),
+    ]
 }
 
 fn is_uncancelled_probe_running(model: &Model) -> bool {
@@ -546,90 +465,65 @@ fn is_uncancelled_probe_running(model: &Model) -> bool {
     )
 }
 
-fn check_can_probe(model: &Model) -> Result<(), String> {
-    model.data.check_measurable().map_err(str::to_owned)?;
-    model.data.activity.check_idle()
-}
-
-fn check_can_assume(model: &Model) -> Result<(), String> {
-    if !model.data.complete || model.data.focus.target.is_none() {
-        return Err("no target yet".to_owned());
-    }
-    model.data.activity.check_idle()
-}
-
-fn check_can_choose_filesystem(model: &Model) -> Result<(), String> {
-    if model.data.filesystem_choices().is_empty() {
-        return Err("free disks only".to_owned());
-    }
-    model.data.activity.check_idle()
+fn check_has_target(model: &Model) -> Result<(), &'static str> {
+    require(
+        model.data.complete && model.data.focus.target.is_some(),
+        "no target yet",
+    )
 }
 
 fn screen_and_target_commands(model: &Model) -> Vec<KeyCommand> {
-    let mut all: Vec<KeyCommand> = ScreenId::ALL
-        .into_iter()
-        .map(|screen| {
-            new_key_command(
-                screen.digit_key(),
-                screen.title(),
-                HelpSection::View,
-                Action::Show(screen),
-            )
-        })
-        .collect();
-    let export = new_key_command(
-        "e",
-        "export: save or copy the report",
-        HelpSection::View,
-        Action::Show(ScreenId::Export),
-    );
-    all.push(if model.screen == ScreenId::Export {
-        export
+    let screen = |screen: ScreenId| {
+        key(
+            screen.digit_key(),
+            screen.title(),
+            "",
+            View,
+            Action::Show(screen),
+        )
+    };
+    let mut all = ScreenId::ALL.map(screen).to_vec();
+    let export = if model.screen == ScreenId::Export {
+        ""
     } else {
-        export.with_footer("e export")
-    });
-    let several = model.data.focus.place.1 > 1;
-    let only = || "there is only one target".to_owned();
-    for (keys, label, action, footer) in [
-        ("t", "targets", Action::AskTarget, "t targets"),
-        ("]", "next target", Action::NextTarget, ""),
-        ("[", "previous target", Action::PreviousTarget, ""),
-    ] {
-        let enabled = several.then_some(()).ok_or_else(only);
-        all.push(
-            new_key_command(keys, label, HelpSection::View, action)
-                .with_footer(footer)
-                .enabled_if(enabled),
-        );
-    }
+        "e export"
+    };
+    let label = "export: save or copy the report";
+    all.push(key(
+        "e",
+        label,
+        export,
+        View,
+        Action::Show(ScreenId::Export),
+    ));
+    let several = require(model.data.focus.place.1 > 1, "there is only one target");
+    let targets = [
+        key("t", "targets", "t targets", View, Action::AskTarget),
+        key("]", "next target", "", View, Action::NextTarget),
+        key("[", "previous target", "", View, Action::PreviousTarget),
+    ];
+    all.extend(targets.map(|command| command.enabled_if(several)));
     all
 }
 
-fn target_list_commands(model: &Model, filter: &str) -> Vec<KeyCommand> {
-    let found = filter_targets(model, filter).next().map(|_| ());
-    let found = found.ok_or_else(|| "no target matches".to_owned());
-    let mut all = list_overlay_commands("show this target", "enter show", found);
-    all.extend(text_deletion_commands());
-    all.push(close_command("esc", "close"));
-    all
+fn target_list_commands(model: &Model, filter: &TextField) -> Vec<KeyCommand> {
+    let has_some = filter_targets(model, filter).next().is_some();
+    let found = require(has_some, "no target matches");
+    filtered_list_commands("show this target", "enter show", found)
 }
 
 /// Lists the targets that match a filter, each with its position in the list of all targets, which
 /// begins with the worst verdict.
 pub fn filter_targets<'m>(
     model: &'m Model,
-    filter: &str,
-) -> impl Iterator<Item = (usize, &'m TargetSummary)> + use<'m> {
-    let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
+    filter: &'m TextField,
+) -> impl Iterator<Item = (usize, &'m TargetSummary)> {
     let report = model.data.report.as_deref();
     let all = report
         .into_iter()
         .flat_map(|report| model.data.focus.targets_worst_first(report))
         .enumerate();
-    all.filter(move |(_, target)| {
-        let title = target.title.to_lowercase();
-        words.iter().all(|word| title.contains(word))
-    })
+    all.filter(move |(_, target)| filter.matches(&target.title))
 }
 
 pub fn newcomer_hints(model: &Model) -> Vec<(&'static str, &'static str)> {
@@ -657,36 +551,24 @@ pub fn newcomer_hints(model: &Model) -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-fn help_list_commands() -> Vec<KeyCommand> {
-    let mut all = list_overlay_commands("run this command", "enter run", Ok(()));
-    all.extend(text_deletion_commands());
-    all.push(close_command("esc", "close"));
-    all
-}
-
 fn what_if_commands(model: &Model, picker: &AssumptionPicker) -> Vec<KeyCommand> {
-    let take = picker
-        .current_choice(model.data.assumed_facts())
-        .map(|_| ());
+    let take = picker.current_choice(model.data.assumed_facts());
+    let enabled = take.and_then(|_| model.data.activity.check_idle().map_err(Into::into));
     let (label, footer, back) = match picker.fact {
         None => ("choose this fact", "enter choose", "esc close"),
         Some(_) => ("assume this value", "enter assume", "esc back"),
     };
-    let mut all = list_overlay_commands(
-        label,
-        footer,
-        take.and_then(|()| model.data.activity.check_idle()),
-    );
-    all.extend(text_deletion_commands());
+    let mut all = list_overlay_commands(label, footer, enabled);
+    all.extend(TEXT_DELETIONS);
     all.extend([
-        new_key_command(
+        key(
             "tab",
             "complete",
-            HelpSection::Selection,
+            "tab complete",
+            Selection,
             Action::WhatIfComplete,
-        )
-        .with_footer("tab complete"),
-        new_key_command("esc", "back", HelpSection::Program, Action::WhatIfBack).with_footer(back),
+        ),
+        key("esc", "back", back, Program, Action::WhatIfBack),
     ]);
     all
 }
@@ -694,70 +576,59 @@ fn what_if_commands(model: &Model, picker: &AssumptionPicker) -> Vec<KeyCommand>
 fn filesystem_commands(model: &Model, chosen: usize) -> Vec<KeyCommand> {
     let choice = model.data.filesystem_choices().get(chosen);
     let refused = choice.and_then(|choice| choice.refused.clone());
-    let enabled = refused.map_or_else(|| model.data.activity.check_idle(), Err);
+    let idle = || model.data.activity.check_idle().map_err(Into::into);
+    let enabled = refused.map_or_else(idle, Err);
     let mut all = list_overlay_commands("plan for this file system", "enter choose", enabled);
-    all.push(close_command("esc q", "keep the current choice"));
+    let label = "keep the current choice";
+    all.push(key("esc q", label, "esc close", Program, Action::Close));
     all
 }
 
 fn save_form_commands(form: &SaveForm) -> Vec<KeyCommand> {
-    let here = |keys, label, action| new_key_command(keys, label, HelpSection::Selection, action);
-    let close = |label, footer| here("esc", label, Action::Close).with_footer(footer);
+    let here = |keys, label, footer, action| key(keys, label, footer, Selection, action);
+    let edit = |keys, label, footer, edit| here(keys, label, footer, Action::Edit(edit));
     match form.stage {
         SaveFormStage::Naming(_) => vec![
-            here("enter", "save", Action::Save).with_footer("enter save"),
-            close("cancel", "esc cancel"),
-            here(
-                "left",
-                "one character to the left",
-                Action::Edit(TextEdit::Left),
-            ),
-            here(
-                "right",
-                "one character to the right",
-                Action::Edit(TextEdit::Right),
-            ),
-            here(
-                "home ctrl-a",
-                "to the beginning",
-                Action::Edit(TextEdit::Home),
-            ),
-            here("end ctrl-e", "to the end", Action::Edit(TextEdit::End)),
-            here(
+            here("enter", "save", "enter save", Action::Save),
+            here("esc", "cancel", "esc cancel", Action::Close),
+            edit("left", "one character to the left", "", TextEdit::Left),
+            edit("right", "one character to the right", "", TextEdit::Right),
+            edit("home ctrl-a", "to the beginning", "", TextEdit::Home),
+            edit("end ctrl-e", "to the end", "", TextEdit::End),
+            edit(
                 "backspace",
                 "delete the previous character",
-                Action::Edit(TextEdit::Backspace),
+                "",
+                TextEdit::Backspace,
             ),
-            here(
+            edit(
                 "delete ctrl-d",
                 "delete the next character",
-                Action::Edit(TextEdit::Delete),
+                "",
+                TextEdit::Delete,
             ),
-            here("ctrl-u", "delete everything", Action::Edit(TextEdit::Clear))
-                .with_footer("ctrl-u clear"),
+            edit(
+                "ctrl-u",
+                "delete everything",
+                "ctrl-u clear",
+                TextEdit::Clear,
+            ),
         ],
-        SaveFormStage::Saving => vec![close("do not wait", "esc do not wait")],
+        SaveFormStage::Saving => vec![here("esc", "do not wait", "esc do not wait", Action::Close)],
         SaveFormStage::Exists(_) => vec![
-            here("y", "replace it", Action::Replace).with_footer("y replace it"),
-            here("n", "another name", Action::Rename).with_footer("n another name"),
-            close("do not save", "esc do not save"),
+            here("y", "replace it", "y replace it", Action::Replace),
+            here("n", "another name", "n another name", Action::Rename),
+            here("esc", "do not save", "esc do not save", Action::Close),
         ],
     }
 }
 
-pub fn matching_help_commands(model: &Model, filter: &str) -> Vec<KeyCommand> {
-    let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
+pub fn matching_help_commands(model: &Model, filter: &TextField) -> Vec<KeyCommand> {
     let mut all = screen_commands(model, &model.current_page_view());
     all.sort_by_key(|command| command.group);
     all.retain(|command| {
-        let text = format!(
-            "{} {} {}",
-            command.label,
-            command.keys,
-            command.group.as_str()
-        )
-        .to_lowercase();
-        words.iter().all(|word| text.contains(word))
+        let group = command.group.as_str();
+        filter.matches(&format!("{} {} {group}", command.label, command.keys))
     });
     all
 }

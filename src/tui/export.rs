@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::export_state::{ExportDocument, SaveForm, SaveFormStage};
 use super::job::{Job, JobId, JobResult, SaveOutcome, SaveRequest};
 use super::model::{Model, Overlay};
-use super::msg::SideEffect;
 use super::page::PaneFocus;
 use super::screen_data::ScreenData;
 use super::screen_id::ScreenId;
@@ -39,28 +38,23 @@ pub fn copyable_document(model: &Model) -> Result<&ExportDocument, String> {
     }
 }
 
-pub fn check_can_save(data: &ScreenData) -> Result<(), String> {
+pub fn check_can_save(data: &ScreenData) -> Result<(), &'static str> {
     let known = data.report.is_some() && data.complete;
-    known
-        .then_some(())
-        .ok_or_else(|| "facts are still being collected".to_owned())
+    known.then_some(()).ok_or("facts are still being collected")
 }
 
-/// `None` if the pane shows no document, or if its document is already rendered. Only one document
-/// is rendered at a time.
-pub fn start_rendering_shown_document(model: &mut Model) -> Option<SideEffect> {
+/// Renders the document in the pane, if any. Only one document is rendered at a time.
+pub fn start_rendering_shown_document(model: &mut Model) {
     let format = selected_format(model);
-    if model.screen != ScreenId::Export
-        || model.current_page_state().focus == PaneFocus::List
-        || model.data.export.render_job.is_some()
-        || check_can_save(&model.data).is_err()
-        || model.data.export.documents.contains_key(&format)
+    if model.screen == ScreenId::Export
+        && model.current_page_state().focus != PaneFocus::List
+        && model.data.export.render_job.is_none()
+        && check_can_save(&model.data).is_ok()
+        && !model.data.export.documents.contains_key(&format)
     {
-        return None;
+        let job = model.start_job(Job::Document(format));
+        model.data.export.render_job = Some((job, format));
     }
-    let job = model.next_job_id();
-    model.data.export.render_job = Some((job, format));
-    Some(SideEffect::Start(job, Job::Document(format)))
 }
 
 pub fn open_save_form(model: &mut Model) {
@@ -79,10 +73,9 @@ pub fn open_save_form(model: &mut Model) {
     }));
 }
 
-pub fn start_document_save(model: &mut Model, replace: bool) -> Option<SideEffect> {
-    let job = model.next_job_id();
+pub fn start_document_save(model: &mut Model, replace: bool) {
     let Some(Overlay::Save(form)) = &mut model.overlay else {
-        return None;
+        return;
     };
     form.stage = SaveFormStage::Saving;
     let document = model
@@ -97,8 +90,7 @@ pub fn start_document_save(model: &mut Model, replace: bool) -> Option<SideEffec
         name: form.name.text().to_owned(),
         replace,
     };
-    model.data.export.save_job = Some(job);
-    Some(SideEffect::Start(job, Job::Save(save)))
+    model.data.export.save_job = Some(model.start_job(Job::Save(save)));
 }
 
 /// Consumes the result of a rendering or saving job; returns any other result.

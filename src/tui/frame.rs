@@ -13,7 +13,7 @@ use super::overlay;
 use super::page_view::PageView;
 use super::screen_data::{BackgroundActivity, ConfirmationRequest};
 use super::screen_id::ScreenId;
-use super::theme::{TextRole, Theme, replace_non_ascii};
+use super::theme::{ACCENT, BOLD, DIM, DOUBT, apply_options};
 use super::viewport::{FrameLayout, frame_layout, page_area};
 use super::widgets::{area, interval, text};
 use crate::report::view::what_if;
@@ -36,26 +36,23 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> ClickMap {
     } else {
         draw_whole_screen(model, &mut hits, buffer);
     }
-    if model.data.theme.ascii {
-        replace_non_ascii(buffer);
-    }
+    apply_options(model.data.options, buffer);
     hits
 }
 
 fn draw_whole_screen(model: &Model, hits: &mut ClickMap, buffer: &mut Buffer) {
     let area = *buffer.area();
     let parts = frame_layout(area.as_size());
-    let theme = model.data.theme;
     draw_header(model, parts.header, hits, buffer);
     draw_tabs(model, parts.tabs, hits, buffer);
-    area::draw_horizontal_line(parts.rule, theme, buffer);
+    area::draw_horizontal_line(parts.rule, buffer);
     draw_assumption_or_change_banner(model, parts.rule, buffer);
     let view = model.current_page_view();
     let state = &view.state;
     let body = page_area(model.size, state.filter.is_some());
-    view.draw(theme, body, hits, buffer);
+    view.draw(body, hits, buffer);
     if let Some(filter) = &state.filter {
-        draw_search_row(filter, theme, parts.body, buffer);
+        draw_search_row(filter, parts.body, buffer);
     }
     draw_status_row(model, view.hidden_lines_below(), &parts, hits, buffer);
     if model.overlay.is_some() || state.is_typing_filter() {
@@ -67,22 +64,17 @@ fn draw_whole_screen(model: &Model, hits: &mut ClickMap, buffer: &mut Buffer) {
     overlay::draw_open_overlay(model, parts.body, hits, buffer);
 }
 
-fn draw_search_row(filter: &Filter, theme: Theme, body: Rect, buffer: &mut Buffer) {
+fn draw_search_row(filter: &Filter, body: Rect, buffer: &mut Buffer) {
     let (row, _) = area::split_top(body, 1);
     let cursor = if filter.typing { "_" } else { "" };
     let left = Line::from(vec![
-        Span::styled(" / ", theme.role_style(TextRole::Accent)),
+        Span::styled(" / ", ACCENT),
         Span::raw(text::truncate_start(
             &format!("{}{cursor}", filter.text.text()),
             usize::from(row.width).saturating_sub(24),
         )),
     ]);
-    draw_left_and_right(
-        left,
-        Line::styled("esc clears ", theme.role_style(TextRole::Dim)),
-        row,
-        buffer,
-    );
+    draw_left_and_right(left, Line::styled("esc clears ", DIM), row, buffer);
 }
 
 fn draw_too_small_notice(area: Rect, buffer: &mut Buffer) {
@@ -101,7 +93,7 @@ fn draw_too_small_notice(area: Rect, buffer: &mut Buffer) {
     }
 }
 
-fn draw_left_and_right(left: Line<'_>, right: Line<'_>, place: Rect, buffer: &mut Buffer) {
+pub fn draw_left_and_right(left: Line<'_>, right: Line<'_>, place: Rect, buffer: &mut Buffer) {
     let (right_area, rest) = area::split_right(place, area::saturating_columns(right.width()));
     let (_, left_area) = area::split_right(rest, 1);
     left.render(left_area, buffer);
@@ -109,11 +101,8 @@ fn draw_left_and_right(left: Line<'_>, right: Line<'_>, place: Rect, buffer: &mu
 }
 
 fn draw_header(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
-    let (theme, focus) = (model.data.theme, &model.data.focus);
-    let mut left = vec![Span::styled(
-        " walwise",
-        theme.role_style(TextRole::Heading),
-    )];
+    let focus = &model.data.focus;
+    let mut left = vec![Span::styled(" walwise", BOLD)];
     let mut right = String::new();
     if let Some(report) = &model.data.report {
         let name = format!("   {}", report.host.name);
@@ -122,14 +111,14 @@ fn draw_header(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buff
             .saturating_sub(13);
         let (which, list) = match focus.place {
             (_, 0 | 1) => (String::new(), ""),
-            (at, of) => (format!("{}/{of} ", at.saturating_add(1)), " ▾"),
+            (at, of) => (format!("{}/{of} ", at + 1), " ▾"),
         };
-        let around = text::width(&which).saturating_add(text::width(list));
+        let around = text::width(&which) + text::width(list);
         let title_room = room.saturating_sub(MIN_HOST_WIDTH).saturating_sub(around);
         let title = text::truncate_middle(&focus.title, title_room);
         right = format!("{which}{title}{list} ");
         let room = room.saturating_sub(text::width(&right));
-        left.push(Span::styled(name, theme.role_style(TextRole::Accent)));
+        left.push(Span::styled(name, ACCENT));
         left.push(Span::raw(format!("   {}", fitting_host_text(report, room))));
     }
     let (place, _) = area::split_right(area, area::saturating_columns(text::width(&right)));
@@ -166,7 +155,6 @@ fn fitting_host_text(report: &Report, room: usize) -> String {
 }
 
 fn draw_tabs(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
-    let theme = model.data.theme;
     let unknown = match model.data.focus.unknown_count {
         0 => String::new(),
         count => format!("{count} unknown "),
@@ -177,10 +165,7 @@ fn draw_tabs(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer
         let names = ScreenId::ALL
             .iter()
             .map(|screen| text::width(&tab_label(*screen, model, *named)));
-        names
-            .map(|name| name.saturating_add(usize::from(*gap)))
-            .sum::<usize>()
-            .saturating_add(text::width(&unknown))
+        names.map(|name| name + usize::from(*gap)).sum::<usize>() + text::width(&unknown)
             <= usize::from(area.width)
     };
     let (named, gap) = [(true, 3), (true, 1)]
@@ -190,11 +175,9 @@ fn draw_tabs(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer
     let (_, mut rest) = area::split_left(area, 1);
     for screen in ScreenId::ALL {
         let style = if screen == model.screen {
-            theme
-                .role_style(TextRole::Accent)
-                .add_modifier(ratatui::style::Modifier::UNDERLINED)
+            ACCENT.add_modifier(ratatui::style::Modifier::UNDERLINED)
         } else {
-            theme.role_style(TextRole::Dim)
+            DIM
         };
         let tab = Span::styled(tab_label(screen, model, named), style);
         let (place, after) = area::split_left(rest, area::saturating_columns(tab.width()));
@@ -203,7 +186,7 @@ fn draw_tabs(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer
         (_, rest) = area::split_left(after, gap);
     }
     let (place, _) = area::split_right(rest, area::saturating_columns(text::width(&unknown)));
-    Span::styled(unknown, theme.role_style(TextRole::Doubt)).render(place, buffer);
+    Span::styled(unknown, DOUBT).render(place, buffer);
     hits.add_key_area(place, "u");
 }
 
@@ -219,53 +202,38 @@ fn tab_label(screen: ScreenId, model: &Model, named: bool) -> String {
 }
 
 /// Draws the banner about assumptions on every screen, so that no user mistakes an assumed host for
-/// the real one.
+/// the real one. Without assumptions, the first change since the last rescan is shown.
 fn draw_assumption_or_change_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
-    const WHAT_IF: &str = "WHAT IF  ";
-    let Some(supposed) = &model.data.assumed_host else {
-        return draw_host_change_banner(model, area, buffer);
-    };
-    let inner = area::inset_sides(area, 1);
-    let leave = " W ends ";
-    let assumed = &supposed.what_if.assumed;
-    let more = match assumed.len() {
-        0 | 1 => String::new(),
-        all => format!(" and {} more", all.saturating_sub(1)),
-    };
-    let room = usize::from(inner.width)
-        .saturating_sub(text::width(leave))
-        .saturating_sub(4);
-    let room = room.saturating_sub(text::width(&more));
-    let room = room.saturating_sub(text::width(WHAT_IF));
-    let first = assumed
-        .first()
-        .map(|one| fitting_assumption_text(one, room))
-        .unwrap_or_default();
-    let says = format!(" {WHAT_IF}{first}{more} ");
-    Span::styled(says, model.data.theme.role_style(TextRole::Doubt)).render(inner, buffer);
-    let (right, _) = area::split_right(inner, area::saturating_columns(text::width(leave)));
-    Span::styled(leave, model.data.theme.role_style(TextRole::Doubt)).render(right, buffer);
+    if let Some(supposed) = &model.data.assumed_host {
+        let assumed = &supposed.what_if.assumed;
+        let first = |room| Some(fitting_assumption_text(assumed.first()?, room));
+        draw_banner("WHAT IF", assumed.len(), first, " W ends ", area, buffer);
+    } else if let Some(moved) = &model.data.changes.moved {
+        let sentences = &moved.sentences;
+        let first = |room| Some(text::truncate_to_width(sentences.first()?, room));
+        let keys = format!(" {} lists, r rescans ", ScreenId::Changes.digit_key());
+        draw_banner("CHANGED", sentences.len(), first, &keys, area, buffer);
+    }
 }
 
-/// The banner shows the first change since the last rescan, and the number of further changes.
-fn draw_host_change_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
-    let Some(moved) = &model.data.changes.moved else {
-        return;
-    };
-    let style = model.data.theme.role_style(TextRole::Doubt);
+/// Shows the first text, for a number of columns, and the number of further texts.
+fn draw_banner(
+    label: &str,
+    count: usize,
+    first: impl FnOnce(usize) -> Option<String>,
+    keys: &str,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
     let inner = area::inset_sides(area, 1);
-    let keys = format!(" {} lists, r rescans ", ScreenId::Changes.digit_key());
-    let more = match moved.sentences.len() {
+    let more = match count {
         0 | 1 => String::new(),
-        all => format!(" and {} more", all.saturating_sub(1)),
+        all => format!(" and {} more", all - 1),
     };
-    let first = moved.sentences.first().map_or("", String::as_str);
-    let room = usize::from(inner.width)
-        .saturating_sub(text::width(&keys))
-        .saturating_sub(text::width(&more))
-        .saturating_sub(13);
-    let says = format!(" CHANGED  {}{more} ", text::truncate_to_width(first, room));
-    let (left, right) = (Line::styled(says, style), Line::styled(keys, style));
+    let around = [label, keys, &more].map(text::width).iter().sum::<usize>() + 6;
+    let first = first(usize::from(inner.width).saturating_sub(around));
+    let says = format!(" {label}  {}{more} ", first.unwrap_or_default());
+    let (left, right) = (Line::styled(says, DOUBT), Line::styled(keys, DOUBT));
     draw_left_and_right(left, right, inner, buffer);
 }
 
@@ -286,7 +254,6 @@ fn draw_status_row(
     hits: &mut ClickMap,
     buffer: &mut Buffer,
 ) {
-    let theme = model.data.theme;
     let room = usize::from(parts.status.width).saturating_sub(4);
     let more = if hidden > 0 {
         format!(" ↓ {hidden} more ")
@@ -302,7 +269,7 @@ fn draw_status_row(
     } else {
         (String::new(), text::wrap(&said, room))
     };
-    area::draw_horizontal_line(parts.status, theme, buffer);
+    area::draw_horizontal_line(parts.status, buffer);
     let inner = area::inset_sides(parts.status, 1);
     if !last.is_empty() {
         Span::raw(format!(" {last} ")).render(inner, buffer);
@@ -318,7 +285,7 @@ fn draw_status_row(
     Clear.render(above, buffer);
     let (edge, above) = area::split_top(above, 1);
     if rows > 0 {
-        area::draw_horizontal_line(edge, theme, buffer);
+        area::draw_horizontal_line(edge, buffer);
     }
     for (line, row) in lines.into_iter().zip(area::inset_sides(above, 2).rows()) {
         Line::raw(line).render(row, buffer);
@@ -329,7 +296,7 @@ fn draw_newcomer_hints(model: &Model, mut rest: Rect, hits: &mut ClickMap, buffe
     for (key, label) in command::newcomer_hints(model) {
         let line = Line::from(vec![
             Span::raw(" "),
-            Span::styled(key, model.data.theme.role_style(TextRole::Accent)),
+            Span::styled(key, ACCENT),
             Span::raw(format!(" {label}  ")),
         ]);
         let (place, after) = area::split_left(rest, area::saturating_columns(line.width()));
@@ -409,7 +376,7 @@ fn draw_footer(
             rest,
             area::saturating_columns(footer_command_width(command)),
         );
-        let key = Span::styled(key, model.data.theme.role_style(TextRole::Accent));
+        let key = Span::styled(key, ACCENT);
         Line::from(vec![Span::raw(" "), key, Span::raw(format!(" {label}  "))])
             .render(place, buffer);
         hits.add_key_area(place, command.keys);
@@ -426,15 +393,13 @@ fn footer_key_and_label(command: &KeyCommand) -> (&'static str, &'static str) {
 
 fn footer_command_width(command: &KeyCommand) -> usize {
     let (key, label) = footer_key_and_label(command);
-    text::width(key)
-        .saturating_add(text::width(label))
-        .saturating_add(4)
+    text::width(key) + text::width(label) + 4
 }
 
 fn fitting_commands<'a>(commands: &'a [&'a KeyCommand], room: usize) -> &'a [&'a KeyCommand] {
     let mut taken = 0_usize;
     let fits = commands.iter().take_while(|command| {
-        taken = taken.saturating_add(footer_command_width(command));
+        taken += footer_command_width(command);
         taken <= room
     });
     let count = fits.count();

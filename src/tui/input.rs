@@ -11,7 +11,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::termios::{FlushArg, tcflush};
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::input_queue::InputQueue;
@@ -27,25 +27,13 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Call this before changing the terminal's modes, so that no signal can end the process and leave
 /// them changed.
-pub fn listen_for_signals(out: Sender<Msg>) -> io::Result<()> {
-    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH])?;
+pub fn listen_for_signals(out: Sender<Msg>, numbers: &[i32]) -> io::Result<()> {
+    let mut signals = Signals::new(numbers)?;
     spawn_named_thread("signals", move || {
         for number in &mut signals {
             if matches!(number, SIGTERM | SIGINT | SIGHUP) {
                 start_exit_timeout(number);
             }
-            if out.send(Msg::Signal(number)).is_err() {
-                return;
-            }
-        }
-    })
-}
-
-/// The caller handles the other signals.
-pub fn listen_for_suspend_signals(out: Sender<Msg>) -> io::Result<()> {
-    let mut signals = Signals::new([SIGTSTP, SIGCONT])?;
-    spawn_named_thread("stops", move || {
-        for number in &mut signals {
             if out.send(Msg::Signal(number)).is_err() {
                 return;
             }

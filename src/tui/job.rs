@@ -12,17 +12,31 @@ use crate::settings::NewFilesystem;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Job {
     Collect,
+    /// Describes, without writing anything, what a probe would write, where, and for how long. The
+    /// error is the reason why the target cannot be probed.
     PlanProbe(Subject),
+    /// Measures the target; the result is a new report.
     Probe(Subject),
+    /// The facts of the real host stay unchanged. The error names a refused assumption and the
+    /// reason.
     Suppose(Vec<AssumedFact>),
+    /// Plans this file system for a free disk; `None` restores the recommended one. The error is
+    /// the reason why the file system cannot be created.
     ChooseFilesystem(Subject, Option<NewFilesystem>),
+    /// Reads the recorded lines, display-safe, from which a value was read; empty if the source has
+    /// none.
     Raw(Source, String),
+    /// Renders the real host's last report, without assumptions.
     Document(Format),
+    /// Writes a document to a file atomically.
     Save(SaveRequest),
     ListReferences(ComparisonReference),
-    /// Compares the host with the named choice; without a name, with the newest saved report.
+    /// Compares the last report of the real host with the named choice; without a name, with the
+    /// newest saved report.
     Compare(ComparisonReference, Option<String>),
+    /// Describes where the report would be saved, for the user to confirm.
     PlanReportSave,
+    /// Saves the last report of the real host, without assumptions.
     SaveReport,
     /// Waits until a fact of `/proc` or `/sys` differs from its last reading.
     Watch,
@@ -70,6 +84,7 @@ pub struct SaveRequest {
     /// The document as shown on screen; if `None`, the worker renders one.
     pub document: Option<Arc<str>>,
     pub name: String,
+    /// Whether to overwrite an existing file.
     pub replace: bool,
 }
 

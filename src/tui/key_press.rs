@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use crate::text::JoinText;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyPress(String);
 
@@ -55,5 +57,5 @@ pub fn format_key_names(names: &str) -> String {
         "right" => "→",
         other => other,
     };
-    names.split(' ').map(one).collect::<Vec<_>>().join(" ")
+    names.split(' ').map(one).join_with(" ")
 }

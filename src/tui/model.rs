@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use ratatui::layout::Size;
 
+use super::ScreenOptions;
 use super::assumptions::AssumedFact;
-use super::changes_state::{ChangesScreenState, ReferenceList};
+use super::changes_state::ReferenceList;
 use super::click_map::ClickMap;
-use super::export_state::{ExportState, SaveForm};
+use super::export_state::{SaveForm, SaveFormStage};
 use super::job::{Job, JobId};
 use super::msg::{ExitReason, SideEffect};
 use super::page::{Page, PageState};
@@ -18,7 +19,6 @@ use super::raw_answers::RawAnswerCache;
 use super::screen_data::{BackgroundActivity, ConfirmationRequest, ScreenData};
 use super::screen_id::ScreenId;
 use super::target_context::TargetContext;
-use super::theme::Theme;
 use super::viewport::{BodyLayout, page_area};
 use super::what_if::AssumptionPicker;
 use super::widgets::text_field::TextField;
@@ -52,6 +52,30 @@ pub enum Overlay {
 }
 
 impl Overlay {
+    /// Index of the chosen entry among the filtered ones, if the overlay is a list.
+    pub fn chosen_mut(&mut self) -> Option<&mut usize> {
+        match self {
+            Self::Help { chosen, .. }
+            | Self::Targets { chosen, .. }
+            | Self::Filesystem { chosen } => Some(chosen),
+            Self::References(list) => Some(&mut list.chosen),
+            Self::WhatIf(picker) => Some(&mut picker.chosen),
+            Self::Confirm { .. } | Self::Save(_) => None,
+        }
+    }
+
+    fn text_field_mut(&mut self) -> Option<&mut TextField> {
+        match self {
+            Self::Help { filter, .. } | Self::Targets { filter, .. } => Some(filter),
+            Self::References(list) => Some(&mut list.filter),
+            Self::WhatIf(picker) => Some(&mut picker.input),
+            Self::Save(form) if matches!(form.stage, SaveFormStage::Naming(_)) => {
+                Some(&mut form.name)
+            }
+            Self::Confirm { .. } | Self::Filesystem { .. } | Self::Save(_) => None,
+        }
+    }
+
     /// Whether typed letters filter a list of commands, targets or facts; false while the user
     /// types a value.
     pub fn is_filtered_by_typing(&self) -> bool {
@@ -63,15 +87,16 @@ impl Overlay {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum RedrawUrgency {
+    #[default]
     No,
     /// The change is drawn once the minimum interval between frames has passed.
     Soon,
     Now,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Model {
     pub data: ScreenData,
     /// Target of all screens; `None` stands for the one with the worst verdict.
@@ -95,57 +120,45 @@ pub struct Model {
     cached_page: Option<(ScreenId, Arc<Page>)>,
     pub dirty: RedrawUrgency,
     pub exit: Option<ExitReason>,
+    /// Effects of the current message, in order.
+    pub effects: Vec<SideEffect>,
     next_job: JobId,
 }
 
 impl Model {
     /// The initial state and the first job, which reads the host.
-    pub fn new_with_first_job(theme: Theme, size: Size) -> (Self, Vec<SideEffect>) {
+    pub fn new_with_first_job(options: ScreenOptions, size: Size) -> (Self, Vec<SideEffect>) {
         let mut model = Self {
             data: ScreenData {
-                report: None,
-                complete: false,
-                focus: TargetContext::default(),
-                rules: Arc::default(),
-                activity: BackgroundActivity::Idle,
-                last_probe: None,
-                assumed_host: None,
-                raw: RawAnswerCache::default(),
-                changes: ChangesScreenState::default(),
-                export: ExportState::default(),
-                theme,
+                options,
+                ..ScreenData::default()
             },
-            chosen_target: None,
-            screen: ScreenId::Overview,
-            trail: Vec::new(),
-            pages: BTreeMap::new(),
-            overlay: None,
-            notice: None,
             shows_hints: true,
             mouse: true,
-            hits: ClickMap::default(),
             size,
-            animation_frame: 0,
-            cached_page: None,
             dirty: RedrawUrgency::Now,
-            exit: None,
-            next_job: 0,
+            ..Self::default()
         };
-        let effects = vec![model.start_collect()];
+        model.start_collect();
+        let effects = std::mem::take(&mut model.effects);
         (model, effects)
     }
 
-    pub fn start_collect(&mut self) -> SideEffect {
-        self.data.changes.moved = None;
-        let job = self.next_job_id();
-        self.data.activity = BackgroundActivity::Collecting {
-            job,
-            what: "this host".to_owned(),
-        };
-        SideEffect::Start(job, Job::Collect)
+    pub fn start_job(&mut self, job: Job) -> JobId {
+        self.next_job += 1;
+        self.effects.push(SideEffect::Start(self.next_job, job));
+        self.next_job
     }
 
-    pub fn start_planning_for_confirmation(&mut self, question: ConfirmationRequest) -> SideEffect {
+    pub fn start_collect(&mut self) {
+        self.data.changes.moved = None;
+        self.data.activity = BackgroundActivity::Collecting {
+            job: self.start_job(Job::Collect),
+            what: "this host".to_owned(),
+        };
+    }
+
+    pub fn start_planning_for_confirmation(&mut self, question: ConfirmationRequest) {
         let plan = match &question {
             ConfirmationRequest::Probe(target) => {
                 self.chosen_target = Some(target.clone());
@@ -153,44 +166,39 @@ impl Model {
             }
             ConfirmationRequest::SaveReport => Job::PlanReportSave,
         };
-        let job = self.next_job_id();
+        let job = self.start_job(plan);
         self.data.activity = BackgroundActivity::Planning { job, question };
-        SideEffect::Start(job, plan)
     }
 
-    pub fn start_probe(&mut self, target: Subject) -> SideEffect {
-        let job = self.next_job_id();
-        let of = target.clone();
+    pub fn start_probe(&mut self, target: Subject) {
         self.data.activity = BackgroundActivity::Probing {
-            job,
-            target: of,
+            job: self.start_job(Job::Probe(target.clone())),
+            target,
             progress: None,
             cancelled: false,
         };
-        SideEffect::Start(job, Job::Probe(target))
     }
 
-    pub fn start_assumption_evaluation(&mut self, suppositions: Vec<AssumedFact>) -> SideEffect {
-        let job = self.next_job_id();
+    pub fn start_assumption_evaluation(&mut self, suppositions: Vec<AssumedFact>) {
+        let job = self.start_job(Job::Suppose(suppositions));
         self.data.activity = BackgroundActivity::Assuming { job };
-        SideEffect::Start(job, Job::Suppose(suppositions))
     }
 
     /// Starts a job that plans a free disk with this file system; `None` restores the recommended
     /// one.
-    pub fn start_filesystem_replan(
-        &mut self,
-        target: Subject,
-        filesystem: Option<NewFilesystem>,
-    ) -> SideEffect {
-        let job = self.next_job_id();
+    pub fn start_filesystem_replan(&mut self, target: Subject, filesystem: Option<NewFilesystem>) {
+        let job = self.start_job(Job::ChooseFilesystem(target, filesystem));
         self.data.activity = BackgroundActivity::Replanning { job };
-        SideEffect::Start(job, Job::ChooseFilesystem(target, filesystem))
     }
 
-    pub fn next_job_id(&mut self) -> JobId {
-        self.next_job = self.next_job.saturating_add(1);
-        self.next_job
+    /// The text field that receives typed characters.
+    pub fn active_text_field(&mut self) -> Option<&mut TextField> {
+        if let Some(overlay) = &mut self.overlay {
+            return overlay.text_field_mut();
+        }
+        let state = self.pages.get_mut(&self.screen)?;
+        let filter = state.filter.as_mut().filter(|filter| filter.typing)?;
+        Some(&mut filter.text)
     }
 
     /// Shows facts as they arrive during the first reading. A later reading keeps the old report

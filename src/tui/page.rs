@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
@@ -19,7 +20,7 @@ pub use self::block::{PageBlock, RowDetails};
 use super::click_map::{ClickMap, ClickTarget};
 use super::filter::Filter;
 use super::sidebar::Sidebar;
-use super::theme::{TextRole, Theme};
+use super::theme::{ACCENT, BOLD, DIM, DOUBT, SELECTED};
 use super::widgets::area;
 use crate::escape::ShellCommand;
 
@@ -79,7 +80,7 @@ impl PageState {
     pub fn passes_filter(&self, said: &str) -> bool {
         self.filter
             .as_ref()
-            .is_none_or(|filter| filter.matches_all_words(said))
+            .is_none_or(|filter| filter.text.matches(said))
     }
 
     pub fn has_filter_text(&self) -> bool {
@@ -109,9 +110,9 @@ impl Motion {
         let last = count.saturating_sub(1);
         let next = match self {
             Self::Up => at.saturating_sub(1),
-            Self::Down => at.saturating_add(1),
+            Self::Down => at + 1,
             Self::PageUp => at.saturating_sub(page),
-            Self::PageDown => at.saturating_add(page),
+            Self::PageDown => at + page,
             Self::Top => 0,
             Self::Bottom => last,
         };
@@ -143,11 +144,10 @@ impl Page {
         all
     }
 
-    pub fn push_heading(&mut self, theme: Theme, title: &str, aside: &str) {
-        let mut line = Line::styled(title.to_owned(), theme.role_style(TextRole::Heading));
+    pub fn push_heading(&mut self, title: &str, aside: &str) {
+        let mut line = Line::styled(title.to_owned(), BOLD);
         if !aside.is_empty() {
-            let dim = theme.role_style(TextRole::Dim);
-            line.push_span(Span::styled(format!("  {aside}"), dim));
+            line.push_span(Span::styled(format!("  {aside}"), DIM));
         }
         self.blocks.push(PageBlock::new_heading(vec![line]));
     }
@@ -194,7 +194,7 @@ impl Page {
             .iter()
             .map(|block| {
                 let from = at;
-                at = at.saturating_add(block.lines.len());
+                at += block.lines.len();
                 (from..at, block)
             })
             .filter(|(_, block)| block.key.is_some())
@@ -243,7 +243,7 @@ impl Page {
                 self.move_selection_into_view(cursor, height);
             }
             Motion::PageDown => {
-                cursor.scroll = cursor.scroll.saturating_add(page);
+                cursor.scroll += page;
                 cursor.scroll = self.clamped_scroll(cursor, height);
                 self.move_selection_into_view(cursor, height);
             }
@@ -304,12 +304,11 @@ impl Page {
     /// most one line below the visible area. Otherwise scrolls by one line, so that no line is
     /// skipped.
     fn select_next_or_scroll(&self, cursor: &mut SelectionState, height: usize) {
-        let below = cursor.scroll.saturating_add(height);
+        let below = cursor.scroll + height;
         let after = match self.selected_block_with_lines(cursor) {
-            Some((lines, _)) if lines.start < below && lines.end <= below => lines
-                .end
-                .max(lines.start.saturating_add(1))
-                .max(cursor.scroll),
+            Some((lines, _)) if lines.start < below && lines.end <= below => {
+                lines.end.max(lines.start + 1).max(cursor.scroll)
+            }
             _ => usize::MAX,
         };
         let next = self
@@ -321,13 +320,13 @@ impl Page {
                 cursor.selected.clone_from(&block.key);
                 self.scroll_showing_first_lines(cursor, &lines, height);
             }
-            None => cursor.scroll = cursor.scroll.saturating_add(1),
+            None => cursor.scroll += 1,
         }
         cursor.scroll = self.clamped_scroll(cursor, height);
     }
 
     fn select_previous_or_scroll(&self, cursor: &mut SelectionState, height: usize) {
-        let below = cursor.scroll.saturating_add(height);
+        let below = cursor.scroll + height;
         let before = match self.selected_block_with_lines(cursor) {
             Some((lines, _)) if lines.start >= cursor.scroll => lines.start.min(below),
             _ => 0,
@@ -354,7 +353,7 @@ impl Page {
         let start = self.start_including_heading(lines.start);
         if lines.start < cursor.scroll {
             cursor.scroll = start;
-        } else if lines.end > cursor.scroll.saturating_add(height) {
+        } else if lines.end > cursor.scroll + height {
             cursor.scroll = start
                 .min(lines.end.saturating_sub(height))
                 .max(cursor.scroll);
@@ -392,7 +391,7 @@ impl Page {
     }
 
     fn move_selection_into_view(&self, cursor: &mut SelectionState, height: usize) {
-        let below = cursor.scroll.saturating_add(height);
+        let below = cursor.scroll + height;
         let in_sight = |lines: &Range<usize>| lines.end > cursor.scroll && lines.start < below;
         if self
             .selected_block_with_lines(cursor)
@@ -413,8 +412,7 @@ impl Page {
     pub fn draw(
         &self,
         cursor: &SelectionState,
-        theme: Theme,
-        cursor_role: Option<TextRole>,
+        cursor_role: Option<Style>,
         area: Rect,
         hits: (&mut ClickMap, fn(String) -> ClickTarget),
         buffer: &mut Buffer,
@@ -436,21 +434,21 @@ impl Page {
             let (gutter, content) = area::split_left(row, SELECTION_MARK_WIDTH);
             let (margin, content) = area::split_right(content, 1);
             if is_first && block.is_moved {
-                Span::styled("~", theme.role_style(TextRole::Doubt)).render(margin, buffer);
+                Span::styled("~", DOUBT).render(margin, buffer);
             }
             let is_cut = line.width() > usize::from(content.width);
             if block.is_heading {
-                area::draw_heading(line, row, theme, buffer);
+                area::draw_heading(line, row, buffer);
             } else {
                 line.render(content, buffer);
             }
             let (last, _) = area::split_right(content, u16::from(is_cut));
-            Span::styled("…", theme.role_style(TextRole::Dim)).render(last, buffer);
+            Span::styled("…", DIM).render(last, buffer);
             if let Some(role) = cursor_role.filter(|_| is_marked) {
-                Span::styled("▌", theme.role_style(role)).render(gutter, buffer);
-                if role == TextRole::Accent {
+                Span::styled("▌", role).render(gutter, buffer);
+                if role == ACCENT {
                     let (_, after_mark) = area::split_left(row, SELECTION_MARK_WIDTH);
-                    buffer.set_style(after_mark, Theme::selection_style());
+                    buffer.set_style(after_mark, SELECTED);
                 }
             }
         }

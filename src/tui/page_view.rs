@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 use super::click_map::{ClickMap, ClickTarget};
 use super::page::{Page, PageBlock, PageState, PaneFocus, SelectionState};
-use super::theme::{TextRole, Theme};
+use super::theme::{ACCENT, BOLD, DIM, SELECTED};
 use super::viewport::{BodyLayout, PanePlace};
 use super::widgets::{area, text};
 
@@ -63,8 +62,7 @@ impl PageView {
             .map(|block| details(block, &state, size))
             .unwrap_or_default();
         if text::width(&title) + HEADING_WIDTH > size.0 {
-            let rows = text::wrap(&std::mem::take(&mut title), size.0).into_iter();
-            let lines = rows.map(|row| Line::styled(row, Modifier::BOLD)).collect();
+            let lines = text::wrapped_lines(&std::mem::take(&mut title), BOLD, size.0);
             details.blocks.insert(0, PageBlock::new_text(lines));
         }
         Self {
@@ -132,43 +130,35 @@ impl PageView {
         page.lines_below(cursor, usize::from(height))
     }
 
-    pub fn draw(&self, theme: Theme, body: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
+    pub fn draw(&self, body: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
         if let Some(side) = &self.page.side {
-            side.draw_sidebar(theme, body, hits, buffer);
+            side.draw_sidebar(body, hits, buffer);
         }
         let in_pane = self.is_pane_focused();
-        let dim = theme.role_style(TextRole::Dim);
         let (role, pane_role) = if in_pane {
-            (TextRole::Dim, Some(TextRole::Accent))
+            (DIM, Some(ACCENT))
         } else {
-            (TextRole::Accent, None)
+            (ACCENT, None)
         };
         let list = (&mut *hits, ClickTarget::Row as fn(String) -> ClickTarget);
-        self.page.draw(
-            &self.state.list,
-            theme,
-            Some(role),
-            self.list_area,
-            list,
-            buffer,
-        );
+        self.page
+            .draw(&self.state.list, Some(role), self.list_area, list, buffer);
         for row in self.edge.rows() {
-            Span::styled("│", dim).render(row, buffer);
+            Span::styled("│", DIM).render(row, buffer);
         }
         let (heading, content) = area::split_top(self.pane_area, 1);
         if !in_pane {
             hits.add_key_area(self.pane_area, "tab");
         }
-        self.draw_pane_heading(theme, heading, hits, buffer);
+        self.draw_pane_heading(heading, hits, buffer);
         let pane = (hits, ClickTarget::PaneRow as fn(String) -> ClickTarget);
         self.details
-            .draw(&self.state.pane, theme, pane_role, content, pane, buffer);
+            .draw(&self.state.pane, pane_role, content, pane, buffer);
     }
 
     /// The heading is inverse while the pane has the keyboard focus, because the details may have
     /// no row to mark.
-    fn draw_pane_heading(&self, theme: Theme, row: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
-        let dim = theme.role_style(TextRole::Dim);
+    fn draw_pane_heading(&self, row: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
         let height = usize::from(self.pane_area.height.saturating_sub(1));
         let below = self.details.lines_below(&self.state.pane, height);
         let (keys, label) = match self.state.focus {
@@ -180,14 +170,14 @@ impl PageView {
         };
         let title = format!("Details  {}", self.title);
         let heading = if self.is_pane_focused() {
-            Theme::selection_style()
+            SELECTED
         } else {
-            theme.role_style(TextRole::Heading)
+            BOLD
         };
-        area::draw_heading(&Line::styled(title, heading), row, theme, buffer);
+        area::draw_heading(&Line::styled(title, heading), row, buffer);
         let (_, inner) = area::split_right(row, 1);
         let (right, _) = area::split_right(inner, area::saturating_columns(text::width(&label)));
-        Span::styled(label, dim).render(right, buffer);
+        Span::styled(label, DIM).render(right, buffer);
         hits.add_key_area(right, keys);
     }
 }

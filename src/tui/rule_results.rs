@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::facts::{Scope, Subject, choice};
+use crate::facts::{Subject, choice};
 use crate::report::Report;
 use crate::rules::{Finding, Level, Outcome};
 
@@ -41,15 +41,15 @@ pub fn summarize_rules(report: &Report, about: &BTreeSet<Subject>) -> Vec<RuleSu
     let mut findings: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut all: Vec<RuleSummary> = Vec::with_capacity(report.rules.len());
     for (at, finding) in report.findings.iter().enumerate() {
-        if finding.subject.scope() == Scope::Host || about.contains(&finding.subject) {
+        if about.contains(&finding.subject) {
             findings.entry(&finding.rule).or_default().push(at);
         }
     }
-    let host = Subject::host();
     for tally in &report.rules {
         let findings = findings.remove(tally.rule.as_str()).unwrap_or_default();
-        let concerned = std::iter::once(&host).chain(about);
-        let not = concerned.filter(|subject| tally.does_not_apply.binary_search(subject).is_ok());
+        let not = about
+            .iter()
+            .filter(|subject| tally.does_not_apply.binary_search(subject).is_ok());
         let not: Vec<Subject> = not.cloned().collect();
         let applies = |at: &usize| {
             report

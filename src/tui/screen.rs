@@ -14,7 +14,7 @@ mod export {
     use crate::tui::export_state::ExportDocument;
     use crate::tui::page::{Page, PageBlock, PageState, PaneFocus, RowDetails};
     use crate::tui::screen_data::ScreenData;
-    use crate::tui::theme::TextRole;
+    use crate::tui::theme::{DIM, DOUBT, PLAIN};
     use crate::tui::widgets::columns::{self, Column};
     use crate::tui::widgets::text;
 
@@ -23,8 +23,6 @@ mod export {
 
     pub fn export_page(data: &ScreenData, room: usize) -> Page {
         let mut page = Page::default();
-        let theme = data.theme;
-        let dim = theme.role_style(TextRole::Dim);
         let Some(report) = data
             .report
             .as_deref()
@@ -32,7 +30,7 @@ mod export {
         else {
             page.push_text_block(vec![
                 Line::default(),
-                Line::styled("Still collecting facts.", dim),
+                Line::styled("Still collecting facts.", DIM),
             ]);
             return page;
         };
@@ -42,30 +40,18 @@ mod export {
                 format!("all {all} targets, same output as `walwise check --format`")
             }
         };
-        page.push_heading(theme, "Export", &what);
+        page.push_heading("Export", &what);
         let of = export_scope_note(data, report);
         if !of.is_empty() {
-            let of = text::wrap(&of, room).into_iter();
-            page.push_text_block(
-                of.map(|line| Line::styled(line, theme.role_style(TextRole::Doubt)))
-                    .collect(),
-            );
+            page.push_text_block(text::wrapped_lines(&of, DOUBT, room));
         }
         if let Some(saved) = &data.export.saved_notice {
-            page.push_text_block(
-                text::wrap(saved, room)
-                    .into_iter()
-                    .map(Line::from)
-                    .collect(),
-            );
+            page.push_text_block(text::wrapped_lines(saved, PLAIN, room));
         }
         let rows = Format::ALL.iter().map(|format| {
             vec![
-                (
-                    format.as_str().to_owned(),
-                    theme.role_style(TextRole::Plain),
-                ),
-                (format.description().to_owned(), dim),
+                (format.as_str().to_owned(), PLAIN),
+                (format.description().to_owned(), DIM),
             ]
         });
         let rows = columns::wrapped_rows(
@@ -114,21 +100,15 @@ mod export {
         state: &PageState,
         room: usize,
     ) -> Vec<Line<'static>> {
-        let theme = data.theme;
-        let dim = theme.role_style(TextRole::Dim);
         match data.export.rendered_document(format) {
             None if state.focus == PaneFocus::List => {
                 let says =
                     "Enter renders the document. Nothing is written until you confirm with s.";
-                let rows = text::wrap(says, room).into_iter();
-                rows.map(|row| Line::styled(row, dim)).collect()
+                text::wrapped_lines(says, DIM, room)
             }
-            None => vec![Line::styled("rendering …", dim)],
-            Some(Err(why)) => vec![Line::styled(
-                why.to_owned(),
-                theme.role_style(TextRole::Doubt),
-            )],
-            Some(Ok(document)) => document_preview_lines(document, state, dim, room),
+            None => vec![Line::styled("rendering …", DIM)],
+            Some(Err(why)) => vec![Line::styled(why.to_owned(), DOUBT)],
+            Some(Ok(document)) => document_preview_lines(document, state, DIM, room),
         }
     }
 
@@ -167,7 +147,7 @@ mod curves {
 
     use crate::facts::catalog::postgres::WalSyncMethod;
     use crate::measure::{Measurement, MethodResult};
-    use crate::tui::theme::{TextRole, Theme};
+    use crate::tui::theme::{BOLD, DIM, method_style};
     use crate::tui::widgets::ecdf::{self, Curve};
     use crate::tui::widgets::text;
 
@@ -180,7 +160,7 @@ mod curves {
     pub fn latency_curve_lines(
         measurement: &Measurement,
         in_force: Option<WalSyncMethod>,
-        theme: Theme,
+        ascii: bool,
         columns: usize,
         rows: usize,
     ) -> Vec<Line<'static>> {
@@ -188,10 +168,9 @@ mod curves {
         let curves: Vec<Curve<'_>> = groups
             .iter()
             .take(MAX_CURVES)
-            .filter_map(|group| method_group_curve(group, theme))
+            .filter_map(|group| method_group_curve(group))
             .collect();
-        let dim = theme.role_style(TextRole::Dim);
-        let chart = ecdf::ecdf_chart(&curves, columns, rows, dim, theme.ascii);
+        let chart = ecdf::ecdf_chart(&curves, columns, rows, DIM, ascii);
         if chart.lines.is_empty() {
             return Vec::new();
         }
@@ -202,14 +181,14 @@ mod curves {
             columns.saturating_sub(text::width(title) + 3),
         );
         let mut lines = vec![Line::from(vec![
-            Span::styled(title, theme.role_style(TextRole::Heading)),
-            Span::styled(format!("   {aside}"), dim),
+            Span::styled(title, BOLD),
+            Span::styled(format!("   {aside}"), DIM),
         ])];
         lines.extend(chart.lines);
         lines
     }
 
-    fn method_group_curve<'m>(group: &[&'m MethodResult], theme: Theme) -> Option<Curve<'m>> {
+    fn method_group_curve<'m>(group: &[&'m MethodResult]) -> Option<Curve<'m>> {
         let first = group.first()?;
         let label = match group.len() {
             1 => first.method.name().to_owned(),
@@ -217,7 +196,7 @@ mod curves {
         };
         Some(Curve {
             label,
-            style: theme.method_style(first.method),
+            style: method_style(first.method),
             quantiles: first.paced.as_ref()?.quantiles_us.as_slice(),
         })
     }
@@ -263,7 +242,7 @@ mod shared_page_parts {
 
     use crate::tui::page::Page;
     use crate::tui::screen_data::ScreenData;
-    use crate::tui::theme::TextRole;
+    use crate::tui::theme::DIM;
 
     /// Builds the page that is shown without a target; `to` completes the sentence "No target to
     /// …".
@@ -274,10 +253,7 @@ mod shared_page_parts {
             "Still collecting facts."
         };
         let mut page = Page::default();
-        page.push_text_block(vec![
-            Line::default(),
-            Line::styled(said.to_owned(), data.theme.role_style(TextRole::Dim)),
-        ]);
+        page.push_text_block(vec![Line::default(), Line::styled(said.to_owned(), DIM)]);
         page
     }
 }
@@ -300,7 +276,7 @@ mod what_if {
         let Some(assumed) = &view.data.assumed_host else {
             return;
         };
-        page.push_heading(view.data.theme, "What if", ASIDE);
+        page.push_heading("What if", ASIDE);
         let sections = what_if::what_if_sections(&assumed.what_if);
         let mut lines = Vec::new();
         let mut counted = Vec::new();
@@ -352,7 +328,7 @@ mod advice {
             view.push_section(&mut page, &section);
         }
         if data.focus.advised.change.is_none() {
-            page.push_heading(data.theme, "Plan", "");
+            page.push_heading("Plan", "");
             page.push_text_block(vec![Line::raw("Nothing to change.")]);
         }
         for section in data.focus.advised.sections_except_fixes() {
@@ -368,7 +344,7 @@ use ratatui::text::Line;
 use super::page::{Page, PageState};
 use super::screen_data::ScreenData;
 use super::screen_id::ScreenId;
-use super::theme::TextRole;
+use super::theme::DIM;
 use super::viewport::BodyLayout;
 
 impl ScreenId {
@@ -385,10 +361,7 @@ impl ScreenId {
         if !self.has_own_filter() && data.complete && state.has_filter_text() {
             page.retain_matching_blocks(|said| state.passes_filter(said));
             if page.blocks.is_empty() {
-                page.push_text_block(vec![Line::styled(
-                    "No matches.",
-                    data.theme.role_style(TextRole::Dim),
-                )]);
+                page.push_text_block(vec![Line::styled("No matches.", DIM)]);
             }
         }
         if let Some(moved) = &data.changes.moved {

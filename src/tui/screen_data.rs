@@ -1,20 +1,22 @@
 use std::sync::Arc;
 
+use super::ScreenOptions;
 use super::assumptions::{AssumedFact, AssumedHost};
 use super::changes_state::ChangesScreenState;
 use super::export_state::ExportState;
 use super::job::JobId;
 use super::raw_answers::RawAnswerCache;
 use super::target_context::TargetContext;
-use super::theme::Theme;
 use crate::durability::Verdict;
 use crate::facts::Subject;
+use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::target::TargetKind;
 use crate::measure::{Measurement, ProbeProgress};
+use crate::report::latency::wal_sync_method_in_force;
 use crate::report::{FilesystemChoice, Plan, Report};
 use crate::rules::RuleSet;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ScreenData {
     pub report: Option<Box<Report>>,
     /// False until all facts are read. Verdicts are hidden until then, because further facts may
@@ -29,16 +31,16 @@ pub struct ScreenData {
     pub export: ExportState,
     pub raw: RawAnswerCache,
     pub changes: ChangesScreenState,
-    pub theme: Theme,
+    pub options: ScreenOptions,
 }
 
 impl ScreenData {
     pub fn target_verdict(&self) -> Option<&Verdict> {
-        self.report.as_ref()?.verdicts.get(self.focus.verdict?)
+        self.report.as_ref()?.verdict(self.focus.target.as_ref()?)
     }
 
     pub fn target_plan(&self) -> Option<&Plan> {
-        self.report.as_ref()?.plans.get(self.focus.plan?)
+        self.report.as_ref()?.plan(self.focus.target.as_ref()?)
     }
 
     /// `None` until all facts are read, or without a target.
@@ -77,6 +79,10 @@ impl ScreenData {
         }
     }
 
+    pub fn method_in_force(&self) -> Option<WalSyncMethod> {
+        wal_sync_method_in_force(self.report.as_ref()?, self.focus.cluster.as_ref())
+    }
+
     pub fn check_measurable(&self) -> Result<(), &'static str> {
         let report = self
             .report
@@ -97,14 +103,10 @@ impl ScreenData {
     }
 
     pub fn measurement_in_report(&self) -> Option<&Measurement> {
-        Some(
-            &self
-                .report
-                .as_ref()?
-                .probes
-                .get(self.focus.probe?)?
-                .measurement,
-        )
+        let target = self.focus.target.as_ref()?;
+        let mut probes = self.report.as_ref()?.probes.iter();
+        let probe = probes.find(|probe| probe.target == *target)?;
+        Some(&probe.measurement)
     }
 }
 
@@ -126,8 +128,9 @@ pub enum ConfirmationRequest {
 }
 
 /// Only one background activity runs at a time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum BackgroundActivity {
+    #[default]
     Idle,
     Collecting {
         job: JobId,
@@ -164,14 +167,14 @@ impl BackgroundActivity {
         }
     }
 
-    pub fn check_idle(&self) -> Result<(), String> {
-        match self {
-            Self::Idle => Ok(()),
-            Self::Collecting { .. } => Err("facts are still being collected".to_owned()),
-            Self::Probing { .. } => Err("a probe is running".to_owned()),
-            Self::Planning { .. } => Err("a confirmation prompt is being prepared".to_owned()),
-            Self::Assuming { .. } => Err("the assumptions are still being evaluated".to_owned()),
-            Self::Replanning { .. } => Err("the plan is still being computed".to_owned()),
-        }
+    pub fn check_idle(&self) -> Result<(), &'static str> {
+        Err(match self {
+            Self::Idle => return Ok(()),
+            Self::Collecting { .. } => "facts are still being collected",
+            Self::Probing { .. } => "a probe is running",
+            Self::Planning { .. } => "a confirmation prompt is being prepared",
+            Self::Assuming { .. } => "the assumptions are still being evaluated",
+            Self::Replanning { .. } => "the plan is still being computed",
+        })
     }
 }

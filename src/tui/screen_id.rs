@@ -2,7 +2,7 @@ const DIGITS: [&str; 9] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
 macro_rules! screens {
     ($($(#[$doc:meta])* $screen:ident)*) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
         pub enum ScreenId {
             $($(#[$doc])* $screen,)*
         }
@@ -20,6 +20,7 @@ macro_rules! screens {
 }
 
 screens! {
+    #[default]
     Overview
     Storage
     Probe

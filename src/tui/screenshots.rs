@@ -7,47 +7,19 @@ use super::model::Model;
 use super::msg::Msg;
 use super::screen_data::FinishedProbe;
 use super::screen_id::ScreenId;
-use super::theme::Theme;
 use super::update::update;
-use super::{frame, svg};
+use super::{ScreenOptions, frame};
 use crate::report::Report;
 
-/// Draws every screen at `size` (columns, rows). Returns file names and SVG documents. `times` is
-/// the histogram of the first measured target.
-pub fn render_screens_svg(
+/// Draws every screen at `size` (columns, rows), and returns it with its title. `times` is the
+/// histogram of the first measured target.
+pub fn draw_screens(
     report: Report,
     times: Vec<(f64, u64)>,
-    size: (u16, u16),
-) -> Vec<(String, String)> {
-    let model = model_showing_report(
-        report,
-        times,
-        size,
-        Theme {
-            colour: true,
-            ascii: false,
-        },
-    );
-    let picture = |screen: ScreenId| {
-        let title = screen.title();
-        (
-            format!("{}.svg", title.to_lowercase()),
-            svg::buffer_to_svg(
-                &switch_and_draw_screen(&model, screen),
-                &format!("walwise: {title}"),
-            ),
-        )
-    };
-    ScreenId::ALL.map(picture).to_vec()
-}
-
-pub fn model_showing_report(
-    report: Report,
-    times: Vec<(f64, u64)>,
-    size: (u16, u16),
-    theme: Theme,
-) -> Model {
-    let (mut model, _) = Model::new_with_first_job(theme, Size::new(size.0, size.1));
+    (width, height): (u16, u16),
+    options: ScreenOptions,
+) -> Vec<(&'static str, Buffer)> {
+    let (mut model, _) = Model::new_with_first_job(options, Size { width, height });
     let measured = report.probes.first().map(|probe| probe.target.clone());
     model.data.last_probe = measured.map(|target| FinishedProbe {
         target,
@@ -55,31 +27,29 @@ pub fn model_showing_report(
         error: None,
     });
     if let Some(job) = model.data.activity.job_id() {
-        update(
-            &mut model,
-            Msg::Done(job, JobResult::Report(Box::new(report))),
-        );
+        let report = JobResult::Report(Box::new(report));
+        update(&mut model, Msg::Done(job, report));
     }
-    model
-}
-
-pub fn switch_and_draw_screen(model: &Model, screen: ScreenId) -> Buffer {
-    let mut model = model.clone();
-    update(
-        &mut model,
-        Msg::Key(KeyPress::from_name(screen.digit_key())),
-    );
-    let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
-    frame::draw(&model, &mut buffer);
-    buffer
+    let draw = |screen: ScreenId| {
+        let mut model = model.clone();
+        let key = KeyPress::from_name(screen.digit_key());
+        update(&mut model, Msg::Key(key));
+        let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+        frame::draw(&model, &mut buffer);
+        (screen.title(), buffer)
+    };
+    ScreenId::ALL.map(draw).to_vec()
 }
 
 #[cfg(test)]
 mod tests {
+    use walwise_testkit::drawn_screens::buffer_rows;
+
     use super::*;
     use crate::facts::Note;
     use crate::facts::note::muted;
     use crate::report::sample_reports;
+    use crate::tui::test_sessions::RICH;
 
     /// If the sentences of all notes are replaced, only the notes themselves may change on a
     /// screen. `session/note_wording_tests.rs` tests the same for the report formats.
@@ -88,12 +58,15 @@ mod tests {
         let mut report = sample_reports::at_risk();
         report.warnings = Note::samples();
         let look = || {
-            let pictures = render_screens_svg(report.clone(), Vec::new(), (200, 400));
-            let parted = |(name, svg): (String, String)| match svg.split_once("About this run") {
-                Some((before, notes)) => (name, before.to_owned(), Some(notes.to_owned())),
-                None => (name, svg, None),
+            let drawn = draw_screens(report.clone(), Vec::new(), (200, 400), RICH);
+            let parted = |(name, buffer): (&'static str, Buffer)| {
+                let text = buffer_rows(&buffer).join("\n");
+                match text.split_once("About this run") {
+                    Some((before, notes)) => (name, before.to_owned(), Some(notes.to_owned())),
+                    None => (name, text, None),
+                }
             };
-            pictures.into_iter().map(parted).collect::<Vec<_>>()
+            drawn.into_iter().map(parted).collect::<Vec<_>>()
         };
         let mut telling = Vec::new();
         for (with, without) in look().into_iter().zip(muted::with_muted_notes(look)) {

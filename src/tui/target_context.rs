@@ -5,10 +5,10 @@
 //! at every key press takes too long.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use super::rule_results::{RuleSummary, summarize_rules};
-use crate::facts::{MissingFact, Scope, Subject};
+use crate::facts::{MissingFact, Subject};
 use crate::report::view::{AdviceSections, target_indices_worst_first};
 use crate::report::{Report, TargetSummary, missing_facts};
 use crate::rules::{Level, Outcome};
@@ -22,121 +22,82 @@ pub struct TargetContext {
     /// targets.
     pub place: (usize, usize),
     pub cluster: Option<Subject>,
-    pub verdict: Option<usize>,
-    pub plan: Option<usize>,
-    pub probe: Option<usize>,
     pub advised: AdviceSections,
     /// Indices of undecided findings, most severe level first.
     pub undecided: Vec<usize>,
     /// Subjects of the target or host with an applying finding at level warning or above.
     pub issues: BTreeSet<Subject>,
     pub rules: Vec<RuleSummary>,
-    /// Subjects whose findings concern the target, besides the host.
+    /// Subjects whose findings concern the target, the host first.
     pub related: BTreeSet<Subject>,
-    /// Number of facts about the host and the subjects in `related` that are unknown but could be
-    /// read.
+    /// Number of facts about the subjects in `related` that are unknown but could be read.
     pub unknown_count: usize,
     /// Missing facts, each with the rules that need it; facts for the verdict come first.
     pub needs: Vec<(MissingFact, Vec<String>)>,
-    shared: Arc<TargetOrder>,
-}
-
-#[derive(Debug, Default)]
-struct TargetOrder {
-    order: Vec<usize>,
+    /// Indices of targets, the worst verdict first.
+    order: Arc<Vec<usize>>,
 }
 
 impl TargetContext {
     /// Selects the wanted target, or the one with the worst verdict if the report lacks the wanted
     /// one.
     pub fn new(report: &Report, wanted: Option<&Subject>) -> Self {
-        let whole = TargetOrder {
-            order: target_indices_worst_first(report),
-        };
-        Self::for_target_or_worst(report, wanted, &Arc::new(whole))
+        let order = Arc::new(target_indices_worst_first(report));
+        let is_wanted =
+            |at: &usize| report.targets.get(*at).map(|summary| &summary.target) == wanted;
+        let place = order.iter().position(is_wanted).unwrap_or(0);
+        Self::at_place(report, &order, place)
     }
 
     /// The context of the next target, in order of verdicts from the worst; the first follows the
     /// last.
     pub fn next_target_context(&self, report: &Report) -> Self {
-        let order = &self.shared.order;
-        let next = order
-            .get(self.place.0.saturating_add(1))
-            .or_else(|| order.first());
-        let next = next
-            .and_then(|at| report.targets.get(*at))
-            .map(|summary| &summary.target);
-        Self::for_target_or_worst(report, next, &self.shared)
+        let (place, count) = self.place;
+        self.target_context_at(report, (place + 1) % count.max(1))
     }
 
     /// The context of the previous target, in order of verdicts from the worst; the last precedes
     /// the first.
     pub fn previous_target_context(&self, report: &Report) -> Self {
-        let last = self.place.1.saturating_sub(1);
-        self.target_context_at(report, self.place.0.checked_sub(1).unwrap_or(last))
+        let (place, count) = self.place;
+        self.target_context_at(report, (place + count.saturating_sub(1)) % count.max(1))
     }
 
     pub fn target_context_at(&self, report: &Report, place: usize) -> Self {
-        let wanted = self
-            .shared
-            .order
-            .get(place)
-            .and_then(|at| report.targets.get(*at));
-        Self::for_target_or_worst(report, wanted.map(|summary| &summary.target), &self.shared)
+        Self::at_place(report, &self.order, place)
     }
 
     pub fn targets_worst_first<'r>(
         &self,
         report: &'r Report,
     ) -> impl Iterator<Item = &'r TargetSummary> {
-        self.shared
-            .order
-            .iter()
-            .filter_map(|at| report.targets.get(*at))
+        self.order.iter().filter_map(|at| report.targets.get(*at))
     }
 
-    fn for_target_or_worst(
-        report: &Report,
-        wanted: Option<&Subject>,
-        whole: &Arc<TargetOrder>,
-    ) -> Self {
-        let order = &whole.order;
-        let is_wanted =
-            |at: &usize| report.targets.get(*at).map(|summary| &summary.target) == wanted;
-        let place = order.iter().position(is_wanted).unwrap_or(0);
-        let Some((at, summary)) = order
-            .get(place)
-            .and_then(|at| Some((*at, report.targets.get(*at)?)))
-        else {
-            return Self::default();
+    fn at_place(report: &Report, order: &Arc<Vec<usize>>, place: usize) -> Self {
+        let position = order.get(place).copied().unwrap_or_default();
+        let Some(summary) = report.targets.get(position) else {
+            return Self {
+                related: [Subject::host()].into(),
+                ..Self::default()
+            };
         };
-        let target = &summary.target;
         let mut focus = Self {
-            target: Some(target.clone()),
+            target: Some(summary.target.clone()),
             title: summary.title.clone(),
-            position: at,
+            position,
             place: (place, order.len()),
-            shared: Arc::clone(whole),
+            order: Arc::clone(order),
             cluster: summary.cluster.clone(),
-            verdict: report
-                .verdicts
-                .iter()
-                .position(|verdict| verdict.target == *target),
-            plan: report.plans.iter().position(|plan| plan.target == *target),
-            probe: report
-                .probes
-                .iter()
-                .position(|probe| probe.target == *target),
+            related: summary.subjects.iter().cloned().collect(),
+            advised: AdviceSections::new(report, summary),
             ..Self::default()
         };
-        focus.related = summary.subjects.iter().cloned().collect();
-        focus.advised = AdviceSections::new(report, summary);
+        focus.related.insert(Subject::host());
         focus.collect_issues_and_undecided(report);
         focus.rules = summarize_rules(report, &focus.related);
         focus.needs = focus.missing_facts_of_target(report);
-        focus.unknown_count = focus
-            .count_unknown_readings(report)
-            .saturating_add(focus.count_uncollected_facts(report));
+        focus.unknown_count = focus.count_unknown_facts(report);
         focus
     }
 
@@ -174,38 +135,18 @@ impl TargetContext {
 
     /// The host concerns every target.
     pub fn concerns_target(&self, subject: &Subject) -> bool {
-        subject.scope() == Scope::Host || self.related.contains(subject)
+        self.related.contains(subject)
     }
 
-    /// The host comes first.
-    pub fn concerned_subjects(&self) -> impl Iterator<Item = &Subject> {
-        static HOST: LazyLock<Subject> = LazyLock::new(Subject::host);
-        let others = self
-            .related
-            .iter()
-            .filter(|subject| subject.scope() != Scope::Host);
-        std::iter::once(&*HOST).chain(others)
-    }
-
-    fn count_unknown_readings(&self, report: &Report) -> usize {
-        let rows = self
-            .concerned_subjects()
-            .flat_map(|subject| report.facts.rows_of(subject));
-        rows.filter(|row| row.reading.is_fillable_gap()).count()
-    }
-
-    /// Counts missing facts that [`Self::count_unknown_readings`] does not count.
-    fn count_uncollected_facts(&self, report: &Report) -> usize {
-        let was_asked = |need: &MissingFact| {
-            report
-                .facts
-                .rows_of(&need.subject)
-                .any(|row| row.fact == need.fact && row.reading.is_fillable_gap())
-        };
-        self.needs
-            .iter()
-            .filter(|(need, _)| !was_asked(need))
-            .count()
+    /// Counts unknown readings, and missing facts without a reading.
+    fn count_unknown_facts(&self, report: &Report) -> usize {
+        let rows = self.related.iter();
+        let rows = rows.flat_map(|subject| report.facts.rows_of(subject));
+        let unknown = rows.filter(|row| row.reading.is_fillable_gap());
+        let unknown = unknown.map(|row| (row.subject, row.fact));
+        let needs = self.needs.iter();
+        let needs = needs.map(|(need, _)| (&need.subject, need.fact.as_str()));
+        unknown.chain(needs).collect::<BTreeSet<_>>().len()
     }
 }
 

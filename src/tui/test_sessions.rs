@@ -4,7 +4,9 @@ use std::sync::Arc;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect, Size};
 
+use super::ScreenOptions;
 use super::assumptions::{AssumedFact, AssumedHost};
+use super::frame;
 use super::job::{
     ComparisonReference, HostChange, Job, JobProgress, JobResult, ReferenceChoice,
     ReferenceComparison, SaveOutcome,
@@ -13,9 +15,7 @@ use super::key_press::KeyPress;
 use super::model::Model;
 use super::msg::{MouseAction, Msg, SideEffect};
 use super::screen_id::ScreenId;
-use super::theme::Theme;
 use super::update::update;
-use super::{frame, theme};
 use crate::durability::{Verdict, VerdictKind};
 use crate::facts::catalog::kernel;
 use crate::facts::catalog::target::{self, TargetKind};
@@ -34,9 +34,10 @@ use crate::rules::{
 use crate::settings::NewFilesystem;
 use crate::ternary::Ternary;
 
-pub const RICH: Theme = Theme {
+pub const RICH: ScreenOptions = ScreenOptions {
     colour: true,
     ascii: false,
+    in_tmux: false,
 };
 
 pub fn at_risk_report() -> Report {
@@ -223,12 +224,12 @@ pub fn report_with_all_verdicts() -> Report {
     report
 }
 
-pub fn session_before_report(size: (u16, u16), theme: Theme) -> Model {
-    Model::new_with_first_job(theme, Size::new(size.0, size.1)).0
+pub fn session_before_report(size: (u16, u16), options: ScreenOptions) -> Model {
+    Model::new_with_first_job(options, Size::new(size.0, size.1)).0
 }
 
-pub fn session_with_report(report: Report, size: (u16, u16), theme: Theme) -> Model {
-    let mut model = session_before_report(size, theme);
+pub fn session_with_report(report: Report, size: (u16, u16), options: ScreenOptions) -> Model {
+    let mut model = session_before_report(size, options);
     send_job_progress(&mut model, JobProgress::Rules(sample_rules()));
     finish_job(&mut model, JobResult::Report(Box::new(report)));
     model
@@ -478,8 +479,8 @@ pub fn sample_document() -> String {
     })
 }
 
-pub fn session_with_open_export(size: (u16, u16), theme: Theme) -> Model {
-    let mut model = session_with_report(at_risk_report(), size, theme);
+pub fn session_with_open_export(size: (u16, u16), options: ScreenOptions) -> Model {
+    let mut model = session_with_report(at_risk_report(), size, options);
     let effects = press_keys(&mut model, "6 enter");
     finish_started_job(
         &mut model,
@@ -500,8 +501,8 @@ pub fn sample_upgrade_choices() -> Vec<ReferenceChoice> {
 }
 
 /// A session that compares the host with an upgrade and with a saved report.
-pub fn session_with_comparisons(size: (u16, u16), theme: Theme) -> Model {
-    let mut model = session_with_report(at_risk_report(), size, theme);
+pub fn session_with_comparisons(size: (u16, u16), options: ScreenOptions) -> Model {
+    let mut model = session_with_report(at_risk_report(), size, options);
     let effects = press_keys(&mut model, "o");
     let listed = JobResult::References(sample_upgrade_choices());
     finish_started_job(&mut model, &effects, listed);
@@ -567,8 +568,8 @@ pub fn finish_started_job(
     update(model, Msg::Done(job.expect("a job was started"), result))
 }
 
-fn session_after_save(size: (u16, u16), theme: Theme, told: JobResult) -> Model {
-    let mut model = session_with_open_export(size, theme);
+fn session_after_save(size: (u16, u16), options: ScreenOptions, told: JobResult) -> Model {
+    let mut model = session_with_open_export(size, options);
     let effects = press_keys(&mut model, "s enter");
     finish_started_job(&mut model, &effects, told);
     model
@@ -584,8 +585,8 @@ pub const PLAN: [&str; 3] = [
 
 const FILE: &str = "/root/walwise-db7-srv-pg-15-main.txt";
 
-pub fn session_with_chosen_filesystem(size: (u16, u16), theme: Theme) -> Model {
-    let mut model = session_with_report(sample_reports::free_disk(), size, theme);
+pub fn session_with_chosen_filesystem(size: (u16, u16), options: ScreenOptions) -> Model {
+    let mut model = session_with_report(sample_reports::free_disk(), size, options);
     press_keys(&mut model, "f home enter");
     finish_job(
         &mut model,
@@ -596,9 +597,9 @@ pub fn session_with_chosen_filesystem(size: (u16, u16), theme: Theme) -> Model {
     model
 }
 
-pub fn named_sessions(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model)> {
+pub fn named_sessions(size: (u16, u16), options: ScreenOptions) -> Vec<(&'static str, Model)> {
     let session = |report: Report, keys: &str| {
-        let mut model = session_with_report(report, size, theme);
+        let mut model = session_with_report(report, size, options);
         press_keys(&mut model, keys);
         model
     };
@@ -645,7 +646,7 @@ pub fn named_sessions(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static st
         &mut cancelled,
         JobResult::Report(Box::new(report_with_measurement(cut))),
     );
-    let mut failed = session_before_report(size, theme);
+    let mut failed = session_before_report(size, options);
     finish_job(
         &mut failed,
         JobResult::Failed("this is a bug in walwise".to_owned()),
@@ -667,7 +668,7 @@ pub fn named_sessions(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static st
         model
     };
     let failing = JobResult::Failed(format!("cannot write {FILE}: No space left on device"));
-    let mut naming = session_with_open_export(size, theme);
+    let mut naming = session_with_open_export(size, options);
     press_keys(&mut naming, "s");
     let mut waiting = naming.clone();
     press_keys(&mut waiting, "enter");
@@ -683,20 +684,20 @@ pub fn named_sessions(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static st
     });
     let states = vec![
         ("upgrade list", references),
-        ("changes", session_with_comparisons(size, theme)),
+        ("changes", session_with_comparisons(size, options)),
         ("export", session(report_with_two_targets(), "e G")),
-        ("export shown", session_with_open_export(size, theme)),
+        ("export shown", session_with_open_export(size, options)),
         ("naming a file", naming),
         ("saving a file", waiting),
         (
             "naming a file again",
-            session_after_save(size, theme, failing),
+            session_after_save(size, options, failing),
         ),
         (
             "replacing a file",
             session_after_save(
                 size,
-                theme,
+                options,
                 JobResult::Saved(SaveOutcome::Exists(FILE.to_owned())),
             ),
         ),
@@ -704,11 +705,11 @@ pub fn named_sessions(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static st
             "saved",
             session_after_save(
                 size,
-                theme,
+                options,
                 JobResult::Saved(SaveOutcome::At(FILE.to_owned())),
             ),
         ),
-        ("beginning", session_before_report(size, theme)),
+        ("beginning", session_before_report(size, options)),
         ("failed", failed),
         ("empty", session(report_without_targets(), "esc")),
         ("free disk", session(sample_reports::free_disk(), "esc")),
@@ -718,7 +719,7 @@ pub fn named_sessions(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static st
         ),
         (
             "another file system",
-            session_with_chosen_filesystem(size, theme),
+            session_with_chosen_filesystem(size, options),
         ),
         ("overview", session(at_risk_report(), "esc")),
         (

@@ -93,6 +93,7 @@ mod what_if;
 
 use ratatui::layout::Size;
 
+use super::ScreenOptions;
 use super::command;
 use super::job::{Job, JobProgress, JobResult};
 use super::model::{Model, Overlay};
@@ -106,21 +107,23 @@ use super::test_sessions::{
     report_with_two_targets, report_without_targets, send_job_progress, session_before_report,
     session_with_report, styled_text,
 };
-use super::theme::Theme;
 use super::update::update;
+use super::widgets::text_field::TextField;
 use crate::facts::catalog::target::FlushDelivery;
 use crate::facts::{Choice, Subject};
 use crate::measure::{Measurement, ProbeProgress};
 use crate::report::{Report, sample_reports};
 use crate::rules::Level;
 
-const PLAIN: Theme = Theme {
+const PLAIN: ScreenOptions = ScreenOptions {
     colour: false,
     ascii: false,
+    in_tmux: false,
 };
-const ASCII: Theme = Theme {
+const ASCII: ScreenOptions = ScreenOptions {
     colour: false,
     ascii: true,
+    in_tmux: false,
 };
 
 fn screen_text(model: &Model) -> String {
@@ -652,12 +655,12 @@ fn help_list_scrolls_by_keys() {
         press_keys(&mut model, "home");
         assert_eq!(screen_text(&model), top);
         let mut seen = top.clone();
-        for _ in command::matching_help_commands(&model, "") {
+        for _ in command::matching_help_commands(&model, &TextField::default()) {
             press_keys(&mut model, "pgdn");
             seen.push_str(&screen_text(&model));
         }
         assert_eq!(screen_text(&model), bottom);
-        for command in command::matching_help_commands(&model, "") {
+        for command in command::matching_help_commands(&model, &TextField::default()) {
             assert!(seen.contains(command.label), "{}", command.label);
         }
         press_keys(&mut model, &vec!["pgup"; 30].join(" "));

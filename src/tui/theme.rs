@@ -9,143 +9,89 @@ use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 use unicode_width::UnicodeWidthStr;
 
+use super::ScreenOptions;
 use crate::durability::VerdictKind;
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::Method;
 use crate::report::view::Tone;
 use crate::rules::Level;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextRole {
-    Plain,
-    Heading,
-    Dim,
-    Accent,
-    Good,
-    Bad,
-    /// For unknown values, and for anything that the user must check.
-    Doubt,
-    Code,
+pub const PLAIN: Style = Style::new();
+pub const BOLD: Style = PLAIN.add_modifier(Modifier::BOLD);
+pub const DIM: Style = PLAIN.add_modifier(Modifier::DIM);
+pub const ACCENT: Style = BOLD.fg(Color::Cyan);
+pub const GOOD: Style = PLAIN.fg(Color::Green);
+pub const BAD: Style = BOLD.fg(Color::Red);
+/// For unknown values, and for anything that the user must check.
+pub const DOUBT: Style = PLAIN.fg(Color::Magenta);
+pub const CODE: Style = PLAIN.fg(Color::Cyan);
+/// The selected row of the pane with the keyboard focus. Colours stay, so a verdict or a level
+/// keeps its hue as the background.
+pub const SELECTED: Style = BOLD
+    .add_modifier(Modifier::REVERSED)
+    .remove_modifier(Modifier::DIM);
+
+pub fn level_style(level: Level) -> Style {
+    match level {
+        Level::Critical => BAD,
+        Level::Warning => DOUBT,
+        Level::Advice => ACCENT,
+        Level::Optional => PLAIN,
+        Level::Keep => GOOD,
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Theme {
-    pub colour: bool,
-    pub ascii: bool,
+/// The hue of a sync method, the same in every table and chart. It never means good or bad.
+pub fn method_style(method: Method) -> Style {
+    match method.wal_sync_method() {
+        Some(WalSyncMethod::Fdatasync) => PLAIN.fg(Color::Blue),
+        Some(WalSyncMethod::OpenDatasync) => PLAIN.fg(Color::Cyan),
+        Some(WalSyncMethod::Fsync) => PLAIN.fg(Color::Magenta),
+        Some(WalSyncMethod::OpenSync) => PLAIN.fg(Color::Green),
+        Some(WalSyncMethod::FsyncWritethrough) | None => PLAIN,
+    }
 }
 
-impl Theme {
-    pub fn role_style(self, role: TextRole) -> Style {
-        let (colour, modifier) = match role {
-            TextRole::Plain => (None, Modifier::empty()),
-            TextRole::Heading => (None, Modifier::BOLD),
-            TextRole::Dim => (None, Modifier::DIM),
-            TextRole::Accent => (Some(Color::Cyan), Modifier::BOLD),
-            TextRole::Good => (Some(Color::Green), Modifier::empty()),
-            TextRole::Bad => (Some(Color::Red), Modifier::BOLD),
-            TextRole::Doubt => (Some(Color::Magenta), Modifier::empty()),
-            TextRole::Code => (Some(Color::Cyan), Modifier::empty()),
-        };
-        let style = Style::default().add_modifier(modifier);
-        match colour {
-            Some(colour) if self.colour => style.fg(colour),
-            _ => style,
+pub fn tone_style(tone: Tone) -> Style {
+    match tone {
+        Tone::Good => GOOD,
+        Tone::Dim => DIM,
+        Tone::Doubt => DOUBT,
+        Tone::Bad => BAD,
+    }
+}
+
+pub fn verdict_style(standing: VerdictKind) -> Style {
+    tone_style(standing.into()).add_modifier(Modifier::BOLD)
+}
+
+/// Removes colours and characters that the terminal is not to show.
+pub fn apply_options(options: ScreenOptions, buffer: &mut Buffer) {
+    if !options.colour {
+        for cell in &mut buffer.content {
+            cell.fg = Color::Reset;
         }
     }
-
-    /// The selected row of the pane with the keyboard focus. Colours stay, so a verdict or a level
-    /// keeps its hue as the background.
-    pub fn selection_style() -> Style {
-        Style::default()
-            .add_modifier(Modifier::REVERSED | Modifier::BOLD)
-            .remove_modifier(Modifier::DIM)
-    }
-
-    pub fn level_style(self, level: Level) -> Style {
-        self.role_style(match level {
-            Level::Critical => TextRole::Bad,
-            Level::Warning => TextRole::Doubt,
-            Level::Advice => TextRole::Accent,
-            Level::Optional => TextRole::Plain,
-            Level::Keep => TextRole::Good,
-        })
-    }
-
-    /// The hue of a sync method, the same in every table and chart. It never means good or bad.
-    pub fn method_style(self, method: Method) -> Style {
-        let colour = match method.wal_sync_method() {
-            Some(WalSyncMethod::Fdatasync) => Color::Blue,
-            Some(WalSyncMethod::OpenDatasync) => Color::Cyan,
-            Some(WalSyncMethod::Fsync) => Color::Magenta,
-            Some(WalSyncMethod::OpenSync) => Color::Green,
-            Some(WalSyncMethod::FsyncWritethrough) | None => return Style::default(),
-        };
-        if self.colour {
-            Style::default().fg(colour)
-        } else {
-            Style::default()
-        }
-    }
-
-    pub fn tone_style(self, tone: Tone) -> Style {
-        self.role_style(match tone {
-            Tone::Good => TextRole::Good,
-            Tone::Dim => TextRole::Dim,
-            Tone::Doubt => TextRole::Doubt,
-            Tone::Bad => TextRole::Bad,
-        })
-    }
-
-    pub fn verdict_style(self, standing: VerdictKind) -> Style {
-        self.tone_style(standing.into())
-            .add_modifier(Modifier::BOLD)
+    if options.ascii {
+        replace_non_ascii(buffer);
     }
 }
+
+/// Characters of the screens, each followed by its replacement.
+const REPLACEMENTS: &str = "│|├|┤|┃|┌+┐+┘+┏+┓+┣+┻+┛+┬+┼+└`┗`┊:●*◆@○o✗X≠#▌>▸>→>▶>≥>▾v↓v↑^←<◀<◂<≤<\
+    …~─-━-·-–-—-µu×x░.▁_▂.▃:▄-▅=▆+▇*█#";
 
 /// Replaces every character that is not ASCII by one of the same width.
-pub fn replace_non_ascii(buffer: &mut Buffer) {
+fn replace_non_ascii(buffer: &mut Buffer) {
     for cell in &mut buffer.content {
         if cell.symbol().is_ascii() {
             continue;
         }
-        let plain = match cell.symbol() {
-            "│" | "├" | "┤" | "┃" => "|",
-            "┌" | "┐" | "┘" | "┏" | "┓" | "┣" | "┻" | "┛" | "┬" | "┼" => "+",
-            "└" | "┗" => "`",
-            "┊" => ":",
-            "●" => "*",
-            "◆" => "@",
-            "○" => "o",
-            "✗" => "X",
-            "≠" => "#",
-            "▌" | "▸" | "→" | "▶" | "≥" => ">",
-            "▾" | "↓" => "v",
-            "↑" => "^",
-            "←" | "◀" | "◂" | "≤" => "<",
-            "…" => "~",
-            "─" | "━" | "·" | "–" | "—" => "-",
-            "µ" => "u",
-            "×" => "x",
-            "░" => ".",
-            other if other.width() > 1 => "??",
-            other => ascii_bar(other).unwrap_or("?"),
+        let plain = match REPLACEMENTS.split_once(cell.symbol()) {
+            Some((_, rest)) => rest.get(..1).unwrap_or("?"),
+            None if cell.symbol().width() > 1 => "??",
+            None => "?",
         };
         cell.set_symbol(plain);
     }
-}
-
-fn ascii_bar(block: &str) -> Option<&'static str> {
-    const RAMP: [(&str, &str); 8] = [
-        ("▁", "_"),
-        ("▂", "."),
-        ("▃", ":"),
-        ("▄", "-"),
-        ("▅", "="),
-        ("▆", "+"),
-        ("▇", "*"),
-        ("█", "#"),
-    ];
-    RAMP.iter()
-        .find(|(rich, _)| *rich == block)
-        .map(|(_, plain)| *plain)
 }

@@ -11,43 +11,22 @@ use std::io;
 use std::sync::mpsc::{self, Receiver};
 
 use nix::sys::signal::{Signal, raise};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use signal_hook::consts::{SIGCONT, SIGTSTP};
 
 use super::ScreenOptions;
 use super::input;
 use super::input_queue::InputQueue;
 use super::msg::Msg;
-use super::svg;
 use super::terminal::{TerminalDisplay, Tty};
-use super::theme::Theme;
 use crate::trial::TrialRecord;
 use board::TrialBoard;
-
-pub fn trial_svg(record: &TrialRecord, (columns, rows): (u16, u16)) -> String {
-    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
-    let left = (record.budget - record.seconds).max(0.0);
-    let theme = Theme {
-        colour: true,
-        ascii: false,
-    };
-    picture::draw_board(
-        &TrialBoard::from_record(record),
-        "the last block is complete",
-        left,
-        theme,
-        &mut buffer,
-    );
-    svg::buffer_to_svg(&buffer, "walwise: a trial")
-}
 
 /// Restores the terminal on drop.
 pub struct TrialScreen {
     display: Tty,
     inbox: Receiver<Msg>,
     input: InputQueue,
-    theme: Theme,
+    options: ScreenOptions,
     board: TrialBoard,
     status: String,
     is_suspended: bool,
@@ -56,20 +35,17 @@ pub struct TrialScreen {
 impl TrialScreen {
     pub fn enter(options: ScreenOptions, record: &TrialRecord) -> io::Result<Self> {
         let (out, inbox) = mpsc::channel();
-        input::listen_for_suspend_signals(out.clone())?;
+        // The caller handles the other signals.
+        input::listen_for_signals(out.clone(), &[SIGTSTP, SIGCONT])?;
         let display = Tty::enter(options.in_tmux)?;
         let input = InputQueue::default();
         input::listen_for_input(&out, input.clone())?;
-        let theme = Theme {
-            colour: options.colour,
-            ascii: options.ascii,
-        };
         let (board, doing) = (TrialBoard::from_record(record), String::new());
         Ok(Self {
             display,
             inbox,
             input,
-            theme,
+            options,
             board,
             status: doing,
             is_suspended: false,
@@ -95,13 +71,14 @@ impl TrialScreen {
         if takes_output && !self.is_suspended {
             let Self {
                 display,
-                theme,
+                options,
                 board,
                 status: doing,
                 ..
             } = self;
             display.clear_if_resized()?;
-            display.draw(&mut |buffer| picture::draw_board(board, doing, left, *theme, buffer))?;
+            display
+                .draw(&mut |buffer| picture::draw_board(board, doing, left, *options, buffer))?;
         }
         Ok(leaves)
     }

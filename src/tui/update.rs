@@ -9,7 +9,6 @@ use ratatui::layout::Position;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 
 use super::changes_jobs;
-use super::changes_state::ReferenceList;
 use super::click_map::ClickTarget;
 use super::command::{self, Action, KeyCommand};
 use super::export;
@@ -18,7 +17,7 @@ use super::filter::Filter;
 use super::key_press::KeyPress;
 use super::model::{Model, Overlay, RedrawUrgency};
 use super::msg::{ExitReason, MouseAction, Msg, SideEffect};
-use super::overlay::overlay_widgets::entries_per_page;
+use super::overlay::entries_per_page;
 use super::page::{Motion, Page, PageBlock, PaneFocus, RowDetails, SelectionState};
 use super::page_view::PageView;
 use super::screen_data::{BackgroundActivity, ConfirmationRequest, ScreenData};
@@ -26,7 +25,7 @@ use super::screen_id::ScreenId;
 use super::target_context::TargetContext;
 use super::viewport;
 use super::what_if::{AssumptionPicker, PickerChoice};
-use super::widgets::text_field::{TextEdit, TextField};
+use super::widgets::text_field::TextField;
 use crate::escape::ShellCommand;
 use crate::report::Report;
 use crate::report::view::wording::count_with_noun;
@@ -40,13 +39,13 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
     if !matches!(msg, Msg::Key(_)) {
         model.drop_cached_page();
     }
-    let mut effects = handle_message(model, msg);
-    effects.extend(export::start_rendering_shown_document(model));
-    effects.extend(changes_jobs::start_comparison_and_watch_jobs(model));
-    effects
+    handle_message(model, msg);
+    export::start_rendering_shown_document(model);
+    changes_jobs::start_comparison_and_watch_jobs(model);
+    std::mem::take(&mut model.effects)
 }
 
-fn handle_message(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
+fn handle_message(model: &mut Model, msg: Msg) {
     let urgency = if matches!(msg, Msg::Progress(..)) {
         RedrawUrgency::Soon
     } else {
@@ -59,46 +58,31 @@ fn handle_message(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
             model.notice = None;
             model.shows_hints = false;
             type_text(model, &text);
-            Vec::new()
         }
-        Msg::Paste(text) => {
-            paste_text(model, &text);
-            Vec::new()
-        }
+        Msg::Paste(text) => paste_text(model, &text),
         Msg::Mouse(what, cell) => handle_mouse(model, what, cell),
-        Msg::Signal(SIGTSTP) => vec![SideEffect::Suspend],
-        Msg::Signal(SIGCONT) => vec![SideEffect::Resume],
-        Msg::Signal(SIGWINCH) => vec![SideEffect::Redraw],
-        Msg::Signal(number) => {
-            model.exit = Some(ExitReason::Signal(number));
-            Vec::new()
-        }
-        Msg::Hangup => {
-            model.exit = Some(ExitReason::Signal(SIGHUP));
-            Vec::new()
-        }
-        Msg::Tick => {
-            model.animation_frame = model.animation_frame.wrapping_add(1);
-            Vec::new()
-        }
-        Msg::Input => Vec::new(),
+        Msg::Signal(SIGTSTP) => model.effects.push(SideEffect::Suspend),
+        Msg::Signal(SIGCONT) => model.effects.push(SideEffect::Resume),
+        Msg::Signal(SIGWINCH) => model.effects.push(SideEffect::Redraw),
+        Msg::Signal(number) => model.exit = Some(ExitReason::Signal(number)),
+        Msg::Hangup => model.exit = Some(ExitReason::Signal(SIGHUP)),
+        Msg::Tick => model.animation_frame = model.animation_frame.wrapping_add(1),
+        Msg::Input => {}
         Msg::Progress(job, partial) => job_results::handle_job_progress(model, job, partial),
         Msg::Done(job, result) => job_results::handle_job_result(model, job, result),
     }
 }
 
-fn handle_key(model: &mut Model, key: &KeyPress) -> Vec<SideEffect> {
+fn handle_key(model: &mut Model, key: &KeyPress) {
     model.notice = None;
     model.shows_hints = false;
     let view = model.current_page_view();
     model.drop_cached_page();
     if let Some(command) = command::find_command_by_key(model, &view, key) {
-        return perform_action(model, view, command);
-    }
-    if let Some(c) = key.typed_char() {
+        perform_action(model, view, command);
+    } else if let Some(c) = key.typed_char() {
         type_text(model, c.encode_utf8(&mut [0; 4]));
     }
-    Vec::new()
 }
 
 /// Types pasted text into a text field as one line. Elsewhere it is ignored, because a pasted
@@ -112,26 +96,15 @@ fn paste_text(model: &mut Model, text: &str) {
 
 /// False if no text field is active.
 fn type_text(model: &mut Model, text: &str) -> bool {
+    let overlay = model.overlay.as_ref();
+    let is_filter = overlay.is_some_and(Overlay::is_filtered_by_typing);
     let mut fits = true;
-    let is_typed = match &mut model.overlay {
-        Some(Overlay::Save(form)) if matches!(form.stage, SaveFormStage::Naming(_)) => {
-            fits = form.name.insert_text(text);
-            true
-        }
-        Some(overlay) => {
-            let lists = overlay.is_filtered_by_typing();
-            edit_filter_or_picker(model, |typed| {
-                // A leading slash is dropped, because the key `/` starts a filter outside overlays.
-                let rest = if lists && typed.text().is_empty() {
-                    text.strip_prefix('/')
-                } else {
-                    None
-                };
-                fits = typed.insert_text(rest.unwrap_or(text));
-            })
-        }
-        None => edit_filter_or_picker(model, |typed| fits = typed.insert_text(text)),
-    };
+    let is_typed = edit_text(model, |field| {
+        // A leading slash is dropped, because the key `/` starts a filter outside overlays.
+        let is_first = is_filter && field.text().is_empty();
+        let rest = text.strip_prefix('/').filter(|_| is_first);
+        fits = field.insert_text(rest.unwrap_or(text));
+    });
     if !fits {
         model.notice = Some(format!(
             "limited to {} characters; the rest was cut",
@@ -141,44 +114,25 @@ fn type_text(model: &mut Model, text: &str) -> bool {
     is_typed
 }
 
-pub fn is_text_field_active(model: &Model) -> bool {
-    match &model.overlay {
-        Some(Overlay::Save(form)) => matches!(form.stage, SaveFormStage::Naming(_)),
-        Some(
-            Overlay::Help { .. }
-            | Overlay::Targets { .. }
-            | Overlay::WhatIf(_)
-            | Overlay::References(_),
-        ) => true,
-        Some(Overlay::Confirm { .. } | Overlay::Filesystem { .. }) => false,
-        None => model.current_page_state().is_typing_filter(),
-    }
-}
-
-/// Applies `change` to the text of the open filter or picker; false if none is open.
-fn edit_filter_or_picker(model: &mut Model, change: impl FnOnce(&mut TextField)) -> bool {
-    let finding = model.current_page_state().is_typing_filter();
+/// False if no text field is active.
+fn edit_text(model: &mut Model, change: impl FnOnce(&mut TextField)) -> bool {
+    let Some(field) = model.active_text_field() else {
+        return false;
+    };
+    change(field);
     match &mut model.overlay {
-        Some(Overlay::Help { filter, chosen } | Overlay::Targets { filter, chosen }) => {
-            change(filter);
-            *chosen = 0;
-        }
-        Some(Overlay::References(list)) => {
-            change(&mut list.filter);
-            list.chosen = 0;
-        }
-        Some(Overlay::WhatIf(picker)) => picker.edit_input(change),
-        None if finding => change_filter(model, |filter| {
-            if let Some(filter) = filter {
-                change(&mut filter.text);
+        Some(Overlay::WhatIf(picker)) => picker.start_over(),
+        Some(overlay) => {
+            if let Some(chosen) = overlay.chosen_mut() {
+                *chosen = 0;
             }
-        }),
-        _ => return false,
+        }
+        None => change_cursor(model, Page::scroll_to_selection),
     }
     true
 }
 
-fn handle_mouse(model: &mut Model, what: MouseAction, cell: Position) -> Vec<SideEffect> {
+fn handle_mouse(model: &mut Model, what: MouseAction, cell: Position) {
     let (key, times) = match what {
         MouseAction::Click => return handle_click(model, cell),
         MouseAction::WheelUp => ("up", LINES_PER_NOTCH),
@@ -186,60 +140,55 @@ fn handle_mouse(model: &mut Model, what: MouseAction, cell: Position) -> Vec<Sid
     };
     // In an overlay every line of the list is an entry, so the wheel moves by one line.
     let times = if model.overlay.is_some() { 1 } else { times };
-    (0..times)
-        .flat_map(|_| handle_key(model, &KeyPress::from_name(key)))
-        .collect()
+    for _ in 0..times {
+        handle_key(model, &KeyPress::from_name(key));
+    }
 }
 
-fn handle_click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
+fn handle_click(model: &mut Model, cell: Position) {
     model.notice = None;
     model.shows_hints = false;
     match model.hits.click_target_at(cell).cloned() {
         None => {}
-        Some(ClickTarget::Press(key)) => return handle_key(model, &key),
-        Some(ClickTarget::Row(key)) => return select_or_enter_row(model, PaneFocus::List, key),
+        Some(ClickTarget::Press(key)) => handle_key(model, &key),
+        Some(ClickTarget::Row(key)) => select_or_enter_row(model, PaneFocus::List, key),
         Some(ClickTarget::PaneRow(key)) => {
             let focus = match model.current_page_state().focus {
                 PaneFocus::List => PaneFocus::Pane,
                 focus => focus,
             };
-            return select_or_enter_row(model, focus, key);
+            select_or_enter_row(model, focus, key);
         }
         Some(ClickTarget::Target(place)) => {
-            model.overlay = None;
             switch_target(model, |focus, report| {
                 focus.target_context_at(report, place)
             });
         }
         Some(ClickTarget::Entry(at)) => {
-            if let Some(
-                Overlay::Help { chosen, .. } | Overlay::References(ReferenceList { chosen, .. }),
-            ) = &mut model.overlay
-            {
+            if let Some(chosen) = model.overlay.as_mut().and_then(Overlay::chosen_mut) {
                 *chosen = at;
             }
-            return choose_in_overlay_list(model);
+            handle_key(model, &KeyPress::from_name("enter"));
         }
     }
-    Vec::new()
 }
 
 /// Selects the row, or enters it if it is already selected.
-fn select_or_enter_row(model: &mut Model, focus: PaneFocus, key: String) -> Vec<SideEffect> {
+fn select_or_enter_row(model: &mut Model, focus: PaneFocus, key: String) {
     model.page_state_mut().focus = focus;
     if selected_block(model).is_some_and(|block| block.key.as_ref() == Some(&key)) {
         return handle_key(model, &KeyPress::from_name("enter"));
     }
     change_cursor(model, |_, cursor, _| cursor.selected = Some(key));
-    Vec::new()
 }
 
-fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec<SideEffect> {
+fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) {
     if let Err(why) = command.enabled {
         model.notice = Some(format!("Unavailable ({}): {why}", command.label));
-        return Vec::new();
+        return;
     }
     match command.action {
+        Action::Go(motion) if model.overlay.is_some() => move_in_overlay_list(model, motion),
         Action::Go(motion) => {
             change_cursor_keeping_cached_page(model, view, |page, cursor, height| {
                 page.apply_motion(cursor, motion, height);
@@ -255,10 +204,9 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec
             enter_selected_block(model, block.as_ref());
             let ScreenData { raw, report, .. } = &model.data;
             let job = block.and_then(|block| raw.job_to_fetch_answer(report.as_deref(), &block));
-            return job
-                .map(|job| SideEffect::Start(model.next_job_id(), job))
-                .into_iter()
-                .collect();
+            if let Some(job) = job {
+                model.start_job(job);
+            }
         }
         Action::FocusPane => {
             let focus = &mut model.page_state_mut().focus;
@@ -268,10 +216,9 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec
             };
         }
         Action::Back => go_back(model),
-        Action::Copy => return copy_document_or_commands(model),
+        Action::Copy => copy_document_or_commands(model),
         Action::CopyAll => {
-            let commands = view.page.fix_commands();
-            return copy_commands(model, &commands);
+            copy_commands(model, &view.page.fix_commands());
         }
         Action::Filter => {
             change_filter(model, |filter| filter.get_or_insert_default().typing = true);
@@ -299,29 +246,21 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec
                 chosen,
             });
         }
-        Action::ListGo(motion) => move_in_overlay_list(model, motion),
-        Action::ListChoose => return choose_in_overlay_list(model),
+        Action::ListChoose => choose_in_overlay_list(model),
         Action::NextTarget => switch_target(model, TargetContext::next_target_context),
         Action::PreviousTarget => switch_target(model, TargetContext::previous_target_context),
         Action::PlanProbe => {
-            return model
-                .data
-                .focus
-                .target
-                .clone()
-                .map(|target| {
-                    model.start_planning_for_confirmation(ConfirmationRequest::Probe(target))
-                })
-                .into_iter()
-                .collect();
+            if let Some(target) = model.data.focus.target.clone() {
+                model.start_planning_for_confirmation(ConfirmationRequest::Probe(target));
+            }
         }
         Action::PlanReportSave => {
-            return vec![model.start_planning_for_confirmation(ConfirmationRequest::SaveReport)];
+            model.start_planning_for_confirmation(ConfirmationRequest::SaveReport);
         }
-        Action::Confirm => return start_confirmed_job(model),
-        Action::AskReference(of) => return vec![changes_jobs::open_reference_list(model, of)],
-        Action::CancelProbe => return cancel_probe(model),
-        Action::Rescan => return vec![model.start_collect()],
+        Action::Confirm => start_confirmed_job(model),
+        Action::AskReference(of) => changes_jobs::open_reference_list(model, of),
+        Action::CancelProbe => cancel_probe(model),
+        Action::Rescan => model.start_collect(),
         Action::WhatIf => {
             model.overlay = Some(Overlay::WhatIf(Box::new(AssumptionPicker::with_all_facts(
                 &model.data,
@@ -348,46 +287,29 @@ fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec
             });
         }
         Action::AskSave => export::open_save_form(model),
-        Action::Save => {
-            return export::start_document_save(model, false)
-                .into_iter()
-                .collect();
-        }
-        Action::Replace => {
-            return export::start_document_save(model, true)
-                .into_iter()
-                .collect();
-        }
+        Action::Save => export::start_document_save(model, false),
+        Action::Replace => export::start_document_save(model, true),
         Action::Rename => {
             if let Some(Overlay::Save(form)) = &mut model.overlay {
                 form.stage = SaveFormStage::Naming(None);
             }
         }
         Action::Edit(edit) => {
-            if let Some(Overlay::Save(form)) = &mut model.overlay {
-                form.name.edit(edit);
-            }
+            edit_text(model, |field| field.edit(edit));
         }
-        Action::Mouse => return toggle_mouse_capture(model),
+        Action::Mouse => toggle_mouse_capture(model),
         Action::Help => {
             model.overlay = Some(Overlay::Help {
                 filter: TextField::default(),
                 chosen: 0,
             });
         }
-        Action::Erase => {
-            edit_filter_or_picker(model, |typed| typed.edit(TextEdit::Backspace));
-        }
-        Action::Clear => {
-            edit_filter_or_picker(model, |typed| typed.edit(TextEdit::Clear));
-        }
         Action::Close => model.overlay = None,
-        Action::Redraw => return vec![SideEffect::Redraw],
-        Action::Suspend => return vec![SideEffect::Suspend],
+        Action::Redraw => model.effects.push(SideEffect::Redraw),
+        Action::Suspend => model.effects.push(SideEffect::Suspend),
         Action::Quit => model.exit = Some(ExitReason::Quit),
         Action::Interrupt => model.exit = Some(ExitReason::Signal(SIGINT)),
     }
-    Vec::new()
 }
 
 fn change_cursor(model: &mut Model, change: impl FnOnce(&Page, &mut SelectionState, u16)) {
@@ -466,37 +388,29 @@ fn open_fact_value_picker(model: &mut Model) {
     model.overlay = picker.map(|picker| Overlay::WhatIf(Box::new(picker)));
 }
 
-fn choose_in_assumption_picker(model: &mut Model) -> Vec<SideEffect> {
+fn choose_in_assumption_picker(model: &mut Model) {
     let Some(Overlay::WhatIf(picker)) = &mut model.overlay else {
-        return Vec::new();
+        return;
     };
-    let held = model
-        .data
-        .assumed_host
-        .as_ref()
-        .map(|supposed| supposed.suppositions.clone());
-    match picker.current_choice(&held.unwrap_or_default()) {
+    match picker.current_choice(model.data.assumed_facts()) {
         Ok(PickerChoice::Fact(choice)) => picker.start_value_entry(choice),
         Ok(PickerChoice::Assumptions(all)) if all.is_empty() => {
             model.overlay = None;
             leave_what_if(model);
         }
-        Ok(PickerChoice::Assumptions(all)) => return vec![model.start_assumption_evaluation(all)],
+        Ok(PickerChoice::Assumptions(all)) => model.start_assumption_evaluation(all),
         Err(_) => {}
     }
-    Vec::new()
 }
 
 /// Choosing the recommended file system removes the user's earlier choice.
-fn choose_filesystem(model: &mut Model) -> Option<SideEffect> {
-    let Some(Overlay::Filesystem { chosen }) = model.overlay else {
-        return None;
-    };
-    let choice = model.data.filesystem_choices().get(chosen)?;
-    let filesystem = Some(choice.filesystem).filter(|_| !choice.first);
-    let target = model.data.focus.target.clone()?;
-    model.overlay = None;
-    Some(model.start_filesystem_replan(target, filesystem))
+fn choose_filesystem(model: &mut Model, chosen: usize) {
+    let choice = model.data.filesystem_choices().get(chosen);
+    if let (Some(choice), Some(target)) = (choice, model.data.focus.target.clone()) {
+        let filesystem = Some(choice.filesystem).filter(|_| !choice.first);
+        model.overlay = None;
+        model.start_filesystem_replan(target, filesystem);
+    }
 }
 
 fn leave_what_if(model: &mut Model) {
@@ -536,40 +450,33 @@ fn toggle_only_unknown(model: &mut Model) {
     change_cursor(model, Page::scroll_to_selection);
 }
 
-fn copy_document_or_commands(model: &mut Model) -> Vec<SideEffect> {
-    if model.screen == ScreenId::Export {
-        let Ok(document) = export::copyable_document(model) else {
-            return Vec::new();
-        };
-        let (text, lines) = (
-            document.text.to_string(),
-            count_with_noun(document.lines, "line"),
-        );
+fn copy_document_or_commands(model: &mut Model) {
+    if model.screen != ScreenId::Export {
+        let commands = selected_block(model).map(|block| block.commands);
+        return copy_commands(model, &commands.unwrap_or_default());
+    }
+    if let Ok(document) = export::copyable_document(model) {
+        let (text, lines) = (document.text.to_string(), document.lines);
+        let lines = count_with_noun(lines, "line");
         model.notice = Some(format!(
             "{CLIPBOARD_NOTICE}: {lines}; if the terminal blocks the copy, press s to save them"
         ));
-        return vec![SideEffect::Copy(text)];
+        model.effects.push(SideEffect::Copy(text));
     }
-    let commands = selected_block(model)
-        .map(|block| block.commands)
-        .unwrap_or_default();
-    copy_commands(model, &commands)
 }
 
-fn copy_commands(model: &mut Model, commands: &[ShellCommand]) -> Vec<SideEffect> {
-    if commands.is_empty() {
-        return Vec::new();
-    }
+fn copy_commands(model: &mut Model, commands: &[ShellCommand]) {
     let lines: Vec<&str> = commands.iter().map(AsRef::as_ref).collect();
     let what = match lines.as_slice() {
+        [] => return,
         [one] => (*one).to_owned(),
         all => format!("{} commands", all.len()),
     };
     model.notice = Some(format!("{CLIPBOARD_NOTICE}: {what}"));
-    vec![SideEffect::Copy(lines.join("\n"))]
+    model.effects.push(SideEffect::Copy(lines.join("\n")));
 }
 
-fn toggle_mouse_capture(model: &mut Model) -> Vec<SideEffect> {
+fn toggle_mouse_capture(model: &mut Model) {
     model.mouse = !model.mouse;
     let said = if model.mouse {
         "mouse on: click and scroll; press m to release it"
@@ -577,67 +484,52 @@ fn toggle_mouse_capture(model: &mut Model) -> Vec<SideEffect> {
         "mouse off: select text with the terminal; press m to turn it on again"
     };
     model.notice = Some(said.to_owned());
-    vec![SideEffect::Mouse(model.mouse)]
+    model.effects.push(SideEffect::Mouse(model.mouse));
 }
 
 fn move_in_overlay_list(model: &mut Model, motion: Motion) {
     let count = match &model.overlay {
-        Some(Overlay::Help { filter, .. }) => {
-            command::matching_help_commands(model, filter.text()).len()
-        }
-        Some(Overlay::Targets { filter, .. }) => {
-            command::filter_targets(model, filter.text()).count()
-        }
+        Some(Overlay::Help { filter, .. }) => command::matching_help_commands(model, filter).len(),
+        Some(Overlay::Targets { filter, .. }) => command::filter_targets(model, filter).count(),
         Some(Overlay::WhatIf(picker)) => picker.matching_entries().len(),
         Some(Overlay::References(list)) => list.matching_choices().len(),
         Some(Overlay::Filesystem { .. }) => model.data.filesystem_choices().len(),
         Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => 0,
     };
     let page = entries_per_page(viewport::frame_layout(model.size).body.height);
-    let chosen = match &mut model.overlay {
-        Some(
-            Overlay::Help { chosen, .. }
-            | Overlay::Targets { chosen, .. }
-            | Overlay::Filesystem { chosen }
-            | Overlay::References(ReferenceList { chosen, .. }),
-        ) => chosen,
-        Some(Overlay::WhatIf(picker)) => &mut picker.chosen,
-        Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => return,
-    };
-    *chosen = motion.position_after(*chosen, page, count);
+    if let Some(chosen) = model.overlay.as_mut().and_then(Overlay::chosen_mut) {
+        *chosen = motion.position_after(*chosen, page, count);
+    }
 }
 
-fn choose_in_overlay_list(model: &mut Model) -> Vec<SideEffect> {
+fn choose_in_overlay_list(model: &mut Model) {
     match &model.overlay {
-        Some(Overlay::Help { .. }) => run_help_entry(model),
-        Some(Overlay::Targets { .. }) => {
-            choose_target(model);
-            Vec::new()
+        Some(Overlay::Help { filter, chosen }) => {
+            let commands = command::matching_help_commands(model, filter);
+            if let Some(command) = commands.into_iter().nth(*chosen) {
+                model.overlay = None;
+                let view = model.current_page_view();
+                perform_action(model, view, command);
+            }
+        }
+        Some(Overlay::Targets { filter, chosen }) => {
+            let taken = command::filter_targets(model, filter).nth(*chosen);
+            let place = taken.map(|(place, _)| place);
+            model.overlay = None;
+            if let Some(place) = place {
+                switch_target(model, |focus, report| {
+                    focus.target_context_at(report, place)
+                });
+            }
         }
         Some(Overlay::WhatIf(_)) => choose_in_assumption_picker(model),
         Some(Overlay::References(_)) => {
             if changes_jobs::try_choose_reference(model) {
                 show_screen(model, ScreenId::Changes);
             }
-            Vec::new()
         }
-        Some(Overlay::Filesystem { .. }) => choose_filesystem(model).into_iter().collect(),
-        Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => Vec::new(),
-    }
-}
-
-fn choose_target(model: &mut Model) {
-    let Some(Overlay::Targets { filter, chosen }) = &model.overlay else {
-        return;
-    };
-    let taken = command::filter_targets(model, filter.text())
-        .nth(*chosen)
-        .map(|(place, _)| place);
-    model.overlay = None;
-    if let Some(place) = taken {
-        switch_target(model, |focus, report| {
-            focus.target_context_at(report, place)
-        });
+        Some(Overlay::Filesystem { chosen }) => choose_filesystem(model, *chosen),
+        Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => {}
     }
 }
 
@@ -651,47 +543,23 @@ fn switch_target(model: &mut Model, which: impl FnOnce(&TargetContext, &Report) 
     *state = state.display_options_only();
 }
 
-fn start_confirmed_job(model: &mut Model) -> Vec<SideEffect> {
-    match model.overlay.take() {
-        Some(Overlay::Confirm {
-            question: ConfirmationRequest::Probe(target),
-            ..
-        }) => {
-            show_screen(model, ScreenId::Probe);
-            vec![model.start_probe(target)]
-        }
-        Some(Overlay::Confirm {
-            question: ConfirmationRequest::SaveReport,
-            ..
-        }) => vec![changes_jobs::start_report_save(model)],
-        other => {
-            model.overlay = other;
-            Vec::new()
+fn start_confirmed_job(model: &mut Model) {
+    if let Some(Overlay::Confirm { question, .. }) = &model.overlay {
+        let question = question.clone();
+        model.overlay = None;
+        match question {
+            ConfirmationRequest::Probe(target) => {
+                show_screen(model, ScreenId::Probe);
+                model.start_probe(target);
+            }
+            ConfirmationRequest::SaveReport => changes_jobs::start_report_save(model),
         }
     }
 }
 
-fn cancel_probe(model: &mut Model) -> Vec<SideEffect> {
-    match &mut model.data.activity {
-        BackgroundActivity::Probing { job, cancelled, .. } => {
-            *cancelled = true;
-            vec![SideEffect::Cancel(*job)]
-        }
-        _ => Vec::new(),
+fn cancel_probe(model: &mut Model) {
+    if let BackgroundActivity::Probing { job, cancelled, .. } = &mut model.data.activity {
+        *cancelled = true;
+        model.effects.push(SideEffect::Cancel(*job));
     }
-}
-
-fn run_help_entry(model: &mut Model) -> Vec<SideEffect> {
-    let Some(Overlay::Help { filter, chosen }) = &model.overlay else {
-        return Vec::new();
-    };
-    let Some(command) = command::matching_help_commands(model, filter.text())
-        .into_iter()
-        .nth(*chosen)
-    else {
-        return Vec::new();
-    };
-    model.overlay = None;
-    let view = model.current_page_view();
-    perform_action(model, view, command)
 }

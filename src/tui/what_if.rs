@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::assumptions::AssumedFact;
 use super::screen_data::ScreenData;
-use super::widgets::text_field::{TextEdit, TextField};
+use super::widgets::text_field::TextField;
 use crate::facts::{Choice, KeyInfo, Reading, Scope, Subject, ValueKind, catalog};
 use crate::report::{Report, can_be_assumed};
 
@@ -61,7 +61,7 @@ pub enum PickerChoice {
     Assumptions(Vec<AssumedFact>),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct AssumptionPicker {
     choices: Vec<SelectableFact>,
     /// Set while the user chooses a value.
@@ -77,10 +77,7 @@ impl AssumptionPicker {
     pub fn with_all_facts(data: &ScreenData) -> Self {
         Self {
             choices: selectable_facts(data),
-            fact: None,
-            input: TextField::default(),
-            chosen: 0,
-            mistake: None,
+            ..Self::default()
         }
     }
 
@@ -88,28 +85,15 @@ impl AssumptionPicker {
     /// assumed.
     pub fn for_fact(data: &ScreenData, subject: &Subject, fact: &str) -> Option<Self> {
         let choice = new_selectable_fact(data, subject, catalog::find_by_name(fact)?, "")?;
-        let of = Some(Box::new(choice));
         Some(Self {
-            choices: Vec::new(),
-            fact: of,
-            input: TextField::default(),
-            chosen: 0,
-            mistake: None,
+            fact: Some(Box::new(choice)),
+            ..Self::default()
         })
     }
 
     /// Facts are searched by name and subject.
     pub fn matching_entries(&self) -> Vec<PickerEntry<'_>> {
-        let words: Vec<String> = self
-            .input
-            .text()
-            .split_whitespace()
-            .map(str::to_lowercase)
-            .collect();
-        let has = |text: &str| {
-            let text = text.to_lowercase();
-            words.iter().all(|word| text.contains(word))
-        };
+        let has = |text: &str| self.input.matches(text);
         let Some(of) = &self.fact else {
             let fits =
                 |choice: &&SelectableFact| has(&format!("{} {}", choice.key.name, choice.subject));
@@ -130,7 +114,7 @@ impl AssumptionPicker {
             .filter(|value| has(value))
             .map(|value| PickerEntry::Value(value))
             .collect();
-        if of.assumed_value.is_some() && words.is_empty() {
+        if of.assumed_value.is_some() && self.input.text().trim().is_empty() {
             entries.push(PickerEntry::ActualValue);
         }
         entries
@@ -188,19 +172,24 @@ impl AssumptionPicker {
 
     pub fn start_value_entry(&mut self, choice: Box<SelectableFact>) {
         self.fact = Some(choice);
-        self.edit_input(|typed| typed.edit(TextEdit::Clear));
+        self.set_input("");
     }
 
     /// False if the list is already shown, or if the picker has none.
     pub fn return_to_fact_list(&mut self) -> bool {
         let returns = self.fact.is_some() && !self.choices.is_empty();
         self.fact = None;
-        self.edit_input(|typed| typed.edit(TextEdit::Clear));
+        self.set_input("");
         returns
     }
 
-    pub fn edit_input(&mut self, change: impl FnOnce(&mut TextField)) {
-        change(&mut self.input);
+    fn set_input(&mut self, text: &str) {
+        self.input = TextField::new(text);
+        self.start_over();
+    }
+
+    /// Called when the input has changed.
+    pub fn start_over(&mut self) {
         self.chosen = 0;
         self.mistake = None;
     }
@@ -217,7 +206,7 @@ impl AssumptionPicker {
         };
         // A truncated value would be a different value.
         if let Some(whole) = whole.filter(|whole| whole.chars().count() <= TextField::MAX_CHARS) {
-            self.edit_input(|typed| *typed = TextField::new(&whole));
+            self.set_input(&whole);
         }
     }
 }
@@ -266,7 +255,7 @@ fn selectable_facts(data: &ScreenData) -> Vec<SelectableFact> {
     for held in data.assumed_facts() {
         add("assumed", &held.subject, held.fact);
     }
-    let subjects = || data.focus.concerned_subjects();
+    let subjects = || data.focus.related.iter();
     for fact in COMMON_FACTS {
         // A battery that cannot be read is listed; a disk without a RAID controller has no battery
         // to list.

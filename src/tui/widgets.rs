@@ -14,7 +14,7 @@ pub mod area {
     use ratatui::widgets::Widget;
 
     use super::text;
-    use crate::tui::theme::{TextRole, Theme};
+    use crate::tui::theme::DIM;
 
     pub fn split_top(area: Rect, rows: u16) -> (Rect, Rect) {
         let height = rows.min(area.height);
@@ -50,14 +50,13 @@ pub mod area {
         u16::try_from(width).unwrap_or(u16::MAX)
     }
 
-    pub fn draw_horizontal_line(area: Rect, theme: Theme, buffer: &mut Buffer) {
-        let dim = theme.role_style(TextRole::Dim);
-        Span::styled("─".repeat(usize::from(area.width)), dim).render(area, buffer);
+    pub fn draw_horizontal_line(area: Rect, buffer: &mut Buffer) {
+        Span::styled("─".repeat(usize::from(area.width)), DIM).render(area, buffer);
     }
 
     /// Draws a heading over a horizontal line, which shows through runs of blanks in the heading.
-    pub fn draw_heading(heading: &Line<'_>, area: Rect, theme: Theme, buffer: &mut Buffer) {
-        draw_horizontal_line(area, theme, buffer);
+    pub fn draw_heading(heading: &Line<'_>, area: Rect, buffer: &mut Buffer) {
+        draw_horizontal_line(area, buffer);
         let mut at = 0;
         for span in heading.spans.iter().chain([&Span::raw("  ")]) {
             for part in span.content.split_inclusive("  ") {
@@ -299,33 +298,22 @@ pub mod interval {
 pub mod columns;
 pub mod ecdf;
 pub mod diff {
+    use ratatui::style::Style;
     use ratatui::text::{Line, Span};
 
     use super::text;
-    use crate::tui::theme::{TextRole, Theme};
+    use crate::tui::theme::{BAD, GOOD, PLAIN};
 
     const SIGN_WIDTH: usize = 2;
 
     /// Draws the old value above the new one; an empty old value is left out. Rows break at commas,
     /// and inside a word only if the word is longer than a row.
-    pub fn diff_lines(
-        before: &[String],
-        after: &[String],
-        theme: Theme,
-        room: usize,
-    ) -> Vec<Line<'static>> {
+    pub fn diff_lines(before: &[String], after: &[String], room: usize) -> Vec<Line<'static>> {
         let mut all = match before {
             [] => Vec::new(),
-            before => diff_side_lines("-", before, after, theme, TextRole::Bad, room),
+            before => diff_side_lines("-", before, after, BAD, room),
         };
-        all.extend(diff_side_lines(
-            "+",
-            after,
-            before,
-            theme,
-            TextRole::Good,
-            room,
-        ));
+        all.extend(diff_side_lines("+", after, before, GOOD, room));
         all
     }
 
@@ -333,8 +321,7 @@ pub mod diff {
         sign: &str,
         words: &[String],
         others: &[String],
-        theme: Theme,
-        role: TextRole,
+        role: Style,
         room: usize,
     ) -> Vec<Line<'static>> {
         let inner = room.saturating_sub(SIGN_WIDTH).max(1);
@@ -342,21 +329,17 @@ pub mod diff {
         let mut used = 0_usize;
         let last = words.len().saturating_sub(1);
         for (i, word) in words.iter().enumerate() {
-            let role = if others.contains(word) {
-                TextRole::Plain
-            } else {
-                role
-            };
+            let role = if others.contains(word) { PLAIN } else { role };
             let comma = if i < last { "," } else { "" };
             for piece in text::wrap(&format!("{word}{comma}"), inner) {
                 let wide = text::width(&piece);
-                if used > 0 && used.saturating_add(wide) > inner {
+                if used > 0 && used + wide > inner {
                     rows.push(Vec::new());
                     used = 0;
                 }
-                used = used.saturating_add(wide);
+                used += wide;
                 if let Some(row) = rows.last_mut() {
-                    row.push(Span::styled(piece, theme.role_style(role)));
+                    row.push(Span::styled(piece, role));
                 }
             }
         }
@@ -364,10 +347,7 @@ pub mod diff {
             let sign = if i == 0 { sign } else { "" };
             spans.insert(
                 0,
-                Span::styled(
-                    text::pad_or_truncate(sign, SIGN_WIDTH),
-                    theme.role_style(role),
-                ),
+                Span::styled(text::pad_or_truncate(sign, SIGN_WIDTH), role),
             );
             Line::from(spans)
         };
@@ -380,25 +360,15 @@ pub mod diff {
 
         use super::*;
 
-        const PLAIN: Theme = Theme {
-            colour: false,
-            ascii: false,
-        };
-
         fn split_at_commas(text: &str) -> Vec<String> {
             text.split(',').map(str::to_owned).collect()
         }
 
         fn drawn_diff_lines(before: &str, after: &str, room: usize) -> Vec<String> {
-            diff_lines(
-                &split_at_commas(before),
-                &split_at_commas(after),
-                PLAIN,
-                room,
-            )
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+            diff_lines(&split_at_commas(before), &split_at_commas(after), room)
+                .iter()
+                .map(ToString::to_string)
+                .collect()
         }
 
         #[test]
@@ -421,7 +391,7 @@ pub mod diff {
                 after in prop::collection::vec("[a-z=]{1,12}", 1..6),
                 room in 3_usize..40,
             ) {
-                let lines = diff_lines(&before, &after, PLAIN, room);
+                let lines = diff_lines(&before, &after, room);
                 let mut joined = String::new();
                 for line in &lines {
                     prop_assert!(line.width() <= room, "{line}");
@@ -436,136 +406,37 @@ pub mod flush_path;
 pub mod histogram;
 pub mod text_field;
 pub mod trace {
-    use ratatui::text::{Line, Span};
+    use ratatui::text::Line;
 
-    use super::text;
-    use crate::facts::catalog;
-    use crate::rules::ConditionTrace;
+    use super::columns::{self, Column, StyledText};
+    use crate::report::view::flush_path::NO_BREAK_SPACE;
+    use crate::rules::{ConditionTrace, explain};
     use crate::ternary::Ternary;
-    use crate::tui::theme::{TextRole, Theme};
+    use crate::tui::theme::{DIM, DOUBT, GOOD, PLAIN};
 
-    /// Limit on drawn levels. Deeper levels are left out, because no rule file has them and no
-    /// screen is wide enough.
-    const MAX_DEPTH: usize = 12;
-
-    pub fn trace_lines(trace: &ConditionTrace, theme: Theme, room: usize) -> Vec<Line<'static>> {
-        let mut rows = Vec::new();
-        flatten_trace(trace, "", "", 0, &mut rows);
-        let longest = rows
-            .iter()
-            .map(|row| text::width(&row.left))
-            .max()
-            .unwrap_or(0);
-        let label_room = longest.min(room.saturating_mul(2) / 5);
-        rows.iter()
-            .flat_map(|row| row.trace_row_lines(theme, label_room, room))
-            .collect()
-    }
-
-    struct TraceRow<'a> {
-        left: String,
-        under: String,
-        trace: &'a ConditionTrace,
-    }
-
-    impl TraceRow<'_> {
-        fn trace_row_lines(
-            &self,
-            theme: Theme,
-            label_room: usize,
-            room: usize,
-        ) -> Vec<Line<'static>> {
-            let truth = self.trace.truth;
-            let role = match truth {
-                Ternary::True => TextRole::Good,
-                Ternary::Unknown => TextRole::Doubt,
-                Ternary::False => TextRole::Plain,
+    pub fn trace_lines(trace: &ConditionTrace, room: usize) -> Vec<Line<'static>> {
+        let cells = |row: explain::TraceRow| -> Vec<StyledText> {
+            let style = match row.truth {
+                Ternary::True => GOOD,
+                Ternary::Unknown => DOUBT,
+                Ternary::False => PLAIN,
             };
-            let (seen, from, remedy) = self.reading_source_and_remedy();
-            let used = label_room.saturating_add(11);
-            let beside = room.saturating_sub(used);
-            let labels = text::wrap_with_prefix(&self.left, &self.under, label_room);
-            let mut said: Vec<(String, TextRole)> = value_and_source_lines(&seen, &from, beside)
-                .into_iter()
-                .map(|row| (row, TextRole::Dim))
-                .collect();
-            let remedy = remedy
-                .map(|remedy| text::wrap(&format!("→ {remedy}"), beside))
-                .unwrap_or_default();
-            said.extend(remedy.into_iter().map(|row| (row, TextRole::Plain)));
-            let row = |i: usize| {
-                let left = labels.get(i).unwrap_or(&self.under);
-                let truth = if i == 0 { truth.as_str() } else { "" };
-                let (said, said_role) = said
-                    .get(i)
-                    .cloned()
-                    .unwrap_or((String::new(), TextRole::Plain));
-                Line::from(vec![
-                    Span::raw(text::pad_or_truncate(left, label_room)),
-                    Span::raw("  "),
-                    Span::styled(text::pad_or_truncate(truth, 7), theme.role_style(role)),
-                    Span::raw("  "),
-                    Span::styled(said, theme.role_style(said_role)),
-                ])
-            };
-            (0..labels.len().max(said.len())).map(row).collect()
-        }
-
-        fn reading_source_and_remedy(&self) -> (String, String, Option<String>) {
-            let Some(seen) = &self.trace.seen else {
-                return (String::new(), String::new(), None);
-            };
-            match catalog::value_and_source_or_unknown_reason(seen.fact, &seen.reading) {
-                Ok((value, source)) => (value, source, None),
-                Err((why, remedy)) => (why, String::new(), remedy),
-            }
-        }
-    }
-
-    fn value_and_source_lines(value: &str, source: &str, room: usize) -> Vec<String> {
-        let whole = format!("{value}   {source}");
-        if text::width(&whole) <= room {
-            return vec![whole.trim_end().to_owned()];
-        }
-        let rows = [value, source].into_iter().filter(|said| !said.is_empty());
-        rows.flat_map(|said| text::wrap(said, room)).collect()
-    }
-
-    fn flatten_trace<'a>(
-        trace: &'a ConditionTrace,
-        branch: &str,
-        under: &str,
-        depth: usize,
-        rows: &mut Vec<TraceRow<'a>>,
-    ) {
-        let subject = trace
-            .seen
-            .as_ref()
-            .map(|seen| format!("  ({})", seen.subject))
-            .unwrap_or_default();
-        rows.push(TraceRow {
-            left: format!("{branch}{}{subject}", trace.label),
-            under: under.to_owned(),
-            trace,
-        });
-        if depth >= MAX_DEPTH {
-            return;
-        }
-        for (i, kid) in trace.kids.iter().enumerate() {
-            let last = i.saturating_add(1) == trace.kids.len();
-            let (arm, stem) = if last {
-                ("└─ ", "   ")
-            } else {
-                ("├─ ", "│  ")
-            };
-            flatten_trace(
-                kid,
-                &format!("{under}{arm}"),
-                &format!("{under}{stem}"),
-                depth.saturating_add(1),
-                rows,
-            );
-        }
+            // The gap stays if the text wraps.
+            let gap = NO_BREAK_SPACE.to_string().repeat(2);
+            let read = format!("{}{gap} {}", row.reading, row.source);
+            vec![
+                (row.branch + &row.label + &row.subject, PLAIN),
+                (row.truth.as_str().to_owned(), style),
+                (read.trim_end().to_owned(), DIM),
+            ]
+        };
+        let rows: Vec<_> = explain::trace_rows(trace).into_iter().map(cells).collect();
+        let columns = [
+            Column::new_wrapping(20),
+            Column::new_cuttable(7),
+            Column::new_wrapping(20),
+        ];
+        columns::wrapped_rows(&rows, &columns, room).concat()
     }
 }
 pub mod tree {
@@ -590,7 +461,7 @@ pub mod tree {
 
     fn node_branch_prefix(depths: &[usize], at: usize) -> BranchPrefix {
         let depth = depths.get(at).copied().unwrap_or_default().min(MAX_DEPTH);
-        let after = depths.get(at.saturating_add(1)..).unwrap_or_default();
+        let after = depths.get(at + 1..).unwrap_or_default();
         // True if another node of this level follows under the same parent.
         let goes_on = |level: usize| after.iter().find(|depth| **depth <= level) == Some(&level);
         let stem: String = (1..depth)

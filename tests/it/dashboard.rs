@@ -2,7 +2,6 @@
 //! report's path, and reviewed snapshots.
 
 use walwise::session::Session;
-use walwise::tui;
 use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
 use walwise_model::text::is_display_unsafe;
@@ -10,7 +9,7 @@ use walwise_report::Report;
 use walwise_report::view::flush_path::verdict_cause_text;
 use walwise_sys::host::RecordedHost;
 
-use crate::support::recorded::{SITUATIONS, recorded_host_file};
+use crate::support::recorded::{SITUATIONS, recorded_host_file, screen_texts};
 
 const SIZES: [(u16, u16); 4] = [(80, 24), (100, 30), (140, 45), (200, 60)];
 
@@ -27,7 +26,7 @@ fn report_of_recorded_host(host: &str, target: Option<&str>) -> Report {
 }
 
 fn dashboard_rows(report: &Report, size: (u16, u16), ascii: bool) -> Vec<String> {
-    let all = tui::screen_texts(report.clone(), size, ascii);
+    let all = screen_texts(report.clone(), size, ascii);
     all.into_iter()
         .find(|(name, _)| *name == "Overview")
         .unwrap()
@@ -220,7 +219,7 @@ fn every_screen_of_every_situation_is_drawn() {
             (140, 45),
             (200, 60),
         ] {
-            for (name, rows) in tui::screen_texts(report.clone(), size, false) {
+            for (name, rows) in screen_texts(report.clone(), size, false) {
                 assert!(rows.last().unwrap().contains("q quit"), "{name} {size:?}");
                 assert!(
                     !rows.concat().chars().any(is_display_unsafe),

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use walwise::tui;
 use walwise_model::parallel;
 
-use crate::support::recorded::recorded_host_reports;
+use crate::support::recorded::{recorded_host_reports, screen_texts};
 
 /// Size; percentage of non-blank cells in the design's drawing of the overview; and the minimum
 /// percentage over all recorded hosts. The drawings show measured hosts, the one at 200 × 60
@@ -67,7 +66,7 @@ type DensityTable = BTreeMap<(&'static str, usize), ScreenDensity>;
 fn measure_densities() -> DensityTable {
     let of_host = |(_, report): &(_, walwise_report::Report)| {
         let of_size = |(at, (size, ..)): (usize, &((u16, u16), f64, f64))| {
-            let screens = tui::screen_texts(report.clone(), *size, false).into_iter();
+            let screens = screen_texts(report.clone(), *size, false).into_iter();
             screens
                 .map(|(name, rows)| ((name, at), ScreenDensity::from_rows(&rows, *size)))
                 .collect::<Vec<_>>()

@@ -6,7 +6,6 @@ use std::fs;
 
 use serde_json::Value;
 use walwise::session::Session;
-use walwise::tui;
 use walwise_collect::Request;
 use walwise_judge::rules::{Change, Level, Outcome, RuleSet};
 use walwise_measure::measure::Caveat;
@@ -17,7 +16,7 @@ use walwise_sys::host::RecordedHost;
 use walwise_testkit::collapse_whitespace;
 
 use crate::support::recorded::{
-    recorded_host_documents, recorded_host_file, recorded_host_reports,
+    recorded_host_documents, recorded_host_file, recorded_host_reports, screen_texts,
 };
 
 const HOSTS: [&str; 9] = [
@@ -119,30 +118,15 @@ fn screen_sentences_occur_in_the_text_report() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-fn svg_text(svg: &str) -> String {
-    let mut out = String::new();
-    let mut inside = false;
-    for c in svg.chars() {
-        match c {
-            '<' => inside = true,
-            '>' => inside = false,
-            c if !inside => out.push(c),
-            _ => {}
-        }
-    }
-    out.replace("&amp;", "&")
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&#160;", " ")
-}
-
 #[test]
 fn a_worst_verdict_sentence_occurs_on_the_screens() {
     for name in HOSTS {
         let report = report_of_recorded_host(name);
-        let shown = tui::render_screens_svg(report.clone(), Vec::new(), (110, 200));
-        let shown: String = shown.iter().map(|(_, svg)| svg_text(svg)).collect();
-        let shown: String = shown.chars().filter(|c| !c.is_whitespace()).collect();
+        let shown = screen_texts(report.clone(), (110, 200), false);
+        let shown: String = shown.iter().map(|(_, rows)| rows.concat()).collect();
+        let is_line = |c: &char| ('\u{2500}'..='\u{257f}').contains(c);
+        let is_text = |c: &char| !c.is_whitespace() && !is_line(c);
+        let shown: String = shown.chars().filter(is_text).collect();
         let worst = report
             .verdicts
             .iter()
@@ -291,8 +275,8 @@ fn sentences_are_short_and_use_the_vocabulary() {
         collect_sentences(document, &mut sentences);
         sentences.retain(|sentence| longest_sentence_words(sentence) > MAX_WORDS);
         wrong.extend(sentences);
-        let screens = tui::render_screens_svg(report.clone(), Vec::new(), (120, 60));
-        let screens = screens.iter().map(|(_, svg)| svg_text(svg));
+        let screens = screen_texts(report.clone(), (120, 60), false);
+        let screens = screens.iter().map(|(_, rows)| rows.join("\n"));
         for text in screens.chain([text::render(report)]) {
             let phrases = find_replaced_phrases(&text).into_iter().map(str::to_owned);
             // Storage lists the fact device.guarantor by its name.

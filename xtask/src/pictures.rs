@@ -2,13 +2,14 @@ use std::path::Path;
 use std::{fs, io};
 
 use walwise::session::{Session, measurable_targets_wal_first};
-use walwise::tui;
+use walwise::tui::{self, ScreenOptions};
 use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
 use walwise_measure::measure::{Measurement, log_scale_histogram};
 use walwise_model::facts::Subject;
 use walwise_report::{Report, html};
 use walwise_sys::host::RecordedHost;
+use walwise_testkit::drawn_screens::buffer_to_svg;
 
 use crate::OutputFile;
 
@@ -42,7 +43,21 @@ pub fn render_screen_pictures(
     if let Some(target) = target {
         session.measurements.insert(target, measured);
     }
-    tui::render_screens_svg(session.build_report(), log_scale_histogram(&times), size)
+    let options = ScreenOptions {
+        colour: true,
+        ascii: false,
+        in_tmux: false,
+    };
+    let times = log_scale_histogram(&times);
+    tui::draw_screens(session.build_report(), times, size, options)
+        .into_iter()
+        .map(|(title, drawn)| {
+            (
+                format!("{}.svg", title.to_lowercase()),
+                buffer_to_svg(&drawn, &format!("walwise: {title}")),
+            )
+        })
+        .collect()
 }
 
 /// Renders the page, dated at the start of the measurement, so that equal input gives an equal

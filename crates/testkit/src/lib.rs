@@ -10,6 +10,7 @@
 )]
 
 pub mod deadline;
+pub mod drawn_screens;
 
 /// Joins the words of a text with single blanks, so that tests do not depend on line breaks.
 pub fn collapse_whitespace(text: &str) -> String {

@@ -1,7 +1,4 @@
-use super::{
-    Action, HelpSection, KeyCommand, close_command, list_overlay_commands, new_key_command,
-    text_deletion_commands,
-};
+use super::{Action, HelpSection, KeyCommand, filtered_list_commands, key};
 use crate::tui::changes_state::ReferenceList;
 use crate::tui::export;
 use crate::tui::job::ComparisonReference;
@@ -13,9 +10,8 @@ pub(super) fn comparison_commands(model: &Model) -> Vec<KeyCommand> {
     let is_shown = model.screen == ScreenId::Changes;
     let enabled = export::check_can_save(&model.data);
     let command = |keys, label, footer, action| {
-        new_key_command(keys, label, HelpSection::Work, action)
-            .with_footer(if is_shown { footer } else { "" })
-            .enabled_if(enabled.clone())
+        let footer = if is_shown { footer } else { "" };
+        key(keys, label, footer, HelpSection::Work, action).enabled_if(enabled)
     };
     let mut all = vec![
         command(
@@ -32,50 +28,36 @@ pub(super) fn comparison_commands(model: &Model) -> Vec<KeyCommand> {
         ),
     ];
     if is_shown {
-        let idle = enabled
-            .clone()
-            .and_then(|()| model.data.activity.check_idle());
-        all.push(
-            command(
-                "s",
-                "save the report for later comparisons",
-                "s save report",
-                Action::PlanReportSave,
-            )
-            .enabled_if(idle),
-        );
+        let label = "save the report for later comparisons";
+        let idle = enabled.and_then(|()| model.data.activity.check_idle());
+        all.push(command("s", label, "s save report", Action::PlanReportSave).enabled_if(idle));
     }
     all
 }
 
 pub(super) fn reference_list_commands(list: &ReferenceList) -> Vec<KeyCommand> {
-    let mut all = list_overlay_commands(
-        "compare with this",
-        "enter compare",
-        list.chosen_reference_name().map(|_| ()),
-    );
-    all.extend(text_deletion_commands());
-    all.push(close_command("esc", "close"));
-    all
+    let chosen = list.chosen_reference_name().map(|_| ());
+    filtered_list_commands("compare with this", "enter compare", chosen)
 }
 
 pub(super) fn confirmation_commands(
     question: &ConfirmationRequest,
     plan: &Result<Vec<String>, String>,
-) -> Vec<KeyCommand> {
+) -> [KeyCommand; 2] {
     let (label, footer) = match question {
         ConfirmationRequest::Probe(_) => ("start", "y start"),
         ConfirmationRequest::SaveReport => ("save", "y save"),
     };
-    let start =
-        new_key_command("y", label, HelpSection::Selection, Action::Confirm).with_footer(footer);
-    let close = new_key_command("n esc q", "cancel", HelpSection::Selection, Action::Close)
-        .with_footer("n no");
-    match plan {
-        Ok(_) => vec![start, close],
-        Err(why) => vec![
-            start.enabled_if(Err(why.clone())),
-            close.with_footer("esc close"),
-        ],
-    }
+    let close = if plan.is_ok() { "n no" } else { "esc close" };
+    let start = key("y", label, footer, HelpSection::Selection, Action::Confirm);
+    [
+        start.enabled_if(plan.as_ref().map(|_| ()).map_err(String::as_str)),
+        key(
+            "n esc q",
+            "cancel",
+            close,
+            HelpSection::Selection,
+            Action::Close,
+        ),
+    ]
 }

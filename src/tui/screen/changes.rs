@@ -7,7 +7,7 @@ use crate::report::view::Section;
 use crate::tui::changes_state::{ChangedFacts, ComparisonState};
 use crate::tui::page::{Page, RowDetails};
 use crate::tui::screen_data::ScreenData;
-use crate::tui::theme::TextRole;
+use crate::tui::theme::{DIM, DOUBT, PLAIN};
 use crate::tui::widgets::columns::labelled_rows;
 use crate::tui::widgets::text;
 
@@ -33,7 +33,7 @@ pub fn changes_page(data: &ScreenData, room: usize) -> Page {
             "o choose",
         ),
     ]
-    .map(|row| comparison_state_lines(data, row, room));
+    .map(|row| comparison_state_lines(row, room));
     page.push_text_block([saved, upgrade].concat());
     let view = SectionRenderer {
         data,
@@ -64,30 +64,27 @@ fn comparison_sections(state: &ComparisonState) -> &[Section] {
 }
 
 fn comparison_state_lines(
-    data: &ScreenData,
     (label, state, empty, key): (&'static str, &ComparisonState, &str, &str),
     room: usize,
 ) -> Vec<Line<'static>> {
     let (says, role) = match &state.result {
-        Some(Ok(Some(compared))) => (compared.title.clone(), TextRole::Plain),
-        Some(Err(why)) => (why.clone(), TextRole::Doubt),
-        None if state.job.is_some() => ("comparing".to_owned(), TextRole::Dim),
-        Some(Ok(None)) | None => (empty.to_owned(), TextRole::Dim),
+        Some(Ok(Some(compared))) => (compared.title.clone(), PLAIN),
+        Some(Err(why)) => (why.clone(), DOUBT),
+        None if state.job.is_some() => ("comparing".to_owned(), DIM),
+        Some(Ok(None)) | None => (empty.to_owned(), DIM),
     };
-    let theme = data.theme;
-    let key_room = text::width(key).saturating_add(2);
+    let key_room = text::width(key) + 2;
     let rows = text::wrap(
         &says,
         room.saturating_sub(LABEL_WIDTH).saturating_sub(key_room),
     );
-    let dim = theme.role_style(TextRole::Dim);
-    let mut lines = labelled_rows((label, dim), LABEL_WIDTH, rows, theme.role_style(role));
+    let mut lines = labelled_rows((label, DIM), LABEL_WIDTH, rows, role);
     if let Some(first) = lines.first_mut() {
         let gap = room
             .saturating_sub(first.width())
             .saturating_sub(text::width(key));
         first.spans.push(Span::raw(" ".repeat(gap)));
-        first.spans.push(Span::styled(key.to_owned(), dim));
+        first.spans.push(Span::styled(key.to_owned(), DIM));
     }
     lines
 }

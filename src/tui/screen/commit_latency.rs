@@ -1,16 +1,17 @@
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::{Estimate, Latencies, Measurement, Method, MethodResult, comparison_label};
 use crate::report::Report;
-use crate::report::latency::{are_flushes_suppressed, wal_sync_method_in_force};
+use crate::report::latency::are_flushes_suppressed;
 use crate::report::time_axis::LogTimeAxis;
 use crate::report::view::latency as latency_view;
-use crate::text::{format_micros_or_dash, group_digits};
+use crate::text::{JoinText, format_micros_or_dash, group_digits};
 use crate::tui::page::{Page, PageBlock, RowDetails};
 use crate::tui::screen::detail_lines::DetailLines;
 use crate::tui::screen_data::ScreenData;
-use crate::tui::theme::{TextRole, Theme};
+use crate::tui::theme::{BOLD, DIM, DOUBT, PLAIN, method_style};
 use crate::tui::widgets::{axis, interval, text};
 
 /// With fewer columns for the intervals, the table leaves the intervals out.
@@ -33,13 +34,10 @@ pub fn live_or_last_measurement(data: &ScreenData) -> Option<(&Measurement, Stri
     })
 }
 
-pub fn measure_hint_or_reason(data: &ScreenData) -> (String, TextRole) {
+pub fn measure_hint_or_reason(data: &ScreenData) -> (String, Style) {
     match data.check_measurable() {
-        Ok(()) => (
-            "press p to measure (asks first)".to_owned(),
-            TextRole::Plain,
-        ),
-        Err(why) => (why.to_owned(), TextRole::Dim),
+        Ok(()) => ("press p to measure (asks first)".to_owned(), PLAIN),
+        Err(why) => (why.to_owned(), DIM),
     }
 }
 
@@ -52,9 +50,9 @@ pub struct MethodTable<'a> {
 
 impl MethodTable<'_> {
     pub fn push_method_table(&self, page: &mut Page) {
-        let in_force = wal_sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
+        let in_force = self.data.method_in_force();
         let MethodChartLines { head, rows, axis } =
-            build_method_chart(self.measurement, in_force, self.data.theme, self.room);
+            build_method_chart(self.measurement, in_force, self.room);
         page.push_text_block(
             self.suppressed_flush_warning_lines()
                 .into_iter()
@@ -74,20 +72,11 @@ impl MethodTable<'_> {
         if !are_target_flushes_suppressed(self.data, self.report) {
             return Vec::new();
         }
-        let doubt = self.data.theme.role_style(TextRole::Doubt);
-        text::wrap(latency_view::WITHOUT_FLUSHES_WARNING, self.room)
-            .into_iter()
-            .map(|row| Line::styled(row, doubt))
-            .collect()
+        text::wrapped_lines(latency_view::WITHOUT_FLUSHES_WARNING, DOUBT, self.room)
     }
 }
 
-pub fn push_method_details(
-    details: &mut DetailLines,
-    data: &ScreenData,
-    report: &Report,
-    method: Method,
-) {
+pub fn push_method_details(details: &mut DetailLines, data: &ScreenData, method: Method) {
     let measured = live_or_last_measurement(data).map(|(measurement, _)| measurement);
     let row = measured.and_then(|of| {
         of.attempted_one_page_server_rows()
@@ -107,7 +96,7 @@ pub fn push_method_details(
     if let Some(error) = &row.error {
         details.push_field("failed", error);
     } else {
-        let in_force = wal_sync_method_in_force(report, data.focus.cluster.as_ref());
+        let in_force = data.method_in_force();
         let figures = latency_view::method_row_cells(measurement, row, in_force);
         let figures = latency_view::COLUMNS
             .iter()
@@ -190,7 +179,6 @@ impl MethodChartWidths {
 fn build_method_chart(
     measurement: &Measurement,
     in_force: Option<WalSyncMethod>,
-    theme: Theme,
     room: usize,
 ) -> MethodChartLines {
     let methods: Vec<&MethodResult> = measurement.attempted_one_page_server_rows().collect();
@@ -218,15 +206,13 @@ fn build_method_chart(
             axis.as_ref().map(|(axis, _)| axis),
             &widths,
             (is_in_force, &said),
-            theme,
         )
     });
     let rows = drawn.collect();
-    let dim = theme.role_style(TextRole::Dim);
     let left = text::spaces(MethodChartWidths::FIELD_START);
     let scale = axis.iter().flat_map(|(_, lines)| lines);
     let scale = scale
-        .map(|row| Line::styled(format!("{left}{}", row.trim_end()), dim))
+        .map(|row| Line::styled(format!("{left}{}", row.trim_end()), DIM))
         .collect();
     let field = if widths.field > 0 {
         text::pad_or_truncate("  95 % interval", widths.field + GAP_WIDTH)
@@ -246,7 +232,7 @@ fn build_method_chart(
         text::spaces(GAP_WIDTH)
     );
     MethodChartLines {
-        head: Line::styled(head, dim),
+        head: Line::styled(head, DIM),
         rows,
         axis: scale,
     }
@@ -257,27 +243,14 @@ fn method_chart_line(
     axis: Option<&LogTimeAxis>,
     widths: &MethodChartWidths,
     (is_in_force, said): (bool, &str),
-    theme: Theme,
 ) -> Line<'static> {
-    let (plain, dim) = (
-        theme.role_style(TextRole::Plain),
-        theme.role_style(TextRole::Dim),
-    );
     let name = text::pad_or_truncate(row.method.name(), NAME_WIDTH + GAP_WIDTH);
     let mut spans = vec![Span::styled(
         name,
-        if is_in_force {
-            theme.role_style(TextRole::Heading)
-        } else {
-            plain
-        }
-        .patch(theme.method_style(row.method)),
+        if is_in_force { BOLD } else { PLAIN }.patch(method_style(row.method)),
     )];
     if let Some(error) = &row.error {
-        spans.push(Span::styled(
-            error.clone(),
-            theme.role_style(TextRole::Doubt),
-        ));
+        spans.push(Span::styled(error.clone(), DOUBT));
         return Line::from(spans);
     }
     spans.push(Span::raw(format!(
@@ -292,7 +265,7 @@ fn method_chart_line(
         let bar = bar.unwrap_or_else(|| text::spaces(widths.field));
         spans.push(Span::styled(
             format!("{bar}{}", text::spaces(GAP_WIDTH)),
-            theme.method_style(row.method),
+            method_style(row.method),
         ));
     }
     let p99 = format_micros_or_dash(row.paced_p99_us());
@@ -302,10 +275,10 @@ fn method_chart_line(
             "{p99:>TAIL_WIDTH$}{loops:>width$}",
             width = GAP_WIDTH + BACK_TO_BACK_WIDTH
         ),
-        dim,
+        DIM,
     ));
     spans.push(Span::raw(text::spaces(GAP_WIDTH)));
-    spans.push(Span::styled(said.to_owned(), plain));
+    spans.push(Span::styled(said.to_owned(), PLAIN));
     Line::from(spans)
 }
 
@@ -324,8 +297,6 @@ fn method_row_remark(
     } else {
         ""
     };
-    let parts = [comparison.as_str(), setting, mark]
-        .into_iter()
-        .filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join("  ")
+    let parts = [comparison.as_str(), setting, mark].into_iter();
+    parts.filter(|part| !part.is_empty()).join_with("  ")
 }

@@ -1,3 +1,4 @@
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::escape::ShellCommand;
@@ -5,7 +6,7 @@ use crate::facts::MissingFact;
 use crate::report::Report;
 use crate::report::view::{Detail, wording};
 use crate::rules::{Finding, Outcome};
-use crate::tui::theme::{TextRole, Theme};
+use crate::tui::theme::{CODE, DIM, PLAIN};
 use crate::tui::widgets::columns::labelled_rows;
 use crate::tui::widgets::{diff, text, trace};
 
@@ -17,15 +18,13 @@ fn label_column_width(name: &str) -> usize {
 }
 
 pub struct DetailLines {
-    theme: Theme,
     room: usize,
     pub lines: Vec<Line<'static>>,
 }
 
 impl DetailLines {
-    pub fn new(theme: Theme, room: usize) -> Self {
+    pub fn new(room: usize) -> Self {
         Self {
-            theme,
             room,
             lines: Vec::new(),
         }
@@ -41,7 +40,7 @@ impl DetailLines {
     pub fn push_paragraph(&mut self, says: &str) {
         if !says.is_empty() {
             self.lines
-                .extend(text::wrap(says, self.room).into_iter().map(Line::from));
+                .extend(text::wrapped_lines(says, PLAIN, self.room));
         }
     }
 
@@ -57,7 +56,7 @@ impl DetailLines {
             .unwrap_or(NAME_WIDTH);
         for (name, says) in fields {
             let rows = text::wrap(says, self.room.saturating_sub(columns));
-            self.push_labelled_rows(name.as_ref(), columns, rows, TextRole::Plain);
+            self.push_labelled_rows(name.as_ref(), columns, rows, PLAIN);
         }
     }
 
@@ -69,7 +68,7 @@ impl DetailLines {
             .iter()
             .flat_map(|command| text::wrap(command.as_ref(), room))
             .collect();
-        self.push_labelled_rows(name, columns, rows, TextRole::Code);
+        self.push_labelled_rows(name, columns, rows, CODE);
     }
 
     /// The prompt marks the command as text to paste.
@@ -81,23 +80,12 @@ impl DetailLines {
             .lines()
             .flat_map(|row| text::wrap(row, room));
         let rows = rows.collect();
-        self.push_labelled_rows(PROMPT, PROMPT.len(), rows, TextRole::Code);
+        self.push_labelled_rows(PROMPT, PROMPT.len(), rows, CODE);
     }
 
-    fn push_labelled_rows(
-        &mut self,
-        name: &str,
-        columns: usize,
-        rows: Vec<String>,
-        role: TextRole,
-    ) {
-        let name = (name, self.theme.role_style(TextRole::Dim));
-        self.lines.extend(labelled_rows(
-            name,
-            columns,
-            rows,
-            self.theme.role_style(role),
-        ));
+    fn push_labelled_rows(&mut self, name: &str, columns: usize, rows: Vec<String>, role: Style) {
+        let name = (name, DIM);
+        self.lines.extend(labelled_rows(name, columns, rows, role));
     }
 
     pub fn push_empty_line(&mut self) {
@@ -164,21 +152,11 @@ impl DetailLines {
     }
 
     fn push_diff(&mut self, before: &[String], after: &[String]) {
-        let rows = diff::diff_lines(
-            before,
-            after,
-            self.theme,
-            self.room.saturating_sub(NAME_WIDTH),
-        );
-        for (i, mut line) in rows.into_iter().enumerate() {
-            let name = if i == 0 { "result" } else { "" };
-            line.spans.insert(
-                0,
-                Span::styled(
-                    text::pad_or_truncate(name, NAME_WIDTH),
-                    self.theme.role_style(TextRole::Dim),
-                ),
-            );
+        let rows = diff::diff_lines(before, after, self.room.saturating_sub(NAME_WIDTH));
+        let names = std::iter::once("result").chain(std::iter::repeat(""));
+        for (mut line, name) in rows.into_iter().zip(names) {
+            let name = text::pad_or_truncate(name, NAME_WIDTH);
+            line.spans.insert(0, Span::styled(name, DIM));
             self.lines.push(line);
         }
     }
@@ -219,12 +197,10 @@ impl DetailLines {
             finding.subject,
             finding.outcome.as_str()
         );
-        let head = text::wrap(&head, self.room).into_iter();
         self.lines
-            .extend(head.map(|row| Line::styled(row, self.theme.role_style(TextRole::Dim))));
+            .extend(text::wrapped_lines(&head, DIM, self.room));
         if let Some(trace) = &finding.trace {
-            self.lines
-                .extend(trace::trace_lines(trace, self.theme, self.room));
+            self.lines.extend(trace::trace_lines(trace, self.room));
         }
     }
 }
@@ -245,13 +221,7 @@ mod tests {
             .iter()
             .map(|name| (name.as_str(), "/srv/db"))
             .collect();
-        let mut details = DetailLines::new(
-            Theme {
-                colour: false,
-                ascii: false,
-            },
-            60,
-        );
+        let mut details = DetailLines::new(60);
         details.push_fields(&fields);
         let lines: Vec<String> = details.lines.iter().map(ToString::to_string).collect();
         let places: Vec<Option<usize>> = lines.iter().map(|line| line.find("/srv/db")).collect();

@@ -24,7 +24,7 @@ impl PageBlock {
             with_commands: false,
         };
         let mut page = Page::default();
-        let mut lines = DetailLines::new(data.theme, room);
+        let mut lines = DetailLines::new(room);
         let title = match &self.details {
             RowDetails::Nothing | RowDetails::Unfold => String::new(),
             RowDetails::Item(title, about, shown) => {
@@ -52,7 +52,7 @@ impl PageBlock {
                 unknown_facts::push_needed_fact_details(&mut lines, data, report, *at)
             }
             RowDetails::Method(method) => {
-                commit_latency::push_method_details(&mut lines, data, report, *method);
+                commit_latency::push_method_details(&mut lines, data, *method);
                 method.name().to_owned()
             }
             RowDetails::Document(format) => {

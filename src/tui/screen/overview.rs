@@ -5,7 +5,7 @@ mod sidebar {
     use crate::tui::screen_data::ScreenData;
     use crate::tui::sidebar::{Sidebar, SidebarRow};
     use crate::tui::target_row;
-    use crate::tui::theme::TextRole;
+    use crate::tui::theme::{BOLD, DIM};
     use crate::tui::viewport::SIDEBAR_WIDTH;
     use crate::tui::widgets::columns::{self, StyledText};
 
@@ -22,11 +22,10 @@ mod sidebar {
     }
 
     fn sidebar_rows(data: &ScreenData, report: &Report, most: usize) -> Vec<SidebarRow> {
-        let theme = data.theme;
         let (place, count) = data.focus.place;
         let title = format!(" Targets {count}, worst first");
         let mut rows = vec![SidebarRow {
-            line: Line::styled(title, theme.role_style(TextRole::Heading)),
+            line: Line::styled(title, BOLD),
             target: None,
         }];
         let skipped = (place + 1).saturating_sub(most);
@@ -37,12 +36,7 @@ mod sidebar {
             .skip(skipped)
             .take(most);
         let (places, cells): (Vec<usize>, Vec<Vec<StyledText>>) = shown
-            .map(|(at, target)| {
-                (
-                    at,
-                    target_row::target_cells(report, target, at == place, theme),
-                )
-            })
+            .map(|(at, target)| (at, target_row::target_cells(report, target, at == place)))
             .unzip();
         let lines = columns::wrapped_rows(&cells, &target_row::COLUMNS, CONTENT_WIDTH)
             .into_iter()
@@ -56,10 +50,7 @@ mod sidebar {
         }));
         let below = count.saturating_sub(skipped).saturating_sub(most);
         if below > 0 {
-            let line = Line::styled(
-                format!("  {below} more (press t)"),
-                theme.role_style(TextRole::Dim),
-            );
+            let line = Line::styled(format!("  {below} more (press t)"), DIM);
             rows.push(SidebarRow { line, target: None });
         }
         rows
@@ -74,7 +65,6 @@ use super::sections::SectionRenderer;
 use super::{commit_latency, curves, storage, unknown_facts, what_if};
 use crate::durability::FlushHop;
 use crate::measure::measurement_summary;
-use crate::report::latency::wal_sync_method_in_force;
 use crate::report::view::answers::{self, AnswerRow};
 use crate::report::view::flush_path;
 use crate::report::view::host;
@@ -84,7 +74,7 @@ use crate::report::view::{Detail, ItemRef, Tone};
 use crate::report::{AnswerAction, Plan, Report, TargetSummary, Topic};
 use crate::tui::page::{Page, PageBlock, RowDetails};
 use crate::tui::screen_data::{BackgroundActivity, ScreenData};
-use crate::tui::theme::TextRole;
+use crate::tui::theme::{ACCENT, BOLD, DIM, PLAIN, tone_style, verdict_style};
 use crate::tui::viewport::BodyLayout;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::{flush_path as path_widget, text};
@@ -106,7 +96,7 @@ pub fn overview_page(data: &ScreenData, room: BodyLayout) -> Page {
     match report.targets.get(data.focus.position) {
         _ if !data.complete => page.push_text_block(found_target_lines(data, report, columns)),
         Some(target) if data.focus.target.is_some() => view.push_target_content(&mut page, target),
-        _ => page.push_text_block(no_target_lines(data, columns)),
+        _ => page.push_text_block(no_target_lines(columns)),
     }
     if let Some(section) = host::run_notes_section(report) {
         view.section_view().push_section(&mut page, &section);
@@ -141,7 +131,7 @@ impl OverviewPageBuilder<'_> {
         let other_fixes = self.push_fitting_fixes(page, &answers);
         page.blocks.extend(answers);
         if !other_fixes.is_empty() {
-            page.push_heading(self.data.theme, "Fix next", "");
+            page.push_heading("Fix next", "");
             page.blocks.extend(other_fixes);
         }
         self.push_latency(page);
@@ -160,7 +150,7 @@ impl OverviewPageBuilder<'_> {
     }
 
     fn push_verdict(&self, page: &mut Page, target: &TargetSummary) {
-        let (theme, columns) = (self.data.theme, self.room.columns);
+        let columns = self.room.columns;
         let verdict = self.data.target_verdict();
         let wish = self
             .data
@@ -168,9 +158,9 @@ impl OverviewPageBuilder<'_> {
             .and_then(Plan::requested_filesystem_sentence);
         let mut sentences = device_content_sentences(target);
         sentences.extend(wish.map(|wish| format!("Planned: {wish}.")));
-        let mut style = theme.role_style(TextRole::Heading);
+        let mut style = BOLD;
         if let Some(verdict) = verdict {
-            style = theme.verdict_style(verdict.standing);
+            style = verdict_style(verdict.standing);
             let says = [
                 &verdict.sentence,
                 &verdict.second_fault,
@@ -212,7 +202,6 @@ impl OverviewPageBuilder<'_> {
     /// Adds the flush path, one row per hop or, with few rows, as a line. Hops with a remark can be
     /// selected.
     fn push_flush_path(&self, page: &mut Page) {
-        let theme = self.data.theme;
         let Some(path) = self
             .data
             .target_verdict()
@@ -224,11 +213,11 @@ impl OverviewPageBuilder<'_> {
             return;
         }
         if self.room.rows < MIN_ROWS_WITH_PATH {
-            let mut line = DetailLines::new(theme, self.room.columns);
+            let mut line = DetailLines::new(self.room.columns);
             line.push_field("Path", &flush_path::flush_path_line(path));
             return page.push_text_block(line.lines);
         }
-        page.push_heading(theme, "Path of a commit", "");
+        page.push_heading("Path of a commit", "");
         let block = |(hop, lines): (&FlushHop, Vec<Line<'static>>)| match hop.subjects.first() {
             Some(subject) if !flush_path::is_hop_unremarkable(hop) => {
                 let details = RowDetails::Layer(subject.clone());
@@ -236,16 +225,15 @@ impl OverviewPageBuilder<'_> {
             }
             _ => PageBlock::new_text(lines),
         };
-        let rows = path_widget::path_rows(path, theme, self.room.columns);
+        let rows = path_widget::path_rows(path, self.room.columns);
         page.blocks.extend(rows.into_iter().map(block));
     }
 
     /// Adds as many fixes as leave room for the answers, at least one. The result holds the others.
     fn push_fitting_fixes(&self, page: &mut Page, answers: &[PageBlock]) -> Vec<PageBlock> {
         const HEADING: &str = "Fix first";
-        let theme = self.data.theme;
         let Some(section) = &self.data.focus.advised.fixes else {
-            page.push_heading(theme, HEADING, "");
+            page.push_heading(HEADING, "");
             page.push_text_block(vec![Line::raw("Nothing to fix.")]);
             return Vec::new();
         };
@@ -271,7 +259,7 @@ impl OverviewPageBuilder<'_> {
             0 => String::new(),
             more => format!("{more} more below the answers"),
         };
-        page.push_heading(theme, HEADING, &aside);
+        page.push_heading(HEADING, &aside);
         page.blocks.extend(fixes);
         others
     }
@@ -283,22 +271,15 @@ impl OverviewPageBuilder<'_> {
             Column::new_wrapping(24),
             Column::new_wrapping(20),
         ];
-        let theme = self.data.theme;
-        let (plain, dim) = (
-            theme.role_style(TextRole::Plain),
-            theme.role_style(TextRole::Dim),
-        );
         let has_reasons = self.room.columns >= MIN_COLUMNS_WITH_REASONS;
         let rows = answers::answer_rows(target);
         let cells = |row: &AnswerRow| -> Vec<StyledText> {
             // An answer without a recommendation shows its reason in the column of recommendations.
             let (style, has_reason) = match row.action {
-                AnswerAction::Keep => (theme.tone_style(Tone::Good), has_reasons),
-                AnswerAction::Change | AnswerAction::Create => {
-                    (theme.role_style(TextRole::Accent), has_reasons)
-                }
-                AnswerAction::Undecided => (theme.tone_style(Tone::Doubt), false),
-                AnswerAction::NoAdvice | AnswerAction::NotApplicable => (dim, false),
+                AnswerAction::Keep => (tone_style(Tone::Good), has_reasons),
+                AnswerAction::Change | AnswerAction::Create => (ACCENT, has_reasons),
+                AnswerAction::Undecided => (tone_style(Tone::Doubt), false),
+                AnswerAction::NoAdvice | AnswerAction::NotApplicable => (DIM, false),
             };
             let why = if has_reason {
                 row.why.clone()
@@ -311,16 +292,16 @@ impl OverviewPageBuilder<'_> {
                 self.recommended_text(row)
             );
             vec![
-                (row.label.to_owned(), plain),
-                (row.now.clone(), plain),
+                (row.label.to_owned(), PLAIN),
+                (row.now.clone(), PLAIN),
                 (recommended, style),
-                (why, dim),
+                (why, DIM),
             ]
         };
         let why = if has_reasons { "why" } else { "" };
-        let mut head = ["Answers", "now", "recommended", why].map(|word| (word.to_owned(), dim));
+        let mut head = ["Answers", "now", "recommended", why].map(|word| (word.to_owned(), DIM));
         let [title, ..] = &mut head;
-        title.1 = theme.role_style(TextRole::Heading);
+        title.1 = BOLD;
         let all: Vec<Vec<StyledText>> = [head.to_vec()]
             .into_iter()
             .chain(rows.iter().map(cells))
@@ -355,7 +336,7 @@ impl OverviewPageBuilder<'_> {
             });
         }
         if let Some(grid) = answers::filesystem_candidates_grid(self.report, target) {
-            page.push_heading(theme, "Candidates", "");
+            page.push_heading("Candidates", "");
             self.section_view().push_grid(&mut page, &grid);
         }
         page.blocks
@@ -373,12 +354,11 @@ impl OverviewPageBuilder<'_> {
     }
 
     fn push_latency(&self, page: &mut Page) {
-        let (theme, columns) = (self.data.theme, self.room.columns);
+        let columns = self.room.columns;
         let Some((measurement, when)) = commit_latency::live_or_last_measurement(self.data) else {
             return;
         };
         page.push_heading(
-            theme,
             HEADING,
             &format!("{}   {when}", measurement.paced_conditions_text()),
         );
@@ -389,14 +369,19 @@ impl OverviewPageBuilder<'_> {
             room: columns,
         }
         .push_method_table(page);
-        let mut details = DetailLines::new(theme, columns);
-        let in_force = wal_sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
+        let mut details = DetailLines::new(columns);
+        let in_force = self.data.method_in_force();
         details.push_paragraph(&measurement_summary(measurement, in_force));
         commit_latency::push_caveats(&mut details, measurement);
         page.push_text_block(details.lines);
         if self.room.rows >= MIN_ROWS_WITH_PATH {
-            let curves =
-                curves::latency_curve_lines(measurement, in_force, theme, columns, CURVE_ROWS);
+            let curves = curves::latency_curve_lines(
+                measurement,
+                in_force,
+                self.data.options.ascii,
+                columns,
+                CURVE_ROWS,
+            );
             page.push_text_block(curves);
         }
     }
@@ -407,10 +392,7 @@ fn loading_or_failure_lines(data: &ScreenData) -> Vec<Line<'static>> {
         BackgroundActivity::Collecting { what, .. } => format!("reading {what} …"),
         _ => "Reading failed; press r to try again.".to_owned(),
     };
-    vec![
-        Line::default(),
-        Line::styled(said, data.theme.role_style(TextRole::Dim)),
-    ]
+    vec![Line::default(), Line::styled(said, DIM)]
 }
 
 /// Verdicts are left out, because they could still change.
@@ -426,8 +408,8 @@ fn found_target_lines(data: &ScreenData, report: &Report, room: usize) -> Vec<Li
     lines
 }
 
-fn no_target_lines(data: &ScreenData, room: usize) -> Vec<Line<'static>> {
-    let mut details = DetailLines::new(data.theme, room);
+fn no_target_lines(room: usize) -> Vec<Line<'static>> {
+    let mut details = DetailLines::new(room);
     details.push_empty_line();
     details.push_paragraph(
         "No database, data mount or free disk found. To check a directory: walwise DIR",

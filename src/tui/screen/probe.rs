@@ -10,12 +10,11 @@ use crate::measure::{
     Latencies, Measurement, MethodResult, ProbeProgress, measurement_summary, sparkline,
 };
 use crate::report::Report;
-use crate::report::latency::wal_sync_method_in_force;
 use crate::report::view::latency::HEADING;
 use crate::text::{format_micros, format_micros_or_dash, group_digits};
 use crate::tui::page::Page;
 use crate::tui::screen_data::{BackgroundActivity, ScreenData};
-use crate::tui::theme::TextRole;
+use crate::tui::theme::{BOLD, DIM, PLAIN, method_style};
 use crate::tui::viewport::BodyLayout;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::{histogram, text};
@@ -75,15 +74,13 @@ impl ProbePageBuilder<'_> {
             .as_ref()
             .map(crate::facts::Subject::name)
             .unwrap_or_default();
-        let taken = text::width(TITLE_PREFIX)
-            .saturating_add(text::width(aside))
-            .saturating_add(3);
+        let taken = text::width(TITLE_PREFIX) + text::width(aside) + 3;
         let name = text::truncate_middle(name, self.room.saturating_sub(taken).max(12));
-        page.push_heading(self.data.theme, &format!("{TITLE_PREFIX}{name}"), aside);
+        page.push_heading(&format!("{TITLE_PREFIX}{name}"), aside);
     }
 
     fn new_detail_lines(&self) -> DetailLines {
-        DetailLines::new(self.data.theme, self.room)
+        DetailLines::new(self.room)
     }
 
     fn push_unmeasured_notice(&self, page: &mut Page) {
@@ -172,7 +169,7 @@ impl ProbePageBuilder<'_> {
             ),
         );
         let mut details = self.new_detail_lines();
-        let in_force = wal_sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
+        let in_force = self.data.method_in_force();
         details.push_paragraph(&measurement_summary(measurement, in_force));
         commit_latency::push_caveats(&mut details, measurement);
         self.push_last_probe_failure(&mut details);
@@ -195,13 +192,9 @@ impl ProbePageBuilder<'_> {
         measurement: &Measurement,
         histogram: &[(f64, u64)],
     ) {
-        let theme = self.data.theme;
         page.push_text_block(vec![Line::from(vec![
-            Span::styled(HEADING, theme.role_style(TextRole::Heading)),
-            Span::styled(
-                format!("   {}", measurement.paced_conditions_text()),
-                theme.role_style(TextRole::Dim),
-            ),
+            Span::styled(HEADING, BOLD),
+            Span::styled(format!("   {}", measurement.paced_conditions_text()), DIM),
         ])]);
         let rows = commit_latency::MethodTable {
             data: self.data,
@@ -216,36 +209,25 @@ impl ProbePageBuilder<'_> {
     }
 
     fn tail_latency_lines(&self, measurement: &Measurement) -> Vec<Line<'static>> {
-        let theme = self.data.theme;
-        let (plain, dim) = (
-            theme.role_style(TextRole::Plain),
-            theme.role_style(TextRole::Dim),
-        );
         let wide = self.room.saturating_sub(WIDTH_BESIDE_ROUNDS).clamp(10, 40);
         let row = |(row, paced): (&MethodResult, &Latencies)| -> Vec<StyledText> {
             let flushes = row
                 .flushes_per_commit
                 .map_or_else(|| "-".to_owned(), |count| format!("{count:.2}"));
-            let right = |said: String| (format!("{said:>8}"), plain);
+            let right = |said: String| (format!("{said:>8}"), PLAIN);
             vec![
-                (row.method.name().to_owned(), plain),
-                (
-                    sparkline(&paced.rounds_us, wide),
-                    theme.method_style(row.method),
-                ),
+                (row.method.name().to_owned(), PLAIN),
+                (sparkline(&paced.rounds_us, wide), method_style(row.method)),
                 right(format_micros(paced.p95_us)),
                 right(format_micros_or_dash(paced.p99_us)),
                 right(format_micros(paced.max_us)),
                 right(flushes),
             ]
         };
-        let head = |said: &str| (format!("{said:>8}"), dim);
+        let head = |said: &str| (format!("{said:>8}"), DIM);
         let mut rows = vec![vec![
-            (
-                "Tail latency".to_owned(),
-                theme.role_style(TextRole::Heading),
-            ),
-            ("rounds".to_owned(), dim),
+            ("Tail latency".to_owned(), BOLD),
+            ("rounds".to_owned(), DIM),
             head("p95"),
             head("p99"),
             head("max"),
@@ -277,7 +259,7 @@ impl ProbePageBuilder<'_> {
         histogram: &[(f64, u64)],
         below: usize,
     ) {
-        let in_force = wal_sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
+        let in_force = self.data.method_in_force();
         let (half, is_wide) = match self.room {
             TWO_COLUMN_WIDTH.. => ((self.room - GAP) / 2, true),
             narrow => (narrow, false),
@@ -294,9 +276,14 @@ impl ProbePageBuilder<'_> {
         let rows = (free / stacked)
             .saturating_sub(2)
             .clamp(CHART_ROWS, MAX_CHART_ROWS);
-        let theme = self.data.theme;
-        let curves = curves::latency_curve_lines(measurement, in_force, theme, columns, rows);
-        let times = self.histogram_lines(measurement, histogram, (columns, rows));
+        let curves = curves::latency_curve_lines(
+            measurement,
+            in_force,
+            self.data.options.ascii,
+            columns,
+            rows,
+        );
+        let times = histogram_lines(measurement, histogram, (columns, rows));
         let gap = || vec![Line::default()];
         let both = if is_wide && !curves.is_empty() && !times.is_empty() {
             vec![columns::join_lines_side_by_side(curves, times, half + GAP)]
@@ -307,34 +294,32 @@ impl ProbePageBuilder<'_> {
             page.push_text_block(gap().into_iter().chain(lines).collect());
         }
     }
+}
 
-    fn histogram_lines(
-        &self,
-        measurement: &Measurement,
-        buckets: &[(f64, u64)],
-        (columns, rows): (usize, usize),
-    ) -> Vec<Line<'static>> {
-        let theme = self.data.theme;
-        if buckets.is_empty() {
-            return Vec::new();
-        }
-        let all = buckets
-            .iter()
-            .fold(0, |all: u64, (_, count)| all.saturating_add(*count));
-        let method = measurement
-            .comparisons
-            .first()
-            .map_or(measurement.best, |of| of.against);
-        let aside = format!("   {}, {} commits", method.name(), group_digits(all));
-        let mut lines = vec![Line::from(vec![
-            Span::styled("Histogram", theme.role_style(TextRole::Heading)),
-            Span::styled(
-                text::truncate_to_width(&aside, columns.saturating_sub(9)),
-                theme.role_style(TextRole::Dim),
-            ),
-        ])];
-        let drawn = histogram::histogram_chart(buckets, columns, rows).into_iter();
-        lines.extend(drawn.map(|row| Line::styled(row, theme.method_style(method))));
-        lines
+fn histogram_lines(
+    measurement: &Measurement,
+    buckets: &[(f64, u64)],
+    (columns, rows): (usize, usize),
+) -> Vec<Line<'static>> {
+    if buckets.is_empty() {
+        return Vec::new();
     }
+    let all = buckets
+        .iter()
+        .fold(0, |all: u64, (_, count)| all.saturating_add(*count));
+    let method = measurement
+        .comparisons
+        .first()
+        .map_or(measurement.best, |of| of.against);
+    let aside = format!("   {}, {} commits", method.name(), group_digits(all));
+    let mut lines = vec![Line::from(vec![
+        Span::styled("Histogram", BOLD),
+        Span::styled(
+            text::truncate_to_width(&aside, columns.saturating_sub(9)),
+            DIM,
+        ),
+    ])];
+    let drawn = histogram::histogram_chart(buckets, columns, rows).into_iter();
+    lines.extend(drawn.map(|row| Line::styled(row, method_style(method))));
+    lines
 }

@@ -13,7 +13,7 @@ use crate::tui::labels;
 use crate::tui::page::{Page, PageBlock, PageState, RowDetails};
 use crate::tui::rule_results::{RuleResult, RuleSummary};
 use crate::tui::screen_data::ScreenData;
-use crate::tui::theme::{TextRole, Theme};
+use crate::tui::theme::{DIM, PLAIN, level_style};
 use crate::tui::widgets::columns::{self, Column, StyledText};
 
 /// Limit on the traces that are shown for a rule that does not apply; `walwise explain` shows all.
@@ -29,7 +29,6 @@ pub fn rules_page(data: &ScreenData, state: &PageState, room: usize) -> Page {
         state,
         report,
         room,
-        theme: data.theme,
     };
     for &came_to in RuleResult::ALL {
         view.push_result_group(&mut page, came_to);
@@ -40,10 +39,7 @@ pub fn rules_page(data: &ScreenData, state: &PageState, room: usize) -> Page {
         } else {
             "No rules."
         };
-        page.push_text_block(vec![Line::styled(
-            said,
-            data.theme.role_style(TextRole::Dim),
-        )]);
+        page.push_text_block(vec![Line::styled(said, DIM)]);
     }
     page
 }
@@ -72,7 +68,6 @@ struct RulesPageBuilder<'a> {
     state: &'a PageState,
     report: &'a Report,
     room: usize,
-    theme: Theme,
 }
 
 impl RulesPageBuilder<'_> {
@@ -93,7 +88,7 @@ impl RulesPageBuilder<'_> {
             RuleResult::NoSubject => "Not applicable here",
         };
         let aside = format!("{} of {}", shown.len(), all.len());
-        page.push_heading(self.theme, title, &aside);
+        page.push_heading(title, &aside);
         let shape = [
             Column::new_cuttable(9),
             Column::new_wrapping(18),
@@ -132,10 +127,6 @@ impl RulesPageBuilder<'_> {
     }
 
     fn rule_cells(&self, judged: &RuleSummary) -> Vec<StyledText> {
-        let (plain, dim) = (
-            self.theme.role_style(TextRole::Plain),
-            self.theme.role_style(TextRole::Dim),
-        );
         let mut findings = judged.rule_findings_in_report(self.report);
         if let Some(first) = findings.next() {
             let is_open = judged.result == RuleResult::Undecided;
@@ -153,14 +144,14 @@ impl RulesPageBuilder<'_> {
             return vec![
                 (
                     Badge::Level(first.level, is_open).badge_text(),
-                    self.theme.level_style(first.level),
+                    level_style(first.level),
                 ),
-                (judged.rule.clone(), plain),
+                (judged.rule.clone(), PLAIN),
                 (
                     format!("{}{more}", labels::subject_label(&first.subject)),
-                    plain,
+                    PLAIN,
                 ),
-                (first.title.clone(), plain),
+                (first.title.clone(), PLAIN),
             ];
         }
         // The rule's question is shown, because a finding's title would read as if the rule
@@ -182,10 +173,10 @@ impl RulesPageBuilder<'_> {
             of
         };
         vec![
-            (level.to_owned(), dim),
-            (judged.rule.clone(), plain),
-            (of, dim),
-            (title, dim),
+            (level.to_owned(), DIM),
+            (judged.rule.clone(), PLAIN),
+            (of, DIM),
+            (title, DIM),
         ]
     }
 }

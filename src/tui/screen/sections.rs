@@ -15,7 +15,7 @@ use crate::rules::{Finding, Level, Outcome};
 use crate::tui::labels;
 use crate::tui::page::{Page, PageBlock, RowDetails};
 use crate::tui::screen_data::ScreenData;
-use crate::tui::theme::TextRole;
+use crate::tui::theme::{BOLD, DIM, PLAIN, level_style, tone_style};
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::text;
 
@@ -57,27 +57,23 @@ impl SectionItem<'_> {
 
 impl SectionRenderer<'_> {
     pub fn push_section(&self, page: &mut Page, section: &Section) {
-        let theme = self.data.theme;
         if !section.heading.is_empty() {
             let mut rows = text::wrap(&section.heading.to_string(), self.room).into_iter();
-            page.push_heading(theme, &rows.next().unwrap_or_default(), "");
-            page.push_text_block(
-                rows.map(|row| Line::styled(row, theme.role_style(TextRole::Heading)))
-                    .collect(),
-            );
+            page.push_heading(&rows.next().unwrap_or_default(), "");
+            page.push_text_block(rows.map(|row| Line::styled(row, BOLD)).collect());
         }
         for element in &section.elements {
             match element {
                 Element::Sentence(says) => {
-                    let rows = text::wrap(&says.to_string(), self.room);
-                    page.push_text_block(rows.into_iter().map(Line::raw).collect());
+                    let says = says.to_string();
+                    page.push_text_block(text::wrapped_lines(&says, PLAIN, self.room));
                 }
                 Element::Bullets(BulletList { bullets, .. }) => {
-                    let items = bullets.iter().map(|one| self.bullet_item(section, one));
+                    let items = bullets.iter().map(|one| bullet_item(section, one));
                     page.blocks.extend(self.item_blocks(items.collect()));
                 }
                 Element::Instructions(steps) => {
-                    let items = steps.iter().map(|one| self.instruction_item(one));
+                    let items = steps.iter().map(instruction_item);
                     page.blocks.extend(self.item_blocks(items.collect()));
                 }
                 Element::Stack(layers) => {
@@ -96,91 +92,10 @@ impl SectionRenderer<'_> {
     }
 
     fn wrapped_table_lines(&self, rows: impl Iterator<Item = Vec<String>>) -> Vec<Line<'static>> {
-        let plain = self.data.theme.role_style(TextRole::Plain);
-        let cells = |row: Vec<String>| row.into_iter().map(|cell| (cell, plain)).collect();
+        let cells = |row: Vec<String>| row.into_iter().map(|cell| (cell, PLAIN)).collect();
         let rows: Vec<Vec<StyledText>> = rows.map(cells).collect();
         let shape = vec![Column::new_wrapping(8); rows.first().map_or(0, Vec::len)];
-        columns::wrapped_rows(&rows, &shape, self.room)
-            .into_iter()
-            .flatten()
-            .collect()
-    }
-
-    fn bullet_item<'s>(&self, section: &Section, bullet: &'s Bullet) -> SectionItem<'s> {
-        let (plain, dim) = (
-            self.data.theme.role_style(TextRole::Plain),
-            self.data.theme.role_style(TextRole::Dim),
-        );
-        let mark = |at: usize| {
-            let style = |mark: &Badge| match mark {
-                Badge::Level(level, _) => self.data.theme.level_style(*level),
-                _ => self.data.theme.tone_style(mark.tone()),
-            };
-            bullet
-                .badges
-                .get(at)
-                .map_or((String::new(), plain), |mark| {
-                    (mark.badge_text(), style(mark))
-                })
-        };
-        let of = match &bullet.item.subject {
-            Some(subject) if !bullet.subject.is_empty() => labels::subject_label(subject),
-            _ => bullet.subject.clone(),
-        };
-        let says = bullet.text.to_string();
-        let level = match bullet.badges.first() {
-            Some(Badge::Level(level, _)) => Some(*level),
-            _ => None,
-        };
-        let key = match bullet.item.key.as_str() {
-            "" => format!("{} {} {of} {says}", section.heading, mark(0).0),
-            key => key.to_owned(),
-        };
-        SectionItem {
-            key,
-            level,
-            cells: [
-                mark(0),
-                mark(1),
-                (String::new(), plain),
-                (of, plain),
-                (says, plain),
-                (bullet.note.to_string(), dim),
-            ],
-            about: &bullet.item,
-            details: &bullet.details,
-        }
-    }
-
-    fn instruction_item<'s>(&self, step: &'s StepInstruction) -> SectionItem<'s> {
-        let theme = self.data.theme;
-        let plain = theme.role_style(TextRole::Plain);
-        let number = step.number.map(|number| format!("{number} "));
-        let level = number.unwrap_or_default() + step.level.as_str();
-        let interrupts = match step.interrupts {
-            "" | "none" => String::new(),
-            what => format!("interrupts: {what}"),
-        };
-        // A subject that the report leaves out is clear from the text.
-        let subject = step.item.subject.as_ref();
-        let subject = subject.filter(|_| !step.subject.is_empty());
-        SectionItem {
-            key: step.item.key.clone(),
-            level: Some(step.level),
-            cells: [
-                (level, theme.level_style(step.level)),
-                (String::new(), plain),
-                (step.setting.to_owned(), plain),
-                (
-                    subject.map(labels::subject_label).unwrap_or_default(),
-                    plain,
-                ),
-                (step.change.clone(), plain),
-                (interrupts, theme.role_style(TextRole::Dim)),
-            ],
-            about: &step.item,
-            details: step.details.as_deref().unwrap_or_default(),
-        }
+        columns::wrapped_rows(&rows, &shape, self.room).concat()
     }
 
     fn item_blocks(&self, items: Vec<SectionItem<'_>>) -> Vec<PageBlock> {
@@ -192,7 +107,7 @@ impl SectionRenderer<'_> {
                 lines.extend(self.item_remedy_lines(&item));
             }
             if item.about.rules.is_empty() && item.about.key.is_empty() {
-                let mut beneath = DetailLines::new(self.data.theme, self.room.saturating_sub(2));
+                let mut beneath = DetailLines::new(self.room.saturating_sub(2));
                 beneath.push_details(item.details);
                 lines.extend(beneath.into_indented_lines());
                 let fact = item.about.fact.clone();
@@ -217,7 +132,7 @@ impl SectionRenderer<'_> {
 
     /// The commands of an item or, without commands, its fix.
     fn item_remedy_lines(&self, item: &SectionItem<'_>) -> Vec<Line<'static>> {
-        let mut lines = DetailLines::new(self.data.theme, self.room);
+        let mut lines = DetailLines::new(self.room);
         for command in item.item_commands() {
             lines.push_command_with_prompt(command);
         }
@@ -239,7 +154,7 @@ impl SectionRenderer<'_> {
         about: &ItemRef,
         shown: &[Detail],
     ) -> Vec<Line<'static>> {
-        let mut details = DetailLines::new(self.data.theme, self.room);
+        let mut details = DetailLines::new(self.room);
         let findings = self.findings_of_item(reports, about);
         // The findings below name their rules, so the field `rules` is left out.
         let is_new =
@@ -281,5 +196,76 @@ impl SectionRenderer<'_> {
         let mut seen = BTreeSet::new();
         found.retain(|(_, finding)| seen.insert((&finding.rule, &finding.subject)));
         found
+    }
+}
+
+fn bullet_item<'s>(section: &Section, bullet: &'s Bullet) -> SectionItem<'s> {
+    let mark = |at: usize| {
+        let style = |mark: &Badge| match mark {
+            Badge::Level(level, _) => level_style(*level),
+            _ => tone_style(mark.tone()),
+        };
+        bullet
+            .badges
+            .get(at)
+            .map_or((String::new(), PLAIN), |mark| {
+                (mark.badge_text(), style(mark))
+            })
+    };
+    let of = match &bullet.item.subject {
+        Some(subject) if !bullet.subject.is_empty() => labels::subject_label(subject),
+        _ => bullet.subject.clone(),
+    };
+    let says = bullet.text.to_string();
+    let level = match bullet.badges.first() {
+        Some(Badge::Level(level, _)) => Some(*level),
+        _ => None,
+    };
+    let key = match bullet.item.key.as_str() {
+        "" => format!("{} {} {of} {says}", section.heading, mark(0).0),
+        key => key.to_owned(),
+    };
+    SectionItem {
+        key,
+        level,
+        cells: [
+            mark(0),
+            mark(1),
+            (String::new(), PLAIN),
+            (of, PLAIN),
+            (says, PLAIN),
+            (bullet.note.to_string(), DIM),
+        ],
+        about: &bullet.item,
+        details: &bullet.details,
+    }
+}
+
+fn instruction_item(step: &StepInstruction) -> SectionItem<'_> {
+    let number = step.number.map(|number| format!("{number} "));
+    let level = number.unwrap_or_default() + step.level.as_str();
+    let interrupts = match step.interrupts {
+        "" | "none" => String::new(),
+        what => format!("interrupts: {what}"),
+    };
+    // A subject that the report leaves out is clear from the text.
+    let subject = step.item.subject.as_ref();
+    let subject = subject.filter(|_| !step.subject.is_empty());
+    SectionItem {
+        key: step.item.key.clone(),
+        level: Some(step.level),
+        cells: [
+            (level, level_style(step.level)),
+            (String::new(), PLAIN),
+            (step.setting.to_owned(), PLAIN),
+            (
+                subject.map(labels::subject_label).unwrap_or_default(),
+                PLAIN,
+            ),
+            (step.change.clone(), PLAIN),
+            (interrupts, DIM),
+        ],
+        about: &step.item,
+        details: step.details.as_deref().unwrap_or_default(),
     }
 }

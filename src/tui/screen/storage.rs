@@ -58,7 +58,7 @@ use crate::report::view::target::{evidence_sections, server_directories_section}
 use crate::report::view::wording;
 use crate::tui::page::{Page, PageBlock, PageState, RowDetails};
 use crate::tui::screen_data::ScreenData;
-use crate::tui::theme::{TextRole, Theme};
+use crate::tui::theme::DIM;
 use layer::StackNode;
 use layer_details::LayerDetails;
 
@@ -77,7 +77,6 @@ pub fn storage_page(data: &ScreenData, state: &PageState, room: usize) -> Page {
         target,
         state,
         room,
-        theme: data.theme,
     };
     let (stack, beside) = (view.target_stack_nodes(), view.related_subject_nodes());
     view.push_stack_tree(&mut page, &stack);
@@ -90,10 +89,7 @@ pub fn storage_page(data: &ScreenData, state: &PageState, room: usize) -> Page {
         } else {
             "No matches."
         };
-        page.push_text_block(vec![Line::styled(
-            said,
-            data.theme.role_style(TextRole::Dim),
-        )]);
+        page.push_text_block(vec![Line::styled(said, DIM)]);
     }
     page
 }
@@ -126,7 +122,6 @@ pub fn push_layer_details(
         target,
         state,
         room,
-        theme: data.theme,
     };
     let (stack, beside) = (view.target_stack_nodes(), view.related_subject_nodes());
     let chosen = stack
@@ -136,7 +131,7 @@ pub fn push_layer_details(
     let Some(layer) = chosen else {
         return String::new();
     };
-    let mut details = DetailLines::new(data.theme, room);
+    let mut details = DetailLines::new(room);
     for says in layer.description_lines() {
         details.push_paragraph(says);
     }
@@ -152,7 +147,6 @@ struct StoragePageBuilder<'a> {
     target: &'a Subject,
     state: &'a PageState,
     room: usize,
-    theme: Theme,
 }
 
 impl<'a> StoragePageBuilder<'a> {
@@ -207,7 +201,7 @@ impl<'a> StoragePageBuilder<'a> {
         } else {
             "from the target down"
         };
-        page.push_heading(self.theme, "Stack", aside);
+        page.push_heading("Stack", aside);
         self.push_layers(page, stack);
         let left_out = self
             .report
@@ -215,10 +209,7 @@ impl<'a> StoragePageBuilder<'a> {
             .and_then(|stack| stack.left_out);
         if let Some(count) = left_out {
             let said = format!("{count} more layers are omitted.");
-            page.push_text_block(vec![Line::styled(
-                said,
-                self.theme.role_style(TextRole::Dim),
-            )]);
+            page.push_text_block(vec![Line::styled(said, DIM)]);
         }
     }
 
@@ -239,7 +230,7 @@ impl<'a> StoragePageBuilder<'a> {
         if let Some(section) = server_directories_section(summary) {
             view.push_section(page, &section);
         }
-        let mut details = DetailLines::new(self.theme, self.room);
+        let mut details = DetailLines::new(self.room);
         for says in wording::shared_storage_sentences(self.report, self.target) {
             details.push_paragraph(&says);
         }
@@ -269,7 +260,6 @@ impl<'a> StoragePageBuilder<'a> {
     fn push_related_subjects(&self, page: &mut Page, others: &[StackNode<'a>]) {
         let before = page.blocks.len();
         page.push_heading(
-            self.theme,
             "Related",
             "/etc/fstab and mount units, the server, the host",
         );
@@ -285,11 +275,7 @@ impl<'a> StoragePageBuilder<'a> {
             .iter()
             .map(|layer| (layer, self.layer_details(layer)))
             .filter(|(layer, facts)| {
-                !self.is_filtering()
-                    || facts
-                        .matching_names_and_evidence(self.state, &layer.search_text())
-                        .next()
-                        .is_some()
+                !self.is_filtering() || facts.has_match(self.state, &layer.search_text())
             })
             .collect();
         let gaps: Vec<usize> = shown
@@ -297,7 +283,7 @@ impl<'a> StoragePageBuilder<'a> {
             .map(|(_, facts)| facts.count_readable_unknowns())
             .collect();
         let rows: Vec<&StackNode<'a>> = shown.iter().map(|(layer, _)| *layer).collect();
-        let drawn = layer::layer_lines(&rows, &gaps, self.theme, self.room);
+        let drawn = layer::layer_lines(&rows, &gaps, self.room);
         for ((layer, facts), lines) in shown.iter().zip(drawn) {
             let details = RowDetails::Layer(layer.subject.clone());
             page.blocks.push(

@@ -11,25 +11,21 @@ use crate::text::format_names_and_rest;
 use crate::tui::labels;
 use crate::tui::page::{Page, PageBlock, RowDetails};
 use crate::tui::screen_data::ScreenData;
-use crate::tui::theme::{TextRole, Theme};
+use crate::tui::theme::{DOUBT, PLAIN};
 use crate::tui::what_if::can_assume;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 
 const MAX_NAMES: usize = 8;
 
 pub fn push_unknown_section(page: &mut Page, data: &ScreenData, report: &Report, room: usize) {
-    let (theme, needs) = (data.theme, &data.focus.needs);
+    let needs = &data.focus.needs;
     if needs.is_empty() {
-        page.push_heading(theme, "Unknown", NONE_MISSING_TEXT);
+        page.push_heading("Unknown", NONE_MISSING_TEXT);
         return;
     }
     let all = wording::count_with_noun(needs.len(), "fact");
-    page.push_heading(theme, "Unknown", &format!("{all} needed to evaluate rules"));
-    let view = UnknownFactsBuilder {
-        data,
-        report,
-        theme,
-    };
+    page.push_heading("Unknown", &format!("{all} needed to evaluate rules"));
+    let view = UnknownFactsBuilder { data, report };
     let rows: Vec<Vec<StyledText>> = needs
         .iter()
         .map(|(need, _)| view.missing_fact_cells(need))
@@ -57,15 +53,10 @@ pub fn push_needed_fact_details(
     report: &Report,
     at: usize,
 ) -> String {
-    let theme = data.theme;
     let Some((need, rules)) = data.focus.needs.get(at) else {
         return String::new();
     };
-    let view = UnknownFactsBuilder {
-        data,
-        report,
-        theme,
-    };
+    let view = UnknownFactsBuilder { data, report };
     view.push_missing_fact_details(details, need, rules);
     need.fact.clone()
 }
@@ -73,12 +64,10 @@ pub fn push_needed_fact_details(
 struct UnknownFactsBuilder<'a> {
     data: &'a ScreenData,
     report: &'a Report,
-    theme: Theme,
 }
 
 impl UnknownFactsBuilder<'_> {
     fn missing_fact_cells(&self, need: &MissingFact) -> Vec<StyledText> {
-        let plain = self.theme.role_style(TextRole::Plain);
         let remedy = match &need.remedy {
             Some(Remedy::RunProbe) if self.data.check_measurable().is_ok() => {
                 " → press p to probe".to_owned()
@@ -87,18 +76,15 @@ impl UnknownFactsBuilder<'_> {
             None => String::new(),
         };
         let says = match self.assumed_value_text(need) {
-            Some(said) => (
-                format!("{said}{remedy}"),
-                self.theme.role_style(TextRole::Doubt),
-            ),
+            Some(said) => (format!("{said}{remedy}"), DOUBT),
             None => (
                 format!("{}{remedy}", wording::missing_fact_reason(need)),
-                plain,
+                PLAIN,
             ),
         };
         vec![
-            (labels::subject_label(&need.subject), plain),
-            (need.fact.clone(), plain),
+            (labels::subject_label(&need.subject), PLAIN),
+            (need.fact.clone(), PLAIN),
             says,
         ]
     }
@@ -141,7 +127,7 @@ impl UnknownFactsBuilder<'_> {
     }
 
     fn root_readable_facts_text(&self) -> String {
-        let subjects = self.data.focus.concerned_subjects();
+        let subjects = self.data.focus.related.iter();
         let rows = subjects.flat_map(|subject| self.report.facts.rows_of(subject));
         let helped = |reading: &Reading<_>| {
             matches!(

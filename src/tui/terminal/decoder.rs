@@ -14,6 +14,7 @@ use crate::tui::msg::{MouseAction, Msg};
 const ESC: u8 = 0x1b;
 const INTERRUPT: u8 = 0x03;
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
+const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 
 /// Longest sequence in bytes; a longer one is ignored.
 const MAX_SEQUENCE: usize = 64;
@@ -40,12 +41,6 @@ struct Paste {
     last: u8,
 }
 
-enum DecodedSequence {
-    Ignored,
-    Event(Msg),
-    PasteBegins,
-}
-
 impl Decoder {
     /// `bytes` continue those of earlier calls.
     pub fn decode(&mut self, bytes: &[u8]) -> Vec<Msg> {
@@ -62,15 +57,14 @@ impl Decoder {
                     ));
                 }
                 used
+            } else if rest.starts_with(PASTE_BEGINS) {
+                self.paste = Some(Paste::default());
+                PASTE_BEGINS.len()
             } else {
-                let Some((used, sequence)) = parse_first_sequence(rest) else {
+                let Some((used, msg)) = parse_first_sequence(rest) else {
                     break;
                 };
-                match sequence {
-                    DecodedSequence::Ignored => {}
-                    DecodedSequence::Event(msg) => msgs.push(msg),
-                    DecodedSequence::PasteBegins => self.paste = Some(Paste::default()),
-                }
+                msgs.extend(msg);
                 used
             };
             if used == 0 {
@@ -146,7 +140,7 @@ impl Paste {
         );
         self.last = text.last().copied().unwrap_or(self.last);
         match end {
-            Some(_) => (length.saturating_add(PASTE_ENDS.len()), true),
+            Some(_) => (length + PASTE_ENDS.len(), true),
             None => (length, false),
         }
     }
@@ -157,27 +151,26 @@ impl Paste {
 }
 
 /// The length in bytes of the first sequence, and its meaning; `None` if more input is needed.
-fn parse_first_sequence(bytes: &[u8]) -> Option<(usize, DecodedSequence)> {
+fn parse_first_sequence(bytes: &[u8]) -> Option<(usize, Option<Msg>)> {
     match bytes {
         [] | [ESC] | [ESC, b'O'] => None,
         [ESC, b'[', rest @ ..] => {
             let (length, sequence) = parse_control_sequence(rest)?;
-            Some((length.saturating_add(2), sequence))
+            Some((length + 2, sequence))
         }
-        [ESC, b'O', last, ..] if application_mode_key(*last).is_some() => Some((
-            3,
-            application_mode_key(*last).map_or(DecodedSequence::Ignored, key_event),
-        )),
+        [ESC, b'O', last, ..] if application_mode_key(*last).is_some() => {
+            Some((3, application_mode_key(*last).map(key_event)))
+        }
         // Terminals also send these bytes for Alt with Tab or Backspace, so they are ignored.
-        [ESC, b'\t' | 0x7f, ..] => Some((2, DecodedSequence::Ignored)),
+        [ESC, b'\t' | 0x7f, ..] => Some((2, None)),
         // No command uses Alt, so Escape and a character in one read count as two keys.
-        [ESC, ..] => Some((1, key_event("esc"))),
+        [ESC, ..] => Some((1, Some(key_event("esc")))),
         [byte, ..] if byte.is_ascii() => Some((1, ascii_key(*byte))),
         _ => parse_character(bytes),
     }
 }
 
-fn parse_control_sequence(rest: &[u8]) -> Option<(usize, DecodedSequence)> {
+fn parse_control_sequence(rest: &[u8]) -> Option<(usize, Option<Msg>)> {
     match rest {
         // Legacy mouse report (X10 encoding).
         [b'M', what, column, row, ..] => {
@@ -186,29 +179,19 @@ fn parse_control_sequence(rest: &[u8]) -> Option<(usize, DecodedSequence)> {
         }
         [b'M', ..] | [b'['] => return None,
         // Function keys of the Linux console.
-        [b'[', ..] => return Some((2, DecodedSequence::Ignored)),
+        [b'[', ..] => return Some((2, None)),
         _ => {}
     }
     let end = rest.iter().position(|byte| !(0x20..=0x3f).contains(byte))?;
     let (parameters, last) = (rest.get(..end)?, *rest.get(end)?);
     if !(0x40..=0x7e).contains(&last) {
         // Another sequence cut this one short.
-        return Some((
-            end,
-            if end == 0 {
-                key_event("esc")
-            } else {
-                DecodedSequence::Ignored
-            },
-        ));
+        return Some((end, (end == 0).then(|| key_event("esc"))));
     }
-    Some((
-        end.saturating_add(1),
-        interpret_control_sequence(parameters, last),
-    ))
+    Some((end + 1, interpret_control_sequence(parameters, last)))
 }
 
-fn interpret_control_sequence(parameters: &[u8], last: u8) -> DecodedSequence {
+fn interpret_control_sequence(parameters: &[u8], last: u8) -> Option<Msg> {
     let parameters = str::from_utf8(parameters).unwrap_or_default();
     let (private, parameters) = parameters
         .strip_prefix('<')
@@ -220,7 +203,7 @@ fn interpret_control_sequence(parameters: &[u8], last: u8) -> DecodedSequence {
     if private {
         return match (last, first, second, third) {
             (b'M', Some(what), Some(column), Some(row)) => mouse_event(what, column, row),
-            _ => DecodedSequence::Ignored,
+            _ => None,
         };
     }
     let key = match (last, first) {
@@ -234,18 +217,13 @@ fn interpret_control_sequence(parameters: &[u8], last: u8) -> DecodedSequence {
         (b'~', Some(3)) => "delete",
         (b'~', Some(5)) => "pgup",
         (b'~', Some(6)) => "pgdn",
-        (b'~', Some(200)) => return DecodedSequence::PasteBegins,
         // Some terminals send this form for keys with modifiers, although walwise did not request
         // it.
         (b'~', Some(27)) => return modified_key(third, second),
         (b'u', _) => return modified_key(first, second),
-        _ => return DecodedSequence::Ignored,
+        _ => return None,
     };
-    if has_modifier(second, 2) {
-        DecodedSequence::Ignored
-    } else {
-        key_event(key)
-    }
+    (!has_modifier(second, 2)).then(|| key_event(key))
 }
 
 /// Whether `modifier` is set in the parameter, which is 1 plus the sum of 1 for Shift, 2 for Alt
@@ -254,31 +232,29 @@ fn has_modifier(parameter: Option<u32>, modifier: u32) -> bool {
     parameter.unwrap_or(1).saturating_sub(1) & modifier != 0
 }
 
-fn modified_key(code: Option<u32>, modifiers: Option<u32>) -> DecodedSequence {
-    let Some(c) = code.and_then(char::from_u32) else {
-        return DecodedSequence::Ignored;
-    };
+fn modified_key(code: Option<u32>, modifiers: Option<u32>) -> Option<Msg> {
+    let c = code.and_then(char::from_u32)?;
     if has_modifier(modifiers, 2) {
-        return DecodedSequence::Ignored;
+        return None;
     }
     match u8::try_from(c) {
         _ if has_modifier(modifiers, 4) && c.is_ascii_alphabetic() => {
-            DecodedSequence::Event(Msg::Key(KeyPress::from_control_letter(c)))
+            Some(Msg::Key(KeyPress::from_control_letter(c)))
         }
         Ok(byte) if byte.is_ascii() => ascii_key(byte),
         _ => char_event(c),
     }
 }
 
-fn ascii_key(byte: u8) -> DecodedSequence {
+fn ascii_key(byte: u8) -> Option<Msg> {
     match byte {
-        b'\r' => key_event("enter"),
-        b'\t' => key_event("tab"),
-        0x7f => key_event("backspace"),
-        ESC => key_event("esc"),
+        b'\r' => Some(key_event("enter")),
+        b'\t' => Some(key_event("tab")),
+        0x7f => Some(key_event("backspace")),
+        ESC => Some(key_event("esc")),
         0x01..=0x1a => {
             let letter = char::from(byte.saturating_add(b'a').saturating_sub(1));
-            DecodedSequence::Event(Msg::Key(KeyPress::from_control_letter(letter)))
+            Some(Msg::Key(KeyPress::from_control_letter(letter)))
         }
         _ => char_event(char::from(byte)),
     }
@@ -298,14 +274,12 @@ fn application_mode_key(last: u8) -> Option<&'static str> {
 }
 
 /// The result is the length in bytes and the key; `None` if bytes of the character are missing.
-fn parse_character(bytes: &[u8]) -> Option<(usize, DecodedSequence)> {
+fn parse_character(bytes: &[u8]) -> Option<(usize, Option<Msg>)> {
     let bytes = bytes.get(..4).unwrap_or(bytes);
     let valid = match str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) if error.valid_up_to() == 0 => {
-            return error
-                .error_len()
-                .map(|length| (length, DecodedSequence::Ignored));
+            return error.error_len().map(|length| (length, None));
         }
         Err(error) => str::from_utf8(bytes.get(..error.valid_up_to())?).ok()?,
     };
@@ -313,27 +287,25 @@ fn parse_character(bytes: &[u8]) -> Option<(usize, DecodedSequence)> {
     Some((c.len_utf8(), char_event(c)))
 }
 
-fn key_event(key: &str) -> DecodedSequence {
-    DecodedSequence::Event(Msg::Key(KeyPress::from_name(key)))
+fn key_event(key: &str) -> Msg {
+    Msg::Key(KeyPress::from_name(key))
 }
 
-fn char_event(c: char) -> DecodedSequence {
-    KeyPress::from_char(c).map_or(DecodedSequence::Ignored, |key| {
-        DecodedSequence::Event(Msg::Key(key))
-    })
+fn char_event(c: char) -> Option<Msg> {
+    KeyPress::from_char(c).map(Msg::Key)
 }
 
 /// `column` and `row` count from 1. Movements and releases are ignored.
-fn mouse_event(what: u32, column: u32, row: u32) -> DecodedSequence {
+fn mouse_event(what: u32, column: u32, row: u32) -> Option<Msg> {
     const MODIFIERS: u32 = 4 | 8 | 16;
     let pointed = match what & !MODIFIERS {
         0 => MouseAction::Click,
         64 => MouseAction::WheelUp,
         65 => MouseAction::WheelDown,
-        _ => return DecodedSequence::Ignored,
+        _ => return None,
     };
     let cell = |number: u32| u16::try_from(number.saturating_sub(1)).unwrap_or(u16::MAX);
-    DecodedSequence::Event(Msg::Mouse(pointed, Position::new(cell(column), cell(row))))
+    Some(Msg::Mouse(pointed, Position::new(cell(column), cell(row))))
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{
     RICH, at_risk_report, named_sessions, press_keys, session_with_report,
 };
-use crate::tui::update::is_text_field_active;
 
 #[test]
 fn keys_are_unique_and_exit_keys_exist() {
@@ -35,10 +34,11 @@ fn keys_are_unique_and_exit_keys_exist() {
         assert!(has("esc") && has("ctrl-c"), "{name}");
         let types = model.overlay.is_some() || model.current_page_state().is_typing_filter();
         assert!(types || (has("?") && has("q")), "{name}");
+        let is_typing = model.clone().active_text_field().is_some();
         let commands_of_text = commands
             .iter()
             .flat_map(|c| c.keys.split(' '))
-            .filter(|_| is_text_field_active(&model));
+            .filter(|_| is_typing);
         let letters: Vec<&str> = commands_of_text
             .filter(|key| KeyPress::from_name(key).typed_char().is_some())
             .collect();
@@ -119,9 +119,9 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
 /// inverse.
 #[test]
 fn focused_row_is_visible_with_and_without_colours() {
-    for theme in [RICH, PLAIN] {
+    for options in [RICH, PLAIN] {
         for size in [(80, 40), (100, 30), (140, 45)] {
-            let mut model = session_with_report(at_risk_report(), size, theme);
+            let mut model = session_with_report(at_risk_report(), size, options);
             for screen in [ScreenId::Storage, ScreenId::Advice, ScreenId::Rules] {
                 press_keys(&mut model, screen.digit_key());
                 let inverse = |model: &Model| {

@@ -49,13 +49,12 @@ fn clicks_press_only_available_keys() {
                     ClickTarget::Press(key) => {
                         commands.iter().any(|command| key.is_one_of(command.keys))
                     }
-                    ClickTarget::Row(_) | ClickTarget::PaneRow(_) => model.overlay.is_none(),
-                    ClickTarget::Entry(_) => matches!(
-                        model.overlay,
-                        Some(Overlay::Help { .. } | Overlay::References(_))
-                    ),
-                    ClickTarget::Target(_) => {
-                        matches!(model.overlay, None | Some(Overlay::Targets { .. }))
+                    ClickTarget::Row(_) | ClickTarget::PaneRow(_) | ClickTarget::Target(_) => {
+                        model.overlay.is_none()
+                    }
+                    ClickTarget::Entry(_) => {
+                        let list = model.overlay.as_mut();
+                        list.is_some_and(|list| list.chosen_mut().is_some())
                     }
                 };
                 assert!(fine, "{name}: {hit:?} at {cell}");

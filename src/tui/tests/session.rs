@@ -7,20 +7,16 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
 use crate::deadline::Watchdog;
-use crate::facts::{Choice as _, Source, Subject};
-use crate::report::{Format, Report};
-use crate::settings::NewFilesystem;
+use crate::facts::{Choice as _, Subject};
+use crate::report::Format;
 use crate::tui::input_queue::InputQueue;
-use crate::tui::job::{
-    ComparisonReference, HostChange, Job, JobProgress, ReferenceChoice, ReferenceComparison,
-    SaveOutcome,
-};
+use crate::tui::job::{Job, JobProgress, JobResult, SaveOutcome};
 use crate::tui::key_press::KeyPress;
 use crate::tui::msg::{ExitReason, Msg};
 use crate::tui::terminal::TerminalDisplay;
 use crate::tui::test_sessions::{RICH, at_risk_report, buffer_text};
 use crate::tui::worker_jobs::{JobRunner, Worker};
-use crate::tui::{AssumedFact, AssumedHost, cancel_jobs_and_wait, event_loop};
+use crate::tui::{cancel_jobs_and_wait, event_loop};
 
 struct ScriptedDisplay {
     steps: Vec<(&'static str, Vec<Msg>)>,
@@ -87,95 +83,59 @@ struct PanicOnRescanWorker {
 }
 
 impl Worker for PanicOnRescanWorker {
-    fn collect_report(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
-        progress(JobProgress::Reading("mounts".to_owned()));
-        let mut reads = self
-            .reads
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        *reads += 1;
-        assert!(*reads == 1, "read it twice");
-        Ok(at_risk_report())
-    }
-
-    fn describe_probe(&self, _: &Subject) -> Result<Vec<String>, String> {
-        Ok(vec!["Writes 16 MiB.".to_owned()])
-    }
-
-    fn run_probe(
+    fn run_job(
         &self,
-        _: &Subject,
+        job: &Job,
         cancel: &Arc<AtomicBool>,
-        _: &mut dyn FnMut(JobProgress),
-    ) -> Result<Report, String> {
-        while !cancel.load(Ordering::Relaxed) {
-            std::thread::yield_now();
+        progress: &mut dyn FnMut(JobProgress),
+    ) -> Result<JobResult, String> {
+        let render = |format: Format| {
+            assert!(format != Format::Udev, "no such form");
+            format!("as {}\n", format.as_str())
+        };
+        match job {
+            Job::Collect => {
+                progress(JobProgress::Reading("mounts".to_owned()));
+                let mut reads = self
+                    .reads
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner);
+                *reads += 1;
+                assert!(*reads == 1, "read it twice");
+                Ok(JobResult::Report(Box::new(at_risk_report())))
+            }
+            Job::PlanProbe(_) => Ok(JobResult::Plan(vec!["Writes 16 MiB.".to_owned()])),
+            Job::Probe(_) => {
+                while !cancel.load(Ordering::Relaxed) {
+                    std::thread::yield_now();
+                }
+                self.cancelled.store(true, Ordering::Relaxed);
+                Ok(JobResult::Report(Box::new(at_risk_report())))
+            }
+            Job::Compare(..) => Ok(JobResult::Comparison(None)),
+            Job::Raw(source, value) => {
+                Ok(JobResult::Raw(source.clone(), value.clone(), Vec::new()))
+            }
+            Job::Document(format) => Ok(JobResult::Document(render(*format).into())),
+            Job::Save(save) => {
+                let document = save.document.as_deref().map(str::to_owned);
+                let document = document.unwrap_or_else(|| render(save.format));
+                let saved = (document, save.name.clone(), save.replace);
+                self.saved.lock().unwrap().push(saved);
+                let path = format!("/root/{}", save.name);
+                Ok(JobResult::Saved(if save.replace {
+                    SaveOutcome::At(path)
+                } else {
+                    SaveOutcome::Exists(path)
+                }))
+            }
+            Job::Suppose(_)
+            | Job::ChooseFilesystem(..)
+            | Job::ListReferences(_)
+            | Job::PlanReportSave
+            | Job::SaveReport
+            | Job::Watch => Err("not here".to_owned()),
         }
-        self.cancelled.store(true, Ordering::Relaxed);
-        Ok(at_risk_report())
-    }
-
-    fn list_references(&self, _: ComparisonReference) -> Result<Vec<ReferenceChoice>, String> {
-        Err("no list".to_owned())
-    }
-
-    fn compare_with_reference(
-        &self,
-        _: ComparisonReference,
-        _: Option<&str>,
-    ) -> Result<Option<ReferenceComparison>, String> {
-        Ok(None)
-    }
-
-    fn describe_report_save(&self) -> Result<Vec<String>, String> {
-        Err("no directory".to_owned())
-    }
-
-    fn save_report(&self) -> Result<SaveOutcome, String> {
-        Err("no directory".to_owned())
-    }
-
-    fn wait_for_host_change(&self) -> Result<HostChange, String> {
-        Err("no watch".to_owned())
-    }
-
-    fn evaluate_assumptions(&self, _: &[AssumedFact]) -> Result<AssumedHost, String> {
-        Err("nothing can be supposed here".to_owned())
-    }
-
-    fn replan_with_filesystem(
-        &self,
-        _: &Subject,
-        _: Option<NewFilesystem>,
-    ) -> Result<Report, String> {
-        Err("there is no free disk".to_owned())
-    }
-
-    fn raw_answer_lines(&self, _: &Source, _: &str) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn render_document(&self, format: Format) -> Result<String, String> {
-        assert!(format != Format::Udev, "no such form");
-        Ok(format!("as {}\n", format.as_str()))
-    }
-
-    fn save_document(
-        &self,
-        _: Format,
-        document: &str,
-        name: &str,
-        replace: bool,
-    ) -> Result<SaveOutcome, String> {
-        self.saved
-            .lock()
-            .unwrap()
-            .push((document.to_owned(), name.to_owned(), replace));
-        Ok(if replace {
-            SaveOutcome::At(format!("/root/{name}"))
-        } else {
-            SaveOutcome::Exists(format!("/root/{name}"))
-        })
     }
 }
 

@@ -4,22 +4,22 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::Color;
 
 use super::{ASCII, PLAIN, screen_text};
+use crate::tui::ScreenOptions;
 use crate::tui::model::Model;
 use crate::tui::test_sessions::{
     RICH, at_risk_report, draw_screen, named_sessions, press_keys, session_with_comparisons,
     session_with_open_export, session_with_report, styled_text,
 };
-use crate::tui::theme::Theme;
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (60, 20)];
 
-fn sample_sessions(size: (u16, u16), theme: Theme) -> Vec<(&'static str, Model)> {
+fn sample_sessions(size: (u16, u16), options: ScreenOptions) -> Vec<(&'static str, Model)> {
     let session = |keys: &str| {
-        let mut model = session_with_report(at_risk_report(), size, theme);
+        let mut model = session_with_report(at_risk_report(), size, options);
         press_keys(&mut model, keys);
         model
     };
-    let probe = named_sessions(size, theme)
+    let probe = named_sessions(size, options)
         .into_iter()
         .find(|(name, _)| *name == "after a probe");
     vec![
@@ -28,8 +28,8 @@ fn sample_sessions(size: (u16, u16), theme: Theme) -> Vec<(&'static str, Model)>
         ("probe", probe.unwrap().1),
         ("advice", session("4")),
         ("rules", session("5")),
-        ("export", session_with_open_export(size, theme)),
-        ("changes", session_with_comparisons(size, theme)),
+        ("export", session_with_open_export(size, options)),
+        ("changes", session_with_comparisons(size, options)),
     ]
 }
 

@@ -10,8 +10,8 @@ use crate::rules::{Outcome, Risk};
 use crate::tui::assumptions::{AssumedFact, AssumedHost};
 use crate::tui::test_sessions::assumed_host_with_older_kernel;
 
-fn session_with_assumption(size: (u16, u16), theme: Theme) -> Model {
-    let mut model = session_with_report(at_risk_report(), size, theme);
+fn session_with_assumption(size: (u16, u16), options: ScreenOptions) -> Model {
+    let mut model = session_with_report(at_risk_report(), size, options);
     press_keys(&mut model, "w k e r n enter 4 . 1 4 . 2 0 0 enter");
     finish_job(
         &mut model,
@@ -523,7 +523,7 @@ proptest! {
         let model = session_with_report(at_risk_report(), (80, 24), RICH);
         let all: Vec<_> = catalog::all_keys().collect();
         let key = which.get(&all);
-        for subject in model.data.focus.concerned_subjects() {
+        for subject in &model.data.focus.related.clone() {
             let offered = crate::tui::what_if::AssumptionPicker::for_fact(&model.data, subject, key.name).is_some();
             prop_assert!(!offered || crate::report::can_be_assumed(key.name), "{}", key.name);
             prop_assert!(!offered || key.scope == subject.scope(), "{}", key.name);

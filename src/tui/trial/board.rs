@@ -6,7 +6,8 @@ use crate::trial::{
     ComparisonOutcome, ForestPlotRow, INTERIM_BLOCKS, LoadComparison, MAX_WAIT_SECONDS,
     TrialRecord, trial_view,
 };
-use crate::tui::theme::TextRole;
+use crate::tui::theme::{DOUBT, GOOD, PLAIN};
+use ratatui::style::Style;
 
 #[derive(Clone, Debug)]
 pub struct TrialBoard {
@@ -28,7 +29,7 @@ pub struct TrialBoard {
 pub struct BoardLoad {
     pub name: String,
     pub answer: String,
-    pub role: TextRole,
+    pub role: Style,
     pub rows: Vec<ForestPlotRow>,
 }
 
@@ -94,30 +95,23 @@ fn trial_outcome_text<'a>(
     outcome: &ComparisonOutcome,
     of: usize,
     name: impl Fn(usize) -> &'a str,
-) -> (String, TextRole) {
+) -> (String, Style) {
     match outcome {
         ComparisonOutcome::TooFewBlocks => {
             let first = INTERIM_BLOCKS.first().copied().unwrap_or_default();
-            (
-                format!("no comparison before block {first}"),
-                TextRole::Plain,
-            )
+            (format!("no comparison before block {first}"), PLAIN)
         }
-        ComparisonOutcome::Inconclusive => (
-            "inconclusive: the control runs differ".to_owned(),
-            TextRole::Doubt,
-        ),
-        ComparisonOutcome::Best(place) => {
-            (format!("{} is the fastest", name(*place)), TextRole::Good)
+        ComparisonOutcome::Inconclusive => {
+            ("inconclusive: the control runs differ".to_owned(), DOUBT)
         }
+        ComparisonOutcome::Best(place) => (format!("{} is the fastest", name(*place)), GOOD),
         ComparisonOutcome::Equivalent(set) => (
             format!("{} of {of} within 5 % of each other", set.len()),
-            TextRole::Good,
+            GOOD,
         ),
-        ComparisonOutcome::Undecided(set) => (
-            format!("{} of {of} may still be best", set.len()),
-            TextRole::Plain,
-        ),
+        ComparisonOutcome::Undecided(set) => {
+            (format!("{} of {of} may still be best", set.len()), PLAIN)
+        }
     }
 }
 

@@ -11,31 +11,34 @@ use super::board::{BoardLoad, TrialBoard, format_duration};
 use crate::text::bars::{bar_char, format_interval_bar, share_to_index};
 use crate::text::format_rate_or_dash;
 use crate::trial::{CandidateStanding, ForestPlotRow};
-use crate::tui::theme::{TextRole, Theme, replace_non_ascii};
+use crate::tui::ScreenOptions;
+use crate::tui::theme::{ACCENT, BOLD, DIM, DOUBT, GOOD, apply_options};
 use crate::tui::widgets::{area, axis, text};
 
 const RATE_WIDTH: usize = 10;
 const WORDS_WIDTH: usize = 25;
 /// With fewer columns for the bar of an interval, the text at its right is left out.
 const MIN_BAR_WIDTH: usize = 12;
-pub fn draw_board(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buffer: &mut Buffer) {
+pub fn draw_board(
+    board: &TrialBoard,
+    doing: &str,
+    left: f64,
+    options: ScreenOptions,
+    buffer: &mut Buffer,
+) {
     let whole = *buffer.area();
     let (head, rest) = area::split_top(whole, 1);
     let (news, rest) = area::split_top(rest, 1);
     let (rule, rest) = area::split_top(rest, 1);
     let (footer, rest) = area::split_bottom(rest, 1);
     let (floor, body) = area::split_bottom(rest, 1);
-    let dim = theme.role_style(TextRole::Dim);
     let blocks = if board.blocks == 1 {
         "1 block".to_owned()
     } else {
         format!("{} blocks", board.blocks)
     };
     draw_left_and_right(
-        (
-            &format!(" {}", board.title),
-            theme.role_style(TextRole::Heading),
-        ),
+        (&format!(" {}", board.title), BOLD),
         (&format!("{blocks} "), Style::default()),
         head,
         buffer,
@@ -46,22 +49,20 @@ pub fn draw_board(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buff
         .unwrap_or_default();
     let most = format!("{needed}ends within {} ", format_duration(left));
     draw_left_and_right(
-        (&format!(" {doing}"), dim),
+        (&format!(" {doing}"), DIM),
         (&most, Style::default()),
         news,
         buffer,
     );
-    Span::styled("─".repeat(usize::from(rule.width)), dim).render(rule, buffer);
-    draw_loads_or_no_result(board, body, theme, buffer);
-    draw_raw_extent_rates(&board.raw_extent_rates, floor, theme, buffer);
+    Span::styled("─".repeat(usize::from(rule.width)), DIM).render(rule, buffer);
+    draw_loads_or_no_result(board, body, buffer);
+    draw_raw_extent_rates(&board.raw_extent_rates, floor, buffer);
     let keys = Line::from(vec![
-        Span::styled(" q", theme.role_style(TextRole::Accent)),
-        Span::styled(" stops and reports the results so far", dim),
+        Span::styled(" q", ACCENT),
+        Span::styled(" stops and reports the results so far", DIM),
     ]);
     keys.render(footer, buffer);
-    if theme.ascii {
-        replace_non_ascii(buffer);
-    }
+    apply_options(options, buffer);
 }
 
 fn draw_left_and_right(left: (&str, Style), right: (&str, Style), row: Rect, buffer: &mut Buffer) {
@@ -75,16 +76,11 @@ fn draw_left_and_right(left: (&str, Style), right: (&str, Style), row: Rect, buf
     Span::styled(right.0.to_owned(), right.1).render(place, buffer);
 }
 
-fn draw_loads_or_no_result<'b>(
-    board: &'b TrialBoard,
-    body: Rect,
-    theme: Theme,
-    buffer: &mut Buffer,
-) {
+fn draw_loads_or_no_result<'b>(board: &'b TrialBoard, body: Rect, buffer: &mut Buffer) {
     if let Some(says) = &board.no_result {
         let lines = text::wrap(says, usize::from(body.width).saturating_sub(2));
         for (line, row) in lines.iter().zip(body.rows()) {
-            Span::styled(format!(" {line}"), theme.role_style(TextRole::Doubt)).render(row, buffer);
+            Span::styled(format!(" {line}"), DOUBT).render(row, buffer);
         }
         return;
     }
@@ -123,19 +119,13 @@ fn draw_loads_or_no_result<'b>(
             lines.push(Line::default());
         }
         lines.push(Line::from(vec![
-            Span::styled(
-                format!(" {}: ", load.name),
-                theme.role_style(TextRole::Heading),
-            ),
-            Span::styled(load.answer.clone(), theme.role_style(load.role)),
+            Span::styled(format!(" {}: ", load.name), BOLD),
+            Span::styled(load.answer.clone(), load.role),
         ]));
-        lines.extend(
-            rows.iter()
-                .map(|row| candidate_line(board, row, &field, theme)),
-        );
+        lines.extend(rows.iter().map(|row| candidate_line(board, row, &field)));
     }
     lines.truncate(room.saturating_sub(1));
-    lines.extend(ratio_axis_label_line(board, &field, theme));
+    lines.extend(ratio_axis_label_line(board, &field));
     for (line, row) in lines.into_iter().zip(body.rows()) {
         line.render(row, buffer);
     }
@@ -179,24 +169,15 @@ fn candidate_line(
     board: &TrialBoard,
     row: &ForestPlotRow,
     field: &CandidateRowWidths,
-    theme: Theme,
 ) -> Line<'static> {
     let is_below = matches!(
         row.place,
         CandidateStanding::Twin { .. } | CandidateStanding::Unranked
     );
     let best = row.place.may_be_best();
-    let style = if best {
-        Style::default()
-    } else {
-        theme.role_style(TextRole::Dim)
-    };
+    let style = if best { Style::default() } else { DIM };
     let sign = if best { "●" } else { " " };
-    let mark = if best {
-        theme.role_style(TextRole::Good)
-    } else {
-        style
-    };
+    let mark = if best { GOOD } else { style };
     let (name, rate) = (
         text::pad_or_truncate(&row.name, field.name),
         format_rate_or_dash(row.rate),
@@ -254,18 +235,14 @@ fn interval_bar_text(board: &TrialBoard, row: &ForestPlotRow, columns: usize) ->
         .collect()
 }
 
-fn ratio_axis_label_line(
-    board: &TrialBoard,
-    field: &CandidateRowWidths,
-    theme: Theme,
-) -> Option<Line<'static>> {
+fn ratio_axis_label_line(board: &TrialBoard, field: &CandidateRowWidths) -> Option<Line<'static>> {
     let apart = 8.0 / field.bar.max(1) as f64;
     let (_, labels) = axis::axis_label_count_and_line(&board.axis.ticks(apart), field.bar);
     let line = format!("{}{labels}", text::spaces(field.bar_start()));
-    (!board.loads.is_empty()).then(|| Line::styled(line, theme.role_style(TextRole::Dim)))
+    (!board.loads.is_empty()).then(|| Line::styled(line, DIM))
 }
 
-fn draw_raw_extent_rates(floor: &[f64], row: Rect, theme: Theme, buffer: &mut Buffer) {
+fn draw_raw_extent_rates(floor: &[f64], row: Rect, buffer: &mut Buffer) {
     let most = floor.iter().copied().fold(0.0, f64::max);
     let Some(last) = floor.last().filter(|_| most > 0.0) else {
         return;
@@ -276,8 +253,8 @@ fn draw_raw_extent_rates(floor: &[f64], row: Rect, theme: Theme, buffer: &mut Bu
     let shown = floor.iter().skip(floor.len().saturating_sub(room));
     let drawn: String = shown.map(|rate| bar_char(rate / most)).collect();
     let line = Line::from(vec![
-        Span::styled(name, theme.role_style(TextRole::Dim)),
-        Span::styled(drawn, theme.role_style(TextRole::Accent)),
+        Span::styled(name, DIM),
+        Span::styled(drawn, ACCENT),
         Span::raw(now),
     ]);
     line.render(row, buffer);

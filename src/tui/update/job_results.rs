@@ -8,18 +8,13 @@ use crate::tui::changes_jobs;
 use crate::tui::export;
 use crate::tui::job::{JobId, JobProgress, JobResult};
 use crate::tui::model::{Model, Overlay};
-use crate::tui::msg::SideEffect;
 use crate::tui::page::Motion;
 use crate::tui::screen_data::{BackgroundActivity, FinishedProbe};
 use crate::tui::screen_id::ScreenId;
 
-pub(super) fn handle_job_progress(
-    model: &mut Model,
-    from: JobId,
-    partial: JobProgress,
-) -> Vec<SideEffect> {
+pub(super) fn handle_job_progress(model: &mut Model, from: JobId, partial: JobProgress) {
     if model.data.activity.job_id() != Some(from) {
-        return Vec::new();
+        return;
     }
     match (partial, &mut model.data.activity) {
         (JobProgress::Reading(now), BackgroundActivity::Collecting { what, .. }) => *what = now,
@@ -36,29 +31,24 @@ pub(super) fn handle_job_progress(
         (JobProgress::Rules(rules), _) => model.data.rules = rules,
         _ => {}
     }
-    Vec::new()
 }
 
-pub(super) fn handle_job_result(
-    model: &mut Model,
-    from: JobId,
-    result: JobResult,
-) -> Vec<SideEffect> {
+pub(super) fn handle_job_result(model: &mut Model, from: JobId, result: JobResult) {
     let Some(result) = export::consume_export_result(model, from, result) else {
-        return Vec::new();
+        return;
     };
     let Some(result) = model.data.raw.store_raw_answer_result(result) else {
-        return Vec::new();
+        return;
     };
     let result = match changes_jobs::consume_changes_result(model, from, result) {
         Ok(is_moved) if is_moved && model.data.activity == BackgroundActivity::Idle => {
             return reevaluate_assumptions(model);
         }
-        Ok(_) => return Vec::new(),
+        Ok(_) => return,
         Err(result) => result,
     };
     if model.data.activity.job_id() != Some(from) {
-        return Vec::new();
+        return;
     }
     let activity = std::mem::replace(&mut model.data.activity, BackgroundActivity::Idle);
     match (result, activity) {
@@ -70,7 +60,7 @@ pub(super) fn handle_job_result(
                 .and_then(Plan::requested_filesystem_sentence);
             model.notice =
                 Some(wish.unwrap_or_else(|| "the plan uses the first choice".to_owned()));
-            return reevaluate_assumptions(model);
+            reevaluate_assumptions(model);
         }
         (JobResult::Report(report), activity) => {
             if let BackgroundActivity::Probing {
@@ -97,7 +87,7 @@ pub(super) fn handle_job_result(
                 });
             }
             model.show_report(report);
-            return reevaluate_assumptions(model);
+            reevaluate_assumptions(model);
         }
         (JobResult::AssumedHost(found), BackgroundActivity::Assuming { .. }) => {
             show_assumed_host(model, found);
@@ -145,7 +135,6 @@ pub(super) fn handle_job_result(
         }
         (_, _) => {}
     }
-    Vec::new()
 }
 
 fn probe_notice(found: &Measurement, in_force: Option<WalSyncMethod>) -> String {
@@ -174,11 +163,9 @@ fn show_assumed_host(model: &mut Model, supposed: Box<AssumedHost>) {
 
 /// Evaluates the assumptions again after a new reading or measurement, which invalidates the last
 /// evaluation.
-fn reevaluate_assumptions(model: &mut Model) -> Vec<SideEffect> {
+fn reevaluate_assumptions(model: &mut Model) {
     let all = model.data.assumed_facts().to_vec();
-    if all.is_empty() {
-        Vec::new()
-    } else {
-        vec![model.start_assumption_evaluation(all)]
+    if !all.is_empty() {
+        model.start_assumption_evaluation(all);
     }
 }

@@ -6,6 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::text;
+use crate::report::view::flush_path::NO_BREAK_SPACE;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
@@ -122,22 +123,24 @@ pub fn labelled_rows(
 
 fn wrap_row(row: &[StyledText], columns: &[Column], widths: &[usize]) -> Vec<Line<'static>> {
     let pieces = |((content, _), (column, width)): (&StyledText, (&Column, &usize))| {
-        if column.wraps && text::width(content) > *width {
-            text::wrap(content, *width)
+        let under = text::branch_below(content);
+        let rows = if column.wraps && text::width(content) > *width {
+            text::wrap_with_prefix(content, &under, *width)
         } else {
-            vec![content.clone()]
-        }
+            vec![content.replace(NO_BREAK_SPACE, " ")]
+        };
+        (rows, under)
     };
-    let pieces: Vec<Vec<String>> = row
+    let pieces: Vec<(Vec<String>, String)> = row
         .iter()
         .zip(columns.iter().zip(widths))
         .map(pieces)
         .collect();
     let shown = pieces.iter().zip(widths).filter(|(_, width)| **width > 0);
-    let high = shown.map(|(pieces, _)| pieces.len()).max().unwrap_or(1);
+    let high = shown.map(|((rows, _), _)| rows.len()).max().unwrap_or(1);
     let one = |at: usize| -> Vec<StyledText> {
-        let piece = |(pieces, (_, style)): (&Vec<String>, &StyledText)| {
-            (pieces.get(at).cloned().unwrap_or_default(), *style)
+        let piece = |((rows, under), (_, style)): (&(Vec<String>, String), &StyledText)| {
+            (rows.get(at).unwrap_or(under).clone(), *style)
         };
         pieces.iter().zip(row).map(piece).collect()
     };
@@ -220,10 +223,7 @@ pub fn natural_widths(rows: &[Vec<StyledText>], columns: usize) -> Vec<usize> {
 
 pub fn total_width(widths: &[usize]) -> usize {
     let shown = widths.iter().filter(|width| **width > 0).count();
-    widths
-        .iter()
-        .sum::<usize>()
-        .saturating_add(GAP.saturating_mul(shown.saturating_sub(1)))
+    widths.iter().sum::<usize>() + GAP * shown.saturating_sub(1)
 }
 
 #[cfg(test)]

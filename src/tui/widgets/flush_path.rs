@@ -8,7 +8,7 @@ use super::text;
 use crate::durability::{FlushHop, FlushState, HopKind};
 use crate::facts::catalog::target::FlushDelivery;
 use crate::report::view::flush_path::hop_symbol_word_and_tone;
-use crate::tui::theme::{TextRole, Theme};
+use crate::tui::theme::{DIM, tone_style};
 
 /// With at least this many columns, the description of a layer is at the right of its name,
 /// otherwise below it.
@@ -26,15 +26,11 @@ struct PathRow<'a> {
 }
 
 /// Draws the path; each row is returned as its first layer and its lines.
-pub fn path_rows(
-    path: &[FlushHop],
-    theme: Theme,
-    columns: usize,
-) -> Vec<(&FlushHop, Vec<Line<'static>>)> {
+pub fn path_rows(path: &[FlushHop], columns: usize) -> Vec<(&FlushHop, Vec<Line<'static>>)> {
     let rows = merge_passing_layers(path);
     let drawn = rows.iter().zip(row_rails(&rows));
     drawn
-        .map(|(row, rail)| (row.hop, row.flush_path_row_lines(rail, theme, columns)))
+        .map(|(row, rail)| (row.hop, row.flush_path_row_lines(rail, columns)))
         .collect()
 }
 
@@ -63,7 +59,7 @@ fn row_rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
     let mut parts = false;
     let mut rail = |at: usize, row: &PathRow<'_>| -> [&'static str; 2] {
         let hop = row.hop;
-        let rest = rows.get(at.saturating_add(1)..).unwrap_or_default();
+        let rest = rows.get(at + 1..).unwrap_or_default();
         let goes_on = rest
             .iter()
             .any(|below| below.hop.rank > hop.rank && can_flush_reach_hop(below.hop))
@@ -107,7 +103,6 @@ impl PathRow<'_> {
     fn flush_path_row_lines(
         &self,
         [rail, under]: [&'static str; 2],
-        theme: Theme,
         columns: usize,
     ) -> Vec<Line<'static>> {
         let hop = self.hop;
@@ -135,24 +130,23 @@ impl PathRow<'_> {
         let is_clear = !is_wide && hop.state.needs_no_explanation();
         let mut says = text::wrap(if is_clear { "" } else { &says }, room).into_iter();
         let beside = is_wide.then(|| text::pad_or_truncate(&says.next().unwrap_or_default(), room));
-        let dim = theme.role_style(TextRole::Dim);
         let (mark, word, tone) = hop_symbol_word_and_tone(hop);
         let mut lines = vec![Line::from(vec![
-            Span::styled(rail, dim),
-            Span::styled(mark, theme.tone_style(tone)),
+            Span::styled(rail, DIM),
+            Span::styled(mark, tone_style(tone)),
             Span::raw(format!(
                 " {} ",
                 text::pad_or_truncate(&text::truncate_middle(&name, width), width)
             )),
-            Span::styled(beside.unwrap_or_default(), dim),
+            Span::styled(beside.unwrap_or_default(), DIM),
             Span::raw(if is_wide { " " } else { "" }),
-            Span::styled(word, theme.tone_style(tone)),
+            Span::styled(word, tone_style(tone)),
         ])];
         let more = says.filter(|says| !says.is_empty());
         lines.extend(more.map(|says| {
             Line::from(Span::styled(
                 text::pad_or_truncate(under, beneath) + &says,
-                dim,
+                DIM,
             ))
         }));
         lines
@@ -164,11 +158,6 @@ mod tests {
     use super::*;
     use crate::durability::VerdictKind;
     use crate::facts::Subject;
-
-    const PLAIN: Theme = Theme {
-        colour: false,
-        ascii: false,
-    };
 
     fn sample_hop(
         kind: HopKind,
@@ -205,7 +194,7 @@ mod tests {
     }
 
     fn drawn_path_lines(path: &[FlushHop], columns: usize) -> Vec<String> {
-        path_rows(path, PLAIN, columns)
+        path_rows(path, columns)
             .iter()
             .flat_map(|(_, lines)| lines)
             .map(|line| line.to_string().trim_end().to_owned())

@@ -1,3 +1,5 @@
+use ratatui::style::Style;
+use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
 pub use crate::text::wrap::{display_width as width, truncate_to_width};
@@ -8,7 +10,7 @@ use crate::text::wrap::{self, WordOverflow, split_at_column};
 /// Cuts the beginning of a path, because paths differ at their ends.
 pub fn truncate_start(text: &str, room: usize) -> String {
     let mut rest = text;
-    while rest.width().saturating_add(1) > room && text.width() > room && !rest.is_empty() {
+    while rest.width() + 1 > room && text.width() > room && !rest.is_empty() {
         rest = skip_first_char(rest);
     }
     match rest.len() == text.len() {
@@ -49,6 +51,17 @@ pub fn wrap(text: &str, room: usize) -> Vec<String> {
         .filter(|line| line.contains(NO_BREAK_SPACE))
         .for_each(|line| *line = line.replace(NO_BREAK_SPACE, " "));
     lines
+}
+
+pub fn wrapped_lines(text: &str, style: Style, room: usize) -> Vec<Line<'static>> {
+    let rows = wrap(text, room).into_iter();
+    rows.map(|row| Line::styled(row, style)).collect()
+}
+
+/// The lines of a tree below a node, from the branch at the beginning of its text: `│  ├─ x`.
+pub fn branch_below(text: &str) -> String {
+    let branch = text.split_once("─ ").map_or("", |(branch, _)| branch);
+    branch.replace('├', "│  ").replace('└', "   ")
 }
 
 /// Wraps text to `room` columns. Continuation lines begin with `under`, which continues a tree

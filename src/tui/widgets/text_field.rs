@@ -40,6 +40,13 @@ impl TextField {
         &self.text
     }
 
+    /// Whether the text contains every word of the field, in any order and case.
+    pub fn matches(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        let mut words = self.text.split_whitespace();
+        words.all(|word| text.contains(&word.to_lowercase()))
+    }
+
     /// False if some text was cut. Control and invisible characters are dropped, because pasted
     /// text is untrusted.
     pub fn insert_text(&mut self, text: &str) -> bool {
@@ -67,7 +74,7 @@ impl TextField {
         let right = behind.chars().next().map_or(0, char::len_utf8);
         match edit {
             TextEdit::Left => self.cursor = self.cursor.saturating_sub(left),
-            TextEdit::Right => self.cursor = self.cursor.saturating_add(right),
+            TextEdit::Right => self.cursor += right,
             TextEdit::Home => self.cursor = 0,
             TextEdit::End => self.cursor = self.text.len(),
             TextEdit::Backspace => {
@@ -80,8 +87,7 @@ impl TextField {
     }
 
     fn remove_after_cursor(&mut self, bytes: usize) {
-        self.text
-            .drain(self.cursor..self.cursor.saturating_add(bytes));
+        self.text.drain(self.cursor..self.cursor + bytes);
     }
 
     fn split_at_cursor(&self) -> (&str, &str) {

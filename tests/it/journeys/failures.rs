@@ -9,17 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use walwise::session::Session;
-use walwise::tui::{
-    self, AssumedFact, AssumedHost, ComparisonReference, ExitReason, HostChange, JobProgress,
-    ReferenceChoice, ReferenceComparison, SaveOutcome, ScreenOptions, Worker,
-};
+use walwise::tui::{self, ExitReason, Job, JobProgress, JobResult, ScreenOptions, Worker};
 use walwise_collect as collect;
 use walwise_judge::rules::RuleSet;
 use walwise_measure::measure::ProbePhase;
 use walwise_measure::probes::{self, CancelHandle, ProbeRequest};
-use walwise_model::facts::{Source, Subject};
-use walwise_model::settings::NewFilesystem;
-use walwise_report::{Format, Report};
+use walwise_report::Report;
 use walwise_sys::host::LiveHost;
 
 use super::{data_directory, directory_in_memory, path_str};
@@ -61,7 +56,27 @@ fn walwise_path() -> PathBuf {
 }
 
 impl Worker for PanickingWorker {
-    fn collect_report(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
+    fn run_job(
+        &self,
+        job: &Job,
+        cancel: &Arc<AtomicBool>,
+        progress: &mut dyn FnMut(JobProgress),
+    ) -> Result<JobResult, String> {
+        match job {
+            Job::Collect => Ok(JobResult::Report(Box::new(self.collect_report(progress)))),
+            Job::PlanProbe(_) => Ok(JobResult::Plan(vec!["It panics.".to_owned()])),
+            Job::Probe(_) => Err(self.run_probe(cancel)?),
+            Job::Raw(source, value) => {
+                Ok(JobResult::Raw(source.clone(), value.clone(), Vec::new()))
+            }
+            Job::Document(_) => panic!("a panic while writing"),
+            other => panic!("a panic during {other:?}"),
+        }
+    }
+}
+
+impl PanickingWorker {
+    fn collect_report(&self, progress: &mut dyn FnMut(JobProgress)) -> Report {
         let host = LiveHost::with_child_program(walwise_path());
         let request = collect::Request {
             target: Some(self.directory.clone()),
@@ -77,19 +92,10 @@ impl Worker for PanickingWorker {
             });
         let report = session.build_report();
         *self.looked.lock().unwrap() = Some(session);
-        Ok(report)
+        report
     }
 
-    fn describe_probe(&self, _: &Subject) -> Result<Vec<String>, String> {
-        Ok(vec!["It panics.".to_owned()])
-    }
-
-    fn run_probe(
-        &self,
-        _: &Subject,
-        cancel: &Arc<AtomicBool>,
-        _: &mut dyn FnMut(JobProgress),
-    ) -> Result<Report, String> {
+    fn run_probe(&self, cancel: &Arc<AtomicBool>) -> Result<String, String> {
         let mut request = ProbeRequest::new(&self.directory);
         request.program = walwise_path();
         let plan = probes::plan_probe(&request).map_err(|refusal| refusal.to_string())?;
@@ -100,55 +106,7 @@ impl Worker for PanickingWorker {
                 "a panic while measuring"
             );
         });
-        Err(format!("it did not panic: {:?}", found.is_ok()))
-    }
-
-    fn replan_with_filesystem(
-        &self,
-        _: &Subject,
-        _: Option<NewFilesystem>,
-    ) -> Result<Report, String> {
-        panic!("a panic while choosing")
-    }
-
-    fn raw_answer_lines(&self, _: &Source, _: &str) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn list_references(&self, _: ComparisonReference) -> Result<Vec<ReferenceChoice>, String> {
-        panic!("a panic while listing")
-    }
-
-    fn compare_with_reference(
-        &self,
-        _: ComparisonReference,
-        _: Option<&str>,
-    ) -> Result<Option<ReferenceComparison>, String> {
-        panic!("a panic while comparing")
-    }
-
-    fn describe_report_save(&self) -> Result<Vec<String>, String> {
-        panic!("a panic while planning")
-    }
-
-    fn save_report(&self) -> Result<SaveOutcome, String> {
-        panic!("a panic while saving")
-    }
-
-    fn wait_for_host_change(&self) -> Result<HostChange, String> {
-        panic!("a panic while watching")
-    }
-
-    fn evaluate_assumptions(&self, _: &[AssumedFact]) -> Result<AssumedHost, String> {
-        panic!("a panic while supposing")
-    }
-
-    fn render_document(&self, _: Format) -> Result<String, String> {
-        panic!("a panic while writing")
-    }
-
-    fn save_document(&self, _: Format, _: &str, _: &str, _: bool) -> Result<SaveOutcome, String> {
-        panic!("a panic while saving")
+        Ok(format!("it did not panic: {:?}", found.is_ok()))
     }
 }
 

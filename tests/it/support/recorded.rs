@@ -4,10 +4,12 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 use walwise::session::Session;
+use walwise::tui::{ScreenOptions, draw_screens};
 use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
 use walwise_report::{Report, json};
 use walwise_sys::host::RecordedHost;
+use walwise_testkit::drawn_screens::buffer_rows;
 
 /// Name of the situation, recorded host, and the target if one is given.
 pub const SITUATIONS: [(&str, &str, Option<&str>); 10] = [
@@ -74,4 +76,21 @@ pub fn recorded_host_documents() -> &'static [(String, Value)] {
         recorded_host_reports().iter().map(document).collect()
     });
     &DOCUMENTS
+}
+
+/// Title and rows of every screen at `size` (columns, rows), without colours.
+pub fn screen_texts(
+    report: Report,
+    size: (u16, u16),
+    ascii: bool,
+) -> Vec<(&'static str, Vec<String>)> {
+    let options = ScreenOptions {
+        colour: false,
+        ascii,
+        in_tmux: false,
+    };
+    let screens = draw_screens(report, Vec::new(), size, options).into_iter();
+    screens
+        .map(|(title, drawn)| (title, buffer_rows(&drawn)))
+        .collect()
 }

@@ -9,6 +9,8 @@ pub struct TraceRow {
     /// Lines that connect the label with its parent in the tree: `│  ├─ `.
     pub branch: String,
     pub label: String,
+    /// The subject of the fact, as `  (device sda)`; empty without a reading.
+    pub subject: String,
     pub truth: Ternary,
     /// The value that was read, or the reason why the fact is unknown.
     pub reading: String,
@@ -28,9 +30,12 @@ fn collect_rows(trace: &ConditionTrace, branch: String, stem: &str, rows: &mut V
         .as_ref()
         .map(reading_and_remedy_or_source_texts)
         .unwrap_or_default();
+    let subject = trace.seen.as_ref();
+    let subject = subject.map(|seen| format!("  ({})", seen.subject));
     rows.push(TraceRow {
         branch,
         label: trace.label.clone(),
+        subject: subject.unwrap_or_default(),
         truth: trace.truth,
         reading,
         source,

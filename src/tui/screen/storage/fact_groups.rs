@@ -7,7 +7,7 @@ use crate::report::view::wording;
 use crate::rules::{Level, Outcome};
 use crate::tui::rule_results::RuleResult;
 use crate::tui::screen_data::ScreenData;
-use crate::tui::theme::{TextRole, Theme};
+use crate::tui::theme::{DIM, DOUBT, PLAIN};
 use crate::tui::widgets::columns::{Column, StyledText};
 use crate::tui::widgets::text;
 
@@ -87,22 +87,16 @@ pub const COLUMNS: [Column; 4] = [
     Column::new_cuttable(10),
 ];
 
-pub fn full_fact_cells(fact: &FactEntry<'_>, theme: Theme) -> Vec<StyledText> {
+pub fn full_fact_cells(fact: &FactEntry<'_>) -> Vec<StyledText> {
     let (mark, says, role, source) = match &fact.state {
-        FactEntryState::Known(value, source) => {
-            ("", value.clone(), TextRole::Plain, shorten_source(source))
-        }
+        FactEntryState::Known(value, source) => ("", value.clone(), PLAIN, shorten_source(source)),
         FactEntryState::Unknown(need, is_gap) => {
             let remedy = need
                 .remedy
                 .as_ref()
                 .map(|remedy| format!(" → {remedy}"))
                 .unwrap_or_default();
-            let (mark, role) = if *is_gap {
-                ("?", TextRole::Doubt)
-            } else {
-                ("", TextRole::Dim)
-            };
+            let (mark, role) = if *is_gap { ("?", DOUBT) } else { ("", DIM) };
             (
                 mark,
                 format!("unknown: {}{remedy}", wording::missing_fact_reason(need)),
@@ -112,10 +106,10 @@ pub fn full_fact_cells(fact: &FactEntry<'_>, theme: Theme) -> Vec<StyledText> {
         }
     };
     vec![
-        (mark.to_owned(), theme.role_style(TextRole::Doubt)),
-        (fact.name.to_owned(), theme.role_style(TextRole::Plain)),
-        (says, theme.role_style(role)),
-        (source, theme.role_style(TextRole::Dim)),
+        (mark.to_owned(), DOUBT),
+        (fact.name.to_owned(), PLAIN),
+        (says, role),
+        (source, DIM),
     ]
 }
 
@@ -127,14 +121,14 @@ fn shorten_source(source: &str) -> String {
     }
 }
 
-pub fn short_fact_cells(fact: &FactEntry<'_>, theme: Theme) -> Vec<StyledText> {
+pub fn short_fact_cells(fact: &FactEntry<'_>) -> Vec<StyledText> {
     let label = catalog::find_by_name(fact.name).map_or_else(
         || fact.name.to_owned(),
         crate::facts::KeyInfo::display_label,
     );
-    let mut cells = full_fact_cells(fact, theme);
+    let mut cells = full_fact_cells(fact);
     if let [_, name, says, source] = cells.as_mut_slice() {
-        *name = (label, theme.role_style(TextRole::Dim));
+        *name = (label, DIM);
         says.0 = text::truncate_to_width(&says.0, MAX_VALUE_WIDTH);
         source.0.clear();
     }

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use crate::facts::{Scope, Subject};
 use crate::report::LayerRow;
 use crate::report::view::wording;
-use crate::tui::theme::{TextRole, Theme};
+use crate::tui::theme::{BAD, DIM, DOUBT, PLAIN};
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::text;
 use crate::tui::widgets::tree::{self, BranchPrefix};
@@ -40,7 +40,7 @@ fn lower_layer_names_drawn_elsewhere(rows: &[LayerRow], at: usize) -> Vec<&str> 
     let Some(row) = rows.get(at) else {
         return Vec::new();
     };
-    let after = rows.get(at.saturating_add(1)..).unwrap_or_default();
+    let after = rows.get(at + 1..).unwrap_or_default();
     let beneath = after.iter().take_while(|below| below.depth > row.depth);
     let drawn: BTreeSet<&Subject> = beneath.map(|below| &below.subject).collect();
     let shown = |base: &Subject| rows.iter().any(|row| row.subject == *base);
@@ -145,7 +145,6 @@ impl<'a> StackNode<'a> {
 pub fn layer_lines(
     layers: &[&StackNode<'_>],
     gaps: &[usize],
-    theme: Theme,
     room: usize,
 ) -> Vec<Vec<Line<'static>>> {
     let gaps: Vec<String> = gaps
@@ -161,7 +160,7 @@ pub fn layer_lines(
     let whole: Vec<Vec<StyledText>> = layers
         .iter()
         .zip(&gaps)
-        .map(|(layer, gaps)| layer_cells(layer, gaps, theme))
+        .map(|(layer, gaps)| layer_cells(layer, gaps))
         .collect();
     let shape = [Column::new_cuttable(0); 5];
     let widths = columns::natural_widths(&whole, shape.len());
@@ -179,56 +178,48 @@ pub fn layer_lines(
     layers
         .iter()
         .zip(&gaps)
-        .map(|(layer, gaps)| wrapped_layer_lines(layer, gaps, theme, names, room))
+        .map(|(layer, gaps)| wrapped_layer_lines(layer, gaps, names, room))
         .collect()
 }
 
-fn layer_cells(layer: &StackNode<'_>, gaps: &str, theme: Theme) -> Vec<StyledText> {
+fn layer_cells(layer: &StackNode<'_>, gaps: &str) -> Vec<StyledText> {
     vec![
         (
             format!("{}{}", layer.branch.first, layer.layer_name()),
-            theme.role_style(TextRole::Plain),
+            PLAIN,
         ),
-        (layer.description.clone(), theme.role_style(TextRole::Plain)),
-        (layer.cache.to_owned(), theme.role_style(TextRole::Dim)),
-        (
-            layer.weakest_mark().to_owned(),
-            theme.role_style(TextRole::Bad),
-        ),
-        (gaps.to_owned(), theme.role_style(TextRole::Doubt)),
+        (layer.description.clone(), PLAIN),
+        (layer.cache.to_owned(), DIM),
+        (layer.weakest_mark().to_owned(), BAD),
+        (gaps.to_owned(), DOUBT),
     ]
 }
 
 fn wrapped_layer_lines(
     layer: &StackNode<'_>,
     gaps: &str,
-    theme: Theme,
     names: usize,
     room: usize,
 ) -> Vec<Line<'static>> {
     let beside = room.saturating_sub(names).saturating_sub(2);
-    let rows = |said: &str, role: TextRole| -> Vec<Vec<(String, Style)>> {
+    let rows = |said: &str, role: Style| -> Vec<Vec<(String, Style)>> {
         let rows = text::wrap(said, beside)
             .into_iter()
             .filter(|row| !row.is_empty());
-        rows.map(|row| vec![(row, theme.role_style(role))])
-            .collect()
+        rows.map(|row| vec![(row, role)]).collect()
     };
-    let mut right = rows(&layer.description, TextRole::Plain);
-    right.extend(rows(layer.cache, TextRole::Dim));
-    for (mark, role) in [
-        (layer.weakest_mark(), TextRole::Bad),
-        (gaps, TextRole::Doubt),
-    ] {
+    let mut right = rows(&layer.description, PLAIN);
+    right.extend(rows(layer.cache, DIM));
+    for (mark, role) in [(layer.weakest_mark(), BAD), (gaps, DOUBT)] {
         let taken = |row: &[(String, Style)]| {
             row.iter()
-                .map(|(said, _)| text::width(said).saturating_add(2))
-                .sum()
+                .map(|(said, _)| text::width(said) + 2)
+                .sum::<usize>()
         };
-        let piece = (mark.to_owned(), theme.role_style(role));
+        let piece = (mark.to_owned(), role);
         match right.last_mut() {
             _ if mark.is_empty() => {}
-            Some(last) if usize::saturating_add(taken(last), text::width(mark)) <= beside => {
+            Some(last) if taken(last) + text::width(mark) <= beside => {
                 last.push(piece);
             }
             _ => right.push(vec![piece]),

@@ -4,15 +4,16 @@ use super::fact_entry::{FactEntry, FactEntryState};
 use super::fact_groups::{self, FactDisplayGroup};
 use super::layer::StackNode;
 use crate::durability::Evidence;
-use crate::facts::{Choice, MissingFact, Reading, Scope, Subject, catalog};
+use crate::facts::{Choice, MissingFact, Reading, Subject, catalog};
 use crate::report::Report;
 use crate::report::view::target::verdict_text_with_reservations;
 use crate::report::view::wording;
+use crate::text::JoinText;
 use crate::tui::page::{PageBlock, PageState, RowDetails, SelectionState};
 use crate::tui::raw_answers::RawAnswerCache;
 use crate::tui::screen::detail_lines::DetailLines;
 use crate::tui::screen_data::ScreenData;
-use crate::tui::theme::{TextRole, Theme};
+use crate::tui::theme::{BOLD, DIM};
 use crate::tui::widgets::columns::{self, StyledText};
 
 pub struct LayerDetails<'a> {
@@ -53,7 +54,7 @@ impl<'a> LayerDetails<'a> {
                 });
             }
         }
-        let concerned = |of: &Subject| of.scope() == Scope::Host || data.focus.related.contains(of);
+        let concerned = |of: &Subject| data.focus.concerns_target(of);
         let about =
             |piece: &&Evidence| piece.subject == *subject || is_top && !concerned(&piece.subject);
         let mut evidence: Vec<&Evidence> = Vec::new();
@@ -75,7 +76,7 @@ impl<'a> LayerDetails<'a> {
             format!(
                 "{}: {}",
                 verdict_text_with_reservations(verdict),
-                says.collect::<Vec<_>>().join(" ")
+                says.join_with(" ")
             )
         });
         Self {
@@ -107,17 +108,9 @@ impl<'a> LayerDetails<'a> {
         })
     }
 
-    pub fn matching_names_and_evidence<'s>(
-        &'s self,
-        state: &'s PageState,
-        layer: &'s str,
-    ) -> impl Iterator<Item = &'s str> {
-        let evidence = self
-            .matching_evidence(state, layer)
-            .map(|piece| piece.text.as_str());
-        self.matching_facts(state, layer)
-            .map(|fact| fact.name)
-            .chain(evidence)
+    pub fn has_match(&self, state: &PageState, layer: &str) -> bool {
+        self.matching_facts(state, layer).next().is_some()
+            || self.matching_evidence(state, layer).next().is_some()
     }
 
     fn matching_evidence<'s>(
@@ -143,10 +136,10 @@ impl<'a> LayerDetails<'a> {
         state: &PageState,
         room: usize,
     ) -> Vec<PageBlock> {
-        let (theme, place) = (self.data.theme, &state.pane);
+        let place = &state.pane;
         let said = layer.search_text();
         let mut blocks = Vec::new();
-        let mut details = DetailLines::new(theme, room);
+        let mut details = DetailLines::new(room);
         if let Some(verdict) = self
             .verdict
             .as_ref()
@@ -203,7 +196,6 @@ impl<'a> LayerDetails<'a> {
         place: &SelectionState,
         room: usize,
     ) -> Vec<PageBlock> {
-        let theme = self.data.theme;
         let decides = fact_groups::deciding_fact_names(self.data, self.report, self.subject);
         let mut blocks = Vec::new();
         // If all groups would be folded, none is folded.
@@ -219,16 +211,13 @@ impl<'a> LayerDetails<'a> {
             if of_group.is_empty() {
                 continue;
             }
-            let heading = Span::styled(group.as_str(), theme.role_style(TextRole::Heading));
+            let heading = Span::styled(group.as_str(), BOLD);
             let key = format!("group {} {}", self.subject, group.as_str());
             let is_folded = folds && group.is_folded_by_default();
             let is_open = !is_folded || place.unfolded.contains(&key);
             if is_folded {
                 let says = format!("   {}", wording::count_with_noun(of_group.len(), "fact"));
-                let line = Line::from(vec![
-                    heading,
-                    Span::styled(says, theme.role_style(TextRole::Dim)),
-                ]);
+                let line = Line::from(vec![heading, Span::styled(says, DIM)]);
                 blocks.push(PageBlock::new_row(key, RowDetails::Unfold, vec![line]));
             } else {
                 blocks.push(PageBlock::new_text(vec![
@@ -251,16 +240,15 @@ impl<'a> LayerDetails<'a> {
     fn fact_blocks(
         &self,
         facts: &[&FactEntry<'_>],
-        cells: fn(&FactEntry<'_>, Theme) -> Vec<StyledText>,
+        cells: fn(&FactEntry<'_>) -> Vec<StyledText>,
         place: &SelectionState,
         room: usize,
     ) -> Vec<PageBlock> {
-        let theme = self.data.theme;
-        let rows: Vec<Vec<StyledText>> = facts.iter().map(|fact| cells(fact, theme)).collect();
+        let rows: Vec<Vec<StyledText>> = facts.iter().map(|fact| cells(fact)).collect();
         let block = |(mut lines, fact): (Vec<Line<'static>>, &&FactEntry<'_>)| {
             let key = format!("fact {} {}", self.subject, fact.name);
             if place.unfolded.contains(&key) {
-                let mut details = DetailLines::new(theme, room.saturating_sub(2));
+                let mut details = DetailLines::new(room.saturating_sub(2));
                 push_fact_details(&mut details, fact, &self.data.raw);
                 details.push_empty_line();
                 lines.extend(details.into_indented_lines());

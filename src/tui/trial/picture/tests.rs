@@ -8,9 +8,10 @@ use crate::tui::test_sessions::{RICH, buffer_text as shown, styled_text};
 
 /// Commits/s at which XFS may still be best.
 const CLOSE: f64 = 4_120.0;
-const ASCII: Theme = Theme {
+const ASCII: ScreenOptions = ScreenOptions {
     colour: false,
     ascii: true,
+    in_tmux: false,
 };
 
 /// Builds the record of a running trial: five file systems at three client counts. `xfs` is the
@@ -50,9 +51,9 @@ fn running_trial_record(blocks: usize, xfs: f64) -> TrialRecord {
     record
 }
 
-fn drawn_board(board: &TrialBoard, (width, height): (u16, u16), theme: Theme) -> Buffer {
+fn drawn_board(board: &TrialBoard, (width, height): (u16, u16), options: ScreenOptions) -> Buffer {
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
-    draw_board(board, "block 13, cell 4 of 8", 840.0, theme, &mut buffer);
+    draw_board(board, "block 13, cell 4 of 8", 840.0, options, &mut buffer);
     buffer
 }
 
@@ -74,9 +75,10 @@ fn ascii_board_is_ascii_and_colour_adds_nothing() {
     let plain = drawn_board(
         &board,
         (100, 30),
-        Theme {
+        ScreenOptions {
             colour: false,
             ascii: false,
+            in_tmux: false,
         },
     );
     let drawn = shown(&drawn_board(&board, (100, 30), ASCII));

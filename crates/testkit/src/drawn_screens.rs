@@ -1,4 +1,4 @@
-//! Converts a drawn screen to SVG: deterministic, without scripts, embedded fonts or external
+//! Converts a drawn screen to text or to SVG: deterministic, without scripts, embedded fonts or external
 //! resources.
 //!
 //! Every text run has an explicit length and starts at its first cell, so columns stay aligned in
@@ -10,8 +10,6 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
 
-use crate::text::push_xml_escaped;
-
 const CELL_WIDTH: f32 = 8.4;
 const CELL_HEIGHT: f32 = 17.0;
 /// Baseline of the text, in pixels from the top of a cell.
@@ -20,6 +18,16 @@ const MARGIN: f32 = 12.0;
 
 const BACKGROUND_COLOUR: &str = "#12161e";
 const TEXT_COLOUR: &str = "#d5dae3";
+
+/// The rows of the screen, without blanks at their ends.
+pub fn buffer_rows(buffer: &Buffer) -> Vec<String> {
+    let all = buffer.content.chunks(usize::from(buffer.area.width).max(1));
+    all.map(|row| {
+        let row: String = row.iter().map(Cell::symbol).collect();
+        row.trim_end().to_owned()
+    })
+    .collect()
+}
 
 /// Renders the screen as SVG with a title, which screen readers announce.
 pub fn buffer_to_svg(buffer: &Buffer, title: &str) -> String {
@@ -291,11 +299,12 @@ fn palette_colour(colour: Color) -> Option<&'static str> {
 
 /// Replaces control characters, most of which XML forbids, and escapes markup.
 fn escape_xml(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        push_xml_escaped(&mut out, if c.is_control() { '\u{fffd}' } else { c });
-    }
-    out
+    let text: String = text
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]
