@@ -444,7 +444,7 @@ impl<'a> ConfigLoadTime<'a> {
         conf: &ServerConfig,
         owner: Option<&String>,
     ) -> ServerConfig {
-        conf.with_changed_file_gaps(
+        conf.clone().with_changed_file_gaps(
             |path| self.possible_change_reason(path),
             owner.map(|owner| self.unknown_load_remedy(owner)).as_ref(),
         )

@@ -65,7 +65,6 @@ mod mysql {
                 the file has changed since; a restart applies the file";
             PublicFile { file: String } = "{file} is writable by everyone, so the server ignores it";
             NoOptions { file: String } = "{file} does not have the expected format";
-            IncludeDepth { file: String } = "{file}: option files are nested deeper than the server allows";
         }
     }
 }
@@ -104,7 +103,6 @@ mod postgres {
             OverridesBeyondBound { data: String, most: usize }
                 = "{data}: more than {most} databases and roles set synchronous_commit; those that turn it off were read first";
             IncludeLoop { file: String } = "{file}: the file includes itself, which the server refuses";
-            IncludeDepth { file: String } = "{file}: includes are nested deeper than the server allows";
         }
     }
 }
@@ -126,6 +124,7 @@ mod server {
             OtherDataDirectory { option: &'static str, file: String, data: String, target: String }
                 = "{option} {file} names {data} as the data directory, so it does not apply to {target}";
             MissingInclude { path: String } = "{path} does not exist, and the server will not start without this file";
+            IncludeDepth { file: String } = "{file}: includes are nested deeper than the server allows";
             FilesBeyondBound { file: String } = "{file} includes more files than walwise reads";
             /// The user named a configuration file, which is not used because a running server
             /// names its own on its command line.

@@ -129,22 +129,18 @@ impl InstanceCandidate<'_> {
             let configured = host.real_path(&configured).unwrap_or(configured);
             if configured != data {
                 let shown = display_path(&data);
-                conf.add_config_gap(
-                    UnknownReason::NotCollected,
-                    match self.config_argument {
-                        Some(named) => named
-                            .other_data_directory_note(&configured, &data)
-                            .to_string(),
-                        None => {
-                            format!(
-                                "this host's option files set a data directory other than {shown}"
-                            )
-                        }
-                    },
-                    Some(Remedy::Do(format!(
-                        "start the server on {shown}, then check again"
-                    ))),
-                );
+                let detail = match self.config_argument {
+                    Some(named) => named
+                        .other_data_directory_note(&configured, &data)
+                        .to_string(),
+                    None => {
+                        format!("this host's option files set a data directory other than {shown}")
+                    }
+                };
+                let unknown = Reading::unknown(UnknownReason::NotCollected, detail);
+                conf.add_gap(unknown.with_remedy(Remedy::Do(format!(
+                    "start the server on {shown}, then check again"
+                ))));
             }
         }
         Ok(Some(MysqlInstance {
@@ -344,7 +340,7 @@ impl MysqlInstance {
         let conf = if running.value() == Some(&false) {
             self.conf.clone()
         } else {
-            self.conf.with_changed_file_gaps(
+            self.conf.clone().with_changed_file_gaps(
                 |path| start_time::possible_path_change_reason(view, started, path),
                 Some(&remedy),
             )

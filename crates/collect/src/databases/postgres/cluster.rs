@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use super::process::Postmaster;
 use super::server::{self, SettingsReply};
 use super::{
-    ConfigLoadTime, counters, data_checksums_reading, debian_version_and_name, io_uring, settings,
-    wal_files,
+    ConfigLoadTime, conf, counters, data_checksums_reading, debian_version_and_name, io_uring,
+    settings, wal_files,
 };
 use crate::collector::Request;
 use crate::databases::mount_namespace::{self, NamespaceHost};
@@ -61,7 +61,7 @@ impl<'a> ClusterCandidate<'a> {
         facts: &mut FactSet,
     ) -> Result<PostgresCluster<'a>, PostgresNote> {
         let mut conf = ServerConfig::default();
-        conf.read_config_file(host, &self.config_file, facts);
+        conf::config_reader(host, &mut conf, facts).read_file(&self.config_file);
         let absolute =
             |value: &[u8]| Some(path_from_bytes(value.to_vec())).filter(|path| path.is_absolute());
         let option = self
@@ -429,11 +429,8 @@ impl PostgresCluster<'_> {
         facts: &mut FactSet,
     ) {
         if major.is_none_or(|major| (major.number(0), major.number(1)) >= (9, 4)) {
-            self.conf.read_optional_config_file(
-                host,
-                &self.server_data_path.join("postgresql.auto.conf"),
-                facts,
-            );
+            conf::config_reader(host, &mut self.conf, facts)
+                .read_optional_file(&self.server_data_path.join("postgresql.auto.conf"));
         }
         if let Some(server) = &self.lead.server {
             for (name, value) in &server.settings {
