@@ -37,7 +37,7 @@ pub struct NamespaceHost<'a> {
 impl<'a> NamespaceHost<'a> {
     /// The file system as process `pid` sees it; `None` if the process shares walwise's mount
     /// namespace, or if that is unknown.
-    pub fn if_other_namespace(host: &'a dyn Host, ours: &'a dyn Host, pid: u32) -> Option<Self> {
+    fn if_other_namespace(host: &'a dyn Host, ours: &'a dyn Host, pid: u32) -> Option<Self> {
         let own = host.link_target(Path::new("/proc/self/ns/mnt")).ok()?;
         let theirs = host
             .link_target(Path::new(&format!("/proc/{pid}/ns/mnt")))
@@ -111,7 +111,7 @@ impl<'a> NamespaceHost<'a> {
 
     /// The path of the process's directory in walwise's mount namespace. The reading is known only
     /// if both paths have the same device and inode.
-    pub fn host_path(&self, path: &Path) -> Reading<PathBuf> {
+    fn host_path(&self, path: &Path) -> Reading<PathBuf> {
         let shown = display_path(path);
         let from = format!("/proc/{}/mountinfo", self.pid);
         let unknown = |detail: String| Reading::ambiguous(detail);
@@ -174,20 +174,63 @@ impl<'a> NamespaceHost<'a> {
     }
 }
 
-/// The directory's path is `seen` for the process and `here` for walwise. For a process in another
-/// mount namespace, the result is the owner of `here` if `seen` belongs to `user`: the process can
-/// change its own mounts between two queries, but not walwise's.
-pub fn directory_owner_uid(
-    host: &dyn Host,
-    inside: Option<&NamespaceHost<'_>>,
-    seen: &Path,
-    here: &Path,
-    user: u32,
-) -> Result<u64, HostError> {
-    let there = host.stat(seen)?.uid;
-    match inside {
-        Some(inside) if there == u64::from(user) => Ok(inside.invoker_host.stat(here)?.uid),
-        Some(_) | None => Ok(there),
+/// The host as a server's process sees it, with the rights of the server's user.
+pub struct ServerHost<'a> {
+    pub user: &'a dyn Host,
+    /// The host with the rights of the invoking user, for running installed programs.
+    pub invoker: &'a dyn Host,
+    /// The process's mount namespace, if that differs from walwise's.
+    pub namespace: Option<NamespaceHost<'a>>,
+}
+
+impl<'a> ServerHost<'a> {
+    /// `pid` is the server's process, if one is running.
+    pub fn new(user: &'a dyn Host, invoker: &'a dyn Host, pid: Option<u32>) -> Self {
+        let namespace = pid.and_then(|pid| NamespaceHost::if_other_namespace(user, invoker, pid));
+        Self {
+            user,
+            invoker,
+            namespace,
+        }
+    }
+
+    /// The path of the process's directory in walwise's mount namespace. In a shared namespace
+    /// that is the path itself, and the reading has the given source.
+    pub fn host_path(&self, path: &Path, source: Source) -> Reading<PathBuf> {
+        match &self.namespace {
+            Some(inside) => inside.host_path(path),
+            None => Reading::known(path.to_owned(), source),
+        }
+    }
+
+    /// The directory's path is `seen` for the process and `here` for walwise. For a process in
+    /// another mount namespace, the result is the owner of `here` if `seen` belongs to `user`: the
+    /// process can change its own mounts between two queries, but not walwise's.
+    pub fn directory_owner_uid(
+        &self,
+        seen: &Path,
+        here: &Path,
+        user: u32,
+    ) -> Result<u64, HostError> {
+        let there = self.stat(seen)?.uid;
+        if self.namespace.is_some() && there == u64::from(user) {
+            Ok(self.invoker.stat(here)?.uid)
+        } else {
+            Ok(there)
+        }
+    }
+}
+
+impl Host for ServerHost<'_> {
+    fn ask(&self, question: &Question) -> HostResult {
+        match &self.namespace {
+            Some(inside) => inside.ask(question),
+            None => self.user.ask(question),
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        self.invoker.is_live()
     }
 }
 

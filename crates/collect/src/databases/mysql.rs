@@ -19,22 +19,21 @@ mod settings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use instance::{HostViews, InstanceCandidate};
+use instance::InstanceCandidate;
 use options::join_base_and_path_value;
-use process::MysqldProcess;
-use product_version::{ProductVersion, ServerProduct};
+use product_version::ProductVersion;
 use settings::parse_suffixed_number;
 
 use super::ConfigArgument;
-use super::mount_namespace::NamespaceHost;
-use super::server_processes::ServingProof;
+use super::mount_namespace::ServerHost;
+use super::server_processes::{ServerProcess, ServingProof};
 use super::user_host::UserHost;
 use crate::collector::Request;
 use crate::databases::ServerConfig;
 use crate::databases::server_processes::{self, own_effective_uid};
 use crate::facts::catalog::mysql;
 use crate::facts::note::{MysqlNote, ServerNote};
-use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Remedy, Scope, ServerArea, Source, Subject, UnknownReason};
 use crate::host::{Host, HostError, HostErrorKind, Question, path_from_bytes};
 use crate::host_readings::error_reading;
 use crate::text::{decode_display_safe, display_path, display_safe};
@@ -48,47 +47,34 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
     // An error is dropped here, because the PostgreSQL collector reports that processes cannot be
     // listed.
-    let (running, mut unproven) =
-        process::read_mysqld_processes(host, request, &mut facts).unwrap_or_default();
-    let leads = running.into_iter().map(|server| {
-        let reader = server.uid;
-        InstanceCandidate {
-            server: Some(server),
-            directory: None,
-            config_argument: None,
-            reader_uid: reader,
-        }
+    let (running, mut unproven) = server_processes::read_server_processes(
+        host,
+        request,
+        ServerArea::Mysql,
+        process::parse_option,
+        &mut facts,
+    )
+    .unwrap_or_default();
+    let leads = running.into_iter().map(|server| InstanceCandidate {
+        reader_uid: server.uid,
+        server: Some(server),
+        ..InstanceCandidate::default()
     });
     let asked = target_data_directory(host, request);
     let named = config_argument_candidate(host, request, asked.as_ref(), &mut facts);
-    let reader_uid = UserHost::for_owner_or_nobody(host, Path::new(DEFAULT_DATA_DIRECTORY)).uid;
     let installed = InstanceCandidate {
-        server: None,
-        directory: None,
-        config_argument: None,
-        reader_uid,
+        reader_uid: UserHost::for_owner_or_nobody(host, Path::new(DEFAULT_DATA_DIRECTORY)).uid,
+        ..InstanceCandidate::default()
     };
-    let asked = asked.map(|directory| {
-        let reader = UserHost::for_owner_or_nobody(host, &directory).uid;
-        InstanceCandidate {
-            server: None,
-            directory: Some(directory),
-            config_argument: None,
-            reader_uid: reader,
-        }
+    let asked = asked.map(|directory| InstanceCandidate {
+        reader_uid: UserHost::for_owner_or_nobody(host, &directory).uid,
+        directory: Some(directory),
+        ..InstanceCandidate::default()
     });
     for lead in leads.chain(named).chain([installed]).chain(asked) {
         let mut own = FactSet::default();
         let behalf = UserHost::new(host, lead.reader_uid);
-        let inside = lead
-            .server
-            .as_ref()
-            .and_then(|server| NamespaceHost::if_other_namespace(&behalf, host, server.pid));
-        let view = HostViews {
-            host: &behalf,
-            invoker_host: host,
-            namespace: inside.as_ref(),
-        };
+        let view = ServerHost::new(&behalf, host, lead.server.as_ref().map(|server| server.pid));
         let named = lead.config_argument;
         let found = match (lead.read_instance(&view, request, &mut own), named) {
             (Ok(Some(found)), _) => found,
@@ -121,13 +107,13 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             continue;
         }
         match found.prove_served(&view) {
-            ServingProof::Serves | ServingProof::NoServer => {
+            ServingProof::Serves => {
                 seen.insert(found.path.clone());
                 found.insert_instance_facts(&view, &unproven, &mut own);
                 facts.merge(own);
             }
             ServingProof::Contradicted(note) => facts.add_note_once(note),
-            ServingProof::Unreadable(process) => unproven.push(process),
+            ServingProof::Unreadable(what) => unproven.extend(found.unproven_process(&what)),
         }
     }
     facts
@@ -140,19 +126,15 @@ fn config_argument_candidate<'a>(
     facts: &mut FactSet,
 ) -> Option<InstanceCandidate<'a>> {
     let named = ConfigArgument::from_mysql_defaults(request)?;
-    let lead = |reader, directory| InstanceCandidate {
-        server: None,
+    let lead = |reader_uid, directory| InstanceCandidate {
         directory,
         config_argument: Some(named),
-        reader_uid: reader,
+        reader_uid,
+        ..InstanceCandidate::default()
     };
     let reader = named.reader_uid(host, asked);
     let behalf = UserHost::new(host, reader);
-    let view = HostViews {
-        host: &behalf,
-        invoker_host: host,
-        namespace: None,
-    };
+    let view = ServerHost::new(&behalf, host, None);
     match lead(reader, None).read_instance(&view, request, &mut FactSet::default()) {
         Ok(Some(found)) if found.has_datadir_setting() => {
             if let Some(asked) = asked.filter(|asked| **asked != found.path) {
@@ -236,7 +218,7 @@ enum VariablesReply {
 fn query_variables(
     view: &dyn Host,
     edition: &ProductVersion,
-    server: &MysqldProcess,
+    server: &ServerProcess,
     conf: &ServerConfig,
     seen: &Path,
 ) -> VariablesReply {
@@ -245,9 +227,12 @@ fn query_variables(
     let (root, own) = (uid == Some(0), uid == Some(server.uid));
     let lets_in = edition
         .product_and_version()
-        .is_some_and(|(line, version)| match line {
-            ServerProduct::Mariadb => (root || own) && settings::is_series_or_later(version, 10, 4),
-            ServerProduct::Mysql => root && settings::is_series_or_later(version, 8, 0),
+        .is_some_and(|(line, version)| {
+            if line.is_mariadb() {
+                (root || own) && settings::is_series_or_later(version, 10, 4)
+            } else {
+                root && settings::is_series_or_later(version, 8, 0)
+            }
         });
     if !lets_in {
         let whom = if root {
@@ -458,7 +443,7 @@ fn ignored_redo_settings(written: &ServerConfig, edition: &ProductVersion) -> Re
             UnknownReason::Absent,
             format!(
                 "{} {} has no {CAPACITY_SETTING}",
-                line.product_name(),
+                line.server_product_name(),
                 version.numeric_part()
             ),
         );

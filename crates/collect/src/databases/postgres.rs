@@ -63,7 +63,7 @@ use std::path::{Path, PathBuf};
 use cluster::ClusterCandidate;
 use server::SettingsReply;
 
-use super::mount_namespace::NamespaceHost;
+use super::mount_namespace::ServerHost;
 use super::server_processes::{self, ServingProof, own_effective_uid};
 use super::user_host::UserHost;
 use super::{ConfigArgument, ServerConfig};
@@ -84,13 +84,7 @@ use crate::version::Version;
 
 pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
-    let mut seen = CollectionState {
-        config_files: BTreeSet::new(),
-        directories: BTreeSet::new(),
-        followed_configs: BTreeSet::new(),
-        unproven_directories: Vec::new(),
-        unread_clusters: Vec::new(),
-    };
+    let mut seen = CollectionState::default();
     for lead in running_candidates(host, request, &mut facts) {
         seen.collect_candidate(lead, host, request, &mut facts);
     }
@@ -98,15 +92,10 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
         seen.collect_candidate(lead, host, request, &mut facts);
     }
     for directory in debian_config_directories(host, &mut facts) {
-        let reader = UserHost::for_owner_or_nobody(host, &directory).uid;
-        let config_file = directory.join("postgresql.conf");
         let lead = ClusterCandidate {
-            config_file,
-            data_directory: None,
-            server: None,
-            directory_source: None,
-            config_argument: None,
-            reader_uid: reader,
+            config_file: directory.join("postgresql.conf"),
+            reader_uid: UserHost::for_owner_or_nobody(host, &directory).uid,
+            ..ClusterCandidate::default()
         };
         seen.collect_candidate(lead, host, request, &mut facts);
     }
@@ -122,21 +111,18 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
         .into_iter()
         .map(|home| (home, None));
     for (home, named_by) in named.chain(usual).chain(asked).chain(unproven) {
-        let reader = UserHost::for_owner_or_nobody(host, &home).uid;
-        let config_file = home.join("postgresql.conf");
         let lead = ClusterCandidate {
-            config_file,
+            config_file: home.join("postgresql.conf"),
+            reader_uid: UserHost::for_owner_or_nobody(host, &home).uid,
             data_directory: Some(home),
-            server: None,
             directory_source: named_by,
-            config_argument: None,
-            reader_uid: reader,
+            ..ClusterCandidate::default()
         };
         seen.collect_candidate(lead, host, request, &mut facts);
     }
-    for unread in seen.unread_clusters {
-        if !seen.directories.contains(&unread.directory) {
-            unread.insert_unread_cluster_facts(&mut facts);
+    for (directory, unread) in seen.unread_clusters {
+        if !seen.directories.contains(&directory) {
+            facts.merge(unread);
         }
     }
     facts
@@ -148,18 +134,16 @@ fn config_argument_candidate<'a>(
 ) -> Option<ClusterCandidate<'a>> {
     let named = ConfigArgument::from_postgres_config(request)?;
     let home = target_data_directory(host, request);
-    let reader_uid = named.reader_uid(host, home.as_ref());
-    let config_file = named.file.to_owned();
     Some(ClusterCandidate {
-        config_file,
+        config_file: named.file.to_owned(),
+        reader_uid: named.reader_uid(host, home.as_ref()),
         data_directory: home,
-        server: None,
-        directory_source: None,
         config_argument: Some(named),
-        reader_uid,
+        ..ClusterCandidate::default()
     })
 }
 
+#[derive(Default)]
 struct CollectionState {
     /// Configuration files, each with the uid that read it, because any user can name another
     /// user's file.
@@ -168,33 +152,9 @@ struct CollectionState {
     followed_configs: BTreeSet<PathBuf>,
     /// Directories named by processes that could not be proven to serve them.
     unproven_directories: Vec<PathBuf>,
-    /// Clusters that a server names but that could not be read, and those not read in time.
-    unread_clusters: Vec<UnreadCluster>,
-}
-
-/// A cluster that was not read, so only its directory is known.
-struct UnreadCluster {
-    directory: PathBuf,
-    source: Source,
-    running: Reading<bool>,
-}
-
-impl UnreadCluster {
-    /// Records the cluster with every setting unknown; without the record, the directory would
-    /// appear to have no server.
-    fn insert_unread_cluster_facts(self, facts: &mut FactSet) {
-        let shown = display_path(&self.directory);
-        let subject = Subject::cluster(&*shown);
-        facts.set_server_area(&subject, ServerArea::Pg);
-        facts.insert_known(
-            &subject,
-            &kind::KIND,
-            ServerKind::Postgres,
-            self.source.clone(),
-        );
-        facts.insert_known(&subject, &postgres::DATA, shown, self.source);
-        facts.insert(&subject, &postgres::RUNNING, self.running);
-    }
+    /// Clusters that a server names but that could not be read, and those not read in time, each
+    /// with the few facts that are known.
+    unread_clusters: Vec<(PathBuf, FactSet)>,
 }
 
 impl CollectionState {
@@ -225,11 +185,14 @@ impl CollectionState {
             Some(server) => server.command_line_source(),
             None => Source::from_system_call(format!("stat {}", display_path(&directory))),
         };
-        self.unread_clusters.push(UnreadCluster {
-            directory,
-            source,
-            running,
-        });
+        // Without a record, the directory would appear to have no server.
+        let shown = display_path(&directory);
+        let (mut facts, subject) = (FactSet::default(), Subject::cluster(&*shown));
+        facts.set_server_area(&subject, ServerArea::Pg);
+        facts.insert_known(&subject, &kind::KIND, ServerKind::Postgres, source.clone());
+        facts.insert_known(&subject, &postgres::DATA, shown, source);
+        facts.insert(&subject, &postgres::RUNNING, running);
+        self.unread_clusters.push((directory, facts));
     }
 
     fn collect_candidate(
@@ -240,12 +203,9 @@ impl CollectionState {
         facts: &mut FactSet,
     ) {
         let behalf = UserHost::new(host, lead.reader_uid);
-        let inside = lead
-            .server
-            .as_ref()
-            .and_then(|server| NamespaceHost::if_other_namespace(&behalf, host, server.pid));
-        let view: &dyn Host = inside.as_ref().map_or(&behalf, |inside| inside);
-        let reader = inside.is_none().then_some(&behalf);
+        let view = &ServerHost::new(&behalf, host, lead.server.as_ref().map(|server| server.pid));
+        let is_inside = view.namespace.is_some();
+        let reader = (!is_inside).then_some(&behalf);
         let real = |path: &PathBuf| view.real_path(path).unwrap_or_else(|_| path.clone());
         let config_file = match view.real_path(&lead.config_file) {
             Err(miss) if miss.kind == HostErrorKind::TimedOut => {
@@ -255,7 +215,7 @@ impl CollectionState {
             }
             found => found.unwrap_or_else(|_| lead.config_file.clone()),
         };
-        let known_home = inside.is_none()
+        let known_home = !is_inside
             && lead
                 .data_directory
                 .as_ref()
@@ -272,7 +232,7 @@ impl CollectionState {
         let may_follow =
             lead.server.is_none() && (lead.data_directory.is_none() || by_hand.is_some());
         let origin = lead.clone();
-        let found = match lead.read_cluster(view, inside.as_ref(), &mut own) {
+        let found = match lead.read_cluster(view, &mut own) {
             Ok(found) => found,
             Err(why) => {
                 self.add_unread_cluster(&origin, true, reader);
@@ -288,8 +248,8 @@ impl CollectionState {
             }
             return;
         }
-        match found.prove_served(view, inside.as_ref()) {
-            ServingProof::Serves | ServingProof::NoServer => {}
+        match found.prove_served(view) {
+            ServingProof::Serves => {}
             ServingProof::Contradicted(note) => return facts.add_note_once(note),
             ServingProof::Unreadable(_) => return self.unproven_directories.push(found.data_path),
         }
@@ -321,11 +281,11 @@ impl CollectionState {
                 facts.add_note_once(named.other_data_directory_note(&directory, &asked));
             }
         }
-        match found.insert_cluster_facts(view, inside.as_ref(), request, &mut own) {
+        match found.insert_cluster_facts(view, request, &mut own) {
             Ok(()) => {
                 facts.merge(own);
                 self.directories.insert(directory);
-                if inside.is_none() {
+                if !is_inside {
                     self.config_files.insert(config_file);
                 }
             }
@@ -343,8 +303,15 @@ fn running_candidates(
     request: &Request,
     facts: &mut FactSet,
 ) -> Vec<ClusterCandidate<'static>> {
-    let servers = match process::running_postmasters(host, request, facts) {
-        Ok(servers) => servers,
+    let listed = server_processes::read_server_processes(
+        host,
+        request,
+        ServerArea::Pg,
+        process::parse_option,
+        facts,
+    );
+    let servers = match listed {
+        Ok((servers, _)) => servers,
         Err(miss) => {
             facts.add_note_once(ServerNote::UnlistableServers {
                 reason: miss.to_string(),
@@ -355,26 +322,19 @@ fn running_candidates(
     let mut leads = Vec::new();
     let or_as_root = own_effective_uid(host) != Some(0);
     for server in servers {
-        let home = server
-            .data_directory
-            .clone()
-            .filter(|home| home.is_absolute());
-        let named = server
-            .setting("config_file")
+        let home = process::process_data_directory(host, &server);
+        let home = home.filter(|home| home.is_absolute());
+        let named = process::last_option_value(&server, "config_file")
             .map(|path| path_from_bytes(path.to_vec()));
         let config_file = named.filter(|path| path.is_absolute());
         match config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf"))) {
-            Some(config_file) => {
-                let reader_uid = server.uid;
-                leads.push(ClusterCandidate {
-                    config_file,
-                    data_directory: home,
-                    server: Some(server),
-                    directory_source: None,
-                    config_argument: None,
-                    reader_uid,
-                });
-            }
+            Some(config_file) => leads.push(ClusterCandidate {
+                config_file,
+                data_directory: home,
+                reader_uid: server.uid,
+                server: Some(server),
+                ..ClusterCandidate::default()
+            }),
             None => facts.add_note_once(PostgresNote::UnknownDataDirectory {
                 pid: server.pid,
                 or_as_root,
@@ -413,7 +373,7 @@ impl<'a> ConfigLoadTime<'a> {
         process: Option<u32>,
         data: String,
     ) -> Self {
-        let process = process.and_then(|pid| start_time::process_start_time(host, pid));
+        let process = process.and_then(|pid| host.process_start_time(pid).ok());
         Self {
             host,
             time: second.map(|second| start_time::refine_start_time(second, process)),

@@ -43,7 +43,6 @@ mod mysql {
 
     notes! {
         pub enum MysqlNote {
-            NoArguments { pid: u32, reason: String } = "the arguments of database process {pid} cannot be read: {reason}";
             UnknownDataDirectory { pid: u32, detail: String }
                 = "database process {pid}: data directory not found ({detail}); run walwise as root";
             OtherMounts { detail: String }
@@ -74,7 +73,6 @@ mod postgres {
 
     notes! {
         pub enum PostgresNote {
-            NoArguments { pid: u32, reason: String } = "the arguments of PostgreSQL process {pid} cannot be read: {reason}";
             UnknownDataDirectory { pid: u32, or_as_root: bool }
                 = "PostgreSQL process {pid}: data directory not found; specify the directory as the target{help}",
                 help = if *or_as_root { ", or run walwise as root" } else { "" };
@@ -120,6 +118,7 @@ mod server {
                 = "database process {pid} runs as root, and walwise reads no files of such a server; run the server as its own user";
             UnknownUserProcess { pid: u32, name: String }
                 = "process {pid} is named {name} but does not run as a single known user, so walwise does not read its files";
+            NoArguments { pid: u32, reason: String } = "the arguments of database process {pid} cannot be read: {reason}";
             UnusedFile { option: &'static str, file: String, why: Box<Note> } = "{option} {file} is not used: {why}";
             OtherDataDirectory { option: &'static str, file: String, data: String, target: String }
                 = "{option} {file} names {data} as the data directory, so it does not apply to {target}";

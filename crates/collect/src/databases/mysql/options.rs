@@ -7,13 +7,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::process::{self, MysqldProcess};
-use super::product_version::{ProductVersion, ServerProduct};
+use super::process::{self, first_option_value};
+use super::product_version::ProductVersion;
 use super::settings;
 use crate::databases::ServerConfig;
 use crate::databases::config_reader::ConfigReader;
+use crate::databases::server_processes::ServerProcess;
 use crate::facts::note::{MysqlNote, ServerNote};
-use crate::facts::{FactSet, Reading, Source};
+use crate::facts::{FactSet, Reading, ServerKind, Source};
 use crate::host::{ConfigDialect, ConfigDirective, Host, path_from_bytes};
 use crate::ternary::Ternary;
 use crate::text::{display_path, display_safe};
@@ -26,14 +27,14 @@ const SYSCONFDIR_FILE: &str = "/usr/etc/my.cnf";
 pub fn read_options(
     host: &dyn Host,
     edition: &ProductVersion,
-    server: Option<&MysqldProcess>,
+    server: Option<&ServerProcess>,
     named: Option<&Path>,
     facts: &mut FactSet,
 ) -> ServerConfig {
     let mut conf = ServerConfig::default();
     let mut groups = OptionGroupFilter::new(edition);
     if let Some(suffix) = server.and_then(|s| {
-        s.first_option_value("defaults_group_suffix")
+        first_option_value(s, "defaults_group_suffix")
             .map(<[u8]>::to_vec)
             .or_else(|| s.environment_variable("MYSQL_GROUP_SUFFIX"))
     }) {
@@ -63,7 +64,7 @@ pub fn read_persisted_options(
     named: Option<&Path>,
     facts: &mut FactSet,
 ) {
-    if edition.line.value() == Some(&ServerProduct::Mariadb) {
+    if edition.line.value() == Some(&ServerKind::Mariadb) {
         return;
     }
     // Loading persisted settings is the default, so an unclear value of `persisted_globals_load`
@@ -91,7 +92,7 @@ pub fn read_persisted_options(
 }
 
 struct OptionGroupFilter {
-    line: Option<ServerProduct>,
+    line: Option<ServerKind>,
     series: Option<String>,
     suffix: Option<String>,
 }
@@ -124,7 +125,7 @@ impl OptionGroupFilter {
 
     fn matches_server_group(&self, group: &str) -> Ternary {
         let mariadb = match self.line {
-            Some(line) => Ternary::from(line == ServerProduct::Mariadb),
+            Some(line) => Ternary::from(line == ServerKind::Mariadb),
             None => Ternary::Unknown,
         };
         match group {
@@ -151,13 +152,13 @@ impl OptionGroupFilter {
 }
 
 impl ConfigReader<'_> {
-    fn read_server_option_files(&mut self, server: Option<&MysqldProcess>) {
+    fn read_server_option_files(&mut self, server: Option<&ServerProcess>) {
         let option = |name| {
             server
-                .and_then(|server| server.first_option_value(name))
+                .and_then(|server| first_option_value(server, name))
                 .map(process::path_from_option_value)
         };
-        if server.is_some_and(|server| server.first_option_value("no_defaults").is_some()) {
+        if option("no_defaults").is_some() {
             return;
         }
         if let Some(path) = option("defaults_file") {
@@ -186,15 +187,11 @@ impl ConfigReader<'_> {
         }
     }
 
-    fn read_arguments(&mut self, server: &MysqldProcess) {
+    fn read_arguments(&mut self, server: &ServerProcess) {
         match &server.options {
             Ok(options) => {
                 for (name, value) in options {
-                    self.add_option(
-                        name,
-                        value.as_deref().unwrap_or_default(),
-                        &server.command_line_source(),
-                    );
+                    self.add_option(name, value, &server.command_line_source());
                 }
             }
             Err(miss) => self.add_error_gap(miss, &format!("/proc/{}/cmdline", server.pid)),

@@ -6,15 +6,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::process::Postmaster;
 use super::server::{self, SettingsReply};
 use super::{
     ConfigLoadTime, conf, counters, data_checksums_reading, debian_version_and_name, io_uring,
-    settings, wal_files,
+    process, settings, wal_files,
 };
 use crate::collector::Request;
-use crate::databases::mount_namespace::{self, NamespaceHost};
-use crate::databases::server_processes::{self, ServingProof, UnprovenProcess};
+use crate::databases::mount_namespace::ServerHost;
+use crate::databases::server_processes::{self, ServerProcess, ServingProof};
 use crate::databases::{ConfigArgument, ServerConfig};
 use crate::facts::catalog::cluster as kind;
 use crate::facts::catalog::postgres::{self, SynchronousCommitOverride};
@@ -23,7 +22,7 @@ use crate::facts::{
     FactSet, Note, Reading, Remedy, ServerArea, ServerKind, Source, Subject, UnknownReason,
 };
 use crate::host::pg_settings_lines::MAX_OVERRIDES;
-use crate::host::{Host, HostError, HostErrorKind, Question, Tool, path_from_bytes};
+use crate::host::{Host, HostError, HostErrorKind, Tool, path_from_bytes};
 use crate::host_readings::{error_reading, file_reading};
 use crate::text::{display_path, display_safe};
 use crate::version::Version;
@@ -31,12 +30,12 @@ use crate::version::Version;
 /// Reading the link of one tablespace takes several queries.
 const MAX_TABLESPACES: usize = 1000;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ClusterCandidate<'a> {
     pub config_file: PathBuf,
     /// The data directory, unless the configuration names another.
     pub data_directory: Option<PathBuf>,
-    pub server: Option<Postmaster>,
+    pub server: Option<ServerProcess>,
     /// The line of a systemd unit that names the data directory, if any.
     pub directory_source: Option<Source>,
     pub config_argument: Option<ConfigArgument<'a>>,
@@ -56,8 +55,7 @@ pub struct PostgresCluster<'a> {
 impl<'a> ClusterCandidate<'a> {
     pub fn read_cluster(
         self,
-        host: &dyn Host,
-        inside: Option<&NamespaceHost<'_>>,
+        host: &ServerHost<'_>,
         facts: &mut FactSet,
     ) -> Result<PostgresCluster<'a>, PostgresNote> {
         let mut conf = ServerConfig::default();
@@ -67,7 +65,7 @@ impl<'a> ClusterCandidate<'a> {
         let option = self
             .server
             .as_ref()
-            .and_then(|server| server.setting("data_directory"));
+            .and_then(|server| process::last_option_value(server, "data_directory"));
         let (data, data_source) = if let Some(path) = option.and_then(absolute) {
             (path, self.data_directory_source())
         } else if let Some(path) = conf
@@ -92,12 +90,9 @@ impl<'a> ClusterCandidate<'a> {
             });
         };
         let seen = server_processes::verified_real_path(host, &data).unwrap_or(data);
-        let data = match inside.map(|inside| inside.host_path(&seen)) {
-            None => seen.clone(),
-            Some(Reading::Known { value, .. }) => value,
-            Some(Reading::Unknown { detail, .. }) => {
-                return Err(PostgresNote::OtherMounts { detail });
-            }
+        let data = match host.host_path(&seen, data_source.clone()) {
+            Reading::Known { value, .. } => value,
+            Reading::Unknown { detail, .. } => return Err(PostgresNote::OtherMounts { detail }),
         };
         Ok(PostgresCluster {
             lead: self,
@@ -123,42 +118,21 @@ impl<'a> ClusterCandidate<'a> {
 impl PostgresCluster<'_> {
     /// The error is the reason to suspect that a server is running on the directory.
     pub fn prove_stopped(&self, host: &dyn Host) -> Result<(), ServerNote> {
-        match self.running_reading(&PidFile::read(host, &self.server_data_path)) {
-            Reading::Known { value: false, .. } => Ok(()),
-            Reading::Known { value: true, .. } => Err(ServerNote::ServerRunning),
-            Reading::Unknown { detail, .. } => Err(ServerNote::ServerMayRun { detail }),
-        }
+        let pid_file = PidFile::read(host, &self.server_data_path);
+        server_processes::check_stopped(self.running_reading(&pid_file))
     }
 
     /// Whether the process serves the data directory. Any user can name a process
     /// `postgres -D DIR`, but only the server's user owns the directory and can write its
     /// `postmaster.pid`.
-    pub fn prove_served(
-        &self,
-        host: &dyn Host,
-        inside: Option<&NamespaceHost<'_>>,
-    ) -> ServingProof {
+    pub fn prove_served(&self, host: &ServerHost<'_>) -> ServingProof {
         let Some(server) = &self.lead.server else {
-            return ServingProof::NoServer;
+            return ServingProof::Serves;
         };
-        let data = display_path(&self.data_path);
-        let unreadable = |miss: &HostError| {
-            let detail = format!("process {} may be the server of {data}: {miss}", server.pid);
-            ServingProof::Unreadable(UnprovenProcess {
-                uid: Some(server.uid),
-                detail,
-            })
-        };
-        match mount_namespace::directory_owner_uid(
-            host,
-            inside,
-            &self.server_data_path,
-            &self.data_path,
-            server.uid,
-        ) {
-            Ok(owner) if owner == u64::from(server.uid) => {}
+        let (pid, uid, data) = (server.pid, server.uid, display_path(&self.data_path));
+        match host.directory_owner_uid(&self.server_data_path, &self.data_path, uid) {
+            Ok(owner) if owner == u64::from(uid) => {}
             Ok(owner) => {
-                let (pid, uid) = (server.pid, server.uid);
                 return ServingProof::Contradicted(
                     PostgresNote::OtherOwner {
                         pid,
@@ -170,7 +144,7 @@ impl PostgresCluster<'_> {
                 );
             }
             Err(miss) if miss.is_absent() => {
-                return ServingProof::Contradicted(self.process_mismatch_note(server));
+                return ServingProof::Contradicted(self.process_mismatch_note(pid));
             }
             // A directory that the process's own user cannot reach is not its data directory. No
             // other user's rights are tried.
@@ -178,7 +152,7 @@ impl PostgresCluster<'_> {
                 if miss.kind == HostErrorKind::Denied
                     && server_processes::own_effective_uid(host) == Some(0) =>
             {
-                let (pid, uid, reason) = (server.pid, server.uid, miss.to_string());
+                let reason = miss.to_string();
                 return ServingProof::Contradicted(
                     PostgresNote::HiddenData {
                         pid,
@@ -189,27 +163,27 @@ impl PostgresCluster<'_> {
                     .into(),
                 );
             }
-            Err(miss) => return unreadable(&miss),
+            Err(miss) => return ServingProof::Unreadable(miss.to_string()),
         }
         // In a container, `postmaster.pid` has the process id of the container's PID namespace.
-        let number = if inside.is_some() {
-            server_processes::namespace_pid(host, server.pid)
+        let number = if host.namespace.is_some() {
+            server_processes::namespace_pid(host, pid)
         } else {
-            Some(server.pid)
+            Some(pid)
         };
         match PidFile::read(host, &self.server_data_path) {
             Ok(file) if file.pid.is_some() && file.pid == number => ServingProof::Serves,
-            Ok(_) => ServingProof::Contradicted(self.process_mismatch_note(server)),
+            Ok(_) => ServingProof::Contradicted(self.process_mismatch_note(pid)),
             Err(miss) if miss.is_absent() => {
-                ServingProof::Contradicted(self.process_mismatch_note(server))
+                ServingProof::Contradicted(self.process_mismatch_note(pid))
             }
-            Err(miss) => unreadable(&miss),
+            Err(miss) => ServingProof::Unreadable(miss.to_string()),
         }
     }
 
-    fn process_mismatch_note(&self, server: &Postmaster) -> Note {
+    fn process_mismatch_note(&self, pid: u32) -> Note {
         PostgresNote::OtherCluster {
-            pid: server.pid,
+            pid,
             data: display_path(&self.data_path),
         }
         .into()
@@ -217,8 +191,7 @@ impl PostgresCluster<'_> {
 
     pub fn insert_cluster_facts(
         mut self,
-        host: &dyn Host,
-        inside: Option<&NamespaceHost<'_>>,
+        host: &ServerHost<'_>,
         request: &Request,
         facts: &mut FactSet,
     ) -> Result<(), PostgresNote> {
@@ -256,7 +229,7 @@ impl PostgresCluster<'_> {
             .map(|(start, owner)| start.unknown_load_remedy(owner));
         let certain = start.map(|start| start.config_with_change_gaps(&self.conf, owner.value()));
         let request = Request {
-            without_programs: request.without_programs || inside.is_some(),
+            without_programs: request.without_programs || host.namespace.is_some(),
             ..request.clone()
         };
         let checksums = data_checksums_reading(
@@ -290,13 +263,13 @@ impl PostgresCluster<'_> {
         facts.insert(
             &subject,
             &postgres::WAL,
-            self.real_wal_directory(host, inside, version.value()),
+            self.real_wal_directory(host, version.value()),
         );
         wal_files::insert_wal_file_facts(host, &self.pg_wal_path(version.value()), &subject, facts);
         facts.insert(
             &subject,
             &postgres::TABLESPACES,
-            self.tablespace_directories(host, inside),
+            self.tablespace_directories(host),
         );
         self.insert_setting_facts(
             &subject,
@@ -358,30 +331,14 @@ impl PostgresCluster<'_> {
     fn owner_user_name(&self, host: &dyn Host) -> Result<Reading<String>, PostgresNote> {
         let data = display_path(&self.data_path);
         let config = display_path(&self.lead.config_file);
-        let uid = match host.stat(&self.server_data_path) {
-            Ok(stat) => u32::try_from(stat.uid).ok(),
-            Err(miss) => match (miss.kind, &self.lead.server) {
-                (HostErrorKind::Absent, None) => {
-                    return Err(PostgresNote::NoData { file: config, data });
-                }
-                (HostErrorKind::TimedOut, _) => {
-                    return Err(PostgresNote::DataTimeout { data });
-                }
-                (_, _) => return Ok(error_reading(&miss, &data)),
-            },
-        };
-        let Some(uid) = uid else {
-            return Ok(Reading::malformed(format!(
-                "the owner of {data} is not a valid user id"
-            )));
-        };
-        Ok(match host.ask(&Question::UserName(uid)) {
-            Ok(name) => Reading::known(
-                display_safe(&name),
-                Source::from_system_call(format!("stat {data}")),
-            ),
-            Err(miss) => error_reading(&miss, &format!("the name of user {uid}")),
-        })
+        let stat = host.stat(&self.server_data_path);
+        match stat.as_ref().err().map(|miss| miss.kind) {
+            Some(HostErrorKind::Absent) if self.lead.server.is_none() => {
+                Err(PostgresNote::NoData { file: config, data })
+            }
+            Some(HostErrorKind::TimedOut) => Err(PostgresNote::DataTimeout { data }),
+            _ => Ok(server_processes::owner_user_name(host, stat, &data)),
+        }
     }
 
     fn running_reading(&self, pid_file: &Result<PidFile, HostError>) -> Reading<bool> {
@@ -433,9 +390,9 @@ impl PostgresCluster<'_> {
                 .read_optional_file(&self.server_data_path.join("postgresql.auto.conf"));
         }
         if let Some(server) = &self.lead.server {
-            for (name, value) in &server.settings {
+            for (name, value) in server.options.iter().flatten() {
                 self.conf
-                    .add_setting(name.clone(), value.clone(), server.command_line_source());
+                    .add_setting(name, value.as_slice(), server.command_line_source());
             }
         }
     }
@@ -454,10 +411,7 @@ impl PostgresCluster<'_> {
         if server_processes::is_process_stopped(host, server.pid) {
             return None;
         }
-        let socket = pid_file
-            .and_then(|file| file.socket.clone())
-            .or_else(|| self.configured_socket())?;
-        let answer = server::query_settings(host, &socket)?;
+        let answer = server::query_settings(host, pid_file?.socket.as_ref()?)?;
         let same_directory = answer
             .data_directory()
             .is_none_or(|path| host.real_path(&path).unwrap_or(path) == self.server_data_path);
@@ -469,24 +423,6 @@ impl PostgresCluster<'_> {
             _ => true,
         };
         (same_directory && same_version).then_some(answer)
-    }
-
-    /// The first configured socket; `None` without a setting, because the default path depends on
-    /// the build.
-    fn configured_socket(&self) -> Option<PathBuf> {
-        let known = |name| {
-            self.conf
-                .setting_reading(name)
-                .map(|reading| reading.value().cloned())
-        };
-        let port = match known("port") {
-            Some(port) => String::from_utf8(port?).ok()?.trim().parse::<u16>().ok()?,
-            None => 5432,
-        };
-        let directories = known("unix_socket_directories")??;
-        let first = directories.split(|b| *b == b',').next()?.trim_ascii();
-        let directory = Some(path_from_bytes(first.to_vec())).filter(|path| path.is_absolute())?;
-        Some(directory.join(format!(".s.PGSQL.{port}")))
     }
 
     fn query_version(
@@ -543,25 +479,21 @@ impl PostgresCluster<'_> {
 
     fn real_wal_directory(
         &self,
-        host: &dyn Host,
-        inside: Option<&NamespaceHost<'_>>,
+        host: &ServerHost<'_>,
         version: Option<&Version>,
     ) -> Reading<String> {
         let path = self.pg_wal_path(version);
         let call = format!("realpath {}", display_path(&path));
-        match (server_processes::verified_real_path(host, &path), inside) {
-            (Ok(real), Some(inside)) => inside.host_path(&real).map(|here| display_path(&here)),
-            (Ok(real), None) => Reading::known(display_path(&real), Source::from_system_call(call)),
-            (Err(miss), _) => error_reading(&miss, &call),
+        match server_processes::verified_real_path(host, &path) {
+            Ok(real) => host
+                .host_path(&real, Source::from_system_call(call))
+                .map(|here| display_path(&here)),
+            Err(miss) => error_reading(&miss, &call),
         }
     }
 
     /// The targets of the symbolic links in pg_tblspc, except those inside the data directory.
-    fn tablespace_directories(
-        &self,
-        host: &dyn Host,
-        inside: Option<&NamespaceHost<'_>>,
-    ) -> Reading<Vec<String>> {
+    fn tablespace_directories(&self, host: &ServerHost<'_>) -> Reading<Vec<String>> {
         let links = self.server_data_path.join("pg_tblspc");
         let names = match host.list_directory(&links) {
             Ok(names) => names,
@@ -574,17 +506,15 @@ impl PostgresCluster<'_> {
             );
             return Reading::ambiguous(says);
         }
+        let source = Source::from_file(display_path(&links));
         let mut found = Vec::new();
         for name in names {
             let link = links.join(name);
             match server_processes::verified_real_path(host, &link) {
                 Ok(real) if real.starts_with(&self.server_data_path) => {}
-                Ok(real) => match inside.map(|inside| inside.host_path(&real)) {
-                    None => found.push(display_path(&real)),
-                    Some(Reading::Known { value, .. }) => found.push(display_path(&value)),
-                    Some(unknown @ Reading::Unknown { .. }) => {
-                        return unknown.into_unknown_reading();
-                    }
+                Ok(real) => match host.host_path(&real, source.clone()) {
+                    Reading::Known { value, .. } => found.push(display_path(&value)),
+                    unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
                 },
                 Err(miss) => {
                     // A broken link is still a tablespace, so its target is unknown rather than
@@ -601,7 +531,7 @@ impl PostgresCluster<'_> {
                 }
             }
         }
-        Reading::known(found, Source::from_file(display_path(&links)))
+        Reading::known(found, source)
     }
 
     /// Records the value of every setting as a fact, and a note if server and file differ.
