@@ -210,7 +210,8 @@ const STANDARD_SOCKETS: [&str; 3] = [
 #[derive(Debug)]
 enum VariablesReply {
     Variables(BTreeMap<String, Vec<u8>>, Source),
-    NoReply(UnknownReason, String, Remedy),
+    /// Why the server did not answer.
+    NoReply(Reading<u64>),
 }
 
 /// `view` is the host in the server's mount namespace, and `seen` is the data directory's path
@@ -222,7 +223,9 @@ fn query_variables(
     conf: &ServerConfig,
     seen: &Path,
 ) -> VariablesReply {
-    let silent = |why, detail: String, remedy| VariablesReply::NoReply(why, detail, remedy);
+    let silent = |reading: Reading<u64>| {
+        VariablesReply::NoReply(reading.with_remedy(socket_access_remedy(seen)))
+    };
     let uid = own_effective_uid(view);
     let (root, own) = (uid == Some(0), uid == Some(server.uid));
     let lets_in = edition
@@ -245,11 +248,9 @@ fn query_variables(
         } else {
             Remedy::RunAsRoot
         };
-        return silent(
-            UnknownReason::NotCollected,
-            format!("the server was not queried: {whom}"),
-            remedy,
-        );
+        let detail = format!("the server was not queried: {whom}");
+        let unknown = Reading::unknown(UnknownReason::NotCollected, detail);
+        return VariablesReply::NoReply(unknown.with_remedy(remedy));
     }
     let named = conf
         .last_value_ignoring_gaps("socket")
@@ -263,24 +264,19 @@ fn query_variables(
             .is_ok_and(|stat| stat.uid == u64::from(server.uid))
     };
     let Some(socket) = sockets.into_iter().find(own) else {
-        return silent(
-            UnknownReason::Absent,
-            "the server was not queried: no socket found".to_owned(),
-            socket_access_remedy(seen),
-        );
+        return silent(Reading::absent(
+            "the server was not queried: no socket found",
+        ));
     };
     let shown = display_path(&socket);
     // A stopped process (SIGSTOP) would answer only after it continues, and log an aborted
     // connection.
     if server_processes::is_process_stopped(view, server.pid) {
-        return silent(
+        let pid = server.pid;
+        return silent(Reading::unknown(
             UnknownReason::TimedOut,
-            format!(
-                "the server was not queried: process {} is stopped",
-                server.pid
-            ),
-            socket_access_remedy(seen),
-        );
+            format!("the server was not queried: process {pid} is stopped"),
+        ));
     }
     match view.ask(&Question::MysqlSettings(socket)) {
         Ok(answer) => {
@@ -294,25 +290,15 @@ fn query_variables(
             if directory.is_some_and(|path| view.real_path(&path).unwrap_or(path) == seen) {
                 VariablesReply::Variables(rows, Source::Server { socket: shown })
             } else {
-                silent(
-                    UnknownReason::Ambiguous,
-                    format!("the server at {shown} has a different data directory"),
-                    socket_access_remedy(seen),
-                )
+                silent(Reading::ambiguous(format!(
+                    "the server at {shown} has a different data directory"
+                )))
             }
         }
-        Err(miss) => {
-            match error_reading::<()>(&miss, &format!("no answer from the server at {shown}")) {
-                Reading::Unknown { why, detail, .. } => {
-                    silent(why, detail, socket_access_remedy(seen))
-                }
-                Reading::Known { .. } => silent(
-                    UnknownReason::NotCollected,
-                    shown,
-                    socket_access_remedy(seen),
-                ),
-            }
-        }
+        Err(miss) => silent(error_reading(
+            &miss,
+            &format!("no answer from the server at {shown}"),
+        )),
     }
 }
 
@@ -402,9 +388,7 @@ fn insert_mysql_counter_facts(
 fn counter_reading(answer: Option<&VariablesReply>, name: &str) -> Reading<u64> {
     match answer {
         None => Reading::absent(format!("only a running server reports {name}")),
-        Some(VariablesReply::NoReply(why, detail, remedy)) => {
-            Reading::unknown(*why, detail.clone()).with_remedy(remedy.clone())
-        }
+        Some(VariablesReply::NoReply(unknown)) => unknown.clone(),
         Some(told @ VariablesReply::Variables(..)) => {
             match (told.variable_reading(name), told.variable_reading("Uptime")) {
                 (Some(value), _) => {
@@ -431,44 +415,34 @@ const CAPACITY_SETTING: &str = "innodb_redo_log_capacity";
 const OLD_SIZE_SETTINGS: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_in_group"];
 
 fn ignored_redo_settings(written: &ServerConfig, edition: &ProductVersion) -> Reading<Vec<String>> {
-    let unknown = |why, detail: String| Reading::unknown(why, detail);
     let Some((line, version)) = edition.product_and_version() else {
-        return unknown(
+        return Reading::unknown(
             UnknownReason::NotCollected,
             format!("the server's version is unknown, so the server may lack {CAPACITY_SETTING}"),
         );
     };
     if settings::default_in_release(CAPACITY_SETTING, line, version).is_absent() {
-        return unknown(
-            UnknownReason::Absent,
-            format!(
-                "{} {} has no {CAPACITY_SETTING}",
-                line.server_product_name(),
-                version.numeric_part()
-            ),
-        );
+        return Reading::absent(format!(
+            "{} {} has no {CAPACITY_SETTING}",
+            line.server_product_name(),
+            version.numeric_part()
+        ));
     }
-    let source = match written.setting_reading(CAPACITY_SETTING) {
-        None => {
-            return Reading::known(
-                Vec::new(),
-                Source::Default {
-                    of: settings::release_series_name(line, version),
-                },
-            );
-        }
-        Some(Reading::Known { source, .. }) => source,
-        Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),
+    let Some(capacity) = written.setting_reading(CAPACITY_SETTING) else {
+        let of = settings::release_series_name(line, version);
+        return Reading::known(Vec::new(), Source::Default { of });
     };
-    let mut ignored = Vec::new();
-    for name in OLD_SIZE_SETTINGS {
-        match written.setting_reading(name) {
-            None => {}
-            Some(Reading::Known { .. }) => ignored.push(name.to_owned()),
-            Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),
+    capacity.and_then_reading(|_, source| {
+        let mut ignored = Vec::new();
+        for name in OLD_SIZE_SETTINGS {
+            match written.setting_reading(name) {
+                None => {}
+                Some(Reading::Known { .. }) => ignored.push(name.to_owned()),
+                Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),
+            }
         }
-    }
-    Reading::known(ignored, source)
+        Reading::known(ignored, source)
+    })
 }
 
 #[cfg(test)]
@@ -476,7 +450,7 @@ mod counter_tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::facts::{Key, Remedy, Source};
+    use crate::facts::{Key, Source};
 
     fn counter_value(rows: &[(&str, &str)], key: &Key<u64>) -> Result<u64, UnknownReason> {
         let rows: BTreeMap<_, _> = rows
@@ -527,8 +501,7 @@ mod counter_tests {
     #[test]
     fn counters_without_reply_are_unknown() {
         let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/db"));
-        let silent =
-            VariablesReply::NoReply(UnknownReason::Denied, "no".to_owned(), Remedy::RunAsRoot);
+        let silent = VariablesReply::NoReply(Reading::denied("no"));
         for (answer, expected) in [
             (Some(&silent), UnknownReason::Denied),
             (None, UnknownReason::Absent),

@@ -63,10 +63,10 @@ use std::path::{Path, PathBuf};
 use cluster::ClusterCandidate;
 use server::SettingsReply;
 
+use super::ConfigArgument;
 use super::mount_namespace::ServerHost;
 use super::server_processes::{self, ServingProof, own_effective_uid};
 use super::user_host::UserHost;
-use super::{ConfigArgument, ServerConfig};
 use crate::collector::Request;
 use crate::databases::start_time;
 use crate::escape::shell;
@@ -357,85 +357,42 @@ mod tests;
 /// time.
 const MAX_LOAD_TIME_NS: u64 = 100_000_000;
 
-struct ConfigLoadTime<'a> {
-    host: &'a dyn Host,
-    time: Option<HostTimestamp>,
-    is_reported: bool,
-    data: String,
+/// When the server loaded its configuration: `reported_us` (`pg_conf_load_time` in microseconds
+/// since 1970), or else the server's start. That is the second in `postmaster.pid`, refined by the
+/// start time of the process if that is known.
+fn config_load_time(
+    host: &dyn Host,
+    reported_us: Option<u64>,
+    start_second: Option<u64>,
+    process: Option<u32>,
+) -> Option<HostTimestamp> {
+    let Some(reported_us) = reported_us else {
+        let process = process.and_then(|pid| host.process_start_time(pid).ok());
+        return Some(start_time::refine_start_time(start_second?, process));
+    };
+    let nanos = reported_us
+        .checked_mul(1000)?
+        .checked_sub(MAX_LOAD_TIME_NS)?;
+    Some(HostTimestamp::from_unix_nanos(nanos))
 }
 
-impl<'a> ConfigLoadTime<'a> {
-    /// Uses the server's start as the load time: the second in `postmaster.pid`, refined by the
-    /// start time of the process if that is known.
-    pub fn from_server_start(
-        host: &'a dyn Host,
-        second: Option<u64>,
-        process: Option<u32>,
-        data: String,
-    ) -> Self {
-        let process = process.and_then(|pid| host.process_start_time(pid).ok());
-        Self {
-            host,
-            time: second.map(|second| start_time::refine_start_time(second, process)),
-            is_reported: false,
-            data,
-        }
+/// What makes a setting known that may have changed since the server loaded it.
+fn unknown_load_remedy(host: &dyn Host, is_reported: bool, data: &str, owner: &str) -> Remedy {
+    if is_reported {
+        return Remedy::Do(format!(
+            "reload the server on {data} (SELECT pg_reload_conf()), then check again"
+        ));
     }
-
-    /// Uses the load time that the server reports; `at_us` is `pg_conf_load_time` in
-    /// microseconds since 1970.
-    pub fn from_reported_load_time(host: &'a dyn Host, at_us: u64, data: String) -> Self {
-        let at = at_us
-            .checked_mul(1000)
-            .and_then(|at| at.checked_sub(MAX_LOAD_TIME_NS))
-            .map(HostTimestamp::from_unix_nanos);
-        Self {
-            host,
-            time: at,
-            is_reported: true,
-            data,
-        }
-    }
-
-    /// The settings with a gap at each file that may have changed since the server loaded it. The
-    /// gaps have a remedy if the name of the user `owner` is known.
-    pub fn config_with_change_gaps(
-        &self,
-        conf: &ServerConfig,
-        owner: Option<&String>,
-    ) -> ServerConfig {
-        conf.clone().with_changed_file_gaps(
-            |path| self.possible_change_reason(path),
-            owner.map(|owner| self.unknown_load_remedy(owner)).as_ref(),
-        )
-    }
-
-    pub fn unknown_load_remedy(&self, owner: &str) -> Remedy {
-        if self.is_reported {
-            return Remedy::Do(format!(
-                "reload the server on {} (SELECT pg_reload_conf()), then check again",
-                self.data
-            ));
-        }
-        let uid = server_processes::own_effective_uid(self.host);
-        let name = uid.and_then(|uid| self.host.ask(&Question::UserName(uid)).ok());
-        // Root has already queried with the owner's rights, so running walwise as the owner is
-        // not a remedy.
-        if uid == Some(0) || name.is_some_and(|name| display_safe(name.trim_ascii()) == owner) {
-            Remedy::Do(format!(
-                "let {owner} log in over the socket of the server on {}, or restart the server, then check again",
-                self.data
-            ))
-        } else {
-            Remedy::RunAs(owner.to_owned())
-        }
-    }
-
-    fn possible_change_reason(&self, path: &Path) -> Option<String> {
-        let complaint = start_time::possible_path_change_reason(self.host, self.time, path)?;
-        Some(format!(
-            "{complaint}, and the server did not report the value"
+    let uid = server_processes::own_effective_uid(host);
+    let name = uid.and_then(|uid| host.ask(&Question::UserName(uid)).ok());
+    // Root has already queried with the owner's rights, so running walwise as the owner is
+    // not a remedy.
+    if uid == Some(0) || name.is_some_and(|name| display_safe(name.trim_ascii()) == owner) {
+        Remedy::Do(format!(
+            "let {owner} log in over the socket of the server on {data}, or restart the server, then check again"
         ))
+    } else {
+        Remedy::RunAs(owner.to_owned())
     }
 }
 
@@ -457,11 +414,7 @@ fn debian_config_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBu
             .stat(&path.join("postgresql.conf"))
             .is_err_and(|miss| miss.is_absent())
     };
-    clusters
-        .collect::<Vec<_>>()
-        .into_iter()
-        .filter(has_conf)
-        .collect()
+    clusters.filter(has_conf).collect()
 }
 
 fn debian_version_and_name(config_file: &Path) -> Option<(String, String)> {

@@ -430,16 +430,22 @@ impl MysqlInstance {
         }
         let certain = certain.setting_reading(name);
         match answer {
-            Some(VariablesReply::NoReply(why, detail, remedy))
-                if setting.may_be_dynamic(&self.edition)
-                    && settings::value_in_force(name, certain.clone(), &self.edition)
-                        .is_known() =>
+            Some(VariablesReply::NoReply(Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            })) if setting.may_be_dynamic(&self.edition)
+                && settings::value_in_force(name, certain.clone(), &self.edition).is_known() =>
             {
                 let word = written_word.unwrap_or_default();
                 let detail = format!(
                     "{name} was {word} when the server started; SET GLOBAL may have changed it: {detail}"
                 );
-                Some(Reading::unknown(*why, detail).with_remedy(remedy.clone()))
+                Some(Reading::Unknown {
+                    why: *why,
+                    detail,
+                    remedy: remedy.clone(),
+                })
             }
             _ => certain,
         }

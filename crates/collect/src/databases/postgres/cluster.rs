@@ -6,17 +6,18 @@
 
 use std::path::{Path, PathBuf};
 
+use super::counters::ReplyReader;
 use super::server::{self, SettingsReply};
 use super::{
-    ConfigLoadTime, conf, counters, data_checksums_reading, debian_version_and_name, io_uring,
-    process, settings, wal_files,
+    conf, config_load_time, counters, data_checksums_reading, debian_version_and_name, io_uring,
+    process, settings, unknown_load_remedy, wal_files,
 };
 use crate::collector::Request;
 use crate::databases::mount_namespace::ServerHost;
 use crate::databases::server_processes::{self, ServerProcess, ServingProof};
-use crate::databases::{ConfigArgument, ServerConfig};
+use crate::databases::{ConfigArgument, ServerConfig, start_time};
 use crate::facts::catalog::cluster as kind;
-use crate::facts::catalog::postgres::{self, SynchronousCommitOverride};
+use crate::facts::catalog::postgres;
 use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{
     FactSet, Note, Reading, Remedy, ServerArea, ServerKind, Source, Subject, UnknownReason,
@@ -212,22 +213,22 @@ impl PostgresCluster<'_> {
         let answer = self.query_settings(host, pid_file.as_ref().ok(), major.value());
         let stopped = running.value() == Some(&false);
         let process = self.lead.server.as_ref().map(|server| server.pid);
-        let started = || pid_file.ok().and_then(|file| file.start_second);
-        let start = (!stopped).then(|| {
-            match answer.as_ref().and_then(SettingsReply::config_load_time_us) {
-                Some(at_us) => {
-                    ConfigLoadTime::from_reported_load_time(host, at_us, shown_data.clone())
-                }
-                None => {
-                    ConfigLoadTime::from_server_start(host, started(), process, shown_data.clone())
-                }
-            }
+        let loaded_us = answer.as_ref().and_then(SettingsReply::config_load_time_us);
+        let remedy = owner
+            .value()
+            .filter(|_| !stopped)
+            .map(|owner| unknown_load_remedy(host, loaded_us.is_some(), &shown_data, owner));
+        let certain = (!stopped).then(|| {
+            let second = pid_file.ok().and_then(|file| file.start_second);
+            let loaded = config_load_time(host, loaded_us, second, process);
+            let changed = |path: &Path| {
+                let why = start_time::possible_path_change_reason(host, loaded, path)?;
+                Some(format!("{why}, and the server did not report the value"))
+            };
+            self.conf
+                .clone()
+                .with_changed_file_gaps(changed, remedy.as_ref())
         });
-        let remedy = start
-            .as_ref()
-            .zip(owner.value())
-            .map(|(start, owner)| start.unknown_load_remedy(owner));
-        let certain = start.map(|start| start.config_with_change_gaps(&self.conf, owner.value()));
         let request = Request {
             without_programs: request.without_programs || host.namespace.is_some(),
             ..request.clone()
@@ -290,21 +291,29 @@ impl PostgresCluster<'_> {
             );
             facts.insert_known(&subject, &postgres::PORT, port, source);
         }
+        let told = ReplyReader {
+            answer: answer.as_ref(),
+            running: &running,
+            remedy,
+        };
         facts.insert(
             &subject,
             &postgres::WAL_COMPRESSIONS,
-            supported_wal_compressions(answer.as_ref(), &running, remedy.clone()),
+            told.reading("its compression methods", SettingsReply::wal_compressions),
         );
-        let unsaid = |what: &str| unreported_reading(what, &running, remedy.clone());
-        counters::insert_counter_facts(facts, &subject, answer.as_ref(), &unsaid);
+        counters::insert_counter_facts(facts, &subject, &told);
+        // A system catalog holds them, which only the server reads.
         facts.insert(
             &subject,
             &postgres::COMMIT_OVERRIDES,
-            synchronous_commit_overrides(answer.as_ref(), &running, remedy),
+            told.reading(
+                "the settings of databases and roles",
+                SettingsReply::synchronous_commit_overrides,
+            ),
         );
         if answer
             .as_ref()
-            .is_some_and(SettingsReply::has_truncated_overrides)
+            .is_some_and(|answer| answer.has_truncated_overrides)
         {
             facts.add_note_once(PostgresNote::OverridesBeyondBound {
                 data: shown_data,
@@ -548,32 +557,34 @@ impl PostgresCluster<'_> {
         for setting in settings::ALL.iter() {
             let written = self.conf.setting_reading(setting.name);
             let told = answer.and_then(|answer| answer.setting_reading(setting.name));
-            let words = |reading: Option<&Reading<Vec<u8>>>| {
-                Some(setting.canonical_value(reading?.value()?, version))
-            };
-            let chosen = match (words(told.as_ref()), words(written.as_ref())) {
-                (Some(told_word), Some(written_word)) if told_word != written_word => {
-                    if let Some(source) = written.as_ref().and_then(Reading::source) {
+            let parse = |value: &[u8]| setting.parse_value(value, version);
+            let chosen = match (&told, &written) {
+                (
+                    Some(Reading::Known { value, source }),
+                    Some(Reading::Known {
+                        value: line,
+                        source: place,
+                    }),
+                ) => {
+                    let differ = parse(value) != parse(line);
+                    if differ {
                         facts.add_note_once(PostgresNote::OtherValue {
                             cluster: self.display_name(version),
                             setting: setting.name,
-                            written: written_word,
-                            source: Box::new(source.clone()),
-                            told: told_word,
+                            written: display_safe(line),
+                            source: Box::new(place.clone()),
+                            told: display_safe(value),
                         });
                     }
-                    told
+                    // If server and file agree, the source is the line in the file.
+                    if differ || !matches!(source, Source::Server { .. }) {
+                        told
+                    } else {
+                        written
+                    }
                 }
-                // If server and file agree, the source is the line in the file.
-                (Some(_), Some(_))
-                    if told.as_ref().is_some_and(|told| {
-                        matches!(told.source(), Some(Source::Server { .. }))
-                    }) =>
-                {
-                    written
-                }
-                (Some(_), _) => told,
-                (None, _) => certain.unwrap_or(&self.conf).setting_reading(setting.name),
+                (Some(Reading::Known { .. }), _) => told,
+                (_, _) => certain.unwrap_or(&self.conf).setting_reading(setting.name),
             };
             setting.insert_parameter_fact(facts, subject, chosen, version);
         }
@@ -585,42 +596,6 @@ impl PostgresCluster<'_> {
 fn parse_version_output(printed: &str) -> Option<Version> {
     let (_, version) = printed.split_once("(PostgreSQL) ")?;
     Version::parse(version.split("\\x0a").next().unwrap_or_default())
-}
-
-/// A system catalog holds them, which only the server reads.
-fn synchronous_commit_overrides(
-    answer: Option<&SettingsReply>,
-    running: &Reading<bool>,
-    remedy: Option<Remedy>,
-) -> Reading<Vec<SynchronousCommitOverride>> {
-    let told = answer.map(SettingsReply::synchronous_commit_overrides);
-    told.unwrap_or_else(|| {
-        unreported_reading("the settings of databases and roles", running, remedy)
-    })
-}
-
-fn supported_wal_compressions(
-    answer: Option<&SettingsReply>,
-    running: &Reading<bool>,
-    remedy: Option<Remedy>,
-) -> Reading<Vec<String>> {
-    let told = answer.map(SettingsReply::wal_compressions);
-    told.unwrap_or_else(|| unreported_reading("its compression methods", running, remedy))
-}
-
-fn unreported_reading<T>(
-    what: &str,
-    running: &Reading<bool>,
-    remedy: Option<Remedy>,
-) -> Reading<T> {
-    if running.value() == Some(&false) {
-        return Reading::absent(format!("only a running server reports {what}"));
-    }
-    let unknown = Reading::denied(format!("the server did not report {what}"));
-    match remedy {
-        Some(remedy) => unknown.with_remedy(remedy),
-        None => unknown,
-    }
 }
 
 fn suggest_run_as_owner(facts: &mut FactSet, cluster: &Subject, user: &str) {

@@ -25,7 +25,7 @@ pub struct SettingsReply {
     rows: BTreeMap<String, PgSetting>,
     /// `None` if the server did not list the settings of databases and roles.
     overrides: Option<Vec<SettingOverride>>,
-    is_truncated: bool,
+    pub has_truncated_overrides: bool,
     /// `None` if the server did not list its slots.
     slot: Option<Result<Option<InactiveSlot>, String>>,
 }
@@ -85,12 +85,11 @@ pub fn query_settings(host: &dyn Host, socket: &Path) -> Option<SettingsReply> {
             _ => Err("the server's list of replication slots is malformed".to_owned()),
         }
     });
-    let more = rows.get(OVERRIDES).is_some_and(|row| row.value == b"more");
     (!rows.is_empty()).then(|| SettingsReply {
+        has_truncated_overrides: rows.get(OVERRIDES).is_some_and(|row| row.value == b"more"),
         socket: display_path(socket),
         rows,
         overrides,
-        is_truncated: more,
         slot,
     })
 }
@@ -214,12 +213,15 @@ fn value_in_kb(value: &[u8], unit: &str) -> Option<String> {
 }
 
 impl SettingsReply {
+    fn source(&self) -> Source {
+        Source::Server {
+            socket: self.socket.clone(),
+        }
+    }
+
     pub fn socket_directory_and_port(&self) -> Option<(String, u64, Source)> {
         let (directory, port) = self.socket.rsplit_once("/.s.PGSQL.")?;
-        let source = Source::Server {
-            socket: self.socket.clone(),
-        };
-        Some((directory.to_owned(), port.parse().ok()?, source))
+        Some((directory.to_owned(), port.parse().ok()?, self.source()))
     }
 
     /// The value that applies to all sessions; `None` if the server does not report one.
@@ -228,26 +230,18 @@ impl SettingsReply {
         if SESSION_SOURCES.contains(&row.origin.as_str()) {
             let mut all = self.overrides.iter().flatten();
             let everybodys = all.find(|one| one.applies_to_all_sessions() && one.name == name)?;
-            let source = Source::Server {
-                socket: self.socket.clone(),
-            };
-            return Some(Reading::known(everybodys.value.clone(), source));
+            return Some(Reading::known(everybodys.value.clone(), self.source()));
         }
         let source = match &row.file {
             Some((file, line)) => Source::from_file_line(file, *line),
-            None => Source::Server {
-                socket: self.socket.clone(),
-            },
+            None => self.source(),
         };
         Some(Reading::known(row.value.clone(), source))
     }
 
     pub fn inactive_slot(&self) -> Reading<Option<InactiveSlot>> {
-        let source = Source::Server {
-            socket: self.socket.clone(),
-        };
         match &self.slot {
-            Some(slot) => Reading::known((), source).and_then(|()| slot.clone()),
+            Some(slot) => Reading::known((), self.source()).and_then(|()| slot.clone()),
             None => Reading::unknown(
                 UnknownReason::NotCollected,
                 "the server did not list its replication slots",
@@ -272,10 +266,7 @@ impl SettingsReply {
         let Some(words) = words else {
             return Reading::absent("the server lists no values for wal_compression");
         };
-        let source = Source::Server {
-            socket: self.socket.clone(),
-        };
-        Reading::known(words.split(',').map(str::to_owned).collect(), source)
+        Reading::known(words.split(',').map(str::to_owned).collect(), self.source())
     }
 
     pub fn synchronous_commit_overrides(&self) -> Reading<Vec<SynchronousCommitOverride>> {
@@ -284,37 +275,25 @@ impl SettingsReply {
                 "the server did not report the settings of databases and roles",
             );
         };
-        let Some(setting) = settings::find_parameter(SYNCHRONOUS_COMMIT) else {
-            return Reading::not_collected();
-        };
         let mut own = all
             .iter()
             .filter(|one| one.name == SYNCHRONOUS_COMMIT && !one.applies_to_all_sessions());
         let read = |one: &SettingOverride| {
-            let value = SynchronousCommit::parse_word(&setting.canonical_value(&one.value, None))?;
+            let value = SynchronousCommit::parse_word(&settings::canonical_word(
+                SYNCHRONOUS_COMMIT,
+                &display_safe(one.value.trim_ascii()).to_ascii_lowercase(),
+            ))?;
             Ok(SynchronousCommitOverride {
                 owner: one.database_and_role_text(),
                 value,
             })
         };
-        let source = Source::Server {
-            socket: self.socket.clone(),
-        };
-        Reading::known((), source).and_then(|()| own.by_ref().map(read).collect())
-    }
-
-    pub fn has_truncated_overrides(&self) -> bool {
-        self.is_truncated
+        Reading::known((), self.source()).and_then(|()| own.by_ref().map(read).collect())
     }
 
     pub fn version(&self) -> Option<Reading<Version>> {
         let version = Version::parse(&display_safe(&self.rows.get("server_version")?.value))?;
-        Some(Reading::known(
-            version,
-            Source::Server {
-                socket: self.socket.clone(),
-            },
-        ))
+        Some(Reading::known(version, self.source()))
     }
 
     /// The data directory, which the server shows to superusers only.
