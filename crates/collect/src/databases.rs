@@ -98,14 +98,11 @@ pub mod log_space {
         of: &Reading<u64>,
         names: [&'static str; 2],
     ) -> Reading<f64> {
-        match (part, of) {
-            (Reading::Known { value: part, .. }, Reading::Known { value: of, .. }) => {
-                Reading::known(*part as f64 / *of as f64, Source::derived_from(names))
-            }
-            (_, unknown @ Reading::Unknown { .. }) | (unknown, _) => {
-                unknown.clone().map(|bytes| bytes as f64)
-            }
-        }
+        of.clone().and_then_reading(|of, _| {
+            part.clone().and_then_reading(|part, _| {
+                Reading::known(part as f64 / of as f64, Source::derived_from(names))
+            })
+        })
     }
 
     #[cfg(test)]

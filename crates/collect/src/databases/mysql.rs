@@ -354,34 +354,22 @@ fn insert_mysql_counter_facts(
         &mysql::UPTIME,
         count("Uptime").map(|seconds| seconds as f64 * 1e6),
     );
-    facts.insert(
-        cluster,
-        &mysql::REDO_WRITTEN,
-        count("Innodb_os_log_written"),
-    );
-    let age = [
-        count("Innodb_checkpoint_age"),
-        count("Innodb_redo_log_logical_size"),
-    ];
-    let age = age
-        .into_iter()
-        .reduce(|one, other| if one.is_known() { one } else { other });
-    facts.insert(
-        cluster,
-        &mysql::CHECKPOINT_AGE,
-        age.unwrap_or_else(Reading::not_collected),
-    );
-    facts.insert(cluster, &mysql::LOG_WAITS, count("Innodb_log_waits"));
-    facts.insert(cluster, &mysql::REPLICAS, count("Binlog_dump_threads"));
-    let per_group = match (count("Binlog_commits"), count("Binlog_group_commits")) {
-        (_, Reading::Known { value: 0, .. }) => {
-            Reading::absent("no transaction was written to the binary log")
-        }
-        (commits, Reading::Known { value: groups, .. }) => {
-            commits.map(|commits| commits as f64 / groups as f64)
-        }
-        (_, unknown) => unknown.map(|groups| groups as f64),
-    };
+    for (key, name) in [
+        (&mysql::REDO_WRITTEN, "Innodb_os_log_written"),
+        (&mysql::LOG_WAITS, "Innodb_log_waits"),
+        (&mysql::REPLICAS, "Binlog_dump_threads"),
+    ] {
+        facts.insert(cluster, key, count(name));
+    }
+    let mut age = count("Innodb_checkpoint_age");
+    if !age.is_known() {
+        age = count("Innodb_redo_log_logical_size");
+    }
+    facts.insert(cluster, &mysql::CHECKPOINT_AGE, age);
+    let per_group = count("Binlog_group_commits").and_then_reading(|groups, _| match groups {
+        0 => Reading::absent("no transaction was written to the binary log"),
+        groups => count("Binlog_commits").map(|commits| commits as f64 / groups as f64),
+    });
     facts.insert(cluster, &mysql::COMMITS_PER_GROUP, per_group);
 }
 

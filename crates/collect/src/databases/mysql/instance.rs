@@ -70,9 +70,7 @@ impl InstanceCandidate<'_> {
         };
         let file = self.config_argument.map(|named| named.file);
         let mut conf = options::read_options(view, &edition, self.server.as_ref(), file, facts);
-        let Some((data, data_source)) = self.candidate_data_directory(view.invoker, &conf)? else {
-            return Ok(None);
-        };
+        let (data, data_source) = self.candidate_data_directory(view.invoker, &conf)?;
         let seen = match server_processes::verified_real_path(view, &data) {
             Err(miss) if miss.kind == HostErrorKind::TimedOut => {
                 if view.namespace.is_none() {
@@ -159,51 +157,36 @@ impl InstanceCandidate<'_> {
         &self,
         host: &dyn Host,
         conf: &ServerConfig,
-    ) -> Result<Option<(PathBuf, Source)>, Note> {
+    ) -> Result<(PathBuf, Source), Note> {
         if let Some(directory) = &self.directory {
-            return Ok(Some((
-                directory.clone(),
-                Source::from_file(display_path(directory)),
-            )));
+            let source = Source::from_file(display_path(directory));
+            return Ok((directory.clone(), source));
         }
         // At its start a server changes into its data directory (my_setwd(mysql_real_data_home) in
         // mysqld.cc of MySQL and of MariaDB), even if the option files have changed since.
         if let Some(server) = &self.server {
             let link = format!("/proc/{}/cwd", server.pid);
             if let Ok(path) = host.link_target(Path::new(&link)) {
-                return Ok(Some((path, Source::from_file(link))));
+                return Ok((path, Source::from_file(link)));
             }
         }
-        let usual = || {
-            (
-                PathBuf::from(DEFAULT_DATA_DIRECTORY),
-                Source::Default {
-                    of: "MySQL and MariaDB as packaged".to_owned(),
-                },
-            )
-        };
-        match conf.setting_reading("datadir") {
-            Some(Reading::Known { value, source }) => {
-                let path = options::join_base_and_path_value(
-                    &PathBuf::from(DEFAULT_DATA_DIRECTORY),
-                    &value,
-                );
-                Ok(Some((path, source)))
+        let usual = PathBuf::from(DEFAULT_DATA_DIRECTORY);
+        let set = conf.setting_reading("datadir");
+        match (set, &self.server, self.config_argument) {
+            (Some(Reading::Known { value, source }), ..) => {
+                Ok((options::join_base_and_path_value(&usual, &value), source))
             }
-            Some(Reading::Unknown { detail, .. }) => match &self.server {
-                Some(server) => Err(MysqlNote::UnknownDataDirectory {
-                    pid: server.pid,
-                    detail,
-                }
+            (Some(Reading::Unknown { detail, .. }), Some(server), _) => {
+                let pid = server.pid;
+                Err(MysqlNote::UnknownDataDirectory { pid, detail }.into())
+            }
+            (Some(Reading::Unknown { detail, .. }), None, Some(named)) => Err(named
+                .unused_file_note(MysqlNote::NoDataDirectory { detail })
                 .into()),
-                None => match self.config_argument {
-                    Some(named) => Err(named
-                        .unused_file_note(MysqlNote::NoDataDirectory { detail })
-                        .into()),
-                    None => Ok(Some(usual())),
-                },
-            },
-            None => Ok(Some(usual())),
+            (Some(Reading::Unknown { .. }), None, None) | (None, ..) => {
+                let of = "MySQL and MariaDB as packaged".to_owned();
+                Ok((usual, Source::Default { of }))
+            }
         }
     }
 }

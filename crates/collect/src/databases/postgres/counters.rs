@@ -174,20 +174,17 @@ impl ReplyReader<'_> {
                 | WalSyncMethod::Fsync
                 | WalSyncMethod::FsyncWritethrough => (WAL_SYNCS, WAL_SYNC_TIME),
             };
-            match (self.counter(count), self.counter(time)) {
-                (Reading::Known { value: count, .. }, _) if count < MIN_FLUSHES => Reading::absent(
-                    format!("the server has counted only {count} WAL flushes, too few for a mean"),
-                ),
-                (Reading::Known { .. }, Reading::Known { value: 0, .. }) => {
-                    Reading::absent("track_wal_io_timing is off")
+            self.counter(count).and_then_reading(|count, _| {
+                if count < MIN_FLUSHES {
+                    return Reading::absent(format!(
+                        "the server has counted only {count} WAL flushes, too few for a mean"
+                    ));
                 }
-                (Reading::Known { value: count, .. }, Reading::Known { value: time, .. }) => {
-                    Reading::known(time as f64 / count as f64, source.clone())
-                }
-                (unknown @ Reading::Unknown { .. }, _) | (_, unknown) => {
-                    unknown.into_unknown_reading()
-                }
-            }
+                self.counter(time).and_then_reading(|time, _| match time {
+                    0 => Reading::absent("track_wal_io_timing is off"),
+                    time => Reading::known(time as f64 / count as f64, source),
+                })
+            })
         })
     }
 
@@ -225,22 +222,14 @@ impl ReplyReader<'_> {
     }
 
     fn counter_difference(&self, last: &str, first: &str) -> Reading<u64> {
-        match (self.counter(last), self.counter(first)) {
-            (
-                Reading::Known {
-                    value: last,
-                    source,
-                },
-                Reading::Known { value: first, .. },
-            ) => {
-                let more = |()| {
+        self.counter(last).and_then_reading(|last, source| {
+            self.counter(first).and_then_reading(|first, _| {
+                Reading::known(last, source).and_then(|last| {
                     last.checked_sub(first)
                         .ok_or_else(|| format!("{last} is less than {first}"))
-                };
-                Reading::known((), source).and_then(more)
-            }
-            (unknown @ Reading::Unknown { .. }, _) | (_, unknown) => unknown,
-        }
+                })
+            })
+        })
     }
 
     /// Reads a size such as `16384kB` from the server's answer, in bytes. Without `kB` the number

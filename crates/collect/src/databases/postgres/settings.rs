@@ -236,11 +236,7 @@ pub fn parse_size(text: &str, unit: Option<u64>) -> Result<u64, String> {
         ("tb", 1 << 40),
     ];
     let word = text.trim().to_ascii_lowercase();
-    let with_unit = UNITS
-        .iter()
-        .find_map(|(unit, bytes)| Some((word.strip_suffix(unit)?, *bytes)));
-    let counted = with_unit.or(unit.map(|unit| (word.as_str(), unit)));
-    let (number, unit) = counted.ok_or_else(|| format!("`{text}` has no unit"))?;
+    let (number, unit) = split_unit(&word, &UNITS, unit)?;
     let fraction = || {
         number
             .trim()
@@ -261,6 +257,20 @@ pub fn parse_size(text: &str, unit: Option<u64>) -> Result<u64, String> {
     bytes.ok_or_else(|| format!("`{text}` exceeds the maximum"))
 }
 
+/// The number of a value and its unit, which is `implied` if the value names none.
+fn split_unit<'a, T: Copy>(
+    value: &'a str,
+    units: &[(&str, T)],
+    implied: Option<T>,
+) -> Result<(&'a str, T), String> {
+    let named = units
+        .iter()
+        .find_map(|(unit, size)| Some((value.strip_suffix(unit)?, *size)));
+    named
+        .or(implied.map(|unit| (value, unit)))
+        .ok_or_else(|| format!("`{value}` has no unit"))
+}
+
 /// Parses a time in `us`, `ms`, `s`, `min`, `h` or `d`, in any case of letters, into microseconds.
 /// A plain number counts in `unit` (guc.c).
 fn parse_duration_micros(text: &str, unit: Option<u64>) -> Result<f64, String> {
@@ -273,11 +283,7 @@ fn parse_duration_micros(text: &str, unit: Option<u64>) -> Result<f64, String> {
         ("d", 86_400e6),
     ];
     let word = text.trim().to_ascii_lowercase();
-    let with_unit = UNITS
-        .iter()
-        .find_map(|(unit, micros)| Some((word.strip_suffix(unit)?, *micros)));
-    let counted = with_unit.or(unit.map(|unit| (word.as_str(), unit as f64)));
-    let (figure, unit) = counted.ok_or_else(|| format!("`{text}` has no unit"))?;
+    let (figure, unit) = split_unit(&word, &UNITS, unit.map(|unit| unit as f64))?;
     let micros = parse_number(figure)? * unit;
     (micros <= 1e15)
         .then_some(micros)
