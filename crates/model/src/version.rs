@@ -196,6 +196,11 @@ impl Version {
         self.0.numbers.get(index).copied().unwrap_or(0)
     }
 
+    /// Major and minor number.
+    pub fn series(&self) -> (u64, u64) {
+        (self.number(0), self.number(1))
+    }
+
     pub fn number_count(&self) -> usize {
         self.0.numbers.len()
     }

@@ -126,12 +126,12 @@ impl<'a> ServerHost<'a> {
             Err(miss) => return error_reading(&miss, &shown),
         };
         let seen = match self.user.stat(&namespace.proc_root_path(&real)) {
-            Ok(stat) => (stat.major, stat.minor, stat.inode),
+            Ok(stat) => stat.file_id(),
             Err(miss) => return error_reading(&miss, &shown),
         };
         let same = |candidate: &PathBuf| {
             let found = self.invoker.stat(candidate);
-            found.is_ok_and(|stat| (stat.major, stat.minor, stat.inode) == seen)
+            found.is_ok_and(|stat| stat.file_id() == seen)
         };
         let from = format!("/proc/{}/mountinfo", namespace.pid);
         // Most paths are equal in both namespaces, so the unmapped path is tried first.

@@ -232,9 +232,9 @@ fn query_variables(
         .product_and_version()
         .is_some_and(|(line, version)| {
             if line.is_mariadb() {
-                (root || own) && settings::is_series_or_later(version, 10, 4)
+                (root || own) && version.series() >= (10, 4)
             } else {
-                root && settings::is_series_or_later(version, 8, 0)
+                root && version.series() >= (8, 0)
             }
         });
     if !lets_in {
@@ -286,7 +286,7 @@ fn query_variables(
                 .collect();
             let directory = rows
                 .get("datadir")
-                .map(|path| path_from_bytes(path.clone()));
+                .map(|path| path_from_bytes(path.as_slice()));
             if directory.is_some_and(|path| view.real_path(&path).unwrap_or(path) == seen) {
                 VariablesReply::Variables(rows, Source::Server { socket: shown })
             } else {

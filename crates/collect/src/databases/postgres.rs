@@ -324,8 +324,7 @@ fn running_candidates(
     for server in servers {
         let home = process::process_data_directory(host, &server);
         let home = home.filter(|home| home.is_absolute());
-        let named = process::last_option_value(&server, "config_file")
-            .map(|path| path_from_bytes(path.to_vec()));
+        let named = process::last_option_value(&server, "config_file").map(path_from_bytes);
         let config_file = named.filter(|path| path.is_absolute());
         match config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf"))) {
             Some(config_file) => leads.push(ClusterCandidate {

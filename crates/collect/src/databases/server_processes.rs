@@ -352,8 +352,7 @@ pub fn verified_real_path(host: &dyn Host, path: &Path) -> Result<PathBuf, HostE
         return Ok(real);
     };
     let found = host.stat(&real)?;
-    let identity = |stat: &Stat| (stat.major, stat.minor, stat.inode);
-    if identity(&named) == identity(&found) {
+    if named.file_id() == found.file_id() {
         Ok(real)
     } else {
         Err(HostError::failed(

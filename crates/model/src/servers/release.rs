@@ -179,9 +179,7 @@ pub fn client_program(of: ServerKind, server: Option<&Version>) -> &'static str 
     match of {
         ServerKind::Postgres => "psql",
         ServerKind::Mysql => "mysql",
-        ServerKind::Mariadb if server.is_some_and(|v| (v.number(0), v.number(1)) < (10, 5)) => {
-            "mysql"
-        }
+        ServerKind::Mariadb if server.is_some_and(|v| v.series() < (10, 5)) => "mysql",
         ServerKind::Mariadb => "mariadb",
     }
 }
@@ -231,8 +229,7 @@ impl MysqlSettingRow {
     /// Whether the setting is as old as the oldest release in the table, so that all earlier
     /// releases are assumed to have it too.
     fn is_as_old_as_table(&self) -> bool {
-        self.since.number_count() <= 2
-            && (self.since.number(0), self.since.number(1)) <= self.of.oldest_listed_release()
+        self.since.number_count() <= 2 && self.since.series() <= self.of.oldest_listed_release()
     }
 }
 

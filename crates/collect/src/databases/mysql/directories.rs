@@ -159,8 +159,8 @@ impl ServerDirectoryResolver<'_> {
             }),
             (None, Some((line, version))) => {
                 let count = match line {
-                    ServerKind::Mysql if settings::is_series_or_later(version, 8, 0) => 2,
-                    ServerKind::Mariadb if settings::is_series_or_later(version, 11, 0) => 3,
+                    ServerKind::Mysql if version.series() >= (8, 0) => 2,
+                    ServerKind::Mariadb if version.series() >= (11, 0) => 3,
                     _ => 0,
                 };
                 Reading::known(

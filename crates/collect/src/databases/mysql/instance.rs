@@ -446,9 +446,7 @@ impl MysqlInstance {
         let is_80 = self
             .edition
             .product_and_version()
-            .is_some_and(|(line, version)| {
-                line == ServerKind::Mysql && (version.number(0), version.number(1)) == (8, 0)
-            });
+            .is_some_and(|(line, version)| line == ServerKind::Mysql && version.series() == (8, 0));
         if !is_80 || conf.setting_reading("innodb_flush_method").is_some() {
             return;
         }

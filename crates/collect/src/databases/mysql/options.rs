@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::process::{self, first_option_value};
+use super::process::first_option_value;
 use super::product_version::ProductVersion;
 use super::settings;
 use crate::databases::ServerConfig;
@@ -156,7 +156,7 @@ impl ConfigReader<'_> {
         let option = |name| {
             server
                 .and_then(|server| first_option_value(server, name))
-                .map(process::path_from_option_value)
+                .map(path_from_bytes)
         };
         if option("no_defaults").is_some() {
             return;
@@ -229,7 +229,7 @@ impl ConfigReader<'_> {
         directive: &ConfigDirective,
     ) {
         let key = String::from_utf8_lossy(&directive.key);
-        let included = || path_from_bytes(directive.value.clone());
+        let included = || path_from_bytes(directive.value.as_slice());
         let file = display_path(file);
         let source = Source::from_file_line(&*file, directive.line);
         match (&*key, key.rsplit_once('.')) {
@@ -323,5 +323,5 @@ fn strip_option_prefixes(name: &str) -> (&str, Option<bool>) {
 }
 
 pub fn join_base_and_path_value(base: &Path, value: &[u8]) -> PathBuf {
-    base.join(path_from_bytes(value.to_vec()))
+    base.join(path_from_bytes(value))
 }

@@ -1,10 +1,8 @@
 //! Running MySQL and MariaDB servers: options of the command line, and the proof that a process has
 //! a tablespace open.
 
-use std::path::PathBuf;
-
 use crate::databases::server_processes::{CommandLineOption, ServerProcess};
-use crate::host::{Host, HostError, Question, Stat, path_from_bytes};
+use crate::host::{Host, HostError, Question, Stat};
 use crate::text::decode_display_safe;
 
 /// The value of the option's first occurrence, which is the one that counts for options that name
@@ -36,10 +34,6 @@ pub fn has_tablespace_open(
     Ok(String::from_utf8_lossy(&answer)
         .lines()
         .any(|line| line == wanted))
-}
-
-pub fn path_from_option_value(value: &[u8]) -> PathBuf {
-    path_from_bytes(value.to_vec())
 }
 
 #[cfg(test)]

@@ -38,11 +38,7 @@ impl ProductVersion {
         else {
             return Self::from_unknown_reading(&program);
         };
-        let file = |path: &Path| {
-            host.stat(path)
-                .ok()
-                .map(|stat| (stat.major, stat.minor, stat.inode))
-        };
+        let file = |path: &Path| host.stat(path).ok().map(|stat| stat.file_id());
         let runs = file(Path::new(&format!("/proc/{pid}/exe")));
         let is_it = |tool: &Tool| {
             server_program_path(host, *tool).is_some_and(|one| one == *path && runs == file(&one))

@@ -62,7 +62,7 @@ impl<'a> ClusterCandidate<'a> {
         let mut conf = ServerConfig::default();
         conf::config_reader(host, &mut conf, facts).read_file(&self.config_file);
         let absolute =
-            |value: &[u8]| Some(path_from_bytes(value.to_vec())).filter(|path| path.is_absolute());
+            |value: &[u8]| Some(path_from_bytes(value)).filter(|path| path.is_absolute());
         let option = self
             .server
             .as_ref()
@@ -394,7 +394,7 @@ impl PostgresCluster<'_> {
         major: Option<&Version>,
         facts: &mut FactSet,
     ) {
-        if major.is_none_or(|major| (major.number(0), major.number(1)) >= (9, 4)) {
+        if major.is_none_or(|major| major.series() >= (9, 4)) {
             conf::config_reader(host, &mut self.conf, facts)
                 .read_optional_file(&self.server_data_path.join("postgresql.auto.conf"));
         }
@@ -636,7 +636,7 @@ impl PidFile {
         let start_second = word(2).and_then(|word| word.parse().ok());
         let directory = lines
             .get(4)
-            .map(|line| path_from_bytes(line.to_vec()))
+            .map(|line| path_from_bytes(*line))
             .filter(|path| path.is_absolute());
         let socket = directory
             .zip(number(3))

@@ -20,7 +20,7 @@ pub fn config_reader<'a>(
 
 fn apply_directive(reader: &mut ConfigReader<'_>, file: &Path, directive: ConfigDirective) {
     let name = String::from_utf8_lossy(&directive.key).to_ascii_lowercase();
-    let included = || file.with_file_name(path_from_bytes(directive.value.clone()));
+    let included = || file.with_file_name(path_from_bytes(directive.value.as_slice()));
     match name.as_str() {
         "include" => reader.read_file(&included()),
         "include_if_exists" => reader.read_optional_file(&included()),

@@ -111,7 +111,7 @@ pub fn insert_counter_facts(facts: &mut FactSet, cluster: &Subject, told: &Reply
 
 /// Records the inactive slot that retains most WAL. Without such a slot its size is 0.
 fn insert_replication_slot_facts(facts: &mut FactSet, cluster: &Subject, told: &ReplyReader<'_>) {
-    let slot = told.reading("replication slots", SettingsReply::inactive_slot);
+    let slot = told.reading("replication slots", |answer| answer.inactive_slot.clone());
     let of_slot = |field: fn(InactiveSlot) -> String| {
         slot.clone().and_then_reading(|slot, source| match slot {
             Some(slot) => Reading::known(field(slot), source.clone()),

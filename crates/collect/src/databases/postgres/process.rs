@@ -20,9 +20,8 @@ pub fn last_option_value<'a>(server: &'a ServerProcess, name: &str) -> Option<&'
 /// directory replaces a missing or relative path.
 pub fn process_data_directory(host: &dyn Host, server: &ServerProcess) -> Option<PathBuf> {
     let told = last_option_value(server, DATA_DIRECTORY_OPTION)
-        .map(<[u8]>::to_vec)
-        .or_else(|| server.environment_variable("PGDATA"))
-        .map(path_from_bytes);
+        .map(path_from_bytes)
+        .or_else(|| server.environment_variable("PGDATA").map(path_from_bytes));
     let is_set = |name| last_option_value(server, name).is_some();
     match told {
         Some(home) if home.is_absolute() => Some(home),

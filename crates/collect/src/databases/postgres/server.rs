@@ -26,8 +26,7 @@ pub struct SettingsReply {
     /// `None` if the server did not list the settings of databases and roles.
     overrides: Option<Vec<SettingOverride>>,
     pub has_truncated_overrides: bool,
-    /// `None` if the server did not list its slots.
-    slot: Option<Result<Option<InactiveSlot>, String>>,
+    pub inactive_slot: Reading<Option<InactiveSlot>>,
 }
 
 /// The inactive replication slot that retains most WAL.
@@ -77,20 +76,31 @@ pub fn query_settings(host: &dyn Host, socket: &Path) -> Option<SettingsReply> {
     let overrides = rows
         .get(OVERRIDES)
         .map(|_| lines().filter_map(parse_override).collect());
-    let slot = rows.get(SLOTS).map(|row| {
-        let slot = lines().find_map(parse_inactive_slot).transpose()?;
-        match (row.value.as_slice(), slot) {
-            (b"0", None) => Ok(None),
-            (b"1", Some(slot)) => Ok(Some(slot)),
-            _ => Err("the server's list of replication slots is malformed".to_owned()),
+    let socket = display_path(socket);
+    let inactive_slot = match rows.get(SLOTS) {
+        Some(row) => {
+            let source = Source::Server {
+                socket: socket.clone(),
+            };
+            Reading::known(row.value.as_slice(), source).and_then(|count| {
+                let slot = lines().find_map(parse_inactive_slot).transpose()?;
+                match (count, &slot) {
+                    (b"0", None) | (b"1", Some(_)) => Ok(slot),
+                    _ => Err("the server's list of replication slots is malformed".to_owned()),
+                }
+            })
         }
-    });
+        None => Reading::unknown(
+            UnknownReason::NotCollected,
+            "the server did not list its replication slots",
+        ),
+    };
     (!rows.is_empty()).then(|| SettingsReply {
         has_truncated_overrides: rows.get(OVERRIDES).is_some_and(|row| row.value == b"more"),
-        socket: display_path(socket),
+        socket,
         rows,
         overrides,
-        slot,
+        inactive_slot,
     })
 }
 
@@ -239,16 +249,6 @@ impl SettingsReply {
         Some(Reading::known(row.value.clone(), source))
     }
 
-    pub fn inactive_slot(&self) -> Reading<Option<InactiveSlot>> {
-        match &self.slot {
-            Some(slot) => Reading::known((), self.source()).and_then(|()| slot.clone()),
-            None => Reading::unknown(
-                UnknownReason::NotCollected,
-                "the server did not list its replication slots",
-            ),
-        }
-    }
-
     pub fn config_load_time_us(&self) -> Option<u64> {
         String::from_utf8_lossy(&self.rows.get(LOADED)?.value)
             .parse()
@@ -299,7 +299,7 @@ impl SettingsReply {
     /// The data directory, which the server shows to superusers only.
     pub fn data_directory(&self) -> Option<PathBuf> {
         let value = &self.rows.get("data_directory")?.value;
-        (!value.is_empty()).then(|| path_from_bytes(value.clone()))
+        (!value.is_empty()).then(|| path_from_bytes(value.as_slice()))
     }
 }
 
