@@ -121,7 +121,7 @@ fn draw_save_dialog(form: &SaveForm, canvas: &mut Canvas<'_>) {
     };
     let mut lines = vec![Line::from(named), Line::default()];
     lines.extend(text::wrapped_lines(says, style, room));
-    let title = format!("Save as {}", form.format.name());
+    let title = format!("Save as {}", form.format.as_str());
     draw_dialog((&title, lines), choices, canvas);
 }
 

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use walwise_collect as collect;
 use walwise_sys::host::{
-    Host, HostErrorKind, LiveHost, Question, RecordedHost, CachingHost, ScanDepth,
+    CachingHost, Host, HostErrorKind, LiveHost, Question, RecordedHost, ScanDepth,
 };
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _, read_in_time};

@@ -3,6 +3,7 @@
 //!
 //! Several collectors may run the same program, so the host must cache the programs' output.
 
+mod config_reader;
 mod mount_namespace;
 mod mysql;
 mod postgres;
@@ -92,14 +93,11 @@ pub mod log_space {
         of: &Reading<u64>,
         names: [&'static str; 2],
     ) -> Reading<f64> {
-        match (part, of) {
-            (Reading::Known { value: part, .. }, Reading::Known { value: of, .. }) => {
-                Reading::known(*part as f64 / *of as f64, Source::derived_from(names))
-            }
-            (_, unknown @ Reading::Unknown { .. }) | (unknown, _) => {
-                unknown.clone().map(|bytes| bytes as f64)
-            }
-        }
+        of.clone().and_then_reading(|of, _| {
+            part.clone().and_then_reading(|part, _| {
+                Reading::known(part as f64 / of as f64, Source::derived_from(names))
+            })
+        })
     }
 
     #[cfg(test)]
@@ -169,8 +167,7 @@ use user_host::UserHost;
 use super::collector::Request;
 
 use crate::facts::{FactSet, Note, Reading, Remedy, Source, UnknownReason};
-use crate::host::{ConfigDialect, Host, HostError, HostErrorKind};
-use crate::host_readings::error_reading;
+use crate::host::{ConfigDialect, Host, HostErrorKind};
 use crate::parallel;
 use crate::text::display_path;
 
@@ -225,23 +222,16 @@ pub fn config_argument_error(host: &dyn Host, request: &Request) -> Option<Strin
 
 #[derive(Clone, Debug, Default)]
 struct ServerConfig {
-    events: Vec<ConfigEntry>,
-    files: usize,
+    entries: Vec<ConfigEntry>,
 }
 
 #[derive(Clone, Debug)]
 enum ConfigEntry {
-    Set {
+    /// An unknown reading applies to every setting whose name begins with `name`. An unread part
+    /// of the configuration, which could set any name, is a gap with an empty name.
+    Setting {
         name: String,
-        value: Vec<u8>,
-        source: Source,
-    },
-    /// A setting whose name is known only up to `prefix`, and whose value is unknown.
-    UnknownSuffix { prefix: String, detail: String },
-    Gap {
-        why: UnknownReason,
-        detail: String,
-        remedy: Option<Remedy>,
+        reading: Reading<Vec<u8>>,
     },
     /// The end of a file or directory that was read. An absent file is represented by the path
     /// of its nearest existing parent directory.
@@ -249,118 +239,81 @@ enum ConfigEntry {
 }
 
 impl ServerConfig {
+    fn add_reading(&mut self, name: impl Into<String>, reading: Reading<Vec<u8>>) {
+        self.entries.push(ConfigEntry::Setting {
+            name: name.into(),
+            reading,
+        });
+    }
+
     pub fn add_setting(
         &mut self,
         name: impl Into<String>,
         value: impl Into<Vec<u8>>,
         source: Source,
     ) {
-        self.events.push(ConfigEntry::Set {
-            name: name.into(),
-            value: value.into(),
-            source,
-        });
+        self.add_reading(name, Reading::known(value.into(), source));
     }
 
     pub fn add_unknown_settings_with_prefix(
         &mut self,
-        beginning: impl Into<String>,
+        prefix: impl Into<String>,
         detail: impl Into<String>,
     ) {
-        self.events.push(ConfigEntry::UnknownSuffix {
-            prefix: beginning.into(),
-            detail: detail.into(),
-        });
+        self.add_reading(prefix, Reading::ambiguous(detail));
     }
 
-    /// Adds a gap: an unread part of the configuration, which could set any name. Of
-    /// consecutive gaps, only the first is kept.
-    pub fn add_config_gap(
-        &mut self,
-        why: UnknownReason,
-        detail: impl Into<String>,
-        remedy: Option<Remedy>,
-    ) {
-        if matches!(self.events.last(), Some(ConfigEntry::Gap { .. })) {
-            return;
-        }
-        self.events.push(ConfigEntry::Gap {
-            why,
-            detail: detail.into(),
-            remedy,
-        });
-    }
-
-    pub fn add_error_gap(&mut self, miss: &HostError, what: &str) {
-        if let Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        } = error_reading::<()>(miss, what)
-        {
-            self.add_config_gap(why, detail, remedy);
+    /// Of consecutive gaps, only the first is kept.
+    pub fn add_gap(&mut self, unknown: Reading<Vec<u8>>) {
+        let is_gap = |entry: &ConfigEntry| match entry {
+            ConfigEntry::Setting { name, reading } => name.is_empty() && !reading.is_known(),
+            ConfigEntry::FileEnd(_) => false,
+        };
+        if !self.entries.last().is_some_and(is_gap) {
+            self.add_reading("", unknown);
         }
     }
 
     pub fn mark_file_end(&mut self, path: impl Into<PathBuf>) {
-        self.events.push(ConfigEntry::FileEnd(path.into()));
-    }
-
-    pub fn increment_file_count(&mut self) -> usize {
-        self.files += 1;
-        self.files
+        self.entries.push(ConfigEntry::FileEnd(path.into()));
     }
 
     /// Puts a gap at the end of every file or directory that may have changed since the server
     /// read it. `changed` returns why a path may have changed, or `None` if it has not.
     #[must_use]
     pub fn with_changed_file_gaps(
-        &self,
+        mut self,
         changed: impl Fn(&Path) -> Option<String>,
         remedy: Option<&Remedy>,
     ) -> Self {
-        let step = |step: &ConfigEntry| match step {
-            ConfigEntry::FileEnd(path) => changed(path).map_or_else(
-                || step.clone(),
-                |detail| ConfigEntry::Gap {
-                    why: UnknownReason::Ambiguous,
-                    detail,
-                    remedy: remedy.cloned(),
-                },
-            ),
-            ConfigEntry::Set { .. }
-            | ConfigEntry::UnknownSuffix { .. }
-            | ConfigEntry::Gap { .. } => step.clone(),
-        };
-        Self {
-            events: self.events.iter().map(step).collect(),
-            files: self.files,
+        for entry in &mut self.entries {
+            if let ConfigEntry::FileEnd(path) = entry
+                && let Some(detail) = changed(path)
+            {
+                *entry = ConfigEntry::Setting {
+                    name: String::new(),
+                    reading: Reading::Unknown {
+                        why: UnknownReason::Ambiguous,
+                        detail,
+                        remedy: remedy.cloned(),
+                    },
+                };
+            }
         }
+        self
     }
 
     /// The reading of the last value; `None` if everything was read and nothing sets the name.
     pub fn setting_reading(&self, name: &str) -> Option<Reading<Vec<u8>>> {
-        self.events.iter().rev().find_map(|step| match step {
-            ConfigEntry::Set {
+        self.entries.iter().rev().find_map(|entry| match entry {
+            ConfigEntry::Setting {
                 name: found,
-                value,
-                source,
-            } => (found == name).then(|| Reading::known(value.clone(), source.clone())),
-            ConfigEntry::UnknownSuffix {
-                prefix: beginning,
-                detail,
-            } => name
-                .starts_with(beginning.as_str())
-                .then(|| Reading::ambiguous(detail.clone())),
-            ConfigEntry::Gap {
-                why,
-                detail,
-                remedy,
-            } => Some(Reading::Unknown {
-                why: *why,
-                detail: detail.clone(),
-                remedy: remedy.clone(),
-            }),
+                reading,
+            } => {
+                let applies =
+                    found == name || !reading.is_known() && name.starts_with(found.as_str());
+                applies.then(|| reading.clone())
+            }
             ConfigEntry::FileEnd(_) => None,
         })
     }
@@ -368,21 +321,14 @@ impl ServerConfig {
     /// The last value, even if gaps follow. It is good enough to find files, but not to record
     /// facts.
     pub fn last_value_ignoring_gaps(&self, name: &str) -> Option<&[u8]> {
-        self.events.iter().rev().find_map(|step| match step {
-            ConfigEntry::Set {
-                name: found, value, ..
-            } if found == name => Some(value.as_slice()),
+        self.entries.iter().rev().find_map(|entry| match entry {
+            ConfigEntry::Setting {
+                name: found,
+                reading,
+            } if found == name => reading.value().map(Vec::as_slice),
             _ => None,
         })
     }
-}
-
-fn missing_include_note(file: &str) -> Note {
-    format!("{file} does not exist, and the server will not start without this file").into()
-}
-
-fn too_many_includes_note(file: &str) -> Note {
-    format!("{file} includes more files than walwise reads").into()
 }
 
 // Configuration files that the user names on walwise's command line for a stopped server.

@@ -425,8 +425,8 @@ pub fn path_bytes(path: &Path) -> &[u8] {
     OsStr::as_bytes(path.as_os_str())
 }
 
-pub fn path_from_bytes(bytes: Vec<u8>) -> PathBuf {
-    PathBuf::from(OsString::from_vec(bytes))
+pub fn path_from_bytes(bytes: impl Into<Vec<u8>>) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes.into()))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

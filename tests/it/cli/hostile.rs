@@ -13,7 +13,7 @@ use walwise_judge::rules::RuleSet;
 use walwise_model::facts::Choice as _;
 use walwise_model::text::is_display_unsafe;
 use walwise_report::{Format, text};
-use walwise_sys::host::{RecordedHost, CachingHost};
+use walwise_sys::host::{CachingHost, RecordedHost};
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{recorded, walwise};

@@ -12,65 +12,64 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::facts::{Reading, Source};
-use crate::host::{
-    Host, HostError, HostErrorKind, HostResult, Question, path_bytes, path_from_bytes,
-};
+use crate::host::{Host, HostError, HostErrorKind, HostResult, Question, path_bytes};
 use crate::host_readings::error_reading;
+use crate::mountinfo::{self, MountEntry};
 use crate::text::{display_path, display_safe};
-use crate::{mountinfo, visibility};
+use crate::visibility;
 
 /// The kernel's limit of symbolic links in one path (path_resolution(7)).
 const MAX_LINKS: usize = 40;
 
-pub struct NamespaceHost<'a> {
-    host: &'a dyn Host,
-    /// The host with walwise's own rights, for directories that the process's user cannot reach in
-    /// walwise's mount namespace.
-    invoker_host: &'a dyn Host,
-    pid: u32,
-    root: PathBuf,
-    our_mounts: Vec<(String, PathBuf, PathBuf)>,
-    /// The process's mount table, read at the first use because it may be long.
-    process_mounts: OnceLock<Result<Vec<mountinfo::MountEntry>, HostError>>,
+/// The host as a server's process sees it, with the rights of the server's user.
+pub struct ServerHost<'a> {
+    user: &'a dyn Host,
+    /// The host with walwise's own rights, for installed programs, and for directories that the
+    /// process's user cannot reach in walwise's mount namespace.
+    pub invoker: &'a dyn Host,
+    /// The process's mount namespace, if that differs from walwise's.
+    pub namespace: Option<MountNamespace>,
 }
 
-impl<'a> NamespaceHost<'a> {
-    /// The file system as process `pid` sees it; `None` if the process shares walwise's mount
-    /// namespace, or if that is unknown.
-    pub fn if_other_namespace(host: &'a dyn Host, ours: &'a dyn Host, pid: u32) -> Option<Self> {
-        let own = host.link_target(Path::new("/proc/self/ns/mnt")).ok()?;
-        let theirs = host
+pub struct MountNamespace {
+    pid: u32,
+    our_mounts: Vec<MountEntry>,
+    /// The process's mount table, read at the first use because it may be long.
+    process_mounts: OnceLock<Result<Vec<MountEntry>, HostError>>,
+}
+
+impl MountNamespace {
+    /// `None` if the process shares walwise's mount namespace, or if that is unknown.
+    fn of_process(user: &dyn Host, invoker: &dyn Host, pid: u32) -> Option<Self> {
+        let own = user.link_target(Path::new("/proc/self/ns/mnt")).ok()?;
+        let theirs = user
             .link_target(Path::new(&format!("/proc/{pid}/ns/mnt")))
             .ok()?;
         if own == theirs {
             return None;
         }
-        let table = mountinfo::read_mountinfo(ours, Path::new("/proc/self/mountinfo"));
+        let table = mountinfo::read_mountinfo(invoker, Path::new("/proc/self/mountinfo"));
         let entries = table.unwrap_or_default().entries;
         let in_sight = visibility::are_mounts_visible(&entries);
         let here = entries
             .into_iter()
             .zip(in_sight)
-            .filter(|(_, visible)| *visible);
-        let here = here.map(|(entry, _)| {
-            (
-                entry.devno,
-                path_from_bytes(entry.root),
-                path_from_bytes(entry.point),
-            )
-        });
-        let root = PathBuf::from(format!("/proc/{pid}/root"));
+            .filter_map(|(entry, visible)| visible.then_some(entry));
         Some(Self {
-            host,
-            invoker_host: ours,
             pid,
-            root,
             our_mounts: here.collect(),
             process_mounts: OnceLock::new(),
         })
     }
 
-    fn resolve_links(&self, path: &Path) -> Result<PathBuf, HostError> {
+    /// The path below /proc/PID/root of the process's `path`. The directories above `path` must not
+    /// be links, because an absolute link would start at walwise's root.
+    fn proc_root_path(&self, path: &Path) -> PathBuf {
+        let root = PathBuf::from(format!("/proc/{}/root", self.pid));
+        root.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    fn resolve_links(&self, user: &dyn Host, path: &Path) -> Result<PathBuf, HostError> {
         let mut todo: VecDeque<OsString> = path_components(path).collect();
         let (mut done, mut links) = (PathBuf::from("/"), 0);
         while let Some(part) = todo.pop_front() {
@@ -79,7 +78,7 @@ impl<'a> NamespaceHost<'a> {
                 continue;
             }
             let next = done.join(&part);
-            match self.host.link_target(&self.proc_root_path(&next)) {
+            match user.link_target(&self.proc_root_path(&next)) {
                 Ok(to) => {
                     links += 1;
                     if links > MAX_LINKS {
@@ -102,43 +101,50 @@ impl<'a> NamespaceHost<'a> {
         }
         Ok(done)
     }
+}
 
-    /// The path below /proc/PID/root of the process's `path`. The directories above `path` must not
-    /// be links, because an absolute link would start at walwise's root.
-    fn proc_root_path(&self, path: &Path) -> PathBuf {
-        self.root.join(path.strip_prefix("/").unwrap_or(path))
+impl<'a> ServerHost<'a> {
+    /// `pid` is the server's process, if one is running.
+    pub fn new(user: &'a dyn Host, invoker: &'a dyn Host, pid: Option<u32>) -> Self {
+        Self {
+            user,
+            invoker,
+            namespace: pid.and_then(|pid| MountNamespace::of_process(user, invoker, pid)),
+        }
     }
 
     /// The path of the process's directory in walwise's mount namespace. The reading is known only
-    /// if both paths have the same device and inode.
-    pub fn host_path(&self, path: &Path) -> Reading<PathBuf> {
-        let shown = display_path(path);
-        let from = format!("/proc/{}/mountinfo", self.pid);
-        let unknown = |detail: String| Reading::ambiguous(detail);
-        let real = match self.resolve_links(path) {
-            Ok(real) => real,
-            Err(miss) => return error_reading(&miss, &format!("{shown} of process {}", self.pid)),
+    /// if both paths have the same device and inode. In a shared namespace that is the path itself,
+    /// with the given source.
+    pub fn host_path(&self, path: &Path, source: Source) -> Reading<PathBuf> {
+        let Some(namespace) = &self.namespace else {
+            return Reading::known(path.to_owned(), source);
         };
-        let seen = match self.host.stat(&self.proc_root_path(&real)) {
-            Ok(stat) => (stat.major, stat.minor, stat.inode),
-            Err(miss) => return error_reading(&miss, &format!("{shown} of process {}", self.pid)),
+        let shown = format!("{} of process {}", display_path(path), namespace.pid);
+        let real = match namespace.resolve_links(self.user, path) {
+            Ok(real) => real,
+            Err(miss) => return error_reading(&miss, &shown),
+        };
+        let seen = match self.user.stat(&namespace.proc_root_path(&real)) {
+            Ok(stat) => stat.file_id(),
+            Err(miss) => return error_reading(&miss, &shown),
         };
         let same = |candidate: &PathBuf| {
-            let found = self.invoker_host.stat(candidate);
-            found.is_ok_and(|stat| (stat.major, stat.minor, stat.inode) == seen)
+            let found = self.invoker.stat(candidate);
+            found.is_ok_and(|stat| stat.file_id() == seen)
         };
+        let from = format!("/proc/{}/mountinfo", namespace.pid);
         // Most paths are equal in both namespaces, so the unmapped path is tried first.
         if same(&real) {
             return Reading::known(real, Source::from_file(from));
         }
         let table =
-            || mountinfo::read_mountinfo(self.host, Path::new(&from)).map(|table| table.entries);
-        let theirs = match self.process_mounts.get_or_init(table) {
+            || mountinfo::read_mountinfo(self.user, Path::new(&from)).map(|table| table.entries);
+        let theirs = match namespace.process_mounts.get_or_init(table) {
             Ok(theirs) => theirs,
             Err(miss) => return error_reading(miss, &from),
         };
-        let over =
-            |entry: &&mountinfo::MountEntry| real.starts_with(OsStr::from_bytes(&entry.point));
+        let over = |entry: &&MountEntry| real.starts_with(OsStr::from_bytes(&entry.point));
         // Of several mounts on one mount point, the last one hides the others, so the last match
         // counts.
         let entry = theirs
@@ -146,48 +152,47 @@ impl<'a> NamespaceHost<'a> {
             .filter(over)
             .max_by_key(|entry| (entry.point.len(), entry.line));
         let Some(entry) = entry else {
-            return unknown(format!("{from} has no mount for {shown}"));
+            return Reading::ambiguous(format!("{from} has no mount for {}", display_path(path)));
         };
         let rest = real
             .strip_prefix(OsStr::from_bytes(&entry.point))
             .unwrap_or(Path::new(""));
         let inner = Path::new(OsStr::from_bytes(&entry.root)).join(rest);
-        let ours = self
+        let mut candidates = namespace
             .our_mounts
             .iter()
-            .filter(|(devno, root, _)| *devno == entry.devno && inner.starts_with(root));
-        let candidates = ours
-            .map(|(_, root, point)| point.join(inner.strip_prefix(root).unwrap_or(Path::new(""))));
-        match candidates
-            .map(|path| without_trailing_slash(&path))
-            .find(same)
-        {
+            .filter(|ours| ours.devno == entry.devno)
+            .filter_map(|ours| {
+                let rest = inner.strip_prefix(OsStr::from_bytes(&ours.root)).ok()?;
+                let path = Path::new(OsStr::from_bytes(&ours.point)).join(rest);
+                Some(without_trailing_slash(&path))
+            });
+        match candidates.find(same) {
             Some(path) => Reading::known(path, Source::from_file_line(from, entry.line)),
-            None => unknown(format!(
-                "{shown} of process {} is on {} ({}, device {}), a mount that is not visible from here",
-                self.pid,
+            None => Reading::ambiguous(format!(
+                "{shown} is on {} ({}, device {}), a mount that is not visible from here",
                 display_safe(&entry.source),
                 display_safe(&entry.fstype),
                 entry.devno
             )),
         }
     }
-}
 
-/// The directory's path is `seen` for the process and `here` for walwise. For a process in another
-/// mount namespace, the result is the owner of `here` if `seen` belongs to `user`: the process can
-/// change its own mounts between two queries, but not walwise's.
-pub fn directory_owner_uid(
-    host: &dyn Host,
-    inside: Option<&NamespaceHost<'_>>,
-    seen: &Path,
-    here: &Path,
-    user: u32,
-) -> Result<u64, HostError> {
-    let there = host.stat(seen)?.uid;
-    match inside {
-        Some(inside) if there == u64::from(user) => Ok(inside.invoker_host.stat(here)?.uid),
-        Some(_) | None => Ok(there),
+    /// The directory's path is `seen` for the process and `here` for walwise. For a process in
+    /// another mount namespace, the result is the owner of `here` if `seen` belongs to `user`: the
+    /// process can change its own mounts between two queries, but not walwise's.
+    pub fn directory_owner_uid(
+        &self,
+        seen: &Path,
+        here: &Path,
+        user: u32,
+    ) -> Result<u64, HostError> {
+        let there = self.stat(seen)?.uid;
+        if self.namespace.is_some() && there == u64::from(user) {
+            Ok(self.invoker.stat(here)?.uid)
+        } else {
+            Ok(there)
+        }
     }
 }
 
@@ -204,10 +209,13 @@ fn path_components(path: &Path) -> impl Iterator<Item = OsString> {
     })
 }
 
-/// Answers queries about paths as the process sees them. User names are refused: a container has
-/// its own user database.
-impl Host for NamespaceHost<'_> {
+/// In another mount namespace, paths are those of the process, and user names are refused: a
+/// container has its own user database.
+impl Host for ServerHost<'_> {
     fn ask(&self, question: &Question) -> HostResult {
+        let Some(namespace) = &self.namespace else {
+            return self.user.ask(question);
+        };
         if let Question::UserName(_) = question {
             return Err(HostError::new(
                 HostErrorKind::NotCollected,
@@ -218,30 +226,32 @@ impl Host for NamespaceHost<'_> {
             .path()
             .filter(|path| !path.starts_with("/proc") && !path.starts_with("/sys"))
         else {
-            return self.host.ask(question);
+            return self.user.ask(question);
         };
         let real = match question {
             // The query is about the link itself, so only the parent directory is resolved.
             Question::Link(_) => match (path.parent(), path.file_name()) {
-                (Some(parent), Some(name)) => self.resolve_links(parent)?.join(name),
+                (Some(parent), Some(name)) => {
+                    namespace.resolve_links(self.user, parent)?.join(name)
+                }
                 _ => path.clone(),
             },
-            _ => self.resolve_links(path)?,
+            _ => namespace.resolve_links(self.user, path)?,
         };
         if let Question::RealPath(_) = question {
             // realpath(3) requires the path to exist.
-            self.host.stat(&self.proc_root_path(&real))?;
+            self.user.stat(&namespace.proc_root_path(&real))?;
             return Ok(path_bytes(&real).to_vec());
         }
         let mut mapped = question.clone();
         if let Some(path) = mapped.path_mut() {
-            *path = self.proc_root_path(&real);
+            *path = namespace.proc_root_path(&real);
         }
-        self.host.ask(&mapped)
+        self.user.ask(&mapped)
     }
 
     fn is_live(&self) -> bool {
-        self.host.is_live()
+        self.invoker.is_live()
     }
 }
 
@@ -292,8 +302,9 @@ mod tests {
     #[test]
     fn container_paths_map_to_verified_host_paths() {
         let fake = host_with_container();
-        let inside = NamespaceHost::if_other_namespace(&fake, &fake, 7).unwrap();
-        let here = |path: &str| inside.host_path(Path::new(path));
+        let inside = ServerHost::new(&fake, &fake, Some(7));
+        let source = || Source::from_system_call("test");
+        let here = |path: &str| inside.host_path(Path::new(path), source());
         assert_eq!(
             here("/pgdata").value().unwrap(),
             Path::new("/srv/volumes/pg/data")
@@ -322,8 +333,8 @@ mod tests {
             Question::Stat("/srv/volumes/pg/data".into()),
             stat_answer(17, 99),
         );
-        let inside = NamespaceHost::if_other_namespace(&fake, &fake, 7).unwrap();
-        assert!(!inside.host_path(Path::new("/pgdata")).is_known());
+        let inside = ServerHost::new(&fake, &fake, Some(7));
+        assert!(!inside.host_path(Path::new("/pgdata"), source()).is_known());
     }
 
     #[test]
@@ -333,8 +344,9 @@ mod tests {
             fake.with_symlink("/proc/7/ns/mnt", "mnt:[1]"),
             FakeHost::default(),
         );
-        assert!(NamespaceHost::if_other_namespace(&same, &same, 7).is_none());
-        assert!(NamespaceHost::if_other_namespace(&nothing, &nothing, 7).is_none());
+        for host in [same, nothing] {
+            assert!(MountNamespace::of_process(&host, &host, 7).is_none());
+        }
     }
 
     proptest! {
@@ -342,9 +354,10 @@ mod tests {
         fn arbitrary_container_mounts_never_panic(table: Vec<u8>, target in "[./a-z]{0,12}", path in "/[./a-z]{0,12}") {
             let fake = host_with_container();
             let fake = fake.with_file("/proc/7/mountinfo", table).with_symlink("/proc/7/root/a", &target).with_symlink("/proc/7/root/b", "b/b");
-            let inside = NamespaceHost::if_other_namespace(&fake, &fake, 7).unwrap();
-            inside.host_path(Path::new(&path));
-            inside.host_path(Path::new("/b"));
+            let inside = ServerHost::new(&fake, &fake, Some(7));
+            for path in [path.as_str(), "/b"] {
+                inside.host_path(Path::new(path), Source::from_system_call("test"));
+            }
             let _ = inside.real_path(Path::new(&path));
         }
     }

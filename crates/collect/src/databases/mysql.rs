@@ -19,22 +19,20 @@ mod settings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use instance::{HostViews, InstanceCandidate};
+use instance::InstanceCandidate;
 use options::join_base_and_path_value;
-use process::MysqldProcess;
-use product_version::{ProductVersion, ServerProduct};
+use product_version::ProductVersion;
 use settings::parse_suffixed_number;
 
 use super::ConfigArgument;
-use super::mount_namespace::NamespaceHost;
-use super::server_processes::ServingProof;
+use super::mount_namespace::ServerHost;
+use super::server_processes::{SERVER_RUNNING, ServerProcess, ServingProof};
 use super::user_host::UserHost;
 use crate::collector::Request;
 use crate::databases::ServerConfig;
-use crate::databases::server_processes::{self, SERVER_RUNNING, own_effective_uid};
+use crate::databases::server_processes::{self, own_effective_uid};
 use crate::facts::catalog::mysql;
-
-use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Remedy, Scope, ServerArea, Source, Subject, UnknownReason};
 use crate::host::{Host, HostError, HostErrorKind, Question, path_from_bytes};
 use crate::host_readings::error_reading;
 use crate::text::{decode_display_safe, display_path, display_safe};
@@ -48,47 +46,34 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
     // An error is dropped here, because the PostgreSQL collector reports that processes cannot be
     // listed.
-    let (running, mut unproven) =
-        process::read_mysqld_processes(host, request, &mut facts).unwrap_or_default();
-    let leads = running.into_iter().map(|server| {
-        let reader = server.uid;
-        InstanceCandidate {
-            server: Some(server),
-            directory: None,
-            config_argument: None,
-            reader_uid: reader,
-        }
+    let (running, mut unproven) = server_processes::read_server_processes(
+        host,
+        request,
+        ServerArea::Mysql,
+        process::parse_option,
+        &mut facts,
+    )
+    .unwrap_or_default();
+    let leads = running.into_iter().map(|server| InstanceCandidate {
+        reader_uid: server.uid,
+        server: Some(server),
+        ..InstanceCandidate::default()
     });
     let asked = target_data_directory(host, request);
     let named = config_argument_candidate(host, request, asked.as_ref(), &mut facts);
-    let reader_uid = UserHost::for_owner_or_nobody(host, Path::new(DEFAULT_DATA_DIRECTORY)).uid;
     let installed = InstanceCandidate {
-        server: None,
-        directory: None,
-        config_argument: None,
-        reader_uid,
+        reader_uid: UserHost::for_owner_or_nobody(host, Path::new(DEFAULT_DATA_DIRECTORY)).uid,
+        ..InstanceCandidate::default()
     };
-    let asked = asked.map(|directory| {
-        let reader = UserHost::for_owner_or_nobody(host, &directory).uid;
-        InstanceCandidate {
-            server: None,
-            directory: Some(directory),
-            config_argument: None,
-            reader_uid: reader,
-        }
+    let asked = asked.map(|directory| InstanceCandidate {
+        reader_uid: UserHost::for_owner_or_nobody(host, &directory).uid,
+        directory: Some(directory),
+        ..InstanceCandidate::default()
     });
     for lead in leads.chain(named).chain([installed]).chain(asked) {
         let mut own = FactSet::default();
         let behalf = UserHost::new(host, lead.reader_uid);
-        let inside = lead
-            .server
-            .as_ref()
-            .and_then(|server| NamespaceHost::if_other_namespace(&behalf, host, server.pid));
-        let view = HostViews {
-            host: &behalf,
-            invoker_host: host,
-            namespace: inside.as_ref(),
-        };
+        let view = ServerHost::new(&behalf, host, lead.server.as_ref().map(|server| server.pid));
         let named = lead.config_argument;
         let found = match (lead.read_instance(&view, request, &mut own), named) {
             (Ok(Some(found)), _) => found,
@@ -123,13 +108,13 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             continue;
         }
         match found.prove_served(&view) {
-            ServingProof::Serves | ServingProof::NoServer => {
+            ServingProof::Serves => {
                 seen.insert(found.path.clone());
                 found.insert_instance_facts(&view, &unproven, &mut own);
                 facts.merge(own);
             }
             ServingProof::Contradicted(note) => facts.add_note_once(note),
-            ServingProof::Unreadable(process) => unproven.push(process),
+            ServingProof::Unreadable(what) => unproven.extend(found.unproven_process(&what)),
         }
     }
     facts
@@ -142,19 +127,15 @@ fn config_argument_candidate<'a>(
     facts: &mut FactSet,
 ) -> Option<InstanceCandidate<'a>> {
     let named = ConfigArgument::from_mysql_defaults(request)?;
-    let lead = |reader, directory| InstanceCandidate {
-        server: None,
+    let lead = |reader_uid, directory| InstanceCandidate {
         directory,
         config_argument: Some(named),
-        reader_uid: reader,
+        reader_uid,
+        ..InstanceCandidate::default()
     };
     let reader = named.reader_uid(host, asked);
     let behalf = UserHost::new(host, reader);
-    let view = HostViews {
-        host: &behalf,
-        invoker_host: host,
-        namespace: None,
-    };
+    let view = ServerHost::new(&behalf, host, None);
     match lead(reader, None).read_instance(&view, request, &mut FactSet::default()) {
         Ok(Some(found)) if found.has_datadir_setting() => {
             if let Some(asked) = asked.filter(|asked| **asked != found.path) {
@@ -230,7 +211,8 @@ const STANDARD_SOCKETS: [&str; 3] = [
 #[derive(Debug)]
 enum VariablesReply {
     Variables(BTreeMap<String, Vec<u8>>, Source),
-    NoReply(UnknownReason, String, Remedy),
+    /// Why the server did not answer.
+    NoReply(Reading<u64>),
 }
 
 /// `view` is the host in the server's mount namespace, and `seen` is the data directory's path
@@ -238,18 +220,23 @@ enum VariablesReply {
 fn query_variables(
     view: &dyn Host,
     edition: &ProductVersion,
-    server: &MysqldProcess,
+    server: &ServerProcess,
     conf: &ServerConfig,
     seen: &Path,
 ) -> VariablesReply {
-    let silent = |why, detail: String, remedy| VariablesReply::NoReply(why, detail, remedy);
+    let silent = |reading: Reading<u64>| {
+        VariablesReply::NoReply(reading.with_remedy(socket_access_remedy(seen)))
+    };
     let uid = own_effective_uid(view);
     let (root, own) = (uid == Some(0), uid == Some(server.uid));
     let lets_in = edition
         .product_and_version()
-        .is_some_and(|(line, version)| match line {
-            ServerProduct::Mariadb => (root || own) && settings::is_series_or_later(version, 10, 4),
-            ServerProduct::Mysql => root && settings::is_series_or_later(version, 8, 0),
+        .is_some_and(|(line, version)| {
+            if line.is_mariadb() {
+                (root || own) && version.first_numbers() >= [10, 4]
+            } else {
+                root && version.first_numbers() >= [8, 0]
+            }
         });
     if !lets_in {
         let whom = if root {
@@ -262,11 +249,9 @@ fn query_variables(
         } else {
             Remedy::RunAsRoot
         };
-        return silent(
-            UnknownReason::NotCollected,
-            format!("the server was not queried: {whom}"),
-            remedy,
-        );
+        let detail = format!("the server was not queried: {whom}");
+        let unknown = Reading::unknown(UnknownReason::NotCollected, detail);
+        return VariablesReply::NoReply(unknown.with_remedy(remedy));
     }
     let named = conf
         .last_value_ignoring_gaps("socket")
@@ -280,24 +265,19 @@ fn query_variables(
             .is_ok_and(|stat| stat.uid == u64::from(server.uid))
     };
     let Some(socket) = sockets.into_iter().find(own) else {
-        return silent(
-            UnknownReason::Absent,
-            "the server was not queried: no socket found".to_owned(),
-            socket_access_remedy(seen),
-        );
+        return silent(Reading::absent(
+            "the server was not queried: no socket found",
+        ));
     };
     let shown = display_path(&socket);
     // A stopped process (SIGSTOP) would answer only after it continues, and log an aborted
     // connection.
     if server_processes::is_process_stopped(view, server.pid) {
-        return silent(
+        let pid = server.pid;
+        return silent(Reading::unknown(
             UnknownReason::TimedOut,
-            format!(
-                "the server was not queried: process {} is stopped",
-                server.pid
-            ),
-            socket_access_remedy(seen),
-        );
+            format!("the server was not queried: process {pid} is stopped"),
+        ));
     }
     match view.ask(&Question::MysqlSettings(socket)) {
         Ok(answer) => {
@@ -307,29 +287,19 @@ fn query_variables(
                 .collect();
             let directory = rows
                 .get("datadir")
-                .map(|path| path_from_bytes(path.clone()));
+                .map(|path| path_from_bytes(path.as_slice()));
             if directory.is_some_and(|path| view.real_path(&path).unwrap_or(path) == seen) {
                 VariablesReply::Variables(rows, Source::Server { socket: shown })
             } else {
-                silent(
-                    UnknownReason::Ambiguous,
-                    format!("the server at {shown} has a different data directory"),
-                    socket_access_remedy(seen),
-                )
+                silent(Reading::ambiguous(format!(
+                    "the server at {shown} has a different data directory"
+                )))
             }
         }
-        Err(miss) => {
-            match error_reading::<()>(&miss, &format!("no answer from the server at {shown}")) {
-                Reading::Unknown { why, detail, .. } => {
-                    silent(why, detail, socket_access_remedy(seen))
-                }
-                Reading::Known { .. } => silent(
-                    UnknownReason::NotCollected,
-                    shown,
-                    socket_access_remedy(seen),
-                ),
-            }
-        }
+        Err(miss) => silent(error_reading(
+            &miss,
+            &format!("no answer from the server at {shown}"),
+        )),
     }
 }
 
@@ -385,43 +355,29 @@ fn insert_mysql_counter_facts(
         &mysql::UPTIME,
         count("Uptime").map(|seconds| seconds as f64 * 1e6),
     );
-    facts.insert(
-        cluster,
-        &mysql::REDO_WRITTEN,
-        count("Innodb_os_log_written"),
-    );
-    let age = [
-        count("Innodb_checkpoint_age"),
-        count("Innodb_redo_log_logical_size"),
-    ];
-    let age = age
-        .into_iter()
-        .reduce(|one, other| if one.is_known() { one } else { other });
-    facts.insert(
-        cluster,
-        &mysql::CHECKPOINT_AGE,
-        age.unwrap_or_else(Reading::not_collected),
-    );
-    facts.insert(cluster, &mysql::LOG_WAITS, count("Innodb_log_waits"));
-    facts.insert(cluster, &mysql::REPLICAS, count("Binlog_dump_threads"));
-    let per_group = match (count("Binlog_commits"), count("Binlog_group_commits")) {
-        (_, Reading::Known { value: 0, .. }) => {
-            Reading::absent("no transaction was written to the binary log")
-        }
-        (commits, Reading::Known { value: groups, .. }) => {
-            commits.map(|commits| commits as f64 / groups as f64)
-        }
-        (_, unknown) => unknown.map(|groups| groups as f64),
-    };
+    for (key, name) in [
+        (&mysql::REDO_WRITTEN, "Innodb_os_log_written"),
+        (&mysql::LOG_WAITS, "Innodb_log_waits"),
+        (&mysql::REPLICAS, "Binlog_dump_threads"),
+    ] {
+        facts.insert(cluster, key, count(name));
+    }
+    let mut age = count("Innodb_checkpoint_age");
+    if !age.is_known() {
+        age = count("Innodb_redo_log_logical_size");
+    }
+    facts.insert(cluster, &mysql::CHECKPOINT_AGE, age);
+    let per_group = count("Binlog_group_commits").and_then_reading(|groups, _| match groups {
+        0 => Reading::absent("no transaction was written to the binary log"),
+        groups => count("Binlog_commits").map(|commits| commits as f64 / groups as f64),
+    });
     facts.insert(cluster, &mysql::COMMITS_PER_GROUP, per_group);
 }
 
 fn counter_reading(answer: Option<&VariablesReply>, name: &str) -> Reading<u64> {
     match answer {
         None => Reading::absent(format!("only a running server reports {name}")),
-        Some(VariablesReply::NoReply(why, detail, remedy)) => {
-            Reading::unknown(*why, detail.clone()).with_remedy(remedy.clone())
-        }
+        Some(VariablesReply::NoReply(unknown)) => unknown.clone(),
         Some(told @ VariablesReply::Variables(..)) => {
             match (told.variable_reading(name), told.variable_reading("Uptime")) {
                 (Some(value), _) => {
@@ -448,44 +404,34 @@ const CAPACITY_SETTING: &str = "innodb_redo_log_capacity";
 const OLD_SIZE_SETTINGS: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_in_group"];
 
 fn ignored_redo_settings(written: &ServerConfig, edition: &ProductVersion) -> Reading<Vec<String>> {
-    let unknown = |why, detail: String| Reading::unknown(why, detail);
     let Some((line, version)) = edition.product_and_version() else {
-        return unknown(
+        return Reading::unknown(
             UnknownReason::NotCollected,
             format!("the server's version is unknown, so the server may lack {CAPACITY_SETTING}"),
         );
     };
     if settings::default_in_release(CAPACITY_SETTING, line, version).is_absent() {
-        return unknown(
-            UnknownReason::Absent,
-            format!(
-                "{} {} has no {CAPACITY_SETTING}",
-                line.product_name(),
-                version.numeric_part()
-            ),
-        );
+        return Reading::absent(format!(
+            "{} {} has no {CAPACITY_SETTING}",
+            line.server_product_name(),
+            version.numeric_part()
+        ));
     }
-    let source = match written.setting_reading(CAPACITY_SETTING) {
-        None => {
-            return Reading::known(
-                Vec::new(),
-                Source::Default {
-                    of: settings::release_series_name(line, version),
-                },
-            );
-        }
-        Some(Reading::Known { source, .. }) => source,
-        Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),
+    let Some(capacity) = written.setting_reading(CAPACITY_SETTING) else {
+        let of = settings::release_series_name(line, version);
+        return Reading::known(Vec::new(), Source::Default { of });
     };
-    let mut ignored = Vec::new();
-    for name in OLD_SIZE_SETTINGS {
-        match written.setting_reading(name) {
-            None => {}
-            Some(Reading::Known { .. }) => ignored.push(name.to_owned()),
-            Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),
+    capacity.and_then_reading(|_, source| {
+        let mut ignored = Vec::new();
+        for name in OLD_SIZE_SETTINGS {
+            match written.setting_reading(name) {
+                None => {}
+                Some(Reading::Known { .. }) => ignored.push(name.to_owned()),
+                Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),
+            }
         }
-    }
-    Reading::known(ignored, source)
+        Reading::known(ignored, source)
+    })
 }
 
 #[cfg(test)]
@@ -493,7 +439,7 @@ mod counter_tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::facts::{Key, Remedy, Source};
+    use crate::facts::{Key, Source};
 
     fn counter_value(rows: &[(&str, &str)], key: &Key<u64>) -> Result<u64, UnknownReason> {
         let rows: BTreeMap<_, _> = rows
@@ -544,8 +490,7 @@ mod counter_tests {
     #[test]
     fn counters_without_reply_are_unknown() {
         let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/db"));
-        let silent =
-            VariablesReply::NoReply(UnknownReason::Denied, "no".to_owned(), Remedy::RunAsRoot);
+        let silent = VariablesReply::NoReply(Reading::denied("no"));
         for (answer, expected) in [
             (Some(&silent), UnknownReason::Denied),
             (None, UnknownReason::Absent),

@@ -63,10 +63,10 @@ use std::path::{Path, PathBuf};
 use cluster::ClusterCandidate;
 use server::SettingsReply;
 
-use super::mount_namespace::NamespaceHost;
+use super::ConfigArgument;
+use super::mount_namespace::ServerHost;
 use super::server_processes::{self, SERVER_RUNNING, ServingProof, own_effective_uid};
 use super::user_host::UserHost;
-use super::{ConfigArgument, ServerConfig};
 use crate::collector::Request;
 use crate::databases::start_time;
 use crate::escape::shell;
@@ -83,13 +83,7 @@ use crate::version::Version;
 
 pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
-    let mut seen = CollectionState {
-        config_files: BTreeSet::new(),
-        directories: BTreeSet::new(),
-        followed_configs: BTreeSet::new(),
-        unproven_directories: Vec::new(),
-        unread_clusters: Vec::new(),
-    };
+    let mut seen = CollectionState::default();
     for lead in running_candidates(host, request, &mut facts) {
         seen.collect_candidate(lead, host, request, &mut facts);
     }
@@ -97,15 +91,10 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
         seen.collect_candidate(lead, host, request, &mut facts);
     }
     for directory in debian_config_directories(host, &mut facts) {
-        let reader = UserHost::for_owner_or_nobody(host, &directory).uid;
-        let config_file = directory.join("postgresql.conf");
         let lead = ClusterCandidate {
-            config_file,
-            data_directory: None,
-            server: None,
-            directory_source: None,
-            config_argument: None,
-            reader_uid: reader,
+            config_file: directory.join("postgresql.conf"),
+            reader_uid: UserHost::for_owner_or_nobody(host, &directory).uid,
+            ..ClusterCandidate::default()
         };
         seen.collect_candidate(lead, host, request, &mut facts);
     }
@@ -121,21 +110,18 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
         .into_iter()
         .map(|home| (home, None));
     for (home, named_by) in named.chain(usual).chain(asked).chain(unproven) {
-        let reader = UserHost::for_owner_or_nobody(host, &home).uid;
-        let config_file = home.join("postgresql.conf");
         let lead = ClusterCandidate {
-            config_file,
+            config_file: home.join("postgresql.conf"),
+            reader_uid: UserHost::for_owner_or_nobody(host, &home).uid,
             data_directory: Some(home),
-            server: None,
             directory_source: named_by,
-            config_argument: None,
-            reader_uid: reader,
+            ..ClusterCandidate::default()
         };
         seen.collect_candidate(lead, host, request, &mut facts);
     }
-    for unread in seen.unread_clusters {
-        if !seen.directories.contains(&unread.directory) {
-            unread.insert_unread_cluster_facts(&mut facts);
+    for (directory, unread) in seen.unread_clusters {
+        if !seen.directories.contains(&directory) {
+            facts.merge(unread);
         }
     }
     facts
@@ -147,18 +133,16 @@ fn config_argument_candidate<'a>(
 ) -> Option<ClusterCandidate<'a>> {
     let named = ConfigArgument::from_postgres_config(request)?;
     let home = target_data_directory(host, request);
-    let reader_uid = named.reader_uid(host, home.as_ref());
-    let config_file = named.file.to_owned();
     Some(ClusterCandidate {
-        config_file,
+        config_file: named.file.to_owned(),
+        reader_uid: named.reader_uid(host, home.as_ref()),
         data_directory: home,
-        server: None,
-        directory_source: None,
         config_argument: Some(named),
-        reader_uid,
+        ..ClusterCandidate::default()
     })
 }
 
+#[derive(Default)]
 struct CollectionState {
     /// Configuration files, each with the uid that read it, because any user can name another
     /// user's file.
@@ -167,33 +151,9 @@ struct CollectionState {
     followed_configs: BTreeSet<PathBuf>,
     /// Directories named by processes that could not be proven to serve them.
     unproven_directories: Vec<PathBuf>,
-    /// Clusters that a server names but that could not be read, and those not read in time.
-    unread_clusters: Vec<UnreadCluster>,
-}
-
-/// A cluster that was not read, so only its directory is known.
-struct UnreadCluster {
-    directory: PathBuf,
-    source: Source,
-    running: Reading<bool>,
-}
-
-impl UnreadCluster {
-    /// Records the cluster with every setting unknown; without the record, the directory would
-    /// appear to have no server.
-    fn insert_unread_cluster_facts(self, facts: &mut FactSet) {
-        let shown = display_path(&self.directory);
-        let subject = Subject::cluster(&*shown);
-        facts.set_server_area(&subject, ServerArea::Pg);
-        facts.insert_known(
-            &subject,
-            &kind::KIND,
-            ServerKind::Postgres,
-            self.source.clone(),
-        );
-        facts.insert_known(&subject, &postgres::DATA, shown, self.source);
-        facts.insert(&subject, &postgres::RUNNING, self.running);
-    }
+    /// Clusters that a server names but that could not be read, and those not read in time, each
+    /// with the few facts that are known.
+    unread_clusters: Vec<(PathBuf, FactSet)>,
 }
 
 impl CollectionState {
@@ -224,11 +184,14 @@ impl CollectionState {
             Some(server) => server.command_line_source(),
             None => Source::from_system_call(format!("stat {}", display_path(&directory))),
         };
-        self.unread_clusters.push(UnreadCluster {
-            directory,
-            source,
-            running,
-        });
+        // Without a record, the directory would appear to have no server.
+        let shown = display_path(&directory);
+        let (mut facts, subject) = (FactSet::default(), Subject::cluster(&*shown));
+        facts.set_server_area(&subject, ServerArea::Pg);
+        facts.insert_known(&subject, &kind::KIND, ServerKind::Postgres, source.clone());
+        facts.insert_known(&subject, &postgres::DATA, shown, source);
+        facts.insert(&subject, &postgres::RUNNING, running);
+        self.unread_clusters.push((directory, facts));
     }
 
     fn collect_candidate(
@@ -239,12 +202,9 @@ impl CollectionState {
         facts: &mut FactSet,
     ) {
         let behalf = UserHost::new(host, lead.reader_uid);
-        let inside = lead
-            .server
-            .as_ref()
-            .and_then(|server| NamespaceHost::if_other_namespace(&behalf, host, server.pid));
-        let view: &dyn Host = inside.as_ref().map_or(&behalf, |inside| inside);
-        let reader = inside.is_none().then_some(&behalf);
+        let view = &ServerHost::new(&behalf, host, lead.server.as_ref().map(|server| server.pid));
+        let is_inside = view.namespace.is_some();
+        let reader = (!is_inside).then_some(&behalf);
         let real = |path: &PathBuf| view.real_path(path).unwrap_or_else(|_| path.clone());
         let config_file = match view.real_path(&lead.config_file) {
             Err(miss) if miss.kind == HostErrorKind::TimedOut => {
@@ -256,7 +216,7 @@ impl CollectionState {
             }
             found => found.unwrap_or_else(|_| lead.config_file.clone()),
         };
-        let known_home = inside.is_none()
+        let known_home = !is_inside
             && lead
                 .data_directory
                 .as_ref()
@@ -273,7 +233,7 @@ impl CollectionState {
         let may_follow =
             lead.server.is_none() && (lead.data_directory.is_none() || by_hand.is_some());
         let origin = lead.clone();
-        let found = match lead.read_cluster(view, inside.as_ref(), &mut own) {
+        let found = match lead.read_cluster(view, &mut own) {
             Ok(found) => found,
             Err(why) => {
                 self.add_unread_cluster(&origin, true, reader);
@@ -289,8 +249,8 @@ impl CollectionState {
             }
             return;
         }
-        match found.prove_served(view, inside.as_ref()) {
-            ServingProof::Serves | ServingProof::NoServer => {}
+        match found.prove_served(view) {
+            ServingProof::Serves => {}
             ServingProof::Contradicted(note) => return facts.add_note_once(note),
             ServingProof::Unreadable(_) => return self.unproven_directories.push(found.data_path),
         }
@@ -322,11 +282,11 @@ impl CollectionState {
                 facts.add_note_once(named.other_data_directory_note(&directory, &asked));
             }
         }
-        match found.insert_cluster_facts(view, inside.as_ref(), request, &mut own) {
+        match found.insert_cluster_facts(view, request, &mut own) {
             Ok(()) => {
                 facts.merge(own);
                 self.directories.insert(directory);
-                if inside.is_none() {
+                if !is_inside {
                     self.config_files.insert(config_file);
                 }
             }
@@ -344,44 +304,36 @@ fn running_candidates(
     request: &Request,
     facts: &mut FactSet,
 ) -> Vec<ClusterCandidate<'static>> {
-    let servers = match process::running_postmasters(host, request, facts) {
-        Ok(servers) => servers,
+    let listed = server_processes::read_server_processes(
+        host,
+        request,
+        ServerArea::Pg,
+        process::parse_option,
+        facts,
+    );
+    let servers = match listed {
+        Ok((servers, _)) => servers,
         Err(miss) => {
             facts.add_note_once(format!("running servers cannot be listed: {miss}"));
             return Vec::new();
         }
     };
     let mut leads = Vec::new();
-    let help = if own_effective_uid(host) == Some(0) {
-        ""
-    } else {
-        ", or run walwise as root"
-    };
+    let or_as_root = own_effective_uid(host) != Some(0);
     for server in servers {
-        let home = server
-            .data_directory
-            .clone()
-            .filter(|home| home.is_absolute());
-        let named = server
-            .setting("config_file")
-            .map(|path| path_from_bytes(path.to_vec()));
+        let home = process::process_data_directory(host, &server);
+        let home = home.filter(|home| home.is_absolute());
+        let named = process::last_option_value(&server, "config_file").map(path_from_bytes);
         let config_file = named.filter(|path| path.is_absolute());
         match config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf"))) {
-            Some(config_file) => {
-                let reader_uid = server.uid;
-                leads.push(ClusterCandidate {
-                    config_file,
-                    data_directory: home,
-                    server: Some(server),
-                    directory_source: None,
-                    config_argument: None,
-                    reader_uid,
-                });
-            }
-            None => facts.add_note_once(format!(
-                "PostgreSQL process {}: data directory not found; specify the directory as the target{help}",
-                server.pid
-            )),
+            Some(config_file) => leads.push(ClusterCandidate {
+                config_file,
+                data_directory: home,
+                reader_uid: server.uid,
+                server: Some(server),
+                ..ClusterCandidate::default()
+            }),
+            None => facts.add_note_once(format!("PostgreSQL process {pid}: data directory not found; specify the directory as the target{help}", pid = server.pid, help = if or_as_root { ", or run walwise as root" } else { "" })),
         }
     }
     leads
@@ -400,85 +352,42 @@ mod tests;
 /// time.
 const MAX_LOAD_TIME_NS: u64 = 100_000_000;
 
-struct ConfigLoadTime<'a> {
-    host: &'a dyn Host,
-    time: Option<HostTimestamp>,
-    is_reported: bool,
-    data: String,
+/// When the server loaded its configuration: `reported_us` (`pg_conf_load_time` in microseconds
+/// since 1970), or else the server's start. That is the second in `postmaster.pid`, refined by the
+/// start time of the process if that is known.
+fn config_load_time(
+    host: &dyn Host,
+    reported_us: Option<u64>,
+    start_second: Option<u64>,
+    process: Option<u32>,
+) -> Option<HostTimestamp> {
+    let Some(reported_us) = reported_us else {
+        let process = process.and_then(|pid| host.process_start_time(pid).ok());
+        return Some(start_time::refine_start_time(start_second?, process));
+    };
+    let nanos = reported_us
+        .checked_mul(1000)?
+        .checked_sub(MAX_LOAD_TIME_NS)?;
+    Some(HostTimestamp::from_unix_nanos(nanos))
 }
 
-impl<'a> ConfigLoadTime<'a> {
-    /// Uses the server's start as the load time: the second in `postmaster.pid`, refined by the
-    /// start time of the process if that is known.
-    pub fn from_server_start(
-        host: &'a dyn Host,
-        second: Option<u64>,
-        process: Option<u32>,
-        data: String,
-    ) -> Self {
-        let process = process.and_then(|pid| start_time::process_start_time(host, pid));
-        Self {
-            host,
-            time: second.map(|second| start_time::refine_start_time(second, process)),
-            is_reported: false,
-            data,
-        }
+/// What makes a setting known that may have changed since the server loaded it.
+fn unknown_load_remedy(host: &dyn Host, is_reported: bool, data: &str, owner: &str) -> Remedy {
+    if is_reported {
+        return Remedy::Do(format!(
+            "reload the server on {data} (SELECT pg_reload_conf()), then check again"
+        ));
     }
-
-    /// Uses the load time that the server reports; `at_us` is `pg_conf_load_time` in
-    /// microseconds since 1970.
-    pub fn from_reported_load_time(host: &'a dyn Host, at_us: u64, data: String) -> Self {
-        let at = at_us
-            .checked_mul(1000)
-            .and_then(|at| at.checked_sub(MAX_LOAD_TIME_NS))
-            .map(HostTimestamp::from_unix_nanos);
-        Self {
-            host,
-            time: at,
-            is_reported: true,
-            data,
-        }
-    }
-
-    /// The settings with a gap at each file that may have changed since the server loaded it. The
-    /// gaps have a remedy if the name of the user `owner` is known.
-    pub fn config_with_change_gaps(
-        &self,
-        conf: &ServerConfig,
-        owner: Option<&String>,
-    ) -> ServerConfig {
-        conf.with_changed_file_gaps(
-            |path| self.possible_change_reason(path),
-            owner.map(|owner| self.unknown_load_remedy(owner)).as_ref(),
-        )
-    }
-
-    pub fn unknown_load_remedy(&self, owner: &str) -> Remedy {
-        if self.is_reported {
-            return Remedy::Do(format!(
-                "reload the server on {} (SELECT pg_reload_conf()), then check again",
-                self.data
-            ));
-        }
-        let uid = server_processes::own_effective_uid(self.host);
-        let name = uid.and_then(|uid| self.host.ask(&Question::UserName(uid)).ok());
-        // Root has already queried with the owner's rights, so running walwise as the owner is
-        // not a remedy.
-        if uid == Some(0) || name.is_some_and(|name| display_safe(name.trim_ascii()) == owner) {
-            Remedy::Do(format!(
-                "let {owner} log in over the socket of the server on {}, or restart the server, then check again",
-                self.data
-            ))
-        } else {
-            Remedy::RunAs(owner.to_owned())
-        }
-    }
-
-    fn possible_change_reason(&self, path: &Path) -> Option<String> {
-        let complaint = start_time::possible_path_change_reason(self.host, self.time, path)?;
-        Some(format!(
-            "{complaint}, and the server did not report the value"
+    let uid = server_processes::own_effective_uid(host);
+    let name = uid.and_then(|uid| host.ask(&Question::UserName(uid)).ok());
+    // Root has already queried with the owner's rights, so running walwise as the owner is
+    // not a remedy.
+    if uid == Some(0) || name.is_some_and(|name| display_safe(name.trim_ascii()) == owner) {
+        Remedy::Do(format!(
+            "let {owner} log in over the socket of the server on {data}, or restart the server, then check again"
         ))
+    } else {
+        Remedy::RunAs(owner.to_owned())
     }
 }
 
@@ -500,11 +409,7 @@ fn debian_config_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBu
             .stat(&path.join("postgresql.conf"))
             .is_err_and(|miss| miss.is_absent())
     };
-    clusters
-        .collect::<Vec<_>>()
-        .into_iter()
-        .filter(has_conf)
-        .collect()
+    clusters.filter(has_conf).collect()
 }
 
 fn debian_version_and_name(config_file: &Path) -> Option<(String, String)> {

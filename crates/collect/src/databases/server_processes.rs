@@ -12,30 +12,57 @@ use std::num::ParseIntError;
 use std::path::{Path, PathBuf};
 
 use crate::collector::Request;
-
-use crate::facts::{Note, Reading, ServerArea, Source, UnknownReason};
+use crate::facts::{FactSet, Note, Reading, ServerArea, Source, UnknownReason};
 use crate::host::{Host, HostError, HostErrorKind, HostResult, LAST_SYSTEM_USER, Question, Stat};
 use crate::host_readings::error_reading;
 use crate::mountinfo;
 use crate::servers::find_server_program;
 use crate::text::{decode_display_safe, display_path, display_safe};
 
+/// A process with the name of a server, from the listing.
 #[derive(Debug)]
-pub struct ServerProcess {
+struct ListedProcess {
     /// The process id in walwise's PID namespace.
-    pub pid: u32,
-    pub parent: u32,
+    pid: u32,
+    parent: u32,
     /// The process's user; `None` if its real, effective, saved and file-system ids differ, or if
     /// the user has no id in walwise's user namespace.
-    pub uid: Option<u32>,
-    pub name: String,
+    uid: Option<u32>,
+    name: String,
 }
 
 #[derive(Debug, Default)]
-pub struct ServerListing {
-    pub rows: Vec<ServerProcess>,
+struct ServerListing {
+    rows: Vec<ListedProcess>,
     /// Users whose processes exceed the limit, each with the number of skipped processes.
-    pub skipped: Vec<(Option<u32>, u64)>,
+    skipped: Vec<(Option<u32>, u64)>,
+}
+
+/// A process with the name of a server. Whether it serves a directory is not yet proven.
+#[derive(Clone, Debug)]
+pub struct ServerProcess {
+    pub pid: u32,
+    pub uid: u32,
+    /// An option has an empty value if it was given without one, or if the host withheld it.
+    pub options: Result<Vec<CommandLineOption>, HostError>,
+    /// The environment variables, encoded as in the answer to [`Question::Environment`].
+    pub environment: HostResult,
+    /// The name of a preloaded library that disables fsync, or `none`.
+    pub preloaded_library: Reading<String>,
+}
+
+/// Name and value.
+pub type CommandLineOption = (String, Vec<u8>);
+
+impl ServerProcess {
+    pub fn command_line_source(&self) -> Source {
+        Source::from_file(format!("/proc/{}/cmdline", self.pid))
+    }
+
+    /// An empty variable counts as unset.
+    pub fn environment_variable(&self, name: &str) -> Option<Vec<u8>> {
+        environment_variable(self.environment.as_deref().ok()?, name)
+    }
 }
 
 /// A process that may serve a directory of its user, but for which the proof is missing.
@@ -45,20 +72,75 @@ pub struct UnprovenProcess {
     pub detail: String,
 }
 
-impl ServerProcess {
-    pub fn is_postgres(&self) -> bool {
-        match find_server_program(self.name.as_bytes()) {
-            Some((_, ServerArea::Pg)) => true,
-            Some((_, ServerArea::Mysql)) | None => false,
+/// The running servers of one area, and processes that may be servers but cannot be examined.
+/// `parse_option` reads one line of the answer to [`Question::CommandLine`]. Fails if processes
+/// cannot be listed.
+pub fn read_server_processes(
+    host: &dyn Host,
+    request: &Request,
+    area: ServerArea,
+    parse_option: fn(&str) -> Option<CommandLineOption>,
+    facts: &mut FactSet,
+) -> Result<(Vec<ServerProcess>, Vec<UnprovenProcess>), HostError> {
+    let listing = list_server_processes(host, request)?;
+    let (mut found, mut unproven) = (Vec::new(), Vec::new());
+    for (uid, count) in listing.skipped {
+        // Both collectors list all processes, and one note is enough.
+        if area == ServerArea::Pg {
+            facts.add_note_once(format!("{count} more processes {whose} are named like database servers and were not checked; their data directories are unknown", whose = uid.map_or_else(|| "of unknown users".to_owned(), |uid| format!("of user {uid}"))));
+        }
+        let detail =
+            format!("{count} more processes are named like database servers and were not checked");
+        unproven.push(UnprovenProcess { uid, detail });
+    }
+    for row in listing.rows {
+        let program = find_server_program(row.name.as_bytes());
+        if program.is_none_or(|(_, of)| of != area) {
+            continue;
+        }
+        match server_file_reader_uid(&row) {
+            Ok(uid) => found.extend(read_process(host, row.pid, uid, parse_option, facts)),
+            Err(note) => {
+                let detail = note.to_string();
+                unproven.push(UnprovenProcess {
+                    uid: row.uid,
+                    detail,
+                });
+                facts.add_note_once(note);
+            }
         }
     }
+    Ok((found, unproven))
+}
 
-    pub fn is_mysql_or_mariadb(&self) -> bool {
-        match find_server_program(self.name.as_bytes()) {
-            Some((_, ServerArea::Mysql)) => true,
-            Some((_, ServerArea::Pg)) | None => false,
-        }
+fn read_process(
+    host: &dyn Host,
+    pid: u32,
+    uid: u32,
+    parse_option: fn(&str) -> Option<CommandLineOption>,
+    facts: &mut FactSet,
+) -> Option<ServerProcess> {
+    let parse = |answer: Vec<u8>| {
+        let text = String::from_utf8_lossy(&answer);
+        text.lines().filter_map(parse_option).collect()
+    };
+    let options = host.ask(&Question::CommandLine(pid)).map(parse);
+    match &options {
+        // The process has ended since the listing.
+        Err(miss) if miss.is_absent() => return None,
+        Err(miss) => facts.add_note_once(format!(
+            "the arguments of database process {pid} cannot be read: {miss}"
+        )),
+        Ok(_) => {}
     }
+    let environment = host.ask(&Question::Environment(pid));
+    Some(ServerProcess {
+        pid,
+        uid,
+        options,
+        preloaded_library: preloaded_eatmydata(host, pid, &environment),
+        environment,
+    })
 }
 
 pub fn own_effective_uid(host: &dyn Host) -> Option<u32> {
@@ -70,25 +152,22 @@ pub fn own_effective_uid(host: &dyn Host) -> Option<u32> {
 
 /// The server processes without workers, those of the target's owner first. Fails if processes
 /// cannot be listed.
-pub fn list_server_processes(
-    host: &dyn Host,
-    request: &Request,
-) -> Result<ServerListing, HostError> {
+fn list_server_processes(host: &dyn Host, request: &Request) -> Result<ServerListing, HostError> {
     let answer = host.ask(&Question::Servers)?;
     let text = String::from_utf8_lossy(&answer);
     let bound = host.subject_count_limits().servers;
     let mut listed = text.lines().filter_map(parse_process);
     // More rows than the limit are read, so that the sort below decides which of them are examined.
-    let rows: Vec<ServerProcess> = listed.by_ref().take(16 * bound).collect();
+    let rows: Vec<ListedProcess> = listed.by_ref().take(16 * bound).collect();
     let mut left_out: BTreeMap<Option<u32>, u64> = BTreeMap::new();
-    let mut leave_out = |row: ServerProcess| *left_out.entry(row.uid).or_default() += 1;
+    let mut leave_out = |row: ListedProcess| *left_out.entry(row.uid).or_default() += 1;
     listed.for_each(&mut leave_out);
     if rows.is_empty() && is_hidepid_in_force(host) {
         let why = "/proc is mounted with hidepid, which hides the processes of other users; run walwise as root";
         return Err(HostError::denied(why));
     }
     let pids: BTreeSet<u32> = rows.iter().map(|row| row.pid).collect();
-    let mut rows: Vec<ServerProcess> = rows
+    let mut rows: Vec<ListedProcess> = rows
         .into_iter()
         .filter(|row| !pids.contains(&row.parent))
         .collect();
@@ -144,9 +223,9 @@ fn is_hidepid_in_force(host: &dyn Host) -> bool {
         && mounts().is_ok_and(|table| table.entries.iter().any(hides))
 }
 
-fn parse_process(line: &str) -> Option<ServerProcess> {
+fn parse_process(line: &str) -> Option<ListedProcess> {
     let mut words = line.splitn(4, ' ');
-    Some(ServerProcess {
+    Some(ListedProcess {
         pid: words.next()?.parse().ok()?,
         parent: words.next()?.parse().ok()?,
         uid: parse_uid(words.next()?).ok()?,
@@ -170,45 +249,27 @@ fn parse_uid(word: &str) -> Result<Option<u32>, ParseIntError> {
 }
 
 pub enum ServingProof {
-    /// The process's user owns the directory. A file in it, which only the server can write or
+    /// There is no process, or the process's user owns the directory. A file in it, which only the server can write or
     /// open, identifies the process.
     Serves,
     Contradicted(Note),
-    Unreadable(UnprovenProcess),
-    NoServer,
-}
-
-/// Why a configuration file that the user named is not used: the running server's command line
-/// names its own files.
-pub const SERVER_RUNNING: &str =
-    "a server is running on the data directory, and its command line names its configuration files";
-
-/// The error is the reason to suspect that a server is running on a data directory.
-pub fn require_stopped(running: Reading<bool>) -> Result<(), String> {
-    match running {
-        Reading::Known { value: false, .. } => Ok(()),
-        Reading::Known { value: true, .. } => Err(SERVER_RUNNING.to_owned()),
-        Reading::Unknown { detail, .. } => Err(format!(
-            "a server may be running on the data directory: {detail}"
-        )),
-    }
+    /// The text says what cannot be read.
+    Unreadable(String),
 }
 
 /// The uid whose rights are used to read a server's files; an error gives the reason why there is
 /// none.
-pub fn server_file_reader_uid(row: &ServerProcess) -> Result<u32, Note> {
+fn server_file_reader_uid(row: &ListedProcess) -> Result<u32, String> {
     let pid = row.pid;
     match row.uid {
         Some(0) => Err(format!(
             "database process {pid} runs as root, and walwise reads no files of such a server; run the server as its own user"
-        )
-        .into()),
+        )),
         Some(uid) => Ok(uid),
         None => Err(format!(
-            "process {pid} is named {} but does not run as a single known user, so walwise does not read its files",
-            display_safe(row.name.as_bytes())
-        )
-        .into()),
+            "process {pid} is named {name} but does not run as a single known user, so walwise does not read its files",
+            name = display_safe(row.name.as_bytes())
+        )),
     }
 }
 
@@ -238,7 +299,7 @@ pub fn namespace_pid(host: &dyn Host, pid: u32) -> Option<u32> {
         .ok()
 }
 
-pub fn environment_variable(environment: &[u8], name: &str) -> Option<Vec<u8>> {
+fn environment_variable(environment: &[u8], name: &str) -> Option<Vec<u8>> {
     let text = String::from_utf8_lossy(environment);
     let value = text
         .lines()
@@ -249,7 +310,7 @@ pub fn environment_variable(environment: &[u8], name: &str) -> Option<Vec<u8>> {
 
 /// The name of libeatmydata if LD_PRELOAD or /etc/ld.so.preload lists it (ld.so(8)), else `none`.
 /// The reading is unknown if a list that could name the library was not read.
-pub fn preloaded_eatmydata(host: &dyn Host, pid: u32, environment: &HostResult) -> Reading<String> {
+fn preloaded_eatmydata(host: &dyn Host, pid: u32, environment: &HostResult) -> Reading<String> {
     const EVERYWHERE: &str = "/etc/ld.so.preload";
     let own = format!("/proc/{pid}/environ");
     let everywhere = host.read(Path::new(EVERYWHERE));
@@ -291,8 +352,7 @@ pub fn verified_real_path(host: &dyn Host, path: &Path) -> Result<PathBuf, HostE
         return Ok(real);
     };
     let found = host.stat(&real)?;
-    let identity = |stat: &Stat| (stat.major, stat.minor, stat.inode);
-    if identity(&named) == identity(&found) {
+    if named.file_id() == found.file_id() {
         Ok(real)
     } else {
         Err(HostError::failed(
@@ -319,6 +379,42 @@ pub fn running_reading_of_unread_directory(
             Some(error_reading(&miss, &display_path(directory)))
         }
         Ok(_) | Err(_) => None,
+    }
+}
+
+/// The name of a directory's owner. `shown` is the directory's path.
+pub fn owner_user_name(
+    host: &dyn Host,
+    stat: Result<Stat, HostError>,
+    shown: &str,
+) -> Reading<String> {
+    let uid = match stat {
+        Ok(stat) => u32::try_from(stat.uid),
+        Err(miss) => return error_reading(&miss, shown),
+    };
+    let Ok(uid) = uid else {
+        return Reading::malformed(format!("the owner of {shown} is not a valid user id"));
+    };
+    match host.ask(&Question::UserName(uid)) {
+        Ok(name) => Reading::known(
+            display_safe(&name),
+            Source::from_system_call(format!("stat {shown}")),
+        ),
+        Err(miss) => error_reading(&miss, &format!("the name of user {uid}")),
+    }
+}
+
+pub const SERVER_RUNNING: &str =
+    "a server is running on the data directory, and its command line names its configuration files";
+
+/// The error is the reason to suspect that a server is running on the directory.
+pub fn check_stopped(running: Reading<bool>) -> Result<(), String> {
+    match running {
+        Reading::Known { value: false, .. } => Ok(()),
+        Reading::Known { value: true, .. } => Err(SERVER_RUNNING.to_owned()),
+        Reading::Unknown { detail, .. } => Err(format!(
+            "a server may be running on the data directory: {detail}"
+        )),
     }
 }
 

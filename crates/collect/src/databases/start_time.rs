@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::host::{Host, HostErrorKind, HostTimestamp};
+use crate::host::{Host, HostTimestamp};
 use crate::text::display_path;
 
 /// The largest lag of the clock that stamps files, in nanoseconds: one tick at CONFIG_HZ=100, the
@@ -93,20 +93,6 @@ fn is_certainly_before(changed: HostTimestamp, started: HostTimestamp) -> bool {
     }
 }
 
-/// The start time of a process, only to the second in an old capture.
-pub fn process_start_time(host: &dyn Host, pid: u32) -> Option<HostTimestamp> {
-    match host.process_start_time(pid) {
-        Err(miss) if miss.kind == HostErrorKind::NotCollected => {
-            let ticks =
-                parse_start_ticks(&host.read(Path::new(&format!("/proc/{pid}/stat"))).ok()?)?;
-            Some(HostTimestamp::from_unix_seconds(
-                boot_time_seconds(host)?.checked_add(ticks / TICKS_PER_SECOND)?,
-            ))
-        }
-        told => told.ok(),
-    }
-}
-
 /// The start of the process refines the recorded second if the two agree. If not, the clock was set
 /// between them, and the recorded second counts.
 pub fn refine_start_time(second: u64, process: Option<HostTimestamp>) -> HostTimestamp {
@@ -115,33 +101,8 @@ pub fn refine_start_time(second: u64, process: Option<HostTimestamp>) -> HostTim
         .unwrap_or_else(|| HostTimestamp::from_unix_seconds(second))
 }
 
-/// USER_HZ, the ticks per second of times in /proc; 100 on all common architectures
-/// (proc_pid_stat(5)).
-const TICKS_PER_SECOND: u64 = 100;
-
-/// The boot time in seconds since 1970 (`btime` of /proc/stat).
-fn boot_time_seconds(host: &dyn Host) -> Option<u64> {
-    let stat = host.read(Path::new("/proc/stat")).ok()?;
-    let text = String::from_utf8_lossy(&stat);
-    text.lines()
-        .find_map(|line| line.strip_prefix("btime "))?
-        .trim()
-        .parse()
-        .ok()
-}
-
-/// The start time of a process in ticks since boot: field 22 of proc_pid_stat(5). The process name
-/// in field 2 may contain anything, even parentheses.
-fn parse_start_ticks(stat: &[u8]) -> Option<u64> {
-    let behind = stat.iter().rposition(|b| *b == b')')? + 1;
-    let text = str::from_utf8(stat.get(behind..)?).ok()?;
-    text.split_ascii_whitespace().nth(19)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
     use crate::host::{Question, Stat};
     use crate::testing::{FakeHost, ZERO_STAT};
@@ -266,40 +227,5 @@ mod tests {
         assert!(
             says.is_some_and(|says| says.contains("more symbolic links than the kernel follows"))
         );
-    }
-
-    #[test]
-    fn old_capture_has_start_second() {
-        let started = Question::ProcessStart(10);
-        let old = |kind| {
-            let fake = FakeHost::default()
-                .with_error(started.clone(), kind)
-                .with_file("/proc/stat", "cpu 1\nbtime 1000\n");
-            fake.with_file(
-                "/proc/10/stat",
-                "10 (maria) db) S 1 1 1 0 -1 1 1 0 0 0 5 3 0 0 20 0 9 0 10050 1 2\n",
-            )
-        };
-        assert_eq!(
-            process_start_time(&old(HostErrorKind::NotCollected), 10),
-            Some(HostTimestamp::from_unix_seconds(1_100))
-        );
-        assert_eq!(process_start_time(&old(HostErrorKind::Failed), 10), None);
-        let told = old(HostErrorKind::NotCollected).with_answer(started.clone(), "1100500000000\n");
-        assert_eq!(
-            process_start_time(&told, 10),
-            Some(HostTimestamp::from_unix_nanos(1_100_500_000_000))
-        );
-        let garbled = old(HostErrorKind::NotCollected).with_answer(started, "noon\n");
-        assert_eq!(process_start_time(&garbled, 10), None);
-    }
-
-    proptest! {
-        #[test]
-        fn arbitrary_stat_never_panics(bytes: Vec<u8>, name in prop::collection::vec(any::<u8>(), 0..16)) {
-            parse_start_ticks(&bytes);
-            let stat = [b"12 (", name.as_slice(), b") S 1 1 1 0 -1 4 1 0 0 0 5 3 0 0 20 0 9 0 4711 1\n"].concat();
-            prop_assert_eq!(parse_start_ticks(&stat), Some(4711));
-        }
     }
 }

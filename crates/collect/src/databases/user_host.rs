@@ -36,38 +36,24 @@ impl<'a> UserHost<'a> {
     }
 }
 
+/// Whether the question goes to a database, or is about a file, but not one of the kernel nor a
+/// block device.
 fn is_asked_as_user(question: &Question) -> bool {
-    match question {
+    let of_database = matches!(
+        question,
         Question::PgSettings(_)
-        | Question::MysqlSettings(_)
-        | Question::Run(Tool::PgControldata(_), _) => true,
-        Question::Read(path)
-        | Question::List(path)
-        | Question::IsEmpty(path)
-        | Question::Link(path)
-        | Question::RealPath(path)
-        | Question::Stat(path)
-        | Question::StatFs(path)
-        | Question::Flags(path)
-        | Question::LogFiles(path, _)
-        | Question::Config(path, _) => {
-            let of_kernel = path.starts_with("/proc") || path.starts_with("/sys");
-            !of_kernel || path.iter().nth(3).is_some_and(|name| name == "root")
-        }
-        Question::Content(..)
-        | Question::Superblock(..)
-        | Question::Uname
-        | Question::Identity
-        | Question::Resources
-        | Question::Servers
-        | Question::ProcessStart(_)
-        | Question::Tablespaces(_)
-        | Question::CommandLine(_)
-        | Question::Environment(_)
-        | Question::UserName(_)
-        | Question::Run(..)
-        | Question::AsUser(..) => false,
-    }
+            | Question::MysqlSettings(_)
+            | Question::Run(Tool::PgControldata(_), _)
+    );
+    let is_excluded = matches!(
+        question,
+        Question::Content(..) | Question::Superblock(..) | Question::AsUser(..)
+    );
+    let path = question.path().filter(|path| {
+        let of_kernel = path.starts_with("/proc") || path.starts_with("/sys");
+        !of_kernel || path.iter().nth(3).is_some_and(|name| name == "root")
+    });
+    of_database || !is_excluded && path.is_some()
 }
 
 impl Host for UserHost<'_> {

@@ -56,6 +56,11 @@ pub struct Stat {
 }
 
 impl Stat {
+    /// Device and inode, which are equal only for paths to one file.
+    pub fn file_id(&self) -> (u64, u64, u64) {
+        (self.major, self.minor, self.inode)
+    }
+
     pub fn is_dir(&self) -> bool {
         self.mode & 0o170_000 == 0o040_000
     }

@@ -6,16 +6,15 @@
 //! value, if there is one. A binary log is set by a file-name prefix, and in new MariaDB versions
 //! also by a directory.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::options::join_base_and_path_value;
-use super::product_version::{ProductVersion, ServerProduct};
+use super::product_version::ProductVersion;
 use super::{VariablesReply, settings};
-use crate::databases::mount_namespace::NamespaceHost;
+use crate::databases::mount_namespace::ServerHost;
 use crate::databases::{ServerConfig, server_processes};
 use crate::facts::catalog::mysql;
-
-use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, ServerKind, Source, Subject, UnknownReason};
 use crate::host::{Host, LogFileKind};
 use crate::host_readings::error_reading;
 use crate::text::{display_path, display_safe};
@@ -30,19 +29,17 @@ const DIRECTORY_SETTINGS: [&str; 4] = [
 ];
 
 pub struct ServerDirectoryResolver<'a> {
-    /// The host in the server's mount namespace.
-    pub host: &'a dyn Host,
-    /// Maps the server's paths to those of walwise; `None` if both share a mount namespace.
-    pub namespace: Option<&'a NamespaceHost<'a>>,
+    pub host: &'a ServerHost<'a>,
+    pub edition: &'a ProductVersion,
+    /// The data directory's path in walwise's mount namespace, with symbolic links resolved.
+    pub path: &'a Path,
     /// The data directory's path in the server's mount namespace.
-    pub server_data_path: &'a Path,
+    pub server_path: &'a Path,
+    pub data_source: &'a Source,
+    /// The configuration that is certainly in force.
     pub conf: &'a ServerConfig,
     pub answer: Option<&'a VariablesReply>,
     pub name: &'a str,
-    pub edition: &'a ProductVersion,
-    /// The data directory's path in walwise's mount namespace, with symbolic links resolved.
-    pub data_path: &'a Path,
-    pub data_source: &'a Source,
 }
 
 impl ServerDirectoryResolver<'_> {
@@ -51,11 +48,11 @@ impl ServerDirectoryResolver<'_> {
             .iter()
             .filter_map(|name| self.directory_mismatch_note(name))
             .for_each(|note| facts.add_note_once(note));
-        let tablespace = self.system_tablespace_directory();
+        let tablespace = self.directory(self.setting_in_force("innodb_data_home_dir"));
         facts.insert(
             cluster,
             &mysql::REDO,
-            self.directory_from_setting("innodb_log_group_home_dir"),
+            self.directory(self.setting_in_force("innodb_log_group_home_dir")),
         );
         facts.insert(cluster, &mysql::UNDO, self.undo_directory());
         let binlog = self.binlog_directory();
@@ -71,21 +68,31 @@ impl ServerDirectoryResolver<'_> {
     }
 
     fn data_directory(&self) -> Reading<String> {
-        Reading::known(display_path(self.data_path), self.data_source.clone())
+        let source = self.data_source.clone();
+        Reading::known(display_path(self.path), source)
     }
 
-    fn directory_from_setting(&self, name: &str) -> Reading<String> {
-        match self.setting_in_force(name) {
-            None => self.data_directory(),
-            Some(Reading::Known { value, source }) => self.resolve_host_directory(
-                &join_base_and_path_value(self.server_data_path, &value),
-                source,
-            ),
-            Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
-        }
+    fn setting_path(&self, value: &[u8]) -> PathBuf {
+        join_base_and_path_value(self.server_path, value)
     }
 
-    fn directory_mismatch_note(&self, name: &str) -> Option<String> {
+    fn told(&self, name: &str) -> Option<Reading<Vec<u8>>> {
+        self.answer?.variable_reading(name)
+    }
+
+    /// The directory that the setting names; the data directory if it is unset.
+    fn directory(&self, setting: Option<Reading<Vec<u8>>>) -> Reading<String> {
+        setting.map_or_else(
+            || self.data_directory(),
+            |setting| {
+                setting.and_then_reading(|value, source| {
+                    self.resolve_host_directory(&self.setting_path(&value), source)
+                })
+            },
+        )
+    }
+
+    fn directory_mismatch_note(&self, name: &'static str) -> Option<String> {
         let Some(Reading::Known {
             value: written,
             source,
@@ -93,15 +100,9 @@ impl ServerDirectoryResolver<'_> {
         else {
             return None;
         };
-        let told = self.answer?.variable_reading(name)?.value()?.clone();
-        (join_base_and_path_value(self.server_data_path, &written)
-            != join_base_and_path_value(self.server_data_path, &told))
-        .then(|| {
-            let [written, told] = [written, told].map(|value| display_safe(&value));
-            format!(
-                "{}: {name} is {written} in {source} but {told} in the running server: correct the line, or move the files while the server is stopped",
-                self.name
-            )
+        let told = self.told(name)?.value()?.clone();
+        (self.setting_path(&written) != self.setting_path(&told)).then(|| {
+            format!("{server}: {name} is {written} in {source} but {told} in the running server: correct the line, or move the files while the server is stopped", server = self.name.to_owned(), written = display_safe(&written), told = display_safe(&told))
         })
     }
 
@@ -109,18 +110,23 @@ impl ServerDirectoryResolver<'_> {
     /// is unset. If the two values agree, the source is the line in the file.
     fn setting_in_force(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let written = self.conf.setting_reading(name);
-        let Some(told) = self.answer.and_then(|answer| answer.variable_reading(name)) else {
+        self.reported_or_written(self.told(name), written, |value| self.setting_path(value))
+    }
+
+    /// Two values agree if they have the same `directory`. For an unset directory the server may
+    /// report `.` or the data directory, which then is not a setting.
+    fn reported_or_written(
+        &self,
+        told: Option<Reading<Vec<u8>>>,
+        written: Option<Reading<Vec<u8>>>,
+        directory: impl Fn(&[u8]) -> PathBuf,
+    ) -> Option<Reading<Vec<u8>>> {
+        let Some(told) = told else {
             return written;
         };
-        let place = |reading: &Reading<Vec<u8>>| {
-            reading
-                .value()
-                .map(|value| join_base_and_path_value(self.server_data_path, value))
-        };
+        let place = |reading: &Reading<Vec<u8>>| reading.value().map(|value| directory(value));
         match written {
-            // For an unset directory the server may report `.` or the data directory, which then is
-            // not a setting.
-            None if place(&told).as_deref() == Some(self.server_data_path) => None,
+            None if place(&told).as_deref() == Some(self.server_path) => None,
             Some(written) if place(&written) == place(&told) => Some(written),
             _ => Some(told),
         }
@@ -128,21 +134,15 @@ impl ServerDirectoryResolver<'_> {
 
     fn resolve_host_directory(&self, path: &Path, source: Source) -> Reading<String> {
         match server_processes::verified_real_path(self.host, path) {
-            Ok(real) => match self.namespace.map(|inside| inside.host_path(&real)) {
-                None => Reading::known(display_path(&real), source),
-                Some(Reading::Known { value, .. }) => Reading::known(display_path(&value), source),
-                Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
-            },
+            Ok(real) => self
+                .host
+                .host_path(&real, source.clone())
+                .and_then_reading(|here, _| Reading::known(display_path(&here), source)),
             Err(miss) => error_reading(&miss, &format!("realpath {}", display_path(path))),
         }
     }
 
-    fn system_tablespace_directory(&self) -> Reading<String> {
-        self.directory_from_setting("innodb_data_home_dir")
-    }
-
     fn undo_directory(&self) -> Reading<String> {
-        let in_system = |detail: &str| Reading::absent(detail.to_owned());
         let count = match (
             self.setting_in_force("innodb_undo_tablespaces"),
             self.edition.product_and_version(),
@@ -152,8 +152,8 @@ impl ServerDirectoryResolver<'_> {
             }),
             (None, Some((line, version))) => {
                 let count = match line {
-                    ServerProduct::Mysql if settings::is_series_or_later(version, 8, 0) => 2,
-                    ServerProduct::Mariadb if settings::is_series_or_later(version, 11, 0) => 3,
+                    ServerKind::Mysql if version.first_numbers() >= [8, 0] => 2,
+                    ServerKind::Mariadb if version.first_numbers() >= [11, 0] => 3,
                     _ => 0,
                 };
                 Reading::known(
@@ -169,55 +169,51 @@ impl ServerDirectoryResolver<'_> {
             ),
         };
         count.and_then_reading(|count, _| match count {
-            0 => in_system("undo logs are in the system tablespace"),
-            _ => self.directory_from_setting("innodb_undo_directory"),
+            0 => Reading::absent("undo logs are in the system tablespace"),
+            _ => self.directory(self.setting_in_force("innodb_undo_directory")),
         })
     }
 
     fn binlog_directory(&self) -> Reading<String> {
-        let Some(setting) = settings::find_variable("log_bin") else {
-            return Reading::not_collected();
-        };
         let written = self.conf.setting_reading("log_bin");
-        let told = self
-            .answer
-            .and_then(|answer| answer.variable_reading("log_bin"));
-        let value = setting.value_in_force(told.or_else(|| written.clone()), self.edition);
-        match value.and_then(|text| settings::parse_flag("log_bin", &text)) {
-            Reading::Known { value: false, .. } => {
-                return Reading::absent("binary logging is off");
+        let set = self.told("log_bin").or_else(|| written.clone());
+        let on = settings::value_in_force("log_bin", set, self.edition)
+            .and_then(|text| settings::parse_flag("log_bin", &text));
+        on.and_then_reading(|on, _| {
+            if on {
+                self.directory_of_binlog_files(written)
+            } else {
+                Reading::absent("binary logging is off")
             }
-            unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
-            Reading::Known { value: true, .. } => {}
-        }
-        let two = written.as_ref().is_some_and(prefix_has_directory);
-        let named = self.binlog_path_prefix(written);
+        })
+    }
+
+    fn directory_of_binlog_files(&self, written: Option<Reading<Vec<u8>>>) -> Reading<String> {
         match self.binlog_directory_setting() {
-            None => match named {
-                Some(Reading::Known { value, source }) => {
-                    let base = join_base_and_path_value(self.server_data_path, &value);
-                    self.resolve_host_directory(
-                        base.parent().unwrap_or(self.server_data_path),
-                        source,
-                    )
+            None => {
+                let parent = |value: &[u8]| {
+                    let path = self.setting_path(value);
+                    path.parent().map(Path::to_owned).unwrap_or_default()
+                };
+                let told = self.told("log_bin_basename");
+                match self.reported_or_written(told, written, parent) {
+                    None => self.data_directory(),
+                    Some(prefix) => prefix.and_then_reading(|value, source| {
+                        self.resolve_host_directory(&parent(&value), source)
+                    }),
                 }
-                Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
-                None => self.data_directory(),
-            },
+            }
             // The server refuses to start if both `log_bin` and `binlog_directory` name a
             // directory, so neither setting can be in force.
             Some(Reading::Known { source, .. })
-                if two && !matches!(source, Source::Server { .. }) =>
+                if written.as_ref().is_some_and(prefix_has_directory)
+                    && !matches!(source, Source::Server { .. }) =>
             {
                 Reading::malformed(format!(
                     "{source}: the server refuses binlog_directory if log_bin contains a directory"
                 ))
             }
-            Some(Reading::Known { value, source }) => self.resolve_host_directory(
-                &join_base_and_path_value(self.server_data_path, &value),
-                source,
-            ),
-            Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
+            own => self.directory(own),
         }
     }
 
@@ -227,18 +223,15 @@ impl ServerDirectoryResolver<'_> {
         if let Reading::Unknown { .. } = directory {
             return directory.clone().into_unknown_reading();
         }
-        let reported = self
-            .answer
-            .and_then(|answer| answer.variable_reading("log_bin_basename"));
+        let reported = self.told("log_bin_basename");
         let (base, source) = match reported
             .clone()
             .or_else(|| self.conf.setting_reading("log_bin"))
         {
             // A bare `log_bin` has the value 1.
-            Some(Reading::Known { value, source }) if value.len() > 1 => (
-                join_base_and_path_value(self.server_data_path, &value),
-                source,
-            ),
+            Some(Reading::Known { value, source }) if value.len() > 1 => {
+                (self.setting_path(&value), source)
+            }
             Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),
             Some(Reading::Known { .. }) | None => {
                 return Reading::unknown(
@@ -249,7 +242,8 @@ impl ServerDirectoryResolver<'_> {
         };
         let own = self.binlog_directory_setting();
         let base = match own.as_ref().and_then(Reading::value) {
-            Some(own) => join_base_and_path_value(self.server_data_path, own)
+            Some(own) => self
+                .setting_path(own)
                 .join(base.file_name().unwrap_or_default()),
             None => base,
         };
@@ -270,42 +264,17 @@ impl ServerDirectoryResolver<'_> {
         }
     }
 
-    /// The path prefix of the binary log's files: the configured prefix, unless the server reports
-    /// one in another directory. `None` means a prefix in the data directory.
-    fn binlog_path_prefix(&self, written: Option<Reading<Vec<u8>>>) -> Option<Reading<Vec<u8>>> {
-        let Some(told) = self
-            .answer
-            .and_then(|answer| answer.variable_reading("log_bin_basename"))
-        else {
-            return written;
-        };
-        let directory = |reading: &Reading<Vec<u8>>| {
-            reading.value().and_then(|value| {
-                Some(
-                    join_base_and_path_value(self.server_data_path, value)
-                        .parent()?
-                        .to_owned(),
-                )
-            })
-        };
-        match written {
-            Some(written) if directory(&written) == directory(&told) => Some(written),
-            None if directory(&told).as_deref() == Some(self.server_data_path) => None,
-            _ => Some(told),
-        }
-    }
-
     /// MariaDB has this setting from 12.3.1 on (MariaDB documentation).
     fn binlog_directory_setting(&self) -> Option<Reading<Vec<u8>>> {
         let set = self.setting_in_force("binlog_directory")?;
         match self.edition.product_and_version() {
-            Some((ServerProduct::Mariadb, version))
+            Some((ServerKind::Mariadb, version))
                 if settings::is_release_or_later(version, [12, 3, 1]) =>
             {
                 Some(set)
             }
             Some(_) => None,
-            None if self.edition.line.value() == Some(&ServerProduct::Mysql) => None,
+            None if self.edition.line.value() == Some(&ServerKind::Mysql) => None,
             None => Some(Reading::unknown(
                 UnknownReason::NotCollected,
                 "binlog_directory depends on the server's version, which is unknown",
@@ -316,11 +285,11 @@ impl ServerDirectoryResolver<'_> {
     /// From MySQL 8.0.20 on, separate files hold doublewrite pages; earlier releases and MariaDB
     /// keep them in the system tablespace.
     fn doublewrite_directory(&self, tablespace: &Reading<String>) -> Reading<String> {
-        let Some(setting) = settings::find_variable("innodb_doublewrite") else {
-            return Reading::not_collected();
-        };
-        let mode =
-            setting.value_in_force(self.setting_in_force("innodb_doublewrite"), self.edition);
+        let mode = settings::value_in_force(
+            "innodb_doublewrite",
+            self.setting_in_force("innodb_doublewrite"),
+            self.edition,
+        );
         if mode
             .value()
             .is_some_and(|mode| matches!(mode.to_ascii_lowercase().as_str(), "off" | "0" | "false"))
@@ -333,26 +302,18 @@ impl ServerDirectoryResolver<'_> {
                 "the location of doublewrite pages depends on the server's version, which is unknown",
             );
         };
-        if line == ServerProduct::Mariadb || !settings::is_release_or_later(version, [8, 0, 20]) {
+        if line == ServerKind::Mariadb || !settings::is_release_or_later(version, [8, 0, 20]) {
             return tablespace.clone();
         }
-        match self.setting_in_force("innodb_doublewrite_dir") {
-            None => tablespace.clone(),
-            Some(Reading::Known { value, source }) => {
-                // MySQL adds `#` to a plain directory name, so that it does not count as a schema.
-                let own = matches!(value.first(), Some(b'.' | b'#' | b'/'));
-                let value = if own {
-                    value
-                } else {
-                    [b"#".as_slice(), &value].concat()
-                };
-                self.resolve_host_directory(
-                    &join_base_and_path_value(self.server_data_path, &value),
-                    source,
-                )
-            }
-            Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
-        }
+        let Some(setting) = self.setting_in_force("innodb_doublewrite_dir") else {
+            return tablespace.clone();
+        };
+        // MySQL adds `#` to a plain directory name, so that it does not count as a schema.
+        let setting = setting.map(|value| match value.first() {
+            Some(b'.' | b'#' | b'/') => value,
+            _ => [b"#".as_slice(), &value].concat(),
+        });
+        self.directory(Some(setting))
     }
 }
 

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use super::directories::ServerDirectoryResolver;
-use super::process::{self, MysqldProcess};
+use super::process;
 use super::product_version::ProductVersion;
 use super::settings::{self, ServerVariable};
 use super::{
@@ -15,40 +15,20 @@ use super::{
     may_be_data_directory, options, query_variables,
 };
 use crate::collector::Request;
-use crate::databases::mount_namespace::{self, NamespaceHost};
-use crate::databases::server_processes::{self, ServingProof, UnprovenProcess};
+use crate::databases::mount_namespace::ServerHost;
+use crate::databases::server_processes::{self, ServerProcess, ServingProof, UnprovenProcess};
 use crate::databases::{ConfigArgument, ServerConfig, start_time};
 use crate::facts::catalog::cluster;
 use crate::facts::catalog::mysql::{self, InnodbFlushMethod};
-
 use crate::facts::{
-    FactSet, Key, Note, Reading, Remedy, ServerArea, Source, Subject, UnknownReason,
+    FactSet, Key, Note, Reading, Remedy, ServerArea, ServerKind, Source, Subject, UnknownReason,
 };
-use crate::host::{Host, HostErrorKind, Question};
-use crate::host_readings::error_reading;
-use crate::text::{display_path, display_safe};
+use crate::host::{Host, HostErrorKind};
+use crate::text::display_path;
 
-pub struct HostViews<'a> {
-    /// The host in walwise's mount namespace, with the rights of [`InstanceCandidate::reader_uid`].
-    pub host: &'a dyn Host,
-    /// The host with the rights of the invoking user, for running installed programs.
-    pub invoker_host: &'a dyn Host,
-    /// The host in the process's mount namespace, if that differs from walwise's.
-    pub namespace: Option<&'a NamespaceHost<'a>>,
-}
-
-impl<'a> HostViews<'a> {
-    fn process_namespace_host(&self) -> &'a dyn Host {
-        match self.namespace {
-            Some(inside) => inside,
-            None => self.host,
-        }
-    }
-}
-
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct InstanceCandidate<'a> {
-    pub server: Option<MysqldProcess>,
+    pub server: Option<ServerProcess>,
     pub directory: Option<PathBuf>,
     pub config_argument: Option<ConfigArgument<'a>>,
     pub reader_uid: u32,
@@ -59,7 +39,7 @@ pub struct MysqlInstance {
     pub path: PathBuf,
     server_path: PathBuf,
     data_source: Source,
-    server: Option<MysqldProcess>,
+    server: Option<ServerProcess>,
     edition: ProductVersion,
     conf: ServerConfig,
 }
@@ -69,19 +49,17 @@ impl InstanceCandidate<'_> {
     /// is found. An error is the note that explains why a server is left out of the report.
     pub fn read_instance(
         self,
-        view: &HostViews<'_>,
+        view: &ServerHost<'_>,
         request: &Request,
         facts: &mut FactSet,
     ) -> Result<Option<MysqlInstance>, Note> {
-        let (host, inside) = (view.host, view.namespace);
         let edition = match &self.server {
             Some(server) => Some(ProductVersion::from_server_process(
-                view.invoker_host,
+                view.invoker,
                 request,
                 server.pid,
-                &server.program,
             )),
-            None => ProductVersion::query_installed_program(view.invoker_host, request),
+            None => ProductVersion::query_installed_program(view.invoker, request),
         };
         let Some(edition) = edition.or_else(|| {
             self.has_directory_or_config()
@@ -89,36 +67,27 @@ impl InstanceCandidate<'_> {
         }) else {
             return Ok(None);
         };
-        let view = view.process_namespace_host();
         let file = self.config_argument.map(|named| named.file);
         let mut conf = options::read_options(view, &edition, self.server.as_ref(), file, facts);
-        let Some((data, data_source)) = self.candidate_data_directory(&conf)? else {
-            return Ok(None);
-        };
+        let (data, data_source) = self.candidate_data_directory(view.invoker, &conf)?;
         let seen = match server_processes::verified_real_path(view, &data) {
             Err(miss) if miss.kind == HostErrorKind::TimedOut => {
-                if inside.is_none() {
+                if view.namespace.is_none() {
                     self.insert_timed_out_server(view, &data, data_source, facts);
                 }
                 return Err(format!(
-                    "{} could not be read in time; the server that uses it is unknown",
-                    display_path(&data)
+                    "{data} could not be read in time; the server that uses it is unknown",
+                    data = display_path(&data)
                 )
                 .into());
             }
             found => found.unwrap_or(data),
         };
-        let data = match inside.map(|inside| inside.host_path(&seen)) {
-            None => seen.clone(),
-            Some(Reading::Known { value, .. }) => value,
-            Some(Reading::Unknown { detail, .. }) => {
-                return Err(format!(
-                    "a database server is in another mount namespace (container?): {detail}; run walwise there to check it"
-                )
-                .into());
-            }
+        let data = match view.host_path(&seen, data_source.clone()) {
+            Reading::Known { value, .. } => value,
+            Reading::Unknown { detail, .. } => return Err(format!("a database server is in another mount namespace (container?): {detail}; run walwise there to check it").into()),
         };
-        if self.server.is_none() && !may_be_data_directory(host, &data) {
+        if self.server.is_none() && !may_be_data_directory(view, &data) {
             return Ok(None);
         }
         options::read_persisted_options(&mut conf, view, &edition, &seen, file, facts);
@@ -130,25 +99,21 @@ impl InstanceCandidate<'_> {
                 Some(_) => directory.clone(),
                 None => PathBuf::from(DEFAULT_DATA_DIRECTORY),
             });
-            let configured = host.real_path(&configured).unwrap_or(configured);
+            let configured = view.real_path(&configured).unwrap_or(configured);
             if configured != data {
                 let shown = display_path(&data);
-                conf.add_config_gap(
-                    UnknownReason::NotCollected,
-                    match self.config_argument {
-                        Some(named) => named
-                            .other_data_directory_note(&configured, &data)
-                            .to_string(),
-                        None => {
-                            format!(
-                                "this host's option files set a data directory other than {shown}"
-                            )
-                        }
-                    },
-                    Some(Remedy::Do(format!(
-                        "start the server on {shown}, then check again"
-                    ))),
-                );
+                let detail = match self.config_argument {
+                    Some(named) => named
+                        .other_data_directory_note(&configured, &data)
+                        .to_string(),
+                    None => {
+                        format!("this host's option files set a data directory other than {shown}")
+                    }
+                };
+                let unknown = Reading::unknown(UnknownReason::NotCollected, detail);
+                conf.add_gap(unknown.with_remedy(Remedy::Do(format!(
+                    "start the server on {shown}, then check again"
+                ))));
             }
         }
         Ok(Some(MysqlInstance {
@@ -190,50 +155,38 @@ impl InstanceCandidate<'_> {
 
     fn candidate_data_directory(
         &self,
+        host: &dyn Host,
         conf: &ServerConfig,
-    ) -> Result<Option<(PathBuf, Source)>, Note> {
+    ) -> Result<(PathBuf, Source), Note> {
         if let Some(directory) = &self.directory {
-            return Ok(Some((
-                directory.clone(),
-                Source::from_file(display_path(directory)),
-            )));
+            let source = Source::from_file(display_path(directory));
+            return Ok((directory.clone(), source));
         }
-        if let Some(server) = &self.server
-            && let Reading::Known {
-                value: path,
-                source,
-            } = &server.working_directory
-        {
-            return Ok(Some((path.clone(), source.clone())));
-        }
-        let usual = || {
-            (
-                PathBuf::from(DEFAULT_DATA_DIRECTORY),
-                Source::Default {
-                    of: "MySQL and MariaDB as packaged".to_owned(),
-                },
-            )
-        };
-        match conf.setting_reading("datadir") {
-            Some(Reading::Known { value, source }) => {
-                let path = options::join_base_and_path_value(
-                    &PathBuf::from(DEFAULT_DATA_DIRECTORY),
-                    &value,
-                );
-                Ok(Some((path, source)))
+        // At its start a server changes into its data directory (my_setwd(mysql_real_data_home) in
+        // mysqld.cc of MySQL and of MariaDB), even if the option files have changed since.
+        if let Some(server) = &self.server {
+            let link = format!("/proc/{}/cwd", server.pid);
+            if let Ok(path) = host.link_target(Path::new(&link)) {
+                return Ok((path, Source::from_file(link)));
             }
-            Some(Reading::Unknown { detail, .. }) => match &self.server {
-                Some(server) => Err(format!(
-                    "database process {}: data directory not found ({detail}); run walwise as root",
-                    server.pid
-                )
-                .into()),
-                None => match self.config_argument {
-                    Some(named) => Err(named.unused_file_note(detail)),
-                    None => Ok(Some(usual())),
-                },
-            },
-            None => Ok(Some(usual())),
+        }
+        let usual = PathBuf::from(DEFAULT_DATA_DIRECTORY);
+        let set = conf.setting_reading("datadir");
+        match (set, &self.server, self.config_argument) {
+            (Some(Reading::Known { value, source }), ..) => {
+                Ok((options::join_base_and_path_value(&usual, &value), source))
+            }
+            (Some(Reading::Unknown { detail, .. }), Some(server), _) => {
+                let pid = server.pid;
+                Err(format!("database process {pid}: data directory not found ({detail}); run walwise as root").into())
+            }
+            (Some(Reading::Unknown { detail, .. }), None, Some(named)) => {
+                Err(named.unused_file_note(format!("{detail}")).into())
+            }
+            (Some(Reading::Unknown { .. }), None, None) | (None, ..) => {
+                let of = "MySQL and MariaDB as packaged".to_owned();
+                Ok((usual, Source::Default { of }))
+            }
         }
     }
 }
@@ -246,46 +199,28 @@ impl MysqlInstance {
     /// The error is the reason to suspect that a server is running on the directory.
     pub fn prove_stopped(
         &self,
-        view: &HostViews<'_>,
+        host: &dyn Host,
         unproven: &[UnprovenProcess],
     ) -> Result<(), String> {
-        server_processes::require_stopped(
-            self.running_reading(view.process_namespace_host(), unproven),
-        )
+        server_processes::check_stopped(self.running_reading(host, unproven))
     }
 
     /// Whether the process serves the data directory. Any user can start a process in a directory,
     /// but only the server's user owns it and has its system tablespace open.
-    pub fn prove_served(&self, view: &HostViews<'_>) -> ServingProof {
+    pub fn prove_served(&self, host: &ServerHost<'_>) -> ServingProof {
         let Some(server) = &self.server else {
-            return ServingProof::NoServer;
+            return ServingProof::Serves;
         };
-        let host = view.process_namespace_host();
-        let shown = display_path(&self.path);
-        let (pid, uid) = (server.pid, server.uid);
-        let unreadable = |what: &str| {
-            let detail =
-                format!("process {pid} may be the server of {shown}, but {what} cannot be read");
-            ServingProof::Unreadable(UnprovenProcess {
-                uid: Some(uid),
-                detail,
-            })
-        };
-        match mount_namespace::directory_owner_uid(
-            host,
-            view.namespace,
-            &self.server_path,
-            &self.path,
-            uid,
-        ) {
+        let (pid, uid, shown) = (server.pid, server.uid, display_path(&self.path));
+        match host.directory_owner_uid(&self.server_path, &self.path, uid) {
             Ok(owner) if owner == u64::from(uid) => {}
             Ok(owner) => {
-                let sentence = format!(
+                let note = format!(
                     "process {pid} of user {uid} claims to be a database server and names {shown}, which belongs to user {owner}: ignored"
                 );
-                return ServingProof::Contradicted(sentence.into());
+                return ServingProof::Contradicted(note.into());
             }
-            Err(_) => return unreadable("the owner of the directory"),
+            Err(_) => return ServingProof::Unreadable("the owner of the directory".to_owned()),
         }
         // InnoDB keeps the system tablespace in `innodb_data_home_dir` if that is set.
         let home = self
@@ -300,14 +235,24 @@ impl MysqlInstance {
             .and_then(|found| process::has_tablespace_open(host, pid, &found));
         match holds {
             Ok(true) => ServingProof::Serves,
-            Err(miss) if !miss.is_absent() => unreadable("its open files"),
+            Err(miss) if !miss.is_absent() => ServingProof::Unreadable("its open files".to_owned()),
             Ok(false) | Err(_) => {
-                let sentence = format!(
-                    "database process {pid} names {shown} but does not have its system tablespace open (still starting, in another namespace, or not a server): ignored"
-                );
-                ServingProof::Contradicted(sentence.into())
+                ServingProof::Contradicted(format!("database process {pid} names {shown} but does not have its system tablespace open (still starting, in another namespace, or not a server): ignored").into())
             }
         }
+    }
+
+    pub fn unproven_process(&self, unread: &str) -> Option<UnprovenProcess> {
+        let server = self.server.as_ref()?;
+        let detail = format!(
+            "process {} may be the server of {}, but {unread} cannot be read",
+            server.pid,
+            display_path(&self.path)
+        );
+        Some(UnprovenProcess {
+            uid: Some(server.uid),
+            detail,
+        })
     }
 
     /// The reading is unknown if one of the `unproven` processes may serve the directory.
@@ -329,43 +274,40 @@ impl MysqlInstance {
     /// `unproven` lists processes that may serve this or another directory.
     pub fn insert_instance_facts(
         self,
-        view: &HostViews<'_>,
+        view: &ServerHost<'_>,
         unproven: &[UnprovenProcess],
         facts: &mut FactSet,
     ) {
-        let namespace = view.namespace;
-        let view = view.process_namespace_host();
         let shown = display_path(&self.path);
         let subject = Subject::cluster(&*shown);
         facts.set_server_area(&subject, ServerArea::Mysql);
         let running = self.running_reading(view, unproven);
         let remedy = Remedy::Do(format!("restart the server on {shown}, then check again"));
-        let started = self.server.as_ref().and_then(|server| server.start_time);
+        let process = self.server.as_ref().map(|server| server.pid);
+        let started = process.and_then(|pid| view.process_start_time(pid).ok());
         let conf = if running.value() == Some(&false) {
             self.conf.clone()
         } else {
-            self.conf.with_changed_file_gaps(
+            self.conf.clone().with_changed_file_gaps(
                 |path| start_time::possible_path_change_reason(view, started, path),
                 Some(&remedy),
             )
         };
 
         facts.insert(&subject, &mysql::RUNNING, running.clone());
-        facts.insert(
-            &subject,
-            &cluster::KIND,
-            self.edition
-                .line
-                .clone()
-                .map(super::product_version::ServerProduct::server_kind),
-        );
+        facts.insert(&subject, &cluster::KIND, self.edition.line.clone());
         facts.insert_known(
             &subject,
             &mysql::NAME,
             self.display_name(&shown),
             self.data_source.clone(),
         );
-        facts.insert(&subject, &mysql::USER, self.owner_user_name(view));
+        let stat = view.stat(&self.server_path);
+        facts.insert(
+            &subject,
+            &mysql::USER,
+            server_processes::owner_user_name(view, stat, &shown),
+        );
         let preloaded = match &self.server {
             Some(server) => server.preloaded_library.clone(),
             None => server_processes::preload_reading_without_process(running.value()),
@@ -377,14 +319,13 @@ impl MysqlInstance {
             .map(|server| query_variables(view, &self.edition, server, &conf, &self.server_path));
         ServerDirectoryResolver {
             host: view,
-            namespace,
-            server_data_path: &self.server_path,
+            edition: &self.edition,
+            path: &self.path,
+            server_path: &self.server_path,
+            data_source: &self.data_source,
             conf: &conf,
             answer: answer.as_ref(),
             name: &self.display_name(&shown),
-            edition: &self.edition,
-            data_path: &self.path,
-            data_source: &self.data_source,
         }
         .insert_directory_facts(&subject, facts);
         if let Some(VariablesReply::Variables(_, source @ Source::Server { socket })) = &answer {
@@ -409,12 +350,13 @@ impl MysqlInstance {
         if unsaid("innodb_flush_method") {
             self.insert_dedicated_server_flush_method(&conf, &subject, facts);
         }
-        for key in SET_BY_FLUSH_METHOD
-            .into_iter()
-            .filter(|(name, _)| unsaid(name))
-            .map(|(_, key)| key)
-        {
-            invalidate_if_flush_method_set(key, &conf, &subject, facts);
+        if conf.setting_reading("innodb_flush_method").is_some() {
+            for (name, key) in SET_BY_FLUSH_METHOD {
+                if unsaid(name) && facts.get(&subject, key).is_known() {
+                    let detail = "innodb_flush_method is set and also affects this setting; only the running server reports the effective value";
+                    facts.insert(&subject, key, Reading::ambiguous(detail));
+                }
+            }
         }
         facts.insert(
             &subject,
@@ -441,7 +383,7 @@ impl MysqlInstance {
     ) -> Option<Reading<Vec<u8>>> {
         let name = setting.name;
         let written = self.conf.setting_reading(name);
-        let text = setting.value_in_force(written.clone(), &self.edition);
+        let text = settings::value_in_force(name, written.clone(), &self.edition);
         let written_word = text
             .value()
             .map(|text| setting.canonical_value(text.as_bytes()));
@@ -456,26 +398,28 @@ impl MysqlInstance {
             if let (Some(place), Some(word)) =
                 (written.as_ref().and_then(Reading::source), written_word)
             {
-                facts.add_note_once(format!(
-                    "{}: {name} is {word} in {place} but {told_word} in the running server: it was set at run time, or the file has changed since; a restart applies the file",
-                    self.display_name(shown)
-                ));
+                facts.add_note_once(format!("{server}: {name} is {word} in {place} but {told_word} in the running server: it was set at run time, or the file has changed since; a restart applies the file", server = self.display_name(shown)));
             }
             return Some(told);
         }
         let certain = certain.setting_reading(name);
         match answer {
-            Some(VariablesReply::NoReply(why, detail, remedy))
-                if setting.may_be_dynamic(&self.edition)
-                    && setting
-                        .value_in_force(certain.clone(), &self.edition)
-                        .is_known() =>
+            Some(VariablesReply::NoReply(Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            })) if setting.may_be_dynamic(&self.edition)
+                && settings::value_in_force(name, certain.clone(), &self.edition).is_known() =>
             {
                 let word = written_word.unwrap_or_default();
                 let detail = format!(
                     "{name} was {word} when the server started; SET GLOBAL may have changed it: {detail}"
                 );
-                Some(Reading::unknown(*why, detail).with_remedy(remedy.clone()))
+                Some(Reading::Unknown {
+                    why: *why,
+                    detail,
+                    remedy: remedy.clone(),
+                })
             }
             _ => certain,
         }
@@ -494,44 +438,15 @@ impl MysqlInstance {
             .edition
             .product_and_version()
             .is_some_and(|(line, version)| {
-                line == super::product_version::ServerProduct::Mysql
-                    && version.first_numbers() == [8, 0]
+                line == ServerKind::Mysql && version.first_numbers() == [8, 0]
             });
         if !is_80 || conf.setting_reading("innodb_flush_method").is_some() {
             return;
         }
-        match facts.get(subject, &mysql::DEDICATED) {
-            Reading::Known {
-                value: true,
-                source,
-            } => {
-                facts.insert_known(
-                    subject,
-                    &mysql::FLUSH_METHOD,
-                    InnodbFlushMethod::DirectNoFsync,
-                    source,
-                );
-            }
-            Reading::Known { .. }
-            | Reading::Unknown {
-                why: UnknownReason::Absent,
-                ..
-            } => {}
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            } => {
-                facts.insert(
-                    subject,
-                    &mysql::FLUSH_METHOD,
-                    Reading::Unknown {
-                        why,
-                        detail,
-                        remedy,
-                    },
-                );
-            }
+        let dedicated = facts.get(subject, &mysql::DEDICATED);
+        if !dedicated.is_absent() && dedicated.value() != Some(&false) {
+            let method = dedicated.map(|_| InnodbFlushMethod::DirectNoFsync);
+            facts.insert(subject, &mysql::FLUSH_METHOD, method);
         }
     }
 
@@ -540,7 +455,7 @@ impl MysqlInstance {
             .edition
             .line
             .value()
-            .map_or("mysql", |line| line.server_kind().as_str());
+            .map_or("mysql", |line| line.as_str());
         match self.edition.version.value() {
             Some(version) => format!(
                 "{line} {}.{} in {shown}",
@@ -548,24 +463,6 @@ impl MysqlInstance {
                 version.number(1)
             ),
             None => format!("{line} in {shown}"),
-        }
-    }
-
-    fn owner_user_name(&self, host: &dyn Host) -> Reading<String> {
-        let shown = display_path(&self.path);
-        let uid = match host.stat(&self.server_path) {
-            Ok(stat) => u32::try_from(stat.uid).ok(),
-            Err(miss) => return error_reading(&miss, &shown),
-        };
-        let Some(uid) = uid else {
-            return Reading::malformed(format!("the owner of {shown} is not a valid user id"));
-        };
-        match host.ask(&Question::UserName(uid)) {
-            Ok(name) => Reading::known(
-                display_safe(&name),
-                Source::from_system_call(format!("stat {shown}")),
-            ),
-            Err(miss) => error_reading(&miss, &format!("the name of user {uid}")),
         }
     }
 }
@@ -599,16 +496,3 @@ const SET_BY_FLUSH_METHOD: [(&str, &Key<bool>); 2] = [
         &mysql::LOG_FILE_WRITE_THROUGH,
     ),
 ];
-
-/// Only the running server reports what a flush method does to the setting.
-fn invalidate_if_flush_method_set(
-    key: &Key<bool>,
-    conf: &ServerConfig,
-    subject: &Subject,
-    facts: &mut FactSet,
-) {
-    if conf.setting_reading("innodb_flush_method").is_some() && facts.get(subject, key).is_known() {
-        let detail = "innodb_flush_method is set and also affects this setting; only the running server reports the effective value";
-        facts.insert(subject, key, Reading::ambiguous(detail));
-    }
-}

@@ -7,20 +7,17 @@
 
 use std::path::{Path, PathBuf};
 
-use super::process::{self, MysqldProcess};
-use super::product_version::{ProductVersion, ServerProduct};
+use super::process::first_option_value;
+use super::product_version::ProductVersion;
 use super::settings;
-use crate::databases::{ServerConfig, missing_include_note, too_many_includes_note};
-
-use crate::facts::{FactSet, Note, Remedy, Source, UnknownReason};
-use crate::host::{ConfigDialect, Host, path_bytes, path_from_bytes};
+use crate::databases::ServerConfig;
+use crate::databases::config_reader::ConfigReader;
+use crate::databases::server_processes::ServerProcess;
+use crate::facts::{FactSet, Reading, ServerKind, Source};
+use crate::host::{ConfigDialect, ConfigDirective, Host, path_from_bytes};
 use crate::ternary::Ternary;
 use crate::text::{display_path, display_safe};
 
-/// Servers skip deeper includes.
-const MAX_INCLUDE_DEPTH: usize = 10;
-/// Ends cycles of files that include each other.
-const MAX_FILES: usize = 256;
 const STANDARD_FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
 const SYSCONFDIR_FILE: &str = "/usr/etc/my.cnf";
 
@@ -29,27 +26,23 @@ const SYSCONFDIR_FILE: &str = "/usr/etc/my.cnf";
 pub fn read_options(
     host: &dyn Host,
     edition: &ProductVersion,
-    server: Option<&MysqldProcess>,
+    server: Option<&ServerProcess>,
     named: Option<&Path>,
     facts: &mut FactSet,
 ) -> ServerConfig {
     let mut conf = ServerConfig::default();
     let mut groups = OptionGroupFilter::new(edition);
     if let Some(suffix) = server.and_then(|s| {
-        s.first_option_value("defaults_group_suffix")
+        first_option_value(s, "defaults_group_suffix")
             .map(<[u8]>::to_vec)
             .or_else(|| s.environment_variable("MYSQL_GROUP_SUFFIX"))
     }) {
         groups.suffix = Some(display_safe(&suffix).to_ascii_lowercase());
     }
-    let mut reader = OptionFileReader {
-        host,
-        facts,
-        conf: &mut conf,
-        groups,
-        depth: 0,
-        is_limit_reached: false,
+    let apply = |reader: &mut ConfigReader<'_>, file: &Path, directive: ConfigDirective| {
+        reader.apply_option(&groups, file, &directive);
     };
+    let mut reader = ConfigReader::new(host, ConfigDialect::Mysql, &apply, &mut conf, facts);
     match named {
         Some(path) => reader.read_named_file(path),
         None => reader.read_server_option_files(server),
@@ -70,10 +63,9 @@ pub fn read_persisted_options(
     named: Option<&Path>,
     facts: &mut FactSet,
 ) {
-    if edition.line.value() == Some(&ServerProduct::Mariadb) {
+    if edition.line.value() == Some(&ServerKind::Mariadb) {
         return;
     }
-    let groups = OptionGroupFilter::new(edition);
     // Loading persisted settings is the default, so an unclear value of `persisted_globals_load`
     // counts as on.
     let load = conf
@@ -81,16 +73,14 @@ pub fn read_persisted_options(
         .and_then(|load| load.value().map(|word| display_safe(word)));
     let ignored =
         load.is_some_and(|word| settings::parse_flag("persisted_globals_load", &word) == Ok(false));
-    let mut reader = OptionFileReader {
-        host,
-        facts,
-        conf,
-        groups,
-        depth: 0,
-        is_limit_reached: false,
+    let groups = OptionGroupFilter::new(edition);
+    let apply = |reader: &mut ConfigReader<'_>, file: &Path, directive: ConfigDirective| {
+        reader.apply_option(&groups, file, &directive);
     };
+    let dialect = ConfigDialect::MysqlPersisted;
+    let mut reader = ConfigReader::new(host, dialect, &apply, conf, facts);
     if !ignored {
-        reader.read_optional_file(&data.join("mysqld-auto.cnf"), ConfigDialect::MysqlPersisted);
+        reader.read_optional_file(&data.join("mysqld-auto.cnf"));
     }
     // The server reads `.my.cnf` in its user's home directory, which in some packages is the data
     // directory. With `--defaults-file` the server reads no other file, so `.my.cnf` is not a gap
@@ -101,7 +91,7 @@ pub fn read_persisted_options(
 }
 
 struct OptionGroupFilter {
-    line: Option<ServerProduct>,
+    line: Option<ServerKind>,
     series: Option<String>,
     suffix: Option<String>,
 }
@@ -134,7 +124,7 @@ impl OptionGroupFilter {
 
     fn matches_server_group(&self, group: &str) -> Ternary {
         let mariadb = match self.line {
-            Some(line) => Ternary::from(line == ServerProduct::Mariadb),
+            Some(line) => Ternary::from(line == ServerKind::Mariadb),
             None => Ternary::Unknown,
         };
         match group {
@@ -160,30 +150,21 @@ impl OptionGroupFilter {
     }
 }
 
-struct OptionFileReader<'a> {
-    host: &'a dyn Host,
-    facts: &'a mut FactSet,
-    conf: &'a mut ServerConfig,
-    groups: OptionGroupFilter,
-    depth: usize,
-    is_limit_reached: bool,
-}
-
-impl OptionFileReader<'_> {
-    fn read_server_option_files(&mut self, server: Option<&MysqldProcess>) {
+impl ConfigReader<'_> {
+    fn read_server_option_files(&mut self, server: Option<&ServerProcess>) {
         let option = |name| {
             server
-                .and_then(|server| server.first_option_value(name))
-                .map(process::path_from_option_value)
+                .and_then(|server| first_option_value(server, name))
+                .map(path_from_bytes)
         };
-        if server.is_some_and(|server| server.first_option_value("no_defaults").is_some()) {
+        if option("no_defaults").is_some() {
             return;
         }
         if let Some(path) = option("defaults_file") {
             return self.read_named_file(&path);
         }
         for path in STANDARD_FILES {
-            self.read_optional_file(Path::new(path), ConfigDialect::Mysql);
+            self.read_optional_file(Path::new(path));
         }
         self.add_gap_if_file_exists(Path::new(SYSCONFDIR_FILE));
         if let Some(server) = server {
@@ -192,14 +173,10 @@ impl OptionFileReader<'_> {
                 .find_map(|name| server.environment_variable(name));
             match (home, &server.environment) {
                 (Some(home), _) => {
-                    self.read_optional_file(
-                        &path_from_bytes(home).join("my.cnf"),
-                        ConfigDialect::Mysql,
-                    );
+                    self.read_optional_file(&path_from_bytes(home).join("my.cnf"));
                 }
                 (None, Err(miss)) => {
-                    self.conf
-                        .add_error_gap(miss, &format!("/proc/{}/environ", server.pid));
+                    self.add_error_gap(miss, &format!("/proc/{}/environ", server.pid));
                 }
                 (None, Ok(_)) => {}
             }
@@ -209,20 +186,14 @@ impl OptionFileReader<'_> {
         }
     }
 
-    fn read_arguments(&mut self, server: &MysqldProcess) {
+    fn read_arguments(&mut self, server: &ServerProcess) {
         match &server.options {
             Ok(options) => {
                 for (name, value) in options {
-                    self.add_setting(
-                        name,
-                        value.as_deref().unwrap_or_default(),
-                        &server.command_line_source(),
-                    );
+                    self.add_option(name, value, &server.command_line_source());
                 }
             }
-            Err(miss) => self
-                .conf
-                .add_error_gap(miss, &format!("/proc/{}/cmdline", server.pid)),
+            Err(miss) => self.add_error_gap(miss, &format!("/proc/{}/cmdline", server.pid)),
         }
     }
 
@@ -235,33 +206,10 @@ impl OptionFileReader<'_> {
                 "the option file {shown} is a relative path, and the server's start directory is unknown"
             ));
         }
-        if self
-            .host
-            .config_directives(path, ConfigDialect::Mysql)
-            .is_err_and(|miss| miss.is_absent())
-        {
-            return self.add_rejected_file_gap(missing_include_note(&shown));
+        if self.is_absent(path) {
+            return self.add_missing_file_gap(path);
         }
-        self.read_file(path, ConfigDialect::Mysql);
-    }
-
-    fn read_optional_file(&mut self, path: &Path, dialect: ConfigDialect) {
-        if self.is_limit_reached {
-            return self.add_file_limit_gap();
-        }
-        if self
-            .host
-            .config_directives(path, dialect)
-            .is_err_and(|miss| miss.is_absent())
-        {
-            let holder = path
-                .ancestors()
-                .skip(1)
-                .find(|above| self.host.stat(above).is_ok());
-            self.conf.mark_file_end(holder.unwrap_or(path));
-        } else {
-            self.read_file(path, dialect);
-        }
+        self.read_file(path);
     }
 
     fn add_gap_if_file_exists(&mut self, path: &Path) {
@@ -273,130 +221,65 @@ impl OptionFileReader<'_> {
         }
     }
 
-    fn read_file(&mut self, path: &Path, dialect: ConfigDialect) {
-        let shown = display_path(path);
-        if self.is_limit_reached {
-            return self.add_file_limit_gap();
-        }
-        if self.conf.increment_file_count() > MAX_FILES {
-            self.is_limit_reached = true;
-            return self.add_rejected_file_gap(too_many_includes_note(&shown));
-        }
-        let settings = match self.host.config_directives(path, dialect) {
-            // A file without relevant settings is not examined further, because each query is a
-            // round trip to a child process.
-            Ok(settings) if settings.is_empty() => return self.conf.mark_file_end(path),
-            settings => settings,
-        };
-        if self
-            .host
-            .stat(path)
-            .is_ok_and(|stat| stat.is_file() && stat.mode & 0o002 != 0)
-        {
-            self.facts.add_note_once(format!(
-                "{shown} is writable by everyone, so the server ignores it"
-            ));
-            return self.conf.mark_file_end(path);
-        }
-        let settings = match settings {
-            Ok(settings) => settings,
-            Err(miss) => return self.conf.add_error_gap(&miss, &shown),
-        };
-        for setting in settings {
-            let key = String::from_utf8_lossy(&setting.key).into_owned();
-            let there = || path_from_bytes(setting.value.clone());
-            let source = Source::from_file_line(&*shown, setting.line);
-            match (key.as_str(), key.rsplit_once('.')) {
-                ("include", _) => self.read_include(&there()),
-                ("includedir", _) => self.read_include_directory(&there()),
-                (_, Some(("persisted", name))) => self.add_setting(name, &setting.value, &source),
-                (_, Some((group, name))) => match self.groups.is_group_read(group) {
-                    Ternary::True => self.add_setting(name, &setting.value, &source),
-                    Ternary::False => {}
-                    Ternary::Unknown => {
-                        let detail = format!(
-                            "{source}: it is unknown whether the server reads group [{}]",
-                            display_safe(group.as_bytes())
-                        );
-                        self.conf.add_unknown_settings_with_prefix(
-                            strip_option_prefixes(name).0,
-                            detail,
-                        );
-                    }
-                },
-                _ => self.add_rejected_file_gap(
-                    format!("{shown} does not have the expected format").into(),
-                ),
+    fn apply_option(
+        &mut self,
+        groups: &OptionGroupFilter,
+        file: &Path,
+        directive: &ConfigDirective,
+    ) {
+        let key = String::from_utf8_lossy(&directive.key);
+        let included = || path_from_bytes(directive.value.as_slice());
+        let file = display_path(file);
+        let source = Source::from_file_line(&*file, directive.line);
+        match (&*key, key.rsplit_once('.')) {
+            ("include", _) => {
+                if self.is_include_allowed(&included()) {
+                    self.read_optional_file(&included());
+                }
             }
+            ("includedir", _) => {
+                if self.is_include_allowed(&included()) {
+                    self.read_directory(&included(), |name| name.ends_with(b".cnf"));
+                }
+            }
+            (_, Some(("persisted", name))) => self.add_option(name, &directive.value, &source),
+            (_, Some((group, name))) => match groups.is_group_read(group) {
+                Ternary::True => self.add_option(name, &directive.value, &source),
+                Ternary::False => {}
+                Ternary::Unknown => {
+                    let detail = format!(
+                        "{source}: it is unknown whether the server reads group [{}]",
+                        display_safe(group.as_bytes())
+                    );
+                    self.conf
+                        .add_unknown_settings_with_prefix(strip_option_prefixes(name).0, detail);
+                }
+            },
+            _ => self.add_rejected_file_gap(format!("{file} does not have the expected format")),
         }
-        self.conf.mark_file_end(path);
     }
 
     /// False, with a gap or a note, if the include is relative or nested too deeply.
     fn is_include_allowed(&mut self, path: &Path) -> bool {
-        let shown = display_path(path);
+        let file = display_path(path);
         if !path.is_absolute() {
             self.add_ambiguous_gap(format!(
-                "the include {shown} is a relative path, and the server's start directory is unknown"
+                "the include {file} is a relative path, and the server's start directory is unknown"
             ));
             return false;
         }
-        if self.depth >= MAX_INCLUDE_DEPTH {
+        if self.is_nested_too_deeply() {
             self.facts.add_note_once(format!(
-                "{shown}: option files are nested deeper than the server allows"
+                "{file}: includes are nested deeper than the server allows"
             ));
             return false;
         }
         true
     }
 
-    fn read_include(&mut self, path: &Path) {
-        if !self.is_include_allowed(path) {
-            return;
-        }
-        self.depth += 1;
-        self.read_optional_file(path, ConfigDialect::Mysql);
-        self.depth -= 1;
-    }
-
-    /// Reads the `*.cnf` files in byte order.
-    fn read_include_directory(&mut self, path: &Path) {
-        if !self.is_include_allowed(path) {
-            return;
-        }
-        let shown = display_path(path);
-        let mut names = match self.host.list_directory(path) {
-            Ok(names) => names,
-            Err(miss) if miss.is_absent() => {
-                return self.add_rejected_file_gap(missing_include_note(&shown));
-            }
-            Err(miss) => return self.conf.add_error_gap(&miss, &shown),
-        };
-        names.retain(|name| path_bytes(Path::new(name)).ends_with(b".cnf"));
-        names.sort();
-        self.depth += 1;
-        for name in names {
-            if self.is_limit_reached {
-                self.add_file_limit_gap();
-                break;
-            }
-            let file = path.join(name);
-            let is_directory = self
-                .host
-                .config_directives(&file, ConfigDialect::Mysql)
-                .is_err()
-                && self.host.stat(&file).is_ok_and(|stat| stat.is_dir());
-            if !is_directory {
-                self.read_file(&file, ConfigDialect::Mysql);
-            }
-        }
-        self.depth -= 1;
-        self.conf.mark_file_end(path);
-    }
-
     /// Prefixes of the name, such as `skip_`, are resolved as in my_getopt. A bare `log_bin` means
     /// on, and an empty `binlog_storage_engine` is kept. Any other empty value counts as unknown.
-    fn add_setting(&mut self, name: &str, value: &[u8], source: &Source) {
+    fn add_option(&mut self, name: &str, value: &[u8], source: &Source) {
         let (name, turned) = strip_option_prefixes(name);
         let is_zero = value == b"0";
         let value = match turned {
@@ -416,25 +299,8 @@ impl OptionFileReader<'_> {
         self.conf.add_setting(name, value, source.clone());
     }
 
-    fn add_file_limit_gap(&mut self) {
-        self.conf.add_config_gap(
-            UnknownReason::NotCollected,
-            "the option files include more files than walwise reads",
-            None,
-        );
-    }
-
     fn add_ambiguous_gap(&mut self, detail: String) {
-        self.conf
-            .add_config_gap(UnknownReason::Ambiguous, detail, None::<Remedy>);
-    }
-
-    /// Adds a note and a gap in the configuration for a file with which the server would refuse to
-    /// start. A running server must have started with other contents of the file.
-    fn add_rejected_file_gap(&mut self, note: Note) {
-        self.conf
-            .add_config_gap(UnknownReason::Malformed, note.to_string(), None);
-        self.facts.add_note_once(note);
+        self.conf.add_gap(Reading::ambiguous(detail));
     }
 }
 
@@ -458,5 +324,5 @@ fn strip_option_prefixes(name: &str) -> (&str, Option<bool>) {
 }
 
 pub fn join_base_and_path_value(base: &Path, value: &[u8]) -> PathBuf {
-    base.join(path_from_bytes(value.to_vec()))
+    base.join(path_from_bytes(value))
 }

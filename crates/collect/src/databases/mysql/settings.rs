@@ -3,9 +3,10 @@
 
 use std::sync::LazyLock;
 
-use super::product_version::{ProductVersion, ServerProduct};
+use super::product_version::ProductVersion;
 use crate::facts::{
-    FactSet, KeyInfo, Reading, Source, Subject, UnknownReason, Value, ValueKind, catalog,
+    FactSet, KeyInfo, Reading, ServerKind, Source, Subject, UnknownReason, Value, ValueKind,
+    catalog,
 };
 use crate::servers::{self, MysqlDefault};
 use crate::text::display_safe;
@@ -32,12 +33,8 @@ pub static ALL: LazyLock<Vec<ServerVariable>> = LazyLock::new(|| {
     all
 });
 
-pub fn is_series_or_later(version: &Version, major: u64, minor: u64) -> bool {
-    version.first_numbers() >= [major, minor]
-}
-
 pub fn is_release_or_later(version: &Version, release: [u64; 3]) -> bool {
-    version.first_numbers() >= release
+    [version.number(0), version.number(1), version.number(2)] >= release
 }
 
 impl ServerVariable {
@@ -49,7 +46,7 @@ impl ServerVariable {
         configured: Option<Reading<Vec<u8>>>,
         edition: &ProductVersion,
     ) {
-        let reading = self.value_in_force(configured, edition);
+        let reading = value_in_force(self.name, configured, edition);
         facts.insert_untyped_value(
             cluster,
             self.fact,
@@ -88,56 +85,52 @@ impl ServerVariable {
 
     /// Whether SET GLOBAL can change the setting in any version that the server may have.
     pub fn may_be_dynamic(&self, edition: &ProductVersion) -> bool {
-        let known = edition
-            .product_and_version()
-            .map(|(line, version)| (line.server_kind(), version));
-        servers::server_settings_table().may_be_dynamic(self.name, known)
-    }
-
-    pub fn value_in_force(
-        &self,
-        configured: Option<Reading<Vec<u8>>>,
-        edition: &ProductVersion,
-    ) -> Reading<String> {
-        let name = self.name;
-        let default = edition
-            .product_and_version()
-            .map(|(line, version)| (line, version, default_in_release(name, line, version)));
-        let unset = match default {
-            Some((line, version, MysqlDefault::Absent)) => {
-                return Reading::absent(format!(
-                    "{} {} has no {name}",
-                    line.product_name(),
-                    version.numeric_part()
-                ));
-            }
-            Some((line, _, MysqlDefault::Computed)) => Reading::absent(format!(
-                "{name} is not set, so {} computes the value",
-                line.product_name()
-            )),
-            Some((line, version, MysqlDefault::Fixed(value))) => Reading::known(
-                value.to_owned(),
-                Source::Default {
-                    of: release_series_name(line, version),
-                },
-            ),
-            None => Reading::unknown(
-                UnknownReason::NotCollected,
-                format!(
-                    "{name} is not set, and its default depends on the server's version, which is unknown"
-                ),
-            ),
-        };
-        configured.map_or(unset, |reading| {
-            reading.map(|value| display_safe(value.trim_ascii()))
-        })
+        servers::server_settings_table().may_be_dynamic(self.name, edition.product_and_version())
     }
 }
 
-pub fn release_series_name(line: ServerProduct, version: &Version) -> String {
+pub fn value_in_force(
+    name: &str,
+    configured: Option<Reading<Vec<u8>>>,
+    edition: &ProductVersion,
+) -> Reading<String> {
+    let default = edition
+        .product_and_version()
+        .map(|(line, version)| (line, version, default_in_release(name, line, version)));
+    let unset = match default {
+        Some((line, version, MysqlDefault::Absent)) => {
+            return Reading::absent(format!(
+                "{} {} has no {name}",
+                line.server_product_name(),
+                version.numeric_part()
+            ));
+        }
+        Some((line, _, MysqlDefault::Computed)) => Reading::absent(format!(
+            "{name} is not set, so {} computes the value",
+            line.server_product_name()
+        )),
+        Some((line, version, MysqlDefault::Fixed(value))) => Reading::known(
+            value.to_owned(),
+            Source::Default {
+                of: release_series_name(line, version),
+            },
+        ),
+        None => Reading::unknown(
+            UnknownReason::NotCollected,
+            format!(
+                "{name} is not set, and its default depends on the server's version, which is unknown"
+            ),
+        ),
+    };
+    configured.map_or(unset, |reading| {
+        reading.map(|value| display_safe(value.trim_ascii()))
+    })
+}
+
+pub fn release_series_name(line: ServerKind, version: &Version) -> String {
     format!(
         "{} {}.{}",
-        line.product_name(),
+        line.server_product_name(),
         version.number(0),
         version.number(1)
     )
@@ -145,14 +138,10 @@ pub fn release_series_name(line: ServerProduct, version: &Version) -> String {
 
 pub fn default_in_release(
     name: &str,
-    line: ServerProduct,
+    line: ServerKind,
     version: &Version,
 ) -> MysqlDefault<'static> {
-    servers::server_settings_table().mysql_default(name, line.server_kind(), version)
-}
-
-pub fn find_variable(name: &str) -> Option<&'static ServerVariable> {
-    ALL.iter().find(|setting| setting.name == name)
+    servers::server_settings_table().mysql_default(name, line, version)
 }
 
 /// The element of `words` that `text` stands for, in any letter case. `innodb_flush_method` also
@@ -224,7 +213,11 @@ mod tests {
     use crate::facts::catalog::mysql::{self, InnodbFlushMethod};
     use crate::facts::{Choice, ServerArea};
 
-    fn known_product_version(line: ServerProduct, version: &str) -> ProductVersion {
+    fn find_variable(name: &str) -> Option<&'static ServerVariable> {
+        ALL.iter().find(|setting| setting.name == name)
+    }
+
+    fn known_product_version(line: ServerKind, version: &str) -> ProductVersion {
         let read = || Source::from_system_call("test");
         ProductVersion {
             line: Reading::known(line, read()),
@@ -251,7 +244,7 @@ mod tests {
                     &mut facts,
                     &cluster,
                     Some(configured),
-                    &known_product_version(ServerProduct::Mariadb, "11.4.2"),
+                    &known_product_version(ServerKind::Mariadb, "11.4.2"),
                 );
                 match facts.reading(&cluster, key.id) {
                     Reading::Known { value, .. } => {
@@ -296,7 +289,7 @@ mod tests {
 
     #[test]
     fn dynamic_variables_depend_on_release() {
-        use ServerProduct::{Mariadb, Mysql};
+        use ServerKind::{Mariadb, Mysql};
         for (name, line, version, expected) in [
             ("sync_binlog", Mysql, "5.5.62", true),
             ("innodb_doublewrite", Mysql, "8.0.29", false),
@@ -329,17 +322,15 @@ mod tests {
         );
     }
 
-    fn default_text(name: &str, line: ServerProduct, version: &str) -> Option<String> {
-        find_variable(name)
-            .unwrap()
-            .value_in_force(None, &known_product_version(line, version))
+    fn default_text(name: &str, line: ServerKind, version: &str) -> Option<String> {
+        value_in_force(name, None, &known_product_version(line, version))
             .value()
             .cloned()
     }
 
     #[test]
     fn defaults_depend_on_product_and_version() {
-        use ServerProduct::{Mariadb, Mysql};
+        use ServerKind::{Mariadb, Mysql};
         for (name, line, version, expected) in [
             ("innodb_flush_method", Mysql, "8.0.36", Some("fsync")),
             ("innodb_flush_method", Mysql, "8.4.0", Some("O_DIRECT")),

@@ -6,24 +6,24 @@
 
 use std::path::{Path, PathBuf};
 
-use super::process::Postmaster;
+use super::counters::ReplyReader;
 use super::server::{self, SettingsReply};
 use super::{
-    ConfigLoadTime, counters, data_checksums_reading, debian_version_and_name, io_uring, settings,
-    wal_files,
+    conf, config_load_time, counters, data_checksums_reading, debian_version_and_name, io_uring,
+    process, settings, unknown_load_remedy, wal_files,
 };
 use crate::collector::Request;
-use crate::databases::mount_namespace::{self, NamespaceHost};
-use crate::databases::server_processes::{self, ServingProof, UnprovenProcess};
-use crate::databases::{ConfigArgument, ServerConfig};
+use crate::databases::mount_namespace::ServerHost;
+use crate::databases::server_processes::{self, ServerProcess, ServingProof};
+use crate::databases::{ConfigArgument, ServerConfig, start_time};
 use crate::facts::catalog::cluster as kind;
-use crate::facts::catalog::postgres::{self, SynchronousCommitOverride};
+use crate::facts::catalog::postgres;
 use crate::facts::{
     FactSet, Note, NoteKind, Reading, Remedy, ServerArea, ServerKind, Source, Subject,
     UnknownReason,
 };
 use crate::host::pg_settings_lines::MAX_OVERRIDES;
-use crate::host::{Host, HostError, HostErrorKind, Question, Tool, path_from_bytes};
+use crate::host::{Host, HostError, HostErrorKind, Tool, path_from_bytes};
 use crate::host_readings::{error_reading, file_reading};
 use crate::text::{display_path, display_safe};
 use crate::version::Version;
@@ -31,12 +31,12 @@ use crate::version::Version;
 /// Reading the link of one tablespace takes several queries.
 const MAX_TABLESPACES: usize = 1000;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ClusterCandidate<'a> {
     pub config_file: PathBuf,
     /// The data directory, unless the configuration names another.
     pub data_directory: Option<PathBuf>,
-    pub server: Option<Postmaster>,
+    pub server: Option<ServerProcess>,
     /// The line of a systemd unit that names the data directory, if any.
     pub directory_source: Option<Source>,
     pub config_argument: Option<ConfigArgument<'a>>,
@@ -56,18 +56,17 @@ pub struct PostgresCluster<'a> {
 impl<'a> ClusterCandidate<'a> {
     pub fn read_cluster(
         self,
-        host: &dyn Host,
-        inside: Option<&NamespaceHost<'_>>,
+        host: &ServerHost<'_>,
         facts: &mut FactSet,
     ) -> Result<PostgresCluster<'a>, Note> {
         let mut conf = ServerConfig::default();
-        conf.read_config_file(host, &self.config_file, facts);
+        conf::config_reader(host, &mut conf, facts).read_file(&self.config_file);
         let absolute =
-            |value: &[u8]| Some(path_from_bytes(value.to_vec())).filter(|path| path.is_absolute());
+            |value: &[u8]| Some(path_from_bytes(value)).filter(|path| path.is_absolute());
         let option = self
             .server
             .as_ref()
-            .and_then(|server| server.setting("data_directory"));
+            .and_then(|server| process::last_option_value(server, "data_directory"));
         let (data, data_source) = if let Some(path) = option.and_then(absolute) {
             (path, self.data_directory_source())
         } else if let Some(path) = conf
@@ -90,21 +89,15 @@ impl<'a> ClusterCandidate<'a> {
             );
         } else {
             return Err(format!(
-                "{}: the setting data_directory cannot be read; run walwise as root",
-                display_path(&self.config_file)
+                "{file}: the setting data_directory cannot be read; run walwise as root",
+                file = display_path(&self.config_file)
             )
             .into());
         };
         let seen = server_processes::verified_real_path(host, &data).unwrap_or(data);
-        let data = match inside.map(|inside| inside.host_path(&seen)) {
-            None => seen.clone(),
-            Some(Reading::Known { value, .. }) => value,
-            Some(Reading::Unknown { detail, .. }) => {
-                return Err(format!(
-                    "a PostgreSQL server is in another mount namespace (container?): {detail}; run walwise there to check it"
-                )
-                .into());
-            }
+        let data = match host.host_path(&seen, data_source.clone()) {
+            Reading::Known { value, .. } => value,
+            Reading::Unknown { detail, .. } => return Err(format!("a PostgreSQL server is in another mount namespace (container?): {detail}; run walwise there to check it").into()),
         };
         Ok(PostgresCluster {
             lead: self,
@@ -131,45 +124,27 @@ impl PostgresCluster<'_> {
     /// The error is the reason to suspect that a server is running on the directory.
     pub fn prove_stopped(&self, host: &dyn Host) -> Result<(), String> {
         let pid_file = PidFile::read(host, &self.server_data_path);
-        server_processes::require_stopped(self.running_reading(&pid_file))
+        server_processes::check_stopped(self.running_reading(&pid_file))
     }
 
     /// Whether the process serves the data directory. Any user can name a process
     /// `postgres -D DIR`, but only the server's user owns the directory and can write its
     /// `postmaster.pid`.
-    pub fn prove_served(
-        &self,
-        host: &dyn Host,
-        inside: Option<&NamespaceHost<'_>>,
-    ) -> ServingProof {
+    pub fn prove_served(&self, host: &ServerHost<'_>) -> ServingProof {
         let Some(server) = &self.lead.server else {
-            return ServingProof::NoServer;
+            return ServingProof::Serves;
         };
-        let data = display_path(&self.data_path);
-        let unreadable = |miss: &HostError| {
-            let detail = format!("process {} may be the server of {data}: {miss}", server.pid);
-            ServingProof::Unreadable(UnprovenProcess {
-                uid: Some(server.uid),
-                detail,
-            })
-        };
-        match mount_namespace::directory_owner_uid(
-            host,
-            inside,
-            &self.server_data_path,
-            &self.data_path,
-            server.uid,
-        ) {
-            Ok(owner) if owner == u64::from(server.uid) => {}
+        let (pid, uid, data) = (server.pid, server.uid, display_path(&self.data_path));
+        match host.directory_owner_uid(&self.server_data_path, &self.data_path, uid) {
+            Ok(owner) if owner == u64::from(uid) => {}
             Ok(owner) => {
-                let sentence = format!(
-                    "process {} of user {} claims to be PostgreSQL and names {data}, which belongs to user {owner}: ignored",
-                    server.pid, server.uid
+                return ServingProof::Contradicted(
+                    format!("process {pid} of user {uid} claims to be PostgreSQL and names {data}, which belongs to user {owner}: ignored")
+                    .into(),
                 );
-                return ServingProof::Contradicted(sentence.into());
             }
             Err(miss) if miss.is_absent() => {
-                return ServingProof::Contradicted(self.process_mismatch_note(server));
+                return ServingProof::Contradicted(self.process_mismatch_note(pid));
             }
             // A directory that the process's own user cannot reach is not its data directory. No
             // other user's rights are tried.
@@ -177,43 +152,38 @@ impl PostgresCluster<'_> {
                 if miss.kind == HostErrorKind::Denied
                     && server_processes::own_effective_uid(host) == Some(0) =>
             {
-                let sentence = format!(
-                    "process {} of user {} claims to be PostgreSQL and names {data}, which that user cannot read ({miss}): ignored",
-                    server.pid, server.uid
+                let reason = miss.to_string();
+                return ServingProof::Contradicted(
+                    format!("process {pid} of user {uid} claims to be PostgreSQL and names {data}, which that user cannot read ({reason}): ignored")
+                    .into(),
                 );
-                return ServingProof::Contradicted(sentence.into());
             }
-            Err(miss) => return unreadable(&miss),
+            Err(miss) => return ServingProof::Unreadable(miss.to_string()),
         }
         // In a container, `postmaster.pid` has the process id of the container's PID namespace.
-        let number = if inside.is_some() {
-            server_processes::namespace_pid(host, server.pid)
+        let number = if host.namespace.is_some() {
+            server_processes::namespace_pid(host, pid)
         } else {
-            Some(server.pid)
+            Some(pid)
         };
         match PidFile::read(host, &self.server_data_path) {
             Ok(file) if file.pid.is_some() && file.pid == number => ServingProof::Serves,
-            Ok(_) => ServingProof::Contradicted(self.process_mismatch_note(server)),
+            Ok(_) => ServingProof::Contradicted(self.process_mismatch_note(pid)),
             Err(miss) if miss.is_absent() => {
-                ServingProof::Contradicted(self.process_mismatch_note(server))
+                ServingProof::Contradicted(self.process_mismatch_note(pid))
             }
-            Err(miss) => unreadable(&miss),
+            Err(miss) => ServingProof::Unreadable(miss.to_string()),
         }
     }
 
-    fn process_mismatch_note(&self, server: &Postmaster) -> Note {
-        let data = display_path(&self.data_path);
-        format!(
-            "PostgreSQL process {} uses {data}, but {data} as seen from here is not its cluster (container?); run walwise where the server runs",
-            server.pid
-        )
+    fn process_mismatch_note(&self, pid: u32) -> Note {
+        format!("PostgreSQL process {pid} uses {data}, but {data} as seen from here is not its cluster (container?); run walwise where the server runs", data = display_path(&self.data_path))
         .into()
     }
 
     pub fn insert_cluster_facts(
         mut self,
-        host: &dyn Host,
-        inside: Option<&NamespaceHost<'_>>,
+        host: &ServerHost<'_>,
         request: &Request,
         facts: &mut FactSet,
     ) -> Result<(), Note> {
@@ -234,24 +204,24 @@ impl PostgresCluster<'_> {
         let answer = self.query_settings(host, pid_file.as_ref().ok(), major.value());
         let stopped = running.value() == Some(&false);
         let process = self.lead.server.as_ref().map(|server| server.pid);
-        let started = || pid_file.ok().and_then(|file| file.start_second);
-        let start = (!stopped).then(|| {
-            match answer.as_ref().and_then(SettingsReply::config_load_time_us) {
-                Some(at_us) => {
-                    ConfigLoadTime::from_reported_load_time(host, at_us, shown_data.clone())
-                }
-                None => {
-                    ConfigLoadTime::from_server_start(host, started(), process, shown_data.clone())
-                }
-            }
+        let loaded_us = answer.as_ref().and_then(SettingsReply::config_load_time_us);
+        let remedy = owner
+            .value()
+            .filter(|_| !stopped)
+            .map(|owner| unknown_load_remedy(host, loaded_us.is_some(), &shown_data, owner));
+        let certain = (!stopped).then(|| {
+            let second = pid_file.ok().and_then(|file| file.start_second);
+            let loaded = config_load_time(host, loaded_us, second, process);
+            let changed = |path: &Path| {
+                let why = start_time::possible_path_change_reason(host, loaded, path)?;
+                Some(format!("{why}, and the server did not report the value"))
+            };
+            self.conf
+                .clone()
+                .with_changed_file_gaps(changed, remedy.as_ref())
         });
-        let remedy = start
-            .as_ref()
-            .zip(owner.value())
-            .map(|(start, owner)| start.unknown_load_remedy(owner));
-        let certain = start.map(|start| start.config_with_change_gaps(&self.conf, owner.value()));
         let request = Request {
-            without_programs: request.without_programs || inside.is_some(),
+            without_programs: request.without_programs || host.namespace.is_some(),
             ..request.clone()
         };
         let checksums = data_checksums_reading(
@@ -285,13 +255,13 @@ impl PostgresCluster<'_> {
         facts.insert(
             &subject,
             &postgres::WAL,
-            self.real_wal_directory(host, inside, version.value()),
+            self.real_wal_directory(host, version.value()),
         );
         wal_files::insert_wal_file_facts(host, &self.pg_wal_path(version.value()), &subject, facts);
         facts.insert(
             &subject,
             &postgres::TABLESPACES,
-            self.tablespace_directories(host, inside),
+            self.tablespace_directories(host),
         );
         self.insert_setting_facts(
             &subject,
@@ -312,25 +282,31 @@ impl PostgresCluster<'_> {
             );
             facts.insert_known(&subject, &postgres::PORT, port, source);
         }
+        let told = ReplyReader {
+            answer: answer.as_ref(),
+            running: &running,
+            remedy,
+        };
         facts.insert(
             &subject,
             &postgres::WAL_COMPRESSIONS,
-            supported_wal_compressions(answer.as_ref(), &running, remedy.clone()),
+            told.reading("its compression methods", SettingsReply::wal_compressions),
         );
-        let unsaid = |what: &str| unreported_reading(what, &running, remedy.clone());
-        counters::insert_counter_facts(facts, &subject, answer.as_ref(), &unsaid);
+        counters::insert_counter_facts(facts, &subject, &told);
+        // A system catalog holds them, which only the server reads.
         facts.insert(
             &subject,
             &postgres::COMMIT_OVERRIDES,
-            synchronous_commit_overrides(answer.as_ref(), &running, remedy),
+            told.reading(
+                "the settings of databases and roles",
+                SettingsReply::synchronous_commit_overrides,
+            ),
         );
         if answer
             .as_ref()
-            .is_some_and(SettingsReply::has_truncated_overrides)
+            .is_some_and(|answer| answer.has_truncated_overrides)
         {
-            facts.add_note_once(format!(
-                "{shown_data}: more than {MAX_OVERRIDES} databases and roles set synchronous_commit; those that turn it off were read first"
-            ));
+            facts.add_note_once(format!("{shown_data}: more than {MAX_OVERRIDES} databases and roles set synchronous_commit; those that turn it off were read first"));
         }
         facts.insert(&subject, &postgres::DATA_CHECKSUMS, checksums);
         facts.insert(&subject, &postgres::VERSION, version);
@@ -352,37 +328,17 @@ impl PostgresCluster<'_> {
     fn owner_user_name(&self, host: &dyn Host) -> Result<Reading<String>, Note> {
         let data = display_path(&self.data_path);
         let config = display_path(&self.lead.config_file);
-        let uid = match host.stat(&self.server_data_path) {
-            Ok(stat) => u32::try_from(stat.uid).ok(),
-            Err(miss) => match (miss.kind, &self.lead.server) {
-                (HostErrorKind::Absent, None) => {
-                    return Err(
-                        format!("{config}: its data directory {data} does not exist").into(),
-                    );
-                }
-                (HostErrorKind::TimedOut, _) => {
-                    return Err(Note::new(
-                        NoteKind::DataDirectoryTimeout,
-                        format!(
-                            "data directory {data} could not be read in time; its cluster is unknown"
-                        ),
-                    ));
-                }
-                (_, _) => return Ok(error_reading(&miss, &data)),
-            },
-        };
-        let Some(uid) = uid else {
-            return Ok(Reading::malformed(format!(
-                "the owner of {data} is not a valid user id"
-            )));
-        };
-        Ok(match host.ask(&Question::UserName(uid)) {
-            Ok(name) => Reading::known(
-                display_safe(&name),
-                Source::from_system_call(format!("stat {data}")),
-            ),
-            Err(miss) => error_reading(&miss, &format!("the name of user {uid}")),
-        })
+        let stat = host.stat(&self.server_data_path);
+        match stat.as_ref().err().map(|miss| miss.kind) {
+            Some(HostErrorKind::Absent) if self.lead.server.is_none() => {
+                Err(format!("{config}: its data directory {data} does not exist").into())
+            }
+            Some(HostErrorKind::TimedOut) => Err(Note::new(
+                NoteKind::DataDirectoryTimeout,
+                format!("data directory {data} could not be read in time; its cluster is unknown"),
+            )),
+            _ => Ok(server_processes::owner_user_name(host, stat, &data)),
+        }
     }
 
     fn running_reading(&self, pid_file: &Result<PidFile, HostError>) -> Reading<bool> {
@@ -430,16 +386,13 @@ impl PostgresCluster<'_> {
         facts: &mut FactSet,
     ) {
         if major.is_none_or(|major| major.first_numbers() >= [9, 4]) {
-            self.conf.read_optional_config_file(
-                host,
-                &self.server_data_path.join("postgresql.auto.conf"),
-                facts,
-            );
+            conf::config_reader(host, &mut self.conf, facts)
+                .read_optional_file(&self.server_data_path.join("postgresql.auto.conf"));
         }
         if let Some(server) = &self.lead.server {
-            for (name, value) in &server.settings {
+            for (name, value) in server.options.iter().flatten() {
                 self.conf
-                    .add_setting(name.clone(), value.clone(), server.command_line_source());
+                    .add_setting(name, value.as_slice(), server.command_line_source());
             }
         }
     }
@@ -458,10 +411,7 @@ impl PostgresCluster<'_> {
         if server_processes::is_process_stopped(host, server.pid) {
             return None;
         }
-        let socket = pid_file
-            .and_then(|file| file.socket.clone())
-            .or_else(|| self.configured_socket())?;
-        let answer = server::query_settings(host, &socket)?;
+        let answer = server::query_settings(host, pid_file?.socket.as_ref()?)?;
         let same_directory = answer
             .data_directory()
             .is_none_or(|path| host.real_path(&path).unwrap_or(path) == self.server_data_path);
@@ -473,24 +423,6 @@ impl PostgresCluster<'_> {
             _ => true,
         };
         (same_directory && same_version).then_some(answer)
-    }
-
-    /// The first configured socket; `None` without a setting, because the default path depends on
-    /// the build.
-    fn configured_socket(&self) -> Option<PathBuf> {
-        let known = |name| {
-            self.conf
-                .setting_reading(name)
-                .map(|reading| reading.value().cloned())
-        };
-        let port = match known("port") {
-            Some(port) => String::from_utf8(port?).ok()?.trim().parse::<u16>().ok()?,
-            None => 5432,
-        };
-        let directories = known("unix_socket_directories")??;
-        let first = directories.split(|b| *b == b',').next()?.trim_ascii();
-        let directory = Some(path_from_bytes(first.to_vec())).filter(|path| path.is_absolute())?;
-        Some(directory.join(format!(".s.PGSQL.{port}")))
     }
 
     fn query_version(
@@ -547,25 +479,21 @@ impl PostgresCluster<'_> {
 
     fn real_wal_directory(
         &self,
-        host: &dyn Host,
-        inside: Option<&NamespaceHost<'_>>,
+        host: &ServerHost<'_>,
         version: Option<&Version>,
     ) -> Reading<String> {
         let path = self.pg_wal_path(version);
         let call = format!("realpath {}", display_path(&path));
-        match (server_processes::verified_real_path(host, &path), inside) {
-            (Ok(real), Some(inside)) => inside.host_path(&real).map(|here| display_path(&here)),
-            (Ok(real), None) => Reading::known(display_path(&real), Source::from_system_call(call)),
-            (Err(miss), _) => error_reading(&miss, &call),
+        match server_processes::verified_real_path(host, &path) {
+            Ok(real) => host
+                .host_path(&real, Source::from_system_call(call))
+                .map(|here| display_path(&here)),
+            Err(miss) => error_reading(&miss, &call),
         }
     }
 
     /// The targets of the symbolic links in pg_tblspc, except those inside the data directory.
-    fn tablespace_directories(
-        &self,
-        host: &dyn Host,
-        inside: Option<&NamespaceHost<'_>>,
-    ) -> Reading<Vec<String>> {
+    fn tablespace_directories(&self, host: &ServerHost<'_>) -> Reading<Vec<String>> {
         let links = self.server_data_path.join("pg_tblspc");
         let names = match host.list_directory(&links) {
             Ok(names) => names,
@@ -578,17 +506,15 @@ impl PostgresCluster<'_> {
             );
             return Reading::ambiguous(says);
         }
+        let source = Source::from_file(display_path(&links));
         let mut found = Vec::new();
         for name in names {
             let link = links.join(name);
             match server_processes::verified_real_path(host, &link) {
                 Ok(real) if real.starts_with(&self.server_data_path) => {}
-                Ok(real) => match inside.map(|inside| inside.host_path(&real)) {
-                    None => found.push(display_path(&real)),
-                    Some(Reading::Known { value, .. }) => found.push(display_path(&value)),
-                    Some(unknown @ Reading::Unknown { .. }) => {
-                        return unknown.into_unknown_reading();
-                    }
+                Ok(real) => match host.host_path(&real, source.clone()) {
+                    Reading::Known { value, .. } => found.push(display_path(&value)),
+                    unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
                 },
                 Err(miss) => {
                     // A broken link is still a tablespace, so its target is unknown rather than
@@ -605,7 +531,7 @@ impl PostgresCluster<'_> {
                 }
             }
         }
-        Reading::known(found, Source::from_file(display_path(&links)))
+        Reading::known(found, source)
     }
 
     /// Records the value of every setting as a fact, and a note if server and file differ.
@@ -622,30 +548,28 @@ impl PostgresCluster<'_> {
         for setting in settings::ALL.iter() {
             let written = self.conf.setting_reading(setting.name);
             let told = answer.and_then(|answer| answer.setting_reading(setting.name));
-            let words = |reading: Option<&Reading<Vec<u8>>>| {
-                Some(setting.canonical_value(reading?.value()?, version))
-            };
-            let chosen = match (words(told.as_ref()), words(written.as_ref())) {
-                (Some(told_word), Some(written_word)) if told_word != written_word => {
-                    if let Some(source) = written.as_ref().and_then(Reading::source) {
-                        facts.add_note_once(format!(
-                            "{}: {} is {written_word} in {source} but {told_word} in the running server: a reload or restart is pending, or the server could not read the file",
-                            self.display_name(version),
-                            setting.name
-                        ));
+            let parse = |value: &[u8]| setting.parse_value(value, version);
+            let chosen = match (&told, &written) {
+                (
+                    Some(Reading::Known { value, source }),
+                    Some(Reading::Known {
+                        value: line,
+                        source: place,
+                    }),
+                ) => {
+                    let differ = parse(value) != parse(line);
+                    if differ {
+                        facts.add_note_once(format!("{cluster}: {setting} is {written} in {place} but {told} in the running server: a reload or restart is pending, or the server could not read the file", cluster = self.display_name(version), setting = setting.name, written = display_safe(line), told = display_safe(value)));
                     }
-                    told
+                    // If server and file agree, the source is the line in the file.
+                    if differ || !matches!(source, Source::Server { .. }) {
+                        told
+                    } else {
+                        written
+                    }
                 }
-                // If server and file agree, the source is the line in the file.
-                (Some(_), Some(_))
-                    if told.as_ref().is_some_and(|told| {
-                        matches!(told.source(), Some(Source::Server { .. }))
-                    }) =>
-                {
-                    written
-                }
-                (Some(_), _) => told,
-                (None, _) => certain.unwrap_or(&self.conf).setting_reading(setting.name),
+                (Some(Reading::Known { .. }), _) => told,
+                (_, _) => certain.unwrap_or(&self.conf).setting_reading(setting.name),
             };
             setting.insert_parameter_fact(facts, subject, chosen, version);
         }
@@ -657,42 +581,6 @@ impl PostgresCluster<'_> {
 fn parse_version_output(printed: &str) -> Option<Version> {
     let (_, version) = printed.split_once("(PostgreSQL) ")?;
     Version::parse(version.split("\\x0a").next().unwrap_or_default())
-}
-
-/// A system catalog holds them, which only the server reads.
-fn synchronous_commit_overrides(
-    answer: Option<&SettingsReply>,
-    running: &Reading<bool>,
-    remedy: Option<Remedy>,
-) -> Reading<Vec<SynchronousCommitOverride>> {
-    let told = answer.map(SettingsReply::synchronous_commit_overrides);
-    told.unwrap_or_else(|| {
-        unreported_reading("the settings of databases and roles", running, remedy)
-    })
-}
-
-fn supported_wal_compressions(
-    answer: Option<&SettingsReply>,
-    running: &Reading<bool>,
-    remedy: Option<Remedy>,
-) -> Reading<Vec<String>> {
-    let told = answer.map(SettingsReply::wal_compressions);
-    told.unwrap_or_else(|| unreported_reading("its compression methods", running, remedy))
-}
-
-fn unreported_reading<T>(
-    what: &str,
-    running: &Reading<bool>,
-    remedy: Option<Remedy>,
-) -> Reading<T> {
-    if running.value() == Some(&false) {
-        return Reading::absent(format!("only a running server reports {what}"));
-    }
-    let unknown = Reading::denied(format!("the server did not report {what}"));
-    match remedy {
-        Some(remedy) => unknown.with_remedy(remedy),
-        None => unknown,
-    }
 }
 
 fn suggest_run_as_owner(facts: &mut FactSet, cluster: &Subject, user: &str) {
@@ -733,7 +621,7 @@ impl PidFile {
         let start_second = word(2).and_then(|word| word.parse().ok());
         let directory = lines
             .get(4)
-            .map(|line| path_from_bytes(line.to_vec()))
+            .map(|line| path_from_bytes(*line))
             .filter(|path| path.is_absolute());
         let socket = directory
             .zip(number(3))

@@ -2,171 +2,35 @@
 //! Order and nesting limit follow the server's guc-file.l; the manual describes the files in
 //! *Setting Parameters*.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::databases::{ServerConfig, missing_include_note, too_many_includes_note};
-
-use crate::facts::{FactSet, Note, Source, UnknownReason};
-use crate::host::{ConfigDialect, Host, HostError, path_bytes, path_from_bytes};
+use crate::databases::ServerConfig;
+use crate::databases::config_reader::ConfigReader;
+use crate::facts::{FactSet, Source};
+use crate::host::{ConfigDialect, ConfigDirective, Host, path_from_bytes};
 use crate::text::display_path;
 
-/// The server refuses to start with deeper includes.
-const MAX_INCLUDE_DEPTH: usize = 10;
-const MAX_FILES: usize = 256;
-
-impl ServerConfig {
-    fn reader<'a>(&'a mut self, host: &'a dyn Host, facts: &'a mut FactSet) -> ConfigReader<'a> {
-        ConfigReader {
-            host,
-            facts,
-            conf: self,
-            chain: Vec::new(),
-            is_limit_reached: false,
-        }
-    }
-
-    /// An absent file is recorded as a gap; optional files need
-    /// [`ServerConfig::read_optional_config_file`].
-    pub fn read_config_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
-        self.reader(host, facts).read_file(path);
-    }
-
-    pub fn read_optional_config_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
-        self.reader(host, facts).read_optional_file(path);
-    }
-}
-
-struct ConfigReader<'a> {
+pub fn config_reader<'a>(
     host: &'a dyn Host,
-    facts: &'a mut FactSet,
     conf: &'a mut ServerConfig,
-    chain: Vec<PathBuf>,
-    is_limit_reached: bool,
+    facts: &'a mut FactSet,
+) -> ConfigReader<'a> {
+    ConfigReader::new(host, ConfigDialect::Postgres, &apply_directive, conf, facts)
 }
 
-impl ConfigReader<'_> {
-    fn read_file(&mut self, path: &Path) {
-        if self.is_limit_reached {
-            return self.add_file_limit_gap();
+fn apply_directive(reader: &mut ConfigReader<'_>, file: &Path, directive: ConfigDirective) {
+    let name = String::from_utf8_lossy(&directive.key).to_ascii_lowercase();
+    let included = || file.with_file_name(path_from_bytes(directive.value.as_slice()));
+    match name.as_str() {
+        "include" => reader.read_file(&included()),
+        "include_if_exists" => reader.read_optional_file(&included()),
+        "include_dir" => reader.read_directory(&included(), |name| {
+            name.ends_with(b".conf") && !name.starts_with(b".")
+        }),
+        _ => {
+            let source = Source::from_file_line(display_path(file), directive.line);
+            reader.conf.add_setting(name, directive.value, source);
         }
-        let shown = display_path(path);
-        if let Err(note) = self.check_include_limits(path) {
-            return self.add_rejected_file_gap(note);
-        }
-        match self.host.config_directives(path, ConfigDialect::Postgres) {
-            Ok(settings) => {
-                self.chain.push(path.to_owned());
-                for setting in settings {
-                    let name = String::from_utf8_lossy(&setting.key).to_ascii_lowercase();
-                    let there = || path_from_bytes(setting.value.clone());
-                    let base = path.parent().unwrap_or(Path::new("/"));
-                    match name.as_str() {
-                        "include" => self.read_file(&base.join(there())),
-                        "include_if_exists" => self.read_optional_file(&base.join(there())),
-                        "include_dir" => self.read_include_directory(&base.join(there())),
-                        _ => {
-                            self.conf.add_setting(
-                                name,
-                                setting.value,
-                                Source::from_file_line(&*shown, setting.line),
-                            );
-                        }
-                    }
-                }
-                self.chain.pop();
-                self.conf.mark_file_end(path);
-            }
-            Err(miss) => self.add_error_gap(&miss, &shown),
-        }
-    }
-
-    fn read_optional_file(&mut self, path: &Path) {
-        if self.is_limit_reached {
-            return self.add_file_limit_gap();
-        }
-        let absent = |miss: HostError| miss.is_absent();
-        if self
-            .host
-            .config_directives(path, ConfigDialect::Postgres)
-            .is_err_and(absent)
-        {
-            let holder = path
-                .ancestors()
-                .skip(1)
-                .find(|above| self.host.stat(above).is_ok());
-            self.conf.mark_file_end(holder.unwrap_or(path));
-        } else {
-            self.read_file(path);
-        }
-    }
-
-    /// Reads the `*.conf` files in byte order, without hidden ones.
-    fn read_include_directory(&mut self, path: &Path) {
-        let names = match self.host.list_directory(path) {
-            Ok(names) => names,
-            Err(miss) => return self.add_error_gap(&miss, &display_path(path)),
-        };
-        let mut names: Vec<_> = names
-            .into_iter()
-            .filter(|name| {
-                let name = path_bytes(Path::new(name));
-                name.ends_with(b".conf") && !name.starts_with(b".")
-            })
-            .collect();
-        names.sort();
-        for name in names {
-            if self.is_limit_reached {
-                return self.add_file_limit_gap();
-            }
-            let file = path.join(name);
-            if !self.host.stat(&file).is_ok_and(|stat| stat.is_dir()) {
-                self.read_file(&file);
-            }
-        }
-        self.conf.mark_file_end(path);
-    }
-
-    fn check_include_limits(&mut self, path: &Path) -> Result<(), Note> {
-        let files = self.conf.increment_file_count();
-        let file = display_path(path);
-        if self.chain.iter().any(|above| above == path) {
-            return Err(
-                format!("{file}: the file includes itself, which the server refuses").into(),
-            );
-        }
-        if self.chain.len() > MAX_INCLUDE_DEPTH {
-            return Err(
-                format!("{file}: includes are nested deeper than the server allows").into(),
-            );
-        }
-        if files > MAX_FILES {
-            self.is_limit_reached = true;
-            return Err(too_many_includes_note(&file));
-        }
-        Ok(())
-    }
-
-    fn add_error_gap(&mut self, miss: &HostError, what: &str) {
-        if miss.is_absent() {
-            return self.add_rejected_file_gap(missing_include_note(what));
-        }
-        self.conf.add_error_gap(miss, what);
-    }
-
-    fn add_file_limit_gap(&mut self) {
-        self.conf.add_config_gap(
-            UnknownReason::NotCollected,
-            "the configuration includes more files than walwise reads",
-            None,
-        );
-    }
-
-    /// Adds a note and a gap in the configuration for a file with which the server would refuse to
-    /// start. A running server must have started with other contents of the file.
-    fn add_rejected_file_gap(&mut self, note: Note) {
-        self.conf
-            .add_config_gap(UnknownReason::Malformed, note.to_string(), None);
-        self.facts.add_note_once(note);
     }
 }
 
@@ -176,8 +40,9 @@ mod tests {
 
     use super::*;
     use crate::facts::Reading;
+    use crate::facts::UnknownReason;
     use crate::host::HostErrorKind;
-    use crate::host::{ConfigDirective, Question};
+    use crate::host::Question;
     use crate::testing::{FakeHost, note_sentences};
 
     fn config_question(path: &str) -> Question {
@@ -195,7 +60,7 @@ mod tests {
 
     fn read_conf(fake: &FakeHost) -> (ServerConfig, FactSet) {
         let (mut conf, mut facts) = (ServerConfig::default(), FactSet::default());
-        conf.read_config_file(fake, Path::new("/pg/postgresql.conf"), &mut facts);
+        config_reader(fake, &mut conf, &mut facts).read_file(Path::new("/pg/postgresql.conf"));
         (conf, facts)
     }
 
@@ -336,8 +201,8 @@ mod tests {
                 fake = with_settings(fake, &format!("/pg/{from}.conf"), &includes);
             }
             let (mut conf, mut facts) = (ServerConfig::default(), FactSet::default());
-            conf.read_config_file(&fake, Path::new("/pg/0.conf"), &mut facts);
-            prop_assert!(fake.asked_questions().len() <= 3 * MAX_FILES + 120);
+            config_reader(&fake, &mut conf, &mut facts).read_file(Path::new("/pg/0.conf"));
+            prop_assert!(fake.asked_questions().len() <= 3 * crate::databases::config_reader::MAX_FILES + 120);
         }
     }
 }

@@ -7,8 +7,9 @@
 use jiff::Timestamp;
 
 use super::server::{InactiveSlot, SettingsReply};
+use super::settings::parse_size;
 use crate::facts::catalog::postgres::{self, WalSyncMethod};
-use crate::facts::{Choice as _, FactSet, Key, Reading, Subject, UnknownReason};
+use crate::facts::{Choice as _, FactSet, Reading, Remedy, Subject, UnknownReason};
 use crate::host::pg_settings_lines::counters::{
     ARCHIVE_FAILED, ARCHIVED, ARCHIVER_FAILING, BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE, NOW,
     POSITION, REDO, REQUESTED, STANDBYS, TIMED, WAITING, WAL_BYTES, WAL_IMAGES, WAL_RECORDS,
@@ -19,54 +20,48 @@ use crate::text::display_safe;
 /// The smallest number of flushes for which a mean is reported.
 const MIN_FLUSHES: u64 = 100;
 
-/// If the server did not answer, `missing_answer` returns the reading of the counter with the given
-/// name.
-pub fn insert_counter_facts(
-    facts: &mut FactSet,
-    cluster: &Subject,
-    answer: Option<&SettingsReply>,
-    missing_answer: &dyn Fn(&str) -> Reading<u64>,
-) {
-    let told = CounterReader {
-        answer,
-        missing_answer,
-    };
-    let mut put = |key: &Key<u64>, reading: Reading<u64>| facts.insert(cluster, key, reading);
-    put(
-        &postgres::WAL_BUFFERS,
-        told.size_setting_bytes("wal_buffers"),
-    );
-    put(
-        &postgres::SHARED_BUFFERS,
-        told.size_setting_bytes("shared_buffers"),
-    );
-    put(
-        &postgres::WAL_SEGMENT_SIZE,
-        told.size_setting_bytes("wal_segment_size"),
-    );
-    put(
+/// The answer of a server, with the readings of what a server without an answer does not report.
+pub struct ReplyReader<'a> {
+    pub answer: Option<&'a SettingsReply>,
+    pub running: &'a Reading<bool>,
+    pub remedy: Option<Remedy>,
+}
+
+pub fn insert_counter_facts(facts: &mut FactSet, cluster: &Subject, told: &ReplyReader<'_>) {
+    for (key, name) in [
+        (&postgres::WAL_BUFFERS, "wal_buffers"),
+        (&postgres::SHARED_BUFFERS, "shared_buffers"),
+        (&postgres::WAL_SEGMENT_SIZE, "wal_segment_size"),
+    ] {
+        facts.insert(cluster, key, told.size_setting_bytes(name));
+    }
+    facts.insert(
+        cluster,
         &postgres::MAX_CONNECTIONS,
         told.parsed_setting("max_connections", parse_integer),
     );
-    put(&postgres::WAL_MADE, told.counter(WAL_BYTES));
-    put(&postgres::WAL_RECORDS, told.counter(WAL_RECORDS));
-    put(&postgres::WAL_IMAGES, told.counter(WAL_IMAGES));
-    put(&postgres::WAL_BUFFERS_FULL, told.counter(BUFFERS_FULL));
-    put(
+    for (key, name) in [
+        (&postgres::WAL_MADE, WAL_BYTES),
+        (&postgres::WAL_RECORDS, WAL_RECORDS),
+        (&postgres::WAL_IMAGES, WAL_IMAGES),
+        (&postgres::WAL_BUFFERS_FULL, BUFFERS_FULL),
+        (&postgres::CHECKPOINTS_TIMED, TIMED),
+        (&postgres::CHECKPOINTS_REQUESTED, REQUESTED),
+        (&postgres::ARCHIVE_FAILURES, ARCHIVE_FAILED),
+    ] {
+        facts.insert(cluster, key, told.counter(name));
+    }
+    facts.insert(
+        cluster,
         &postgres::WAL_RECENT,
         told.counter_difference(POSITION, REDO),
     );
-    put(&postgres::CHECKPOINTS_TIMED, told.counter(TIMED));
-    put(&postgres::CHECKPOINTS_REQUESTED, told.counter(REQUESTED));
-    put(&postgres::ARCHIVE_FAILURES, told.counter(ARCHIVE_FAILED));
-    put(
-        &postgres::CONNECTED_STANDBYS,
-        told.primary_only_counter(STANDBYS),
-    );
-    put(
-        &postgres::WAITING_SESSIONS,
-        told.primary_only_counter(WAITING),
-    );
+    for (key, name) in [
+        (&postgres::CONNECTED_STANDBYS, STANDBYS),
+        (&postgres::WAITING_SESSIONS, WAITING),
+    ] {
+        facts.insert(cluster, key, told.primary_only_counter(name));
+    }
     facts.insert(cluster, &postgres::WAL_FLUSH_MEAN, told.mean_flush_micros());
     let failing = told
         .reported_value(ARCHIVER_FAILING)
@@ -76,7 +71,7 @@ pub fn insert_counter_facts(
             other => Err(format!("`{other}` is neither t nor f")),
         });
     facts.insert(cluster, &postgres::ARCHIVER_FAILING, failing);
-    insert_replication_slot_facts(facts, cluster, answer, missing_answer);
+    insert_replication_slot_facts(facts, cluster, told);
     for (key, since) in [
         (&postgres::WAL_TIME, WAL_SINCE),
         (&postgres::WAL_RECENT_TIME, CHECKPOINT),
@@ -90,8 +85,7 @@ pub fn insert_counter_facts(
         );
     }
     let pages = told.parsed_setting("huge_pages_status", |word| {
-        let word = display_safe(word);
-        postgres::HugePages::from_word(&word).ok_or_else(|| format!("`{word}` is not a status"))
+        postgres::HugePages::parse_word(&display_safe(word))
     });
     facts.insert(cluster, &postgres::HUGE_PAGES, pages);
     let day = |micros| {
@@ -116,16 +110,8 @@ pub fn insert_counter_facts(
 }
 
 /// Records the inactive slot that retains most WAL. Without such a slot its size is 0.
-fn insert_replication_slot_facts(
-    facts: &mut FactSet,
-    cluster: &Subject,
-    answer: Option<&SettingsReply>,
-    missing_answer: &dyn Fn(&str) -> Reading<u64>,
-) {
-    let slot = match answer {
-        None => missing_answer("replication slots").into_unknown_reading(),
-        Some(answer) => answer.inactive_slot(),
-    };
+fn insert_replication_slot_facts(facts: &mut FactSet, cluster: &Subject, told: &ReplyReader<'_>) {
+    let slot = told.reading("replication slots", |answer| answer.inactive_slot.clone());
     let of_slot = |field: fn(InactiveSlot) -> String| {
         slot.clone().and_then_reading(|slot, source| match slot {
             Some(slot) => Reading::known(field(slot), source.clone()),
@@ -145,12 +131,26 @@ fn insert_replication_slot_facts(
     facts.insert(cluster, &postgres::SLOT_WAL, most);
 }
 
-struct CounterReader<'a> {
-    answer: Option<&'a SettingsReply>,
-    missing_answer: &'a dyn Fn(&str) -> Reading<u64>,
-}
+impl ReplyReader<'_> {
+    /// `read` gets the answer; without one, `what` is unknown.
+    pub fn reading<T>(
+        &self,
+        what: &str,
+        read: impl FnOnce(&SettingsReply) -> Reading<T>,
+    ) -> Reading<T> {
+        if let Some(answer) = self.answer {
+            return read(answer);
+        }
+        if self.running.value() == Some(&false) {
+            return Reading::absent(format!("only a running server reports {what}"));
+        }
+        Reading::Unknown {
+            why: UnknownReason::Denied,
+            detail: format!("the server did not report {what}"),
+            remedy: self.remedy.clone(),
+        }
+    }
 
-impl CounterReader<'_> {
     fn counter(&self, name: &str) -> Reading<u64> {
         if name == POSITION && self.is_standby() {
             return Reading::absent("a standby generates no WAL: check its primary");
@@ -163,8 +163,7 @@ impl CounterReader<'_> {
     /// also a flush, so writes are counted.
     fn mean_flush_micros(&self) -> Reading<f64> {
         let method = self.parsed_setting("wal_sync_method", |word| {
-            let word = display_safe(word);
-            WalSyncMethod::from_word(&word).ok_or_else(|| format!("`{word}` is not a sync method"))
+            WalSyncMethod::parse_word(&display_safe(word))
         });
         method.and_then_reading(|method, source| {
             let (count, time) = match method {
@@ -175,20 +174,17 @@ impl CounterReader<'_> {
                 | WalSyncMethod::Fsync
                 | WalSyncMethod::FsyncWritethrough => (WAL_SYNCS, WAL_SYNC_TIME),
             };
-            match (self.counter(count), self.counter(time)) {
-                (Reading::Known { value: count, .. }, _) if count < MIN_FLUSHES => Reading::absent(
-                    format!("the server has counted only {count} WAL flushes, too few for a mean"),
-                ),
-                (Reading::Known { .. }, Reading::Known { value: 0, .. }) => {
-                    Reading::absent("track_wal_io_timing is off")
+            self.counter(count).and_then_reading(|count, _| {
+                if count < MIN_FLUSHES {
+                    return Reading::absent(format!(
+                        "the server has counted only {count} WAL flushes, too few for a mean"
+                    ));
                 }
-                (Reading::Known { value: count, .. }, Reading::Known { value: time, .. }) => {
-                    Reading::known(time as f64 / count as f64, source.clone())
-                }
-                (unknown @ Reading::Unknown { .. }, _) | (_, unknown) => {
-                    unknown.into_unknown_reading()
-                }
-            }
+                self.counter(time).and_then_reading(|time, _| match time {
+                    0 => Reading::absent("track_wal_io_timing is off"),
+                    time => Reading::known(time as f64 / count as f64, source),
+                })
+            })
         })
     }
 
@@ -213,47 +209,33 @@ impl CounterReader<'_> {
 
     fn reported_value(&self, name: &str) -> Reading<String> {
         let what = name.trim_matches(['(', ')']);
-        let Some(answer) = self.answer else {
-            return (self.missing_answer)(what).into_unknown_reading();
-        };
-        match (answer.setting_reading(name), answer.setting_reading(NOW)) {
-            (Some(told), _) => told.map(|value| display_safe(&value)),
-            (None, Some(_)) => Reading::absent(format!("this release does not report {what}")),
-            (None, None) => Reading::unknown(
-                UnknownReason::NotCollected,
-                format!("the capture has no server counters, so {what} is missing"),
-            ),
-        }
+        self.reading(what, |answer| {
+            match (answer.setting_reading(name), answer.setting_reading(NOW)) {
+                (Some(told), _) => told.map(|value| display_safe(&value)),
+                (None, Some(_)) => Reading::absent(format!("this release does not report {what}")),
+                (None, None) => Reading::unknown(
+                    UnknownReason::NotCollected,
+                    format!("the capture has no server counters, so {what} is missing"),
+                ),
+            }
+        })
     }
 
     fn counter_difference(&self, last: &str, first: &str) -> Reading<u64> {
-        match (self.counter(last), self.counter(first)) {
-            (
-                Reading::Known {
-                    value: last,
-                    source,
-                },
-                Reading::Known { value: first, .. },
-            ) => {
-                let more = |()| {
+        self.counter(last).and_then_reading(|last, source| {
+            self.counter(first).and_then_reading(|first, _| {
+                Reading::known(last, source).and_then(|last| {
                     last.checked_sub(first)
                         .ok_or_else(|| format!("{last} is less than {first}"))
-                };
-                Reading::known((), source).and_then(more)
-            }
-            (unknown @ Reading::Unknown { .. }, _) | (_, unknown) => unknown,
-        }
+                })
+            })
+        })
     }
 
     /// Reads a size such as `16384kB` from the server's answer, in bytes. Without `kB` the number
     /// counts bytes.
     fn size_setting_bytes(&self, name: &str) -> Reading<u64> {
-        self.parsed_setting(name, |value| match value.strip_suffix(b"kB") {
-            Some(number) => parse_integer(number)?
-                .checked_mul(1024)
-                .ok_or_else(|| "the size is too large".to_owned()),
-            None => parse_integer(value),
-        })
+        self.parsed_setting(name, |value| parse_size(&display_safe(value), Some(1)))
     }
 
     fn parsed_setting<T>(
@@ -261,13 +243,10 @@ impl CounterReader<'_> {
         name: &str,
         parse: impl Fn(&[u8]) -> Result<T, String>,
     ) -> Reading<T> {
-        let Some(answer) = self.answer else {
-            return (self.missing_answer)(name).into_unknown_reading();
-        };
-        match answer.setting_reading(name) {
+        self.reading(name, |answer| match answer.setting_reading(name) {
             Some(told) => told.and_then(|value| parse(&value)),
             None => Reading::absent(format!("the server does not report {name}")),
-        }
+        })
     }
 }
 
@@ -283,7 +262,7 @@ mod tests {
 
     use super::*;
     use crate::databases::postgres::server::query_settings;
-    use crate::facts::FactValue;
+    use crate::facts::{FactValue, Key, Source};
     use crate::host::Question;
     use crate::testing::FakeHost;
 
@@ -294,9 +273,13 @@ mod tests {
             socket,
         );
         let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/pg"));
-        insert_counter_facts(&mut facts, &cluster, answer.as_ref(), &|what| {
-            Reading::denied(what)
-        });
+        let running = Reading::known(true, Source::from_system_call("test"));
+        let told = ReplyReader {
+            answer: answer.as_ref(),
+            running: &running,
+            remedy: None,
+        };
+        insert_counter_facts(&mut facts, &cluster, &told);
         match facts.get(&cluster, key) {
             Reading::Known { value, .. } => Ok(value),
             Reading::Unknown { why, detail, .. } => Err((why, detail)),

@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 
 use crate::facts::catalog::postgres;
-use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Key, Reading, Source, Subject, UnknownReason};
 use crate::host::Host;
 use crate::host_readings::file_reading;
 
@@ -33,26 +33,20 @@ pub fn insert_io_uring_facts(
         ),
     };
     facts.insert(subject, &postgres::MEMLOCK_LIMIT, limit);
-    let readings = (
-        facts.get(subject, &postgres::MEMLOCK_LIMIT),
-        facts.get(subject, &postgres::MAX_CONNECTIONS),
-    );
-    let source = Source::derived_from([
-        postgres::MEMLOCK_LIMIT.name(),
-        postgres::MAX_CONNECTIONS.name(),
-    ]);
-    let fits = match readings {
-        (Reading::Known { value: limit, .. }, Reading::Known { value: most, .. }) => {
-            match can_hold_rings(limit, most) {
-                Some(fits) => Reading::known(fits, source),
+    let fits = facts
+        .get(subject, &postgres::MEMLOCK_LIMIT)
+        .and_then_reading(|limit, _| {
+            let connections = facts.get(subject, &postgres::MAX_CONNECTIONS);
+            connections.and_then_reading(|most, _| match can_hold_rings(limit, most) {
+                Some(fits) => {
+                    let of = [&postgres::MEMLOCK_LIMIT, &postgres::MAX_CONNECTIONS];
+                    Reading::known(fits, Source::derived_from(of.map(Key::name)))
+                }
                 None => Reading::ambiguous(format!(
                     "rings for {most} connections are close to the limit of {limit} bytes"
                 )),
-            }
-        }
-        (Reading::Known { .. }, unknown @ Reading::Unknown { .. })
-        | (unknown @ Reading::Unknown { .. }, _) => unknown.into_unknown_reading(),
-    };
+            })
+        });
     facts.insert(subject, &postgres::IO_URING_FITS, fits);
 }
 

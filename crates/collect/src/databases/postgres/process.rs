@@ -1,135 +1,48 @@
+//! Running PostgreSQL servers: options of the command line and the data directory that they name.
+
 use std::path::{Path, PathBuf};
 
-use crate::collector::Request;
-use crate::databases::server_processes::{self, ServerProcess};
-
-use crate::facts::{FactSet, Reading, Source};
-use crate::host::{Host, HostError, Question, path_from_bytes};
+use crate::databases::server_processes::{CommandLineOption, ServerProcess};
+use crate::host::{Host, path_from_bytes};
 use crate::text::decode_display_safe;
 
-#[derive(Clone, Debug)]
-pub struct Postmaster {
-    pub pid: u32,
-    pub uid: u32,
-    pub data_directory: Option<PathBuf>,
-    pub settings: Vec<(String, Vec<u8>)>,
-    /// The name of a preloaded library that disables fsync, or `none`.
-    pub preloaded_library: Reading<String>,
-}
-
-impl Postmaster {
-    /// The value of the setting's last occurrence, which is the one that counts.
-    pub fn setting(&self, name: &str) -> Option<&[u8]> {
-        self.settings
-            .iter()
-            .rev()
-            .find(|(found, _)| found == name)
-            .map(|(_, value)| value.as_slice())
-    }
-
-    pub fn command_line_source(&self) -> Source {
-        Source::from_file(format!("/proc/{}/cmdline", self.pid))
-    }
-}
-
-/// Fails if processes cannot be listed. Adds a note on processes that were skipped because of the
-/// limit, also those of MySQL and MariaDB.
-pub fn running_postmasters(
-    host: &dyn Host,
-    request: &Request,
-    facts: &mut FactSet,
-) -> Result<Vec<Postmaster>, HostError> {
-    let listing = server_processes::list_server_processes(host, request)?;
-    for &(uid, count) in &listing.skipped {
-        let whose = uid.map_or_else(
-            || "of unknown users".to_owned(),
-            |uid| format!("of user {uid}"),
-        );
-        facts.add_note_once(format!(
-            "{count} more processes {whose} are named like database servers and were not checked; their data directories are unknown"
-        ));
-    }
-    let postmasters = listing.rows.iter().filter(|row| row.is_postgres());
-    Ok(postmasters
-        .filter_map(|row| read_postmaster(host, row, facts))
-        .collect())
-}
-
-fn read_postmaster(
-    host: &dyn Host,
-    row: &ServerProcess,
-    facts: &mut FactSet,
-) -> Option<Postmaster> {
-    let uid = match server_processes::server_file_reader_uid(row) {
-        Ok(uid) => uid,
-        Err(note) => {
-            facts.add_note_once(note);
-            return None;
-        }
-    };
-    let options = match host.ask(&Question::CommandLine(row.pid)) {
-        Ok(answer) => parse_options(&answer),
-        // The process has ended since the listing.
-        Err(miss) if miss.is_absent() => return None,
-        Err(miss) => {
-            facts.add_note_once(format!(
-                "the arguments of PostgreSQL process {} cannot be read: {miss}",
-                row.pid
-            ));
-            Vec::new()
-        }
-    };
-    let environment = host.ask(&Question::Environment(row.pid));
-    let given = options
-        .iter()
-        .rev()
-        .find(|(name, _)| name == DATA_DIRECTORY_OPTION)
-        .map(|(_, value)| value.clone());
-    let home = given
-        .or_else(|| server_processes::environment_variable(environment.as_deref().ok()?, "PGDATA"))
-        .map(path_from_bytes);
-    // At its start a server changes into its data directory (ChangeToDataDir), so the working
-    // directory replaces a missing or relative path.
-    let told = options
-        .iter()
-        .any(|(name, _)| matches!(name.as_str(), "config_file" | "data_directory"));
-    let home = match home {
-        Some(home) if home.is_absolute() => Some(home),
-        None if told => None,
-        home => host
-            .link_target(Path::new(&format!("/proc/{}/cwd", row.pid)))
-            .ok()
-            .or(home),
-    };
-    Some(Postmaster {
-        pid: row.pid,
-        uid,
-        data_directory: home,
-        preloaded_library: server_processes::preloaded_eatmydata(host, row.pid, &environment),
-        settings: options
-            .into_iter()
-            .filter(|(name, _)| name != DATA_DIRECTORY_OPTION)
-            .collect(),
-    })
-}
-
-/// The key of the option `-D` among the settings; setting names have no dash.
+/// The key of the option `-D`; setting names have no dash.
 const DATA_DIRECTORY_OPTION: &str = "-D";
 
-fn parse_options(answer: &[u8]) -> Vec<(String, Vec<u8>)> {
-    let answer = String::from_utf8_lossy(answer);
-    let option = |line: &str| {
-        let (option, value) = line.split_once(' ')?;
-        let (name, value) = match option {
-            "-D" => (DATA_DIRECTORY_OPTION, value),
-            "-p" => ("port", value),
-            "-k" => ("unix_socket_directories", value),
-            "-c" => value.split_once('=')?,
-            _ => return None,
-        };
-        Some((name.to_owned(), decode_display_safe(value)))
+/// The value of the option's last occurrence, which is the one that counts.
+pub fn last_option_value<'a>(server: &'a ServerProcess, name: &str) -> Option<&'a [u8]> {
+    let options = server.options.as_ref().ok()?;
+    let (_, value) = options.iter().rfind(|(found, _)| found == name)?;
+    Some(value)
+}
+
+/// At its start a server changes into its data directory (ChangeToDataDir), so the working
+/// directory replaces a missing or relative path.
+pub fn process_data_directory(host: &dyn Host, server: &ServerProcess) -> Option<PathBuf> {
+    let told = last_option_value(server, DATA_DIRECTORY_OPTION)
+        .map(path_from_bytes)
+        .or_else(|| server.environment_variable("PGDATA").map(path_from_bytes));
+    let is_set = |name| last_option_value(server, name).is_some();
+    match told {
+        Some(home) if home.is_absolute() => Some(home),
+        None if is_set("config_file") || is_set("data_directory") => None,
+        home => host
+            .link_target(Path::new(&format!("/proc/{}/cwd", server.pid)))
+            .ok()
+            .or(home),
+    }
+}
+
+pub fn parse_option(line: &str) -> Option<CommandLineOption> {
+    let (option, value) = line.split_once(' ')?;
+    let (name, value) = match option {
+        "-D" => (DATA_DIRECTORY_OPTION, value),
+        "-p" => ("port", value),
+        "-k" => ("unix_socket_directories", value),
+        "-c" => value.split_once('=')?,
+        _ => return None,
     };
-    answer.lines().filter_map(option).collect()
+    Some((name.to_owned(), decode_display_safe(value)))
 }
 
 #[cfg(test)]
@@ -137,12 +50,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::facts::UnknownReason;
-    use crate::host::HostErrorKind;
+    use crate::collector::Request;
+    use crate::databases::server_processes::read_server_processes;
+    use crate::facts::{FactSet, Reading, ServerArea, UnknownReason};
+    use crate::host::{HostErrorKind, Question};
     use crate::testing::FakeHost;
 
-    fn collect_postmasters(fake: &FakeHost) -> Vec<Postmaster> {
-        super::running_postmasters(fake, &Request::default(), &mut FactSet::default()).unwrap()
+    fn collect_postmasters(fake: &FakeHost) -> Vec<ServerProcess> {
+        let (request, mut facts) = (Request::default(), FactSet::default());
+        let read = read_server_processes(fake, &request, ServerArea::Pg, parse_option, &mut facts);
+        read.unwrap().0
+    }
+
+    fn first_data_directory(fake: &FakeHost) -> Option<PathBuf> {
+        process_data_directory(fake, &collect_postmasters(fake)[0])
     }
 
     fn host_with_postmaster(arguments: &str) -> FakeHost {
@@ -156,24 +77,25 @@ mod tests {
 
     #[test]
     fn children_and_other_servers_are_no_postmasters() {
-        let servers = collect_postmasters(&host_with_postmaster("-D /pg"));
+        let fake = host_with_postmaster("-D /pg");
+        let servers = collect_postmasters(&fake);
         assert_eq!(
             servers.iter().map(|server| server.pid).collect::<Vec<_>>(),
             [10],
             "13 has ended"
         );
-        assert_eq!(servers[0].data_directory.as_deref(), Some(Path::new("/pg")));
+        assert_eq!(first_data_directory(&fake), Some("/pg".into()));
     }
 
     #[test]
     fn command_line_options_become_settings() {
-        let servers = collect_postmasters(&host_with_postmaster(
+        let fake = host_with_postmaster(
             "-D /a\\x20b\n-c wal_level=minimal\n-p 5433\n-k /run/x\n-c config_file=/e=x\n-D /p\\x0ag",
-        ));
+        );
+        let servers = collect_postmasters(&fake);
         let setting = |name| {
-            servers[0]
-                .setting(name)
-                .map(|value| String::from_utf8(value.to_vec()).unwrap())
+            let value = last_option_value(&servers[0], name);
+            value.map(|value| String::from_utf8(value.to_vec()).unwrap())
         };
         for (name, value) in [
             ("wal_level", "minimal"),
@@ -184,11 +106,10 @@ mod tests {
             assert_eq!(setting(name).as_deref(), Some(value), "{name}");
         }
         assert_eq!(
-            servers[0].data_directory.as_deref(),
-            Some(Path::new("/p\ng")),
+            first_data_directory(&fake),
+            Some("/p\ng".into()),
             "the last -D wins"
         );
-        assert_eq!(setting(DATA_DIRECTORY_OPTION), None);
     }
 
     #[test]
@@ -231,14 +152,9 @@ mod tests {
 
     #[test]
     fn pgdata_variable_names_data_directory() {
-        let servers = collect_postmasters(
-            &host_with_postmaster("-c fsync=on")
-                .with_answer(Question::Environment(10), "PGDATA=/srv/pg\nPGDATAX=/y\n"),
-        );
-        assert_eq!(
-            servers[0].data_directory.as_deref(),
-            Some(Path::new("/srv/pg"))
-        );
+        let fake = host_with_postmaster("-c fsync=on")
+            .with_answer(Question::Environment(10), "PGDATA=/srv/pg\nPGDATAX=/y\n");
+        assert_eq!(first_data_directory(&fake), Some("/srv/pg".into()));
     }
 
     proptest! {

@@ -25,9 +25,8 @@ pub struct SettingsReply {
     rows: BTreeMap<String, PgSetting>,
     /// `None` if the server did not list the settings of databases and roles.
     overrides: Option<Vec<SettingOverride>>,
-    is_truncated: bool,
-    /// `None` if the server did not list its slots.
-    slot: Option<Result<Option<InactiveSlot>, String>>,
+    pub has_truncated_overrides: bool,
+    pub inactive_slot: Reading<Option<InactiveSlot>>,
 }
 
 /// The inactive replication slot that retains most WAL.
@@ -77,21 +76,31 @@ pub fn query_settings(host: &dyn Host, socket: &Path) -> Option<SettingsReply> {
     let overrides = rows
         .get(OVERRIDES)
         .map(|_| lines().filter_map(parse_override).collect());
-    let slot = rows.get(SLOTS).map(|row| {
-        let slot = lines().find_map(parse_inactive_slot).transpose()?;
-        match (row.value.as_slice(), slot) {
-            (b"0", None) => Ok(None),
-            (b"1", Some(slot)) => Ok(Some(slot)),
-            _ => Err("the server's list of replication slots is malformed".to_owned()),
+    let socket = display_path(socket);
+    let inactive_slot = match rows.get(SLOTS) {
+        Some(row) => {
+            let source = Source::Server {
+                socket: socket.clone(),
+            };
+            Reading::known(row.value.as_slice(), source).and_then(|count| {
+                let slot = lines().find_map(parse_inactive_slot).transpose()?;
+                match (count, &slot) {
+                    (b"0", None) | (b"1", Some(_)) => Ok(slot),
+                    _ => Err("the server's list of replication slots is malformed".to_owned()),
+                }
+            })
         }
-    });
-    let more = rows.get(OVERRIDES).is_some_and(|row| row.value == b"more");
+        None => Reading::unknown(
+            UnknownReason::NotCollected,
+            "the server did not list its replication slots",
+        ),
+    };
     (!rows.is_empty()).then(|| SettingsReply {
-        socket: display_path(socket),
+        has_truncated_overrides: rows.get(OVERRIDES).is_some_and(|row| row.value == b"more"),
+        socket,
         rows,
         overrides,
-        is_truncated: more,
-        slot,
+        inactive_slot,
     })
 }
 
@@ -214,12 +223,15 @@ fn value_in_kb(value: &[u8], unit: &str) -> Option<String> {
 }
 
 impl SettingsReply {
+    fn source(&self) -> Source {
+        Source::Server {
+            socket: self.socket.clone(),
+        }
+    }
+
     pub fn socket_directory_and_port(&self) -> Option<(String, u64, Source)> {
         let (directory, port) = self.socket.rsplit_once("/.s.PGSQL.")?;
-        let source = Source::Server {
-            socket: self.socket.clone(),
-        };
-        Some((directory.to_owned(), port.parse().ok()?, source))
+        Some((directory.to_owned(), port.parse().ok()?, self.source()))
     }
 
     /// The value that applies to all sessions; `None` if the server does not report one.
@@ -228,31 +240,13 @@ impl SettingsReply {
         if SESSION_SOURCES.contains(&row.origin.as_str()) {
             let mut all = self.overrides.iter().flatten();
             let everybodys = all.find(|one| one.applies_to_all_sessions() && one.name == name)?;
-            let source = Source::Server {
-                socket: self.socket.clone(),
-            };
-            return Some(Reading::known(everybodys.value.clone(), source));
+            return Some(Reading::known(everybodys.value.clone(), self.source()));
         }
         let source = match &row.file {
             Some((file, line)) => Source::from_file_line(file, *line),
-            None => Source::Server {
-                socket: self.socket.clone(),
-            },
+            None => self.source(),
         };
         Some(Reading::known(row.value.clone(), source))
-    }
-
-    pub fn inactive_slot(&self) -> Reading<Option<InactiveSlot>> {
-        let source = Source::Server {
-            socket: self.socket.clone(),
-        };
-        match &self.slot {
-            Some(slot) => Reading::known((), source).and_then(|()| slot.clone()),
-            None => Reading::unknown(
-                UnknownReason::NotCollected,
-                "the server did not list its replication slots",
-            ),
-        }
     }
 
     pub fn config_load_time_us(&self) -> Option<u64> {
@@ -272,10 +266,7 @@ impl SettingsReply {
         let Some(words) = words else {
             return Reading::absent("the server lists no values for wal_compression");
         };
-        let source = Source::Server {
-            socket: self.socket.clone(),
-        };
-        Reading::known(words.split(',').map(str::to_owned).collect(), source)
+        Reading::known(words.split(',').map(str::to_owned).collect(), self.source())
     }
 
     pub fn synchronous_commit_overrides(&self) -> Reading<Vec<SynchronousCommitOverride>> {
@@ -284,43 +275,31 @@ impl SettingsReply {
                 "the server did not report the settings of databases and roles",
             );
         };
-        let Some(setting) = settings::find_parameter(SYNCHRONOUS_COMMIT) else {
-            return Reading::not_collected();
-        };
         let mut own = all
             .iter()
             .filter(|one| one.name == SYNCHRONOUS_COMMIT && !one.applies_to_all_sessions());
         let read = |one: &SettingOverride| {
-            let value = SynchronousCommit::parse_word(&setting.canonical_value(&one.value, None))?;
+            let value = SynchronousCommit::parse_word(&settings::canonical_word(
+                SYNCHRONOUS_COMMIT,
+                &display_safe(one.value.trim_ascii()).to_ascii_lowercase(),
+            ))?;
             Ok(SynchronousCommitOverride {
                 owner: one.database_and_role_text(),
                 value,
             })
         };
-        let source = Source::Server {
-            socket: self.socket.clone(),
-        };
-        Reading::known((), source).and_then(|()| own.by_ref().map(read).collect())
-    }
-
-    pub fn has_truncated_overrides(&self) -> bool {
-        self.is_truncated
+        Reading::known((), self.source()).and_then(|()| own.by_ref().map(read).collect())
     }
 
     pub fn version(&self) -> Option<Reading<Version>> {
         let version = Version::parse(&display_safe(&self.rows.get("server_version")?.value))?;
-        Some(Reading::known(
-            version,
-            Source::Server {
-                socket: self.socket.clone(),
-            },
-        ))
+        Some(Reading::known(version, self.source()))
     }
 
     /// The data directory, which the server shows to superusers only.
     pub fn data_directory(&self) -> Option<PathBuf> {
         let value = &self.rows.get("data_directory")?.value;
-        (!value.is_empty()).then(|| path_from_bytes(value.clone()))
+        (!value.is_empty()).then(|| path_from_bytes(value.as_slice()))
     }
 }
 

@@ -19,12 +19,6 @@ pub struct ConfigParameter {
     row: &'static PostgresSettingRow,
 }
 
-enum UnitKind {
-    Bytes,
-    Micros,
-    Unitless,
-}
-
 pub static ALL: LazyLock<Vec<ConfigParameter>> = LazyLock::new(|| {
     let mut all = Vec::new();
     for row in servers::server_settings_table()
@@ -41,10 +35,6 @@ pub static ALL: LazyLock<Vec<ConfigParameter>> = LazyLock::new(|| {
     all
 });
 
-pub fn find_parameter(name: &str) -> Option<&'static ConfigParameter> {
-    ALL.iter().find(|setting| setting.name == name)
-}
-
 impl ConfigParameter {
     /// `configured` is `None` if all files were read and none of them sets a value.
     pub fn insert_parameter_fact(
@@ -55,14 +45,12 @@ impl ConfigParameter {
         version: Option<&Version>,
     ) {
         let reading = self.value_in_force(configured, version);
-        facts.insert_untyped_value(
-            cluster,
-            self.fact,
-            reading.and_then(|text| self.parse_value(&text, version)),
-        );
+        facts.insert_untyped_value(cluster, self.fact, reading);
     }
 
-    fn parse_value(&self, text: &str, version: Option<&Version>) -> Result<Value, String> {
+    /// Equal values in different spellings give equal results.
+    pub fn parse_value(&self, value: &[u8], version: Option<&Version>) -> Result<Value, String> {
+        let text = &display_safe(value.trim_ascii()).to_ascii_lowercase();
         if self.has_masked_names() {
             return parse_standby_count(text).map(Value::Whole);
         }
@@ -82,7 +70,7 @@ impl ConfigParameter {
             | ValueKind::Choice(_)
             | ValueKind::Version
             | ValueKind::List
-            | ValueKind::Choices(_) => Ok(Value::Text(text.to_owned())),
+            | ValueKind::Choices(_) => Ok(Value::Text(canonical_word(self.name, text))),
         }
     }
 
@@ -98,7 +86,7 @@ impl ConfigParameter {
         &self,
         configured: Option<Reading<Vec<u8>>>,
         version: Option<&Version>,
-    ) -> Reading<String> {
+    ) -> Reading<Value> {
         let name = self.name;
         if let Some(version) = version
             && self.row.exists_or_is_assumed_in(version) == Ternary::False
@@ -110,14 +98,14 @@ impl ConfigParameter {
         }
         match (configured, version) {
             (Some(Reading::Known { value, source }), _) => {
-                let text = self.canonical_value(&value, version);
+                let text = display_safe(value.trim_ascii());
                 if self.has_unknown_unit(&text, version) {
                     let detail = format!(
                         "{source}: the unit of {name} = {text} depends on the server's version, which is unknown"
                     );
                     return Reading::unknown(UnknownReason::NotCollected, detail);
                 }
-                Reading::known(text, source)
+                Reading::known(value, source).and_then(|value| self.parse_value(&value, version))
             }
             (Some(unknown), _) => unknown.into_unknown_reading(),
             (None, None) => Reading::unknown(
@@ -137,7 +125,8 @@ impl ConfigParameter {
             (None, Some(version)) => {
                 let of = format!("PostgreSQL {}", major_version_text(version));
                 match self.row.default_in(version) {
-                    Some(default) => Reading::known(default.to_owned(), Source::Default { of }),
+                    Some(default) => Reading::known(default, Source::Default { of })
+                        .and_then(|text| self.parse_value(text.as_bytes(), Some(version))),
                     None => {
                         Reading::absent(format!("{name} is not set, so {of} computes the value"))
                     }
@@ -146,66 +135,25 @@ impl ConfigParameter {
         }
     }
 
-    fn unit_kind(&self) -> UnitKind {
-        match self.fact.kind {
-            ValueKind::Bytes => UnitKind::Bytes,
-            ValueKind::Micros => UnitKind::Micros,
-            ValueKind::Bool
-            | ValueKind::Count
-            | ValueKind::Number
-            | ValueKind::Text
-            | ValueKind::Choice(_)
-            | ValueKind::Version
-            | ValueKind::List
-            | ValueKind::Choices(_) => UnitKind::Unitless,
-        }
-    }
-
     fn has_unknown_unit(&self, text: &str, version: Option<&Version>) -> bool {
-        let is_size = matches!(self.unit_kind(), UnitKind::Bytes);
-        is_size
+        self.fact.kind == ValueKind::Bytes
             && self.row.bytes_of_implied_unit(version).is_none()
             && parse_size(text, Some(1)).is_ok()
             && parse_size(text, None).is_err()
     }
+}
 
-    /// The value in one spelling, so that equal values compare equal.
-    pub fn canonical_value(&self, value: &[u8], version: Option<&Version>) -> String {
-        let text = display_safe(value.trim_ascii()).to_ascii_lowercase();
-        match self.name {
-            "synchronous_commit" | "wal_compression" => match text.as_str() {
-                "true" | "yes" | "1" => return "on".to_owned(),
-                "false" | "no" | "0" => return "off".to_owned(),
-                _ => {}
-            },
-            "wal_level" if ["archive", "hot_standby"].contains(&text.as_str()) => {
-                return "replica".to_owned();
-            }
-            "debug_io_direct" => {
-                let words = text
-                    .split(',')
-                    .map(str::trim)
-                    .filter(|word| !word.is_empty());
-                return words.join_with(",");
-            }
-            _ => {}
+/// One spelling for all words that the server treats alike.
+pub fn canonical_word(name: &str, word: &str) -> String {
+    match (name, word) {
+        ("synchronous_commit" | "wal_compression", "true" | "yes" | "1") => "on".to_owned(),
+        ("synchronous_commit" | "wal_compression", "false" | "no" | "0") => "off".to_owned(),
+        ("wal_level", "archive" | "hot_standby") => "replica".to_owned(),
+        ("debug_io_direct", words) => {
+            let words = words.split(',').map(str::trim);
+            words.filter(|word| !word.is_empty()).join_with(",")
         }
-        if self.has_masked_names() {
-            return text;
-        }
-        match self.parse_value(&text, version) {
-            Ok(Value::Bool(on)) => if on { "on" } else { "off" }.to_owned(),
-            // A server's `1GB` equals a file's `1024MB`.
-            Ok(Value::Whole(number)) => match self.unit_kind() {
-                UnitKind::Bytes => format!("{}kb", number / 1024),
-                UnitKind::Micros | UnitKind::Unitless => number.to_string(),
-            },
-            Ok(Value::Number(number)) => match self.unit_kind() {
-                UnitKind::Micros => format!("{number}us"),
-                UnitKind::Bytes | UnitKind::Unitless => number.to_string(),
-            },
-            Ok(Value::Text(_) | Value::Version(_) | Value::List(_)) | Err(_) => text,
-        }
+        (_, word) => word.to_owned(),
     }
 }
 
@@ -280,7 +228,7 @@ fn parse_number(text: &str) -> Result<f64, String> {
 
 /// Parses a size in `kB`, `MB`, `GB` or `TB`, in any case of letters, into bytes. A plain number
 /// counts in `unit` (guc.c).
-fn parse_size(text: &str, unit: Option<u64>) -> Result<u64, String> {
+pub fn parse_size(text: &str, unit: Option<u64>) -> Result<u64, String> {
     const UNITS: [(&str, u64); 4] = [
         ("kb", 1 << 10),
         ("mb", 1 << 20),
@@ -288,11 +236,7 @@ fn parse_size(text: &str, unit: Option<u64>) -> Result<u64, String> {
         ("tb", 1 << 40),
     ];
     let word = text.trim().to_ascii_lowercase();
-    let with_unit = UNITS
-        .iter()
-        .find_map(|(unit, bytes)| Some((word.strip_suffix(unit)?, *bytes)));
-    let counted = with_unit.or(unit.map(|unit| (word.as_str(), unit)));
-    let (number, unit) = counted.ok_or_else(|| format!("`{text}` has no unit"))?;
+    let (number, unit) = split_unit(&word, &UNITS, unit)?;
     let fraction = || {
         number
             .trim()
@@ -306,10 +250,25 @@ fn parse_size(text: &str, unit: Option<u64>) -> Result<u64, String> {
             clippy::cast_sign_loss,
             reason = "at most 10^6 TB, not negative"
         )]
-        Some(number) => Some((number * unit as f64) as u64),
+        // The server counts all sizes that are read here in kB or more.
+        Some(number) => Some((number * unit as f64) as u64 / 1024 * 1024),
         None => parse_count(number)?.checked_mul(unit),
     };
     bytes.ok_or_else(|| format!("`{text}` exceeds the maximum"))
+}
+
+/// The number of a value and its unit, which is `implied` if the value names none.
+fn split_unit<'a, T: Copy>(
+    value: &'a str,
+    units: &[(&str, T)],
+    implied: Option<T>,
+) -> Result<(&'a str, T), String> {
+    let named = units
+        .iter()
+        .find_map(|(unit, size)| Some((value.strip_suffix(unit)?, *size)));
+    named
+        .or(implied.map(|unit| (value, unit)))
+        .ok_or_else(|| format!("`{value}` has no unit"))
 }
 
 /// Parses a time in `us`, `ms`, `s`, `min`, `h` or `d`, in any case of letters, into microseconds.
@@ -324,12 +283,11 @@ fn parse_duration_micros(text: &str, unit: Option<u64>) -> Result<f64, String> {
         ("d", 86_400e6),
     ];
     let word = text.trim().to_ascii_lowercase();
-    let with_unit = UNITS
-        .iter()
-        .find_map(|(unit, micros)| Some((word.strip_suffix(unit)?, *micros)));
-    let counted = with_unit.or(unit.map(|unit| (word.as_str(), unit as f64)));
-    let (figure, unit) = counted.ok_or_else(|| format!("`{text}` has no unit"))?;
-    Ok(parse_number(figure)? * unit)
+    let (figure, unit) = split_unit(&word, &UNITS, unit.map(|unit| unit as f64))?;
+    let micros = parse_number(figure)? * unit;
+    (micros <= 1e15)
+        .then_some(micros)
+        .ok_or_else(|| format!("`{text}` exceeds the maximum"))
 }
 
 #[cfg(test)]
@@ -340,7 +298,7 @@ mod tests {
     use crate::testing::displayed_notes_and_readings;
 
     fn parameter_by_name(name: &str) -> &'static ConfigParameter {
-        find_parameter(name).unwrap()
+        ALL.iter().find(|setting| setting.name == name).unwrap()
     }
 
     fn parse_version(text: &str) -> Version {
@@ -432,14 +390,14 @@ mod tests {
             );
         }
         assert!(parse_duration_micros("300", None).is_err());
-        let spelled = |text: &str| {
-            parameter_by_name("checkpoint_timeout").canonical_value(text.as_bytes(), None)
+        let parsed = |text: &str| {
+            let setting = parameter_by_name("checkpoint_timeout");
+            setting.parse_value(text.as_bytes(), None).unwrap()
         };
-        assert_eq!(spelled("5min"), spelled("300"));
-        assert_eq!(spelled(&spelled("5min")), spelled("300"));
+        assert_eq!(parsed("5min"), parsed("300"));
     }
 
-    fn default_reading(name: &str, of: &str) -> Reading<String> {
+    fn default_reading(name: &str, of: &str) -> Reading<Value> {
         parameter_by_name(name).value_in_force(None, Some(&parse_version(of)))
     }
 
@@ -504,7 +462,10 @@ mod tests {
             assert_eq!(parse_size(text, Some(1 << 20)).ok(), expected, "{text}");
         }
         let spelled = |name, text: &str| {
-            parameter_by_name(name).canonical_value(text.as_bytes(), Some(&parse_version("15.20")))
+            let setting = parameter_by_name(name);
+            setting
+                .parse_value(text.as_bytes(), Some(&parse_version("15.20")))
+                .unwrap()
         };
         assert_eq!(
             spelled("max_wal_size", "1GB"),
@@ -562,7 +523,7 @@ mod tests {
 
     #[test]
     fn defaults_depend_on_version() {
-        let value = |name, of| default_reading(name, of).value().cloned();
+        let value = |name, of| default_reading(name, of).value().map(ToString::to_string);
         assert_eq!(value("wal_level", "9.6.3").as_deref(), Some("minimal"));
         assert_eq!(value("wal_level", "15.20").as_deref(), Some("replica"));
         assert_eq!(value("max_wal_senders", "15").as_deref(), Some("10"));
@@ -599,7 +560,7 @@ mod tests {
                 ..
             }
         ));
-        assert_eq!(value("data_sync_retry", "11.2").as_deref(), Some("off"));
+        assert_eq!(value("data_sync_retry", "11.2").as_deref(), Some("no"));
         assert_eq!(value("data_sync_retry", "9.6.11"), None);
         assert_eq!(
             value("file_extend_method", "17.8").as_deref(),
@@ -614,9 +575,12 @@ mod tests {
         ));
         assert_eq!(
             value("checkpoint_completion_target", "13.4").as_deref(),
-            Some("0.5")
+            Some("0.50")
         );
-        assert_eq!(value("max_wal_size", "9.6.24").as_deref(), Some("1GB"));
+        assert_eq!(
+            value("max_wal_size", "9.6.24").as_deref(),
+            Some("1073741824")
+        );
         assert_eq!(
             value("effective_io_concurrency", "18.2").as_deref(),
             Some("16")
@@ -635,12 +599,14 @@ mod tests {
             ("wal_compression", "true", "on"),
             ("synchronous_commit", "remote_apply", "remote_apply"),
             ("wal_level", "hot_standby", "replica"),
-            ("full_page_writes", "no", "off"),
             ("debug_io_direct", " wal , data", "wal,data"),
             ("commit_delay", "0x0A", "10"),
         ] {
             assert_eq!(
-                parameter_by_name(name).canonical_value(value.as_bytes(), None),
+                parameter_by_name(name)
+                    .parse_value(value.as_bytes(), None)
+                    .unwrap()
+                    .to_string(),
                 expected,
                 "{name} {value}"
             );

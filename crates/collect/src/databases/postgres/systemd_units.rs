@@ -26,7 +26,7 @@ pub fn service_data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
     let identity = |directory: &str| {
         host.stat(Path::new(directory))
             .ok()
-            .map(|stat| (stat.major, stat.minor, stat.inode))
+            .map(|stat| stat.file_id())
     };
     let mut seen = BTreeSet::new();
     for directory in DIRECTORIES.into_iter().chain([ENABLED_UNITS_DIRECTORY]) {
@@ -77,8 +77,7 @@ fn unit_data_directory(
         .collect();
     let has =
         |directory: &str, name: &[u8]| listed.get(directory).is_some_and(|all| all.contains(name));
-    let at =
-        |directory: &str, name: &[u8]| Path::new(directory).join(path_from_bytes(name.to_vec()));
+    let at = |directory: &str, name: &[u8]| Path::new(directory).join(path_from_bytes(name));
     let mut files: Vec<PathBuf> = Vec::new();
     for name in &names {
         files.extend(

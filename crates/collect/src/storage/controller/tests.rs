@@ -15,7 +15,7 @@ use super::{REPORTED_FACTS, collect_facts};
 use crate::collector::Request;
 use crate::facts::catalog::controller;
 use crate::facts::{Reading, Remedy, Subject, UnknownReason};
-use crate::host::{RecordedHost, CachingHost, Tool};
+use crate::host::{CachingHost, RecordedHost, Tool};
 use walwise_model::text::JoinText;
 
 /// The values that count as safe, in the order of [`REPORTED_FACTS`].
