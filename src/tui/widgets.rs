@@ -408,8 +408,7 @@ pub mod text_field;
 pub mod trace {
     use ratatui::text::Line;
 
-    use super::columns::{self, Column, StyledText};
-    use crate::report::view::flush_path::NO_BREAK_SPACE;
+    use super::columns::{self, Column, PART_GAP, StyledText};
     use crate::rules::{ConditionTrace, explain};
     use crate::ternary::Ternary;
     use crate::tui::theme::{DIM, DOUBT, GOOD, PLAIN};
@@ -421,9 +420,7 @@ pub mod trace {
                 Ternary::Unknown => DOUBT,
                 Ternary::False => PLAIN,
             };
-            // The gap stays if the text wraps.
-            let gap = NO_BREAK_SPACE.to_string().repeat(2);
-            let read = format!("{}{gap} {}", row.reading, row.source);
+            let read = format!("{}{PART_GAP}{}", row.reading, row.source);
             vec![
                 (row.branch + &row.label + &row.subject, PLAIN),
                 (row.truth.as_str().to_owned(), style),

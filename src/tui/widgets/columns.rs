@@ -6,7 +6,6 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::text;
-use crate::report::view::flush_path::NO_BREAK_SPACE;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
@@ -60,6 +59,8 @@ impl Column {
 pub type StyledText = (String, Style);
 
 const GAP: usize = 2;
+/// Separates parts of a cell, which are on lines of their own if the cell wraps.
+pub const PART_GAP: &str = "\u{a0}  ";
 
 /// Each row is one line: columns that could wrap are cut as well.
 pub fn align_rows(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<Line<'static>> {
@@ -125,9 +126,12 @@ fn wrap_row(row: &[StyledText], columns: &[Column], widths: &[usize]) -> Vec<Lin
     let pieces = |((content, _), (column, width)): (&StyledText, (&Column, &usize))| {
         let under = text::branch_below(content);
         let rows = if column.wraps && text::width(content) > *width {
-            text::wrap_with_prefix(content, &under, *width)
+            let parts = content.split(PART_GAP);
+            parts
+                .flat_map(|part| text::wrap_with_prefix(part, &under, *width))
+                .collect()
         } else {
-            vec![content.replace(NO_BREAK_SPACE, " ")]
+            vec![content.replace(PART_GAP, "   ")]
         };
         (rows, under)
     };
