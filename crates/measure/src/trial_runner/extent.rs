@@ -64,6 +64,14 @@ pub trait Extent {
     }
 }
 
+pub fn run_trial_tool<W: ToString>(maker: TrialTool, words: &[W]) -> Result<(), String> {
+    let words: Vec<String> = words.iter().map(W::to_string).collect();
+    maker
+        .run(&words)
+        .map(drop)
+        .map_err(|miss| format!("{}: {miss}", maker.as_str()))
+}
+
 /// The additional mkfs arguments for a disk, as two lists: the options before the device, then
 /// the device and the options after it. They set the size of the extent, and a UUID to
 /// recognise the file system.

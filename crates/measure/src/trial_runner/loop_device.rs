@@ -16,6 +16,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::disk::lock_device;
+use super::extent::run_trial_tool;
 use super::{proc_fd_path, write_zeros};
 use crate::facts::Choice as _;
 use crate::facts::catalog::device::QueueWriteCache;
@@ -175,14 +176,6 @@ impl LoopDevice {
         }
         Ok(())
     }
-}
-
-pub fn run_trial_tool<W: ToString>(maker: TrialTool, words: &[W]) -> Result<(), String> {
-    let words: Vec<String> = words.iter().map(W::to_string).collect();
-    maker
-        .run(&words)
-        .map(drop)
-        .map_err(|miss| format!("{}: {miss}", maker.as_str()))
 }
 
 fn sysfs_directory(number: u64) -> String {

@@ -10,8 +10,8 @@ use std::slice;
 use rustix::fs::{Advice, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 
-use super::extent::Extent;
-use super::loop_device::{LoopDevice, run_trial_tool};
+use super::extent::{Extent, run_trial_tool};
+use super::loop_device::LoopDevice;
 use super::loop_file_directory::LoopFileDirectory;
 use super::{FreeSpace, TAIL_BYTES, reopen, write_zeros};
 use crate::host::TrialTool;

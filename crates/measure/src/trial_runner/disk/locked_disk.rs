@@ -32,8 +32,7 @@ use crate::safe_path::random_u64;
 use crate::settings::NewFilesystem;
 use crate::subprocess::Channel;
 use crate::trial_runner::blank::{BlankPattern, first_nonblank_offset, zero_range_durably};
-use crate::trial_runner::extent::{Extent, disk_mkfs_args};
-use crate::trial_runner::loop_device::run_trial_tool;
+use crate::trial_runner::extent::{Extent, disk_mkfs_args, run_trial_tool};
 use crate::trial_runner::{TrialEvent, proc_fd_path, reopen, retry};
 
 /// Time that other programs may have the device open, as udev does when a device appears, before
