@@ -14,7 +14,7 @@ use walwise_model::escape::{self, comment};
 use walwise_model::facts::catalog::cluster::KIND;
 use walwise_model::facts::catalog::postgres::WAL_SYNC_METHOD;
 use walwise_model::facts::catalog::probe;
-use walwise_model::facts::{ConfigFileSyntax, Note, NoteKind, Scope, ServerKind, Subject};
+use walwise_model::facts::{ConfigFileSyntax, NoteKind, Scope, ServerKind, Subject};
 use walwise_model::settings::{self, Setting, SettingKind};
 
 pub fn render(report: &Report) -> String {
@@ -28,14 +28,10 @@ pub fn render(report: &Report) -> String {
     if form == ConfigFileSyntax::OptionFile {
         parts.push(option_file_header(report));
     }
-    let missing = report.warnings.iter().filter(|note| {
-        matches!(
-            note,
-            Note::Measurement(
-                MeasurementNote::NotMeasured { .. } | MeasurementNote::Incomplete { .. }
-            )
-        )
-    });
+    let missing = report
+        .warnings
+        .iter()
+        .filter(|note| note.kind == NoteKind::NotMeasured);
     parts.push(comment::comment_lines(missing.map(ToString::to_string)));
     let mut done: Vec<(&Subject, &Setting)> = Vec::new();
     let mut open: Vec<&Subject> = Vec::new();
