@@ -8,10 +8,10 @@ pub mod detail_level {
     /// How much of the report is shown as text; without options the short form.
     #[derive(Args, Debug, Default, Clone)]
     pub struct DetailLevel {
-        /// The full report as text: evidence, reasons, optional changes, how to undo.
+        /// Print the full report as text: evidence, reasons, optional changes, and undo commands.
         #[arg(long, short)]
         pub verbose: bool,
-        /// One part of the full report.
+        /// Print only this part of the full report.
         #[arg(long, value_enum, value_name = "PART", conflicts_with = "verbose")]
         pub only: Option<OnlyPart>,
     }
@@ -22,10 +22,10 @@ pub mod detail_level {
         Plan,
         /// The evidence for each verdict.
         Evidence,
-        /// Commit latency, method by method.
+        /// Commit latency of each sync method.
         #[value(alias = "price")]
         Latency,
-        /// Unknown facts, the rules they leave undecided, and how to read the facts.
+        /// Unknown facts, the rules they leave undecided, and how to obtain the facts.
         Unknown,
     }
 
@@ -54,7 +54,7 @@ mod error {
         #[error(transparent)]
         Other(#[from] anyhow::Error),
         /// Ended by the signal with this number n: exit code 128 + n. The text, if any, replaces
-        /// “the scratch files are removed” in the message.
+        /// “the scratch files were removed” in the message.
         #[error("stopped by a signal")]
         Signal(i32, Option<String>),
     }
@@ -597,7 +597,9 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(CliError::Signal(number, failed)) => {
-            let failed = failed.as_deref().unwrap_or("the scratch files are removed");
+            let failed = failed
+                .as_deref()
+                .unwrap_or("the scratch files were removed");
             out::print_error(&format!("stopped by a signal; {failed}"));
             ExitCode::from(u8::try_from(128 + number).unwrap_or(1))
         }
@@ -619,7 +621,7 @@ const HOST_MOUNTS: &str = "WALWISE_HOST_MOUNTS";
 fn run_command(cli: Cli) -> ExitResult {
     if std::env::var_os(HOST_MOUNTS).is_some_and(|value| value == "1") {
         enter_init_mount_namespace().context(
-            "the host's mount namespace cannot be entered; start the container with --privileged",
+            "cannot enter the host's mount namespace; start the container with --privileged",
         )?;
     }
     match cli.command {

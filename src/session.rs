@@ -369,7 +369,7 @@ fn add_drill_facts(records: &[(String, DrillRecord)], live: bool, facts: &mut Fa
     for (file, record) in records {
         if !live {
             facts.add_note_once(format!(
-                "the drills in {file} apply only to the host they ran on, and this is a capture"
+                "the drills in {file} apply only to the host on which they ran, and walwise is reading a capture"
             ));
             continue;
         }

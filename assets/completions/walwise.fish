@@ -29,7 +29,7 @@ complete -c walwise -n "__fish_walwise_needs_command" -l mysql-defaults -d 'Opti
 complete -c walwise -n "__fish_walwise_needs_command" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, like the server\'s config_file. The data directory is data_directory in the file, or TARGET if the file does not set it' -r -F
 complete -c walwise -n "__fish_walwise_needs_command" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_needs_command" -l ascii -d 'Draw with ASCII characters only'
-complete -c walwise -n "__fish_walwise_needs_command" -s v -l verbose -d 'With piped output, print the full report'
+complete -c walwise -n "__fish_walwise_needs_command" -s v -l verbose -d 'Without a terminal, print the full report'
 complete -c walwise -n "__fish_walwise_needs_command" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_needs_command" -s V -l version -d 'Print version'
 complete -c walwise -n "__fish_walwise_needs_command" -a "check" -d 'Check storage and settings, and print a report. With a TARGET, also measure there; without one, nothing is written'
@@ -45,10 +45,10 @@ complete -c walwise -n "__fish_walwise_needs_command" -a "capture" -d 'Save this
 complete -c walwise -n "__fish_walwise_needs_command" -a "generate" -d 'Print completions for a shell, or the schema of the JSON report'
 complete -c walwise -n "__fish_walwise_needs_command" -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l host -d 'Use a capture instead of this host' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l rules -d 'Also load every *.toml rule file in DIR, in addition to the built-in rules and /etc/walwise/rules.d' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l rules -d 'Load every *.toml rule file in DIR, in addition to the built-in rules and /etc/walwise/rules.d' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, like the server\'s --defaults-file. Only this file and the files it includes are read. The data directory is datadir in the file, or TARGET if the file does not set it' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, like the server\'s config_file. The data directory is data_directory in the file, or TARGET if the file does not set it' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l drill -d 'Use drill results for this stack from a record written by `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l drill -d 'Use the drill results for this storage stack from a record written by `walwise drill check --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l trial -d 'Use the trial result for this disk from a record written by `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l format -d 'Output format' -r -f -a "text\t'A plain-text report'
 script\t'A shell script that does nothing until you have read and edited it'
@@ -60,12 +60,12 @@ markdown\t'The full report as a Markdown document, for a ticket or a review'
 html\t'The full report as one HTML page with charts, without scripts or external resources; `walwise show` reads it'
 prometheus\t'Metrics for the node exporter\'s textfile collector'
 nagios\t'One line with performance data, and Nagios exit codes'"
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l only -d 'One part of the full report' -r -f -a "plan\t'The plan, in order, with the commands to apply, verify and undo each step'
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l only -d 'Print only this part of the full report' -r -f -a "plan\t'The plan, in order, with the commands to apply, verify and undo each step'
 evidence\t'The evidence for each verdict'
-latency\t'Commit latency, method by method'
-unknown\t'Unknown facts, the rules they leave undecided, and how to read the facts'"
+latency\t'Commit latency of each sync method'
+unknown\t'Unknown facts, the rules they leave undecided, and how to obtain the facts'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -s o -l output -d 'Write to FILE atomically. An existing file is replaced by a new one that you own' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, subject to the umask for other users' -r
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, and according to the umask for other users' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l baseline -d 'Compare with a report written by --save, --format html or -v --format json; `last`, or no value, selects the last saved report' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l assume -d 'Also show what would differ if this fact had this value; repeatable. Without @SUBJECT, the assumption applies to the host, or to the only subject with this fact. An assumption never unlocks a setting that can lose data' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fs -d 'Use this file system for TARGET, a free device, instead of the recommended one. The plan, script and fstab lines change accordingly. All safety checks still apply' -r -f -a "ext4\t''
@@ -78,33 +78,33 @@ complete -c walwise -n "__fish_walwise_using_subcommand check" -l seconds -d 'Ti
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l scratch -d 'Directory for scratch files, on the target\'s file system' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on -d 'Exit non-zero for a finding at this level or above' -r -f -a "critical\t'Critical findings only'
 warning\t'Critical findings and warnings'
-never\t'Nothing: the exit code reports only whether the command worked'"
+never\t'Nothing: the exit code tells only whether the command itself succeeded'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l no-programs -d 'Do not run external tools; facts that only they report stay unknown'
-complete -c walwise -n "__fish_walwise_using_subcommand check" -s v -l verbose -d 'The full report as text: evidence, reasons, optional changes, how to undo'
+complete -c walwise -n "__fish_walwise_using_subcommand check" -s v -l verbose -d 'Print the full report as text: evidence, reasons, optional changes, and undo commands'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l save -d 'Save the report for the next --baseline, in $XDG_STATE_HOME/walwise or ~/.local/state/walwise; for root, in /var/lib/walwise. walwise keeps the newest 60 reports per host and target, up to 256 MiB. With --baseline last, a missing report is not an error'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l no-probe -d 'Do not measure'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on-undecided -d 'Also exit non-zero if an undecided rule could lead to a finding at the --fail-on level'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l kernel -d 'The new kernel: its version, or its release as printed by `uname -r`' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l os -d 'The new distribution, such as rhel10, debian13, ubuntu24.04, sles15.6, ol9-uek7 or amzn2-5.10. It sets the versions of the tools and, without --kernel, of the kernel' -r
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l e2fsprogs -d 'Version of e2fsprogs' -r
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l xfsprogs -d 'Version of xfsprogs' -r
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l btrfs-progs -d 'Version of btrfs-progs' -r
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l e2fsprogs -d 'New version of e2fsprogs' -r
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l xfsprogs -d 'New version of xfsprogs' -r
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l btrfs-progs -d 'New version of btrfs-progs' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l assume -d 'Any other fact that will change, as with `walwise check --assume`' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l host -d 'Use a capture instead of this host' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l rules -d 'Also load every *.toml rule file in DIR, in addition to the built-in rules and /etc/walwise/rules.d' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l rules -d 'Load every *.toml rule file in DIR, in addition to the built-in rules and /etc/walwise/rules.d' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, like the server\'s --defaults-file. Only this file and the files it includes are read. The data directory is datadir in the file, or TARGET if the file does not set it' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, like the server\'s config_file. The data directory is data_directory in the file, or TARGET if the file does not set it' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l drill -d 'Use drill results for this stack from a record written by `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l drill -d 'Use the drill results for this storage stack from a record written by `walwise drill check --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l trial -d 'Use the trial result for this disk from a record written by `walwise trial --record`' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l format -d 'Output format; the JSON is today\'s report of the host, with `what_if` and `upgrade` added' -r -f -a "text\t'Text'
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l format -d 'Output format; the JSON is the report on the present host, with `what_if` and `upgrade` added' -r -f -a "text\t'Text'
 json\t'JSON'"
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s o -l output -d 'Write to FILE atomically. An existing file is replaced by a new one that you own' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, subject to the umask for other users' -r
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, and according to the umask for other users' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on -d 'Exit non-zero for any change at this level or above' -r -f -a "critical\t'Critical findings only'
 warning\t'Critical findings and warnings'
-never\t'Nothing: the exit code reports only whether the command worked'"
+never\t'Nothing: the exit code tells only whether the command itself succeeded'"
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l no-programs -d 'Do not run external tools; facts that only they report stay unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on-undecided -d 'Also exit non-zero if an undecided change could turn out to be at the --fail-on level or above'
@@ -114,7 +114,7 @@ json\t'JSON, exactly as in the report'
 markdown\t'A Markdown document with all facts'
 html\t'One HTML page with all facts and the report embedded'"
 complete -c walwise -n "__fish_walwise_using_subcommand show" -s o -l output -d 'Write to FILE atomically. An existing file is replaced by a new one that you own' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand show" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, subject to the umask for other users' -r
+complete -c walwise -n "__fish_walwise_using_subcommand show" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, and according to the umask for other users' -r
 complete -c walwise -n "__fish_walwise_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l import -d 'Import figures measured elsewhere (pg_test_fsync text or fio JSON). The figures are shown, but never used for advice' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l seconds -d 'Time limit of each workload in seconds, default 10; with --pg-test-fsync, the seconds per test, default 5' -r
@@ -129,7 +129,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand probe" -l profile -d 'Me
 innodb\t'InnoDB\'s redo log: 512 B, overwritten; flushed with the server\'s method or fdatasync'
 etcd\t'etcd\'s WAL: 2,300 B, appended, fdatasync'
 sqlite\t'SQLite\'s WAL with synchronous=FULL: 4,120 B, appended, fdatasync'"
-complete -c walwise -n "__fish_walwise_using_subcommand probe" -l require -d 'Answer pass, fail or cannot tell (exit code 0, 3, 5) for back-to-back commits: median, p95 or p99, then < or <=, then a time in us, ms or s' -r
+complete -c walwise -n "__fish_walwise_using_subcommand probe" -l require -d 'Test back-to-back commits against a limit such as `p99<10ms`: a quantile (median, p95 or p99), < or <=, and a time in us, ms or s. Exit code: 0 pass, 3 fail, 5 cannot tell' -r
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l scratch -d 'Directory for scratch files, on the same file system as DIRECTORY' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l format -d 'Output format' -r -f -a "text\t'Text'
 json\t'JSON'"
@@ -150,8 +150,8 @@ open_datasync\t'pwrite to a file opened `O_DSYNC`'
 open_sync\t'pwrite to a file opened `O_SYNC`'
 open_datasync_direct\t'open_datasync with `O_DIRECT`'
 open_sync_direct\t'open_sync with `O_DIRECT`'"
-complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from write" -l segments -d 'WAL segments to write to' -r -f -a "recycled\t'Repeatedly into one prefilled segment'
-fresh\t'Each into a new segment'"
+complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from write" -l segments -d 'WAL segments to write to' -r -f -a "recycled\t'One prefilled segment, overwritten repeatedly'
+fresh\t'A new segment whenever the last one is full'"
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from write" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from read" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from check" -l record -d 'Add the result to this record (created if missing), for `walwise check --drill`' -r -F
@@ -181,7 +181,7 @@ markdown\t'Markdown'
 html\t'One HTML page with charts and the embedded record'
 json\t'The record as JSON'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -s o -l output -d 'Write to FILE atomically. An existing file is replaced by a new one that you own' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, subject to the umask for other users' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, and according to the umask for other users' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l record -d 'Also save the JSON to FILE' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clear -d 'Clear the data that an interrupted trial left on the disk, without measuring'
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l yes -d 'Start a trial in a directory without asking'
@@ -192,10 +192,10 @@ complete -c walwise -n "__fish_walwise_using_subcommand facts" -l assume -d 'Sho
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l format -d 'Output format' -r -f -a "text\t'Text'
 json\t'JSON'"
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l host -d 'Use a capture instead of this host' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l rules -d 'Also load every *.toml rule file in DIR, in addition to the built-in rules and /etc/walwise/rules.d' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l rules -d 'Load every *.toml rule file in DIR, in addition to the built-in rules and /etc/walwise/rules.d' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, like the server\'s --defaults-file. Only this file and the files it includes are read. The data directory is datadir in the file, or TARGET if the file does not set it' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, like the server\'s config_file. The data directory is data_directory in the file, or TARGET if the file does not set it' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l drill -d 'Use drill results for this stack from a record written by `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l drill -d 'Use the drill results for this storage stack from a record written by `walwise drill check --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l trial -d 'Use the trial result for this disk from a record written by `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l list -d 'List every fact and its meaning'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l new -d 'The target is a directory that does not exist yet'
@@ -218,10 +218,10 @@ complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_s
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l assume -d 'Explain as if this fact had this value; repeatable, as with `walwise check --assume`' -r
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l host -d 'Use a capture instead of this host' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l rules -d 'Also load every *.toml rule file in DIR, in addition to the built-in rules and /etc/walwise/rules.d' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l rules -d 'Load every *.toml rule file in DIR, in addition to the built-in rules and /etc/walwise/rules.d' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, like the server\'s --defaults-file. Only this file and the files it includes are read. The data directory is datadir in the file, or TARGET if the file does not set it' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, like the server\'s config_file. The data directory is data_directory in the file, or TARGET if the file does not set it' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l drill -d 'Use drill results for this stack from a record written by `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l drill -d 'Use the drill results for this storage stack from a record written by `walwise drill check --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l trial -d 'Use the trial result for this disk from a record written by `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l no-programs -d 'Do not run external tools; facts that only they report stay unknown'
@@ -229,7 +229,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand explain" -s h -l help -d
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, like the server\'s --defaults-file. Only this file and the files it includes are read. The data directory is datadir in the file, or TARGET if the file does not set it' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, like the server\'s config_file. The data directory is data_directory in the file, or TARGET if the file does not set it' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -s o -l output -d 'Write to FILE atomically. An existing file is replaced by a new one that you own' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand capture" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, subject to the umask for other users' -r
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, and according to the umask for other users' -r
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -l no-mask -d 'Do not mask serial numbers, UUIDs, addresses, or the names of hosts and users'
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and not __fish_seen_subcommand_from completions schema help" -s h -l help -d 'Print help'

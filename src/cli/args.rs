@@ -54,7 +54,7 @@ use crate::report::exit::FailThreshold;
 use crate::rules::Level;
 use crate::settings::NewFilesystem;
 
-/// File system, mount option and WAL advice for databases, based on facts read from the host.
+/// Advice on file systems, mount options and WAL settings for databases, based on facts read from the host.
 #[derive(Debug, Parser)]
 #[command(name = "walwise", version, about, args_conflicts_with_subcommands = true, after_help = examples_help(""))]
 pub struct Cli {
@@ -82,7 +82,7 @@ pub struct NoCommandArgs {
     /// Draw with ASCII characters only.
     #[arg(long)]
     pub ascii: bool,
-    /// With piped output, print the full report.
+    /// Without a terminal, print the full report.
     #[arg(long, short)]
     pub verbose: bool,
 }
@@ -144,7 +144,7 @@ pub struct HostArgs {
     /// Use a capture instead of this host.
     #[arg(long, value_name = "FILE")]
     pub host: Option<PathBuf>,
-    /// Also load every *.toml rule file in DIR, in addition to the built-in rules and
+    /// Load every *.toml rule file in DIR, in addition to the built-in rules and
     /// /etc/walwise/rules.d.
     #[arg(long, value_name = "DIR")]
     pub rules: Option<PathBuf>,
@@ -156,7 +156,7 @@ pub struct HostArgs {
     /// Do not run external tools; facts that only they report stay unknown.
     #[arg(long)]
     pub no_programs: bool,
-    /// Use drill results for this stack from a record written by `walwise drill check --record`.
+    /// Use the drill results for this storage stack from a record written by `walwise drill check --record`.
     #[arg(long, value_name = "RECORD.json")]
     pub drill: Vec<PathBuf>,
     /// Use the trial result for this disk from a record written by `walwise trial --record`.
@@ -170,7 +170,7 @@ pub struct OutputArgs {
     /// Write to FILE atomically. An existing file is replaced by a new one that you own.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Mode of the output file in octal, e.g. 0640. Default: 0600 for root, subject to the umask
+    /// Mode of the output file in octal, e.g. 0640. Default: 0600 for root, and according to the umask
     /// for other users.
     #[arg(long, value_name = "MODE", requires = "output", value_parser = FilePermissions::parse_octal_mode)]
     pub output_mode: Option<FilePermissions>,
@@ -230,7 +230,7 @@ pub struct CheckArgs {
     /// Do not measure.
     #[arg(long)]
     pub no_probe: bool,
-    /// Time limit of the measurement, in seconds.
+    /// How and where to measure.
     #[command(flatten)]
     pub measure: MeasureArgs,
     /// Exit non-zero for a finding at this level or above.
@@ -245,7 +245,7 @@ pub struct CheckArgs {
 #[command(group(ArgGroup::new("next").required(true).multiple(true)
     .args(["kernel", "os", "e2fsprogs", "xfsprogs", "btrfs_progs", "assume"])))]
 pub struct UpgradeArgs {
-    /// A directory, a mount point, or a block device; without one, everything found.
+    /// A directory, a mount point, or a block device. Default: all targets found.
     pub target: Option<PathBuf>,
     /// The new kernel: its version, or its release as printed by `uname -r`.
     #[arg(long, value_name = "VERSION")]
@@ -254,13 +254,13 @@ pub struct UpgradeArgs {
     /// amzn2-5.10. It sets the versions of the tools and, without --kernel, of the kernel.
     #[arg(long, value_name = "NAME")]
     pub os: Option<String>,
-    /// Version of e2fsprogs.
+    /// New version of e2fsprogs.
     #[arg(long, value_name = "VERSION")]
     pub e2fsprogs: Option<String>,
-    /// Version of xfsprogs.
+    /// New version of xfsprogs.
     #[arg(long, value_name = "VERSION")]
     pub xfsprogs: Option<String>,
-    /// Version of btrfs-progs.
+    /// New version of btrfs-progs.
     #[arg(long, value_name = "VERSION")]
     pub btrfs_progs: Option<String>,
     /// Any other fact that will change, as with `walwise check --assume`.
@@ -268,7 +268,7 @@ pub struct UpgradeArgs {
     pub assume: Vec<String>,
     #[command(flatten)]
     pub from: HostArgs,
-    /// Output format; the JSON is today's report of the host, with `what_if` and `upgrade` added.
+    /// Output format; the JSON is the report on the present host, with `what_if` and `upgrade` added.
     #[arg(long, value_enum, default_value_t = TextOrJsonFormat::Text)]
     pub format: TextOrJsonFormat,
     #[command(flatten)]
@@ -313,8 +313,8 @@ pub struct ProbeArgs {
     /// documentation, if any (etcd: p99 < 10ms).
     #[arg(long, value_name = "NAME", value_enum, conflicts_with_all = ["workload", "pg_test_fsync", "import"])]
     pub profile: Option<ProbeProfile>,
-    /// Answer pass, fail or cannot tell (exit code 0, 3, 5) for back-to-back commits: median, p95
-    /// or p99, then < or <=, then a time in us, ms or s.
+    /// Test back-to-back commits against a limit such as `p99<10ms`: a quantile (median, p95
+    /// or p99), < or <=, and a time in us, ms or s. Exit code: 0 pass, 3 fail, 5 cannot tell.
     #[arg(long, value_name = "LIMIT", value_parser = Requirement::parse, conflicts_with_all = ["workload", "pg_test_fsync", "import"])]
     pub require: Option<Requirement>,
     /// Run the tests of pg_test_fsync, and print the results in its layout.
@@ -336,7 +336,7 @@ pub struct ProbeArgs {
     pub format: TextOrJsonFormat,
 }
 
-/// Options of how to measure.
+/// How to measure.
 #[derive(Args, Debug)]
 pub struct ProbeFlags {
     /// Also measure network, FUSE and nearly full file systems.
@@ -522,7 +522,7 @@ pub enum FailOn {
     Critical,
     /// Critical findings and warnings.
     Warning,
-    /// Nothing: the exit code reports only whether the command worked.
+    /// Nothing: the exit code tells only whether the command itself succeeded.
     Never,
 }
 

@@ -107,8 +107,12 @@ mod child {
                     Err(RecvError::Timeout) if since.elapsed() < COMMIT_TIMEOUT => continue,
                     other => return Err(drill_child_error(other, &self.directory, COMMIT_TIMEOUT)),
                 };
-                tell(number)
-                    .map_err(|error| anyhow!("cannot print: {}", io_error_message(&error)))?;
+                tell(number).map_err(|error| {
+                    anyhow!(
+                        "cannot write to standard output: {}",
+                        io_error_message(&error)
+                    )
+                })?;
                 go_on = true;
             }
             Ok(())

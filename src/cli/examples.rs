@@ -366,7 +366,7 @@ pub const ALL: &[CommandExamples] = &[
             (
                 "Not masked",
                 "paths, labels, and names of volumes, pools and settings, unless they contain a masked value; system and server \
-                 accounts, such as postgres; models, firmware, versions, sizes, mount options, user and process ids. \
+                 accounts, such as postgres; models, firmware, versions, sizes, mount options, user and process IDs. \
                  Outside their usual places, serial numbers under six characters and names under three are not \
                  masked. Nor are common words used as names, such as a host called data. A host's domain is \
                  not masked if only the short host name is known. --no-mask masks nothing. No capture contains \

@@ -121,7 +121,7 @@ impl ReaderReplyStream {
                 RecvError::Timeout => {
                     let says = if self.time_left < MESSAGE_TIMEOUT {
                         format!(
-                            "the input is not complete after {} s; specify a complete file",
+                            "the input did not end within {} s; specify a complete file",
                             READ_TIMEOUT.as_secs()
                         )
                     } else {

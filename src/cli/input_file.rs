@@ -172,7 +172,9 @@ fn check_file_type_and_size(
         FileType::CharacterDevice | FileType::BlockDevice => {
             wrong(ErrorKind::InvalidInput, "a device")
         }
-        FileType::Symlink | FileType::Unknown => wrong(ErrorKind::InvalidInput, "an unknown type"),
+        FileType::Symlink | FileType::Unknown => {
+            wrong(ErrorKind::InvalidInput, "of an unknown type")
+        }
     }
 }
 

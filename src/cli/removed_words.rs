@@ -8,7 +8,7 @@ const REMOVED: &[(&str, &str, &str)] = &[
     (
         "--format",
         "unit",
-        "the format `unit` was removed; use --format fstab, or the options of boot mounts in --format json",
+        "the format `unit` was removed; use --format fstab, or take the mount options from --format json",
     ),
     (
         "--format",

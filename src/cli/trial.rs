@@ -163,7 +163,7 @@ mod clear_disk {
         }
         done.map_err(|why| anyhow!("{why}"))?;
         out::print_notice(&format!(
-            "{} is cleared: its trial data was overwritten with zeros",
+            "{} was cleared: its trial data was overwritten with zeros",
             disk.node
         ));
         Ok(())

@@ -92,9 +92,9 @@ fn parse_assumption(given: &str, read: &FactSet) -> Result<Assumption, String> {
 fn find_assumable_key(name: &str) -> Result<&'static KeyInfo, String> {
     let Some(key) = catalog::find_by_name(name) else {
         let help = nearest_word_hint(name, catalog::all_keys().map(|info| info.name));
-        let help = help.unwrap_or_else(|| "`walwise facts --list` lists all".to_owned());
+        let help = help.unwrap_or_else(|| "`walwise facts --list` lists all facts".to_owned());
         return Err(format!(
-            "no fact `{}`; {help}",
+            "there is no fact `{}`; {help}",
             text::display_safe(name.as_bytes())
         ));
     };
@@ -138,7 +138,7 @@ fn split_subject_and_value<'t>(
     let near = nearest_word_hint(&shown, candidates.iter().map(subject_name_or_host));
     let there_is = near.unwrap_or_else(|| subject_choices_text(&candidates, ""));
     Err(format!(
-        "there is no {} `{shown}` with a {}; {there_is}",
+        "no {} `{shown}` has the fact {}; {there_is}",
         key.scope, key.name
     ))
 }
@@ -147,13 +147,13 @@ fn find_sole_subject(key: &KeyInfo, read: &FactSet) -> Result<Subject, String> {
     match subjects_that_can_have_fact(key, read).as_slice() {
         [one] => Ok(one.clone()),
         [] => Err(format!(
-            "{} belongs to a {}; none was found",
+            "{} is a fact of a {}, and none was found",
             key.name, key.scope
         )),
         several => {
             let all = subject_choices_text(several, &format!("{}@", key.name));
             Err(format!(
-                "{} belongs to a {}, and there are several; specify {all}",
+                "{} is a fact of a {}, and there are several; specify {all}",
                 key.name, key.scope
             ))
         }

@@ -58,7 +58,7 @@ pub fn raw_answer_lines<H: Deref<Target: Host> + Sync>(
         .map(|line| display_line(line))
         .collect();
     if few.len() > MAX_LINES {
-        lines.push(format!("… and {} more lines", few.len() - MAX_LINES));
+        lines.push(format!("… and {} more", few.len() - MAX_LINES));
     }
     lines
 }
@@ -145,7 +145,7 @@ mod tests {
         let first = of(&Source::from_file("/proc/mounts"), "not in it");
         assert_eq!(
             (first.len(), first[MAX_LINES].as_str()),
-            (MAX_LINES + 1, "… and 12 more lines")
+            (MAX_LINES + 1, "… and 12 more")
         );
         assert!(of(&Source::Assumed, "write back").is_empty());
     }

@@ -162,7 +162,7 @@ fn add_trial_record_facts(record: &TrialRecord, file: &str, target: &Subject, fa
         facts.insert_known(target, &trial::METHOD, method, source());
         facts.insert_known(target, &trial::METHOD_GAIN, gain, source());
     } else {
-        let why = format!("the trial {file} does not show which method is faster");
+        let why = format!("the trial {file} does not show which sync method is faster");
         facts.insert(target, &trial::METHOD, Reading::absent(&*why));
         facts.insert(target, &trial::METHOD_GAIN, Reading::absent(why));
     }

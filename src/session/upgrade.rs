@@ -170,7 +170,7 @@ fn require_version_option<'v>(option: &str, given: &'v str) -> Result<&'v str, S
     }
     let shown = text::display_safe(given.as_bytes());
     Err(format!(
-        "{option} takes a version such as 6.12, or a full release, not `{shown}`"
+        "{option} takes a version such as 6.12, or a full release string, not `{shown}`"
     ))
 }
 

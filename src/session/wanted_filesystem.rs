@@ -27,7 +27,7 @@ impl Session {
             .or_else(|| self.filesystem_refusal(&facts, target, filesystem));
         if let Some(why) = refused {
             return Err(format!(
-                "{filesystem} cannot be created on {}: {why}",
+                "a {filesystem} file system cannot be created on {}: {why}",
                 target.name()
             ));
         }
@@ -66,7 +66,7 @@ fn not_free_device_reason(facts: &FactSet, target: &Subject) -> Option<String> {
         Some(TargetKind::Directory | TargetKind::Created) => {
             Some("The target is a directory; a new file system needs a free device.".to_owned())
         }
-        None => Some("It is unknown whether the target is a device.".to_owned()),
+        None => Some("walwise cannot tell whether the target is a device.".to_owned()),
     }
 }
 

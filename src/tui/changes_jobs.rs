@@ -136,7 +136,7 @@ fn show_report_save_result(model: &mut Model, result: JobResult) {
                 .filter(|shown| !matches!(shown, Ok(None)));
             format!("saved: {path}")
         }
-        JobResult::Saved(SaveOutcome::Exists(path)) => format!("not saved: {path} exists"),
+        JobResult::Saved(SaveOutcome::Exists(path)) => format!("not saved: {path} already exists"),
         JobResult::Failed(why) => format!("not saved: {why}"),
         _ => return,
     });

@@ -76,11 +76,11 @@ impl ReferenceList {
             (Some(choice), ..) => Ok(choice.name.clone()),
             (None, Some(Err(why)), _) => Err(why.clone()),
             (None, _, ComparisonReference::Upgrade) if !typed.is_empty() => Ok(typed.to_owned()),
-            (None, None, _) => Err("the list is being read".to_owned()),
+            (None, None, _) => Err("the list is still loading".to_owned()),
             (None, Some(Ok(all)), ComparisonReference::SavedReport) if all.is_empty() => {
-                Err("no saved report: s saves one now".to_owned())
+                Err("no saved report; press s to save one".to_owned())
             }
-            (None, Some(Ok(_)), _) => Err("nothing matches".to_owned()),
+            (None, Some(Ok(_)), _) => Err("no matches".to_owned()),
         }
     }
 }

@@ -34,7 +34,7 @@ choice! {
     pub enum HelpSection {
         Selection = "this row",
         Move = "move",
-        Work = "work",
+        Work = "actions",
         View = "view",
         Program = "walwise",
     }
@@ -174,7 +174,7 @@ fn screen_commands(model: &Model, view: &PageView) -> Vec<KeyCommand> {
     let mouse = if model.mouse {
         "release the mouse to select text"
     } else {
-        "use the mouse to click and scroll"
+        "let walwise use the mouse"
     };
     all.extend([
         key("? :", "help: all commands", "? help", Program, Action::Help),
@@ -200,14 +200,14 @@ fn selected_block_commands(view: &PageView, model: &Model) -> Vec<KeyCommand> {
         ("copy the document", document.map(|_| ()))
     } else {
         let has_some = block.is_some_and(|block| !block.commands.is_empty());
-        let copy = require(has_some, "no commands to copy for this row");
-        ("copy its commands", copy.map_err(Into::into))
+        let copy = require(has_some, "this row has no commands to copy");
+        ("copy the commands of this row", copy.map_err(Into::into))
     };
     let copy_all = match &model.data.assumed_host {
-        Some(_) => Err("assumptions do not change the real host"),
+        Some(_) => Err("the fixes shown are for assumed facts"),
         None => require(
             !exporting && !view.page.fix_commands().is_empty(),
-            "no fix with a command on this screen",
+            "no fix on this screen has a command",
         ),
     };
     let back = view.is_pane_focused()
@@ -222,7 +222,7 @@ fn selected_block_commands(view: &PageView, model: &Model) -> Vec<KeyCommand> {
     let enter_keys = "enter right l space";
     let mut all = vec![
         key(enter_keys, label, footer, Selection, Action::Enter)
-            .enabled_if(require(enter, "no details for this row")),
+            .enabled_if(require(enter, "this row has no details")),
     ];
     all.extend(comparisons::comparison_commands(model));
     if exporting {
@@ -231,8 +231,8 @@ fn selected_block_commands(view: &PageView, model: &Model) -> Vec<KeyCommand> {
         all.push(save.enabled_if(export::check_can_save(&model.data)));
     }
     let copy_all_label = "copy the commands of all fixes shown";
-    let pane_label = "to the details or back";
-    let hidden = "the details are hidden; enter shows them";
+    let pane_label = "switch between list and details";
+    let hidden = "the details are hidden; press enter to show them";
     all.extend([
         key("y", copy_label, "y copy", Selection, Action::Copy).enabled_if(copy),
         key("Y", copy_all_label, "", Selection, Action::CopyAll).enabled_if(copy_all),
@@ -240,7 +240,7 @@ fn selected_block_commands(view: &PageView, model: &Model) -> Vec<KeyCommand> {
         key("tab", pane_label, "tab pane", Selection, Action::FocusPane)
             .enabled_if(require(view.has_pane(), hidden)),
         key(back_keys, "back", back_footer, Selection, Action::Back)
-            .enabled_if(require(back, "nothing is open")),
+            .enabled_if(require(back, "there is nothing to go back to")),
     ]);
     all
 }
@@ -255,7 +255,7 @@ fn fact_value_entry_command(block: Option<&PageBlock>, model: &Model) -> KeyComm
             }
             _ => Err(format!("{fact} is derived from other facts")),
         },
-        _ => Err("no single fact on this row; enter shows its facts".to_owned()),
+        _ => Err("this row is not a single fact; press enter to see its facts".to_owned()),
     };
     let label = "enter a value for this fact";
     key("i", label, "i enter value", Selection, Action::EnterFact).enabled_if(possible)
@@ -305,7 +305,7 @@ const NAMED_KEY_MOTIONS: [KeyCommand; 4] = [
 
 fn issue_jump_commands(view: &PageView) -> [KeyCommand; 2] {
     let has_issue = view.focused_page().0.has_block_with_issue();
-    let possible = require(has_issue, "no problems here");
+    let possible = require(has_issue, "no problems on this page");
     let to = |keys, label, way| {
         key(keys, label, "", Move, Action::JumpToIssue(way)).enabled_if(possible)
     };
@@ -320,7 +320,7 @@ fn filter_and_source_commands(state: &PageState, model: &Model) -> [KeyCommand; 
     let (label, footer) = match (here, state.only_unknown) {
         (true, true) => ("show everything", "u all"),
         (true, false) => ("show only unknown facts", "u unknown"),
-        (false, _) => ("unknown facts and why they are unknown", ""),
+        (false, _) => ("show unknown facts and the reasons", ""),
     };
     let find = if model.screen.has_own_filter() {
         "/ find"
@@ -333,12 +333,12 @@ fn filter_and_source_commands(state: &PageState, model: &Model) -> [KeyCommand; 
         key("u", label, footer, View, Action::OnlyUnknown).enabled_if(check_has_target(model)),
         key(
             "v",
-            "fact names and sources",
+            "show or hide fact names and sources",
             sources,
             View,
             Action::Sources,
         )
-        .enabled_if(require(here, "Storage only")),
+        .enabled_if(require(here, "only on the Storage screen")),
     ]
 }
 
@@ -390,7 +390,7 @@ fn filter_typing_commands() -> Vec<KeyCommand> {
     all.extend([
         key(
             "enter",
-            "keep filter",
+            "keep the filter",
             "enter keep",
             Selection,
             Action::FilterKeep,
@@ -398,7 +398,7 @@ fn filter_typing_commands() -> Vec<KeyCommand> {
         key(
             "esc",
             "show everything",
-            "esc end",
+            "esc clear",
             Program,
             Action::FilterEnd,
         ),
@@ -420,8 +420,8 @@ fn probe_and_what_if_commands(model: &Model) -> [KeyCommand; 6] {
         _ => ("c", Err("no probe is running")),
     };
     let probe_label = "probe: measure commit latency";
-    let what_if_label = "what if a fact had another value";
-    let cancel_label = "cancel the probe, keep the results";
+    let what_if_label = "what if: assume another value for a fact";
+    let cancel_label = "cancel the probe and keep the results so far";
     [
         key(
             "W",
@@ -440,7 +440,7 @@ fn probe_and_what_if_commands(model: &Model) -> [KeyCommand; 6] {
             Work,
             Action::AskFilesystem,
         )
-        .enabled_if(idle(require(is_free_disk, "free disks only"))),
+        .enabled_if(idle(require(is_free_disk, "only for free disks"))),
         key("w", what_if_label, "w what if", Work, Action::WhatIf)
             .enabled_if(idle(check_has_target(model))),
         key("r", "rescan", "r rescan", Work, Action::Rescan).enabled_if(activity.check_idle()),

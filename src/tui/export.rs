@@ -138,7 +138,9 @@ fn show_save_result(model: &mut Model, result: JobResult) {
         (JobResult::Saved(SaveOutcome::Exists(path)), Some(form)) => {
             return form.stage = SaveFormStage::Exists(path);
         }
-        (JobResult::Saved(SaveOutcome::Exists(path)), None) => format!("not saved: {path} exists"),
+        (JobResult::Saved(SaveOutcome::Exists(path)), None) => {
+            format!("not saved: {path} already exists")
+        }
         (JobResult::Failed(why), Some(form)) => {
             return form.stage = SaveFormStage::Naming(Some(why));
         }

@@ -74,13 +74,13 @@ fn draw_search_row(filter: &Filter, body: Rect, buffer: &mut Buffer) {
             usize::from(row.width).saturating_sub(24),
         )),
     ]);
-    draw_left_and_right(left, Line::styled("esc clears ", DIM), row, buffer);
+    draw_left_and_right(left, Line::styled("esc: clear ", DIM), row, buffer);
 }
 
 fn draw_too_small_notice(area: Rect, buffer: &mut Buffer) {
     let lines = [
         format!(
-            "needs {}×{}, this terminal has {}×{}",
+            "needs {}×{}; this terminal has {}×{}",
             MIN_SIZE.width, MIN_SIZE.height, area.width, area.height
         ),
         "q quits; `walwise check` prints a text report".to_owned(),
@@ -133,7 +133,7 @@ fn fitting_host_text(report: &Report, room: usize) -> String {
     let who = match host.privileged {
         Some(true) => "root",
         Some(false) => "not root",
-        None => "privilege unknown",
+        None => "privileges unknown",
     };
     let source = if host.live { "" } else { " · capture" };
     let os = host.os.split(" (").next().unwrap_or_default();
@@ -207,11 +207,21 @@ fn draw_assumption_or_change_banner(model: &Model, area: Rect, buffer: &mut Buff
     if let Some(supposed) = &model.data.assumed_host {
         let assumed = &supposed.what_if.assumed;
         let first = |room| Some(fitting_assumption_text(assumed.first()?, room));
-        draw_banner("WHAT IF", assumed.len(), first, " W ends ", area, buffer);
+        draw_banner(
+            "WHAT IF",
+            assumed.len(),
+            first,
+            " W: real host ",
+            area,
+            buffer,
+        );
     } else if let Some(moved) = &model.data.changes.moved {
         let sentences = &moved.sentences;
         let first = |room| Some(text::truncate_to_width(sentences.first()?, room));
-        let keys = format!(" {} lists, r rescans ", ScreenId::Changes.digit_key());
+        let keys = format!(
+            " {}: all changes, r: rescan ",
+            ScreenId::Changes.digit_key()
+        );
         draw_banner("CHANGED", sentences.len(), first, &keys, area, buffer);
     }
 }
@@ -322,7 +332,7 @@ pub fn activity_line(model: &Model) -> Option<String> {
                 format!("{turning} planning the probe of {} …", target.name())
             }
             ConfirmationRequest::SaveReport => {
-                format!("{turning} finding where reports are saved …")
+                format!("{turning} finding the directory for reports …")
             }
         }),
         BackgroundActivity::Assuming { .. } => {

@@ -104,16 +104,16 @@ fn draw_save_dialog(form: &SaveForm, canvas: &mut Canvas<'_>) {
     let exists;
     let (says, style, choices): (_, _, &[(&str, &str)]) = match &form.stage {
         SaveFormStage::Naming(mistake) => {
-            let hint = "A name without a path is saved in the directory where walwise was started.";
+            let hint = "A file name without a directory is saved in the directory in which walwise was started.";
             let (says, style) = mistake.as_deref().map_or((hint, DIM), |why| (why, DOUBT));
             (says, style, &[("enter", "save"), ("esc", "cancel")])
         }
         SaveFormStage::Saving => ("saving …", DIM, &[("esc", "do not wait")]),
         SaveFormStage::Exists(path) => {
-            exists = format!("{path} exists. Replace it?");
+            exists = format!("{path} already exists. Replace it?");
             let choices = &[
                 ("y", "replace it"),
-                ("n", "another name"),
+                ("n", "save under another name"),
                 ("esc", "do not save"),
             ];
             (exists.as_str(), PLAIN, choices)

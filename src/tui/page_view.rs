@@ -164,9 +164,9 @@ impl PageView {
         let (keys, label) = match self.state.focus {
             PaneFocus::Full => ("esc", " esc back ".to_owned()),
             PaneFocus::List | PaneFocus::Pane if below > 0 => {
-                ("enter", format!(" ↓ {below} more, enter: full "))
+                ("enter", format!(" ↓ {below} more, enter: full height "))
             }
-            PaneFocus::List | PaneFocus::Pane => ("enter", " enter: full ".to_owned()),
+            PaneFocus::List | PaneFocus::Pane => ("enter", " enter: full height ".to_owned()),
         };
         let title = format!("Details  {}", self.title);
         let heading = if self.is_pane_focused() {

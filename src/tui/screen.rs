@@ -35,9 +35,9 @@ mod export {
             return page;
         };
         let what = match report.targets.len() {
-            0 | 1 => "same output as `walwise check --format`".to_owned(),
+            0 | 1 => "the same output as `walwise check --format`".to_owned(),
             all => {
-                format!("all {all} targets, same output as `walwise check --format`")
+                format!("all {all} targets, with the same output as `walwise check --format`")
             }
         };
         page.push_heading("Export", &what);
@@ -102,8 +102,7 @@ mod export {
     ) -> Vec<Line<'static>> {
         match data.export.rendered_document(format) {
             None if state.focus == PaneFocus::List => {
-                let says =
-                    "Enter renders the document. Nothing is written until you confirm with s.";
+                let says = "Press enter to render the document. Nothing is written until you press s and confirm.";
                 text::wrapped_lines(says, DIM, room)
             }
             None => vec![Line::styled("rendering …", DIM)],
@@ -268,7 +267,7 @@ mod what_if {
     use crate::tui::widgets::text;
     use ratatui::text::Line;
 
-    const ASIDE: &str = "compared with the real host; W ends";
+    const ASIDE: &str = "compared with the real host; press W to leave";
 
     /// Adds the lines of all sections without a heading, then one line with the number of items in
     /// each other section.

@@ -91,14 +91,16 @@ impl ScreenData {
         let target = report
             .targets
             .get(self.focus.position)
-            .ok_or("no target to measure")?;
+            .ok_or("there is no target to measure")?;
         if !report.host.live {
             return Err("only the host itself can be measured, not a capture");
         }
         match target.kind {
             TargetKind::Directory => Ok(()),
-            TargetKind::Device => Err("measurable once the device is formatted and mounted"),
-            TargetKind::Created => Err("measurable once the directory exists"),
+            TargetKind::Device => {
+                Err("cannot be measured until the device is formatted and mounted")
+            }
+            TargetKind::Created => Err("cannot be measured until the directory exists"),
         }
     }
 
@@ -172,7 +174,7 @@ impl BackgroundActivity {
             Self::Idle => return Ok(()),
             Self::Collecting { .. } => "facts are still being collected",
             Self::Probing { .. } => "a probe is running",
-            Self::Planning { .. } => "a confirmation prompt is being prepared",
+            Self::Planning { .. } => "walwise is preparing a question",
             Self::Assuming { .. } => "the assumptions are still being evaluated",
             Self::Replanning { .. } => "the plan is still being computed",
         })

@@ -393,7 +393,7 @@ fn refused_or_failed_probe_states_reason() {
 fn unmeasurable_target_states_reason() {
     let mut blank = session_with_report(sample_reports::free_disk(), (80, 24), RICH);
     assert_eq!(press_keys(&mut blank, "p"), []);
-    assert!(screen_text(&blank).contains("measurable once the device is"));
+    assert!(screen_text(&blank).contains("cannot be measured until the device is"));
     let mut capture = at_risk_report();
     capture.host.live = false;
     let mut capture = session_with_report(capture, (80, 24), RICH);
@@ -611,7 +611,10 @@ fn probe_screen_shows_only_the_chosen_target() {
         screen.contains("not measured") && !screen.contains("fdatasync"),
         "{screen}"
     );
-    assert!(screen.contains("measurable once the device is"), "{screen}");
+    assert!(
+        screen.contains("cannot be measured until the device is"),
+        "{screen}"
+    );
     press_keys(&mut model, "]");
     assert!(screen_text(&model).contains("measuring, round 12"));
 }

@@ -90,7 +90,7 @@ fn handle_key(model: &mut Model, key: &KeyPress) {
 fn paste_text(model: &mut Model, text: &str) {
     model.notice = None;
     if !type_text(model, text) {
-        model.notice = Some("pasted text is ignored outside text fields".to_owned());
+        model.notice = Some("pasted text was ignored: no text field is open".to_owned());
     }
 }
 
@@ -459,7 +459,7 @@ fn copy_document_or_commands(model: &mut Model) {
         let (text, lines) = (document.text.to_string(), document.lines);
         let lines = count_with_noun(lines, "line");
         model.notice = Some(format!(
-            "{CLIPBOARD_NOTICE}: {lines}; if the terminal blocks the copy, press s to save them"
+            "{CLIPBOARD_NOTICE}: {lines}; if the terminal blocks the copy, press s to save the document"
         ));
         model.effects.push(SideEffect::Copy(text));
     }

@@ -141,7 +141,7 @@ impl AssumptionPicker {
             Some(PickerEntry::ActualValue) => return Ok(PickerChoice::Assumptions(all)),
             Some(PickerEntry::Value(word)) => (*word).to_owned(),
             _ if self.input.text().trim().is_empty() => {
-                return Err("no value typed yet".to_owned());
+                return Err("type a value first".to_owned());
             }
             _ => match self.equals_sign_error() {
                 Some(refused) => return Err(refused),
@@ -165,7 +165,7 @@ impl AssumptionPicker {
             format!(": {value}")
         };
         Some(format!(
-            "type {} without “=”{example}",
+            "type the value of {} without “=”{example}",
             self.fact.as_ref()?.key.name
         ))
     }

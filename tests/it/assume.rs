@@ -361,7 +361,7 @@ fn all_invalid_assumptions_are_reported_at_once() {
     let host = recorded_host_path("sata-volatile");
     let wrong = [
         ("kernel.relase=6.1", "did you mean `kernel.release`?"),
-        ("colour=red", "`walwise facts --list` lists all"),
+        ("colour=red", "`walwise facts --list` lists all facts"),
         ("kernel.release", "has no value"),
         (
             "device.fua=true",

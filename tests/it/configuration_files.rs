@@ -44,7 +44,7 @@ fn unusable_configuration_files_are_refused_everywhere() {
                 "{command}: {says}"
             );
             assert!(
-                says.contains("pass the configuration file that the server is started with"),
+                says.contains("pass the configuration file with which the server is started"),
                 "{says}"
             );
         }

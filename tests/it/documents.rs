@@ -1,5 +1,5 @@
-//! Repeats the experiments of five published documents: compares records in `rules/trials` with the
-//! claims in `tests/trials/claims.toml`. The claims are outside `rules`, where every `.toml` file
+//! Compares the claims of five published documents (`tests/trials/claims.toml`) with the records of
+//! trials in `rules/trials`. The claims are outside `rules`, where every `.toml` file
 //! belongs to the rule pack.
 
 use std::fs;

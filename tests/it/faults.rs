@@ -84,7 +84,7 @@ fn a_signal_ends_a_probe_and_leaves_nothing() {
                 "{output:?}"
             );
             assert!(
-                only_error_line(&output).contains("the scratch files are removed"),
+                only_error_line(&output).contains("the scratch files were removed"),
                 "{output:?}"
             );
             assert_eq!(sorted_file_names(dir.path()), [""; 0], "{arguments:?}");

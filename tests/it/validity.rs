@@ -251,7 +251,7 @@ fn option_lines_behave_as_the_table_says() {
     );
 }
 
-fn advised_mount_options() -> Vec<(String, String)> {
+fn mount_options_advised_by_rules() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for rule in RuleSet::builtin().rules() {
         let mounts =
@@ -274,7 +274,7 @@ fn advised_mount_options() -> Vec<(String, String)> {
 #[ignore = "needs root: mounts loop devices"]
 fn every_option_that_rules_advise_mounts() {
     let disks = FAMILIES.map(|fs| (fs, disk_with_file_system(fs)));
-    for (rule, option) in advised_mount_options() {
+    for (rule, option) in mount_options_advised_by_rules() {
         let mut taken = option == "hard";
         for (fs, disk) in &disks {
             let ruling = mount_options_support(

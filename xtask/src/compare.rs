@@ -61,7 +61,7 @@ pub fn compare_binaries(checkout: &Path, old: &Path, new: &Path) -> io::Result<S
     let all = hosts.len() * commands.len();
     if differing.is_empty() {
         return Ok(format!(
-            "{all} answers for {} hosts are the same\n",
+            "{all} answers for {} hosts are equal\n",
             hosts.len()
         ));
     }

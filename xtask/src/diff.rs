@@ -18,7 +18,7 @@ pub fn compare_packs(old: &Path, new: Option<&Path>) -> io::Result<String> {
     };
     let differing = entry_differences(&old, &new);
     if differing.is_empty() {
-        return Ok("no difference\n".to_owned());
+        return Ok("no differences\n".to_owned());
     }
     let mut out = String::new();
     let (mut added, mut removed, mut changed) = (0, 0, 0);

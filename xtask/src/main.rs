@@ -18,7 +18,7 @@ usage: cargo xtask size [--update]      tokens and lines of each module; fails a
        cargo xtask pictures DIR         write a picture of every screen
        cargo xtask compare OLD NEW      compare the answers of two binaries for every recorded host
        cargo xtask diff OLD [NEW]       compare two packs of rules and tables
-       cargo xtask stale [AGE]          list entries not checked for a year
+       cargo xtask stale [AGE]          list entries not checked within AGE (default: 1y)
 ";
 
 /// Upper limits on the number of tokens per module; `cargo xtask size` checks them.

@@ -23,11 +23,14 @@ pub fn list_due_entries(older_than: &str) -> io::Result<String> {
             .map(|one| location_and_names(one))
             .collect();
         return Err(io::Error::other(format!(
-            "not compared with a source:\n  {}",
+            "entries that were never checked against a source:\n  {}",
             named.join("\n  ")
         )));
     }
-    let mut out = format!("{} entries, each compared with a source.\n", entries.len());
+    let mut out = format!(
+        "{} entries, each checked against a source.\n",
+        entries.len()
+    );
     let overtaken = due.outdated.iter().map(|(entry, release)| {
         let day = release
             .released
@@ -40,7 +43,7 @@ pub fn list_due_entries(older_than: &str) -> io::Result<String> {
             format_check_stamp(entry)
         )
     });
-    push_section(&mut out, "Newer release since the check", overtaken);
+    push_section(&mut out, "Newer release since the last check", overtaken);
     let old = due
         .old
         .iter()
@@ -84,7 +87,7 @@ fn subtract_age(today: Date, age: &str) -> io::Result<Date> {
         .filter(|day| *day <= today);
     let why = || {
         format!(
-            "unknown age {}; use 1y, 6mo or 90d",
+            "invalid age {}; write it as 1y, 6mo or 90d",
             text::display_safe(age.as_bytes())
         )
     };

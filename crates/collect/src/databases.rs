@@ -36,7 +36,7 @@ pub mod log_space {
         let mount = facts.applicable_subject(cluster, Scope::Mount);
         let limit = facts.get(cluster, &postgres::MAX_WAL_SIZE);
         let limit = limit.and_then(|limit| match limit {
-            0 => Err("0 is not a size".to_owned()),
+            0 => Err("max_wal_size is 0, which is not a valid size".to_owned()),
             limit => Ok(limit),
         });
         let room = ratio_reading(
@@ -83,7 +83,7 @@ pub mod log_space {
             Some(mount) => facts.get(mount, key),
             None => Reading::unknown(
                 UnknownReason::NotCollected,
-                "the file system of the log is unknown",
+                "the file system that holds the log is unknown",
             ),
         }
     }
@@ -387,7 +387,7 @@ impl<'a> ConfigArgument<'a> {
         let behalf = UserHost::new(host, self.reader_uid(host, data));
         let miss = behalf.config_directives(self.file, self.dialect).err()?;
         let help = match miss.kind {
-            HostErrorKind::Absent => "pass the configuration file that the server is started with",
+            HostErrorKind::Absent => "pass the configuration file with which the server is started",
             HostErrorKind::Denied if data.is_some() => {
                 "give the owner of the data directory read access, because the server reads the file as that user"
             }

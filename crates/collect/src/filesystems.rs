@@ -39,7 +39,7 @@ mod superblocks {
         match host.ask(&Question::Superblock(node.into(), kind)) {
             Ok(answer) => match parse_superblock_fields(&answer) {
                 Some(described) => Reading::known(described, Source::from_system_call(source)),
-                None => Reading::malformed(format!("{source}: no features")),
+                None => Reading::malformed(format!("{source}: the feature list is missing")),
             },
             Err(miss) if miss.is_eperm() => Reading::denied(format!("{source}: {miss}")),
             Err(miss) => error_reading(&miss, &source),

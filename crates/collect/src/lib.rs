@@ -325,7 +325,7 @@ mod path_lookup {
                 .value(mount, &mount::FSTYPE)
                 .is_some_and(|fstype| fstype == "btrfs");
         (found != devno && !is_anonymous).then(|| {
-            format!("the path is on device {found}, but its mount {mount} is device {devno}")
+            format!("the path is on device {found}, but its mount {mount} is on device {devno}")
         })
     }
 

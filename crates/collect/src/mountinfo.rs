@@ -60,9 +60,10 @@ pub(crate) fn parse_mountinfo(bytes: &[u8], bound: usize) -> MountTable {
         let line = whole.unwrap_or(line);
         match parse_entry(line, number) {
             _ if line.is_empty() => {}
-            _ if cut => table
-                .malformed
-                .push((number, "the file is longer than the part that was read")),
+            _ if cut => table.malformed.push((
+                number,
+                "the line is cut off: the file exceeds the read limit of walwise",
+            )),
             Ok((entry, blank)) => {
                 table.entries.push(entry);
                 table.lines_with_blanks.extend(blank.then_some(number));

@@ -142,7 +142,7 @@ fn log_and_realtime_device_names(devices: &[(String, Option<Subject>)]) -> Readi
         match device {
             Some(device) => names.push(device.name().to_owned()),
             None => {
-                return Reading::ambiguous(format!("{path} is not among the devices found"));
+                return Reading::ambiguous(format!("the device {path} was not found"));
             }
         }
     }

@@ -90,7 +90,7 @@ choice! {
         Deprecated = "deprecated",
         /// The mount fails, the server does not start, or the tool stops.
         Refused = "refused" is_refused,
-        /// `rules/tables` does not decide, for example because a vendor may have backported the
+        /// The tables of walwise do not decide, for example because a vendor may have backported the
         /// option.
         Unknown = "unknown" is_unknown,
     }
@@ -209,7 +209,7 @@ pub fn e2fsck_support_of_feature(feature: &str, tool: Option<&Version>) -> Suppo
             Support::accepted_and_honoured(source)
         }
         None => Support::unknown(format!(
-            "The version of e2fsprogs on that system is unknown. A version before {} refuses to check the file system, and the boot stops.",
+            "The version of e2fsprogs after the upgrade is unknown. Versions before {} refuse to check the file system, and the boot then stops.",
             known.tool
         )),
     }

@@ -377,20 +377,20 @@ pub enum HopKind {
 /// A hop of a flush path, possibly merged from several similar ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FlushHop {
-    /// The kind of place: a server, file system, layer, disk, or one of the others.
+    /// The kind of place, such as a server, file system, layer or disk.
     pub kind: HopKind,
     /// The subjects that the hop stands for: subjects of equal rank, kind and state share one hop.
     /// Empty for the commit, a future server, and a hypervisor or outer host.
     pub subjects: Vec<Subject>,
     /// Short name: `commit`, `PostgreSQL`, `ext4`, `sda sdb`, `196 disks`.
     pub name: String,
-    /// A description without the name: `/data · rw,noatime`. Filled in by the report.
+    /// A description without the name: `/data · rw,noatime`.
     #[serde(rename = "text")]
     pub text: String,
     /// What happens to the flush at this hop.
     #[serde(rename = "flush")]
     pub state: FlushState,
-    /// The deciding evidence, a clause without full stop; empty if there is none.
+    /// The deciding evidence, as a clause without a full stop; empty if there is none.
     pub because: String,
     /// The source of the deciding evidence; empty if that source could not be read.
     pub source: String,

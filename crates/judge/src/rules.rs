@@ -38,10 +38,10 @@ pub mod published_evidence {
             let kernel = self
                 .kernel
                 .as_ref()
-                .map_or("kernel not given".to_owned(), |kernel| {
+                .map_or("kernel not stated".to_owned(), |kernel| {
                     format!("Linux {kernel}")
                 });
-            let hardware = self.hardware.as_deref().unwrap_or("hardware not given");
+            let hardware = self.hardware.as_deref().unwrap_or("hardware not stated");
             format!("{}, {kernel}, {hardware}", self.year)
         }
 
@@ -195,14 +195,14 @@ fn until_clause(until: Option<Date>) -> String {
 pub struct ExpiredRuleOverride {
     /// Id of the rule: `area.name`.
     pub rule: String,
-    /// The last day of the statement about the rule, in UTC.
+    /// The last day on which the entry was in force, in UTC.
     #[schemars(with = "String")]
     pub until: Date,
     /// The reason given in the file.
     pub because: String,
-    /// The rule file with the statement, as the user named it.
+    /// The rule file with the entry, as the user named it.
     pub file: String,
-    /// The line of the statement, counted from one.
+    /// The line of the entry, counted from one.
     pub line: usize,
 }
 
@@ -270,7 +270,7 @@ pub struct RuleFile {
 pub struct UserRuleFile {
     /// The file's name, as the user gave it.
     pub file: String,
-    /// SHA-256 of the file's contents, errors included.
+    /// SHA-256 of the file's contents, including entries with errors.
     pub sha256: String,
 }
 
@@ -295,7 +295,7 @@ fn sha256_hex(bytes: &[u8]) -> String {
 }
 
 choice! {
-    /// The part that a user's command plays in the advised change.
+    /// The purpose of a user's command.
     #[derive(Serialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum CommandPurpose {
@@ -333,7 +333,7 @@ pub struct UserCommand {
 impl UserCommand {
     pub fn unchecked_origin_sentence(&self) -> String {
         let Self { file, line, .. } = self;
-        format!("your own command, from {file}:{line}, not checked by walwise")
+        format!("your own command from {file}:{line}; walwise has not checked it")
     }
 }
 

@@ -335,7 +335,9 @@ impl ServerFacts<'_> {
         if self.ratio_of_inactive_slot_wal_to_max()? >= 1.0 {
             let slot = self.require(&postgres::INACTIVE_SLOT)?;
             let retained = text::format_bytes(self.require(&postgres::INACTIVE_SLOT_WAL)?);
-            return Ok(format!("inactive slot {slot} retains {retained}"));
+            return Ok(format!(
+                "inactive replication slot {slot} retains {retained}"
+            ));
         }
         if self.require(&postgres::ARCHIVE_MODE)? == ArchiveMode::Off {
             return Ok(String::new());
@@ -346,7 +348,7 @@ impl ServerFacts<'_> {
             .is_some_and(|micros| micros >= OVERDUE_MICROS);
         let is_failing = is_overdue || self.require(&postgres::ARCHIVER_FAILING)?;
         Ok(if is_failing && waiting > 0 {
-            format!("{waiting} WAL files are waiting to be archived")
+            format!("WAL files waiting to be archived: {waiting}")
         } else {
             String::new()
         })
@@ -427,11 +429,11 @@ mod retention_tests {
         let waiting = (&postgres::ARCHIVE_READY, 7);
         assert_eq!(
             holder(&[slot(2 << 30), waiting], ArchiveMode::On),
-            "inactive slot berlin retains 2 GiB"
+            "inactive replication slot berlin retains 2 GiB"
         );
         assert_eq!(
             holder(&[slot(0), waiting], ArchiveMode::On),
-            "7 WAL files are waiting to be archived"
+            "WAL files waiting to be archived: 7"
         );
         assert_eq!(holder(&[slot(0), waiting], ArchiveMode::Off), "");
     }

@@ -202,9 +202,9 @@ pub fn unproven_power_cut_reason(
             "the writer was stopped before the power cut, so its last writes had time to reach the disk",
         )
     } else if acknowledged.boot.is_empty() || survived.boot.is_empty() {
-        Some("the logs do not show whether the host was restarted in between")
+        Some("the logs do not show whether the host rebooted between writing and reading")
     } else if acknowledged.boot == survived.boot {
-        Some("the host was not restarted in between, so the power was not cut")
+        Some("the host did not reboot between writing and reading, so the power was not cut")
     } else {
         None
     }

@@ -305,7 +305,7 @@ pub enum ProbeRefusal {
     },
     /// A probe would load a remote server or a FUSE process, or might hang.
     #[error(
-        "{directory} is on a {class} file system; walwise measures it only if --scratch DIR names it, or with probe --force"
+        "{directory} is on a {class} file system; walwise measures it only with --scratch DIR or probe --force"
     )]
     NetworkOrFuse {
         directory: String,
@@ -365,9 +365,9 @@ impl ProbeError {
         let says = match errno {
             Errno::NOSPC => format!("{at} ran out of space; free some space and probe again"),
             Errno::DQUOT => {
-                format!("the disk quota at {at} is used up; raise it or probe as another user")
+                format!("the disk quota at {at} is exhausted; raise it or probe as another user")
             }
-            Errno::IO => format!("the disk under {at} reported an I/O error; check dmesg first"),
+            Errno::IO => format!("the disk under {at} reported an I/O error; check dmesg"),
             Errno::ROFS => {
                 format!("{at} became read-only, probably after a file system error; check dmesg")
             }
@@ -378,7 +378,9 @@ impl ProbeError {
                 let look = ShellCommand::text_or_placeholder(
                     ShellCommand::new("lsattr -d ").append_quoted_name(&at),
                 );
-                format!("{at} denies access; probe as its owner or as root, and check {look}")
+                format!(
+                    "access to {at} was denied; probe as its owner or as root, and check {look}"
+                )
             }
             errno => format!("{at}: {errno}"),
         };

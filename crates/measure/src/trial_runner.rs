@@ -62,8 +62,9 @@ pub fn create_namespaces_and_run_role(mut channel: Channel, inside: Role) -> io:
         .map(drop)
         .or_else(|error| {
             let why = crate::text::io_error_message(&error);
-            let why =
-                format!("cannot create namespaces: {why}; in a container, run walwise on its host");
+            let why = format!(
+                "cannot create namespaces: {why}; if this is a container, run walwise on its host"
+            );
             channel.send(&TrialEvent::Failed(why))
         })
 }
@@ -192,7 +193,7 @@ impl Shutdown {
         lock(&self.0).is_over
     }
 
-    pub fn wait_for_clear_and_exit(&self) {
+    pub fn end_trial_and_exit_at_clear_deadline(&self) {
         let longest = {
             let mut duties = lock(&self.0);
             duties.is_over = true;
@@ -454,7 +455,7 @@ fn run_operation_in_client_threads(
             .collect::<Result<_, _>>()
             .map_err(|e| {
                 over.store(true, Ordering::Relaxed);
-                format!("starting a client failed: {e}")
+                format!("starting a client thread failed: {e}")
             })?;
         std::thread::sleep(Duration::from_secs_f64(WARM_UP_SHARE * means.seconds));
         let (before, calls_before, begun) =

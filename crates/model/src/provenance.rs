@@ -33,7 +33,9 @@ impl VerificationStamp {
                     fields,
                 })
             })
-            .ok_or("write \"2026-11-23 against SOURCE\"; without an opened source, omit the key")
+            .ok_or(
+                "write \"2026-11-23 against SOURCE\", or omit the key if nobody opened the source",
+            )
     }
 }
 

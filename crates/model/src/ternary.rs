@@ -9,7 +9,7 @@ use std::ops::Not;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// False, unknown or true, in that order, so that *and* is the minimum and *or* the maximum.
+/// The result of a condition: false, unknown or true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Ternary {

@@ -207,7 +207,7 @@ impl<'r> TargetAnswerBuilder<'r> {
             .as_ref()
             .and_then(|mount| self.report.facts.value(mount, &mount::FSTYPE));
         if fstype.is_none() && !self.target.kind.is_device() {
-            return Answer::undecided("the file system could not be read".to_owned());
+            return Answer::undecided("the type of the file system could not be read".to_owned());
         }
         self.answer_from_plan_or_current(
             Topic::Filesystem,
@@ -218,7 +218,7 @@ impl<'r> TargetAnswerBuilder<'r> {
 
     fn mkfs_options_answer(&self) -> Answer {
         if !self.target.kind.is_device() {
-            return Answer::not_applicable("the file system exists");
+            return Answer::not_applicable("the file system already exists");
         }
         let steps = self.topic_steps(Topic::MkfsOptions);
         let mut answer = self.answer_from_plan_or_current(Topic::MkfsOptions, &steps, None);
@@ -379,7 +379,7 @@ impl<'r> TargetAnswerBuilder<'r> {
             let reason = if self.report.host.live {
                 "not measured"
             } else {
-                "captures hold no measurements"
+                "captures contain no measurements"
             };
             return Answer {
                 apply: self.measure_commands(),

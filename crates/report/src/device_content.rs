@@ -8,7 +8,7 @@ use walwise_model::facts::catalog::device::{self, ContentState};
 use walwise_model::facts::{FactSet, Reading, Remedy, Scope, Subject};
 use walwise_model::text;
 
-/// The contents of a device, which decide whether a database can get the device.
+/// The contents of a device. They decide whether a database may use the device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum DeviceContent {
@@ -27,7 +27,7 @@ pub enum DeviceContent {
         #[serde(skip_serializing_if = "Option::is_none")]
         remedy: Option<Remedy>,
     },
-    /// The device is not in use, and the parts read hold no data.
+    /// The device is not in use, and the parts that were read contain no data.
     Free {
         /// Capacity of the device in bytes; `null` if unknown.
         size: Option<u64>,
@@ -36,7 +36,7 @@ pub enum DeviceContent {
         /// Length of the longest range that was not searched, in bytes; `null` if unknown.
         unread_run: Option<u64>,
     },
-    /// The device is not in use, and all of it was read: only zeros or ones.
+    /// The device is not in use. It was read completely and contains only zeros or only ones.
     Blank,
 }
 
@@ -45,7 +45,7 @@ impl DeviceContent {
         match facts.applicable_subject(target, Scope::Device) {
             Some(disk) => Self::from_disk(facts, &disk),
             None => Self::Unreadable {
-                because: "the device is unknown".to_owned(),
+                because: "the underlying device is unknown".to_owned(),
                 remedy: None,
             },
         }
@@ -131,15 +131,15 @@ impl DeviceContent {
                         "up to {} of contiguous data may have been missed",
                         format_bytes_rounded_up(*run)
                     ),
-                    None => "how much may have been missed is unknown".to_owned(),
+                    None => "the amount of data that may have been missed is unknown".to_owned(),
                 };
                 format!(
-                    "No mount, swap space or device uses this device. No data was found in the \
+                    "No mount, swap area or other device uses this device. No data was found in the \
                      {read} sampled{of}; {missed}."
                 )
             }
             Self::Blank => {
-                "No mount, swap space or device uses this device. The device was read completely \
+                "No mount, swap area or other device uses this device. The device was read completely \
                  and contains only zeros or only ones."
                     .to_owned()
             }

@@ -22,7 +22,7 @@ pub fn describe_device(facts: &FactSet, subject: &Subject) -> String {
         Some(DeviceKind::Vdo) => named("VDO"),
         Some(DeviceKind::Dm) => named(&describe_dm_device("device mapper", "dm-", facts, subject)),
         Some(DeviceKind::Loop) => match text(&device::LOOP_FILE) {
-            Some(file) => format!("loop over {file}"),
+            Some(file) => format!("loop device on {file}"),
             None => "loop device".to_owned(),
         },
         Some(DeviceKind::Bcache) => {
@@ -42,8 +42,8 @@ pub fn describe_device(facts: &FactSet, subject: &Subject) -> String {
         Some(DeviceKind::Disk | DeviceKind::Other) | None => {
             text(&device::MODEL).unwrap_or_else(|| "disk".to_owned())
         }
-        Some(DeviceKind::Ram) => "memory disk".to_owned(),
-        Some(DeviceKind::Zram) => "compressed memory".to_owned(),
+        Some(DeviceKind::Ram) => "RAM disk".to_owned(),
+        Some(DeviceKind::Zram) => "compressed RAM disk (zram)".to_owned(),
         Some(kind @ DeviceKind::Partition) => kind.to_string(),
     };
     let lasts = facts
@@ -54,7 +54,7 @@ pub fn describe_device(facts: &FactSet, subject: &Subject) -> String {
         .value(subject, &device::SHINGLED)
         .and_then(|zones| match zones {
             ShingledRecording::No => None,
-            ShingledRecording::Suspected => Some("perhaps shingled".to_owned()),
+            ShingledRecording::Suspected => Some("possibly shingled".to_owned()),
             ShingledRecording::HostAware
             | ShingledRecording::HostManaged
             | ShingledRecording::DriveManaged => Some(format!("shingled, {zones}")),
@@ -141,7 +141,7 @@ fn describe_md_array(facts: &FactSet, subject: &Subject) -> String {
     let missing = facts.value(subject, &device::MD_DEGRADED);
     let there = disks
         .zip(missing)
-        .map(|(disks, missing)| format!("{} of {disks}", disks.saturating_sub(missing)));
+        .map(|(disks, missing)| format!("{} of {disks} disks", disks.saturating_sub(missing)));
     let doing = facts.value(subject, &device::MD_SYNC_ACTION);
     let doing = doing.and_then(|action| match action {
         SyncAction::Idle => None,
@@ -223,7 +223,7 @@ mod tests {
                     (&device::MD_DEGRADED.info, Value::Whole(1)),
                     (&device::MD_SYNC_ACTION.info, text_value("resync")),
                 ],
-                "RAID5, 3 of 4, resyncing",
+                "RAID5, 3 of 4 disks, resyncing",
             ),
             (
                 vec![

@@ -308,12 +308,12 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
     if before.unknown_facts > 0 {
         let count = before.unknown_facts;
         remarks.push(format!(
-            "{count} facts of the baseline are not supported by this version and were not compared"
+            "facts of the baseline that this version does not know and did not compare: {count}"
         ));
     }
     if before.unreadable > 0 {
         remarks.push(format!(
-            "{} parts of the baseline could not be read",
+            "unreadable parts of the baseline: {}",
             before.unreadable
         ));
     }

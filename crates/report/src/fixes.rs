@@ -153,7 +153,7 @@ fn apply_verify_undo_commands(
         SettingKind::Filesystem | SettingKind::Placement => {
             let (from, to) = (target.target.name(), advice.change_text_with_units());
             by_hand(&format!(
-                "by hand: stop the server, copy {from} to {to}, start the server there"
+                "by hand: stop the server, copy {from} to {to}, and start the server from there"
             ))
         }
         SettingKind::MountOptions

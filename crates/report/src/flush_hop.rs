@@ -35,7 +35,7 @@ fn hop_description(facts: &FactSet, hop: &FlushHop) -> String {
             })
         }
         HopKind::Members => of_each(raid_member_disk_cache_text),
-        HopKind::Beyond => "not visible from here".to_owned(),
+        HopKind::Beyond => "not visible from this host".to_owned(),
     }
 }
 

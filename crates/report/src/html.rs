@@ -307,7 +307,7 @@ pub fn render_report_page(report: &Report) -> String {
             );
     let body = Markup::from(glance)
         .append(contents)
-        .append(tag("p").add_text(&view::review_notice(report)))
+        .append(tag("p").add_text(&view::read_before_running_notice(report)))
         .append(Markup::concat(chapters))
         .append(Markup::concat(folds.into_iter().map(
             |(heading, id, is_appendix, inner)| {

@@ -566,7 +566,8 @@ mod what_if {
         }
     }
 
-    /// Every step of the plans, as if the assumptions added it.
+    /// All steps of the report's plans, with `comes` set. The caller clears it for steps that only the
+    /// real report has.
     fn plan_steps(report: &Report) -> BTreeSet<StepChange> {
         let plans = report.plans.iter();
         let steps = plans.flat_map(|plan| plan.steps.iter().map(move |step| (&plan.target, step)));

@@ -22,7 +22,7 @@ pub fn render(report: &Report) -> String {
             code_span_or_text(&report.host.name)
         ),
     );
-    document.push_paragraph(&view::review_notice(report));
+    document.push_paragraph(&view::read_before_running_notice(report));
     for group in parallel::map_items(&view::full_report_section_groups(report), |sections| {
         render_sections(sections)
     }) {

@@ -83,14 +83,16 @@ pub fn mkfs_command(steps: &[Step], fstype: &str) -> Result<ShellCommand, String
     let mut words: Vec<String> = values(SettingKind::MkfsOptions).cloned().collect();
     for feature in values(SettingKind::MkfsFeatures) {
         let flag = mkfs_flag(fstype, feature)
-            .ok_or_else(|| format!("no option of mkfs.{fstype} is known for {feature}"))?;
+            .ok_or_else(|| format!("no mkfs.{fstype} option is known for {feature}"))?;
         words.push(format!("{flag} {feature}"));
     }
     for (at, word) in words.iter().enumerate() {
         if let Some(other) = words.iter().skip(at).find(|other| {
             mount_and_mkfs_options::are_exclusive_options(SettingKind::MkfsOptions, word, other)
         }) {
-            return Err(format!("conflicting mkfs options: {word}, {other}"));
+            return Err(format!(
+                "mkfs options that exclude each other: {word}, {other}"
+            ));
         }
     }
     let line = mount_and_mkfs_options::merge_mkfs_options(&words);
@@ -100,7 +102,9 @@ pub fn mkfs_command(steps: &[Step], fstype: &str) -> Result<ShellCommand, String
         None => !is_shell_literal_word(word, "^_,=.:/-"),
     };
     if let Some(word) = line.split_whitespace().find(bad) {
-        return Err(format!("an unsafe or unquotable mkfs option: {word}"));
+        return Err(format!(
+            "a mkfs option that is unsafe or cannot be quoted: {word}"
+        ));
     }
     let made = ShellCommand::new("mkfs.").append_quoted_name(fstype);
     let with = |command: Option<ShellCommand>, word: &str| {

@@ -115,7 +115,7 @@ pub mod what_if {
         }
     }
 
-    /// A step that either the real or the assumed plan lacks.
+    /// A step of only one of the two plans, the real or the assumed one.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
     pub struct StepChange {
         /// The target whose plan gains or loses the step.
@@ -128,7 +128,7 @@ pub mod what_if {
         pub advice: String,
     }
 
-    /// Advice that can lose data and is therefore withheld for assumed facts.
+    /// Advice that can lose data. It is withheld, because its facts are only assumed.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
     pub struct WithheldRiskyAdvice {
         /// The id of the rule that would give the advice.
@@ -369,7 +369,7 @@ fn serialize_choice<T: Choice, S: Serializer>(
     serializer.serialize_str(choice.as_str())
 }
 
-/// A directory or a device that gets advice.
+/// A directory or device that walwise advises on.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TargetSummary {
     /// The identity of the target: the word `target` and a path.
@@ -443,7 +443,7 @@ pub struct LayerRow {
     pub subject: Subject,
     /// The distance below the target. A layer with two parents is listed under the first one.
     pub depth: u32,
-    /// A description, for example `ext4 rw,relatime`, `RAID1, 2 of 2` or `Samsung SSD 870 EVO`.
+    /// A description, for example `ext4 rw,relatime`, `RAID1, 2 of 2 disks` or `Samsung SSD 870 EVO`.
     #[serde(rename = "text")]
     pub says: String,
     /// A remark on the layer's cache; can be empty.
@@ -525,7 +525,7 @@ pub struct Step {
     pub alternatives: Vec<Alternative>,
 }
 
-/// A choice that ranks behind the recommended one, or equal to it.
+/// A choice that ranks below the recommended one, or equal to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Alternative {
     /// The rank of the choice. An equal rank means no meaningful difference to the recommended

@@ -122,7 +122,10 @@ pub mod prometheus {
             1.0,
         );
         if let Some(seconds) = parse_unix_seconds(&report.when) {
-            page.begin_metric("walwise_last_run_timestamp_seconds", "Time of this report.");
+            page.begin_metric(
+                "walwise_last_run_timestamp_seconds",
+                "Unix time of this report.",
+            );
             page.add_sample(&[], seconds);
         }
         let left_out = [
@@ -132,7 +135,7 @@ pub mod prometheus {
         write_latency_metrics(&mut page, report);
         page.begin_metric(
             "walwise_left_out",
-            "Number of targets and findings that have no series because of the limit.",
+            "Number of targets and findings omitted because the number of series is limited.",
         );
         for (of, count) in ["targets", "findings"].into_iter().zip(left_out) {
             page.add_sample(&[("of", of)], count as f64);
@@ -199,7 +202,7 @@ pub mod prometheus {
         let told = || report.prices.iter().take(MAX_TARGETS);
         page.begin_metric(
             "walwise_commit_seconds",
-            "Latency of a paced one-page commit by one client, from the last run that measured it.",
+            "Latency of paced one-page commits by one client, from the last run that measured it.",
         );
         for price in told() {
             for row in &price.methods {
@@ -218,7 +221,7 @@ pub mod prometheus {
         }
         page.begin_metric(
             "walwise_commit_measured_timestamp_seconds",
-            "Time of the commit latency measurement.",
+            "Unix time of the commit latency measurement.",
         );
         for price in told() {
             if let Some(at) = parse_unix_seconds(&price.when) {
@@ -396,7 +399,7 @@ fn summary_line(report: &Report, most: usize) -> String {
         }
     }
     if parts.is_empty() {
-        "nothing critical, no warnings".to_owned()
+        "no critical findings or warnings".to_owned()
     } else {
         parts.join("; ")
     }

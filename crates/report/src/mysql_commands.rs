@@ -169,7 +169,7 @@ impl MysqlServer {
             | ValueOrigin::CommandLine
             | ValueOrigin::ConfigFile
             | ValueOrigin::Other => (
-                "no value was persisted before",
+                "no value was persisted before this change",
                 self.mysql_client_command(&format!("RESET PERSIST {name}")),
                 "GLOBAL",
             ),
@@ -217,12 +217,12 @@ fn option_file_edit_comment(advice: &Advice, value: &str) -> ShellCommand {
     let place = advice.current.source();
     ShellCommand::from_comment(&match (setting_source::value_origin(advice), place) {
         (ValueOrigin::CommandLine, _) => {
-            format!("on the command line of the server, which overrides files: {line}")
+            format!("on the server's command line, which overrides option files, set: {line}")
         }
         (ValueOrigin::ConfigFile, Some(place)) => {
-            format!("in the option file, replace {place} with: {line}")
+            format!("replace the line at {place} with: {line}")
         }
-        _ => format!("in an option file, group [mysqld]: {line}"),
+        _ => format!("add to the group [mysqld] of an option file: {line}"),
     })
 }
 
@@ -231,10 +231,10 @@ fn option_file_restore_comment(advice: &Advice, now: &str) -> ShellCommand {
     let place = advice.current.source();
     ShellCommand::from_comment(&match (setting_source::value_origin(advice), place) {
         (ValueOrigin::CommandLine, _) => {
-            format!("on the command line of the server, restore: {line}")
+            format!("on the server's command line, restore: {line}")
         }
         (ValueOrigin::ConfigFile, Some(place)) => {
-            format!("in the option file, at {place}, restore: {line}")
+            format!("restore the line at {place}: {line}")
         }
         _ => format!(
             "remove {} from the option file",

@@ -207,7 +207,7 @@ impl PostgresServer {
                 .append_quoted_name(self.data_directory.as_ref()?)
         };
         let stop =
-            ShellCommand::from_comment("stop the server and its standbys, and take a backup");
+            ShellCommand::from_comment("first stop the server and its standbys, and take a backup");
         run().map_or_else(Vec::new, |run| vec![stop, run])
     }
 

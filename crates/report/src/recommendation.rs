@@ -49,7 +49,7 @@ struct TargetAdvice<'r> {
     /// File systems to choose from on a free disk.
     #[serde(default, skip_serializing_if = "<[FilesystemChoice]>::is_empty")]
     candidates: &'r [FilesystemChoice],
-    /// Changes of the plan and findings, most urgent first.
+    /// Changes of the plan, and serious findings without a change, most urgent first.
     fixes: Vec<FixEntry<'r>>,
     /// Rules of level `advice` and above that are undecided.
     undecided: Vec<UndecidedRule<'r>>,

@@ -224,7 +224,7 @@ impl MountedFilesystem {
     ) -> Vec<ShellCommand> {
         if self.is_contained {
             return vec![ShellCommand::from_comment(&format!(
-                "outside the container, in its volume options or in the host's /etc/fstab: {list}"
+                "set outside the container, in its volume options or in the host's /etc/fstab: {list}"
             ))];
         }
         let commands = match remount {
@@ -290,7 +290,7 @@ impl MountedFilesystem {
 
     fn verify_mount_options_command(&self, change: &MountOptionChange<'_>) -> Option<ShellCommand> {
         let lists = [
-            ("shows", change.add),
+            ("must show", change.add),
             ("must not show", change.remove.as_slice()),
         ];
         let lists = lists.into_iter().filter(|(_, words)| !words.is_empty());

@@ -180,7 +180,10 @@ mod tests {
             serde_json::from_str(&json::render_report(&sample_reports::at_risk())).unwrap();
         json["verdicts"][0] = serde_json::json!({"target": 7});
         let told = parse_saved_report(&json.to_string()).to_text();
-        assert!(told.contains("1 part could not be read"), "{told}");
+        assert!(
+            told.contains("1 part of the report could not be read"),
+            "{told}"
+        );
         assert!(told.contains("NO VERDICT"), "{told}");
     }
 }

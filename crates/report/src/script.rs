@@ -400,7 +400,7 @@ mod tests {
         assert!(uncommented_lines(&script).contains(&line), "{script}");
         assert!(
             script.contains(
-                "# No mount, swap space or device uses this device. No data was found in "
+                "# No mount, swap area or other device uses this device. No data was found in "
             ),
             "{script}"
         );

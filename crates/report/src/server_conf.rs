@@ -94,7 +94,7 @@ fn target_clusters(report: &Report) -> impl Iterator<Item = &Subject> {
 fn option_file_header(report: &Report) -> String {
     let servers: BTreeSet<&Subject> = target_clusters(report).collect();
     let several = if servers.len() > 1 {
-        "# These lines are for several servers; give each server only its own lines.\n"
+        "# These lines are for several servers; copy to each server only its own lines.\n"
     } else {
         ""
     };
@@ -103,8 +103,8 @@ fn option_file_header(report: &Report) -> String {
 
 const OPTION_FILE_HEADER: &str = "\
     # Save this file in a directory that an option file includes (!includedir), or add an !include line at the end of\n\
-    # an option file: the last setting takes effect.\n\
-    # The server reads this file at start; for a running server, use the commands in the plan.\n\
+    # an option file. The last setting takes effect.\n\
+    # The server reads this file at startup; for a running server, use the commands in the plan.\n\
     [mysqld]\n";
 
 /// The WAL sync method as a comment, with the reason why there is no advice. `None` if the plan has
@@ -179,7 +179,7 @@ fn setting_line(step: &Step, form: ConfigFileSyntax) -> Option<String> {
             comment::replace_unsafe_chars(&setting.format_with_unit(value))
         ),
         Change::Set(value) if !is_file_setting(setting.kind) => format!(
-            "# {name}: {} (not set in this file). {why}\n",
+            "# {name}: {} (cannot be set in this file). {why}\n",
             comment::replace_unsafe_chars(value)
         ),
         Change::Set(value) => {
@@ -192,7 +192,7 @@ fn setting_line(step: &Step, form: ConfigFileSyntax) -> Option<String> {
         }
         Change::Keep if is_other_file => format!("# my.cnf: {name}   # no change: {why}\n"),
         Change::Keep if !is_file_setting(setting.kind) => {
-            format!("# {name}: no change (not set in this file). {why}\n")
+            format!("# {name}: no change (cannot be set in this file). {why}\n")
         }
         Change::Keep => {
             let now = step.advice.current.value();
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::{TargetSummary, sample_reports};
     use walwise_judge::rules::{Advice, Level};
-    use walwise_model::facts::{Reading, ServerArea, Source, Value};
+    use walwise_model::facts::{Note, Reading, ServerArea, Source, Value};
 
     #[test]
     fn postgres_values_are_quoted() {
@@ -267,7 +267,7 @@ mod tests {
             "it can be set nowhere: {text}"
         );
         assert!(
-            text.contains("# data_checksums: no change (not set in this file)."),
+            text.contains("# data_checksums: no change (cannot be set in this file)."),
             "{text}"
         );
         let lines: Vec<&str> = text
@@ -395,7 +395,7 @@ mod tests {
     #[test]
     fn mysql_targets_get_an_option_file() {
         let text = render(&mysql_report(&["/var/lib/mysql"]));
-        let group = "# The server reads this file at start; for a running server, use the commands in the plan.\n[mysqld]\n\n# ";
+        let group = "# The server reads this file at startup; for a running server, use the commands in the plan.\n[mysqld]\n\n# ";
         assert!(text.contains(group), "{text}");
         let lines: Vec<&str> = text
             .lines()
@@ -411,7 +411,7 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("several servers"), "{text}");
-        assert!(render(&mysql_report(&["/a", "/b"])).contains("give each server only its own"));
+        assert!(render(&mysql_report(&["/a", "/b"])).contains("copy to each server only its own"));
     }
 
     #[test]

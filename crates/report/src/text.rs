@@ -344,7 +344,7 @@ mod tests {
         );
         assert!(
             at("dm.targets of ") < at("(layer.other)")
-                && at("Not decidable on this host") < at("layer.blind"),
+                && at("Cannot be decided on this host") < at("layer.blind"),
             "{text}"
         );
     }

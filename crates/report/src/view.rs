@@ -168,7 +168,7 @@ pub mod flush_path {
             FlushState::Dropped => format!("flushes are dropped at {name}"),
             FlushState::LostHere => format!("commits can be lost in {name}"),
             FlushState::Disagrees => format!("contradictory sources: {name}"),
-            FlushState::Unknown => format!("not enough known: {name}"),
+            FlushState::Unknown => format!("missing evidence: {name}"),
             FlushState::Passed | FlushState::Unseen | FlushState::NotJudged => String::new(),
         }
     }
@@ -404,7 +404,7 @@ impl From<VerdictKind> for Tone {
     }
 }
 
-pub(crate) fn review_notice(report: &Report) -> String {
+pub(crate) fn read_before_running_notice(report: &Report) -> String {
     let masked = if report.host.live {
         ""
     } else {

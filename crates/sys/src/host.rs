@@ -231,7 +231,7 @@ pub trait Host: Sync {
         match self.ask(&Question::IsEmpty(path.to_owned()))?.trim_ascii() {
             b"yes" => Ok(true),
             b"no" => Ok(false),
-            _ => Err(HostError::failed("neither yes nor no")),
+            _ => Err(HostError::failed("the answer is neither yes nor no")),
         }
     }
 

@@ -31,7 +31,7 @@ const LONGEST_WRITE: Duration = Duration::from_secs(60);
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// A file of that name exists and may not be replaced.
-    #[error("{} exists", path.display())]
+    #[error("{} already exists", path.display())]
     Exists { path: PathBuf },
     /// The path is unsafe, or a system call failed.
     #[error("cannot write {}: {why}", path.display())]
@@ -59,7 +59,7 @@ impl FilePermissions {
             .ok()
             .filter(|bits| *bits <= 0o7777);
         match bits {
-            None => Err("permissions must be octal, such as 0640".to_owned()),
+            None => Err("expected an octal mode, such as 0640".to_owned()),
             Some(bits) if bits & !0o755 != 0 => Err(
                 "only the owner may have write permission, and setuid, setgid and sticky bits are not allowed; use a mode such as 0640"
                     .to_owned(),
@@ -118,7 +118,7 @@ impl OutputDestination {
         let child = child.map_err(|error| OutputError::Refused {
             path: path.to_owned(),
             why: format!(
-                "the writing process did not start: {}",
+                "the process that writes the file did not start: {}",
                 text::io_error_message(&error)
             ),
         })?;
@@ -164,7 +164,9 @@ impl OutputDestination {
                 });
             }
             Ok(Err(WriteError::For(why))) => why,
-            Err(RecvError::Closed) => "the writing process ended without a reply".to_owned(),
+            Err(RecvError::Closed) => {
+                "the process that writes the file ended without a reply".to_owned()
+            }
             Err(RecvError::Timeout) => {
                 format!(
                     "no answer within {} s; specify a file on a file system that responds",
@@ -194,7 +196,7 @@ pub fn run_document_writer(mut channel: Channel) -> io::Result<()> {
 
 fn receive_and_publish_document(channel: &mut Channel) -> Result<PublishedDocument, WriteError> {
     let (path, options): (MessageBytes, OutputOptions) = channel.recv(None)?;
-    let location = OutputLocation::open_and_check_writable(
+    let location = OutputLocation::resolve_and_check_writable(
         TrustedUser::current_user(),
         &PathBuf::from(path),
         options,

@@ -315,9 +315,7 @@ impl PathWalk {
         let who = match fs_magic(&self.current) {
             // Any user may run a FUSE server, which can report any owner, so root treats the
             // directory as another user's.
-            Some(FUSE) if self.walker.uid == 0 => {
-                Some("the server of a FUSE file system".to_owned())
-            }
+            Some(FUSE) if self.walker.uid == 0 => Some("a FUSE server".to_owned()),
             _ => (!self.is_trusted_uid(stat.st_uid)).then(|| format!("uid {}", stat.st_uid)),
         };
         if let (None, Some(who)) = (&self.foreign_owner, who) {

@@ -61,13 +61,18 @@ pub(crate) mod credentials {
                 .map_err(|e| format!("resource limits cannot be set: {}", e.desc()))?;
             if let Some(root) = root {
                 let entered = chroot(root).and_then(|()| chdir("/"));
-                entered
-                    .map_err(|e| format!("{} cannot be entered: {}", root.display(), e.desc()))?;
+                entered.map_err(|e| {
+                    format!(
+                        "the root directory cannot be changed to {}: {}",
+                        root.display(),
+                        e.desc()
+                    )
+                })?;
             }
             let stream = socket.map(|path| self.connect_as_user(path)).transpose()?;
             self.become_user()
                 .and_then(|()| self.verify_privileges_dropped(status))
-                .map_err(|why| format!("{why}, and walwise reads nothing as root"))?;
+                .map_err(|why| format!("{why}, so nothing was read"))?;
             Ok(stream)
         }
 

@@ -76,8 +76,8 @@ pub enum DrillMethod {
 /// Where commits of a drill are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DrillSegments {
-    /// Repeatedly into one prefilled segment.
+    /// One prefilled segment, overwritten repeatedly.
     Recycled,
-    /// Each into a new segment.
+    /// A new segment whenever the last one is full.
     Fresh,
 }

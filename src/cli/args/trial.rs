@@ -137,7 +137,7 @@ fn parse_budget_seconds(text: &str) -> Result<f64, String> {
     });
     match found {
         Some(seconds) if (1.0..=86_400.0).contains(&seconds) => Ok(seconds),
-        Some(_) => Err("expected 1s to 24h".to_owned()),
+        Some(_) => Err("expected a time from 1s to 24h".to_owned()),
         None => Err("expected a number with s, m or h, such as 20m".to_owned()),
     }
 }

@@ -134,7 +134,7 @@ impl InteractiveWorker {
         let place = display_path(&store.directory);
         Ok(vec![
             format!("The report is saved in {place}."),
-            "The oldest reports are removed once there are more than 60, or more than 256 MiB."
+            "The oldest reports are removed when there are more than 60, or when they exceed 256 MiB in total."
                 .to_owned(),
         ])
     }

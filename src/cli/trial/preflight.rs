@@ -122,7 +122,7 @@ pub(super) mod disk {
         // `is_dir` is called only below /dev, because it can hang on another file system.
         if args.clear && (!node.starts_with("/dev/") || path.is_dir()) {
             return refuse(format!(
-                "--clear needs a disk; {} is not one",
+                "--clear requires a disk; {} is not a disk",
                 super::display_path(path)
             ));
         }
@@ -228,7 +228,7 @@ pub(super) mod disk {
             Some(word) => order.known_by.matches_typed_id(word),
             None if std::io::stdin().is_terminal() => {
                 out::print_notice(&format!(
-                    "the trial erases the first {} and the last MiB of {}; type {} to start",
+                    "walwise will erase the first {} and the last MiB of {}; to confirm, type {}",
                     text::format_bytes(bytes),
                     order.node,
                     erase_id_text(order)
@@ -321,7 +321,7 @@ fn plan_directory_trial(args: &TrialArgs, directory: &Path) -> Result<TrialPlan,
     let bytes = args.extent.size << 20;
     if !place.free_space.leaves_enough_space(bytes) {
         return refuse(format!(
-            "{} has {} free, but the trial needs {} and must leave 20 % of the file system (at least 5 GiB) free; \
+            "{} has {} free; the trial needs {}, and 20 % of the file system (at least 5 GiB) must stay free; \
              choose a smaller --size or another directory",
             display_path(directory),
             text::format_bytes(place.free_space.free),
@@ -408,7 +408,7 @@ fn check_target_is_on_local_disk(facts: &FactSet, target: &Subject) -> Result<()
     let mount = facts.applicable_subject(target, Scope::Mount);
     let why = match mount.and_then(|mount| facts.value(&mount, &mount::CLASS)) {
         Some(MountClass::Block) => return Ok(()),
-        Some(MountClass::Memory) => "is in memory, without a disk to test",
+        Some(MountClass::Memory) => "is on a file system in memory, so there is no disk to test",
         Some(MountClass::Network) => "is on a network file system",
         Some(MountClass::Fuse) => "is on a FUSE file system",
         Some(MountClass::Overlay) => "is on an overlay (container)",
@@ -436,7 +436,7 @@ fn candidates_with_installed_mkfs(asked: &[TrialCandidate]) -> Result<Vec<Candid
         match maker.find_program_path() {
             Ok(_) if found.contains(&candidate) => {
                 return refuse(format!(
-                    "{} is specified twice; a trial always measures the first candidate twice",
+                    "{} is specified twice; specify each candidate once",
                     candidate.name()
                 ));
             }
@@ -464,11 +464,13 @@ fn candidates_with_installed_mkfs(asked: &[TrialCandidate]) -> Result<Vec<Candid
         )),
         Some(first) if first.has_barriers() => Ok(found),
         Some(first) => refuse(format!(
-            "{} cannot be the first candidate, as it can lose commits: specify another \
+            "{} cannot be the first candidate, because it can lose commits: specify another \
              candidate first",
             first.name()
         )),
-        None => refuse("no mkfs found: install e2fsprogs, xfsprogs or btrfs-progs".to_owned()),
+        None => refuse(
+            "no mkfs program was found: install e2fsprogs, xfsprogs or btrfs-progs".to_owned(),
+        ),
     }
 }
 
@@ -493,8 +495,8 @@ fn refuse_disk_of_running_server(here: &FactSet, target: &Subject) -> Result<(),
         };
         if may == "may be" || theirs.iter().any(|disk| ours.contains(disk)) {
             return refuse(format!(
-                "{} of a database server {may} on the same disk; a trial would slow the server down. Use \
-                 --force to start it nevertheless",
+                "{} belongs to a database server and {may} on the same disk; a trial would slow the server down. Use \
+                 --force to run the trial anyway",
                 other.name()
             ));
         }
@@ -535,7 +537,7 @@ fn trial_cost_lines(plan: &TrialPlan) -> Vec<String> {
         record.leaves.join(", ")
     };
     let mut lines = vec![format!(
-        "the trial of {} takes at most {}, {threads} and about 100 MiB of memory",
+        "the trial of {} takes at most {} and uses {threads} and about 100 MiB of memory",
         words.join(", "),
         duration_text(record.budget)
     )];
@@ -552,7 +554,7 @@ fn trial_cost_lines(plan: &TrialPlan) -> Vec<String> {
                 disk.node
             ));
             lines.push(format!(
-                "the trial writes at most {all} in total to {disks}; clearing the disk at the end \
+                "the trial writes at most {all} in total to {disks}; clearing the disk afterwards \
                  takes extra time"
             ));
         }
@@ -632,7 +634,7 @@ fn confirm_trial_start(yes: bool) -> Result<(), CliError> {
             "nothing was written: run the trial on a terminal to confirm, or pass --yes".to_owned(),
         );
     }
-    out::print_notice("type yes to start; anything else cancels");
+    out::print_notice("type yes to start the trial; any other answer cancels it");
     if read_stdin_line().is_some_and(|answer| answer.trim() == "yes") {
         Ok(())
     } else {

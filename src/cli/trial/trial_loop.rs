@@ -184,7 +184,7 @@ impl RunningTrial {
                     | TrialEvent::Cleared,
                 ) => {
                     return Err(
-                        "the measuring process started too early; this is a bug in walwise"
+                        "the measuring process sent results before its device was ready; this is a bug in walwise"
                             .to_owned(),
                     );
                 }
@@ -215,7 +215,7 @@ impl RunningTrial {
         };
         self.runner
             .request_measurement(order)
-            .map_err(|e| format!("cannot continue: {e}"))?;
+            .map_err(|e| format!("cannot send the measuring request: {e}"))?;
         let (cells, first, before) = (
             self.record.candidates.len() + self.record.extent.control_cell_count(),
             Instant::now(),
@@ -275,7 +275,7 @@ impl RunningTrial {
 
     fn end_trial_by_budget(&mut self, what: &str) -> Result<(), String> {
         if self.record.blocks.is_empty() {
-            return Err(format!("a single block needs more {what}"));
+            return Err(format!("one block alone needs more {what}"));
         }
         self.record.ending = TrialState::Budget;
         Ok(())

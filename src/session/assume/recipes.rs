@@ -14,7 +14,7 @@ use crate::host::AnswerEdit;
 use crate::text::display_safe;
 use walwise_model::text::JoinText;
 
-const NOT_RUNNING_REASON: &str = "unknown for an assumed kernel";
+const NOT_RUNNING_REASON: &str = "cannot be read for an assumed kernel";
 
 /// `None` if walwise has no recipe for the answer behind the fact.
 pub fn edits_for_assumption(

@@ -308,7 +308,7 @@ impl DistributionChoice {
             .collect();
         if all.is_empty() {
             return format!(
-                "{name}{version} has only one kernel, and `{}` is not that kernel",
+                "{name}{version} has only one kernel, which `{}` does not name",
                 self.given
             );
         }

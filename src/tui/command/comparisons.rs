@@ -37,7 +37,7 @@ pub(super) fn comparison_commands(model: &Model) -> Vec<KeyCommand> {
 
 pub(super) fn reference_list_commands(list: &ReferenceList) -> Vec<KeyCommand> {
     let chosen = list.chosen_reference_name().map(|_| ());
-    filtered_list_commands("compare with this", "enter compare", chosen)
+    filtered_list_commands("compare with this entry", "enter compare", chosen)
 }
 
 pub(super) fn confirmation_commands(

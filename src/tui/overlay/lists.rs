@@ -166,7 +166,7 @@ pub(super) fn draw_references(list: &ReferenceList, canvas: &mut Canvas<'_>) {
     let matching = list.matching_choices();
     let (title, asks) = match list.of {
         ComparisonReference::SavedReport => ("Saved reports, newest first", "type to filter"),
-        ComparisonReference::Upgrade => ("Upgrade to", "type to filter, or a kernel version"),
+        ComparisonReference::Upgrade => ("Upgrade to", "type to filter, or type a kernel version"),
     };
     let why = list.chosen_reference_name().err();
     let drawn = ChoiceList {
@@ -199,7 +199,7 @@ pub(super) fn draw_what_if_picker(picker: &AssumptionPicker, canvas: &mut Canvas
     let room = canvas.text_room(WIDTH);
     let (title, sign, asks, mut above) = match &picker.fact {
         None => (
-            "What if: which fact?".to_owned(),
+            "What if: choose a fact".to_owned(),
             "/ ",
             "type to find a fact of this target",
             Vec::new(),
@@ -208,7 +208,7 @@ pub(super) fn draw_what_if_picker(picker: &AssumptionPicker, canvas: &mut Canvas
             let action = if of.actual.is_known() {
                 "What if"
             } else {
-                "Enter value"
+                "Enter a value"
             };
             let title = format!("{action}: {} of {}", of.key.name, of.subject);
             (title, "= ", "type a value", picked_fact_lines(of, room))
@@ -276,7 +276,7 @@ fn picker_hint(picker: &AssumptionPicker, is_without_entries: bool) -> (String, 
     match &picker.fact {
         Some(of) if is_without_entries => {
             let now = if of.actual.is_known() {
-                "; Tab fills in the current value"
+                "; press Tab to fill in the current value"
             } else {
                 ""
             };

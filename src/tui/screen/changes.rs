@@ -23,13 +23,13 @@ pub fn changes_page(data: &ScreenData, room: usize) -> Page {
         (
             "baseline",
             &changes.saved,
-            "no saved report: s saves one now",
+            "no saved report; press s to save one",
             "b choose",
         ),
         (
             "upgrade",
             &changes.upgrade,
-            "o: choose what you will upgrade to",
+            "press o to choose an upgrade",
             "o choose",
         ),
     ]
@@ -70,7 +70,7 @@ fn comparison_state_lines(
     let (says, role) = match &state.result {
         Some(Ok(Some(compared))) => (compared.title.clone(), PLAIN),
         Some(Err(why)) => (why.clone(), DOUBT),
-        None if state.job.is_some() => ("comparing".to_owned(), DIM),
+        None if state.job.is_some() => ("comparing …".to_owned(), DIM),
         Some(Ok(None)) | None => (empty.to_owned(), DIM),
     };
     let key_room = text::width(key) + 2;

@@ -121,7 +121,9 @@ pub fn push_method_details(details: &mut DetailLines, data: &ScreenData, method:
     if let Some(comparison) = beside {
         let Estimate { value, low, high } = comparison.gain_percent;
         let against = comparison.against.name();
-        let says = format!("{against}: {value:.1} % less, 99 % interval {low:.1} – {high:.1} %");
+        let says = format!(
+            "{against}: latency lower by {value:.1} %, 99 % interval {low:.1} – {high:.1} %"
+        );
         details.push_field("against", &says);
     }
 }

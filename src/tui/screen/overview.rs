@@ -23,7 +23,7 @@ mod sidebar {
 
     fn sidebar_rows(data: &ScreenData, report: &Report, most: usize) -> Vec<SidebarRow> {
         let (place, count) = data.focus.place;
-        let title = format!(" Targets {count}, worst first");
+        let title = format!(" {count} targets, worst first");
         let mut rows = vec![SidebarRow {
             line: Line::styled(title, BOLD),
             target: None,
@@ -390,7 +390,7 @@ impl OverviewPageBuilder<'_> {
 fn loading_or_failure_lines(data: &ScreenData) -> Vec<Line<'static>> {
     let said = match &data.activity {
         BackgroundActivity::Collecting { what, .. } => format!("reading {what} …"),
-        _ => "Reading failed; press r to try again.".to_owned(),
+        _ => "Reading the host failed; press r to try again.".to_owned(),
     };
     vec![Line::default(), Line::styled(said, DIM)]
 }
@@ -412,7 +412,7 @@ fn no_target_lines(room: usize) -> Vec<Line<'static>> {
     let mut details = DetailLines::new(room);
     details.push_empty_line();
     details.push_paragraph(
-        "No database, data mount or free disk found. To check a directory: walwise DIR",
+        "No database, data mount or free disk was found. To check a directory, run `walwise DIR`.",
     );
     details.lines
 }

@@ -97,7 +97,7 @@ impl ProbePageBuilder<'_> {
                 details.push_empty_line();
                 details.push_paragraph(
                     "The probe commits as the server does, with each sync method in turn, so that a \
-                     disturbance affects every method alike. The probe stops when more rounds cannot change \
+                     disturbance affects all methods alike. The probe stops when further rounds cannot change \
                      the advice, or when time is up.",
                 );
             }
@@ -138,7 +138,7 @@ impl ProbePageBuilder<'_> {
         let says = match progress.interim_comparison_text() {
             _ if cancelled => "cancelling; the results so far are kept".to_owned(),
             Some(says) => says,
-            None => "first round still running".to_owned(),
+            None => "the first round is still running".to_owned(),
         };
         let mut details = self.new_detail_lines();
         details.push_paragraph(&says);

@@ -208,7 +208,7 @@ impl RuleDetailsBuilder<'_> {
             ));
         }
         if judged.result == RuleResult::NoSubject {
-            details.push_paragraph("Not applicable here.");
+            details.push_paragraph("Nothing on this host is in the scope of this rule.");
         }
     }
 
@@ -218,7 +218,7 @@ impl RuleDetailsBuilder<'_> {
         };
         details.push_paragraph(&rule.title.text_without_subject());
         details.push_paragraph(&rule.because.text_without_subject());
-        details.push_field("rule", &format!("{}, for {}", rule.id, rule.scope));
+        details.push_field("rule", &format!("{}, for each {}", rule.id, rule.scope));
         if !rule.refs.is_empty() {
             details.push_field("sources", &rule.refs.join(" · "));
         }
@@ -244,7 +244,7 @@ impl RuleDetailsBuilder<'_> {
             // The report of a very large stack leaves facts out, so a second evaluation can have
             // another outcome.
             let more = format!(
-                "`walwise explain {}` shows why it does not apply to {subject}.",
+                "`walwise explain {}` shows why the rule does not apply to {subject}.",
                 rule.id
             );
             details.push_paragraph(&more);

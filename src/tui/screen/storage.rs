@@ -197,7 +197,7 @@ impl<'a> StoragePageBuilder<'a> {
 
     fn push_stack_tree(&self, page: &mut Page, stack: &[StackNode<'a>]) {
         let aside = if self.state.only_unknown {
-            "unknown facts only; u shows everything"
+            "only unknown facts; press u to show all facts"
         } else {
             "from the target down"
         };

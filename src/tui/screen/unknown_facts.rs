@@ -112,10 +112,13 @@ impl UnknownFactsBuilder<'_> {
             details.push_field("as root", &self.root_readable_facts_text());
         }
         if self.run_as_root_command(need).is_some() {
-            details.push_field("y", "copies the command to run walwise as root");
+            details.push_field("y", "copies the command that runs walwise as root");
         }
         if need.remedy == Some(Remedy::RunProbe) && self.data.check_measurable().is_ok() {
-            details.push_field("p", "shows what the probe would write, then asks");
+            details.push_field(
+                "p",
+                "shows what the probe would write, then asks for confirmation",
+            );
         }
         if catalog::find_by_name(&need.fact)
             .is_some_and(|key| can_assume(self.report, &need.subject, key))

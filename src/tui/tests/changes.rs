@@ -29,13 +29,10 @@ fn report_is_saved_after_location_is_confirmed() {
     finish_started_job(&mut model, &effects, JobResult::Comparison(None));
     let shown = screen_text(&model);
     assert!(
-        shown.contains("no saved report: s saves one now"),
+        shown.contains("no saved report; press s to save one"),
         "{shown}"
     );
-    assert!(
-        shown.contains("o: choose what you will upgrade to"),
-        "{shown}"
-    );
+    assert!(shown.contains("press o to choose an upgrade"), "{shown}");
     let effects = press_keys(&mut model, "s");
     assert_eq!(started_jobs(&effects), [Job::PlanReportSave]);
     finish_job(

@@ -132,7 +132,7 @@ fn shown_document_is_saved_and_overwrite_is_confirmed() {
         JobResult::Saved(SaveOutcome::Exists("/root/a C.txt".to_owned())),
     );
     assert!(
-        screen_text(&model).contains("/root/a C.txt exists. Replace it?"),
+        screen_text(&model).contains("/root/a C.txt already exists. Replace it?"),
         "{}",
         screen_text(&model)
     );
@@ -217,7 +217,7 @@ fn failed_save_states_reason_and_keeps_file_name() {
         ),
         (
             JobResult::Saved(SaveOutcome::Exists("/x".to_owned())),
-            "not saved: /x exists",
+            "not saved: /x already exists",
         ),
         (
             JobResult::Saved(SaveOutcome::At("/x".to_owned())),

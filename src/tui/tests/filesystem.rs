@@ -83,7 +83,7 @@ fn refused_filesystem_choice_states_reason() {
     let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     assert_eq!(press_keys(&mut model, "f"), []);
     assert!(
-        screen_text(&model).contains("free disks only"),
+        screen_text(&model).contains("only for free disks"),
         "{}",
         screen_text(&model)
     );

@@ -123,7 +123,7 @@ fn switching_target_clears_filter() {
 
 #[test]
 fn leading_slash_is_ignored_in_filtered_lists() {
-    for (keys, found) in [("w", "which fact?"), ("?", "type to filter")] {
+    for (keys, found) in [("w", "choose a fact"), ("?", "type to filter")] {
         let mut model = session_with_report(at_risk_report(), (80, 24), PLAIN);
         press_keys(&mut model, keys);
         let before = screen_text(&model);

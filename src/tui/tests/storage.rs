@@ -265,11 +265,11 @@ fn unknown_fact_can_be_given_a_value() {
     let stated = (0..40).find_map(|_| {
         press_keys(&mut model, "j i");
         let screen = screen_text(&model);
-        if screen.contains("Enter value: ") {
+        if screen.contains("Enter a value: ") {
             press_keys(&mut model, "esc");
         }
         screen
-            .contains("Enter value: controller.battery")
+            .contains("Enter a value: controller.battery")
             .then_some(screen)
     });
     assert!(

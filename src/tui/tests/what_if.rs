@@ -101,7 +101,7 @@ fn fact_is_found_by_typing_and_value_is_sent_unparsed() {
     );
     press_keys(&mut model, "esc");
     assert!(
-        screen_text(&model).contains("which fact?"),
+        screen_text(&model).contains("choose a fact"),
         "back to the facts"
     );
     press_keys(&mut model, "esc");
@@ -132,7 +132,7 @@ fn assumed_differences_are_shown_beside_the_real_plan() {
         "AT RISK",
         "unproven",
         "kernel.release = 4.14.200 (assumed; actual: 6.1.0-28-amd64)",
-        "W ends",
+        "W: real host",
     ] {
         assert!(overview.contains(says), "{says}: {overview}");
     }
@@ -309,7 +309,7 @@ fn missing_fact_offers_root_command_and_value_entry() {
     press_keys(&mut model, "i");
     let screen = screen_text(&model);
     assert!(
-        screen.contains("Enter value: ext4.features of mount /srv"),
+        screen.contains("Enter a value: ext4.features of mount /srv"),
         "{screen}"
     );
     assert!(screen.contains("unknown: denied"), "{screen}");
@@ -457,7 +457,7 @@ fn assumed_host_with_entered_fact() -> AssumedHost {
 #[test]
 fn entered_fact_shows_decided_rules_and_its_limits() {
     let told = [
-        "stated ext4.features of mount /srv = fast_commit (stated, never unlocks changes that can lose data; actual: unknown: \
+        "stated ext4.features of mount /srv = fast_commit (stated, never permits changes that can lose data; actual: unknown: \
          denied)",
         "decided ext4.journal-features does not apply, ext4.fast-commit applies",
     ];
@@ -555,7 +555,7 @@ fn leading_equals_sign_is_refused_with_hint() {
     let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     press_keys(&mut model, "w k e r n enter = 6 . 1");
     assert!(
-        screen_text(&model).contains("type kernel.release without “=”: 6.1"),
+        screen_text(&model).contains("type the value of kernel.release without “=”: 6.1"),
         "{}",
         screen_text(&model)
     );

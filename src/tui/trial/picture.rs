@@ -33,9 +33,9 @@ pub fn draw_board(
     let (footer, rest) = area::split_bottom(rest, 1);
     let (floor, body) = area::split_bottom(rest, 1);
     let blocks = if board.blocks == 1 {
-        "1 block".to_owned()
+        "1 block complete".to_owned()
     } else {
-        format!("{} blocks", board.blocks)
+        format!("{} blocks complete", board.blocks)
     };
     draw_left_and_right(
         (&format!(" {}", board.title), BOLD),
@@ -45,7 +45,7 @@ pub fn draw_board(
     );
     let needed = board
         .seconds_needed
-        .map(|needed| format!("settled in about {} · ", format_duration(needed)))
+        .map(|needed| format!("result in about {} · ", format_duration(needed)))
         .unwrap_or_default();
     let most = format!("{needed}ends within {} ", format_duration(left));
     draw_left_and_right(

@@ -59,7 +59,9 @@ pub(super) fn handle_job_result(model: &mut Model, from: JobId, result: JobResul
                 .target_plan()
                 .and_then(Plan::requested_filesystem_sentence);
             model.notice =
-                Some(wish.unwrap_or_else(|| "the plan uses the first choice".to_owned()));
+                Some(wish.unwrap_or_else(|| {
+                    "the plan uses the recommended file system again".to_owned()
+                }));
             reevaluate_assumptions(model);
         }
         (JobResult::Report(report), activity) => {

@@ -196,7 +196,7 @@ fn a_signal_keeps_what_was_measured() {
             "{found:#}"
         );
         assert!(
-            only_error_line(&output).contains("the scratch files are removed"),
+            only_error_line(&output).contains("the scratch files were removed"),
             "{output:?}"
         );
         assert_eq!(sorted_file_names(directory.path()), [""; 0]);

@@ -91,7 +91,7 @@ fn assert_ended_by(output: &Output, signal: Signal, arguments: &[&str]) {
         "{arguments:?}: {output:?}"
     );
     assert!(
-        only_error_line(output).contains("the scratch files are removed"),
+        only_error_line(output).contains("the scratch files were removed"),
         "{output:?}"
     );
     if !output.stdout.is_empty() {

@@ -22,15 +22,15 @@ const NVME: &str = "device nvme1n1";
 const ROWS: &[CloudHostRow] = &[
     // Durable: flushes are sent, or disk or driver reports no cache and the provider documents what
     // that guarantees.
-    ("ec2-gp3-pg16", "durable", &[["cloud.ebs-timeout", NVME]], &[["cloud.azure-host-caching", OF_PG]], "the provider's statement; a guest cannot verify it"),
-    ("ec2-gp3-asked", "durable", &[], &[["cloud.ebs-timeout", NVME], ["cache.override-on-disk", NVME]], "the provider's statement; a guest cannot verify it"),
+    ("ec2-gp3-pg16", "durable", &[["cloud.ebs-timeout", NVME]], &[["cloud.azure-host-caching", OF_PG]], "according to the provider; a guest cannot verify it"),
+    ("ec2-gp3-asked", "durable", &[], &[["cloud.ebs-timeout", NVME], ["cache.override-on-disk", NVME]], "according to the provider; a guest cannot verify it"),
     ("azure-nvme-pg16", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[["cloud.ebs-timeout", NVME]], "reports no volatile cache, but no documentation states that its acknowledged writes are durable"),
     ("azure-premium-pg16", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[], "the kernel reports no volatile cache"),
     ("azure-premium-asked", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[], "reports no volatile cache, but no documentation states that its acknowledged writes are durable"),
     ("gcp-pd-pg16", "durable", &[], &[["cloud.azure-host-caching", OF_PG]], "caches writes in a volatile cache"),
     ("gcp-hyperdisk-pg16", "durable", &[], &[["cloud.ebs-timeout", NVME]], "caches writes in a volatile cache"),
     ("gcp-pd-write-through", "unproven", &[["verdict.unproven", OF_PG]], &[["disk.ephemeral", OF_PG]], "the kernel reports no volatile cache"),
-    ("alibaba-essd-pg16", "durable", &[], &[["cloud.ebs-timeout", NVME], ["disk.ephemeral", OF_PG]], "the provider's statement; a guest cannot verify it"),
+    ("alibaba-essd-pg16", "durable", &[], &[["cloud.ebs-timeout", NVME], ["disk.ephemeral", OF_PG]], "according to the provider; a guest cannot verify it"),
     ("oci-block-volume-pg16", "unproven", &[["verdict.unproven", OF_PG]], &[["disk.ephemeral", OF_PG]], "the kernel reports no volatile cache"),
     // A capacitor's health is only the drive's own report. A healthy capacitor leaves the verdict
     // unchanged; a spent one lowers it.
@@ -43,8 +43,8 @@ const ROWS: &[CloudHostRow] = &[
     ("nfs4-soft-pg16", "unproven", &[["filesystem.nfs-soft", OF_PG], ["filesystem.nfs", OF_PG]], &[], "network file system"),
     ("chattr-j-pg16", "durable", &[["ext4.journal-data", OF_PG]], &[["mount.sync", OF_PG]], "have the data-journalling flag (chattr +j)"),
     ("noload-commit-default", "durable", &[], &[["boot.refused-option", "boot /data"]], "caches writes in a volatile cache"),
-    ("fc-multipath-fails", "unproven", &[["cloud.multipath-fails", "device dm-0"]], &[], "its caches are not visible from here"),
-    ("fc-multipath-waits", "unproven", &[], &[["cloud.multipath-fails", "device dm-0"]], "its caches are not visible from here"),
+    ("fc-multipath-fails", "unproven", &[["cloud.multipath-fails", "device dm-0"]], &[], "its caches are not visible from this host"),
+    ("fc-multipath-waits", "unproven", &[], &[["cloud.multipath-fails", "device dm-0"]], "its caches are not visible from this host"),
 ];
 
 /// Returns the target for which the host was recorded; `None` if the host is not one of [`ROWS`].

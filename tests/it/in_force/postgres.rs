@@ -311,7 +311,7 @@ struct UnresponsiveServer<'c> {
 }
 
 impl UnresponsiveServer<'_> {
-    fn report_as_root(&self, row: &str) -> ViewerReport {
+    fn report_after_comparing_views(&self, row: &str) -> ViewerReport {
         let mut sights = reports_of_all_viewers(self.cluster);
         assert_views_agree(row, &self.cluster.data, &sights, &self.shows);
         sights.remove(&Viewer::Root).unwrap()
@@ -412,7 +412,7 @@ fn unresponsive_server_is_never_misreported() {
             cluster: &cluster,
             shows: shows.clone(),
         }
-        .report_as_root(row),
+        .report_after_comparing_views(row),
     );
     kill(postmaster_pid(&cluster), Signal::SIGCONT).unwrap();
 
@@ -424,7 +424,7 @@ fn unresponsive_server_is_never_misreported() {
             cluster: &cluster,
             shows: shows.clone(),
         }
-        .report_as_root(row),
+        .report_after_comparing_views(row),
     );
     for session in &mut sessions {
         session.kill_in_time();
@@ -446,7 +446,7 @@ fn unresponsive_server_is_never_misreported() {
             cluster: &cluster,
             shows: server_values(&cluster),
         }
-        .report_as_root(row),
+        .report_after_comparing_views(row),
     );
     // walwise cannot determine whether a file changed after the start was loaded.
     cluster.append_to_file("postgresql.conf", "fsync = off\n");
@@ -454,7 +454,7 @@ fn unresponsive_server_is_never_misreported() {
         cluster: &cluster,
         shows: server_values(&cluster),
     }
-    .report_as_root("refused, and changed since");
+    .report_after_comparing_views("refused, and changed since");
     assert_eq!(sight.known_value("pg.fsync"), None);
 
     std::fs::write(cluster.data.join("pg_hba.conf"), "local all all trust\n").unwrap();
@@ -471,7 +471,7 @@ fn unresponsive_server_is_never_misreported() {
         cluster: &cluster,
         shows: server_values(&cluster),
     }
-    .report_as_root("in recovery");
+    .report_after_comparing_views("in recovery");
     assert!(
         sight
             .known_value("pg.synchronous_commit_overrides")

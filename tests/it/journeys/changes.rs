@@ -127,7 +127,7 @@ fn changes_screen_leads_from_saved_report_to_fix() {
     let data = data.to_str().unwrap();
     let mut pty = start_walwise_saving_in(state.path(), data);
     pty.press("7");
-    pty.wait_for_text("no saved report: s saves one now");
+    pty.wait_for_text("no saved report; press s to save one");
     pty.press("s");
     pty.wait_for_text("/var/lib/walwise/");
     pty.press("y");

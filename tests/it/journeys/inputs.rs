@@ -42,13 +42,13 @@ fn bracketed_paste_is_not_read_as_keys() {
     pty.wait_for_text("recommended");
     assert!(junk_input().len() > 10_000);
     pty.press(&bracketed_paste(&junk_input()));
-    let shown = pty.wait_for_text("pasted text is ignored outside text fields");
+    let shown = pty.wait_for_text("pasted text was ignored: no text field is open");
     assert!(shown.contains("Fix first"), "{shown}");
     // A paste does not answer a question either.
     pty.press("p");
     pty.wait_for_text("y start");
     pty.press(&bracketed_paste("y\r"));
-    pty.wait_for_text("pasted text is ignored outside text fields");
+    pty.wait_for_text("pasted text was ignored: no text field is open");
     pty.press("n");
     pty.wait_for_text_gone("y start");
     pty.assert_directories_untouched("nothing was confirmed");

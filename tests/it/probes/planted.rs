@@ -1,7 +1,6 @@
-//! Accuracy of a probe: one method slower by a known share, and methods of equal speed.
-//!
-//! Every commit writes once, so a delay of the write slows all methods equally. A delay of a flush
-//! is the extra cost of one method.
+//! Tests the accuracy of a probe with delays that strace injects into system calls. Each commit
+//! writes once, so a delay of pwrite64 slows every method equally. A delay of a flush slows only the
+//! methods that call it.
 
 use std::path::Path;
 

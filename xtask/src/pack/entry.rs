@@ -51,7 +51,7 @@ fn parse_file_entries(file: &str, text: &str) -> Result<Vec<PackEntry>, String> 
         let rows = rows
             .get_ref()
             .as_array()
-            .ok_or_else(|| format!("{file}: write [[{kind}]]"))?;
+            .ok_or_else(|| format!("{file}: write each entry as [[{kind}]]"))?;
         for row in rows {
             let read = BTreeMap::<String, Value>::deserialize(ValueDeserializer::from(row.clone()));
             let fields = read.map_err(|error| format!("{file}: {}", error.message()))?;

@@ -305,14 +305,14 @@ fn query_variables(
 
 fn compare_variables_remedy(seen: &Path) -> Remedy {
     Remedy::Do(format!(
-        "compare the report with SHOW GLOBAL VARIABLES of the server on {}",
+        "compare the report with SHOW GLOBAL VARIABLES on the server with data directory {}",
         display_path(seen)
     ))
 }
 
 fn socket_access_remedy(seen: &Path) -> Remedy {
     Remedy::Do(format!(
-        "let root log in over the socket of the server on {} (unix_socket, auth_socket), or compare the report with SHOW GLOBAL VARIABLES of that server",
+        "let root log in through the socket of the server with data directory {} (plugin unix_socket or auth_socket), or compare the report with its SHOW GLOBAL VARIABLES",
         display_path(seen)
     ))
 }
@@ -368,7 +368,7 @@ fn insert_mysql_counter_facts(
     }
     facts.insert(cluster, &mysql::CHECKPOINT_AGE, age);
     let per_group = count("Binlog_group_commits").and_then_reading(|groups, _| match groups {
-        0 => Reading::absent("no transaction was written to the binary log"),
+        0 => Reading::absent("no transaction has been written to the binary log yet"),
         groups => count("Binlog_commits").map(|commits| commits as f64 / groups as f64),
     });
     facts.insert(cluster, &mysql::COMMITS_PER_GROUP, per_group);

@@ -541,7 +541,7 @@ fn data_checksums_from_control_file(
     let unknown = |detail: &str| Reading::unknown(UnknownReason::NotCollected, detail);
     let number = major.and_then(|major| u32::try_from(major.number(0)).ok());
     let Some(number) = number.filter(|number| *number >= 10) else {
-        return unknown("walwise reads the control file only of PostgreSQL 10 and later");
+        return unknown("walwise can read the control file only for PostgreSQL 10 and later");
     };
     let Some(directory) = data.to_str() else {
         return unknown(

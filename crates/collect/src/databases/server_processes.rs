@@ -100,8 +100,7 @@ pub fn read_server_processes(
         }
         match server_file_reader_uid(&row) {
             Ok(uid) => found.extend(read_process(host, row.pid, uid, parse_option, facts)),
-            Err(note) => {
-                let detail = note.to_string();
+            Err(detail) => {
                 unproven.push(UnprovenProcess {
                     uid: row.uid,
                     detail,
@@ -356,7 +355,7 @@ pub fn verified_real_path(host: &dyn Host, path: &Path) -> Result<PathBuf, HostE
         Ok(real)
     } else {
         Err(HostError::failed(
-            "the real path is a different file from the named path",
+            "the resolved path leads to a different file than the named path",
         ))
     }
 }

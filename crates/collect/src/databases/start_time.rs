@@ -80,7 +80,7 @@ fn possible_file_change_reason(
         Err(miss) if miss.is_absent() => {
             Some(format!("{shown} was removed after the server started"))
         }
-        Ok(None) | Err(_) => Some(format!("the change time of {shown} is unknown")),
+        Ok(None) | Err(_) => Some(format!("the time of the last change of {shown} is unknown")),
     }
 }
 

@@ -91,9 +91,10 @@ fn barrier_state_of_mount(subject: &Subject, facts: &FactSet) -> Reading<Barrier
                     (false, _) => Ok(BarrierState::On),
                     (true, Ternary::False) => Ok(BarrierState::NoEffect),
                     (true, Ternary::True) => Ok(BarrierState::Off),
-                    (true, Ternary::Unknown) => {
-                        Err("nobarrier is set, but the kernel version is unknown".to_owned())
-                    }
+                    (true, Ternary::Unknown) => Err(
+                        "nobarrier is set, but it is unknown whether this kernel honours it"
+                            .to_owned(),
+                    ),
                 },
             )
         }
@@ -110,7 +111,7 @@ fn barrier_state_of_mount(subject: &Subject, facts: &FactSet) -> Reading<Barrier
             printed.map(|options| barrier_state_from_off_option(is_off(&options)))
         }
         other => Reading::ambiguous(format!(
-            "walwise has no data on whether {other} sends flushes"
+            "walwise does not know whether {other} sends flushes"
         )),
     }
 }

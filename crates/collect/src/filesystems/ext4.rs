@@ -205,7 +205,7 @@ fn external_journal_of_each_device(
     let is_device = |name: &&String| facts.contains_subject(&Subject::device(name.as_str()));
     let outside: Vec<&String> = names.iter().filter(is_device).collect();
     let each = |pair: (&&Subject, &Ext4Readings)| match outside.as_slice() {
-        _ if !lacks(&pair) => Reading::absent("the journal is not on another device"),
+        _ if !lacks(&pair) => Reading::absent("the file system has no external journal"),
         [only] if lacking == 1 => Reading::known(
             (*only).clone(),
             Source::from_file(format!("{JOURNALS_DIRECTORY}/{only}")),

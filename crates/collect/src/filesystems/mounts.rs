@@ -246,8 +246,8 @@ fn record_space_and_block_size(subject: &Subject, answer: &Reading<StatFs>, fact
     let percent = facts
         .get(subject, &mount::FREE)
         .and_then(|free| match size {
-            None => Err("unknown size".to_owned()),
-            Some(0) => Err("size 0".to_owned()),
+            None => Err("the size is unknown".to_owned()),
+            Some(0) => Err("the size is 0".to_owned()),
             Some(size) => Ok(free as f64 / size as f64 * 100.0),
         });
     facts.insert(subject, &mount::FREE_PERCENT, percent);

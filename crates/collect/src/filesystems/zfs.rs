@@ -164,7 +164,7 @@ fn pool_reading(
     pools.clone().and_then(|all| {
         all.get(name)
             .cloned()
-            .ok_or_else(|| format!("{name} is not listed"))
+            .ok_or_else(|| format!("pool {name} is not listed"))
     })
 }
 
@@ -182,7 +182,7 @@ fn has_damaged_data(pool: Reading<ZpoolStatus>) -> Reading<bool> {
                 Ok(true)
             }
             Some(text) => Err(format!("`{text}` is not a known error summary")),
-            None => Err("the last line is missing".to_owned()),
+            None => Err("the line `errors:` is missing".to_owned()),
         }),
     }
 }
@@ -204,7 +204,7 @@ impl ZpoolStatus {
             .first()
             .map(|group| format!("{group} is missing a device"));
         let end = self.has_error_counts && self.damage.is_none();
-        let end = end.then(|| "the last line is missing".to_owned());
+        let end = end.then(|| "the line `errors:` is missing".to_owned());
         let none = self
             .devices
             .is_empty()
@@ -391,7 +391,7 @@ impl ZpoolStatusParser {
                     let [read, write, checksum] =
                         [read, write, checksum].map(|count| display_safe(count));
                     self.pool.errors.push(format!(
-                        "{name} {read} read, {write} write, {checksum} checksum"
+                        "{name}: {read} read, {write} write, {checksum} checksum errors"
                     ));
                 } else {
                     self.pool.bad_line.get_or_insert_with(|| {

@@ -477,7 +477,7 @@ mod tests {
         );
         assert_eq!(
             facts.value(&part, &device::USED_BY).unwrap(),
-            ["part of sdb, member of dm-0"]
+            ["part of sdb, which is member of dm-0"]
         );
         assert_eq!(
             facts.value(&part, &device::CONTENT),
@@ -582,7 +582,7 @@ mod tests {
         collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
         assert_eq!(
             facts.value(&sdb, &device::USED_BY).unwrap(),
-            ["same disk as sda, mounted at /"]
+            ["same disk as sda, which is mounted at /"]
         );
         assert_eq!(
             facts.value(&sdb, &device::CONTENT),

@@ -515,7 +515,7 @@ fn with_smart_cache_modes(
     let is_cached = caching == Ok(CachePolicy::WriteBack);
     let caching = if is_cached && bypasses_controller_cache(own) {
         conflicting(
-            "`Caching` is Enabled even though `LD Acceleration Method` is not the controller's cache",
+            "`Caching` is `Enabled`, but `LD Acceleration Method` is not `Controller Cache`",
         )
     } else {
         caching

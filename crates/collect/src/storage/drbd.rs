@@ -43,7 +43,7 @@ pub fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             find_device_report(&shown, minor),
         );
         let no_peer = "the device has no connection to a peer";
-        let no_disk = "the device has no disk on this host";
+        let no_disk = "the device has no backing disk on this host (diskless)";
         let protocol = report_field(&listed, |said| said.protocol, no_peer);
         let ordering = report_field(&listed, |said| said.ordering, no_disk);
         facts.insert(

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use self::status::TargetStatus;
 use crate::collector::Request;
-use crate::facts::catalog::device::{self, DeviceKind, DmCacheMode, MappingState};
+use crate::facts::catalog::device::{self, DeviceKind, DmCacheMode, MappingHealth};
 use crate::facts::catalog::host;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Subject};
 use crate::host::{Host, Tool};
@@ -47,7 +47,7 @@ impl DmTargetLine {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
         let unknown = || {
             format!(
-                "the status of {name} ({}) is incomplete, or has an unknown value",
+                "the status of {name} ({}) is incomplete or contains an unknown value",
                 self.kind
             )
         };
@@ -123,7 +123,7 @@ fn insert_status_facts(
                     .flatten()
                     .any(DmTargetLine::is_pool_status_of_older_capture)
             {
-                return Ok(vec![MappingState::Fine.into()]);
+                return Ok(vec![MappingHealth::Fine.into()]);
             }
             if !listed.iter().map(|one| &one.kind).eq(kinds) {
                 return Err(format!(
@@ -165,7 +165,7 @@ fn insert_status_facts(
             .iter()
             .map(|part| part.state)
             .max()
-            .unwrap_or(MappingState::Fine)
+            .unwrap_or(MappingHealth::Fine)
     });
     facts.insert(subject, &device::DM_STATE, state);
 }
@@ -205,7 +205,7 @@ fn insert_table_facts(subject: &Subject, found: &Reading<Vec<DmTargetLine>>, fac
                 .next()
                 .flatten()
                 .filter(|_| modes.all(|mode| mode.is_some()));
-            DmCacheMode::parse_word(first.ok_or("no mode is listed for the cache")?)
+            DmCacheMode::parse_word(first.ok_or("the cache target lists no mode")?)
         });
         facts.insert(subject, &device::DM_CACHE_MODE, mode);
     }
@@ -218,7 +218,7 @@ fn insert_table_facts(subject: &Subject, found: &Reading<Vec<DmTargetLine>>, fac
             {
                 Some("queue_if_no_path") => Ok(true),
                 Some("fail_if_no_path") => Ok(false),
-                _ => Err("no features are listed for the multipath device".to_owned()),
+                _ => Err("the multipath target lists no features".to_owned()),
             }
         });
         facts.insert(subject, &device::DM_QUEUE_IF_NO_PATH, waits);
@@ -239,7 +239,7 @@ fn common_linear_alignment(found: &Reading<Vec<DmTargetLine>>) -> Reading<u64> {
             .iter()
             .map(DmTargetLine::linear_start_and_offset)
             .collect();
-        let places = places.ok_or("no offsets are listed for a linear target")?;
+        let places = places.ok_or("a linear target lists no offset")?;
         let bits = places
             .as_flattened()
             .iter()
@@ -374,7 +374,7 @@ mod tests {
         for name in ["dm-0", "dm-1", "dm-2", "dm-3"] {
             assert_eq!(
                 facts.value(&Subject::device(name), &device::DM_STATE),
-                Some(MappingState::Fine),
+                Some(MappingHealth::Fine),
                 "{name}"
             );
         }
@@ -443,7 +443,7 @@ mod tests {
         );
         assert_eq!(
             facts.value(&Subject::device("dm-3"), &device::DM_STATE),
-            Some(MappingState::Fine),
+            Some(MappingHealth::Fine),
             "crypt has none"
         );
         assert_eq!(
@@ -456,8 +456,8 @@ mod tests {
     #[test]
     fn old_capture_status_is_accepted() {
         for (pool, state) in [
-            ("10/1000 81/100", MappingState::Fine),
-            ("failed", MappingState::Failed),
+            ("10/1000 81/100", MappingHealth::Fine),
+            ("failed", MappingHealth::Failed),
         ] {
             let status = format!("vg-pool-tpool: thin-pool {pool}\n");
             let facts = collect_mapping_facts(
@@ -471,7 +471,7 @@ mod tests {
             );
             assert_eq!(
                 facts.value(&Subject::device("dm-1"), &device::DM_STATE),
-                Some(MappingState::Fine)
+                Some(MappingHealth::Fine)
             );
             assert_eq!(
                 facts.value(&Subject::device("dm-2"), &device::DM_STATE),
@@ -497,7 +497,7 @@ mod tests {
         assert_eq!(facts.value(&pool, &device::THIN_DATA), None);
         assert_eq!(
             facts.value(&pool, &device::DM_STATE),
-            Some(MappingState::Failed)
+            Some(MappingHealth::Failed)
         );
         assert_eq!(
             facts.value(&Subject::device("dm-2"), &device::DM_CACHE_MODE),

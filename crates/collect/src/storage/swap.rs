@@ -63,7 +63,7 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             Some(devices) => holders.extend(devices),
             None => {
                 lost = Some(format!(
-                    "{SWAPS}: the device of {} was not found",
+                    "{SWAPS}: the device that holds {} was not found",
                     display_safe(&path)
                 ));
             }

@@ -139,7 +139,7 @@ impl FstabFileSystems {
     fn is_unlisted_mount_trimmed(&self, facts: &FactSet, subject: &Subject) -> Reading<bool> {
         if !self.has_entries {
             let detail = format!(
-                "fstrim.timer is enabled, but {FSTAB} lists no file system; the timer's scope then depends on the util-linux version"
+                "fstrim.timer is enabled, but {FSTAB} lists no file system; what the timer then trims depends on the util-linux version"
             );
             return Reading::ambiguous(detail);
         }
@@ -160,7 +160,7 @@ impl FstabFileSystems {
             Ternary::True => Reading::known(false, Source::from_file(FSTAB)),
             Ternary::False => Reading::known(true, Source::derived_from([host::UTIL_LINUX.name()])),
             Ternary::Unknown => Reading::ambiguous(format!(
-                "{FSTAB} does not list the mount for trimming; whether fstrim.timer still trims it depends on the util-linux version"
+                "{FSTAB} does not list this file system, or excludes it; whether fstrim.timer still trims it depends on the util-linux version"
             )),
         }
     }

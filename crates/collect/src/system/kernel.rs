@@ -81,7 +81,7 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let name = release.value().map(String::as_str);
     let size = machine.and_then(|machine| {
         page_size(&machine, name, vendor.as_deref()).ok_or_else(|| {
-            format!("the page size of this kernel for {machine} is not in the table")
+            format!("the page size of this kernel on {machine} is unknown to walwise")
         })
     });
     facts.insert(&subject, &kernel::PAGE_SIZE, size);

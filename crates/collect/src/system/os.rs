@@ -37,7 +37,7 @@ pub fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         summary.clone().and_then(|text| {
             display_safe_value(&text, name)
                 .and_then(|n| n.parse().ok())
-                .ok_or(format!("no {name}"))
+                .ok_or(format!("{name} is missing"))
         })
     };
     facts.insert(&Subject::host(), &host::MEMORY, number("memory_bytes"));
@@ -154,7 +154,7 @@ fn run_environment_reading(
 }
 
 fn is_root_in_initial_user_namespace(identity: &[u8]) -> Result<bool, String> {
-    let user = display_safe_value(identity, "euid").ok_or("no user id")?;
+    let user = display_safe_value(identity, "euid").ok_or("the user ID is missing")?;
     Ok(user == "0"
         && display_safe_value(identity, "user_namespace").is_none_or(|which| which == "initial"))
 }
@@ -236,7 +236,9 @@ fn virtualisation_from_cpu_flag(host: &dyn Host) -> Reading<String> {
     };
     let mut lines = text.split(|b| *b == b'\n');
     let Some(flags) = lines.find(|line| line.starts_with(b"flags")) else {
-        return Reading::ambiguous("a guest on this processor cannot detect its hypervisor");
+        return Reading::ambiguous(
+            "a guest cannot detect its hypervisor on this processor architecture",
+        );
     };
     let guest = flags
         .split(|b| *b == b' ')
@@ -280,7 +282,9 @@ fn detect_container(
     };
     let is_apart = |key: &str| display_safe_value(text, key).map(|which| which != "initial");
     let Some(in_pid_namespace) = is_apart("pid_namespace") else {
-        return Reading::ambiguous("/proc/self/ns/pid could not be read: no /proc, or a container");
+        return Reading::ambiguous(
+            "/proc/self/ns/pid cannot be read: /proc is not mounted, or this is a container",
+        );
     };
     // If the root of process 1 cannot be read, the mount table may show that walwise has another
     // root.
@@ -316,7 +320,7 @@ fn detect_container(
         (false, Some(true)) => known("container", "/proc/1/root"),
         (false, Some(false)) => known("none", "/proc/self/ns/pid"),
         (false, None) => Reading::ambiguous(
-            "the root directory of process 1 cannot be read, and that of walwise is a container's or a live system's",
+            "the root directory of process 1 cannot be read, and the root of walwise may belong to a container or a live system",
         ),
     }
 }

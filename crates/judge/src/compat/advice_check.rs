@@ -89,10 +89,12 @@ fn require_effective_support(what: &str, ruling: &Support) -> Result<(), String>
     let because = &ruling.because;
     match ruling.effect {
         Effect::Ok | Effect::DefaultAnyway => Ok(()),
-        Effect::NoEffect => Err(format!("{what} has no effect here. {because}")),
-        Effect::Deprecated => Err(format!("{what} is deprecated here. {because}")),
-        Effect::Refused => Err(format!("{what} is refused here. {because}")),
-        Effect::Unknown => Err(format!("{what} may be refused here. {because}")),
+        Effect::NoEffect => Err(format!(
+            "{what} would have no effect on this host. {because}"
+        )),
+        Effect::Deprecated => Err(format!("{what} is deprecated on this host. {because}")),
+        Effect::Refused => Err(format!("{what} would be refused on this host. {because}")),
+        Effect::Unknown => Err(format!("{what} may be refused on this host. {because}")),
     }
 }
 
@@ -101,7 +103,7 @@ fn kernel_version_and_vendor(facts: &FactSet) -> Result<(Version, String), Strin
     let vendor = facts.host_value(&kernel::VENDOR);
     version
         .zip(vendor)
-        .ok_or_else(|| "The kernel's version and vendor are unknown.".to_owned())
+        .ok_or_else(|| "The kernel's version or vendor is unknown.".to_owned())
 }
 
 fn check_mount_options(
@@ -142,7 +144,7 @@ fn check_mkfs_feature_argument_mountable(
     match fs {
         _ if word.starts_with('^') || word.ends_with("=0") => Ok(()),
         Some(fs) => check_mkfs_feature(fs, asked, facts),
-        None => Err(format!("The file system for {word} is unknown.")),
+        None => Err(format!("It is unknown which file system {word} is for.")),
     }
 }
 
@@ -167,7 +169,7 @@ pub(super) fn check_new_file_system_mountable(
     }
     match mkfs_version(fs, facts) {
         Some(tool) => require_effective_support(
-            &format!("a new {fs}"),
+            &format!("a new {fs} file system"),
             &mkfs_defaults_support(fs, &tool, &version, &vendor, features),
         ),
         None => Ok(()),
@@ -213,7 +215,7 @@ fn check_postgres_setting(
         ),
         None if every_postgres_accepts(name, value) => Ok(()),
         None => Err(format!(
-            "The server's version is unknown, so it may not accept {name} = {value}."
+            "The server's version is unknown; the server may not accept {name} = {value}."
         )),
     })
 }
@@ -229,7 +231,7 @@ fn check_mysql_setting(
     let version = of.and_then(|of| facts.value(&of, &mysql::VERSION));
     let (Some(line), Some(version)) = (line, version) else {
         return Err(format!(
-            "The server's version is unknown, so it may not support {name}."
+            "The server's version is unknown; the server may not support {name}."
         ));
     };
     let judge = |value: &&str| {

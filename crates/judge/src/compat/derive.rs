@@ -255,7 +255,7 @@ fn openzfs_kernel_support(facts: &FactSet) -> Reading<ZfsSupport> {
     let host = Subject::host();
     let classes = facts.known_values_by_subject(&mount::CLASS);
     if classes.is_empty() {
-        return Reading::absent("no mounts were read");
+        return Reading::absent("the mounts were not read");
     }
     let is_used = classes.iter().any(|(_, class)| class.is_zfs())
         || !facts
@@ -277,7 +277,7 @@ fn openzfs_kernel_support(facts: &FactSet) -> Reading<ZfsSupport> {
             Ok(true) => Reading::known(ZfsSupport::Supported, derived_source(facts, &asked)),
             Ok(false) => Reading::known(ZfsSupport::TooNew, derived_source(facts, &asked)),
             Err(detail) => Reading::ambiguous(detail).with_remedy(Remedy::Do(
-                "check Supported Platforms in the release notes of OpenZFS".to_owned(),
+                "see “Supported Platforms” in the release notes of OpenZFS".to_owned(),
             )),
         },
         None => unknown_reading_of_first_unknown(facts, &asked),
@@ -305,7 +305,7 @@ fn unknown_reading_of_first_unknown<T>(
             detail: format!("{name} is unknown: {detail}"),
             remedy,
         },
-        None => Reading::malformed("the options or the kernel's version"),
+        None => Reading::malformed("the options or the kernel's version could not be parsed"),
     }
 }
 

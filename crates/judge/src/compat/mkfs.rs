@@ -40,7 +40,7 @@ impl FileSystemFeature {
         };
         let then = match self.kind {
             FeatureCompatibility::Compatible => "use the feature",
-            FeatureCompatibility::ReadOnly => "write to it",
+            FeatureCompatibility::ReadOnly => "can write to it",
             FeatureCompatibility::Incompatible => "can",
         };
         let because = format!("Kernel {kernel} {does}; {} and later {then}.", self.kernel);
@@ -103,7 +103,7 @@ pub fn mkfs_feature_support(
         return ruling(
             Effect::Refused,
             format!(
-                "The mkfs tools are version {tool}; {feature} needs {} or later.",
+                "The version of the mkfs tools is {tool}; {feature} needs {} or later.",
                 found.first_mkfs_version()
             ),
         );

@@ -64,7 +64,7 @@ pub fn postgres_assignment_support(name: &str, value: &str, server: &Version) ->
     let refused = |what: &str| {
         Support::new(
             Effect::Refused,
-            format!("PostgreSQL accepts {what} for {name}."),
+            format!("PostgreSQL accepts only {what} for {name}."),
             &setting.source,
         )
     };

@@ -55,7 +55,7 @@ pub fn openzfs_supports_kernel(module: &Version, kernel: &Version) -> Result<boo
         .find(|own| module.vendor_tail().contains(**own))
     {
         return Err(format!(
-            "{own} builds OpenZFS with its own patches for its own kernels"
+            "{own} patches OpenZFS for its own kernels, so the OpenZFS version is not conclusive"
         ));
     }
     let same_series = |release: &Version| release.first_numbers::<2>() == module.first_numbers();

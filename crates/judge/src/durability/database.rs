@@ -428,7 +428,7 @@ fn standby_guarantee_sentences(
         SynchronousCommit::RemoteWrite => {
             let crash = if standbys == 1 { "crashes" } else { "crash" };
             format!(
-                "As configured (not observed), a commit survives the loss of this host unless {by} also {crash}: the commit waits for the write there, not for the flush."
+                "As configured (not observed), a commit survives the loss of this host unless {by} also {crash}. The commit waits for the write there, not for the flush."
             )
         }
         SynchronousCommit::Local | SynchronousCommit::Off => format!(

@@ -44,7 +44,7 @@ mod sd {
                 "{name} reports that its write cache is off, and the kernel's cache_type is unknown"
             )),
             (Some(false), None) => CacheReport::Unreported(format!(
-                "the kernel reports no volatile cache for {name}, but this is also its default for disks that report no setting"
+                "the kernel reports no volatile cache for {name}, but it also does so for disks that report nothing"
             )),
             (None, None) => CacheReport::Unreported(format!(
                 "it is unknown what {name} itself reports about its cache"
@@ -129,13 +129,13 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
         Some(DeviceKind::Zram | DeviceKind::Ram) => {
             cache = CacheVolatility::Volatile;
             bears = EvidenceImpact::AtRisk(VerdictRemedy::move_out_of_memory(disk));
-            format!("{name} is stored in memory")
+            format!("{name} keeps its data in memory")
         }
         Some(DeviceKind::Zvol) => {
             format!("{name} is a volume of a ZFS pool; its sync property and disks are unknown")
         }
         Some(DeviceKind::Other) => {
-            format!("{name} is of a device type that walwise cannot inspect")
+            format!("{name} is a type of device that walwise cannot inspect")
         }
         Some(
             DeviceKind::Partition
@@ -196,7 +196,7 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
             CacheReport::Volatile if source.is_empty() => {
                 source = ask.source_text(disk, &device::FUA);
                 format!(
-                    "{} reported a volatile cache to its driver, which therefore uses forced unit access",
+                    "the driver of {} uses forced unit access (FUA), which it does only for disks with a volatile cache",
                     disk.name()
                 )
             }
@@ -286,7 +286,7 @@ fn disk_cache_report(
             "it is unknown what the hypervisor reports about the cache of {}",
             disk.name()
         );
-        let no_cache = "as reported by the hypervisor; a guest can change the reported value";
+        let no_cache = "according to the hypervisor; the guest can change this value";
         driver_cache_report(ask, disk, no_cache, unknown)
     } else {
         sd::scsi_cache_report(ask, disk)
@@ -333,7 +333,7 @@ fn disk_cache_volatility(
             CacheVolatility::Volatile,
             Unproven,
             format!(
-                "{name} is attached by USB, and USB bridges may acknowledge flushes themselves"
+                "{name} is attached by USB, and a USB bridge may acknowledge flushes without passing them on"
             ),
         ),
         CacheReport::NoCache(_) if bridged => (

@@ -90,7 +90,7 @@ pub fn evaluate_flush_removal_interlock(
             } else {
                 format!(" (missing: {})", missing.join(", "))
             };
-            let detail = format!("unknown: whether {}{missing}", open.join(", "));
+            let detail = format!("it is unknown whether {}{missing}", open.join(", "));
             let remedy = asked
                 .missing
                 .iter()

@@ -14,7 +14,7 @@ use super::fact_reader::FactReader;
 use super::{Evidence, EvidenceImpact, EvidenceLayer};
 use crate::durability::VerdictRemedy;
 use crate::facts::catalog::device::{
-    self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, MappingState,
+    self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, MappingHealth,
 };
 use crate::facts::catalog::mount::{self, VdevState};
 use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Subject, UnknownReason};
@@ -125,7 +125,7 @@ fn unassessed_member_finding(
                     && !below.contains(&Subject::device(*member))
             });
             let member = unseen.next()?;
-            format!("{member}, a member of {name}, is not among its underlying devices")
+            format!("{member} is a member of {name}, but was not found among the devices below it")
         }
     };
     Some(unproven_finding(ask, hop, &device::MD_MEMBERS, says))
@@ -300,7 +300,7 @@ fn unknown_pool_fact_finding<T: FactValue>(
         return None;
     }
     ask.record_missing_fact(hop, key, None);
-    let says = format!("{} is ZFS, and it is unknown {what}", hop.name());
+    let says = format!("{} is on ZFS, and it is unknown {what}", hop.name());
     Some(unproven_finding(ask, hop, key, says))
 }
 
@@ -328,38 +328,38 @@ fn mapping_fault_finding(
         return Some(unproven_finding(ask, hop, &device::KIND, says));
     };
     let (passage, bears, says) = match state {
-        MappingState::Fine
-        | MappingState::Degraded
-        | MappingState::Resyncing
-        | MappingState::Rebuilding => {
+        MappingHealth::Fine
+        | MappingHealth::Degraded
+        | MappingHealth::Resyncing
+        | MappingHealth::Rebuilding => {
             return None;
         }
-        MappingState::WriteHole => (
+        MappingHealth::WriteHole => (
             FlushOutcome::Sent,
             EvidenceImpact::AtRisk(VerdictRemedy::rebuild_array(hop)),
             format!(
                 "{name} is degraded with an open write hole: a power failure can damage data at rest"
             ),
         ),
-        MappingState::Full => {
+        MappingHealth::Full => {
             unproven_flush_outcome(format!("{name} is full, so writes wait or fail"))
         }
-        MappingState::ReadOnly => {
+        MappingHealth::ReadOnly => {
             unproven_flush_outcome(format!("{name} refuses writes (read-only)"))
         }
-        MappingState::NeedsCheck => unproven_flush_outcome(format!(
+        MappingHealth::NeedsCheck => unproven_flush_outcome(format!(
             "{name} refuses writes until its metadata is checked"
         )),
-        MappingState::NoPath => unproven_flush_outcome(format!("{name} has no working path")),
-        MappingState::Error => unproven_flush_outcome(format!(
+        MappingHealth::NoPath => unproven_flush_outcome(format!("{name} has no working path")),
+        MappingHealth::Error => unproven_flush_outcome(format!(
             "{name} reports an error, so its data may be damaged"
         )),
-        MappingState::Lost => (
+        MappingHealth::Lost => (
             FlushOutcome::Unknown,
             EvidenceImpact::AtRisk(VerdictRemedy::repair_mapping(hop)),
             format!("the snapshot {name} is invalid: its data is lost"),
         ),
-        MappingState::Failed => (
+        MappingHealth::Failed => (
             FlushOutcome::Unknown,
             EvidenceImpact::AtRisk(VerdictRemedy::repair_mapping(hop)),
             format!("{name} has failed: its data cannot be read"),

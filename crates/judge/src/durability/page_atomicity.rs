@@ -154,7 +154,7 @@ impl PageAtomicityConclusion {
     }
 
     fn without_links(writes: Reading<PageAtomicity>) -> Self {
-        let none = "no chain of links was checked for atomic page writes";
+        let none = "no chain of links for atomic page writes was checked";
         Self {
             writes,
             link: Reading::absent(none),
@@ -205,7 +205,8 @@ fn page_size_and_server_links(
             (page, vec![of_page, innodb_direct_io_link(ask, cluster)])
         }
         Some(ServerArea::Pg) | None => {
-            let says = "PostgreSQL writes pages through the page cache, which does not make an 8 kB write atomic";
+            let says =
+                "PostgreSQL writes pages through the page cache, which may split an 8 kB write";
             let of_page = AtomicityLink::new(
                 AtomicityLinkPlace::Page,
                 Ternary::True,

@@ -118,7 +118,7 @@ pub fn controller_cache_volatility(
                 "Switch off the write caches of the disks behind {name} with the controller's tool."
             ))),
             format!(
-                "the disks behind {name} have their own write caches on, which the controller's battery does not protect"
+                "the disks behind {name} have their own write caches enabled, which the controller's battery does not protect"
             ),
         ),
         Some(battery) if has_failed && (holds || in_force.is_none() && unguarded) => (

@@ -7,7 +7,7 @@
 use super::fact_reader::FactReader;
 use super::raid_controller;
 use crate::facts::catalog::device::{
-    self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, MappingState, SyncAction,
+    self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, MappingHealth, SyncAction,
 };
 use crate::facts::catalog::mount::{self, MountClass, VdevState};
 use crate::facts::{Scope, Subject};
@@ -96,23 +96,23 @@ fn mapping_redundancy(ask: &mut FactReader, hop: &Subject, paths: bool) -> Optio
         format!(" ({})", list.join(", "))
     };
     let (redundancy, says) = match ask.read_and_record_use(hop, &device::DM_STATE) {
-        Some(MappingState::Degraded | MappingState::WriteHole) => {
+        Some(MappingHealth::Degraded | MappingHealth::WriteHole) => {
             (RedundancyState::Degraded, "is degraded")
         }
-        Some(MappingState::Rebuilding) => (RedundancyState::Degraded, "is being rebuilt"),
-        Some(MappingState::Resyncing) => (
+        Some(MappingHealth::Rebuilding) => (RedundancyState::Degraded, "is being rebuilt"),
+        Some(MappingHealth::Resyncing) => (
             RedundancyState::Unknown,
             "is resyncing, and its copies may still differ",
         ),
-        Some(MappingState::Failed | MappingState::Lost | MappingState::NoPath) => {
+        Some(MappingHealth::Failed | MappingHealth::Lost | MappingHealth::NoPath) => {
             (RedundancyState::Failed, "has failed")
         }
         Some(
-            MappingState::Fine
-            | MappingState::Full
-            | MappingState::ReadOnly
-            | MappingState::NeedsCheck
-            | MappingState::Error,
+            MappingHealth::Fine
+            | MappingHealth::Full
+            | MappingHealth::ReadOnly
+            | MappingHealth::NeedsCheck
+            | MappingHealth::Error,
         ) => return copies.then_some((RedundancyState::Whole, None)),
         None => {
             let says = format!(

@@ -61,7 +61,7 @@ impl VerdictRemedy {
 
     pub fn add_journal(mount: &Subject) -> Self {
         Self::new(match mount.name() {
-            ROOT => "From a rescue system, run `e2fsck -f DEVICE` and `tune2fs -O has_journal DEVICE` for the device of /.".to_owned(),
+            ROOT => "From a rescue system, run `e2fsck -f DEVICE` and `tune2fs -O has_journal DEVICE` on the device of /.".to_owned(),
             point => format!("Unmount {point}, run `e2fsck -f DEVICE`, then `tune2fs -O has_journal DEVICE`."),
         })
     }
@@ -89,7 +89,10 @@ impl VerdictRemedy {
     }
 
     pub fn replace_disk(disk: &Subject) -> Self {
-        Self::new(format!("Copy the data off {} and replace it.", disk.name()))
+        Self::new(format!(
+            "Copy the data from {}, then replace the disk.",
+            disk.name()
+        ))
     }
 
     pub fn restore_array(array: &Subject) -> Self {
@@ -144,7 +147,7 @@ pub fn remedies_summary(mends: &[&VerdictRemedy]) -> Option<(bool, String)> {
     let most = distinct.iter().take(MAX_REMEDIES);
     let mut says: Vec<String> = most.map(|mend| mend.text.clone()).collect();
     if more > 0 {
-        says.push(format!("{more} more causes are listed in the evidence."));
+        says.push(format!("Further causes listed in the evidence: {more}."));
     }
     Some((here, says.join(" ")))
 }

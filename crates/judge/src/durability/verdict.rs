@@ -120,7 +120,7 @@ pub struct Verdict {
     /// Undecided rules that would lower the verdict if they applied.
     pub undecided: Vec<UndecidedCapRule>,
     /// Number of evaluated rules that could cap the verdict: known faults of releases, and settings
-    /// with a reported loss.
+    /// that are reported to lose data.
     pub caps_checked: usize,
     /// Guarantors of disks with caches that cannot be inspected from this host, without duplicates;
     /// empty if a controller's tool shows the disks.
@@ -129,7 +129,7 @@ pub struct Verdict {
     pub guarantors: Vec<WriteGuarantor>,
     /// One sentence about the loss and its cause, or about the commits that survive.
     pub sentence: String,
-    /// Sentences about parts of the stack that are not visible from here; mostly empty on bare
+    /// Sentences about parts of the stack that are not visible from here; usually empty on bare
     /// metal.
     pub limits: String,
     /// The path of a commit's flush, hop by hop, and where the commit may be lost.

@@ -77,7 +77,7 @@ pub(super) fn advice_and_blocked_advice_of_rule(
             let because = match rule.author {
                 Author::Walwise => blocked_advice_reason(condition, when.as_ref(), &seen_here),
                 Author::User => format!(
-                    "this advice can lose data, and the rule comes from {}",
+                    "only walwise's own rules may give advice that can lose data; this rule is from {}",
                     rule.file
                 ),
             };
@@ -180,7 +180,7 @@ impl AdviceSpec {
             Some(fact) => Reading::clone(&facts.applicable_reading(subject, fact)),
             None => Reading::unknown(
                 UnknownReason::NotCollected,
-                "no fact contains its current value",
+                "walwise does not read the current value",
             ),
         };
         Advice {

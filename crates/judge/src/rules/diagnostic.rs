@@ -195,7 +195,7 @@ pub fn limit_diagnostics(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
         diags.push(Diagnostic::new_mistake(
             first.span,
             message,
-            "correct those above first".to_owned(),
+            "fix the errors above first".to_owned(),
         ));
     }
     diags

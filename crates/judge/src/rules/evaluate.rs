@@ -27,7 +27,7 @@ pub struct Evaluation {
     pub tallies: Vec<RuleOutcomeCounts>,
 }
 
-/// Number of results of one rule, by outcome.
+/// Number of subjects of one rule, by outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RuleOutcomeCounts {
     /// Id of the rule: `area.name`.

@@ -25,7 +25,11 @@ pub struct ExampleFailure {
 
 impl fmt::Display for ExampleFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} of {}: “{}”", self.place, self.rule, self.example)?;
+        writeln!(
+            f,
+            "{}: rule {}, example “{}”",
+            self.place, self.rule, self.example
+        )?;
         writeln!(f, "  {}", self.problem)?;
         f.write_str(&self.trace)
     }

@@ -12,11 +12,11 @@ use crate::facts::{MissingFact, Reading, Subject, Value, choice};
 use crate::ternary::Ternary;
 
 choice! {
-    /// Importance of a finding, least first.
+    /// Importance of a finding, in ascending order.
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum Level {
-        /// The current state is right.
+        /// The current state is right; no change is needed.
         Keep = "keep",
         /// A permitted change, with its trade-off stated.
         #[serde(rename = "optional", alias = "option")]
@@ -31,15 +31,15 @@ choice! {
 }
 
 choice! {
-    /// How sure a rule is, least first.
+    /// How certain a rule is, in ascending order.
     #[derive(Serialize, JsonSchema)]
     #[serde(rename_all = "kebab-case")]
     pub enum Confidence {
-        /// Works, but is new or rarely used.
+        /// The change works, but is new or rarely used.
         Experimental = "experimental",
         /// A credible source is cited.
         Documented = "documented",
-        /// Tested by recovery from the states in which a power cut can leave a recorded disk.
+        /// Recovery was tested from the disk states that a power cut can leave during a recorded workload.
         CrashTested = "crash-tested",
         /// Measured on this host, by a probe or a trial.
         Measured = "measured",
@@ -53,17 +53,17 @@ choice! {
     #[derive(Serialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum AdviceBasis {
-        /// The product's documented default, and no fact against it is known.
+        /// The product's documented default; no known fact speaks against it.
         Default = "default",
         /// A public source that the rule cites.
         Documented = "documented",
-        /// A probe or a trial on this disk, or the server's counters.
+        /// Measurements: a probe or a trial on this disk, or the server's counters.
         Measured = "measured",
     }
 }
 
 choice! {
-    /// The interruption or the risk that comes with the advice, least first.
+    /// The interruption or the risk that the change involves, in ascending order.
     #[derive(Serialize, JsonSchema)]
     #[serde(rename_all = "kebab-case")]
     pub enum Risk {
@@ -73,11 +73,11 @@ choice! {
         NeedsReload = "needs-reload",
         /// The server must be restarted, which ends all sessions.
         NeedsRestart = "needs-restart",
-        /// The file system must be remounted, while in use.
+        /// The file system must be remounted; it can stay in use.
         NeedsRemount = "needs-remount",
-        /// The file system must be unmounted, and its users stopped.
+        /// The file system must be unmounted, after its users have been stopped.
         NeedsUnmount = "needs-unmount",
-        /// A new file system must be created, and data moved.
+        /// A new file system must be created and the data moved to it.
         NeedsNewFilesystem = "needs-new-filesystem",
         /// Committed data can be lost if the facts are wrong. Such advice needs facts observed on
         /// this host.
@@ -100,21 +100,21 @@ impl Risk {
 }
 
 choice! {
-    /// How far the effect of advice reaches.
+    /// What the advised change affects.
     #[derive(Serialize, JsonSchema)]
     #[serde(rename_all = "kebab-case")]
     pub enum EffectScope {
-        /// This mount only; other mounts of the file system stay as they are.
+        /// This mount only; other mounts of the file system do not change.
         ThisMount = "this-mount",
-        /// The whole file system, with every mount of the file system.
+        /// The file system and all its mounts.
         WholeFilesystem = "whole-filesystem",
-        /// Files created in this directory from then on.
+        /// Files that are created in this directory after the change.
         NewFiles = "new-files",
         /// The database server with all its databases.
         Server = "server",
         /// The block device, and everything above it.
         Device = "device",
-        /// Mounts from the next boot on; nothing changes now.
+        /// Mounts from the next boot on; the running system does not change.
         NextBoot = "next-boot",
     }
 }
@@ -222,7 +222,7 @@ pub struct Advice {
     pub change: Change,
     /// The value in force now, or the reason why it is unknown.
     pub current: Reading<Value>,
-    /// How far the effect of the change reaches.
+    /// What the change affects.
     pub reach: EffectScope,
     /// What the change interrupts, and whether data can be lost.
     #[serde(flatten, serialize_with = "serialize_interruption")]
@@ -278,7 +278,7 @@ pub enum Outcome {
     Applies,
     /// The condition does not hold.
     DoesNotApply,
-    /// Unknown facts decide the condition.
+    /// The condition depends on unknown facts.
     Undecided {
         /// The smallest sets of missing facts that could each decide the condition. Sets with the
         /// fewest facts come first, then sets whose facts have a remedy.
@@ -307,11 +307,11 @@ pub struct Finding {
     pub rule: String,
     /// The subject that the rule was evaluated on.
     pub subject: Subject,
-    /// Whether the rule applies, or the facts that are missing to decide.
+    /// Whether the rule applies, or which missing facts would decide it.
     pub outcome: Outcome,
     /// The importance of the finding, after any change by a user's rule file.
     pub level: Level,
-    /// How sure the rule is.
+    /// How certain the rule is.
     pub confidence: Confidence,
     /// The kind of evidence behind the advice.
     pub basis: AdviceBasis,
@@ -371,7 +371,7 @@ pub struct FixOrReason {
     pub text: String,
 }
 
-/// Advice that is withheld, without commands so that nobody runs them.
+/// Withheld advice. It has no commands, so that nobody runs them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BlockedAdvice {
     /// The setting and its change: `mount.options: add nobarrier`.

@@ -166,10 +166,10 @@ const MAX_FILE_BYTES: usize = 1 << 20;
 pub(super) fn parse_rule_file(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
     if source.len() > MAX_FILE_BYTES {
         let message = format!(
-            "a file of {} bytes; the limit is {MAX_FILE_BYTES}",
+            "the file has {} bytes; the limit is {MAX_FILE_BYTES}",
             source.len()
         );
-        let help = "split its rules across several files".to_owned();
+        let help = "split the rules across several files".to_owned();
         return LoadedFile {
             diags: vec![Diagnostic::new_mistake(0..0, message, help)],
             ..LoadedFile::default()
@@ -301,8 +301,8 @@ fn parse_full_rule(
     {
         problems.report_mistake(
             question,
-            "a question without a question mark",
-            "it is shown while the rule is undecided; \"yes\" means that the rule applies",
+            "the question does not end with a question mark",
+            "ask a question whose answer is \"yes\" if the rule applies; it is shown while the rule is undecided",
         );
     }
     let overrides = fields.parse_text_list("overrides").unwrap_or_default();
@@ -348,8 +348,8 @@ fn parse_full_rule(
     if sound && terms.examples == ExampleLoading::Read && !lacking.is_empty() {
         problems.report_missing_entry(
             &fields,
-            format!("no example of: {}", lacking.join(", ")),
-            "examples are the rule's tests",
+            format!("no example expects: {}", lacking.join(", ")),
+            "add one example for each; examples are the rule's tests",
         );
     }
     if problems.mistake_count() > before {
@@ -396,7 +396,7 @@ fn parse_question(text: &SpannedText, problems: &DiagnosticCollector) -> Templat
     if let Some(name) = unknown.first() {
         problems.report_mistake(
             text,
-            format!("`{{{name}}}` in a question"),
+            format!("a question cannot contain the fact `{{{name}}}`"),
             "the fact may be unknown while the question is shown; only `{subject}` is always known",
         );
     }
@@ -485,8 +485,8 @@ fn parse_reason(fields: &CheckedTable<'_>) -> Option<String> {
     if words.is_empty() {
         fields.problems.report_mistake(
             because.span,
-            "an empty reason",
-            "write why the rule applies; every report shows the reason",
+            "`because` is empty",
+            "give the reason for turning off the rule or changing its level; every report shows it",
         );
         return None;
     }
@@ -541,14 +541,14 @@ fn parse_year(item: SpannedValue<'_>, problems: &DiagnosticCollector) -> Option<
     if year.is_none() {
         problems.report_mistake(
             item,
-            "a year is a number such as 2019",
+            "the year must be a whole number from 1990 to 2099",
             "write it without quotes, with four digits: 2019",
         );
     }
     year
 }
 
-const WHICH_HELP: &str = "write `{subject}`, which is the subject's own name";
+const WHICH_HELP: &str = "use `{subject}`, the name of the subject";
 
 /// Reports facts in the text that do not exist or are not visible from the rule's scope.
 fn parse_one_line_template(
@@ -610,7 +610,7 @@ impl RemedyTemplates {
         if level == Some(Level::Critical) && !told {
             problems.report_missing_entry(
             span,
-            "a critical rule without a remedy",
+            "a critical rule needs a remedy",
             "advise a fix, or describe it in `remedy`; if nothing on the host helps, give the reason in `no_remedy`",
         );
         }

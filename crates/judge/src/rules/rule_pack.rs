@@ -15,7 +15,7 @@ use super::{DisabledRule, ExpiredRuleOverride, LevelOverride, UserRuleFile, sha2
 /// The rules and tables in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Pack {
-    /// The version of walwise, and so of its own rules.
+    /// The version of walwise and of the rules that it ships.
     pub version: String,
     /// SHA-256 of all rules and tables in force, users' files included. Reports with equal values
     /// come from the same rules.
@@ -28,7 +28,7 @@ pub struct Pack {
     pub overrides: Vec<LevelOverride>,
     /// Rules that a user's file disables.
     pub off: Vec<DisabledRule>,
-    /// Statements in a user's file whose last day has passed.
+    /// Entries of users' files whose last day has passed.
     pub expired: Vec<ExpiredRuleOverride>,
 }
 

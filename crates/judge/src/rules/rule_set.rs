@@ -219,8 +219,8 @@ impl RuleSet {
         };
         if let Some(other) = self.overrides.iter().find(|other| other.rule == given.rule) {
             let place = format!("the first is in {}:{}", other.file, other.line);
-            let message = format!("a second level for `{}`", given.rule);
-            let second = mistake(message, format!("{place}; keep one of them"))?;
+            let message = format!("a second override for `{}`", given.rule);
+            let second = mistake(message, format!("{place}; remove one of them"))?;
             let other_place = (other.file != given.file).then(|| SourceLocation {
                 file: other.file.clone(),
                 line: other.line,
@@ -336,7 +336,7 @@ fn ignored_entries_sentence(file: &FileDiagnostics) -> Option<String> {
     });
     (count > 0).then(|| {
         format!(
-            "{name} has {mistakes} ({lines} {named}{together}), and the entries that contain them are ignored; see `{}`",
+            "{name} has {mistakes} ({lines} {named}{together}); the affected entries are ignored; for details, run `{}`",
             ShellCommand::text_or_placeholder(command)
         )
     })
@@ -366,10 +366,11 @@ fn add_remarks_on_empty_files(parts: &mut [ParsedFile<'_>]) {
             && levels.is_empty()
             && diags.is_empty()
         {
-            let help = "write [[rule]], [[off]] or [[override]]; see rules/README.md of walwise";
+            let help =
+                "add [[rule]], [[off]] or [[override]] entries; see rules/README.md of walwise";
             diags.push(Diagnostic::new_remark(
                 0..0,
-                "no effect: this file contains no rule",
+                "no effect: the file contains no entries",
                 help.to_owned(),
             ));
         }

@@ -243,7 +243,7 @@ impl Template {
 fn list_first_subjects_and_count_rest(which: &[&Subject]) -> String {
     let names: Vec<&str> = which.iter().map(|subject| subject.name()).collect();
     match names.as_slice() {
-        [] => "something".to_owned(),
+        [] => "an unidentified element".to_owned(),
         [one] => (*one).to_owned(),
         [some @ .., last] if some.len() < MAX_NAMED_ELEMENTS => {
             format!("{} and {last}", some.join(", "))
@@ -402,7 +402,7 @@ mod tests {
         assert!(template.has_which_placeholder());
         let disks: Vec<Subject> = (0..9).map(|n| Subject::device(format!("sd{n}"))).collect();
         for (count, text) in [
-            (0, "something turns"),
+            (0, "an unidentified element turns"),
             (1, "sd0 turns"),
             (2, "sd0 and sd1 turns"),
             (4, "sd0, sd1, sd2 and sd3 turns"),

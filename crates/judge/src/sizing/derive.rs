@@ -69,7 +69,7 @@ mod mysql {
                 };
                 if [0, 1, 2].map(|part| version.number(part)) < first {
                     let detail = format!(
-                        "{kind} {} has several redo log files, and walwise does not read their number",
+                        "{kind} {} has several redo log files; walwise does not read how many",
                         version.numeric_part()
                     );
                     return Err(UnknownFact(Reading::unknown(
@@ -148,7 +148,7 @@ mod mysql {
                 .duration_range_text()
             };
             format!(
-                "{}: lasts {} at {}/s (average since the server started {} ago), now {}; {}",
+                "{}: lasts {} at {}/s (average since the server started {} ago), instead of {} now; {}",
                 text::format_bytes(size),
                 lasts(&then),
                 text::format_bytes(bytes_from_float(counts.rate)),
@@ -161,7 +161,7 @@ mod mysql {
                 ) {
                     (true, ..) => "recovery time on hard disks is unknown".to_owned(),
                     (false, then, now) => format!(
-                        "crash recovery with a full log would take {}, now {}",
+                        "crash recovery with a full log would take {} instead of {}",
                         then.duration_range_text(),
                         now.duration_range_text()
                     ),
@@ -363,7 +363,7 @@ impl ServerFacts<'_> {
         }
         let micros = self.require(&postgres::WAL_RECENT_TIME)?;
         per_second(recent, micros).ok_or_else(|| {
-            let detail = "the server has counted its WAL for less than a minute";
+            let detail = "the server's WAL statistics cover less than a minute";
             UnknownFact(Reading::ambiguous(detail))
         })
     }
@@ -459,7 +459,7 @@ impl ServerFacts<'_> {
         (now, timeout): (u64, f64),
     ) -> String {
         format!(
-            "{}: a checkpoint every {} at {} of WAL (busy periods{}); {} times fewer full-page images; {}",
+            "{}: a checkpoint every {} at {} of WAL (in busy periods{}); full-page images reduced by a factor of {}; {}",
             format_postgres_size(size),
             sizing
                 .checkpoint_interval_at_peak(size)
@@ -478,7 +478,7 @@ impl ServerFacts<'_> {
         now: (u64, f64),
     ) -> String {
         format!(
-            "{} needs max_wal_size = {} at {} of WAL (busy periods{}); {} times fewer full-page images; {}",
+            "{} needs max_wal_size = {} at {} of WAL (in busy periods{}); full-page images reduced by a factor of {}; {}",
             format_postgres_time(LONGER_TIMEOUT * 1e6),
             format_postgres_size(needed),
             peak_wal_rate_text(sizing),
@@ -596,7 +596,7 @@ mod postgres_tests {
             Some("8GB")
         );
         let trade = facts.value(&server, &postgres::WAL_TRADE).unwrap();
-        let told = "8GB: a checkpoint every 5 min at 3 MiB/s to 7.4 MiB/s of WAL (busy periods); 1 to 4.2 times fewer full-page images; \
+        let told = "8GB: a checkpoint every 5 min at 3 MiB/s to 7.4 MiB/s of WAL (in busy periods); full-page images reduced by a factor of 1 to 4.2; \
                     crash recovery takes";
         assert!(trade.starts_with(told), "{trade}");
         let (least, most) = (

@@ -81,20 +81,20 @@ impl DrillRecord {
             return Err(why.to_owned());
         }
         if acks.stack.is_empty() || survived.stack.is_empty() {
-            return Err("the logs do not list the underlying devices of the directory".to_owned());
+            return Err("the logs do not list the devices below the directory".to_owned());
         }
         if let Some(changed) = acks.stack.first_difference(&survived.stack) {
             return Err(format!(
-                "the stack at `drill read` differs from the stack at `drill write`: {changed}"
+                "the storage stack changed between `drill write` and `drill read`: {changed}"
             ));
         }
         if let Some(changed) = self.stack_facts().first_difference(&acks.stack) {
             return Err(format!(
-                "this drill and the record belong to different stacks: {changed}; use another file"
+                "this drill and the record belong to different storage stacks: {changed}; use another record file"
             ));
         }
         if outcome.examined == 0 {
-            return Err("no commit was acknowledged; nothing to record".to_owned());
+            return Err("no commit was acknowledged, so there is nothing to record".to_owned());
         }
         let run = format!("{:016x}", acks.header.run);
         if self.cuts.iter().any(|cut| cut.run == run) {
@@ -265,10 +265,7 @@ mod tests {
                 .contains("device.firmware was 1.2 and is now 1.3")
         );
         let bare = ack_and_read_back_logs(&FactSet::default(), 3, 9, 9);
-        assert!(
-            refused(&mut record, bare)
-                .contains("do not list the underlying devices of the directory")
-        );
+        assert!(refused(&mut record, bare).contains("do not list the devices below the directory"));
         let record = DrillRecord::parse(&record.to_json()).unwrap();
 
         let mut told = facts_with_disk("sdc");

@@ -143,7 +143,7 @@ fn flush_costs_nothing_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     };
     let flushed = typical(Method::Fdatasync).or_else(|| typical(samples.reference_method()))?;
     let floor = typical(Method::Floor)?;
-    let says = "A flushed commit took no longer than an unflushed one, so nothing is flushed here (memory file system, \
+    let says = "A flushed commit took about as long as an unflushed one, so nothing is flushed here (memory file system, \
                 or a library that disables fsync).";
     (flushed < 1.5 * floor).then(|| new_caveat(CaveatId::FreeFlush, says.to_owned(), true))
 }
@@ -168,7 +168,7 @@ fn clock_overhead_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Option
         .map(MethodSamples::median_of_round_medians)
         .min_by(f64::total_cmp)?;
     let says = format!(
-        "Reading the clock takes {}, a large share of a {} commit; real differences are larger than shown.",
+        "Reading the clock takes {}, a large share of a {} commit; the real relative differences are larger than shown.",
         text::format_micros(seen.clock_us),
         text::format_micros(fastest)
     );
@@ -276,12 +276,12 @@ fn competing_io_caveat(seen: &SampleContext) -> Option<Caveat> {
     let rate = |bytes_per_second: f64| format!("{}/s", text::format_bytes(bytes_per_second as u64));
     let says = if before > 1e6 {
         format!(
-            "Other I/O used {disks} at {} before the probe; the figures include waiting for it.",
+            "Other I/O ran on {disks} at {} before the probe; the latencies include waiting for it.",
             rate(before)
         )
     } else if rounds * 10 > seen.traffic.len() {
         format!(
-            "Other I/O used {disks} at {} during {rounds} of {} rounds.",
+            "Other I/O ran on {disks} at {} during {rounds} of {} rounds.",
             rate(during),
             seen.traffic.len()
         )
@@ -311,7 +311,7 @@ fn direct_io_unavailable_caveat(samples: &ProbeSamples) -> Option<Caveat> {
         .cells
         .iter()
         .find(|c| c.method.is_direct() && c.error.is_some())?;
-    let says = format!("No figures with O_DIRECT: {}.", cell.error.as_deref()?);
+    let says = format!("O_DIRECT was not measured: {}.", cell.error.as_deref()?);
     Some(new_caveat(CaveatId::ODirect, says, false))
 }
 

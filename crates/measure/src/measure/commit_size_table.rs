@@ -14,7 +14,7 @@ pub fn latency_by_commit_size_lines(found: &Measurement) -> Vec<String> {
         return Vec::new();
     }
     let heading = format!(
-        "{:<24} {:>5} {:>9} {:>9} {:>14}  against one page",
+        "{:<24} {:>5} {:>9} {:>9} {:>14}  relative to one page",
         "", "pages", "median", "p99", "back to back"
     );
     let lines = rows().map(|row| {

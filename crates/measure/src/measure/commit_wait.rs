@@ -119,7 +119,7 @@ pub enum UnknownLatencyReason {
     Asynchronous {
         because: String,
     },
-    /// Transaction ids do not show the number of commits.
+    /// The number of commits does not follow from the transaction ids.
     CommitCount {
         low_per_second: f64,
         high_per_second: f64,
@@ -140,13 +140,15 @@ impl UnknownLatencyReason {
             Self::TooFewSamples { waiting, samples } => format!(
                 "too few samples: {waiting} waiting sessions in {samples} samples; measure longer with --seconds"
             ),
-            Self::Asynchronous { because } => format!("{because}, so commits may not wait"),
+            Self::Asynchronous { because } => {
+                format!("{because}, so commits may return before their flush")
+            }
             Self::CommitCount {
                 low_per_second,
                 high_per_second,
                 because,
             } => format!(
-                "between {low_per_second:.0} and {high_per_second:.0} commits/s, because of {because}"
+                "the commit rate is uncertain, between {low_per_second:.0}/s and {high_per_second:.0}/s, because of {because}"
             ),
             Self::CommitDelay { micros } => format!(
                 "commit_delay is {micros} µs, and a session that delays its flush reports no wait"
@@ -195,7 +197,7 @@ pub struct PassiveMeasurement {
     /// them.
     pub disk_flushes: Option<FlushRate>,
     pub limits: Vec<UnknownLatencyReason>,
-    /// The error that ended the measurement before its time.
+    /// The error that ended the measurement early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_early: Option<String>,
     /// Why the flushes that the server acknowledges contradict the disks' counters.
@@ -315,7 +317,7 @@ impl PassiveMeasurement {
                     format!("  {name:<14} {}  {says}", format_micros(us))
                 };
                 lines.push(part(
-                    "turn",
+                    "other flush",
                     parts.turn_us,
                     "another session flushes the WAL",
                 ));
@@ -350,7 +352,7 @@ impl PassiveMeasurement {
                 "disk's flush     none: the disks completed no flush".to_owned()
             }
             Some(flushes) if flushes.mean_us == 0.0 => format!(
-                "disk's flush     too short for the disk's clock ({:.0} flushes/s, other programs included)",
+                "disk's flush     below the 1 ms resolution of the disk's counter ({:.0} flushes/s, other programs included)",
                 flushes.per_second
             ),
             Some(flushes) => format!(
@@ -361,7 +363,7 @@ impl PassiveMeasurement {
             None => "disk's flush     cannot tell: the disks count no flushes".to_owned(),
         });
         lines.push(
-            "not included: the round trip to the client, percentiles, queues at the disk; commits that wait for no flush (unlogged or temporary tables, asynchronous sessions) lower the figure"
+            "not included: the round trip to the client and queues at the disk. Commits that wait for no flush (unlogged or temporary tables, asynchronous sessions) lower the mean"
                 .to_owned(),
         );
         lines
@@ -555,7 +557,7 @@ fn missing_flushes_contradiction(
         flushes >= FLUSHES_THAT_COUNT as f64 && (arrived as f64) < ARRIVED_SHARE * flushes;
     is_missed.then(|| {
         format!(
-            "the server acknowledged at least {flushes:.0} flushes of its log, but {place} completed {arrived}"
+            "the server reported at least {flushes:.0} flushes of its log, but {place} completed only {arrived}"
         )
     })
 }

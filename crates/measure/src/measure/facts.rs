@@ -108,7 +108,7 @@ pub fn insert_probe_facts(
         || {
             Reading::unknown(
                 UnknownReason::NotCollected,
-                "the probe had no O_DIRECT rows",
+                "the probe measured no O_DIRECT writes",
             )
         },
         |cost| Reading::known(cost, probe_source()),

@@ -21,7 +21,7 @@ pub fn parse_benchmark_output(input: &[u8]) -> Result<Vec<ImportedRun>, String> 
     let runs = pg_test_fsync::parse(&String::from_utf8_lossy(input))?;
     if runs.is_empty() {
         return Err(
-            "the file is neither pg_test_fsync text nor fio JSON (--output-format=json)".to_owned(),
+            "the file is neither the output of pg_test_fsync nor JSON of fio (--output-format=json)".to_owned(),
         );
     }
     Ok(runs)

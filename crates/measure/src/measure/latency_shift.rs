@@ -36,7 +36,7 @@ pub enum ShiftDirection {
 pub struct LatencyShift {
     /// Change in percent of the earlier latency, with its 99 % interval; negative if faster.
     pub percent: Estimate,
-    /// Drift within a measurement: nine of ten runs are this close to the median, in percent. The
+    /// Drift within a measurement: nine of ten runs lie this close to the median, in percent. The
     /// larger value of both measurements.
     pub drift_percent: f64,
     pub moved: ShiftDirection,

@@ -106,7 +106,7 @@ pub struct RequirementResult {
     /// Those of them that exceed the threshold.
     #[serde(default)]
     pub slow_samples: u64,
-    /// Rounds of consecutive commits; a round is one observation.
+    /// Rounds of consecutive commits; each round is one observation.
     pub rounds: u32,
     /// Why *pass* is impossible here: it would praise commits that are not durable.
     #[serde(default, skip_serializing_if = "Option::is_none")]

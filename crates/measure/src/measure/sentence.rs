@@ -86,7 +86,7 @@ fn method_recommendation_sentence(found: &Measurement, in_force: Method) -> Stri
 fn disk_load_note(found: &Measurement) -> Option<&'static str> {
     let has = |of: fn(CaveatId) -> bool| found.caveats.iter().any(|caveat| of(caveat.id));
     if has(CaveatId::is_competing_io) {
-        Some("Other I/O was running; on idle disks commits are faster.")
+        Some("Other I/O was running; commits are faster on idle disks.")
     } else if has(CaveatId::is_unseen_io) {
         None
     } else {

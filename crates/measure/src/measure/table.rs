@@ -160,7 +160,7 @@ mod tests {
         let refused = MethodResult {
             paced: None,
             back_to_back: None,
-            error: Some("O_DIRECT is refused here".to_owned()),
+            error: Some("the file system refuses O_DIRECT".to_owned()),
             ..method_row(Method::OpenSyncDirect, 0.0, 0.0, 0.0, 0.0)
         };
         Measurement {
@@ -212,7 +212,7 @@ fdatasync                  182 µs  ├●─┤                       546 µs  
 open_datasync              179 µs  ├●┤                        537 µs        109 µs   equal
 fsync                      346 µs                  ├─●────┤  1.04 ms        120 µs   1.9 × slower
 open_sync                       –                                  –        121 µs
-open_sync (O_DIRECT)     O_DIRECT is refused here
+open_sync (O_DIRECT)     the file system refuses O_DIRECT
 ");
     }
 

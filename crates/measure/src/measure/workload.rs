@@ -344,7 +344,7 @@ impl Workload {
     pub(crate) fn operation_text(self) -> &'static str {
         match self {
             Self::Segment => {
-                "8 kB pages written into a segment and flushed with fdatasync, and segment creation"
+                "first 8 kB writes to a new WAL segment, each flushed with fdatasync; creation of the segment"
             }
             Self::Group => "commits of 512 B; one fdatasync covers all waiting commits",
             Self::Innodb => {

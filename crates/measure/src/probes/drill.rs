@@ -76,7 +76,7 @@ impl DrillParentDirectory {
             .map_err(|obstacle| obstacle.to_string())?;
         if let (0, Some(ForeignDirectory { at, owner: who })) = (walker.uid, &end.foreign_owner) {
             return Err(format!(
-                "{} belongs to {who}, who could redirect root's writes; run the drill as the owner, or in a root-owned directory \
+                "{} belongs to {who}, who could redirect root's writes; run the drill as that user, or in a root-owned directory \
                  on the same file system",
                 display_path(at)
             ));
@@ -128,7 +128,7 @@ pub fn write_commits_until_stopped(
     let own = match make_private_directory(&parent.directory, DRILL_DIRECTORY_NAME) {
         Err(Errno::EXIST) => {
             let says = format!(
-                "{} already exists; read or remove it first",
+                "{} already exists; read it with `walwise drill read`, or remove it",
                 display_path(&path)
             );
             return Err(ProbeError::new(says));
@@ -277,7 +277,7 @@ pub fn read_header_and_page_ranges(
 fn open_regular_file(own: &OwnedFd, name: &str) -> io::Result<File> {
     let found = rustix::fs::statat(own, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-        return Err(io::Error::other("it is not a regular file"));
+        return Err(io::Error::other("not a regular file"));
     }
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::openat(

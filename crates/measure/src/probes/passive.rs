@@ -66,7 +66,7 @@ impl PassiveMeasurementPlan {
         };
         let Some(socket) = socket else {
             return refuse(
-                "no running server answered: start it, or run walwise as root or as the server's user",
+                "no running server answered; start the server, or run walwise as root or as the server's user",
             );
         };
         if kind.is_mariadb() && !can_report_flush_waits(&cluster, facts) {
@@ -249,7 +249,9 @@ pub fn sample_commit_waits(
             ..found
         }),
         (None, Some(error)) => Err(failed(error.to_string())),
-        (None, None) => Err(failed("too short for two samples".to_owned())),
+        (None, None) => Err(failed(
+            "the measurement was too short: at least two samples are needed".to_owned(),
+        )),
     }
 }
 

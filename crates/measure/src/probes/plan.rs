@@ -140,7 +140,7 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, ProbeRefusal> {
         max_bytes.saturating_mul(times as u64),
     );
     let announcement = format!(
-        "writes at most {} to a scratch directory in {}, {} at a time, in at most {total_seconds:.0} s{}",
+        "writes at most {} to a scratch directory in {}, using at most {} of disk space, in at most {total_seconds:.0} s{}",
         text::format_bytes(total_bytes),
         display_path(&directory),
         text::format_bytes(at_a_time),
@@ -254,7 +254,7 @@ mod tests {
         );
         assert!(
             plan.announcement
-                .ends_with(", 16 MiB at a time, in at most 10 s"),
+                .ends_with(", using at most 16 MiB of disk space, in at most 10 s"),
             "{}",
             plan.announcement
         );
@@ -274,8 +274,9 @@ mod tests {
         request.smallest_disk_bytes = Some(1 << 40);
         let all = plan_probe(&request).unwrap();
         assert!(
-            all.announcement
-                .contains("48 MiB at a time, in at most 60 s; that uses under 0.001 % of"),
+            all.announcement.contains(
+                "using at most 48 MiB of disk space, in at most 60 s; that uses under 0.001 % of"
+            ),
             "{}",
             all.announcement
         );

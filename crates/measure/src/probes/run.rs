@@ -314,7 +314,7 @@ impl<'a> ProbeRun<'a> {
             let opened = scratch.open_file(WAL_FILE, open_flags(cell.method));
             let writer = match opened {
                 Err(Errno::INVAL | Errno::OPNOTSUPP) if cell.method.is_direct() => {
-                    cell.error = Some("O_DIRECT is refused here".to_owned());
+                    cell.error = Some("the file system refuses O_DIRECT".to_owned());
                     None
                 }
                 Err(errno) => {
@@ -331,7 +331,7 @@ impl<'a> ProbeRun<'a> {
                 writer.is_direct_io_buffered_by_test_write(&self.pages, self.plan.file_bytes / 2)
             };
             if writer.as_ref().is_some_and(is_buffered) {
-                cell.error = Some("O_DIRECT is buffered here".to_owned());
+                cell.error = Some("the file system buffers O_DIRECT writes".to_owned());
             }
             self.writers.push(writer.filter(|_| cell.error.is_none()));
         }
@@ -368,7 +368,7 @@ impl<'a> ProbeRun<'a> {
         match (self.samples.cells.get_mut(i), self.writers.get_mut(i)) {
             (Some(cell), Some(writer)) if cell.method.is_direct() => {
                 cell.error = Some(format!(
-                    "O_DIRECT writes of {} are refused here",
+                    "the disk refuses O_DIRECT writes of {}",
                     self.plan.log.page_size_text()
                 ));
                 *writer = None;

@@ -108,7 +108,7 @@ impl ScratchDirectory {
                 }
                 None => {
                     format!(
-                        "An earlier probe was killed and left the scratch directory {path}{more}; remove it."
+                        "An earlier probe was killed and left the scratch directory {path}; remove it{more}."
                     )
                 }
             },

@@ -160,7 +160,7 @@ fn default_scratch_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags
         .and_then(|top| upward.get(top))
     {
         return Err(refuse(format!(
-            "{} is the top directory of its file system or subvolume, so its parent directory is outside it",
+            "{} is the root of its file system or subvolume, so its parent directory is on another one",
             display_path(&top.path)
         )));
     }

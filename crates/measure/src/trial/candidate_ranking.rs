@@ -38,7 +38,7 @@ impl NoRankingReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unfinished => "the trial did not finish",
-            Self::NoResult => "the trial compared nothing",
+            Self::NoResult => "the trial had nothing to compare",
             Self::OtherLoads => "the trial ran no load that counts for the ranking",
             Self::Inconclusive => {
                 "two runs of the first candidate differed, so the trial was inconclusive"

@@ -138,7 +138,7 @@ impl TrialRecord {
     /// The error is a clause: it begins in lower case and has no full stop.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut record: Self = serde_json::from_str(text)
-            .map_err(|e| format!("the file is not a record of a trial: {e}"))?;
+            .map_err(|e| format!("the file is not a trial record: {e}"))?;
         record.check_format_and_limits()?;
         record.make_display_safe();
         Ok(record)

@@ -74,7 +74,7 @@ fn header_lines(record: &TrialRecord) -> Vec<String> {
     let ended = match record.ending {
         TrialState::Running => "still running",
         TrialState::Settled => "ended when settled",
-        TrialState::Budget => "ended when time was up",
+        TrialState::Budget => "ended at the time limit",
         TrialState::Stopped => "stopped early",
     };
     let written = record
@@ -391,7 +391,7 @@ fn inconclusive_reason(record: &TrialRecord) -> String {
     match record.raw_extent_rate_p90_to_p10() {
         Some(times) if times > 1.5 => {
             format!(
-                "The speed of the raw extent varied {times:.1}-fold: other I/O, burst credits, \
+                "The speed of the raw extent varied {times:.1}-fold, possibly because of other I/O, burst credits, \
                  thermal throttling or background work in the disk."
             )
         }
@@ -406,7 +406,7 @@ fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(winner) = record.winner_index() {
         notes.push(format!(
-            "{} is fastest under every load that counts, each with 95 % confidence.",
+            "{} is the fastest under every load that counts, each with 95 % confidence.",
             record.candidate_name(winner)
         ));
     }
@@ -424,8 +424,8 @@ fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
     }
     if let Some(times) = record.raw_extent_rate_p90_to_p10() {
         notes.push(format!(
-            "The speed of the raw extent varied {times:.1}-fold between its slowest and its \
-             fastest tenth of blocks."
+            "The speed of the raw extent varied {times:.1}-fold between the slowest and the \
+             fastest tenth of the blocks."
         ));
     }
     notes.extend(record.remaining_trial_seconds().map(remaining_time_note));

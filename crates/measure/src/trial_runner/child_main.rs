@@ -74,7 +74,7 @@ fn spawn_request_forwarder(end: &Shutdown) -> io::Result<Receiver<TrialRequest>>
         {}
         // Dropping the sender wakes the main thread if it waits for a request.
         drop(give);
-        end.wait_for_clear_and_exit();
+        end.end_trial_and_exit_at_clear_deadline();
     };
     std::thread::Builder::new().spawn(listens)?;
     Ok(take)
@@ -89,7 +89,7 @@ fn start_time_limit_watchdog(budget: f64, end: &Shutdown) -> Result<(), String> 
     let end = end.clone();
     let wait = move || {
         std::thread::sleep(longest);
-        end.wait_for_clear_and_exit();
+        end.end_trial_and_exit_at_clear_deadline();
     };
     std::thread::Builder::new()
         .spawn(wait)
@@ -107,7 +107,7 @@ fn run_job(
     let place = rustix::fs::lstat(MOUNT_POINT).map(|found| FileType::from_raw_mode(found.st_mode));
     if place != Ok(FileType::Directory) {
         return Err(format!(
-            "{MOUNT_POINT} must be a plain directory, because a trial mounts its file system there; nothing was written"
+            "{MOUNT_POINT} must be a directory, not a symbolic link, because a trial mounts its file system there; nothing was written"
         ));
     }
     let extent: Box<dyn Extent> = match &job.place {
@@ -186,7 +186,7 @@ fn run_blocks(
         leaves: DiskCounterReader::new(&job.leaves),
     };
     let mut rng = Rng::new(job.seed);
-    let pages = load::random_write_buffer(rng.next_u64());
+    let pages = load::random_content_buffer(rng.next_u64());
     let initial_written = meters.own.read().map_or(0, |counters| counters.written);
     let Ok(TrialRequest::Measure(order)) = orders.recv() else {
         return Ok(());

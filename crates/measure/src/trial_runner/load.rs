@@ -26,7 +26,7 @@ const MAX_PAGES_PER_WRITE: u64 = 16;
 
 const NEIGHBOUR_BYTES: u64 = 32 << 20;
 
-pub fn random_write_buffer(seed: u64) -> AlignedBuffer {
+pub fn random_content_buffer(seed: u64) -> AlignedBuffer {
     #[expect(clippy::cast_possible_truncation, reason = "a few pages")]
     AlignedBuffer::random(
         PAGE_BYTES * MAX_PAGES_PER_WRITE as usize,
@@ -68,7 +68,10 @@ pub fn run_load(
             let writer = open_or_create_segment(log, Method::Fdatasync).map_err(said)?;
             run_commits_with_second_writer(&writer, log, means)
         }
-        LoadShape::WriteOnly => Err(format!("{}: only walwise 0.1 ran this load", load.name())),
+        LoadShape::WriteOnly => Err(format!(
+            "{}: this load exists only in walwise 0.1",
+            load.name()
+        )),
     }
 }
 

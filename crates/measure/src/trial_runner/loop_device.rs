@@ -66,7 +66,8 @@ impl LoopDevice {
             &["-n", "-i", "-t", "ext4", "-o", &options, &named, place_word],
         )?;
         let device = Self::from_temporary_mount(place);
-        umount2(place, MntFlags::UMOUNT_NOFOLLOW).map_err(|e| format!("cannot unmount: {e}"))?;
+        umount2(place, MntFlags::UMOUNT_NOFOLLOW)
+            .map_err(|e| format!("cannot unmount the temporary file system: {e}"))?;
         let device = device?;
         lock_device(&device.descriptor, &device.path)?;
         device.verify_backing_file_by_write(file, bytes)?;
@@ -82,7 +83,7 @@ impl LoopDevice {
         let cannot = |e: Errno| format!("cannot open the loop device: {e}");
         let number = rustix::fs::stat(place).map_err(cannot)?.st_dev;
         let name = fs::read_link(sysfs_directory(number))
-            .map_err(|e| format!("cannot find the loop device: {e}"))?;
+            .map_err(|e| format!("cannot determine the loop device: {e}"))?;
         let name = name
             .file_name()
             .unwrap_or_default()
@@ -116,14 +117,13 @@ impl LoopDevice {
             .and_then(|()| rustix::io::pread(&self.descriptor, &mut found, at))
             .is_ok_and(|count| count == secret.len() && found == secret);
         let cleared = write_zeros(file, at..bytes);
-        if same && cleared.is_ok() {
-            Ok(())
-        } else {
-            Err(format!(
-                "{} does not belong to this trial's file; nothing was written to it",
+        if !same {
+            return Err(format!(
+                "{0} is not backed by this trial's file; nothing was written to {0}",
                 self.path
-            ))
+            ));
         }
+        cleared.map_err(|e| format!("cannot clear the test bytes in the trial's file: {e}"))
     }
 
     /// Turns on direct I/O. With buffered I/O, a flush of the loop device would wait for the dirty
@@ -263,10 +263,7 @@ mod tests {
         let why = over(other.try_clone().unwrap())
             .verify_backing_file_by_write(&ours, bytes)
             .unwrap_err();
-        assert!(
-            why.contains("does not belong to this trial's file"),
-            "{why}"
-        );
+        assert!(why.contains("is not backed by this trial's file"), "{why}");
         assert_eq!(
             rustix::fs::fstat(&other).unwrap().st_size,
             9,

@@ -143,7 +143,7 @@ fn check_free_space(file: &OwnedFd) -> Result<(), String> {
     let found =
         rustix::fs::fstatvfs(file).map_err(|e| format!("cannot stat the loop file: {e}"))?;
     if FreeSpace::from_statvfs(&found).is_below_reserve() {
-        let says = "free space ran low because other programs wrote there too; the trial ended and deleted its file";
+        let says = "free space ran low because other programs also wrote to this file system; the trial ended and deleted its file";
         return Err(says.to_owned());
     }
     Ok(())

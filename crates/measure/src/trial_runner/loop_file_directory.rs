@@ -103,7 +103,9 @@ fn unfit_filesystem_reason(magic: u64) -> Option<&'static str> {
     match magic {
         EXT_MAGIC | XFS_MAGIC => None,
         BTRFS_MAGIC => Some("is on btrfs, which flushes unnamed files differently"),
-        _ => Some("is on a file system for which loop files were never compared with the disk"),
+        _ => Some(
+            "has a file system type for which walwise has never compared loop files with disks",
+        ),
     }
 }
 

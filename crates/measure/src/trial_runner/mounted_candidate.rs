@@ -88,7 +88,9 @@ impl<'a> MountedCandidate<'a> {
             let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let set = rustix::fs::open(&self.log, directory, Mode::empty())
                 .and_then(|directory| set_and_verify_inode_flags(&directory, IFlags::NOCOW));
-            set.map_err(|e| format!("cannot set +C: {e}"))?;
+            set.map_err(|e| {
+                format!("cannot set the attribute C (no copy-on-write) on the log directory: {e}")
+            })?;
         }
         Ok(())
     }
@@ -100,13 +102,14 @@ impl<'a> MountedCandidate<'a> {
         let opened = rustix::fs::open(&self.log, directory, Mode::empty());
         opened
             .and_then(rustix::fs::syncfs)
-            .map_err(|e| format!("cannot sync: {e}"))
+            .map_err(|e| format!("cannot sync the file system: {e}"))
     }
 
     /// Unmounts the file system and reports a failure, unlike dropping. The error is a complete
     /// sentence.
     pub fn unmount(self) -> Result<(), String> {
-        let done = unmount_with_retry(self.place).map_err(|e| format!("cannot unmount: {e}"));
+        let done = unmount_with_retry(self.place)
+            .map_err(|e| format!("cannot unmount the file system: {e}"));
         std::mem::forget(self);
         done
     }

@@ -36,9 +36,9 @@ pub mod boot {
     pub const OPTIONS_WITHOUT_VALUE: [&str; 2] = ["user=", "comment="];
 
     facts! {
-        /// Directory on which the next boot mounts the file system.
+        /// Mount point of the file system at the next boot.
         POINT: String = Boot "boot.point";
-        /// Device or other source that the next boot mounts.
+        /// Device or other source that is mounted at the next boot.
         SOURCE: String = Boot "boot.source";
         /// File system type of the line; for `auto` or several types, the type now mounted at the
         /// mount point.
@@ -65,7 +65,7 @@ pub mod boot {
         /// Type of the file system that is mounted from the line's device now, if it differs from
         /// the written type.
         TYPE_THERE: String = Boot "boot.type_there", mark_concluded;
-        /// The line that certainly mounts the same file system earlier, at another mount point.
+        /// The earlier line that is certain to mount the same file system, at another mount point.
         FIRST: String = Boot "boot.first", mark_concluded;
         /// File system options of the line that have no effect, because an earlier line mounts the
         /// same file system with its own options.
@@ -103,7 +103,7 @@ pub mod boot {
         SWAPS_UNSEEN: Vec<String> = Host "boot.swaps_unseen";
         /// Names of the encrypted devices that the next boot unlocks, from crypttab(5).
         UNLOCKED: Vec<String> = Host "boot.unlocked";
-        /// Encrypted devices of the next boot that may be missing without stopping it (nofail).
+        /// Encrypted devices that may be missing at the next boot without stopping it (nofail).
         UNLOCKED_OPTIONAL: Vec<String> = Host "boot.unlocked_optional";
         /// Encrypted devices of the next boot whose underlying device is missing or not a block
         /// device.
@@ -217,10 +217,10 @@ pub mod drill {
         ON: String = Target "drill.on", mark_measured;
         /// Number of power cuts while commits were being acknowledged, from the record of a drill.
         CUTS: u64 = Target "drill.cuts", mark_measured;
-        /// Acknowledged commits that another host had logged and that were checked after the power
+        /// Number of acknowledged commits that another host had logged and that were checked after the power
         /// cuts, from the record of a drill.
         ACKNOWLEDGED: u64 = Target "drill.acknowledged", mark_measured;
-        /// Acknowledged commits lost in the power cuts, from the record of a drill.
+        /// Number of acknowledged commits lost in the power cuts, from the record of a drill.
         LOST: u64 = Target "drill.lost", mark_measured;
     }
 }
@@ -370,7 +370,7 @@ pub mod probe {
         /// 99th percentile of the latency of a paced commit with the method in force. Known only
         /// with 1,000 commits or more, and if they suffice for an interval.
         P99: f64 = Target "probe.p99" Micros, mark_measured;
-        /// Fastest valid method, if it beats the default by more than the noise; otherwise the
+        /// Fastest valid method, if it is faster than the default by more than the noise; otherwise the
         /// default.
         BEST_METHOD: WalSyncMethod = Target "probe.best_method", mark_measured;
         /// Whether the best method differs from the one in force (the default without a server), by

@@ -152,8 +152,9 @@ fn merge_step_into_edit<'a>(report: &Report, line: &mut BootMountOptionsEdit<'a>
     );
     let words = step.advice.change.describe_change();
     if changes_present_mount(step) && !has_same_fstype(report, line.subject, &step.subject) {
-        let note =
-            format!("not changed here, because this line mounts a different file system: {words}");
+        let note = format!(
+            "not changed here, because this line mounts a different file system type: {words}"
+        );
         return line.notes.push(note);
     }
     let excluded = |word: &String| {
@@ -338,7 +339,7 @@ pub fn no_change_reasons(report: &Report, lines: &[BootMountOptionsEdit<'_>]) ->
     }
     let right = lines
         .iter()
-        .map(|line| format!("{}: OK (checked options only).", line.display));
+        .map(|line| format!("{}: OK (only the options were checked).", line.display));
     let on_root = directory_targets_without_boot_mount(report)
         .filter(|target| is_on_root_filesystem(report, target));
     let on_root = on_root.map(|target| {

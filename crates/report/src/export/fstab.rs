@@ -17,9 +17,9 @@ use walwise_model::text::decode_display_safe;
 
 pub fn render_fstab_export(report: &Report) -> String {
     let how = [
-        "In a copy of /etc/fstab, replace each line shown as a comment with the line below it, then run",
+        "In a copy of /etc/fstab, replace each line marked “now:” with the line below it, then run",
         "  findmnt --verify --tab-file COPY",
-        "After you install the copy, run systemctl daemon-reload. Mounted file systems stay unchanged until remounted.",
+        "After you install the copy, run systemctl daemon-reload. Mounted file systems keep their options until they are remounted.",
     ];
     let lines = boot_mounts::boot_mount_edits(report);
     let mut parts: Vec<String> = lines

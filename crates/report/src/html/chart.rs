@@ -113,7 +113,7 @@ impl Chart {
         let numbers = section::table_markup(self.title, &self.head, &[], self.rows);
         let numbers = tag("details")
             .attr("class", "appendix")
-            .add(tag("summary").add_text("Data of this chart"))
+            .add(tag("summary").add_text("Data for this chart"))
             .add(numbers);
         tag("figure")
             .add(about)
@@ -390,7 +390,7 @@ fn cumulative_latency_chart(measurement: &Measurement) -> Option<Chart> {
         title: "Commits completed within a given time",
         description:
             "The share of commits completed within each time. A steep curve means consistent \
-               latency; a long tail to the right means slow commits. The chart shows paced \
+               latency; a long tail to the right means that some commits are slow. The chart shows paced \
                one-page commits by 1 client."
                 .to_owned(),
         height: bottom + 26.0,

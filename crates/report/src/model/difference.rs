@@ -30,8 +30,8 @@ pub struct Difference {
     pub facts: Vec<FactChange>,
     /// Commit latency of targets that both reports measured.
     pub probes: Vec<ProbeLatencyShift>,
-    /// Known changes of the kernel that can explain slower commits: they apply now and did not
-    /// apply to the earlier report.
+    /// Known kernel changes that can explain slower commits: they apply now and did not
+    /// apply in the earlier report.
     pub known_changes: Vec<KernelUpgradeChange>,
 }
 
@@ -170,7 +170,7 @@ impl FactChange {
 pub enum FactState {
     /// The report has a value.
     Known {
-        /// Rounded and with a unit, as in all outputs.
+        /// Rounded, with a unit, as in all formats.
         value: DisplayedValue,
     },
     /// The value was not collected, or could not be read.

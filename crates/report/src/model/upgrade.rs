@@ -80,12 +80,12 @@ choice! {
         NotKnown = "Undecided",
         /// A change that fits no other section.
         Changes = "Changes",
-        /// Something is wrong today, and the upgrade does not change that.
+        /// A problem exists today, and the upgrade does not solve it.
         Already = "Existing problems",
         /// A setting has become the default, so it is redundant.
         Needless = "Now redundant",
-        /// A current fault or rejected option is gone with the next kernel.
-        Better = "Gets better",
+        /// The next kernel resolves a current fault, or accepts an option that is rejected now.
+        Better = "Improvements",
     }
 }
 
@@ -131,9 +131,9 @@ pub enum BootNeedKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BootOutcome {
-    /// The need is met without a change.
+    /// It comes up as before.
     Works,
-    /// The need is met, but an option no longer has any effect.
+    /// It comes up, but an option no longer has any effect.
     WorksAndLoses,
     /// Undecided: the outcome is known only after the boot.
     CannotBeTold,

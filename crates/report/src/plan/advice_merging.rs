@@ -184,13 +184,13 @@ fn conflict_between(
     let (won, lost) = (winner.finding, loser.finding);
     let because = if won.level != lost.level {
         format!(
-            "{} comes before {}",
+            "{} takes precedence over {}",
             won.level.as_str(),
             lost.level.as_str()
         )
     } else if won.confidence != lost.confidence {
         format!(
-            "{} is more certain than {}",
+            "the confidence `{}` is higher than `{}`",
             won.confidence.as_str(),
             lost.confidence.as_str()
         )

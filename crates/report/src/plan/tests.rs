@@ -165,7 +165,7 @@ fn contradicting_changes_become_a_conflict() {
     let conflict = &report.conflicts[0];
     assert_eq!(conflict.followed, "b.remove: remove discard");
     assert_eq!(conflict.overruled, "a.add: add discard");
-    assert_eq!(conflict.because, "warning comes before advice");
+    assert_eq!(conflict.because, "warning takes precedence over advice");
 }
 
 #[test]

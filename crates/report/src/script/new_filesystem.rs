@@ -50,8 +50,8 @@ pub fn free_disk_part(report: &Report, target: &TargetSummary) -> String {
 
 /// The plan's ZFS commands as comments, because walwise cannot verify them.
 fn zfs_plan_comments(plan: &Plan) -> String {
-    let head = "These commands are comments, because walwise cannot verify ZFS commands. Compare each with \
-                zpool-create(8) and zfs-create(8), and the disk with the report, before you run it.";
+    let head = "These commands are comments, because walwise cannot verify ZFS commands. Before you run one, compare it with \
+                zpool-create(8) and zfs-create(8), and compare the disk with the report.";
     let numbered = (1..).zip(&plan.steps);
     comment_out(head)
         + &filesystem_request_comment(plan)
@@ -105,8 +105,8 @@ const fn database_owner_directory_and_setup_lines(
 fn nocow_comment(step: &Step) -> String {
     let price = step.advice.tradeoff.as_deref().unwrap_or_default();
     comment_out(&format!(
-        "New files are overwritten in place; subvolumes created inside do not inherit this attribute. Trade-off: {price}\n\
-         EDIT to keep copy-on-write:"
+        "New files are overwritten in place. Subvolumes created in the directory do not inherit the attribute. Trade-off: {price}\n\
+         EDIT: delete the next line to keep copy-on-write."
     ))
 }
 
@@ -119,7 +119,7 @@ fn filesystem_script_part(
         .subjects
         .iter()
         .find(|subject| subject.scope() == Scope::Device);
-    let disk = disk.ok_or("the disk is unknown")?;
+    let disk = disk.ok_or("the report does not name the disk")?;
     let content = target
         .content
         .as_ref()

@@ -125,11 +125,11 @@ fn section_boot_outcome(part: UpgradeSection) -> Option<BootOutcome> {
 
 fn option_effect_text(option: &str, effect: Effect, fstype: &str) -> String {
     match effect {
-        Effect::Refused => format!("{option} is refused by {fstype}"),
+        Effect::Refused => format!("{fstype} rejects {option}"),
         Effect::NoEffect => format!("{option} has no effect on {fstype}"),
-        Effect::Deprecated => format!("{option} is deprecated on {fstype}"),
+        Effect::Deprecated => format!("{option} is deprecated for {fstype}"),
         Effect::DefaultAnyway => format!("{option} is the default on {fstype}"),
-        Effect::Ok => format!("{option} is accepted by {fstype}"),
+        Effect::Ok => format!("{fstype} accepts {option}"),
         Effect::Unknown => format!("it is unknown whether {fstype} accepts {option}"),
     }
 }
@@ -238,7 +238,7 @@ fn mount_failure_consequence(facts: &FactSet, line: &Subject) -> &'static str {
         _ if facts.value(line, &boot::POINT).as_deref() == Some("/") => {
             "This is the root file system, so the host may not boot."
         }
-        Some(false) => "The file system is not mounted at boot; a manual mount fails.",
+        Some(false) => "The file system is not mounted at boot; a manual mount will fail.",
         _ if has("nofail") => "The boot continues without this file system.",
         Some(true) if !has("_netdev") && !has("x-systemd.automount") => {
             "The boot stops in emergency mode."

@@ -45,7 +45,7 @@ pub fn severity_raising_items(facts: &FactSet, items: &[UpgradeItem]) -> Vec<Upg
         if weights.any(|found| found >= level) {
             continue;
         }
-        let what = "the underlying device may not come up";
+        let what = "the underlying device may be unavailable at the next boot";
         let item = boot_line_undecided_item(facts, line, what);
         raised.push(item.into_blocker_if(worst == BootOutcome::Fails));
     }
@@ -67,7 +67,7 @@ fn set_outcome_and_reasons(need: &mut BootNeed, ground: &DependencyGraph, items:
             .and_then(|line| ground.facts.value(line, &boot::POINT));
         let what = match (&at, over) {
             (DependencyNode::Unresolved, _) => {
-                "it is unknown whether the underlying device comes up".to_owned()
+                "it is unknown whether the underlying device will be available".to_owned()
             }
             (DependencyNode::Subject(_) | DependencyNode::Named(_), Some(point)) => {
                 format!("{point}: {}", item.what)

@@ -368,7 +368,7 @@ mod tests {
                 "ext4",
                 Some(MADE),
                 CannotBeTold,
-                "version of e2fsprogs on that system is unknown",
+                "version of e2fsprogs after the upgrade is unknown",
             ),
             (SLES_15, DEBIAN_12, "ext4", Some(MADE), Works, ""),
             (

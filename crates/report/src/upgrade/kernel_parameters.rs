@@ -21,7 +21,7 @@ pub fn kernel_parameter_and_boot_device_items(facts: &FactSet) -> Vec<UpgradeIte
 fn unchecked_kernel_parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
     let host = Subject::host();
     let Some(names) = facts.value(&host, &boot::PARAMETERS_UNREAD) else {
-        let what = "it is unknown which other devices the kernel command line mounts or unlocks";
+        let what = "it is unknown which other devices are mounted or unlocked through the kernel command line";
         return vec![UpgradeItem::new_undecided(&host, Level::Critical, what)];
     };
     let item = |name: &String| {
@@ -37,23 +37,23 @@ fn kernel_parameter_level_and_texts(name: &str) -> (Level, String, &'static str)
     match name {
         "resume" => (
             Level::Warning,
-            "it is unknown whether the device of resume= on the kernel command line will exist"
+            "it is unknown whether the device named by resume= on the kernel command line will exist"
                 .to_owned(),
             "The boot waits for the device, then continues without it.",
         ),
         "rd.luks.uuid" | "rd.lvm.lv" | "rd.lvm.vg" | "rd.md.uuid" => (
             Level::Critical,
             format!(
-                "it is unknown whether the device or volume of {name} on the kernel command line will exist"
+                "it is unknown whether the device or volume named by {name} on the kernel command line will exist"
             ),
             "The device or volume is not active now. A dracut initramfs waits for it, and the \
              boot may stop there.",
         ),
         "rootflags" => (
             Level::Critical,
-            "it is unknown which of several rootflags= on the kernel command line takes effect"
+            "it is unknown which of the rootflags= parameters on the kernel command line takes effect"
                 .to_owned(),
-            "The kernel uses the last rootflags= and systemd joins them all; an initramfs may do \
+            "The kernel uses only the last rootflags=. systemd combines all of them; an initramfs may do \
              either.",
         ),
         "rootfstype" => (
@@ -86,8 +86,9 @@ fn non_block_boot_source_item(facts: &FactSet, line: &Subject) -> Option<Upgrade
 fn mismatched_fstype_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> {
     let there = facts.value(line, &boot::TYPE_THERE)?;
     let written = facts.value(line, &boot::WRITTEN_TYPE)?;
-    let what =
-        format!("the line has the type {written}, but the device is currently mounted as {there}");
+    let what = format!(
+        "the line specifies the type {written}, but the device is currently mounted as {there}"
+    );
     let is_root = facts.value(line, &boot::POINT).as_deref() == Some("/");
     let may_be = written
         .split(',')

@@ -79,7 +79,7 @@ pub fn storage_layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeIte
         .is_some_and(|(_, vendor)| vendor.starts_with("ubuntu"));
     if uses_zfs(supposed) && !is_built {
         let because = "The ZFS module is built separately; make sure that it is built for the new kernel before the next boot.";
-        let what = "it is unknown whether there is a ZFS module for the new kernel";
+        let what = "it is unknown whether a ZFS module is installed for the new kernel";
         items.push(
             UpgradeItem::new_undecided(&Subject::host(), Level::Critical, what)
                 .with_reason(because)
@@ -126,7 +126,7 @@ fn stopped_or_degraded_array_item(facts: &FactSet, subject: &Subject) -> Option<
     let lacks = facts.value(subject, &device::MD_DEGRADED)?;
     (lacks > spare).then(|| {
         open(format!(
-            "the array lacks {lacks} of its disks but tolerates the loss of only {spare}"
+            "the array has lost more disks ({lacks}) than it tolerates ({spare})"
         ))
     })
 }
@@ -194,7 +194,7 @@ fn md_driver_and_metadata_items(
             judge(KernelPart::Md, level.as_str()),
         )),
         None => {
-            let what = "the level of the array is unknown";
+            let what = "the RAID level of the array is unknown";
             items.push(UpgradeItem::new_undecided(subject, Level::Critical, what));
         }
     }
@@ -203,7 +203,7 @@ fn md_driver_and_metadata_items(
         // RAID, whose metadata is in its container.
         Some(metadata) if metadata == "0.90" || metadata.starts_with("external:/") => {}
         Some(metadata) => {
-            let what = format!("metadata {metadata}");
+            let what = format!("md metadata {metadata}");
             items.extend(unsupported_or_unknown_driver_item(
                 subject,
                 &what,
@@ -233,7 +233,7 @@ fn raid0_layout_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem> 
     let alike = sizes.is_some_and(|sizes| {
         sizes.len() > 1 && sizes.windows(2).all(|pair| pair.first() == pair.last())
     });
-    let because = "Linux 5.4 and later refuse a RAID 0 of different-sized disks unless raid0.default_layout gives the layout of its data.";
+    let because = "Linux 5.4 and later refuse a RAID 0 of different-sized disks unless raid0.default_layout specifies its data layout.";
     let what = "it is unknown whether the disks of the array have the same size";
     (!alike).then(|| {
         UpgradeItem::new_undecided(subject, Level::Critical, what)
@@ -298,7 +298,7 @@ fn crypttab_problem_items(
     let host = Subject::host();
     let all = supposed.value(&host, &boot::UNLOCKED);
     let because = if all.is_some() {
-        "The device has no line in crypttab. Other ways to unlock it, such as rd.luks on the kernel command line, are not checked."
+        "The device has no entry in crypttab. Other ways to unlock it, such as rd.luks.uuid= on the kernel command line, are not checked."
     } else {
         "crypttab was not read."
     };
@@ -337,18 +337,18 @@ fn crypttab_problem_items(
             items.push(
                 open(
                     "the block device is missing",
-                    "The contents of the encrypted device cannot be mounted.",
+                    "File systems on the encrypted device cannot be mounted.",
                 )
                 .into_blocker(),
             );
         } else if unseen.contains(name) {
             items.push(open(
                 "it is unknown whether the device is unlocked",
-                "The crypttab line could not be read completely.",
+                "The crypttab entry could not be read completely.",
             ));
         }
         if by_defaults.contains(name) && is_other_distribution_release(real, supposed) {
-            let because = "A plain-mode device whose line sets neither cipher nor hash depends on the defaults of cryptsetup, which \
+            let because = "A plain-mode device whose entry sets neither cipher nor hash depends on the defaults of cryptsetup, which \
                            changed in 2.7.";
             items.push(
                 open(
@@ -393,7 +393,7 @@ pub(super) fn is_kernel_release_unchanged(real: &FactSet, supposed: &FactSet) ->
 fn swap_problem_items(facts: &FactSet) -> Vec<UpgradeItem> {
     let list = |key: &Key<Vec<String>>| facts.host_value(key).unwrap_or_default().into_iter();
     let gone = list(&boot::SWAPS_MISSING).map(|swap| {
-        let what = format!("swap {swap} does not exist");
+        let what = format!("the swap area {swap} does not exist");
         swap_item(swap, what)
             .with_reason("The boot waits for the swap space, then continues without it.")
             .into_blocker()

@@ -183,7 +183,9 @@ fn unmountable_mkfs_default_items(real: &FactSet, supposed: &FactSet) -> Vec<Upg
         } else {
             UpgradeSection::Changes
         };
-        let what = format!("a newly created {fs} may not mount with this kernel and these tools");
+        let what = format!(
+            "a new {fs} file system that these tools create may not be mountable with this kernel"
+        );
         items.push(UpgradeItem {
             already,
             ..UpgradeItem::new_change(part, Level::Warning, &Subject::host(), what)

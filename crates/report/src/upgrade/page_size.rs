@@ -38,13 +38,13 @@ pub fn page_size_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
         format!("the memory page size changes from {from} to {to}"),
     );
     let mut items = vec![changes.with_source("coreos-assembler issue 3617").with_reason(
-        "Swap must be recreated. Huge page settings and memory sizes given in pages also change.",
+        "Swap areas must be recreated. Huge page settings, and memory sizes given in pages, also change.",
     )];
     let swaps = supposed.value(&host, &boot::SWAPS).unwrap_or_default();
     items.extend(swaps.into_iter().map(|swap| {
-        let what = format!("swap {swap} was created for {from} pages");
+        let what = format!("the swap area {swap} was created for {from} pages");
         let because = format!(
-            "A kernel with {to} pages refuses it, and the boot continues without swap. Run `mkswap` on it after the upgrade."
+            "A kernel with {to} pages refuses it, and the boot continues without it. Run `mkswap` on it after the upgrade."
         );
         swap_item(swap, what).with_reason(because).into_blocker()
     }));

@@ -107,10 +107,10 @@ fn unread_property_texts(facts: &FactSet, line: &Subject) -> Vec<&'static str> {
     if fstype.as_deref().is_none_or(|fstype| fstype == "auto") {
         missing.push("the file system type is unknown");
     } else if compat::boot_options_support(facts, line).value().is_none() {
-        missing.push("the mount options or the kernel version are unknown");
+        missing.push("the kernel version or the mount options are unknown");
     }
     if facts.value(line, &boot::WHOLE) != Some(true) {
-        missing.push("an unrecorded option could break the boot");
+        missing.push("an option that was not recorded may stop the boot");
     }
     let device = facts.value(line, &boot::DEVICE);
     // A line that is mounted now has an existing device, even if no fact names the device.

@@ -83,7 +83,10 @@ fn production_latency_row(topic: Topic, answer: &Answer) -> Option<AnswerRow> {
     Some(AnswerRow {
         topic,
         label: "in production",
-        now: format!("{} a flush (mean)", format_micros(production.flush_mean_us)),
+        now: format!(
+            "{} per flush (mean)",
+            format_micros(production.flush_mean_us)
+        ),
         action: AnswerAction::NoAdvice,
         recommended: "no advice".to_owned(),
         why: format!("the server's own counters{since}"),

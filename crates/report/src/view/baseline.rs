@@ -65,13 +65,13 @@ mod changed_facts {
         for (what, changes) in [("Now unknown", lost), ("Newly readable", learnt)] {
             if !changes.is_empty() {
                 let count = wording::count_with_noun(changes.len(), "fact");
-                rest.push_sentence(format!("{what}: {count}: {}", names(&changes)));
+                rest.push_sentence(format!("{what}: {count} ({})", names(&changes)));
             }
         }
         if drift > 0 {
             let count = wording::count_with_noun(drift, "fact");
             rest.push_sentence(format!(
-                "{count} that change constantly, such as free space: only in the JSON"
+                "Constantly changing, such as free space (listed only in the JSON report): {count}"
             ));
         }
         [changed, rest]
@@ -236,7 +236,7 @@ mod latency_shift {
 
     fn latency_shift_sentence(probe: &ProbeLatencyShift) -> String {
         let Some(main) = probe.main_method_shift() else {
-            return "No method has paced commits in both reports; measure again.".to_owned();
+            return "No method was measured with one commit every 10 ms in both reports; measure again.".to_owned();
         };
         if !probe.doubts.is_empty() {
             return format!(
@@ -255,7 +255,7 @@ mod latency_shift {
                 shift.drift_percent
             ),
             moved => format!(
-                "A commit with {method} is {:.0} % {} (at least {:.0} %), more than the noise.",
+                "A commit with {method} is {:.0} % {} (at least {:.0} %), which exceeds the noise.",
                 shift.percent.value.abs(),
                 shift_direction_word(moved),
                 shift.percent.low.abs().min(shift.percent.high.abs())
@@ -265,7 +265,7 @@ mod latency_shift {
 
     fn latency_cause_sentence(difference: &Difference, probe: &ProbeLatencyShift) -> String {
         if !difference.same_host {
-            return "The hosts differ, which explains the shift.".to_owned();
+            return "The reports are from different hosts, which can explain the shift.".to_owned();
         }
         if probe.likely_causes.is_empty() {
             return "No known fact that affects commit latency has changed.".to_owned();
@@ -481,8 +481,8 @@ fn lower_level_changes_section(difference: &Difference) -> Option<Section> {
             .filter(|f| f.latest_finding_level() < Level::Warning && is_of_kind(f));
         push_named_sentence(&mut section, what, light.map(|f| f.rule.clone()));
     };
-    push("New, lower level", FindingChange::is_finding_worse);
-    push("Gone, lower level", FindingChange::is_finding_fixed);
+    push("New at lower levels", FindingChange::is_finding_worse);
+    push("Gone at lower levels", FindingChange::is_finding_fixed);
     section.none_if_empty()
 }
 
@@ -537,7 +537,7 @@ fn remaining_findings_and_remarks_section(difference: &Difference) -> Option<Sec
         .collect();
     let mut section = Section::new_part("");
     if !counts.is_empty() {
-        section.push_sentence(format!("Still there: {}", counts.join(", ")));
+        section.push_sentence(format!("Still present: {}", counts.join(", ")));
     }
     let remarks = difference.remarks.iter();
     section.with_bullets(

@@ -244,12 +244,12 @@ fn undecided_section<'a>(
     rules(
         explain(
             format!("{lead}{} at lower levels (", minor.len()),
-            " lists what each needs)",
+            " lists the facts that each needs)",
         ),
         minor,
     );
     rules(
-        explain("Not decidable on this host (reason: ".to_owned(), ")"),
+        explain("Cannot be decided on this host (reason: ".to_owned(), ")"),
         blind,
     );
     let measured = RichText::plain("Need a measurement (")
@@ -268,7 +268,7 @@ fn undecided_bullets(serious: &[UndecidedEntry<'_>]) -> Vec<Bullet> {
         }
         for (finding, _, more) in serious.iter().filter(like) {
             let others = if *more > 0 {
-                format!(", and {more} more like it")
+                format!(", and {more} more for this rule")
             } else {
                 String::new()
             };

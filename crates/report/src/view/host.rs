@@ -12,7 +12,7 @@ use walwise_model::text::page_layout::WIDTH;
 use walwise_model::text::wrap::display_width;
 
 pub(crate) const NO_TARGETS_SENTENCE: &str =
-    "No database, data mount or free disk was found. Name a directory: walwise check DIR";
+    "No database, data mount or free disk was found. To check a directory, run walwise check DIR";
 
 /// If the line is too long, the number of rules is left out, and then the distribution as well.
 pub(crate) fn header_line(report: &Report) -> String {

@@ -54,20 +54,20 @@ fn saved_report_header_section(kept: &ReportSnapshot) -> Section {
     section.push_sentence(
         RichText::plain("Report saved by walwise ")
             .append_code(&made.walwise)
-            .append(" of ")
+            .append(" on ")
             .append_code(&made.host)
             .append(format!(": {}, Linux ", made.os))
             .append_code(&made.kernel)
             .append(format!(", made at {}{eyes}{origin}.", made.when)),
     );
     section.push_sentence(
-        RichText::plain("Shown as saved. Nothing was re-checked; commands are omitted. ")
+        RichText::plain("Shown as saved: nothing was checked again, and commands are omitted. ")
             .append_command("walwise check")
             .append(" checks this host."),
     );
     if kept.unreadable > 0 {
         section.push_sentence(format!(
-            "{} could not be read.",
+            "{} of the report could not be read.",
             wording::count_with_noun(kept.unreadable, "part")
         ));
     }

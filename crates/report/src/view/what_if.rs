@@ -37,7 +37,7 @@ pub fn assumption_bullet(one: &FactAssumption) -> Bullet {
     let never = if one.really.is_known() {
         ""
     } else {
-        ", never unlocks changes that can lose data"
+        ", never permits changes that can lose data"
     };
     let says = format!(
         "{says} ({}{never}; actual: {really})",

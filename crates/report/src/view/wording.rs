@@ -73,7 +73,7 @@ fn step_list_change_text(step: &Step) -> String {
 /// rules that the user did not change.
 pub fn original_level_suffix(report: &Report, rule: &str) -> String {
     let was = report.pack.level_before_override(rule);
-    was.map(|was| format!(" ({} as written)", was.as_str()))
+    was.map(|was| format!(" (originally {})", was.as_str()))
         .unwrap_or_default()
 }
 

@@ -279,7 +279,7 @@ pub(super) fn answer_in_this_process(question: &Question) -> HostResult {
                     &files::is_persistent_key_file,
                 ),
                 files::ConfigReadOutcome::AlreadyRead(_) => {
-                    Err(HostError::failed("was read before"))
+                    Err(HostError::failed("the file was read before"))
                 }
             }
         }
@@ -313,7 +313,7 @@ pub(super) fn answer_in_this_process(question: &Question) -> HostResult {
 fn open_block_device(path: &Path, also: OFlags) -> Result<File, HostError> {
     let held = PathHandle::open(path)?;
     if held.kind != FileType::BlockDevice {
-        return Err(HostError::failed("is not a block device"));
+        return Err(HostError::failed("not a block device"));
     }
     held.reopen_for_reading(also)
 }

@@ -60,7 +60,7 @@ impl LogFileStats {
                 },
             })
         };
-        parse().ok_or_else(|| HostError::failed("the count of log files is malformed"))
+        parse().ok_or_else(|| HostError::failed("the counts of log files cannot be parsed"))
     }
 }
 

@@ -39,7 +39,7 @@ fn answer_questions_until_closed(
         let words: String = channel.recv(None)?;
         let answer = match question::decode(&words) {
             Some(question) => ask(&question),
-            None => Err(HostError::failed("not a question")),
+            None => Err(HostError::failed("walwise does not know this query")),
         };
         channel.send(&answer.map(MessageBytes))?;
     }
@@ -78,7 +78,7 @@ impl OwnerReader {
     pub fn answer_as_owner(&mut self, question: &Question) -> HostResult {
         let refuse = || {
             Err(HostError::failed(
-                "walwise does not read this on behalf of another user",
+                "walwise does not read this with the rights of another user",
             ))
         };
         let inner = match question {
@@ -153,7 +153,7 @@ impl OwnerReader {
             ConfigReadOutcome::AlreadyRead(identity) => {
                 let gone = || {
                     Err(HostError::failed(
-                        "the file was read before and is no longer cached",
+                        "the contents read earlier are no longer cached",
                     ))
                 };
                 self.configurations
@@ -314,7 +314,10 @@ mod tests {
             ask("link /proc/self/nothing").unwrap_err().kind,
             HostErrorKind::Absent
         );
-        assert_eq!(ask("what?").unwrap_err().detail, "not a question");
+        assert_eq!(
+            ask("what?").unwrap_err().detail,
+            "walwise does not know this query"
+        );
         assert_eq!(
             ask("read /proc/sys/kernel/ostype"),
             Ok(MessageBytes(b"Linux\n".to_vec()))

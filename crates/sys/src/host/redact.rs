@@ -112,7 +112,7 @@ fn keep_last_value_of_each_setting(
         }
         if kept.len() >= MAX_SETTINGS {
             let says =
-                format!("has more than {MAX_SETTINGS} settings and includes (walwise's limit)");
+                format!("has more than {MAX_SETTINGS} settings and includes, the limit of walwise");
             return Err(HostError::failed(says));
         }
         kept.push(setting);

@@ -67,7 +67,7 @@ pub(super) struct OutputLocation {
 }
 
 impl OutputLocation {
-    pub fn open_and_check_writable(
+    pub fn resolve_and_check_writable(
         walker: TrustedUser,
         path: &std::path::Path,
         options: OutputOptions,
@@ -202,7 +202,7 @@ impl<'a> Draft<'a> {
                 .err()
                 .map(|errno| {
                     let why = text::io_error_message(&errno.into());
-                    format!("old reports beyond the limits of the series were not removed: {why}")
+                    format!("old saved reports could not be removed: {why}")
                 });
             rustix::fs::fsync(directory)?;
             return Ok(PublishedDocument {

@@ -14,7 +14,7 @@ use crate::tui::widgets::text;
 choice! {
     pub enum FactDisplayGroup {
         /// Facts about flushes, facts on which findings depend, and missing facts that a rule needs.
-        Decides = "Decisive",
+        Decides = "Facts that decide",
         Speed = "Speed and layout",
         Health = "Health",
         Identity = "Identity",

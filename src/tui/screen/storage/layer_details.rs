@@ -299,7 +299,7 @@ fn push_fact_details(details: &mut DetailLines, fact: &FactEntry<'_>, raw: &RawA
         FactEntryState::Known(value, source) => {
             details.push_field("value", value);
             details.push_field("source", source);
-            details.push_commands("reads", raw.cached_lines(source, value));
+            details.push_commands("raw text", raw.cached_lines(source, value));
         }
         FactEntryState::Unknown(need, _) => {
             details.push_field("why", &wording::missing_fact_reason(need));
@@ -309,6 +309,6 @@ fn push_fact_details(details: &mut DetailLines, fact: &FactEntry<'_>, raw: &RawA
         }
     }
     if let Some(info) = catalog::find_by_name(fact.name) {
-        details.push_field("means", info.doc.trim());
+        details.push_field("meaning", info.doc.trim());
     }
 }

@@ -189,7 +189,7 @@ impl ServerDirectoryResolver<'_> {
     }
 
     fn directory_of_binlog_files(&self, written: Option<Reading<Vec<u8>>>) -> Reading<String> {
-        match self.binlog_directory_setting() {
+        match self.mariadb_binlog_directory_setting() {
             None => {
                 let parent = |value: &[u8]| {
                     let path = self.setting_path(value);
@@ -240,7 +240,7 @@ impl ServerDirectoryResolver<'_> {
                 );
             }
         };
-        let own = self.binlog_directory_setting();
+        let own = self.mariadb_binlog_directory_setting();
         let base = match own.as_ref().and_then(Reading::value) {
             Some(own) => self
                 .setting_path(own)
@@ -265,7 +265,7 @@ impl ServerDirectoryResolver<'_> {
     }
 
     /// MariaDB has this setting from 12.3.1 on (MariaDB documentation).
-    fn binlog_directory_setting(&self) -> Option<Reading<Vec<u8>>> {
+    fn mariadb_binlog_directory_setting(&self) -> Option<Reading<Vec<u8>>> {
         let set = self.setting_in_force("binlog_directory")?;
         match self.edition.product_and_version() {
             Some((ServerKind::Mariadb, version))

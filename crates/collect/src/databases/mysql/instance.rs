@@ -85,7 +85,7 @@ impl InstanceCandidate<'_> {
         };
         let data = match view.host_path(&seen, data_source.clone()) {
             Reading::Known { value, .. } => value,
-            Reading::Unknown { detail, .. } => return Err(format!("a database server is in another mount namespace (container?): {detail}; run walwise there to check it").into()),
+            Reading::Unknown { detail, .. } => return Err(format!("a database server is in another mount namespace, perhaps a container: {detail}; run walwise there to check it").into()),
         };
         if self.server.is_none() && !may_be_data_directory(view, &data) {
             return Ok(None);
@@ -181,10 +181,10 @@ impl InstanceCandidate<'_> {
                 Err(format!("database process {pid}: data directory not found ({detail}); run walwise as root").into())
             }
             (Some(Reading::Unknown { detail, .. }), None, Some(named)) => {
-                Err(named.unused_file_note(format!("{detail}")).into())
+                Err(named.unused_file_note(detail))
             }
             (Some(Reading::Unknown { .. }), None, None) | (None, ..) => {
-                let of = "MySQL and MariaDB as packaged".to_owned();
+                let of = "MySQL and MariaDB packages".to_owned();
                 Ok((usual, Source::Default { of }))
             }
         }
@@ -237,7 +237,7 @@ impl MysqlInstance {
             Ok(true) => ServingProof::Serves,
             Err(miss) if !miss.is_absent() => ServingProof::Unreadable("its open files".to_owned()),
             Ok(false) | Err(_) => {
-                ServingProof::Contradicted(format!("database process {pid} names {shown} but does not have its system tablespace open (still starting, in another namespace, or not a server): ignored").into())
+                ServingProof::Contradicted(format!("database process {pid} names {shown} but does not have its system tablespace open (still starting, in another namespace, or not a server); the process was ignored").into())
             }
         }
     }
@@ -413,7 +413,7 @@ impl MysqlInstance {
             {
                 let word = written_word.unwrap_or_default();
                 let detail = format!(
-                    "{name} was {word} when the server started; SET GLOBAL may have changed it: {detail}"
+                    "{name} was {word} when the server started, but SET GLOBAL may have changed it ({detail})"
                 );
                 Some(Reading::Unknown {
                     why: *why,

@@ -203,7 +203,7 @@ impl ConfigReader<'_> {
         let shown = display_path(path);
         if !path.is_absolute() {
             return self.add_ambiguous_gap(format!(
-                "the option file {shown} is a relative path, and the server's start directory is unknown"
+                "the path of option file {shown} is relative, and the directory in which the server was started is unknown"
             ));
         }
         if self.is_absent(path) {
@@ -255,7 +255,7 @@ impl ConfigReader<'_> {
                         .add_unknown_settings_with_prefix(strip_option_prefixes(name).0, detail);
                 }
             },
-            _ => self.add_rejected_file_gap(format!("{file} does not have the expected format")),
+            _ => self.add_rejected_file_gap(format!("{file} is not a valid option file")),
         }
     }
 

@@ -88,7 +88,7 @@ impl ProductVersion {
             }
         });
         if tool == Tool::Mariadbd && !line.is_known() {
-            let source = Source::from_file(format!("the name of {}", tool.name()));
+            let source = Source::from_file(format!("program name {}", tool.name()));
             let line = Reading::known(ServerKind::Mariadb, source);
             return Self { line, version };
         }
@@ -120,12 +120,12 @@ fn server_program_path(host: &dyn Host, tool: Tool) -> Option<PathBuf> {
 fn process_executable_path(host: &dyn Host, pid: u32) -> Reading<PathBuf> {
     let link = format!("/proc/{pid}/exe");
     match host.link_target(Path::new(&link)) {
-        Ok(path) if path_bytes(&path).ends_with(b" (deleted)") => {
-            Reading::ambiguous("the server's program file was replaced or removed after it started")
-                .with_remedy(Remedy::Do(format!(
-                    "restart the server (process {pid}), then check again"
-                )))
-        }
+        Ok(path) if path_bytes(&path).ends_with(b" (deleted)") => Reading::ambiguous(
+            "the server's program file was replaced or removed after the server started",
+        )
+        .with_remedy(Remedy::Do(format!(
+            "restart the server (process {pid}), then check again"
+        ))),
         Ok(path) => Reading::known(path, Source::from_file(link)),
         Err(miss) => error_reading(&miss, &link),
     }

@@ -169,9 +169,9 @@ pub fn parse_flag(name: &str, text: &str) -> Result<bool, String> {
         // a mistake.
         return match text.to_ascii_lowercase().as_str() {
             "" => Ok(false),
-            "off" | "false" | "on" | "true" => {
-                Err(format!("log_bin treats `{text}` as a file name"))
-            }
+            "off" | "false" | "on" | "true" => Err(format!(
+                "log_bin takes a file name: the server would name its binary log `{text}`"
+            )),
             _ => Ok(true),
         };
     }

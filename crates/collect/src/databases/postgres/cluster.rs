@@ -97,7 +97,7 @@ impl<'a> ClusterCandidate<'a> {
         let seen = server_processes::verified_real_path(host, &data).unwrap_or(data);
         let data = match host.host_path(&seen, data_source.clone()) {
             Reading::Known { value, .. } => value,
-            Reading::Unknown { detail, .. } => return Err(format!("a PostgreSQL server is in another mount namespace (container?): {detail}; run walwise there to check it").into()),
+            Reading::Unknown { detail, .. } => return Err(format!("a PostgreSQL server is in another mount namespace, perhaps a container: {detail}; run walwise there to check it").into()),
         };
         Ok(PostgresCluster {
             lead: self,
@@ -139,7 +139,7 @@ impl PostgresCluster<'_> {
             Ok(owner) if owner == u64::from(uid) => {}
             Ok(owner) => {
                 return ServingProof::Contradicted(
-                    format!("process {pid} of user {uid} claims to be PostgreSQL and names {data}, which belongs to user {owner}: ignored")
+                    format!("process {pid} of user {uid} claims to be PostgreSQL and names {data}, which belongs to user {owner}; the process was ignored")
                     .into(),
                 );
             }
@@ -177,7 +177,7 @@ impl PostgresCluster<'_> {
     }
 
     fn process_mismatch_note(&self, pid: u32) -> Note {
-        format!("PostgreSQL process {pid} uses {data}, but {data} as seen from here is not its cluster (container?); run walwise where the server runs", data = display_path(&self.data_path))
+        format!("PostgreSQL process {pid} uses {data}, but for walwise {data} is a different directory (container?); run walwise where the server runs", data = display_path(&self.data_path))
         .into()
     }
 
@@ -363,7 +363,7 @@ impl PostgresCluster<'_> {
     fn major_version(&self, host: &dyn Host) -> Reading<Version> {
         let path = self.server_data_path.join("PG_VERSION");
         let parse = |text: String| {
-            Version::parse(&text).ok_or_else(|| format!("`{text}` is not a version"))
+            Version::parse(&text).ok_or_else(|| format!("`{text}` is not a version number"))
         };
         let read = file_reading(host.read_attribute(&path), &display_path(&path)).and_then(parse);
         // Debian's path of the configuration contains the major version.

@@ -194,7 +194,7 @@ impl ReplyReader<'_> {
         }
         match self.reported_value(name) {
             Reading::Known { value, .. } if value.is_empty() => {
-                Reading::denied("the connecting role lacks pg_read_all_stats")
+                Reading::denied("the role with which walwise connects lacks pg_read_all_stats")
             }
             text => text.and_then(|value| parse_integer(value.as_bytes())),
         }
@@ -226,7 +226,7 @@ impl ReplyReader<'_> {
             self.counter(first).and_then_reading(|first, _| {
                 Reading::known(last, source).and_then(|last| {
                     last.checked_sub(first)
-                        .ok_or_else(|| format!("{last} is less than {first}"))
+                        .ok_or_else(|| format!("the value went backwards, from {first} to {last}"))
                 })
             })
         })

@@ -29,7 +29,7 @@ pub fn insert_io_uring_facts(
         Some(pid) => memlock_limit(host, pid),
         None => Reading::unknown(
             UnknownReason::NotCollected,
-            "no server is running here, so its limit for locked memory is unknown",
+            "no server is running, so its limit for locked memory is unknown",
         ),
     };
     facts.insert(subject, &postgres::MEMLOCK_LIMIT, limit);
@@ -43,7 +43,7 @@ pub fn insert_io_uring_facts(
                     Reading::known(fits, Source::derived_from(of.map(Key::name)))
                 }
                 None => Reading::ambiguous(format!(
-                    "rings for {most} connections are close to the limit of {limit} bytes"
+                    "the io_uring rings of {most} connections may exceed the limit of {limit} bytes"
                 )),
             })
         });
@@ -55,7 +55,7 @@ fn memlock_limit(host: &dyn Host, pid: u32) -> Reading<u64> {
     let source = path.display().to_string();
     file_reading(host.read(&path), &source).and_then(|text| {
         parse_memlock(&String::from_utf8_lossy(&text))
-            .ok_or_else(|| "there is no limit for locked memory".to_owned())
+            .ok_or_else(|| "the file lists no limit for locked memory".to_owned())
     })
 }
 

@@ -134,7 +134,7 @@ fn parse_inactive_slot(line: &[u8]) -> Option<Result<InactiveSlot, String>> {
         // On a standby the number is negative if the slot is ahead of the WAL received.
         number
             .map(|bytes| u64::try_from(bytes).unwrap_or(0))
-            .map_err(|_| "the slot's retained WAL is not a number".to_owned())
+            .map_err(|_| "the amount of WAL retained by the slot is not a number".to_owned())
     };
     let sizes = bytes().and_then(|retained| Ok((retained, bytes()?)));
     Some(sizes.map(|(retained, most_retained)| InactiveSlot {

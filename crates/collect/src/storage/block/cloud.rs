@@ -203,7 +203,7 @@ fn unknown_ephemeral_reading() -> Reading<bool> {
 }
 
 fn no_cloud_reading() -> Reading<CloudDiskService> {
-    Reading::absent("the disk's model matches no known cloud")
+    Reading::absent("the disk's model is not that of a known cloud")
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ pub fn insert_partition_alignment(host: &dyn Host, node: &SysfsBlockDevice, fact
                 Reading::known(true, Source::derived_from(of))
             } else {
                 let detail = format!(
-                    "the kernel reports the partition as aligned, but {start} is not a multiple of {block}"
+                    "the kernel reports the partition as aligned, but its start ({start} bytes) is not a multiple of {block} bytes"
                 );
                 Reading::ambiguous(detail)
             }

@@ -91,7 +91,7 @@ fn parse_nvme_transport(carrier: &str) -> Result<Transport, String> {
         "pcie" | "apple-nvme" => Ok(Transport::Nvme),
         "tcp" | "rdma" | "fc" => Ok(Transport::Network),
         "loop" => Ok(Transport::Other),
-        _ => Err(format!("`{carrier}` is not an NVMe transport")),
+        _ => Err(format!("`{carrier}` is not a known NVMe transport")),
     }
 }
 
@@ -257,7 +257,7 @@ fn network_transport(
         .or(is_iscsi.then_some(NetworkTransport::Iscsi));
     match word {
         Some(fabric) => Reading::known(fabric, device_path_source(node)),
-        None => Reading::ambiguous("the disk's device path contains no network transport"),
+        None => Reading::ambiguous("the disk's device path does not show the network transport"),
     }
 }
 
@@ -269,7 +269,7 @@ fn unknown_device_path_reading<T>(node: &SysfsBlockDevice) -> Option<Reading<T>>
         .any(|(prefix, ..)| node.has_name_prefix(prefix));
     (node.device_path.is_empty() && !by_name).then(|| {
         let detail = format!(
-            "{}: the disk's attachment is unknown",
+            "{}: the disk's device path is unknown",
             device_path_source(node)
         );
         Reading::malformed(detail)

@@ -35,8 +35,8 @@ impl fmt::Display for DeviceUse {
             Self::Member(of) => write!(f, "member of {of}"),
             Self::Swap => f.write_str("swap"),
             Self::LvmInternal => f.write_str("internal LVM volume"),
-            Self::PartOf(whole, by) => write!(f, "part of {whole}, {by}"),
-            Self::PathTo(other, by) => write!(f, "same disk as {other}, {by}"),
+            Self::PartOf(whole, by) => write!(f, "part of {whole}, which is {by}"),
+            Self::PathTo(other, by) => write!(f, "same disk as {other}, which is {by}"),
         }
     }
 }
@@ -49,8 +49,8 @@ impl DeviceUse {
             Self::Member(of) => format!("a member of {of}"),
             Self::Swap => "swap in use".to_owned(),
             Self::LvmInternal => "an internal LVM volume".to_owned(),
-            Self::PartOf(whole, by) => format!("a part of {whole}, {by}"),
-            Self::PathTo(other, by) => format!("the same disk as {other}, {by}"),
+            Self::PartOf(whole, by) => format!("a part of {whole}, which is {by}"),
+            Self::PathTo(other, by) => format!("the same disk as {other}, which is {by}"),
         }
     }
 }

@@ -293,7 +293,7 @@ fn smartraid_backup_state(fields: &ToolOutputFields) -> FieldReading<BatteryCond
         count,
         status,
         Some(error),
-        "a status is reported, but no battery or capacitor pack",
+        "the tool reports a battery status, but no battery or capacitor pack",
     )
 }
 

@@ -118,7 +118,9 @@ fn parse_volume(heading: &str, fields: &ToolOutputFields) -> Volume {
     let policy = if set == Ok(CachePolicy::WriteBack) && now.is_ok() {
         on_failure.clone().map(write_back_policy_by_failure_policy)
     } else if set == Ok(CachePolicy::WriteThrough) && now == Ok(CachePolicyInForce::WriteBack) {
-        conflicting("`Default Cache Policy` is WriteThrough, `Current Cache Policy` WriteBack")
+        conflicting(
+            "`Default Cache Policy` is `WriteThrough`, but `Current Cache Policy` is `WriteBack`",
+        )
     } else {
         now.clone().and(on_failure.clone()).and(set.clone())
     };

@@ -16,7 +16,7 @@ pub type FieldReading<T> = Result<T, MissingField>;
 pub struct MissingField(pub UnknownReason, pub String);
 
 pub fn not_reported<T>(what: &str) -> FieldReading<T> {
-    let says = format!("`{what}` is not reported");
+    let says = format!("the tool does not report {what}");
     Err(MissingField(UnknownReason::Absent, says))
 }
 

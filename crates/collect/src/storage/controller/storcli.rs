@@ -233,7 +233,7 @@ pub fn derive_policy_and_mode_in_force(
     let shown = now.clone().map(mode_in_force_without_fallback);
     let name = |policy: &FieldReading<CachePolicy>| policy.clone().map_or("?", Choice::as_str);
     let disputed = format!(
-        "the policy is set to `{}` but shown as `{}`",
+        "the configured cache policy is `{}`, but the tool reports `{}` as current",
         name(set),
         name(now)
     );

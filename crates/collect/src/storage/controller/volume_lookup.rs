@@ -167,7 +167,9 @@ pub fn find_volume_of_disk<'a>(
         {
             VolumeMatch::OneOf(volumes)
         }
-        _ => VolumeMatch::NotFound("it is unclear which volume this disk is, if any".to_owned()),
+        _ => VolumeMatch::NotFound(
+            "none of the listed volumes can be matched to this disk with certainty".to_owned(),
+        ),
     }
 }
 

@@ -26,13 +26,13 @@ pub fn query_drive(runner: &mut DriveToolRunner) {
     let identity = runner.run_tool_for_json(Tool::Nvme, &["id-ctrl", "-o", "json"]);
     let has_cache = value_or_malformed(&identity, has_volatile_cache, "`vwc`");
     let is_on = if has_cache.value() == Some(&false) {
-        Reading::absent("the drive has no volatile cache")
+        Reading::absent("the drive has no volatile write cache")
     } else {
         identity.as_ref().and_then_reading(|_, _| {
             value_or_absent(
                 &runner.run_tool(Tool::Nvme, &["get-feature", "-f", "6", "-H"]),
                 |answer| parse_write_cache_feature(answer),
-                "whether the cache is on",
+                "whether the volatile write cache is on",
             )
         })
     };

@@ -5,11 +5,11 @@
 use StatusWord::{Any, Counted, ErrorCount, Number, NumberOrDash, Rest, Share, States, Used};
 
 use crate::facts::Choice;
-use crate::facts::catalog::device::{ArrayLevel, MappingState, SyncAction};
+use crate::facts::catalog::device::{ArrayLevel, MappingHealth, SyncAction};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetStatus {
-    pub state: MappingState,
+    pub state: MappingHealth,
     /// Names of copies, paths, logs and journals that have failed or are missing.
     pub failed: Vec<String>,
     /// Copies that are being rebuilt.
@@ -20,8 +20,8 @@ pub struct TargetStatus {
     pub used_percent: Option<[f64; 2]>,
 }
 
-impl From<MappingState> for TargetStatus {
-    fn from(state: MappingState) -> Self {
+impl From<MappingHealth> for TargetStatus {
+    fn from(state: MappingHealth) -> Self {
         Self {
             state,
             failed: Vec::new(),
@@ -70,7 +70,7 @@ const STATUS_PARSERS: &[(&str, StatusParser)] = &[
     ("vdo", parse_vdo),
     // `V` if all reads were valid, or `C` after a mismatch (verity.rst).
     ("verity", |words| {
-        let state = States(&[("V", MappingState::Fine), ("C", MappingState::Error)]);
+        let state = States(&[("V", MappingHealth::Fine), ("C", MappingHealth::Error)]);
         parse_words(&[state, Rest], words)
     }),
     // Error code, all blocks, free blocks, blocks under writeback (writecache.rst).
@@ -93,25 +93,25 @@ enum StatusWord {
     /// A count and as many words.
     Counted,
     /// One of these words, each with the state that it means.
-    States(&'static [(&'static str, MappingState)]),
+    States(&'static [(&'static str, MappingHealth)]),
     /// All words that follow, also none.
     Rest,
 }
 
 const METADATA_MODE: StatusWord = States(&[
-    ("rw", MappingState::Fine),
-    ("ro", MappingState::ReadOnly),
-    ("Fail", MappingState::Failed),
+    ("rw", MappingHealth::Fine),
+    ("ro", MappingHealth::ReadOnly),
+    ("Fail", MappingHealth::Failed),
 ]);
 
 const NEEDS_CHECK: StatusWord = States(&[
-    ("-", MappingState::Fine),
-    ("needs_check", MappingState::NeedsCheck),
+    ("-", MappingHealth::Fine),
+    ("needs_check", MappingHealth::NeedsCheck),
 ]);
 
 /// The worst state that a word means; `None` unless the words have the given forms.
 fn parse_words(forms: &[StatusWord], words: &[&str]) -> Option<TargetStatus> {
-    let mut state = MappingState::Fine;
+    let mut state = MappingHealth::Fine;
     let mut words = words;
     for form in forms {
         if matches!(form, Rest) {
@@ -119,21 +119,21 @@ fn parse_words(forms: &[StatusWord], words: &[&str]) -> Option<TargetStatus> {
         }
         let (word, mut rest) = words.split_first()?;
         let meant = match form {
-            Any | Rest => Some(MappingState::Fine),
-            Number => parse_number(word).map(|_| MappingState::Fine),
+            Any | Rest => Some(MappingHealth::Fine),
+            Number => parse_number(word).map(|_| MappingHealth::Fine),
             NumberOrDash => {
-                (*word == "-" || parse_number(word).is_some()).then_some(MappingState::Fine)
+                (*word == "-" || parse_number(word).is_some()).then_some(MappingHealth::Fine)
             }
             ErrorCount => Some(if parse_number(word)? == 0 {
-                MappingState::Fine
+                MappingHealth::Fine
             } else {
-                MappingState::Error
+                MappingHealth::Error
             }),
             Used => Some(fine_or_full(parse_used_and_total(word)?)),
-            Share => parse_used_and_total(word).map(|_| MappingState::Fine),
+            Share => parse_used_and_total(word).map(|_| MappingHealth::Fine),
             Counted => {
                 rest = split_counted_words(words)?.1;
-                Some(MappingState::Fine)
+                Some(MappingHealth::Fine)
             }
             States(known) => known
                 .iter()
@@ -152,7 +152,7 @@ pub fn has_status_parser(target: &str) -> bool {
 pub fn parse_target_status(target: &str, words: &[&str]) -> Option<TargetStatus> {
     let (_, read) = STATUS_PARSERS.iter().find(|(name, _)| *name == target)?;
     match words {
-        ["Fail" | "failed"] => Some(MappingState::Failed.into()),
+        ["Fail" | "failed"] => Some(MappingHealth::Failed.into()),
         words => read(words),
     }
 }
@@ -172,11 +172,11 @@ fn percent_of_total([used, all]: [u64; 2]) -> f64 {
     used as f64 / all as f64 * 100.0
 }
 
-fn fine_or_full([used, all]: [u64; 2]) -> MappingState {
+fn fine_or_full([used, all]: [u64; 2]) -> MappingHealth {
     if used == all {
-        MappingState::Full
+        MappingHealth::Full
     } else {
-        MappingState::Fine
+        MappingHealth::Fine
     }
 }
 
@@ -193,19 +193,19 @@ fn split_counted_words<'w, 't>(words: &'w [&'t str]) -> Option<(&'w [&'t str], &
 /// 200/3200`.
 fn parse_thin_pool(words: &[&str]) -> Option<TargetStatus> {
     const MODE: StatusWord = States(&[
-        ("rw", MappingState::Fine),
-        ("ro", MappingState::ReadOnly),
-        ("Fail", MappingState::Failed),
-        ("out_of_data_space", MappingState::Full),
+        ("rw", MappingHealth::Fine),
+        ("ro", MappingHealth::ReadOnly),
+        ("Fail", MappingHealth::Failed),
+        ("out_of_data_space", MappingHealth::Full),
     ]);
     const DISCARDS: StatusWord = States(&[
-        ("discard_passdown", MappingState::Fine),
-        ("no_discard_passdown", MappingState::Fine),
-        ("ignore_discard", MappingState::Fine),
+        ("discard_passdown", MappingHealth::Fine),
+        ("no_discard_passdown", MappingHealth::Fine),
+        ("ignore_discard", MappingHealth::Fine),
     ]);
     const IF_NO_SPACE: StatusWord = States(&[
-        ("queue_if_no_space", MappingState::Fine),
-        ("error_if_no_space", MappingState::Fine),
+        ("queue_if_no_space", MappingHealth::Fine),
+        ("error_if_no_space", MappingHealth::Fine),
     ]);
     let (metadata, data, status) = if let [metadata, data] = words {
         (metadata, data, parse_words(&[Used, Used], words)?)
@@ -238,8 +238,8 @@ fn parse_thin_pool(words: &[&str]) -> Option<TargetStatus> {
 /// (snapshot.rst; `snapshot_status` in drivers/md/dm-snap.c).
 fn parse_snapshot(words: &[&str]) -> Option<TargetStatus> {
     match words {
-        ["Invalid" | "Overflow"] => Some(MappingState::Lost.into()),
-        ["Merge", "failed"] => Some(MappingState::Failed.into()),
+        ["Invalid" | "Overflow"] => Some(MappingHealth::Lost.into()),
+        ["Merge", "failed"] => Some(MappingHealth::Failed.into()),
         words => parse_words(&[Used, Number], words),
     }
 }
@@ -290,19 +290,19 @@ fn parse_raid(words: &[&str]) -> Option<TargetStatus> {
     };
     let gone = failed.len() as u64;
     let state = if gone + behind > bearable && gone + behind > 0 {
-        MappingState::Failed
+        MappingHealth::Failed
     } else if journal_failed {
-        MappingState::ReadOnly
+        MappingHealth::ReadOnly
     } else if level.has_parity() && !has_journal && gone + behind > 0 {
-        MappingState::WriteHole
+        MappingHealth::WriteHole
     } else if gone > 0 {
-        MappingState::Degraded
+        MappingHealth::Degraded
     } else if lagging.is_empty() {
-        MappingState::Fine
+        MappingHealth::Fine
     } else if behind == 0 {
-        MappingState::Resyncing
+        MappingHealth::Resyncing
     } else {
-        MappingState::Rebuilding
+        MappingHealth::Rebuilding
     };
     failed.extend(journal_failed.then(|| "journal".to_owned()));
     Some(TargetStatus {
@@ -341,13 +341,13 @@ fn parse_mirror(words: &[&str]) -> Option<TargetStatus> {
         Vec::new()
     };
     let state = if none_left {
-        MappingState::Failed
+        MappingHealth::Failed
     } else if !failed.is_empty() {
-        MappingState::Degraded
+        MappingHealth::Degraded
     } else if synced < all {
-        MappingState::Resyncing
+        MappingHealth::Resyncing
     } else {
-        MappingState::Fine
+        MappingHealth::Fine
     };
     Some(TargetStatus {
         failed,
@@ -392,9 +392,9 @@ fn parse_multipath(words: &[&str]) -> Option<TargetStatus> {
         }
     }
     let state = match (usable, failed.is_empty()) {
-        (false, _) => MappingState::NoPath,
-        (true, false) => MappingState::Degraded,
-        (true, true) => MappingState::Fine,
+        (false, _) => MappingHealth::NoPath,
+        (true, false) => MappingHealth::Degraded,
+        (true, true) => MappingHealth::Fine,
     };
     rest.is_empty().then_some(TargetStatus {
         failed,
@@ -438,8 +438,8 @@ fn parse_vdo(words: &[&str]) -> Option<TargetStatus> {
     };
     let (used, all) = (parse_number(used)?, parse_number(all)?);
     let mode = match *mode_word {
-        "normal" | "recovering" => MappingState::Fine,
-        "read-only" => MappingState::ReadOnly,
+        "normal" | "recovering" => MappingHealth::Fine,
+        "read-only" => MappingHealth::ReadOnly,
         _ => return None,
     };
     let known = [

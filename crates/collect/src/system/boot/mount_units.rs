@@ -221,7 +221,7 @@ impl MountUnits {
     ) -> Result<BootMountEntry, Note> {
         let word = |key: &[u8], what: &str| match last_directive(lines, key) {
             Some(line) => Reading::known(display_safe(&line.setting.value), line.source()),
-            None => Reading::absent(format!("{what} in {}", display_path(main))),
+            None => Reading::absent(format!("no {what} in {}", display_path(main))),
         };
         let point = last_directive(lines, b"where").map(|line| line.setting.value.clone());
         let point = point

@@ -92,7 +92,7 @@ pub fn presence_of_device_path_or_tag(
     );
     if contained && is_gone {
         return Reading::ambiguous(format!(
-            "{given} does not exist here, but this /dev may not be the host's"
+            "{given} is not a block device here, but this may not be the host's /dev"
         ));
     }
     found

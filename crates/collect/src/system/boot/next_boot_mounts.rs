@@ -60,7 +60,7 @@ impl BootMountReadings {
                         .value(line, &boot::WHERE)
                         .unwrap_or_else(|| line.name().to_owned());
                     elsewhere = Some(format!(
-                        "{place} mounts {}, but nothing is mounted there now",
+                        "{place} defines a mount at {}, but nothing is mounted there now",
                         line.name()
                     ));
                 }
@@ -119,16 +119,16 @@ impl BootMountReadings {
         }
         if !said.is_empty() {
             return Reading::ambiguous(
-                "the fstab line or unit has noauto; another program, such as a cluster manager, mounts the directory",
+                "neither fstab nor a unit mounts it at boot; something else, such as a cluster manager, mounted it",
             );
         }
         if DISCOVERED_BY_TYPE.contains(&point) {
-            return Reading::ambiguous(format!("systemd may mount {point} by its partition type"));
+            return Reading::ambiguous(format!(
+                "systemd may mount a partition at {point} by its partition type"
+            ));
         }
         if let Some(elsewhere) = &self.unmatched_line {
-            return Reading::ambiguous(format!(
-                "{elsewhere}; that directory may be {point} under another path"
-            ));
+            return Reading::ambiguous(format!("{elsewhere}; that path may be a link to {point}"));
         }
         Reading::known(
             false,

@@ -140,7 +140,7 @@ fn judge_binlog(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &mut
             let flushes = if value == 0 {
                 "leaves flushing its binary log to the kernel".to_owned()
             } else {
-                format!("flushes its binary log once every {value} commits or groups of commits")
+                format!("flushes its binary log once every {value} commits or commit groups")
             };
             (
                 AtRisk(VerdictRemedy::set_setting(cluster, "sync_binlog", "1")),
@@ -306,7 +306,7 @@ fn o_direct_no_fsync_evidence(
             return (
                 Unproven,
                 format!(
-                    "it is unknown whether {name} flushes the sizes of its files in this release ({method})"
+                    "it is unknown whether this {name} release flushes a file after it extends the file ({method})"
                 ),
             );
         }
@@ -358,13 +358,13 @@ fn unflushed_pages_evidence(
         DiskCacheSafety::Volatile => (
             AtRisk(mend),
             format!(
-                "{name} discards redo before flushing the data pages ({setting}), and a disk here caches writes in a volatile cache"
+                "{name} discards redo before it flushes the data pages ({setting}), and a disk here has a volatile write cache"
             ),
         ),
         DiskCacheSafety::Safe | DiskCacheSafety::Unknown => (
             Unproven,
             format!(
-                "{name} discards redo before flushing the data pages ({setting}), which its developers consider safe only on some file systems"
+                "{name} discards redo before it flushes the data pages ({setting}), which its developers consider safe only on some file systems"
             ),
         ),
     }

@@ -32,7 +32,7 @@ pub fn nvme_cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
         (Some(true), Some(false)) => CacheReport::SwitchedOff,
         (Some(true), _) | (None, Some(true)) => CacheReport::Volatile,
         (Some(false), _) if presented => {
-            CacheReport::NoCache("the provider's statement; a guest cannot verify it".to_owned())
+            CacheReport::NoCache("according to the provider; a guest cannot verify it".to_owned())
         }
         // Without a volatile cache, the drive has either no cache or a protected one. Only its
         // warnings show whether the protection still works.

@@ -33,7 +33,7 @@ pub fn uninspectable_disk_cache_volatility(
         }
         Some(WriteGuarantor::StorageCluster) => {
             let says = format!(
-                "{name} is stored by a Ceph cluster, which acknowledges a write once it is stored"
+                "{name} is a Ceph volume; Ceph acknowledges a write only once it is stored"
             );
             return Some((
                 CacheVolatility::None,
@@ -49,7 +49,7 @@ pub fn uninspectable_disk_cache_volatility(
             format!("walwise cannot inspect how {name} is attached")
         }
         Some(transport) if transport.is_pmem() => format!(
-            "it is unknown whether {name} is persistent memory with healthy power backup (ndctl list -DHR shows it)"
+            "it is unknown whether {name} is real persistent memory in good health (check with ndctl list -DHR)"
         ),
         // An adapter that is not known to lack a cache may be a RAID controller, so its cache is
         // unknown.
@@ -129,7 +129,7 @@ fn fabric_name(fabric: NetworkTransport) -> &'static str {
         NetworkTransport::Fc => "NVMe over Fibre Channel",
         NetworkTransport::Iscsi => "iSCSI",
         NetworkTransport::FibreChannel => "Fibre Channel",
-        NetworkTransport::Nbd => "a network block device",
+        NetworkTransport::Nbd => "NBD",
         NetworkTransport::Rbd => "Ceph",
     }
 }

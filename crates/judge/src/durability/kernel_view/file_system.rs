@@ -39,7 +39,7 @@ pub fn file_system_findings(
             found
         }
         Some(MountClass::Memory) => {
-            let says = format!("{name} is stored in memory ({fstype})");
+            let says = format!("{name} keeps its data in memory ({fstype})");
             let bears = AtRisk(VerdictRemedy::move_out_of_memory(hop));
             vec![(
                 FlushOutcome::Dropped(FlushSuppressor::FileSystem),
@@ -65,7 +65,7 @@ pub fn file_system_findings(
         Some(MountClass::Fuse) => unseen(
             ask,
             format!(
-                "{name} is a FUSE file system ({fstype}); it is unknown whether its program honours flushes"
+                "{name} is a FUSE file system ({fstype}); it is unknown whether its daemon honours flushes"
             ),
         ),
         Some(MountClass::Other) => unseen(
@@ -268,12 +268,12 @@ fn overlay_finding(ask: &mut FactReader, hop: &Subject) -> HopFinding {
         Some(false) => (
             FlushOutcome::Sent,
             Durable,
-            format!("{name} is an overlay, which flushes its upper layer"),
+            format!("{name} is an overlay, which passes flushes to its upper layer"),
         ),
         None => (
             FlushOutcome::Unknown,
             Unproven,
-            format!("it is unknown whether the overlay at {name} flushes"),
+            format!("it is unknown whether the overlay at {name} passes flushes on"),
         ),
     };
     (
@@ -318,7 +318,7 @@ fn zfs_flush_finding(ask: &mut FactReader, hop: &Subject, bottom: StackCaches) -
             );
             if sync.is_none() && bears.is_durable() {
                 bears = Unproven;
-                says += "; it is unknown whether commits wait for their writes (its sync property)";
+                says += "; it is unknown whether commits wait for their writes (the sync property)";
             }
             let hop = (
                 FlushOutcome::Dropped(FlushSuppressor::FileSystem),
@@ -329,7 +329,7 @@ fn zfs_flush_finding(ask: &mut FactReader, hop: &Subject, bottom: StackCaches) -
         (None, Some(false) | None) => (
             FlushOutcome::Unknown,
             Unproven,
-            format!("it is unknown whether ZFS at {name} honours flushes (its sync property)"),
+            format!("it is unknown whether ZFS at {name} honours flushes (the sync property)"),
         ),
         (Some(ZfsSync::Standard | ZfsSync::Always), None) => (
             FlushOutcome::Unknown,
@@ -357,7 +357,7 @@ fn zfs_flush_finding(ask: &mut FactReader, hop: &Subject, bottom: StackCaches) -
             (
                 FlushOutcome::Sent,
                 Durable,
-                format!("{name} is ZFS and sends flushes, sync={sync}{log}"),
+                format!("{name} is ZFS and sends flushes (sync={sync}){log}"),
             )
         }
     };

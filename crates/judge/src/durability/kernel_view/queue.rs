@@ -113,7 +113,7 @@ fn write_cache_finding(
             FlushOutcome::Unknown,
             Unproven,
             format!(
-                "{name}'s queue is write through, and it is unknown whether it holds unflushed data"
+                "{name}'s queue is write through, and it is unknown whether {name} holds unflushed data"
             ),
         ),
         None => (
@@ -137,7 +137,7 @@ fn flush_finding_by_kind(
     let name = hop.name();
     match kind {
         DeviceKind::Zram | DeviceKind::Ram => {
-            let says = format!("{name} is stored in memory");
+            let says = format!("{name} keeps its data in memory");
             let bears = AtRisk(VerdictRemedy::move_out_of_memory(hop));
             Some((
                 FlushOutcome::Dropped(FlushSuppressor::FileSystem),
@@ -160,7 +160,7 @@ fn flush_finding_by_kind(
             let without = without || state.is_some_and(|state| !state.has_cache());
             let (passage, bears, says) = if disks > 1 && holds {
                 let says = format!(
-                    "{name} is a bcache in writeback mode: committed data may exist only on its cache disk"
+                    "{name} is a bcache device in writeback mode: committed data may exist only on its cache disk"
                 );
                 (FlushOutcome::Sent, Durable, says)
             } else if disks > 1 || without {
@@ -168,7 +168,7 @@ fn flush_finding_by_kind(
             } else {
                 ask.record_missing_fact(hop, &device::BCACHE_MODE, None);
                 let says = format!(
-                    "{name} is a bcache that may cache writes, and its cache disk was not found"
+                    "{name} is a bcache device that may cache writes, and its cache disk was not found"
                 );
                 (FlushOutcome::Unknown, Unproven, says)
             };
@@ -205,7 +205,7 @@ fn flush_finding_by_kind(
             Some(unproven_finding(ask, hop, &device::KIND, says))
         }
         DeviceKind::Other if hop.scope() == Scope::Device => {
-            let says = format!("{name} is of a device type that walwise cannot inspect");
+            let says = format!("{name} is a type of device that walwise cannot inspect");
             Some(unproven_finding(ask, hop, &device::KIND, says))
         }
         DeviceKind::Lvm | DeviceKind::Dm => dm_target_flush_finding(ask, hop, kind),

@@ -135,7 +135,7 @@ fn linear_mapping_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -
         let holds = is_page_multiple(page, alignment);
         let only = match holds {
             Ternary::True | Ternary::Unknown => "",
-            Ternary::False => " only",
+            Ternary::False => ", not of the page size",
         };
         let (name, alignment) = (hop.name(), format_bytes(alignment));
         let says = format!("{name} begins at a multiple of {alignment}{only}");
@@ -178,7 +178,7 @@ fn disk_atomicity_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) 
             "whether {name} writes a page atomically depends on the instance type"
         )),
         Some(CloudDiskService::AzureManagedDisk) => open(format!(
-            "Microsoft documents atomic 16 KiB writes to {name}, but does not name the file systems"
+            "Microsoft documents atomic 16 KiB writes to {name}, but does not say on which file systems"
         )),
         Some(
             cloud @ (CloudDiskService::GooglePersistentDisk

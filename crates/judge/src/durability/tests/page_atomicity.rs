@@ -77,7 +77,7 @@ const LINKS: &[AtomicityLinkCase] = &[
     ("", "ext4.data", "ordered", &[("journal", "!file system: data=journal turns direct I/O"), ("?", "file system: ext4.data")]),
     ("", "target.flags", "", &[("journal-data", "!file system: the attribute +j"), ("?", "file system: target.flags")]),
     ("volume", "dm.targets", "linear", &[("striped", "layer: dm-0 may split"), ("linear,striped", "layer: dm-0"), ("", "layer: dm-0"), ("?", "logical volume: dm.targets of dm-0")]),
-    ("volume", "dm.alignment", "1048576", &[("8192", "!logical volume: dm-0 begins at a multiple of 8 KiB only"), ("512", "!logical volume: "), ("?", "logical volume: dm.alignment of dm-0")]),
+    ("volume", "dm.alignment", "1048576", &[("8192", "!logical volume: dm-0 begins at a multiple of 8 KiB, not of the page size"), ("512", "!logical volume: "), ("?", "logical volume: dm.alignment of dm-0")]),
     ("volume", "device.max_io", "262144", &[("4096", "!logical volume: dm-0 accepts at most 4 KiB"), ("?", "logical volume: device.max_io of dm-0")]),
     ("volume", "device.kind", "lvm", &[("crypt", "layer: dm-0 may split"), ("md", "layer: dm-0"), ("multipath", "layer: dm-0"), ("loop", "layer: dm-0"), ("?", "layer: device.kind of dm-0")]),
     ("part", "device.start", "1048576", &[("32256", "!partition: sda1 begins at byte 32256, not a multiple of the page size"), ("1056768", "!partition: sda1"), ("?", "partition: device.start of sda1")]),

@@ -1,6 +1,6 @@
 use super::test_host::{TestHost, data_target};
 use crate::durability::{VerdictCaps, VerdictKind};
-use crate::facts::catalog::device::MappingState;
+use crate::facts::catalog::device::MappingHealth;
 use crate::facts::{Choice, Subject};
 
 pub fn host_with_device_above_disk(kind: &str, queue: &str) -> TestHost {
@@ -260,7 +260,7 @@ fn dm_targets_decide_verdict() {
 
 #[test]
 fn dm_state_decides_verdict_and_redundancy() {
-    for state in MappingState::ALL
+    for state in MappingHealth::ALL
         .iter()
         .map(|state| state.as_str())
         .chain(["?"])

@@ -71,14 +71,14 @@ pub(super) fn parse_advice(
         problems.report_mistake(
             &risk_at,
             "advice that can lose data must be optional",
-            "level = \"optional\", with a tradeoff",
+            "write level = \"optional\" and add a tradeoff",
         );
     }
     if author == Author::User && risk == Some(Risk::DataLossIfWrong) {
         problems.report_mistake(
             &risk_at,
             "only walwise's own rules may give advice that can lose data",
-            "the tests of walwise's own rules exclude unknown facts; a user's rule may describe the change in `because`",
+            "describe the change in `because` instead; only walwise's own rules are tested against unknown facts",
         );
     }
     if let (Some(setting), Some(ChangeSpec::Fixed(change)), Some(risk)) = (setting, &change, risk)
@@ -113,7 +113,7 @@ pub(super) fn parse_advice(
                     .or(fields.get("remove"))
                     .map_or(fields.span.clone(), Spanned::span);
                 let what = format!(
-                    "`{word}` is not a value of {} that walwise supports",
+                    "walwise does not support `{word}` as a value of {}",
                     setting.name
                 );
                 problems.report_mistake(span, what, help);
@@ -128,8 +128,8 @@ pub(super) fn parse_advice(
     {
         problems.report_missing_entry(
             &fields,
-            "optional advice without a `tradeoff`",
-            "add tradeoff = \"…\" with the actual or possible cost",
+            "optional advice needs a `tradeoff`",
+            "add tradeoff = \"…\" with the cost of the change",
         );
     }
     let tradeoff = tradeoff.map(|text| parse_one_line_template(&text, sight, problems));
@@ -233,8 +233,8 @@ fn parse_change(
             if item.get_ref().as_bool() != Some(true) {
                 problems.report_mistake(
                     item,
-                    "`keep` must be true or left out",
-                    "write keep = true, or omit it",
+                    "`keep` must be true",
+                    "write keep = true, or remove the key",
                 );
                 return None;
             }
@@ -246,7 +246,7 @@ fn parse_change(
                 CHANGE_KEYS.join(", ")
             );
             match given {
-                [] => problems.report_missing_entry(fields, "advice without a change", help),
+                [] => problems.report_missing_entry(fields, "the advice changes nothing", help),
                 given => {
                     problems.report_mistake(
                         fields,
@@ -349,7 +349,7 @@ fn report_if_not_single_option(
             };
             (
                 at..at + c.len_utf8(),
-                format!("{what} within one option of {}", setting.name),
+                format!("{what} inside a single option of {}", setting.name),
             )
         }
         (None, false) => return,
@@ -459,7 +459,7 @@ fn parse_set_value(
         problems.report_mistake(
             value,
             format!("{} cannot be `{}`", setting.name, value.text),
-            format!("the setting is {kind}"),
+            format!("the value must be {kind}"),
         );
         return None;
     }
@@ -510,8 +510,8 @@ fn parse_command(
     if has_quoted_placeholder(&text.text) {
         problems.report_mistake(
             text,
-            "a fact in quotes",
-            "write the fact without quotes around it: walwise quotes the value",
+            "a placeholder is quoted",
+            "remove the quotes around the placeholder: walwise quotes the value",
         );
         return None;
     }

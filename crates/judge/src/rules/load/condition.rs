@@ -67,7 +67,7 @@ impl FactVisibility {
         problems.report_mistake(
             span,
             format!(
-                "{} is a fact of a {scope}, and a {from} may have none or several",
+                "{} is a fact of a {scope}; a {from} may have none, or more than one",
                 fact.name
             ),
             help,
@@ -96,8 +96,11 @@ pub(super) fn parse_condition(
     let Some(table) = item.get_ref().as_table() else {
         problems.report_mistake(
             item,
-            format!("a condition is a table, found {}", toml_type_name(item)),
-            "such as { fact = \"mount.fstype\", is = \"ext4\" }",
+            format!(
+                "a condition must be a table, found {}",
+                toml_type_name(item)
+            ),
+            "write, for example, { fact = \"mount.fstype\", is = \"ext4\" }",
         );
         return None;
     };
@@ -116,7 +119,7 @@ pub(super) fn parse_condition(
                 .find_map(|key| suggest::nearest_word_hint(key.get_ref(), known()));
             problems.report_missing_entry(
                 item,
-                "this is not a condition",
+                "the table is not a condition",
                 help.unwrap_or_else(|| format!("one of: {}", known().join_with(", "))),
             );
             None
@@ -125,7 +128,7 @@ pub(super) fn parse_condition(
             problems.report_mistake(
                 item,
                 format!("{} in one condition", heads.join(" and ")),
-                "put them into one list: all = [ {..}, {..} ]",
+                "combine them in a list: all = [ {..}, {..} ]",
             );
             None
         }
@@ -277,7 +280,7 @@ fn parse_fact_test(
         [] => {
             problems.report_missing_entry(
                 item,
-                "a test without an operator",
+                "the test has no operator",
                 format!("one of: {}", OPERATORS.join(", ")),
             );
             None
@@ -286,7 +289,7 @@ fn parse_fact_test(
             problems.report_mistake(
                 item,
                 format!("{} in one test", used.join(" and ")),
-                "write one test for each, in all = [..]",
+                "write a separate test for each, in all = [..]",
             );
             None
         }

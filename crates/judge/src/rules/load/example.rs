@@ -87,7 +87,7 @@ fn parse_fact_readings(
     let Some(table) = item.get_ref().as_table() else {
         problems.report_mistake(
             item,
-            format!("facts are a table, found {}", toml_type_name(item)),
+            format!("facts must be a table, found {}", toml_type_name(item)),
             "{ \"mount.fstype\" = \"ext4\" }",
         );
         return Vec::new();
@@ -119,7 +119,7 @@ pub(super) fn parse_stack(fields: &CheckedTable<'_>) -> Option<ExampleStack> {
                     "{} is a fact of a {}, not of a {scope}",
                     fact.name, fact.scope
                 ),
-                format!("name facts of a {scope} here, and the others in `facts`"),
+                format!("list only facts of a {scope} here; list other facts in `facts`"),
             );
             None
         };
@@ -149,7 +149,7 @@ pub(super) fn parse_reading(
             problems.report_unknown_word(
                 item,
                 format!(
-                    "`{}` is not a kind of unknown reading",
+                    "`{}` is not a reason for an unknown fact",
                     display_safe_name(word)
                 ),
                 word,

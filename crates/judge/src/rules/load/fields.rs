@@ -75,7 +75,11 @@ impl<'a> CheckedTable<'a> {
         let Some(table) = item.get_ref().as_table() else {
             problems.report_mistake(
                 item,
-                format!("{} is a table, found {}", shape.what, toml_type_name(item)),
+                format!(
+                    "{} must be a table, found {}",
+                    shape.what,
+                    toml_type_name(item)
+                ),
                 format!("write its keys: {}", shape.required.join(", ")),
             );
             return None;
@@ -155,8 +159,11 @@ impl<'a> CheckedTable<'a> {
             return false;
         };
         item.get_ref().as_bool().unwrap_or_else(|| {
-            self.problems
-                .report_mistake(item, format!("`{key}` is not true or false"), "");
+            self.problems.report_mistake(
+                item,
+                format!("`{key}` must be true or false, without quotes"),
+                "",
+            );
             false
         })
     }
@@ -194,8 +201,8 @@ impl<'a> CheckedTable<'a> {
         if self.get(key).is_some_and(|item| item.get_ref().is_table()) {
             self.problems.report_mistake(
                 self.key_span(key),
-                format!("`{key}` as a single table"),
-                format!("a file can have several: write [[{key}]]"),
+                format!("`{key}` is a single table"),
+                format!("write [[{key}]], because a file can contain several"),
             );
             return &[];
         }
@@ -243,8 +250,8 @@ pub(super) fn parse_text(
     if text.chars().any(|c| is_display_unsafe(c) && c != '\n') {
         problems.report_mistake(
             item,
-            "characters that cannot be shown safely",
-            "remove control characters, and characters that change how others are displayed",
+            "the text contains characters that cannot be displayed safely",
+            "remove control characters and invisible or direction-changing characters",
         );
         return None;
     }

@@ -61,8 +61,8 @@ pub(super) fn parse_release_rule(
     if let (Some(_), Some(effect)) = (caps, effect.filter(|effect| !effect.is_data_loss())) {
         problems.report_mistake(
             fields.key_span("caps"),
-            format!("a cap for a release that {}", effect.as_str()),
-            "only the loss of an acknowledged commit caps a verdict",
+            format!("`caps` on a release that {}", effect.as_str()),
+            "only releases that can lose acknowledged commits may cap a verdict",
         );
     }
     let named = product
@@ -76,8 +76,8 @@ pub(super) fn parse_release_rule(
         (None, None) => {
             problems.report_missing_entry(
                 &fields,
-                "a release without `fact`",
-                "add fact = \"..\" with the fact that contains the release of this product",
+                "the release needs `fact`, because its product is not built in",
+                "add fact = \"..\" with the fact that holds the version of the product",
             );
             None
         }
@@ -194,7 +194,7 @@ fn release_examples(
         if items.is_empty() && expect != ExpectedOutcome::Undecided {
             problems.report_missing_entry(
                 fields,
-                format!("a release without `{key}`"),
+                format!("the release lacks `{key}`"),
                 format!("add {key} = [..]; the row is tested with these releases"),
             );
         }

@@ -42,8 +42,8 @@ impl RuleHeader {
             if !is_valid_rule_id(&id.text) {
                 problems.report_mistake(
                     id,
-                    format!("`{}` is not an id", id.text),
-                    "such as \"mount.ext4-nobarrier\": lower-case words, digits and dashes, with a dot",
+                    format!("`{}` is not a valid rule id", id.text),
+                    "use lower-case letters, digits, hyphens and at least one dot, as in \"mount.ext4-nobarrier\"",
                 );
             }
         }
@@ -59,7 +59,7 @@ impl RuleHeader {
                     "a title of {} bytes; the limit is {MAX_TITLE_BYTES}",
                     title.text.len()
                 ),
-                "move the rest to `because`",
+                "shorten the title, and move details to `because`",
             );
         }
         let (remedy, no_remedy) = (
@@ -74,7 +74,7 @@ impl RuleHeader {
         {
             problems.report_missing_entry(
                 fields,
-                "a rule without a source",
+                "the rule has no source",
                 "add refs = [..] with its public sources",
             );
         }
@@ -86,7 +86,7 @@ impl RuleHeader {
             .and_then(|stamp| {
                 let read = VerificationStamp::parse(&stamp.text);
                 read.map_err(|how| {
-                    problems.report_mistake(stamp.span, "not a valid check stamp", how.to_owned());
+                    problems.report_mistake(stamp.span, "`checked` is not valid", how.to_owned());
                 })
                 .ok()
             });
@@ -117,7 +117,7 @@ impl RuleHeader {
             if template.has_which_placeholder() && !quantifies {
                 problems.report_mistake(
                     text,
-                    "`{which}` without a quantifier in the condition",
+                    "`{which}` needs a quantifier in the condition",
                     "use a quantifier in the condition, such as some = \"layer\"",
                 );
             }

@@ -124,7 +124,7 @@ fn parse_fragment(item: SpannedValue<'_>, problems: &DiagnosticCollector) -> Opt
     if text.is_empty() {
         problems.report_mistake(
             span,
-            "every string contains the empty string",
+            "the string is empty, so every text would match",
             "write at least one character",
         );
         return None;
@@ -141,7 +141,7 @@ fn parse_version_with_vendor_build(
         problems.report_mistake(
             item,
             format!("`{version}` has no vendor build"),
-            "such as \"5.14.0-427.el9\" or \"6.8.0-1021-aws\"; `at_least` compares the number alone",
+            "write, for example, \"5.14.0-427.el9\" or \"6.8.0-1021-aws\"; to compare only the version number, use `at_least`",
         );
         return None;
     }
@@ -160,8 +160,8 @@ fn require_nonempty<T>(
     {
         problems.report_mistake(
             item,
-            "an empty list matches nothing",
-            "write the accepted values between the brackets",
+            "the list is empty",
+            "write at least one value between the brackets",
         );
     }
     (!list.is_empty()).then_some(list)
@@ -279,7 +279,7 @@ pub(super) fn parse_version(
         problems.report_mistake(
             span,
             format!("`{text}` is not a version"),
-            "such as \"6.12\" or \"16.4\"",
+            "write, for example, \"6.12\" or \"16.4\"",
         );
     }
     version
@@ -307,7 +307,11 @@ fn report_wrong_kind<T>(
     };
     problems.report_mistake(
         item,
-        format!("{} is {wanted}, found {}", fact.name, toml_type_name(item)),
+        format!(
+            "{} must be {wanted}, found {}",
+            fact.name,
+            toml_type_name(item)
+        ),
         help,
     );
     None
@@ -343,13 +347,13 @@ fn parse_size(
     if bytes.is_none() {
         let units = UNITS.map(|(name, _)| name).join(", ");
         let message = match (number, unit.is_empty()) {
-            (Some(_), true) => format!("`{text}` lacks its unit"),
-            _ => format!("`{text}` is not a size, which {} needs", fact.name),
+            (Some(_), true) => format!("`{text}` has no unit"),
+            _ => format!("`{text}` is not a size, but {} needs one", fact.name),
         };
         problems.report_mistake(
             span,
             message,
-            format!("a whole number and a unit, such as \"16 MiB\": {units}"),
+            format!("write a whole number and one of these units, as in \"16 MiB\": {units}"),
         );
     }
     bytes

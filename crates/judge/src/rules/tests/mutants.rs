@@ -376,7 +376,8 @@ impl fmt::Display for MutantCounts {
 type UncaughtMutant = (MutationKind, MutantResult, String);
 
 /// Covers the safety rules only.
-fn mutation_scores() -> (BTreeMap<MutationKind, MutantCounts>, Vec<UncaughtMutant>) {
+fn safety_mutation_scores_and_survivors()
+-> (BTreeMap<MutationKind, MutantCounts>, Vec<UncaughtMutant>) {
     let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
     let mut scores: BTreeMap<MutationKind, MutantCounts> = BTreeMap::new();
     let mut left = Vec::new();
@@ -396,7 +397,7 @@ fn mutation_scores() -> (BTreeMap<MutationKind, MutantCounts>, Vec<UncaughtMutan
 #[ignore = "exhaustive"]
 #[expect(clippy::print_stdout, reason = "the score is for people")]
 fn dropped_conjuncts_of_safety_rules_are_caught() {
-    let (scores, left) = mutation_scores();
+    let (scores, left) = safety_mutation_scores_and_survivors();
     for (kind, score) in &scores {
         println!("  {kind:<36}{score}");
     }

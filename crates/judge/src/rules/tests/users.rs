@@ -314,7 +314,7 @@ fn second_level_override_is_a_mistake() {
     assert_eq!(found[0].mistakes().count(), 1);
     assert_eq!(
         (found[0].file.as_str(), found[0].diags[0].message.as_str()),
-        ("2.toml", "a second level for `a.b`")
+        ("2.toml", "a second override for `a.b`")
     );
     assert_eq!(
         set.level_overrides()[0]

@@ -59,8 +59,8 @@ pub fn parse_if_fio_json(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String
     let sentence = match alone.max_by(|a, b| a.2.total_cmp(&b.2)) {
         Some((_, row, rate)) => {
             format!(
-                "{} completed {} flushes/s in that run. A single figure has no confidence interval; measure \
-                 here.",
+                "{} completed {} flushes/s in that run. A single figure has no confidence interval; probe this \
+                 host instead.",
                 row.name,
                 text::format_rounded_and_grouped(*rate)
             )
@@ -69,7 +69,7 @@ pub fn parse_if_fio_json(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String
             "No job flushed anything, so the file does not show the commit latency of a server."
                 .to_owned()
         }
-        None => "No job ran alone with one flush at a time, as a single client does; measure here."
+        None => "No job ran alone with one flush at a time, as a single client does; probe this host instead."
             .to_owned(),
     };
     Some(Ok(vec![ImportedRun {

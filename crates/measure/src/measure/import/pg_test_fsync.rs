@@ -228,8 +228,8 @@ fn conclusion_sentence(run: &ImportedRun) -> String {
         .filter(|_| gains.iter().all(Option::is_some));
     match least {
         Some(least) if least > NOISE_RATIO => format!(
-            "{costs}; fsync was faster with one and with two writes, but a single figure per \
-             method has no confidence interval; measure here."
+            "{costs}. fsync was faster with one and with two writes, but a single figure per \
+             method has no confidence interval; probe this host instead."
         ),
         _ => format!("{costs}; no other method is clearly faster."),
     }

@@ -30,7 +30,7 @@ const FAST: BurstyDisk = BurstyDisk {
     slow_us: 20_000.0,
 };
 
-/// The number of rounds in ten seconds; slow commits reduce the number.
+/// Rounds of a simulated probe: about ten seconds at 10 ms a round.
 const ROUNDS: usize = 1_000;
 
 impl BurstyDisk {

@@ -85,7 +85,7 @@ fn segment_sentence(rows: &[WorkloadRow]) -> Option<String> {
 fn group_commit_sentence(rows: &[WorkloadRow]) -> Option<String> {
     let (one, most) = rows_with_fewest_and_most_threads(rows)?;
     Some(format!(
-        "1 client completes {} commits/s (mean), {} clients {} ({}). Each commit then waits {} (median), with {:.2} \
+        "1 client completes {} commits/s (mean), {} clients {} ({}). With all clients, a commit waits {} (median), with {:.2} \
          flushes per commit.",
         text::format_rounded_and_grouped(one.per_second.value),
         most.threads,
@@ -117,7 +117,7 @@ fn transaction_sentence(rows: &[WorkloadRow]) -> Option<String> {
         return Some(format!("{together}."));
     };
     Some(format!(
-        "A flush of the binary log takes {} as a flush of the redo log; with sync_binlog = 1 a transaction waits for both, \
+        "A flush of the binary log takes {} as a flush of the redo log. With sync_binlog = 1, a transaction waits for both, \
          {both} (median). {together}.",
         ratio_to_reference_row_text(rows, "binary log")?,
     ))

@@ -112,7 +112,7 @@ fn append_chunk(
     at: &mut u64,
 ) -> Result<(), StopReason> {
     stage.reserve_bytes(noise.len() as u64)?;
-    pwrite_all(file, noise, *at).map_err(stage.failure("writing next to commits"))?;
+    pwrite_all(file, noise, *at).map_err(stage.failure("writing the second writer's file"))?;
     *at += noise.len() as u64;
     // With POSIX_FADV_DONTNEED, posix_fadvise(2) starts writeback of dirty pages; a failure does no
     // harm.

@@ -50,7 +50,7 @@ fn pg_test_fsync_load(
     match opened {
         Err(Errno::INVAL | Errno::OPNOTSUPP) if method.is_direct() => {
             let row = RowSamples {
-                error: Some("O_DIRECT is refused here".to_owned()),
+                error: Some("the file system refuses O_DIRECT".to_owned()),
                 ..row
             };
             Ok(Load::new(row, |_| Ok(RoundSamples::default())))

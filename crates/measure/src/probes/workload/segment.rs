@@ -28,7 +28,7 @@ pub(super) fn segment_loads(stage: &WorkloadContext<'_>) -> Result<Vec<Load>, St
     Ok(vec![
         recycled_segment_load(),
         new_segment_load("filled with zeros", "filling with zeros", stage.file_bytes),
-        new_segment_load("not filled", "making, not filled", 1),
+        new_segment_load("not filled", "creating, not filled", 1),
     ])
 }
 

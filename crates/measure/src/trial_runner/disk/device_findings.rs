@@ -189,7 +189,7 @@ impl BlockDevice {
                 .ok_or("sysfs shows no device number for the disk")?;
             let of = |word: &str| {
                 word.parse::<u32>()
-                    .map_err(|e| format!("a device number: {e}"))
+                    .map_err(|e| format!("invalid device number in sysfs: {e}"))
             };
             all.push(rustix::fs::makedev(of(major)?, of(minor)?));
         }

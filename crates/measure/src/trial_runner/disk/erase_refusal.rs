@@ -33,7 +33,11 @@ fn check_kind_and_use(facts: &FactSet, disk: &Subject) -> Result<(), String> {
                 "may be in use outside this container ({container})"
             ));
         }
-        Err(why) => return Err(format!("may be in use outside a container: {why}")),
+        Err(why) => {
+            return Err(format!(
+                "may be in use outside this container, if this is one: {why}"
+            ));
+        }
     }
     match known_value_or_reason(facts, disk, &device::KIND) {
         Ok(kind) if kind.is_disk() || kind.is_partition() => {}
@@ -43,7 +47,7 @@ fn check_kind_and_use(facts: &FactSet, disk: &Subject) -> Result<(), String> {
                 crate::facts::Choice::as_str(kind)
             ));
         }
-        Err(why) => return Err(format!("is of an unknown kind: {why}")),
+        Err(why) => return Err(format!("has an unknown device type: {why}")),
     }
     let zones = known_value_or_reason(facts, disk, &device::ZONED);
     check_false(
@@ -116,10 +120,10 @@ fn check_findings(found: DeviceFindings, bytes: u64) -> Result<(), String> {
     }
     let needed = bytes.saturating_add(RESERVED_END_BYTES);
     match found.size {
-        Ok(0) => return Err("has no size: no medium is inserted".to_owned()),
+        Ok(0) => return Err("has no size, because no medium is inserted".to_owned()),
         Ok(size) if size < needed => {
             return Err(format!(
-                "has {}, and a trial needs {}: choose a smaller --size",
+                "has {}, but the trial needs {}; choose a smaller --size",
                 text::format_bytes(size),
                 text::format_bytes(needed)
             ));
@@ -136,7 +140,7 @@ fn check_findings(found: DeviceFindings, bytes: u64) -> Result<(), String> {
     )?;
     for (list, is) in [
         (found.holders, "is in use by"),
-        (found.partitions, "has partitions, or overlaps with"),
+        (found.partitions, "has partitions or overlaps them:"),
         (found.openers, "is open in"),
         (found.exports, "is in use by"),
         (found.mentions, "is named in"),

@@ -175,7 +175,7 @@ impl LockedDisk {
         let mark = shown
             .leftover_mark
             .as_ref()
-            .ok_or_else(|| format!("no trial left data on {}", order.node))?;
+            .ok_or_else(|| format!("there is no trial data on {}", order.node))?;
         if let Some(why) = shown.clear_refusal {
             return Err(format!("{} is not cleared: {why}", order.node));
         }
@@ -199,7 +199,7 @@ impl LockedDisk {
         };
         if superblock_uuids(&disk.read_at(0, SUPERBLOCK_BYTES)?).is_empty() && blank() != Ok(None) {
             return Err(format!(
-                "{} holds data that no trial is known to have written, so it is not cleared; check it and clear it by hand",
+                "{} holds data that no trial is known to have written, so it is not cleared; inspect the disk and clear it manually",
                 order.node
             ));
         }
@@ -246,7 +246,7 @@ impl LockedDisk {
     fn check_unchanged_and_unused(&self) -> Result<(), String> {
         if self.is_doubtful.get() {
             return Err(format!(
-                "{} returned unexpected data after a write, so the trial writes no more to it",
+                "{} returned unexpected data after a write, so the trial stopped writing to it",
                 self.target.node
             ));
         }
@@ -260,7 +260,7 @@ impl LockedDisk {
             return Ok(());
         }
         Err(format!(
-            "{} holds data that this trial did not write, so the trial writes no more to it",
+            "{} holds data that this trial did not write, so the trial stopped writing to it",
             self.target.node
         ))
     }
@@ -334,7 +334,7 @@ impl LockedDisk {
     fn open_exclusively(&self) -> Result<OwnedFd, String> {
         self.wait_until_unclaimed()?;
         reopen(&self.descriptor, OFlags::RDONLY | OFlags::EXCL)
-            .map_err(|e| format!("cannot claim {}: {e}", self.target.node))
+            .map_err(|e| format!("cannot open {} exclusively: {e}", self.target.node))
     }
 
     /// With `is_changing`, the mark records that a superblock may be missing until the next mark.
@@ -360,7 +360,7 @@ impl LockedDisk {
             }
         })
         .and_then(|()| rustix::fs::fsync(&self.descriptor));
-        done.map_err(|e| format!("cannot mark {}: {e}", self.target.node))
+        done.map_err(|e| format!("cannot write the trial mark to {}: {e}", self.target.node))
     }
 
     /// Must be called before mkfs; returns the UUID of the new file system. The error is a complete
@@ -372,7 +372,7 @@ impl LockedDisk {
             self.mkfs_count
                 .get()
                 .checked_add(1)
-                .ok_or("a trial cannot create more file systems")?,
+                .ok_or("the trial has created the maximum number of file systems")?,
         );
         let uuid = self.trial_id.filesystem_uuid(self.mkfs_count.get());
         self.last_uuid.replace(None);

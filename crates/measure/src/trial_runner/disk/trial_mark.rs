@@ -122,7 +122,8 @@ impl TrialMark {
         if found.iter().any(|uuid| !self.trial_id.owns_uuid(uuid)) {
             return Some("the disk now holds a file system that no trial created");
         }
-        (found.is_empty() && !self.is_changing).then_some("the file system of that trial is gone")
+        (found.is_empty() && !self.is_changing)
+            .then_some("the trial's file system is no longer on the disk")
     }
 }
 

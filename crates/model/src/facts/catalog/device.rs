@@ -23,7 +23,7 @@ facts! {
     /// Whether the device loses its data when the virtual machine is stopped or moved, from the
     /// cloud's model string.
     EPHEMERAL: bool = Device "device.ephemeral", mark_concluded, in_health_group;
-    /// Medium, which decides the speed to expect: `platters`, `flash`, `persistent memory`,
+    /// Storage medium, which determines the speed to expect: `platters`, `flash`, `persistent memory`,
     /// `memory`, or `virtual` if a hypervisor, a controller or a network hides the medium.
     MEDIUM: Medium = Device "device.medium", mark_affects_latency, in_speed_group;
     /// Revolutions per minute of a disk's platters, from `smartctl -i`.
@@ -161,14 +161,14 @@ facts! {
     /// device-mapper device and on the device below. From `dmsetup table` as root.
     DM_ALIGNMENT: u64 = Device "dm.alignment" Bytes, in_speed_group;
     /// Mode of a device-mapper cache: `writeback`, `writethrough`, `passthrough`, from `dmsetup
-    /// table`; a writecache target always holds writes back.
+    /// table`; a writecache target always defers writes.
     DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", mark_affects_latency, in_flushes_group;
     /// Whether requests to a multipath device wait instead of failing when no path is left, from
     /// `dmsetup table` as root.
     DM_QUEUE_IF_NO_PATH: bool = Device "dm.queue_if_no_path";
     /// State of a device-mapper device, the worst state of its targets, from `dmsetup status` as
     /// root.
-    DM_STATE: MappingState = Device "dm.state", mark_drifting, in_health_group;
+    DM_STATE: MappingHealth = Device "dm.state", mark_drifting, in_health_group;
     /// Copies or paths of a device-mapper device that have failed or are missing (`member 1`,
     /// `path 8:32`, `journal`), from `dmsetup status` as root.
     DM_FAILED: Vec<String> = Device "dm.failed_members", mark_drifting, in_health_group;
@@ -182,7 +182,7 @@ facts! {
     THIN_DATA: f64 = Device "thin.data_percent", mark_drifting, in_health_group;
     /// Share of a thin pool's metadata space in use, in percent, from `dmsetup status` as root.
     THIN_METADATA: f64 = Device "thin.metadata_percent", mark_drifting, in_health_group;
-    /// Cache mode of bcache, which decides whether writes are held back, from bcache/cache_mode
+    /// Cache mode of bcache, which determines whether writes are deferred, from bcache/cache_mode
     /// (Documentation/admin-guide/bcache.rst).
     BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", mark_affects_latency, in_flushes_group;
     /// State of a bcache device: `no cache`, `clean`, `dirty`, `inconsistent`, from bcache/state.
@@ -223,7 +223,7 @@ facts! {
     /// Data found on the device and what uses it: signatures (`xfs`), uses (`a mount at /srv`),
     /// `unrecognised data`; empty if nothing was found.
     HOLDS: Vec<String> = Device "device.holds", mark_concluded;
-    /// Amount of data read in the search of the device for signatures and other data.
+    /// Amount of data read while searching the device for signatures and other data.
     BYTES_READ: u64 = Device "device.bytes_read" Bytes, mark_drifting;
     /// Longest run of unread bytes: contiguous data up to this size can be missed; 0 if the whole
     /// device was read.
@@ -236,7 +236,7 @@ use crate::facts::choice;
 
 pub use layer::{
     ArrayLevel, ArrayMemberState, ArrayState, BcacheMode, BcacheState, ConsistencyPolicy,
-    DmCacheMode, DrbdOrdering, DrbdProtocol, MappingState, SyncAction,
+    DmCacheMode, DrbdOrdering, DrbdProtocol, MappingHealth, SyncAction,
 };
 
 choice! {

@@ -30,7 +30,7 @@ facts! {
     READ_ONLY: bool = Mount "mount.read_only", mark_concluded, in_health_group;
     /// Access-time mode of the mount: `noatime`, `relatime`, `strictatime`.
     ATIME: AtimePolicy = Mount "mount.atime", mark_concluded, in_speed_group;
-    /// Whether the next boot also mounts the file system here: by fstab, by a mount unit in
+    /// Whether the file system is also mounted here at the next boot: by fstab, by a mount unit in
     /// /etc/systemd/system, by an automounter, or as the root.
     AT_BOOT: bool = Mount "mount.at_boot", mark_concluded;
     /// Size of the file system, from statfs(2).
@@ -92,7 +92,7 @@ facts! {
     /// Devices of the ZFS pool that are missing or no longer used, each with its state, from
     /// `zpool status -P`.
     ZFS_LOST: Vec<String> = Mount "zfs.lost_devices", mark_kernel_assigned, in_health_group;
-    /// Parts of the ZFS pool with errors, each with its counts
+    /// Vdevs of the ZFS pool with errors, each with its error counts
     /// (`sda1 0 read, 3 write, 0 checksum`), from `zpool status -P`.
     ZFS_ERRORS: Vec<String> = Mount "zfs.error_counts", mark_kernel_assigned, mark_drifting, in_health_group;
     /// Whether data of the ZFS pool is permanently damaged, from the line `errors:` of `zpool

@@ -109,7 +109,7 @@ facts! {
     COMMITS_PER_GROUP: f64 = Cluster "mysql.commits_per_group", mark_drifting;
     /// Redo written per second, on average since the server started.
     REDO_RATE: u64 = Cluster "mysql.redo_rate" Bytes, mark_judged;
-    /// Time in which redo at the rate `mysql.redo_rate` fills the redo log.
+    /// Time after which the redo log is full at the rate `mysql.redo_rate`.
     REDO_LASTS: f64 = Cluster "mysql.redo_lasts" Micros, mark_judged;
     /// Lower estimate of the recovery time if the server crashed now.
     RECOVERY_LEAST: f64 = Cluster "mysql.recovery_least" Micros, mark_judged;

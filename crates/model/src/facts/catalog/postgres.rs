@@ -149,7 +149,7 @@ facts! {
     INACTIVE_SLOT_STATUS: String = Cluster "pg.inactive_slot_status", mark_drifting;
     /// WAL that `pg.inactive_slot` retains; 0 if no inactive slot retains WAL.
     INACTIVE_SLOT_WAL: u64 = Cluster "pg.inactive_slot_wal" Bytes, mark_drifting;
-    /// The most WAL that a slot retains, if an inactive slot retains WAL; otherwise 0.
+    /// Largest amount of WAL that any slot retains; 0 if no inactive slot retains WAL.
     SLOT_WAL: u64 = Cluster "pg.slot_wal" Bytes, mark_drifting;
     /// `max_slot_wal_keep_size` in force (PostgreSQL 13 and later): the largest amount of WAL that
     /// slots may retain at a checkpoint; -1 means no limit.
@@ -165,7 +165,7 @@ facts! {
     /// Cause of WAL retention beyond `max_wal_size`: an inactive slot or failed archiving; empty if
     /// there is neither.
     WAL_HOLDER: String = Cluster "pg.wal_holder", mark_judged;
-    /// Largest power of two within half of the space available to the WAL, at least 32MB.
+    /// Largest power of two that is at most half of the space available to the WAL, but at least 32MB.
     WAL_SIZE_LIMIT: String = Cluster "pg.wal_size_limit", mark_judged;
     /// A `max_slot_wal_keep_size` that fits the WAL's file system; empty if a slot already retains
     /// more.

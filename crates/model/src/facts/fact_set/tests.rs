@@ -97,7 +97,10 @@ fn assumed_reading_is_not_replaced() {
                 .any(|subject| *subject == new)
     );
     let holds = |set: &FactSet, subject| set.value(subject, &device::FUA) == Some(true);
-    assert!(holds(&set, &disk), "it replaces what was read before");
+    assert!(
+        holds(&set, &disk),
+        "it replaces what the file was read before"
+    );
     let ways: [fn(&mut FactSet, &Subject); 4] = [
         |set, of| set.insert_known(of, &device::FUA, false, Source::from_file("fua")),
         |set, of| set.add_subject(of),

@@ -47,12 +47,17 @@ pub fn forest_chart(record: &TrialRecord, result: &LoadComparison, place: usize)
         name: "forest",
         title: "Throughput relative to the first candidate",
         description: "The dot is the estimate; the line is its 95 % interval. A candidate with ● \
-               may be the best, or is within 5 % of it. “Again” is a second run of the first \
+               may be the best, or is within 5 % of the best. “Again” is a second run of the first \
                candidate: differences smaller than its interval are noise."
             .to_owned(),
         height: bottom + 26.0,
         shapes: drawn,
-        head: vec!["candidate", "per second", "against the first", "standing"],
+        head: vec![
+            "candidate",
+            "per second",
+            "compared with the first",
+            "standing",
+        ],
         rows: cells_from_text(numbers),
         ..Chart::default()
     };
@@ -68,7 +73,7 @@ fn standing_text(row: &ForestPlotRow) -> &'static str {
         CandidateStanding::Reference { may_be_best: true }
         | CandidateStanding::Ranked {
             may_be_best: true, ..
-        } => "may be the best, or within 5 % of it",
+        } => "may be the best, or within 5 % of the best",
         CandidateStanding::Reference { may_be_best: false }
         | CandidateStanding::Ranked {
             may_be_best: false, ..
@@ -141,7 +146,7 @@ pub fn raw_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
     let chart = Chart {
         name: "floor",
         title: "The raw extent, block by block",
-        description: "Writes per second on the raw extent, each followed by a flush, from the first block to the last. A flat line means a host without other load."
+        description: "Writes per second on the raw extent, each followed by a flush, from the first block to the last. A flat line means that the host had no other load."
             .to_owned(),
         height: bottom + 26.0,
         shapes: drawn,

@@ -57,7 +57,7 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
             all.iter().enumerate().map(point),
         ));
     }
-    drawn.extend(end_labels(PLOT_X, bottom, ["begin", "end"]));
+    drawn.extend(end_labels(PLOT_X, bottom, ["start", "end"]));
     let is_disturbed = seen.iter().any(|caveats| !caveats.is_empty());
     let row = |(at, caveats): (usize, &Vec<&Caveat>)| {
         let name = at.saturating_add(1).to_string();
@@ -73,7 +73,7 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
             .collect()
     };
     let mut says =
-        "Medians of consecutive paced commits, from the first to the last; a flat line means a host without other load."
+        "Medians of consecutive paced commits, from the first to the last; a flat line means that the host had no other load."
             .to_owned();
     for caveat in measurement
         .caveats

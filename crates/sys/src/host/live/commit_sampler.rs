@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use super::conversation::{connect, malformed_answer_error, run_protocol};
 use super::machine;
-use super::mysql::MysqlClient;
+use super::mysql::MysqlProtocolClient;
 use super::owners::{process_root_pid, strip_process_root};
-use super::postgres::PostgresClient;
+use super::postgres::PostgresProtocolClient;
 use crate::host::{HostError, ServerOwner};
 use crate::subprocess::{Channel, MessageBytes, RECV_TIMEOUT, RecvError, Role, Subprocess};
 use crate::text;
@@ -215,14 +215,14 @@ fn sample_commits(request: &SamplerRequest, channel: &mut Channel) -> Result<(),
         ServerProtocol::Postgres => {
             let queries = postgres::SamplerQueries::new(schedule, emit);
             let timeout = postgres::STATEMENT_TIMEOUT_MS;
-            let mut client = PostgresClient::new(user, timeout, queries);
+            let mut client = PostgresProtocolClient::new(user, timeout, queries);
             run_protocol(&stream, &mut client, request.server_uid)
         }
         ServerProtocol::Mysql => {
             let queries = mysql::SamplerQueries::new(schedule, emit);
             run_protocol(
                 &stream,
-                &mut MysqlClient::new(user, queries),
+                &mut MysqlProtocolClient::new(user, queries),
                 request.server_uid,
             )
         }

@@ -163,7 +163,12 @@ impl DeviceReader<'_> {
             (done, None)
         };
         let lanes: Vec<usize> = (0..PARALLEL_READS.min(pieces.len())).collect();
-        let ended_early = |_| (Vec::new(), Some(io::Error::other("reading ended early")));
+        let ended_early = |_| {
+            (
+                Vec::new(),
+                Some(io::Error::other("a reading thread ended early")),
+            )
+        };
         let ends = map_with_thread_per_item(&lanes, read_lane);
         self.has_data |= data.into_inner();
         let (mut parts, mut failure) = (Vec::new(), None);

@@ -190,7 +190,7 @@ pub fn read_config_unless_known(
     let bytes = read_bounded(&held.reopen_for_reading(OFlags::empty())?, LARGEST_READ + 1)?;
     if bytes.len() as u64 > LARGEST_READ {
         let says = format!(
-            "is larger than {}, too large for a configuration file",
+            "is larger than {}, the limit for a configuration file",
             crate::text::format_bytes(LARGEST_READ)
         );
         return Err(HostError::failed(says));
@@ -307,7 +307,7 @@ const MAX_NAMES: usize = 1_000_000;
 /// Answers [`Question::LogFiles`](crate::host::Question::LogFiles). Only regular files count; links
 /// are not followed.
 pub fn log_file_stats(path: &Path, kind: LogFileKind) -> HostResult {
-    let no_prefix = || HostError::failed("is not a prefix of file names");
+    let no_prefix = || HostError::failed("is not a path prefix of binary logs");
     let (directory, prefix) = match kind {
         LogFileKind::WalSegment | LogFileKind::ArchiveReady => (path, OsStr::new("")),
         LogFileKind::BinaryLog => path.parent().zip(path.file_name()).ok_or_else(no_prefix)?,
@@ -323,7 +323,7 @@ pub fn log_file_stats(path: &Path, kind: LogFileKind) -> HostResult {
     for (place, name) in names.enumerate() {
         let name = name?;
         if place >= MAX_NAMES {
-            let detail = format!("contains more than {MAX_NAMES} files");
+            let detail = format!("contains more than {MAX_NAMES} entries");
             return Err(HostError::failed(detail));
         }
         if !kind.matches_file_name(&name, prefix.as_bytes()) {
@@ -452,7 +452,7 @@ pub fn inode_flags(path: &Path) -> HostResult {
         Ok(flags) => Ok(format!("{}\n", flags.bits()).into_bytes()),
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => Err(HostError::new(
             HostErrorKind::Absent,
-            "the file system has no inode flags",
+            "the file system does not support inode flags",
         )),
         Err(e) => Err(e.into()),
     }

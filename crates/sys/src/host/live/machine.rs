@@ -88,7 +88,7 @@ pub fn memory_and_cpus() -> HostResult {
     // sysinfo panics when asked for cgroup limits after it could not read the memory size.
     if all == 0 {
         return Err(failed(
-            "/proc/meminfo does not report the memory size".to_owned(),
+            "the memory size cannot be read from /proc/meminfo".to_owned(),
         ));
     }
     let memory = system
@@ -105,7 +105,7 @@ pub fn memory_and_cpus() -> HostResult {
 pub fn user_name(uid: u32) -> HostResult {
     let list = files::read_file_bounded(Path::new("/etc/passwd"))?;
     passwd_field(&list, uid, 0)
-        .ok_or_else(|| HostError::new(HostErrorKind::Absent, "no such user in /etc/passwd"))
+        .ok_or_else(|| HostError::new(HostErrorKind::Absent, "no user in /etc/passwd has this ID"))
 }
 
 /// The group of a user in /etc/passwd, or the group of `nobody` for a user not listed there, such

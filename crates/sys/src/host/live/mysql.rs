@@ -43,7 +43,7 @@ pub fn query_settings(socket: &Path, server: u32) -> HostResult {
 pub fn query_settings_on_stream(stream: &UnixStream, user: &[u8], server: u32) -> HostResult {
     run_protocol(
         stream,
-        &mut MysqlClient::new(user, settings_queries()),
+        &mut MysqlProtocolClient::new(user, settings_queries()),
         server,
     )
 }
@@ -143,16 +143,17 @@ enum ExpectedPacket {
     Rows,
 }
 
-pub(super) struct MysqlClient<Q> {
+pub(super) struct MysqlProtocolClient<Q> {
     user: Vec<u8>,
     state: ExpectedPacket,
     queries: Q,
 }
 
-impl<Q: QuerySequence> ProtocolClient for MysqlClient<Q> {
+impl<Q: QuerySequence> ProtocolClient for MysqlProtocolClient<Q> {
     const HEADER_BYTES: usize = 4;
 
-    const WRONG_SERVER: &str = "no MySQL or MariaDB server answers on this socket";
+    const WRONG_SERVER: &str =
+        "the program that listens on this socket is not a MySQL or MariaDB server";
 
     fn parse_header(header: &[u8]) -> Option<(u8, usize)> {
         let [a, b, c, number] = *header.first_chunk()?;
@@ -200,7 +201,7 @@ impl<Q: QuerySequence> ProtocolClient for MysqlClient<Q> {
             }
             (ExpectedPacket::Welcome(_), [1 | 0xfe, ..]) => {
                 return Err(HostError::denied(
-                    "the server requires a password or another credential",
+                    "the server requires a password or another authentication method",
                 ));
             }
             (ExpectedPacket::Columns, [2]) => self.state = ExpectedPacket::Column(2),
@@ -223,7 +224,7 @@ impl<Q: QuerySequence> ProtocolClient for MysqlClient<Q> {
     }
 }
 
-impl<Q: QuerySequence> MysqlClient<Q> {
+impl<Q: QuerySequence> MysqlProtocolClient<Q> {
     pub(super) fn new(user: &[u8], queries: Q) -> Self {
         Self {
             user: user.to_vec(),
@@ -266,7 +267,7 @@ fn error_message(error: &[u8]) -> String {
         message
     };
     if message.is_empty() {
-        "the server refused".to_owned()
+        "the server returned an error without a message".to_owned()
     } else {
         text::display_safe(message)
     }
@@ -284,8 +285,8 @@ pub(super) mod tests {
     const WELCOME: &[u8] = b"\0\0\0\x02\0\0\0";
     const END: &[u8] = b"\xfe\0\0\x02\0";
 
-    pub fn new_client() -> MysqlClient<SettingsQueries> {
-        MysqlClient::new(b"root", settings_queries())
+    pub fn new_client() -> MysqlProtocolClient<SettingsQueries> {
+        MysqlProtocolClient::new(b"root", settings_queries())
     }
 
     fn query_packet(query: &str) -> Vec<u8> {

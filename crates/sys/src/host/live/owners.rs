@@ -130,7 +130,8 @@ impl OwnerChildHosts {
                 state.total
             };
             if own.is_spent() || all.is_spent() {
-                let says = format!("the time or size limit for reading as user {uid} was reached");
+                let says =
+                    format!("the limit on time or bytes for reads as user {uid} was reached");
                 return Err(HostError::new(HostErrorKind::TimedOut, says));
             }
             own.time.min(all.time)

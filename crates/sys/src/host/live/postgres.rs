@@ -24,15 +24,15 @@ use walwise_model::text::JoinText;
 
 pub fn query_settings(socket: &Path, server: u32) -> HostResult {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
-    let mut client = PostgresClient::new(user.trim_ascii(), "1500", settings_queries());
+    let mut client = PostgresProtocolClient::new(user.trim_ascii(), "1500", settings_queries());
     run_protocol(&connect(socket)?, &mut client, server)
 }
 
 fn settings_queries() -> SettingsQueries {
-    SettingsQueries::new(settings_query_number, format_redacted_row, join_results)
+    SettingsQueries::new(nth_settings_query, format_redacted_row, join_results)
 }
 
-fn settings_query_number(number: usize, major: u64) -> Option<String> {
+fn nth_settings_query(number: usize, major: u64) -> Option<String> {
     match number {
         0 => Some(settings_query()),
         1 => Some(commit_overrides_query()),
@@ -267,7 +267,7 @@ fn encode_message_length(body: &[u8]) -> [u8; 4] {
         .to_be_bytes()
 }
 
-pub(super) struct PostgresClient<Q> {
+pub(super) struct PostgresProtocolClient<Q> {
     user: String,
     statement_timeout_ms: &'static str,
     authenticated: bool,
@@ -276,7 +276,7 @@ pub(super) struct PostgresClient<Q> {
     queries: Q,
 }
 
-impl<Q: QuerySequence> PostgresClient<Q> {
+impl<Q: QuerySequence> PostgresProtocolClient<Q> {
     pub(super) fn new(user: &[u8], statement_timeout_ms: &'static str, queries: Q) -> Self {
         Self {
             user: String::from_utf8_lossy(user).into_owned(),
@@ -288,10 +288,10 @@ impl<Q: QuerySequence> PostgresClient<Q> {
     }
 }
 
-impl<Q: QuerySequence> ProtocolClient for PostgresClient<Q> {
+impl<Q: QuerySequence> ProtocolClient for PostgresProtocolClient<Q> {
     const HEADER_BYTES: usize = 5;
 
-    const WRONG_SERVER: &str = "no PostgreSQL server answers on this socket";
+    const WRONG_SERVER: &str = "the program that listens on this socket is not a PostgreSQL server";
 
     fn parse_header(header: &[u8]) -> Option<(u8, usize)> {
         let (kind, length) = header.split_first()?;
@@ -343,7 +343,7 @@ fn check_authentication_ok(body: &[u8]) -> Result<(), HostError> {
     match body.first_chunk().copied().map(u32::from_be_bytes) {
         Some(0) => Ok(()),
         Some(_) => Err(HostError::denied(
-            "the server requires a password or another credential",
+            "the server requires a password or another authentication method",
         )),
         None => Err(malformed_answer_error()),
     }
@@ -390,7 +390,10 @@ fn error_message(body: &[u8]) -> String {
     let message = body
         .split(|b| *b == 0)
         .find_map(|field| field.strip_prefix(b"M"));
-    message.map_or_else(|| "the server refused".to_owned(), text::display_safe)
+    message.map_or_else(
+        || "the server returned an error without a message".to_owned(),
+        text::display_safe,
+    )
 }
 
 #[cfg(test)]
@@ -401,8 +404,8 @@ pub(super) mod tests {
     use super::*;
     use crate::host::HostErrorKind;
 
-    fn new_client() -> PostgresClient<SettingsQueries> {
-        PostgresClient::new(b"postgres", "1500", settings_queries())
+    fn new_client() -> PostgresProtocolClient<SettingsQueries> {
+        PostgresProtocolClient::new(b"postgres", "1500", settings_queries())
     }
 
     pub fn ready_again() -> Vec<u8> {

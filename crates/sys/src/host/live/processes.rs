@@ -208,8 +208,9 @@ pub fn process_start_time(pid: u32) -> HostResult {
     // A delay between the two readings makes the start too early, never too late.
     let now = clock_gettime(ClockId::Realtime);
     let since_boot = clock_gettime(ClockId::Boottime);
-    let nanos = compute_start_nanos(&stat, now, since_boot)
-        .ok_or_else(|| HostError::failed("the kernel does not report when the process started"))?;
+    let nanos = compute_start_nanos(&stat, now, since_boot).ok_or_else(|| {
+        HostError::failed("the start time of the process cannot be read from /proc/PID/stat")
+    })?;
     Ok(format!("{nanos}\n").into_bytes())
 }
 
@@ -239,7 +240,7 @@ fn read_process_text(pid: u32, name: &str, longest: usize) -> HostResult {
         return Ok(text);
     }
     let says = format!(
-        "is longer than {}, too long for a server",
+        "is longer than {}, the limit for a server process",
         text::format_bytes(longest as u64)
     );
     Err(HostError::failed(says))

@@ -84,7 +84,7 @@ pub fn run_trial_tool(name: &str, arguments: &[String], deadline: Duration) -> H
 fn check_pg_control_is_regular_file(directory: &Path) -> Result<(), HostError> {
     match files::PathHandle::open(&directory.join("global/pg_control"))?.kind {
         FileType::RegularFile => Ok(()),
-        _ => Err(HostError::failed("its control file is not a regular file")),
+        _ => Err(HostError::failed("global/pg_control is not a regular file")),
     }
 }
 
@@ -176,7 +176,7 @@ fn run_with_deadline(
         let _ = process.try_wait();
         return Err(HostError::new(
             HostErrorKind::TimedOut,
-            "the program did not finish in time and was killed",
+            "the program did not exit in time and was killed",
         ));
     };
     if status.success() || printed_counts && !printed.trim_ascii().is_empty() {
@@ -351,10 +351,10 @@ mod tests {
         let asked = || run_tool(Tool::PgControldata(15), &arguments).unwrap_err();
         assert_eq!(asked().kind, HostErrorKind::Absent);
         nix::unistd::mkfifo(&file, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        assert_eq!(asked().detail, "its control file is not a regular file");
+        assert_eq!(asked().detail, "global/pg_control is not a regular file");
         fs::remove_file(&file).unwrap();
         symlink("/dev/zero", &file).unwrap();
-        assert_eq!(asked().detail, "its control file is not a regular file");
+        assert_eq!(asked().detail, "global/pg_control is not a regular file");
     }
 
     #[test]

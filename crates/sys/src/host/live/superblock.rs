@@ -350,9 +350,9 @@ enum SuperblockError {
 impl SuperblockError {
     pub fn message(self) -> &'static str {
         match self {
-            Self::WrongFormat => "no superblock of this kind was found",
-            Self::Checksum => "the checksum of the superblock is wrong",
-            Self::SectorSize => "the superblock is larger than 4096 bytes",
+            Self::WrongFormat => "the device has no superblock of this file system",
+            Self::Checksum => "the checksum of the superblock does not match",
+            Self::SectorSize => "the sector size in the superblock is larger than 4096 bytes",
         }
     }
 }
@@ -529,7 +529,7 @@ mod tests {
             for &kind in SuperblockKind::ALL {
                 assert_eq!(
                     read_superblock(path, kind).unwrap_err(),
-                    HostError::failed("is not a block device")
+                    HostError::failed("not a block device")
                 );
             }
         }

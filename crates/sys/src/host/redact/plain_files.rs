@@ -41,8 +41,7 @@ pub enum PlainFileKind {
 impl PlainFileKind {
     /// Fails for a file whose text an answer must not contain.
     pub fn from_path(path: &Path) -> Result<Self, HostError> {
-        const RESERVED: &str =
-            "files may hold passwords; only known files, and known keys in them, are read";
+        const RESERVED: &str = "not read, because the file may contain passwords; walwise reads only files and keys that it knows";
         Self::from_known_path(path).ok_or_else(|| HostError::failed(RESERVED))
     }
 
@@ -89,7 +88,7 @@ impl PlainFileKind {
             Self::Version => pg_version_text_if_valid(&text),
             Self::Pid => redact_postmaster_pid(&text),
         };
-        left.ok_or_else(|| HostError::failed("its content does not have the expected format"))
+        left.ok_or_else(|| HostError::failed("the file does not have the expected format"))
     }
 }
 

@@ -59,7 +59,7 @@ fn write(
     options: OutputOptions,
     document: &str,
 ) -> Result<(), WriteError> {
-    let location = OutputLocation::open_and_check_writable(walker, path, options)?;
+    let location = OutputLocation::resolve_and_check_writable(walker, path, options)?;
     location
         .write_draft(document.as_bytes())?
         .publish()
@@ -73,7 +73,7 @@ fn write_next_in_series(
 ) -> Result<String, WriteError> {
     let path = place.join(&series::dated_file_name(date));
     let location =
-        OutputLocation::open_and_check_writable(TrustedUser::current_user(), &path, SERIES)?;
+        OutputLocation::resolve_and_check_writable(TrustedUser::current_user(), &path, SERIES)?;
     let named = location.write_draft(document.as_bytes())?.publish()?;
     assert_eq!(named.warning, None);
     Ok(named.series_name.unwrap())
@@ -211,7 +211,7 @@ fn kept_policy_never_replaces_an_existing_file() {
         existing: ExistingFilePolicy::Kept,
         ..USUAL
     };
-    let location = OutputLocation::open_and_check_writable(
+    let location = OutputLocation::resolve_and_check_writable(
         TrustedUser::current_user(),
         &place.join("report"),
         new,
@@ -237,7 +237,7 @@ fn concurrent_foreign_continuation_is_refused() {
         if let Some(text) = first {
             place.write("record", continued, text).unwrap();
         }
-        let location = OutputLocation::open_and_check_writable(
+        let location = OutputLocation::resolve_and_check_writable(
             TrustedUser::current_user(),
             &place.join("record"),
             continued,
@@ -263,7 +263,7 @@ fn concurrent_foreign_continuation_is_refused() {
 fn swapped_directory_or_link_cannot_redirect_the_write() {
     let place = TestDirectory::new();
     fs::create_dir(place.join("reports")).unwrap();
-    let location = OutputLocation::open_and_check_writable(
+    let location = OutputLocation::resolve_and_check_writable(
         TrustedUser::current_user(),
         &place.join("reports/x"),
         USUAL,
@@ -277,7 +277,7 @@ fn swapped_directory_or_link_cannot_redirect_the_write() {
     assert_eq!(fs::read(place.join("precious/x")).unwrap(), b"precious");
     assert_eq!(fs::read(place.join("before/x")).unwrap(), b"ours");
 
-    let location = OutputLocation::open_and_check_writable(
+    let location = OutputLocation::resolve_and_check_writable(
         TrustedUser::current_user(),
         &place.join("y"),
         USUAL,
@@ -293,7 +293,7 @@ fn swapped_directory_or_link_cannot_redirect_the_write() {
 fn unwritable_location_is_refused_before_writing() {
     let place = TestDirectory::new();
     assert!(
-        OutputLocation::open_and_check_writable(
+        OutputLocation::resolve_and_check_writable(
             TrustedUser::current_user(),
             &place.join("none/report"),
             USUAL
@@ -301,7 +301,7 @@ fn unwritable_location_is_refused_before_writing() {
         .is_err()
     );
     assert!(
-        OutputLocation::open_and_check_writable(
+        OutputLocation::resolve_and_check_writable(
             TrustedUser::current_user(),
             Path::new("/proc/report"),
             USUAL
@@ -309,7 +309,7 @@ fn unwritable_location_is_refused_before_writing() {
         .is_err()
     );
     drop(
-        OutputLocation::open_and_check_writable(
+        OutputLocation::resolve_and_check_writable(
             TrustedUser::current_user(),
             &place.join("report"),
             USUAL,
@@ -332,7 +332,7 @@ fn script_is_refused_in_foreign_directory() {
     assert!(
         matches!(place.write("setup.sh", script, ""), Err(WriteError::For(why)) if why.contains("uid 4242"))
     );
-    let location = OutputLocation::open_and_check_writable(
+    let location = OutputLocation::resolve_and_check_writable(
         TrustedUser::current_user(),
         &place.join("report"),
         USUAL,

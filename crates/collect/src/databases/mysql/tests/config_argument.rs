@@ -195,7 +195,7 @@ fn unreadable_named_file_is_error_with_advice() {
         (
             HostErrorKind::Absent,
             None,
-            "pass the configuration file that the server is started with",
+            "pass the configuration file with which the server is started",
         ),
         (
             HostErrorKind::Denied,

@@ -265,7 +265,7 @@ fn every_target_state_is_parsed() {
         );
         assert_eq!(status.lagging, to_owned_strings(lagging), "{line}");
     }
-    for state in MappingState::ALL {
+    for state in MappingHealth::ALL {
         assert!(
             status_cases()
                 .iter()

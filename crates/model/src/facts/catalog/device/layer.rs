@@ -72,7 +72,7 @@ impl ArrayLevel {
 choice! {
     /// State of a mapped device by the status of its targets, best first
     /// (Documentation/admin-guide/device-mapper/*.rst).
-    pub enum MappingState {
+    pub enum MappingHealth {
         /// Every target works, with all its members.
         Fine = "fine",
         /// A copy or a path has failed, and another one is in use.

@@ -37,7 +37,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
                     return Err(HostError::denied(says));
                 }
                 if row.get(8) == Some(&b"t".as_slice()) {
-                    let says = "a standby commits nothing: measure its primary";
+                    let says = "a standby does not commit transactions; measure its primary";
                     return Err(HostError::failed(says));
                 }
                 if row.get(9) == Some(&b"f".as_slice()) {
@@ -92,7 +92,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
     fn next_query(&mut self, major: u64) -> Result<Option<String>, HostError> {
         if major < OLDEST_MAJOR {
             return Err(HostError::failed(format!(
-                "PostgreSQL before {OLDEST_MAJOR} does not count its WAL flushes"
+                "PostgreSQL releases before {OLDEST_MAJOR} do not count WAL flushes"
             )));
         }
         let query = self.schedule.advance_to_next_query();
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use crate::host::live::conversation::ProtocolAction;
     use crate::host::live::conversation::tests::actions_after;
-    use crate::host::live::postgres::PostgresClient;
+    use crate::host::live::postgres::PostgresProtocolClient;
     use crate::host::live::postgres::tests::{
         data_row, query_message, ready_again, ready_messages, server_message,
     };
@@ -201,7 +201,7 @@ mod tests {
             samples.push(super::super::with_zero_time(sample));
             Ok(())
         });
-        let mut client = PostgresClient::new(b"postgres", STATEMENT_TIMEOUT_MS, queries);
+        let mut client = PostgresProtocolClient::new(b"postgres", STATEMENT_TIMEOUT_MS, queries);
         let steps = actions_after(&mut client, &messages.concat());
         (samples, steps)
     }
