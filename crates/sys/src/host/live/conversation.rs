@@ -225,6 +225,7 @@ fn exchange_messages<C: ProtocolClient>(
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use crate::deadline::ThreadInTime as _;
     use crate::host::live::mysql;
 
     /// What a client does after each complete message of `said`, except for waiting.
@@ -280,7 +281,7 @@ pub mod tests {
         let deadline = Instant::now() + DEADLINE;
         let miss = exchange_messages(&ours, &mut mysql::tests::new_client(), deadline).unwrap_err();
         assert_eq!(miss, HostError::denied("no"));
-        drop(server.join());
+        drop(server.join_in_time());
     }
 
     #[test]
