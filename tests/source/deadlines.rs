@@ -36,7 +36,7 @@ const BLOCKING_FUNCTIONS: [&str; 4] = [
 const TEST_DIRECTORIES: [&str; 4] = ["tests/it", "tests/attacks", "tests/trials", "tests/servers"];
 
 /// Exceptions: file, call, and the reason why the call ends in time.
-const EXCEPTIONS: [(&str, &str, &str); 11] = [
+const EXCEPTIONS: [(&str, &str, &str); 9] = [
     (
         "crates/testkit/src/deadline.rs",
         "read",
@@ -73,16 +73,6 @@ const EXCEPTIONS: [(&str, &str, &str); 11] = [
         "crates/sys/src/host/live/files.rs",
         "io::read_to_string",
         "a regular file",
-    ),
-    (
-        "crates/report/src/html/trial.rs",
-        "Read::read_to_string",
-        "a text in memory",
-    ),
-    (
-        "crates/report/src/report_reader.rs",
-        "read_to_end",
-        "the same",
     ),
 ];
 

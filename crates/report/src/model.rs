@@ -349,7 +349,10 @@ pub type RunOption = (&'static str, Option<String>);
 
 impl HostSummary {
     /// `None` if a value cannot be quoted.
-    pub fn append_run_options_to_command(&self, command: ShellCommand) -> Option<ShellCommand> {
+    pub(crate) fn append_run_options_to_command(
+        &self,
+        command: ShellCommand,
+    ) -> Option<ShellCommand> {
         self.options
             .iter()
             .try_fold(command, |command, (option, value)| {

@@ -101,11 +101,9 @@ pub fn read_server_processes(
         match server_file_reader_uid(&row) {
             Ok(uid) => found.extend(read_process(host, row.pid, uid, parse_option, facts)),
             Err(detail) => {
-                unproven.push(UnprovenProcess {
-                    uid: row.uid,
-                    detail,
-                });
-                facts.add_note_once(note);
+                facts.add_note_once(detail.as_str());
+                let uid = row.uid;
+                unproven.push(UnprovenProcess { uid, detail });
             }
         }
     }

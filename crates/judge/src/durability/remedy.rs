@@ -43,7 +43,7 @@ impl VerdictRemedy {
         Self { here: true, text }
     }
 
-    pub fn set_setting(server: &Subject, setting: &str, value: &str) -> Self {
+    pub(crate) fn set_setting(server: &Subject, setting: &str, value: &str) -> Self {
         let server = server.name();
         Self::new(match setting {
             // The remedy includes `sync`, because writes made while fsync was off may exist only
@@ -55,11 +55,11 @@ impl VerdictRemedy {
         })
     }
 
-    pub fn enable_barriers(mount: &Subject) -> Self {
+    pub(crate) fn enable_barriers(mount: &Subject) -> Self {
         Self::new(format!("Remount {} with barriers on.", mount.name()))
     }
 
-    pub fn add_journal(mount: &Subject) -> Self {
+    pub(crate) fn add_journal(mount: &Subject) -> Self {
         Self::new(match mount.name() {
             ROOT => "From a rescue system, run `e2fsck -f DEVICE` and `tune2fs -O has_journal DEVICE` on the device of /.".to_owned(),
             point => format!("Unmount {point}, run `e2fsck -f DEVICE`, then `tune2fs -O has_journal DEVICE`."),
@@ -67,49 +67,49 @@ impl VerdictRemedy {
     }
 
     /// Mount an ext3 or ext4 file system without the option that skips loading the journal.
-    pub fn load_journal(mount: &Subject) -> Self {
+    pub(crate) fn load_journal(mount: &Subject) -> Self {
         Self::new(match mount.name() {
             ROOT => "Remove norecovery from rootflags= and from the line for / in /etc/fstab, then reboot.".to_owned(),
             point => format!("Unmount {point}, then mount it without norecovery, so that its journal is loaded."),
         })
     }
 
-    pub fn move_out_of_memory(what: &Subject) -> Self {
+    pub(crate) fn move_out_of_memory(what: &Subject) -> Self {
         Self::new(format!(
             "Move the data from {}, which is stored in memory, to a file system on a disk.",
             what.name()
         ))
     }
 
-    pub fn write_back_queue(device: &Subject) -> Self {
+    pub(crate) fn write_back_queue(device: &Subject) -> Self {
         Self::new(format!(
             "Set queue/write_cache of {} to `write back`, and remove the setting that overrides it (udev rule, tuned, rc.local).",
             device.name()
         ))
     }
 
-    pub fn replace_disk(disk: &Subject) -> Self {
+    pub(crate) fn replace_disk(disk: &Subject) -> Self {
         Self::new(format!(
             "Copy the data from {}, then replace the disk.",
             disk.name()
         ))
     }
 
-    pub fn restore_array(array: &Subject) -> Self {
+    pub(crate) fn restore_array(array: &Subject) -> Self {
         Self::new(format!(
             "Reattach the missing members of {} (`mdadm ARRAY --re-add DEVICE`, `zpool online POOL DEVICE`), or restore the data from a backup.",
             array.name()
         ))
     }
 
-    pub fn repair_mapping(device: &Subject) -> Self {
+    pub(crate) fn repair_mapping(device: &Subject) -> Self {
         Self::new(format!(
             "Repair {} (LVM: `lvconvert --repair VG/LV`), or restore the data from a backup.",
             device.name()
         ))
     }
 
-    pub fn rebuild_array(array: &Subject) -> Self {
+    pub(crate) fn rebuild_array(array: &Subject) -> Self {
         Self::new(format!(
             "Replace the missing member of {}, and let the array rebuild before doing anything else.",
             array.name()
@@ -117,7 +117,7 @@ impl VerdictRemedy {
     }
 
     /// Find the layer that loses flushes; nothing on this host shows which one it is.
-    pub fn find_lost_flushes(target: &Subject) -> Self {
+    pub(crate) fn find_lost_flushes(target: &Subject) -> Self {
         Self {
             here: false,
             text: format!(

@@ -76,7 +76,7 @@ impl ServerDirectoryResolver<'_> {
         join_base_and_path_value(self.server_path, value)
     }
 
-    fn told(&self, name: &str) -> Option<Reading<Vec<u8>>> {
+    fn reported_setting(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         self.answer?.variable_reading(name)
     }
 
@@ -100,7 +100,7 @@ impl ServerDirectoryResolver<'_> {
         else {
             return None;
         };
-        let told = self.told(name)?.value()?.clone();
+        let told = self.reported_setting(name)?.value()?.clone();
         (self.setting_path(&written) != self.setting_path(&told)).then(|| {
             format!("{server}: {name} is {written} in {source} but {told} in the running server: correct the line, or move the files while the server is stopped", server = self.name.to_owned(), written = display_safe(&written), told = display_safe(&told))
         })
@@ -110,7 +110,9 @@ impl ServerDirectoryResolver<'_> {
     /// is unset. If the two values agree, the source is the line in the file.
     fn setting_in_force(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let written = self.conf.setting_reading(name);
-        self.reported_or_written(self.told(name), written, |value| self.setting_path(value))
+        self.reported_or_written(self.reported_setting(name), written, |value| {
+            self.setting_path(value)
+        })
     }
 
     /// Two values agree if they have the same `directory`. For an unset directory the server may
@@ -176,7 +178,7 @@ impl ServerDirectoryResolver<'_> {
 
     fn binlog_directory(&self) -> Reading<String> {
         let written = self.conf.setting_reading("log_bin");
-        let set = self.told("log_bin").or_else(|| written.clone());
+        let set = self.reported_setting("log_bin").or_else(|| written.clone());
         let on = settings::value_in_force("log_bin", set, self.edition)
             .and_then(|text| settings::parse_flag("log_bin", &text));
         on.and_then_reading(|on, _| {
@@ -195,7 +197,7 @@ impl ServerDirectoryResolver<'_> {
                     let path = self.setting_path(value);
                     path.parent().map(Path::to_owned).unwrap_or_default()
                 };
-                let told = self.told("log_bin_basename");
+                let told = self.reported_setting("log_bin_basename");
                 match self.reported_or_written(told, written, parent) {
                     None => self.data_directory(),
                     Some(prefix) => prefix.and_then_reading(|value, source| {
@@ -223,7 +225,7 @@ impl ServerDirectoryResolver<'_> {
         if let Reading::Unknown { .. } = directory {
             return directory.clone().into_unknown_reading();
         }
-        let reported = self.told("log_bin_basename");
+        let reported = self.reported_setting("log_bin_basename");
         let (base, source) = match reported
             .clone()
             .or_else(|| self.conf.setting_reading("log_bin"))
