@@ -110,7 +110,7 @@ fn draw_save_dialog(form: &SaveForm, canvas: &mut Canvas<'_>) {
         }
         SaveFormStage::Saving => ("saving …", DIM, &[("esc", "do not wait")]),
         SaveFormStage::Exists(path) => {
-            exists = format!("{path} already exists. Replace it?");
+            exists = format!("{path} exists. Replace it?");
             let choices = &[
                 ("y", "replace it"),
                 ("n", "save under another name"),

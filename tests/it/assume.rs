@@ -369,7 +369,7 @@ fn all_invalid_assumptions_are_reported_at_once() {
         ),
         (
             "device.fua@sdx=true",
-            "there is no device `sdx` with a device.fua",
+            "no device `sdx` has the fact device.fua",
         ),
         ("device.fua@sda=maybe", "true or false, not `maybe`"),
         (

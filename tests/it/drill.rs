@@ -97,7 +97,7 @@ fn drill_record_counts_only_for_its_own_stack() {
     let without = compared();
     assert_eq!(without.status.code(), Some(2));
     assert!(
-        stderr(&without).contains("the host was not restarted"),
+        stderr(&without).contains("the host did not reboot"),
         "{}",
         stderr(&without)
     );

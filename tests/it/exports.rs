@@ -107,7 +107,7 @@ fn saved_documents_equal_check_output() {
     let place = tempfile::tempdir().unwrap();
     let mut pty = open_screens(place.path(), &[], &[]);
     pty.press("e");
-    pty.wait_for_text("Nothing is written until you confirm with s");
+    pty.wait_for_text("Nothing is written until you press s");
     let mut before: Vec<String> = Vec::new();
     for form in Format::ALL {
         let (format, extension) = (form.as_str(), form.extension());

@@ -59,7 +59,7 @@ fn start_probe(pty: &mut Pty) {
 
 fn assume_older_kernel(pty: &mut Pty) {
     pty.press("w");
-    pty.wait_for_text("which fact?");
+    pty.wait_for_text("choose a fact");
     pty.press("kernel.rel");
     pty.wait_for_text("/ kernel.rel_");
     pty.press("\r");

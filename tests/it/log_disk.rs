@@ -178,7 +178,9 @@ fn a_slot_without_a_consumer_is_named_until_it_is_read() {
     assert_eq!(report.first_fix(), ("pg.slot-keeps-wal", "warning"));
     assert_eq!(report.applying_rules(), ["pg.slot-keeps-wal"]);
     assert!(
-        report.log_usage().contains("inactive slot berlin retains"),
+        report
+            .log_usage()
+            .contains("inactive replication slot berlin retains"),
         "{}",
         report.log_usage()
     );

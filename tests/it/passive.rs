@@ -156,7 +156,7 @@ fn a_check_shows_the_latency_in_production() {
     wait_for_condition("the server reports its counters", || {
         check("text").contains("in production")
     });
-    assert!(check("text").contains("a flush (mean)"));
+    assert!(check("text").contains("per flush (mean)"));
     let report: Value = serde_json::from_str(&check("json")).unwrap();
     let findings = report["findings"].as_array().unwrap();
     let delay = findings

@@ -304,7 +304,7 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
     for says in [
         "the trial writes a loop file of",
         "in total to",
-        "at most 20 min, ",
+        "at most 20 min",
         "of memory",
         "run the trial on a terminal to confirm",
     ] {
@@ -354,7 +354,7 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
         assert_trial_refused(&own, &["--erase", "S1", "--yes"])
             .contains("--erase and --clear apply only to a disk")
     );
-    assert!(assert_trial_refused(&own, &["--clear"]).contains("needs a disk"));
+    assert!(assert_trial_refused(&own, &["--clear"]).contains("requires a disk"));
     for node in ["/dev/null", "/dev/absent", "/dev/stdin"] {
         let why = assert_trial_refused(Path::new(node), &["--erase", "S1"]);
         assert!(
@@ -531,7 +531,7 @@ fn real_trials_beside_a_running_postgres_server_are_refused() {
     cluster.start();
     let why = assert_trial_refused(&own, &["--yes", "--size", "320"]);
     assert!(
-        why.contains("of a database server is on the same disk") && why.contains("--force"),
+        why.contains("to a database server and is on the same disk") && why.contains("--force"),
         "{why}"
     );
     assert_eq!(kills::loop_devices_below(&own), Vec::<String>::new());

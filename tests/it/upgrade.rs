@@ -326,7 +326,7 @@ fn tools_newer_than_the_kernel_are_reported() {
     let (_, items) = upgrade_items(&["--xfsprogs", "6.18", "--host", &host]);
     let item = items
         .iter()
-        .find(|item| string_field(item, "what").contains("a newly created xfs"))
+        .find(|item| string_field(item, "what").contains("a new xfs"))
         .unwrap();
     assert!(string_field(item, "because").contains("parent"), "{item}");
 }
@@ -962,7 +962,7 @@ fn smaller_memory_pages_end_swap_and_large_blocks() {
     assert_eq!(
         about_pages,
         [
-            "swap /dev/nvme2n1 was created for 64 KiB pages",
+            "the swap area /dev/nvme2n1 was created for 64 KiB pages",
             "the memory page size changes from 64 KiB to 4 KiB"
         ]
     );

@@ -68,14 +68,14 @@ fn user_commands_are_marked_and_never_offered_to_run() {
     for format in ["text", "markdown", "html"] {
         let report = check_output(format, &rules);
         assert!(
-            lines_containing(&report, "your own command, from ").len() >= OWN.len(),
+            lines_containing(&report, "your own command from ").len() >= OWN.len(),
             "{report}"
         );
         for (purpose, command) in OWN {
             let line = match format {
                 "text" => format!("yours    {purpose}: {command}"),
-                "markdown" => format!("- {purpose}: `{command}` — your own command, from "),
-                _ => format!("<code>{command}</code> — your own command, from "),
+                "markdown" => format!("- {purpose}: `{command}` — your own command from "),
+                _ => format!("<code>{command}</code> — your own command from "),
             };
             assert!(
                 report.contains(&line),

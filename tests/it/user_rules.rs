@@ -302,7 +302,7 @@ fn lowered_level_shows_the_original_level() {
     );
     let text = stdout(&check(&["-v"]));
     assert!(
-        text.contains("barrier.ext4-off (critical as written)"),
+        text.contains("barrier.ext4-off (originally critical)"),
         "{text}"
     );
 }

@@ -70,7 +70,7 @@ fn comparison_state_lines(
     let (says, role) = match &state.result {
         Some(Ok(Some(compared))) => (compared.title.clone(), PLAIN),
         Some(Err(why)) => (why.clone(), DOUBT),
-        None if state.job.is_some() => ("comparing …".to_owned(), DIM),
+        None if state.job.is_some() => ("comparing".to_owned(), DIM),
         Some(Ok(None)) | None => (empty.to_owned(), DIM),
     };
     let key_room = text::width(key) + 2;

@@ -132,7 +132,7 @@ fn shown_document_is_saved_and_overwrite_is_confirmed() {
         JobResult::Saved(SaveOutcome::Exists("/root/a C.txt".to_owned())),
     );
     assert!(
-        screen_text(&model).contains("/root/a C.txt already exists. Replace it?"),
+        screen_text(&model).contains("/root/a C.txt exists. Replace it?"),
         "{}",
         screen_text(&model)
     );

@@ -39,12 +39,12 @@ const ROWS: &[CloudHostRow] = &[
     ("nvme-capacitor-failed", "at-risk", &[["disk.capacitor-failed", OF_PG], ["disk.incomplete-shutdowns", OF_PG]], &[], "may not last through a power failure (0 %)"),
     ("nvme-capacitor-absent", "durable", &[], &[["disk.capacitor-failed", OF_PG]], "nvme1n1 reports no capacitor"),
     ("nvme-capacitor-unreadable", "durable", &[], &[["disk.capacitor-failed", OF_PG], ["disk.incomplete-shutdowns", OF_PG]], "no warnings"),
-    ("krbd-pg16", "durable", &[], &[["verdict.unproven", OF_PG]], "rbd0 is stored by a Ceph cluster"),
+    ("krbd-pg16", "durable", &[], &[["verdict.unproven", OF_PG]], "rbd0 is a Ceph volume"),
     ("nfs4-soft-pg16", "unproven", &[["filesystem.nfs-soft", OF_PG], ["filesystem.nfs", OF_PG]], &[], "network file system"),
     ("chattr-j-pg16", "durable", &[["ext4.journal-data", OF_PG]], &[["mount.sync", OF_PG]], "have the data-journalling flag (chattr +j)"),
     ("noload-commit-default", "durable", &[], &[["boot.refused-option", "boot /data"]], "caches writes in a volatile cache"),
-    ("fc-multipath-fails", "unproven", &[["cloud.multipath-fails", "device dm-0"]], &[], "its caches are not visible from this host"),
-    ("fc-multipath-waits", "unproven", &[], &[["cloud.multipath-fails", "device dm-0"]], "its caches are not visible from this host"),
+    ("fc-multipath-fails", "unproven", &[["cloud.multipath-fails", "device dm-0"]], &[], "its caches are not visible from here"),
+    ("fc-multipath-waits", "unproven", &[], &[["cloud.multipath-fails", "device dm-0"]], "its caches are not visible from here"),
 ];
 
 /// Returns the target for which the host was recorded; `None` if the host is not one of [`ROWS`].

@@ -44,7 +44,7 @@ const ROWS: &[TornWriteLinkRow] = &[
     ("flags /data/mysql\n|524288", "flags /data/mysql\n|540672", "!file system: the attribute +j turns direct I/O into buffered I/O"),
     ("flags /data/mysql\n|524288", "flags /data/mysql\n!denied no", "file system: target.flags of /data/mysql is unknown"),
     ("- ext4 /dev/mapper/vg0-mysql", "- xfs /dev/mapper/vg0-mysql", "!file system: xfs is not ext4 with page-sized clusters"),
-    ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear 0 2056", "!logical volume: dm-0 begins at a multiple of 4 KiB only"),
+    ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear 0 2056", "!logical volume: dm-0 begins at a multiple of 4 KiB, not of the page size"),
     ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear 0 2048\n|vg0-mysql: linear 8388608 4097", "!logical volume: dm-0 begins at a multiple of 512 B"),
     ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear ", "logical volume: dm.alignment of dm-0 is unknown"),
     ("|vg0-mysql: linear 0 2048", "|vg0-mysql: striped ", "layer: dm-0 may split or move a page"),

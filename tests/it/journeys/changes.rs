@@ -30,7 +30,7 @@ fn each_task_takes_few_keys() {
             "Linux 5.14",
             "Will not mount or boot",
         ),
-        ("what if", "w\r", 3, "which fact?", "type a value"),
+        ("what if", "w\r", 3, "choose a fact", "type a value"),
         ("a saved script", "ejs\r", 4, "Save as script", "saved: "),
     ];
     for (task, keys, most, before_enter, shown) in tasks {

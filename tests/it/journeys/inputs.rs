@@ -69,7 +69,7 @@ fn paste_is_inserted_into_text_fields() {
     pty.press("\x1b");
     pty.wait_for_text_gone("redraw the screen");
     pty.press("w");
-    pty.wait_for_text("which fact?");
+    pty.wait_for_text("choose a fact");
     pty.press(&bracketed_paste("kernel.rel"));
     pty.wait_for_text("/ kernel.rel_");
     pty.press("\x1b");
@@ -77,13 +77,13 @@ fn paste_is_inserted_into_text_fields() {
     pty.press("2");
     pty.wait_for_text("from the target down");
     pty.press("/");
-    pty.wait_for_text("esc clears");
+    pty.wait_for_text("esc: clear");
     pty.press(&bracketed_paste("mount.\nfstype"));
     pty.wait_for_text("/ mount.fstype_");
     pty.press(&bracketed_paste(&junk_input()));
     pty.wait_for_text_gone("/ mount.fstype_");
     pty.press("\x1b");
-    pty.wait_for_text_gone("esc clears");
+    pty.wait_for_text_gone("esc: clear");
     pty.press("es");
     pty.wait_for_text("Save as text");
     pty.press("\x15");
@@ -208,9 +208,9 @@ fn escape_followed_by_a_key_counts_as_two_keys() {
 /// Text fields: the keys that open each, and the text shown then. The first entry opens no field.
 const PLACES: [(&str, &str); 6] = [
     ("", "Fix first"),
-    ("2/", "esc clears"),
+    ("2/", "esc: clear"),
     ("?", "type to filter"),
-    ("w", "which fact?"),
+    ("w", "choose a fact"),
     ("es", "Save as text"),
     ("t", "Targets, worst first"),
 ];

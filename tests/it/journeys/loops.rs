@@ -57,7 +57,7 @@ fn lines_without_timestamp(document: &str) -> Vec<String> {
     // The amount of a disk that is read in one second differs from run to run.
     document
         .lines()
-        .filter(|line| !line.starts_with("# No mount, swap space"))
+        .filter(|line| !line.starts_with("# No mount, swap area"))
         .map(line)
         .collect()
 }
@@ -94,7 +94,7 @@ fn screens_lead_from_free_disk_to_exported_plan() {
     let shown = pty.wait_for_text("Fix first");
     for said in [
         "Durability cannot be checked until",
-        "No mount, swap space",
+        "No mount, swap area",
         "ext4",
         "mkfs options",
         "mount options",
@@ -130,7 +130,7 @@ fn screens_lead_from_free_disk_to_exported_plan() {
     // The export must equal the commands that `check` prints for the disk; the rest of the output
     // contains values that change constantly.
     pty.press("e");
-    pty.wait_for_text("Nothing is written until you confirm with s");
+    pty.wait_for_text("Nothing is written until you press s");
     let forms = ["script", "conf", "fstab", "udev"];
     for (format, down) in forms.into_iter().zip(["j", "jj", "j", "j"]) {
         pty.press(down);

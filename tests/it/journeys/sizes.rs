@@ -18,7 +18,7 @@ fn screens_follow_terminal_resizes() {
             .is_some_and(|row| row.contains("q quit"))
     });
     pty.resize(50, 10);
-    pty.wait_for_text("needs 60×15, this terminal has 50×10");
+    pty.wait_for_text("needs 60×15; this terminal has 50×10");
     // Keys are typed during the resize; neither a key nor the resize may be lost.
     pty.resize(100, 30);
     pty.press("4");

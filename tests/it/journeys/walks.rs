@@ -122,7 +122,7 @@ fn every_fact_of_a_layer_is_two_keys_away() {
             && !shown.contains("mount.point")
     });
     pty.press("\rj\r");
-    pty.wait_for_text("means ");
+    pty.wait_for_text("meaning ");
     pty.press("\x1b");
     pty.resize(130, 40);
     pty.wait_until("the facts stand beside", |screen| {

@@ -272,7 +272,7 @@ fn scratch_file_gets_the_nocow_flag_of_the_database() {
     assert!(
         refused
             .to_string()
-            .contains("top directory of its file system or subvolume"),
+            .contains("root of its file system or subvolume"),
         "{refused}"
     );
 }
@@ -287,7 +287,7 @@ fn database_at_mount_point_needs_scratch_directory() {
     assert!(
         refused
             .to_string()
-            .contains("its parent directory is outside it"),
+            .contains("is the root of its file system"),
         "{refused}"
     );
     let mut request = short_probe_request(&mounted.point);
@@ -308,10 +308,7 @@ fn wal_mounted_inside_its_database_is_what_the_refusal_names() {
     let wal = MountedFileSystem::mount_at(wal, database, "");
     let refused = probe_refusal(&wal.point).to_string();
     assert!(
-        refused.contains(&format!(
-            "{} is the top directory of its file system",
-            wal.path()
-        )),
+        refused.contains(&format!("{} is the root of its file system", wal.path())),
         "{refused}"
     );
     drop(wal);

@@ -176,12 +176,17 @@ impl CommitWriter {
     }
 }
 
-pub fn pwrite_all(file: impl AsFd, bytes: &[u8], offset: u64) -> Result<(), Errno> {
-    match retry_on_intr(|| rustix::io::pwrite(&file, bytes, offset))? {
-        written if written == bytes.len() => Ok(()),
-        // A short write means no space for the rest.
-        _ => Err(Errno::NOSPC),
+/// After a short write, the write of the rest reports the reason, such as an exhausted quota.
+pub fn pwrite_all(file: impl AsFd, mut bytes: &[u8], mut offset: u64) -> Result<(), Errno> {
+    while !bytes.is_empty() {
+        let written = retry_on_intr(|| rustix::io::pwrite(&file, bytes, offset))?;
+        bytes = bytes
+            .get(written..)
+            .filter(|_| written > 0)
+            .ok_or(Errno::NOSPC)?;
+        offset += written as u64;
     }
+    Ok(())
 }
 
 /// The result of `measure`, and that of a second writer, which calls `write` in another thread until

@@ -125,12 +125,12 @@ fn section_boot_outcome(part: UpgradeSection) -> Option<BootOutcome> {
 
 fn option_effect_text(option: &str, effect: Effect, fstype: &str) -> String {
     match effect {
-        Effect::Refused => format!("{fstype} rejects {option}"),
+        Effect::Refused => format!("{option} is refused by {fstype}"),
         Effect::NoEffect => format!("{option} has no effect on {fstype}"),
-        Effect::Deprecated => format!("{option} is deprecated for {fstype}"),
+        Effect::Deprecated => format!("{option} is deprecated on {fstype}"),
         Effect::DefaultAnyway => format!("{option} is the default on {fstype}"),
-        Effect::Ok => format!("{fstype} accepts {option}"),
-        Effect::Unknown => format!("it is unknown whether {fstype} accepts {option}"),
+        Effect::Ok => format!("{option} is accepted by {fstype}"),
+        Effect::Unknown => format!("it is unknown whether {option} is accepted by {fstype}"),
     }
 }
 

@@ -93,7 +93,7 @@ fn undecided_option_texts_and_support(facts: &FactSet, line: &Subject) -> Vec<(S
     unknown
         .map(|(option, ruling)| {
             (
-                format!("it is unknown whether {fstype} accepts {option}"),
+                format!("it is unknown whether {option} is accepted by {fstype}"),
                 ruling.clone(),
             )
         })
