@@ -8,7 +8,6 @@
 
 mod filesystem;
 mod kind;
-mod value_words;
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -22,7 +21,6 @@ use crate::{servers, toml_table};
 
 pub use filesystem::NewFilesystem;
 pub use kind::{PresentOrBootMount, SettingKind};
-use value_words::{OFF, ON, normalise_value_number};
 
 /// A row of `settings.toml`. Settings are ordered by name, because each has its own.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -208,6 +206,26 @@ pub fn find_by_fact<T>(fact: &Key<T>) -> Option<&'static Setting> {
 pub fn find_by_name(name: &str) -> Option<&'static Setting> {
     ALL.iter().find(|setting| setting.name == name)
 }
+
+/// Normalises a whole number, alone or after `=`: `00`, `+0` and `0x0` become `0`.
+fn normalise_value_number(value: &str) -> String {
+    let (before, number) = match value.split_once('=') {
+        Some((key, number)) => (format!("{key}="), number),
+        None => (String::new(), value),
+    };
+    let unsigned = number.strip_prefix('+').unwrap_or(number);
+    let hex = unsigned
+        .strip_prefix("0x")
+        .or_else(|| unsigned.strip_prefix("0X"));
+    let read = match hex {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => unsigned.parse().ok(),
+    };
+    read.map_or_else(|| value.to_owned(), |number| format!("{before}{number}"))
+}
+
+const OFF: &[&str] = &["off", "false", "no", "0"];
+const ON: &[&str] = &["on", "true", "yes", "1"];
 
 #[cfg(test)]
 mod tests {
