@@ -122,7 +122,7 @@ fn require(condition: bool, why: &'static str) -> Result<(), &'static str> {
 
 pub fn current_commands(model: &Model, view: &PageView) -> Vec<KeyCommand> {
     let mut all = match &model.overlay {
-        None if view.state.is_typing_filter() => filter_typing_commands(),
+        None if view.state.is_typing_filter() => commands_while_typing_filter(),
         None => return screen_commands(model, view),
         Some(Overlay::Help { .. }) => {
             filtered_list_commands("run this command", "enter run", Ok::<_, String>(()))
@@ -228,7 +228,7 @@ fn selected_block_commands(view: &PageView, model: &Model) -> Vec<KeyCommand> {
     if exporting {
         let label = "save the document to a file";
         let save = key("s", label, "s save", Selection, Action::AskSave);
-        all.push(save.enabled_if(export::check_can_save(&model.data)));
+        all.push(save.enabled_if(export::check_can_export(&model.data)));
     }
     let copy_all_label = "copy the commands of all fixes shown";
     let pane_label = "switch between list and details";
@@ -384,7 +384,7 @@ const TEXT_DELETIONS: [KeyCommand; 2] = [
     ),
 ];
 
-fn filter_typing_commands() -> Vec<KeyCommand> {
+fn commands_while_typing_filter() -> Vec<KeyCommand> {
     let mut all = Vec::from(NAMED_KEY_MOTIONS);
     all.extend(TEXT_DELETIONS);
     all.extend([

@@ -38,7 +38,7 @@ pub fn copyable_document(model: &Model) -> Result<&ExportDocument, String> {
     }
 }
 
-pub fn check_can_save(data: &ScreenData) -> Result<(), &'static str> {
+pub fn check_can_export(data: &ScreenData) -> Result<(), &'static str> {
     let known = data.report.is_some() && data.complete;
     known.then_some(()).ok_or("facts are still being collected")
 }
@@ -49,7 +49,7 @@ pub fn start_rendering_shown_document(model: &mut Model) {
     if model.screen == ScreenId::Export
         && model.current_page_state().focus != PaneFocus::List
         && model.data.export.render_job.is_none()
-        && check_can_save(&model.data).is_ok()
+        && check_can_export(&model.data).is_ok()
         && !model.data.export.documents.contains_key(&format)
     {
         let job = model.start_job(Job::Document(format));

@@ -10,7 +10,7 @@ mod export {
     use crate::facts::Choice as _;
     use crate::report::view::wording::count_with_noun;
     use crate::report::{Format, Report};
-    use crate::tui::export::check_can_save;
+    use crate::tui::export::check_can_export;
     use crate::tui::export_state::ExportDocument;
     use crate::tui::page::{Page, PageBlock, PageState, PaneFocus, RowDetails};
     use crate::tui::screen_data::ScreenData;
@@ -26,7 +26,7 @@ mod export {
         let Some(report) = data
             .report
             .as_deref()
-            .filter(|_| check_can_save(data).is_ok())
+            .filter(|_| check_can_export(data).is_ok())
         else {
             page.push_text_block(vec![
                 Line::default(),

@@ -24,7 +24,7 @@ use super::screen_data::{BackgroundActivity, ConfirmationRequest, ScreenData};
 use super::screen_id::ScreenId;
 use super::target_context::TargetContext;
 use super::viewport;
-use super::what_if::{AssumptionPicker, PickerChoice};
+use super::what_if::{AssumptionPicker, PickerOutcome};
 use super::widgets::text_field::TextField;
 use crate::escape::ShellCommand;
 use crate::report::Report;
@@ -393,12 +393,12 @@ fn choose_in_assumption_picker(model: &mut Model) {
         return;
     };
     match picker.current_choice(model.data.assumed_facts()) {
-        Ok(PickerChoice::Fact(choice)) => picker.start_value_entry(choice),
-        Ok(PickerChoice::Assumptions(all)) if all.is_empty() => {
+        Ok(PickerOutcome::Fact(choice)) => picker.start_value_entry(choice),
+        Ok(PickerOutcome::Assumptions(all)) if all.is_empty() => {
             model.overlay = None;
             leave_what_if(model);
         }
-        Ok(PickerChoice::Assumptions(all)) => model.start_assumption_evaluation(all),
+        Ok(PickerOutcome::Assumptions(all)) => model.start_assumption_evaluation(all),
         Err(_) => {}
     }
 }

@@ -55,7 +55,7 @@ pub enum PickerEntry<'a> {
 }
 
 #[derive(Clone, Debug)]
-pub enum PickerChoice {
+pub enum PickerOutcome {
     Fact(Box<SelectableFact>),
     /// All assumptions that hold from now on; empty if the last one was removed.
     Assumptions(Vec<AssumedFact>),
@@ -121,13 +121,13 @@ impl AssumptionPicker {
     }
 
     /// The error is the reason why nothing can be chosen.
-    pub fn current_choice(&self, held: &[AssumedFact]) -> Result<PickerChoice, String> {
+    pub fn current_choice(&self, held: &[AssumedFact]) -> Result<PickerOutcome, String> {
         let entries = self.matching_entries();
         let entry = entries.get(self.chosen);
         let Some(of) = &self.fact else {
             return match entry {
                 Some(PickerEntry::Fact(choice)) => {
-                    Ok(PickerChoice::Fact(Box::new((*choice).clone())))
+                    Ok(PickerOutcome::Fact(Box::new((*choice).clone())))
                 }
                 _ => Err("no fact of this target matches".to_owned()),
             };
@@ -138,7 +138,7 @@ impl AssumptionPicker {
             .cloned()
             .collect();
         let value = match entry {
-            Some(PickerEntry::ActualValue) => return Ok(PickerChoice::Assumptions(all)),
+            Some(PickerEntry::ActualValue) => return Ok(PickerOutcome::Assumptions(all)),
             Some(PickerEntry::Value(word)) => (*word).to_owned(),
             _ if self.input.text().trim().is_empty() => {
                 return Err("type a value first".to_owned());
@@ -153,7 +153,7 @@ impl AssumptionPicker {
             fact: of.key.name,
             value,
         });
-        Ok(PickerChoice::Assumptions(all))
+        Ok(PickerOutcome::Assumptions(all))
     }
 
     /// An error message if the typed value starts with `=`, which the prompt already shows.

@@ -94,7 +94,7 @@ const NOT_HERE: [(&str, &str); 28] = [
     ("echo bfq ", "which schedulers a kernel has differs"),
 ];
 
-fn printed_command_lists() -> BTreeSet<(String, [Vec<String>; 3])> {
+fn advice_commands_by_setting() -> BTreeSet<(String, [Vec<String>; 3])> {
     let mut all = BTreeSet::new();
     for (_, report) in recorded::recorded_host_reports() {
         let steps = report
@@ -222,7 +222,7 @@ fn run_on_live_host(command: &str, machine: &LiveTestHost) {
 fn every_printed_command_is_executed_or_listed() {
     let (mut executed, mut listed) = (BTreeSet::new(), BTreeMap::<&str, usize>::new());
     let mut machines: BTreeMap<String, LiveTestHost> = BTreeMap::new();
-    for (setting, lists) in printed_command_lists() {
+    for (setting, lists) in advice_commands_by_setting() {
         for list in lists {
             let reason = |command: &str| {
                 NOT_HERE

@@ -22,7 +22,7 @@ fn start_relaxed_server(place: &Path) -> Mariadb {
     server
 }
 
-fn global_variables(server: &Mariadb) -> BTreeMap<String, String> {
+fn query_global_variables(server: &Mariadb) -> BTreeMap<String, String> {
     let shown = server.sql("SHOW GLOBAL VARIABLES").unwrap();
     let pair = |line: &str| {
         line.split_once('\t')
@@ -77,7 +77,7 @@ fn printed_commands_apply_verify_and_undo_settings() {
             .output_in_time(),
     );
 
-    let before = global_variables(&server);
+    let before = query_global_variables(&server);
     let advice = plan_step_advice(&report, "mysql.sync_binlog");
     assert_eq!(advice["interrupts"], "none", "{advice}");
     let [apply, verify, undo] =
@@ -85,7 +85,7 @@ fn printed_commands_apply_verify_and_undo_settings() {
     assert!(apply[0].starts_with("mariadb --socket="), "{apply:?}");
     run_in_shell(&apply);
     assert_eq!(run_in_shell(&verify).lines().last(), Some("1"));
-    let changed = global_variables(&server);
+    let changed = query_global_variables(&server);
     let moved: Vec<&String> = before
         .keys()
         .filter(|name| before.get(*name) != changed.get(*name))
@@ -93,7 +93,7 @@ fn printed_commands_apply_verify_and_undo_settings() {
     assert_eq!(moved, ["sync_binlog"]);
     run_in_shell(&undo);
     assert_eq!(run_in_shell(&verify).lines().last(), Some("0"));
-    assert_eq!(global_variables(&server), before);
+    assert_eq!(query_global_variables(&server), before);
 
     let advice = plan_step_advice(&report, "mysql.innodb_flush_method");
     assert_eq!(advice["interrupts"], "restart", "{advice}");
@@ -123,7 +123,7 @@ fn printed_commands_apply_verify_and_undo_settings() {
     );
     server.restart_without_ctime_gap();
     assert_eq!(run_in_shell(&verify).lines().last(), Some("O_DIRECT"));
-    let after = global_variables(&server);
+    let after = query_global_variables(&server);
     assert_eq!(
         after["sync_binlog"], "1",
         "the file has what SET GLOBAL does not keep"
@@ -180,7 +180,7 @@ fn mariadb_probe_measures_redo_and_binary_log() {
                 "SET GLOBAL innodb_log_file_buffering = {buffering}"
             ))
             .unwrap();
-        let variables = global_variables(&server);
+        let variables = query_global_variables(&server);
         let (_, report) = check_json(&[&data, "--seconds", "2"]);
         let probe = &report["probes"][0]["measurement"];
         let log = &probe["log"];

@@ -86,7 +86,7 @@ impl DistributionVersions {
         format!("VERSION_ID=\"{version}\"\nID=\"{id}\"\nPRETTY_NAME=\"{id} {version}\"")
     }
 
-    /// The answers about kernel and tools, by question.
+    /// Pairs of question and answer, as in a capture.
     pub fn kernel_and_tool_answers(&self) -> [(&'static str, String); 4] {
         let Self {
             release,

@@ -62,7 +62,7 @@ pub use workload::{
 // around them.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PgTestFsyncCase {
+pub struct PgTestFsyncTest {
     pub(crate) section: BenchmarkSection,
     /// Label of the row in its section.
     pub(crate) label: &'static str,
@@ -78,8 +78,8 @@ const fn case(
     method: Option<Method>,
     writes_per_operation: usize,
     bytes_per_write: usize,
-) -> PgTestFsyncCase {
-    PgTestFsyncCase {
+) -> PgTestFsyncTest {
+    PgTestFsyncTest {
         section,
         label,
         method,
@@ -88,7 +88,7 @@ const fn case(
     }
 }
 
-pub const PG_TEST_FSYNC_CASES: [PgTestFsyncCase; 16] = [
+pub const PG_TEST_FSYNC_CASES: [PgTestFsyncTest; 16] = [
     case(
         OneWrite,
         "open_datasync",
@@ -153,7 +153,7 @@ pub const PG_TEST_FSYNC_CASES: [PgTestFsyncCase; 16] = [
     case(OtherDescriptor, "write, fsync, close", None, 1, 8192),
     case(
         OtherDescriptor,
-        PgTestFsyncCase::WRITE_CLOSE_FSYNC,
+        PgTestFsyncTest::WRITE_CLOSE_FSYNC,
         None,
         1,
         8192,
@@ -161,7 +161,7 @@ pub const PG_TEST_FSYNC_CASES: [PgTestFsyncCase; 16] = [
     case(NotSynced, "write", Some(Method::Floor), 1, 8192),
 ];
 
-impl PgTestFsyncCase {
+impl PgTestFsyncTest {
     /// The fsync goes through a descriptor that is opened after the writing descriptor is closed.
     pub(crate) const WRITE_CLOSE_FSYNC: &str = "write, close, fsync";
 
@@ -443,12 +443,6 @@ impl BenchmarkSection {
     }
 }
 
-// Makes a [`Measurement`] from samples and their [`SampleContext`]. Another method replaces the
-// default as the best only if its paced commits are faster beyond noise, at a plausible speed.
-//
-// The default also stays if the other method is slower with two pages, or if a caveat forbids
-// advice.
-
 /// Paced commits are divided into at most this many runs.
 const MAX_RUNS: usize = 100;
 
@@ -543,6 +537,8 @@ fn evenly_spaced_quantiles(all: &[f64]) -> Vec<f64> {
         .collect()
 }
 
+/// The default, unless paced commits of another method are faster beyond noise, at a plausible speed,
+/// and two pages are not slower. A caveat that forbids advice keeps the default.
 fn best_method(
     samples: &ProbeSamples,
     seen: &SampleContext,

@@ -75,7 +75,7 @@ fn may_be_same_host(before: &ReportOrigin, now: &ReportOrigin) -> bool {
 /// Lists the subjects with facts that are in `from` but not in `of`. Targets are left out unless
 /// both reports cover the same targets.
 fn subjects_missing_in_other_report(from: &ReportSnapshot, of: &ReportSnapshot) -> Vec<Subject> {
-    let alike = has_same_targets(from, of);
+    let alike = covers_same_targets(from, of);
     let counts = |subject: &&Subject| alike || !from.targets.contains_key(*subject);
     let gone = from
         .subjects_with_facts()
@@ -85,7 +85,7 @@ fn subjects_missing_in_other_report(from: &ReportSnapshot, of: &ReportSnapshot) 
 
 /// True if both reports were made for the same TARGET, or for different TARGETs that name the same
 /// directories and devices.
-fn has_same_targets(a: &ReportSnapshot, b: &ReportSnapshot) -> bool {
+fn covers_same_targets(a: &ReportSnapshot, b: &ReportSnapshot) -> bool {
     let both = a.origin.asked.is_some() && b.origin.asked.is_some();
     a.origin.asked == b.origin.asked || (both && a.targets.keys().eq(b.targets.keys()))
 }
@@ -96,7 +96,7 @@ fn common_subjects_if_limited(
     before: &ReportSnapshot,
     now: &ReportSnapshot,
 ) -> Option<BTreeSet<Subject>> {
-    if has_same_targets(before, now) {
+    if covers_same_targets(before, now) {
         return None;
     }
     let both = now
@@ -225,7 +225,7 @@ fn has_known_value_changed(before: Option<&FactState>, now: Option<&FactState>) 
 fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<String> {
     let (was, is) = (&before.origin, &now.origin);
     let mut remarks = Vec::new();
-    if !has_same_targets(before, now) {
+    if !covers_same_targets(before, now) {
         let words = |asked: &Option<String>| {
             asked
                 .as_ref()

@@ -190,7 +190,7 @@ impl OutputDestination {
 
 pub fn run_document_writer(mut channel: Channel) -> io::Result<()> {
     let reply = receive_and_publish_document(&mut channel);
-    // If the parent has exited or given up, sending fails, too.
+    // If the parent has exited, `reply` is an error that nobody receives, and this send fails.
     channel.send(&reply)
 }
 

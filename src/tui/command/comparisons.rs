@@ -8,7 +8,7 @@ use crate::tui::screen_id::ScreenId;
 
 pub(super) fn comparison_commands(model: &Model) -> Vec<KeyCommand> {
     let is_shown = model.screen == ScreenId::Changes;
-    let enabled = export::check_can_save(&model.data);
+    let enabled = export::check_can_export(&model.data);
     let command = |keys, label, footer, action| {
         let footer = if is_shown { footer } else { "" };
         key(keys, label, footer, HelpSection::Work, action).enabled_if(enabled)

@@ -21,7 +21,7 @@ fn filter_is_typed_on_every_screen() {
         let mut before = session_with_report(at_risk_report(), (80, 24), PLAIN);
         press_keys(&mut before, screen.digit_key());
         let mut model = before.clone();
-        // As commands, these letters would quit, measure, export and change the screen.
+        // As commands, these keys would quit, measure, export, assume and change the screen.
         type_filter(&mut model, "qpew4");
         assert_eq!((model.exit, model.screen), (None, screen));
         assert!(

@@ -123,7 +123,8 @@ fn a_planted_delay_is_found_where_it_is_and_nowhere_else() {
         measure_with_delays(&delays, differing)
     };
 
-    // Methods that write and flush in one call save half the cost of a separate flush.
+    // Write and flush are delayed equally, so a method that does both in one call saves up to half
+    // of the commit.
     let slow_flush = planted(&["fdatasync", "fsync"], &["open_datasync", "open_sync"]);
     assert!(
         ["open_datasync", "open_sync"].contains(&slow_flush["best"].as_str().unwrap()),

@@ -54,8 +54,9 @@ impl<'a> ConfigReader<'a> {
         }
         self.files += 1;
         if self.files > MAX_FILES {
-            return self
-                .add_rejected_file_gap(format!("{shown} includes more files than walwise reads"));
+            return self.add_rejected_file_gap(format!(
+                "{shown} was not read: the configuration includes more than {MAX_FILES} files"
+            ));
         }
         let is_postgres = self.dialect == ConfigDialect::Postgres;
         if is_postgres && self.chain.iter().any(|above| above == path) {

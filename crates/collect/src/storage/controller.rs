@@ -576,7 +576,7 @@ fn parse_battery_presence(fields: &ToolOutputFields, key: &str) -> FieldReading<
     })
 }
 
-/// Old firmware prints no acceleration method.
+/// False for old firmware, which prints no acceleration method; true for contradictory values.
 fn bypasses_controller_cache(own: &ToolOutputFields) -> bool {
     const METHOD: &str = "ld acceleration method";
     own.contains_key(METHOD)

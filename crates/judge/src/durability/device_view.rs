@@ -135,7 +135,7 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
             format!("{name} is a volume of a ZFS pool; its sync property and disks are unknown")
         }
         Some(DeviceKind::Other) => {
-            format!("{name} is a type of device that walwise cannot inspect")
+            format!("{name} is a device of a type that walwise cannot inspect")
         }
         Some(
             DeviceKind::Partition

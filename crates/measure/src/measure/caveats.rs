@@ -201,8 +201,8 @@ fn fdatasync_slower_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     };
     let ratios = paired_ratios(&medians(Method::Fdatasync)?, &medians(Method::Fsync)?);
     let low = median_interval(&ratios, 0.01)?.low;
-    let says = "fdatasync took longer than fsync, even though it does less; the figures depend on more than the \
-                method.";
+    let says = "fdatasync took longer than fsync, although it does less work; something other than \
+                the method affected the results.";
     (low > 1.1).then(|| new_caveat(CaveatId::LessWorkSlower, says.to_owned(), true))
 }
 

@@ -66,7 +66,7 @@ mod tests {
         };
         assert_eq!(of(&[1, 2]), "");
         insta::assert_snapshot!(of(&[1, 2, 8]), @r#"
-                         pages    median       p99   back to back  against one page
+                         pages    median       p99   back to back  relative to one page
 fdatasync                    1    300 µs         –         120 µs
 fdatasync                    2         –         –         140 µs
 fdatasync                    8    600 µs         –         260 µs  2.00 ×

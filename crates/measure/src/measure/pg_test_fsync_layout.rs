@@ -94,11 +94,11 @@ mod tests {
 
     use super::*;
     use crate::measure::{
-        PgTestFsyncCase, RoundSamples, RowSamples, Workload, WorkloadResult, parse_benchmark_output,
+        PgTestFsyncTest, RoundSamples, RowSamples, Workload, WorkloadResult, parse_benchmark_output,
     };
 
     fn workload_rows(times_us: &[f64], refused: &[bool]) -> Vec<WorkloadRow> {
-        let series = |((test, us), refused): ((&PgTestFsyncCase, &f64), &bool)| {
+        let series = |((test, us), refused): ((&PgTestFsyncTest, &f64), &bool)| {
             let pass = RoundSamples {
                 times_us: vec![*us; 3],
                 seconds: 1.0,

@@ -118,6 +118,10 @@ fn run_group_commit_clients(
         Mutex::new(None),
     );
     let flush = |part| {
+        // The kernel may drop the pages of a failed flush, so that a repeated one succeeds.
+        if lock(&failed).is_some() {
+            return Err(());
+        }
         let done = writer.write_cyclically_and_flush(means.pages, SEGMENT_BYTES, part);
         calls.fetch_add(1, Ordering::Relaxed);
         done.map_err(|errno| _ = lock(&failed).get_or_insert(errno))

@@ -7,7 +7,7 @@ use super::wrap::{WordOverflow, display_width, wrap_text};
 
 /// Width of a page in columns: that of the smallest common terminal.
 pub const WIDTH: usize = 80;
-/// Smallest width, in characters, to which a table folds a column.
+/// Smallest width, in columns, to which a table folds a column.
 const MIN_COLUMN_WIDTH: usize = 20;
 
 pub struct TextPage {

@@ -37,7 +37,7 @@ pub struct BootMountOptionsEdit<'a> {
 
 impl BootMountOptionsEdit<'_> {
     /// The options as fstab writes them; `None` if nothing changes.
-    pub fn changed_options(&self) -> Option<String> {
+    pub fn new_options_if_changed(&self) -> Option<String> {
         let becomes = mount_and_mkfs_options::apply_change_to_written_options(
             &self.options,
             &self.add,

@@ -96,7 +96,7 @@ fn mkfs_instructions(report: &Report, target: &TargetSummary) -> String {
 
 /// `None` if the line neither changes nor has a note.
 fn boot_mount_edit_text(report: &Report, line: &BootMountOptionsEdit<'_>) -> Option<String> {
-    let becomes = line.changed_options();
+    let becomes = line.new_options_if_changed();
     if becomes.is_none() && line.notes.is_empty() {
         return None;
     }

@@ -434,7 +434,7 @@ fn improvements_section(difference: &Difference) -> Option<Section> {
         .filter(|f| f.is_finding_fixed() && f.latest_finding_level() >= Level::Warning);
     let fixed = fixed.filter_map(|finding| {
         let mut bullet = finding_change_bullet(finding, ", fixed")?;
-        // A finding that is gone needs no fix.
+        // No link to the rule: a fixed finding needs no fix.
         bullet.item.rules.clear();
         Some(bullet)
     });

@@ -363,8 +363,8 @@ fn verdict_parts(report: &Report, of: &TargetSummary) -> Vec<ShortPart> {
         .collect()
 }
 
-/// `what` follows the word `critical`; it is empty or begins with a blank. `None` without such
-/// rules.
+/// `what` follows the word `critical`; it is empty or begins with a blank. `None` if no
+/// critical finding is undecided.
 fn undecided_critical_line(findings: &[&Finding], what: &str) -> Option<ShortPart> {
     let open = findings
         .iter()

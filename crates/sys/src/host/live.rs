@@ -285,7 +285,7 @@ pub(super) fn answer_in_this_process(question: &Question) -> HostResult {
         }
         Question::Uname => Ok(machine::uname()),
         Question::Identity => Ok(machine::euid_namespaces_and_root()),
-        Question::Resources => machine::memory_and_cpus(),
+        Question::Resources => machine::usable_memory_and_cpus(),
         Question::Servers => processes::list_server_processes(),
         Question::ProcessStart(pid) => processes::process_start_time(*pid),
         Question::Tablespaces(pid) => processes::list_open_system_tablespaces(*pid),

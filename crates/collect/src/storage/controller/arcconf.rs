@@ -16,7 +16,7 @@ use super::fields::{
 };
 use super::report::{
     self, Adapter, FieldReading, Volume, battery_failure_policy, not_reported, parse_battery_state,
-    parse_disk_cache, parse_wwn, worst_reading,
+    parse_wwn, worst_reading,
 };
 use super::synonyms::{ADAPTEC, BACKUP_UNITS};
 use super::{
@@ -235,7 +235,12 @@ fn battery_state(backup: Option<&ToolOutputFields>) -> FieldReading<BatteryCondi
     let Some(fields) = backup else {
         return not_reported("battery or backup unit information");
     };
-    let meaning = |word: &str| parse_battery_state(word.strip_prefix("zmm ").unwrap_or(word));
+    let meaning = |word: &str| {
+        parse_battery_state(
+            word.strip_prefix("zmm ").unwrap_or(word),
+            &["optimal", "ready"],
+        )
+    };
     if ["backup power status", "battery/capacitor pack count"]
         .iter()
         .any(|key| fields.contains_key(key))
@@ -281,7 +286,9 @@ fn battery_state(backup: Option<&ToolOutputFields>) -> FieldReading<BatteryCondi
 /// library).
 fn smartraid_backup_state(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
     let count = parse_battery_presence(fields, "battery/capacitor pack count");
-    let status = fields.parse_lowercase_value("backup power status", parse_battery_state);
+    let status = fields.parse_lowercase_value("backup power status", |word| {
+        parse_battery_state(word, &["ok"])
+    });
     let error = fields.parse_lowercase_value("hardware error", |word| {
         Some(if word == "no error" {
             BatteryCondition::Healthy
@@ -407,7 +414,7 @@ impl MemberDiskCacheSources<'_> {
             .sections
             .iter()
             .filter(|section| section.contains_key(POLICY))
-            .map(|section| section.parse_lowercase_value(POLICY, parse_disk_cache))
+            .map(|section| section.parse_lowercase_value(POLICY, disks::parse_cache_setting))
             .collect();
         (!policies.is_empty()).then(|| worst_reading(POLICY, policies))
     }

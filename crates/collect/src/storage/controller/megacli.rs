@@ -10,8 +10,8 @@ use super::fields::{
     ToolOutputFields, display_safe_lines, fields_by_heading, to_single_spaced_lowercase,
 };
 use super::report::{
-    Adapter, FieldReading, Volume, conflicting, not_reported, parse_battery_state,
-    parse_disk_cache, worst_reading, write_back_policy_by_failure_policy,
+    Adapter, FieldReading, Volume, conflicting, not_reported, parse_disk_cache, worst_reading,
+    write_back_policy_by_failure_policy,
 };
 use super::synonyms::{MEGARAID, canonical_key_of_synonym};
 use super::{ToolQueryResult, megaraid_battery, run_tool_command};
@@ -220,7 +220,7 @@ fn battery_state(fields: &ToolOutputFields) -> FieldReading<BatteryCondition> {
     if fields.contains_key(FAILED) {
         return Ok(BatteryCondition::Unreadable);
     }
-    let state = fields.parse_lowercase_value("battery state", parse_battery_state);
+    let state = fields.parse_lowercase_value("battery state", megaraid_battery::parse_state);
     // Only some firmware prints `isSOHGood`, so a missing line is not an error.
     let health = fields.contains_key("issohgood").then(|| {
         fields.parse_lowercase_value("issohgood", |word| match word {

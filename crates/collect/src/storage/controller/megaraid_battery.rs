@@ -6,7 +6,7 @@
 //! the two counts.
 
 use super::fields::ToolOutputFields;
-use super::report::{FieldReading, Severity, worst_reading};
+use super::report::{FieldReading, Severity, parse_battery_state, worst_reading};
 use crate::facts::catalog::controller::BatteryCondition;
 
 /// Each flag with its harmless value and the state that any other value means.
@@ -27,6 +27,10 @@ const NEWER_FLAGS: [&str; 3] = [
     "pack is about to fail & should be replaced",
     "cache offload premium feature required",
 ];
+
+pub fn parse_state(word: &str) -> Option<BatteryCondition> {
+    parse_battery_state(word, &["optimal", "operational"])
+}
 
 /// The state from the bits of its code (`MFI_BBU_STATE_*` in mfireg.h of FreeBSD).
 pub fn parse_battery_state_code(code: u64) -> BatteryCondition {

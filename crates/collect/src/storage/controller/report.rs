@@ -29,8 +29,9 @@ pub fn conflicting<T>(what: impl Into<String>) -> FieldReading<T> {
     Err(MissingField(UnknownReason::Ambiguous, what.into()))
 }
 
-/// The states of batteries, capacitors and flash modules, in the words of all tools.
-pub fn parse_battery_state(word: &str) -> Option<BatteryCondition> {
+/// The states of batteries, capacitors and flash modules, in the words of all tools. Only the words
+/// for a healthy one are those of a single tool.
+pub fn parse_battery_state(word: &str, healthy: &[&str]) -> Option<BatteryCondition> {
     const BEGINNINGS: [(&str, BatteryCondition); 10] = [
         ("not present", BatteryCondition::Absent),
         ("charging", BatteryCondition::Charging),
@@ -44,7 +45,7 @@ pub fn parse_battery_state(word: &str) -> Option<BatteryCondition> {
         ("fail", BatteryCondition::Failed),
     ];
     match word {
-        "optimal" | "operational" | "ok" | "ready" => Some(BatteryCondition::Healthy),
+        word if healthy.contains(&word) => Some(BatteryCondition::Healthy),
         "missing" | "absent" | "not installed" | "disconnected" => Some(BatteryCondition::Absent),
         "dead" | "non operational" | "critical" => Some(BatteryCondition::Failed),
         "unknown" | "unavailable" => Some(BatteryCondition::Unreadable),
@@ -55,9 +56,9 @@ pub fn parse_battery_state(word: &str) -> Option<BatteryCondition> {
     }
 }
 
-/// The caches of member disks, in the words of all tools. arcconf appends the mode in parentheses.
+/// The caches of member disks, in the words of all tools.
 pub fn parse_disk_cache(word: &str) -> Option<MemberDiskCache> {
-    match word.split(" (").next().unwrap_or_default() {
+    match word {
         "disabled" | "disable" | "dsbl" => Some(MemberDiskCache::Off),
         "enabled" | "enable" | "enbl" => Some(MemberDiskCache::On),
         "default" | "disk's default" | "dflt" | "drive specific" => {
@@ -179,7 +180,10 @@ pub fn battery_state(
 ) -> FieldReading<BatteryCondition> {
     if present != Ok(BatteryCondition::Absent) {
         worst_reading("battery", [present, status].into_iter().chain(more))
-    } else if status.is_ok_and(|status| status != BatteryCondition::Absent) {
+    } else if !matches!(
+        status,
+        Ok(BatteryCondition::Absent) | Err(MissingField(UnknownReason::Absent, _))
+    ) {
         conflicting(contradiction)
     } else {
         present
@@ -309,6 +313,33 @@ mod tests {
             Some("600508b1001c7a6baeb3d4dcf5a4da9f")
         );
         assert_eq!(parse_wwn("NA"), None);
+    }
+
+    #[test]
+    fn healthy_words_and_disk_caches_of_one_tool_are_unknown_to_others() {
+        assert_eq!(parse_battery_state("ready", &["optimal"]), None);
+        assert_eq!(
+            parse_battery_state("ready", &["ready"]),
+            Some(BatteryCondition::Healthy)
+        );
+        assert_eq!(parse_disk_cache("disabled (pending reboot)"), None);
+    }
+
+    #[test]
+    fn unrecognised_status_contradicts_an_absent_battery() {
+        let absent = || Ok(BatteryCondition::Absent);
+        let state = |status| battery_state(absent(), status, None, "conflict");
+        assert_eq!(
+            state(unrecognised_value("status", "foo")),
+            conflicting("conflict")
+        );
+        assert_eq!(
+            state(Ok(BatteryCondition::Healthy)),
+            conflicting("conflict")
+        );
+        for status in [absent(), not_reported("status")] {
+            assert_eq!(state(status), absent());
+        }
     }
 
     proptest! {

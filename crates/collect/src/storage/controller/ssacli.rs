@@ -62,7 +62,9 @@ pub fn parse_adapters(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter>
             pci: parse_pci_address_field(&fields),
             battery: battery_state(
                 parse_battery_presence(&fields, "battery/capacitor count"),
-                fields.parse_lowercase_value("battery/capacitor status", parse_battery_state),
+                fields.parse_lowercase_value("battery/capacitor status", |word| {
+                    parse_battery_state(word, &["ok"])
+                }),
                 None,
                 "`battery/capacitor count` is 0 even though a battery status is reported",
             ),

@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::fields::{self, ToolOutputFields, to_single_spaced_lowercase};
 use super::report::{
     Adapter, FieldReading, Volume, battery_failure_policy, battery_state, conflicting,
-    mode_in_force_without_fallback, not_reported, parse_battery_state, parse_disk_cache,
-    unrecognised_value, worst_reading,
+    mode_in_force_without_fallback, not_reported, parse_disk_cache, unrecognised_value,
+    worst_reading,
 };
 use super::storcli_json::{
     parse_adapter_identity, parse_controllers, parse_exact_field, parse_lowercase_field,
@@ -90,7 +90,8 @@ fn battery_module_state(
     let modules = MODULES.into_iter().flat_map(|key| table_rows(data, key));
     worst_reading(
         "Cachevault_Info or BBU_Info",
-        modules.map(|module| parse_lowercase_field(module, "/State", parse_battery_state)),
+        modules
+            .map(|module| parse_lowercase_field(module, "/State", megaraid_battery::parse_state)),
     )
 }
 
@@ -101,7 +102,7 @@ fn battery_status(data: &Value) -> FieldReading<BatteryCondition> {
     };
     match code.parse() {
         Ok(number) => Ok(megaraid_battery::parse_battery_state_code(number)),
-        Err(_) => parse_battery_state(&to_single_spaced_lowercase(&code))
+        Err(_) => megaraid_battery::parse_state(&to_single_spaced_lowercase(&code))
             .map_or_else(|| unrecognised_value(STATUS, &code), Ok),
     }
 }
@@ -145,7 +146,7 @@ fn battery_state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<Batte
     let (flash, battery) = (read(flash), read(battery));
     let state_and = |fields: &ToolOutputFields, key, flags: FlagsFn| {
         fields.contains_key(key).then(|| {
-            let state = fields.parse_lowercase_value(key, parse_battery_state);
+            let state = fields.parse_lowercase_value(key, megaraid_battery::parse_state);
             worst_reading(key, [state, flags(fields)])
         })
     };

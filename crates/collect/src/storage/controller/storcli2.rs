@@ -35,8 +35,11 @@ pub fn parse_adapters(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
 }
 
 fn parse_adapter(name: String, data: &Value, volumes: &Value) -> Adapter {
-    let packs = table_rows(data, "BBU_Info")
-        .map(|pack| parse_lowercase_field(pack, "/Status", parse_battery_state));
+    let packs = table_rows(data, "BBU_Info").map(|pack| {
+        parse_lowercase_field(pack, "/Status", |word| {
+            parse_battery_state(word, &["optimal"])
+        })
+    });
     Adapter {
         battery: battery_state(
             battery_presence(data),

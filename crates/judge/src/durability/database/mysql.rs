@@ -133,7 +133,7 @@ fn judge_binlog(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &mut
         (Some(value), None) if !absent => (
             Unproven,
             format!(
-                "sync_binlog is {value}, and it is unknown whether a storage engine stores the binary log"
+                "sync_binlog is {value}, but it is unknown whether a storage engine stores the binary log (binlog_storage_engine)"
             ),
         ),
         (Some(value), _) => {

@@ -71,7 +71,8 @@ impl Guarantee {
     }
 }
 
-/// The caller excludes volumes of RAID controllers, so a controller passes this disk through.
+/// Not for volumes of a RAID controller in this host. A controller in front of the disk must pass
+/// the disk through.
 pub fn find_guarantee(
     ask: &mut FactReader,
     disk: &Subject,

@@ -205,7 +205,7 @@ fn flush_finding_by_kind(
             Some(unproven_finding(ask, hop, &device::KIND, says))
         }
         DeviceKind::Other if hop.scope() == Scope::Device => {
-            let says = format!("{name} is a type of device that walwise cannot inspect");
+            let says = format!("{name} is a device of a type that walwise cannot inspect");
             Some(unproven_finding(ask, hop, &device::KIND, says))
         }
         DeviceKind::Lvm | DeviceKind::Dm => dm_target_flush_finding(ask, hop, kind),

@@ -248,7 +248,7 @@ group: commits of 512 B; one fdatasync covers all waiting commits; 8 rounds
                                   median       p95       p99       max     ops/s sync/op  ratio
 1 session                         200 µs    200 µs         -    200 µs     5 000    1.00
 16 sessions                       400 µs    400 µs         -    400 µs    40 000    1.00  0.12 × 1 session (0.12 to 0.12)
-1 client completes 5 000 commits/s (mean), 16 clients 40 000 (8.0 × as many). Each commit then waits 400 µs (median), with 1.00 flushes per commit.
+1 client completes 5 000 commits/s (mean), 16 clients 40 000 (8.0 × as many). With all clients, a commit waits 400 µs (median), with 1.00 flushes per commit.
 "#);
     }
 

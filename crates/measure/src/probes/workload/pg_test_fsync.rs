@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use rustix::io::{Errno, retry_on_intr};
 
 use super::context::{Load, OperationOutcome, WorkloadContext};
-use crate::measure::{Method, PG_TEST_FSYNC_CASES, PgTestFsyncCase, RoundSamples, RowSamples};
+use crate::measure::{Method, PG_TEST_FSYNC_CASES, PgTestFsyncTest, RoundSamples, RowSamples};
 use crate::probes::commit_writer::{PAGE_BYTES, flush_file, pwrite_all};
 use crate::probes::{StopReason, open_flags};
 
@@ -31,13 +31,13 @@ pub(super) fn pg_test_fsync_loads(stage: &WorkloadContext<'_>) -> Result<Vec<Loa
 }
 
 fn pg_test_fsync_load(
-    test: PgTestFsyncCase,
+    test: PgTestFsyncTest,
     stage: &WorkloadContext<'_>,
 ) -> Result<Load, StopReason> {
     let bytes = test.bytes_per_operation() as u64;
     let row = RowSamples::new(test.row_name(), bytes);
     let Some(method) = test.method else {
-        let reopens = test.label == PgTestFsyncCase::WRITE_CLOSE_FSYNC;
+        let reopens = test.label == PgTestFsyncTest::WRITE_CLOSE_FSYNC;
         return Ok(Load::new(row, move |stage| {
             repeat_after_warm_up(stage, bytes, || write_and_fsync_reopened(reopens, stage))
         }));
@@ -84,7 +84,7 @@ fn repeat_after_warm_up(
 
 fn run_operation(
     file: &OwnedFd,
-    test: PgTestFsyncCase,
+    test: PgTestFsyncTest,
     method: Method,
     stage: &WorkloadContext<'_>,
 ) -> Result<(), Errno> {

@@ -122,7 +122,7 @@ pub(super) fn innodb_loads(stage: &WorkloadContext<'_>) -> Result<Vec<Load>, Sto
     Ok(loads)
 }
 
-/// The commits of all clients in a round, limited by the size of the binary log.
+/// Limit on the commits of all clients in a round: half of the binary log, see [`BINLOG_BYTES`].
 fn max_commits_per_round(stage: &WorkloadContext<'_>, record_bytes: u64) -> u64 {
     BINLOG_BYTES.min(stage.file_bytes) / 2 / record_bytes
 }

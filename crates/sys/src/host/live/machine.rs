@@ -80,7 +80,7 @@ fn has_root_directory_of_init() -> Option<bool> {
     Some(identity("/proc/1/root")? == identity("/")?)
 }
 
-pub fn memory_and_cpus() -> HostResult {
+pub fn usable_memory_and_cpus() -> HostResult {
     let what = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
     let failed = |e: String| HostError::failed(e);
     let system = System::new_with_specifics(what);
@@ -136,7 +136,7 @@ mod tests {
     fn machine_answers_have_their_fields() {
         assert_eq!(String::from_utf8(uname()).unwrap().lines().count(), 5);
         assert!(euid_namespaces_and_root().starts_with(b"euid="));
-        let text = String::from_utf8(memory_and_cpus().unwrap()).unwrap();
+        let text = String::from_utf8(usable_memory_and_cpus().unwrap()).unwrap();
         let values: Vec<_> = text
             .lines()
             .filter_map(|line| line.split_once('='))

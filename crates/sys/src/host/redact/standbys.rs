@@ -51,7 +51,11 @@ fn is_standby_name(name: &str) -> bool {
         .iter()
         .any(|word| name.eq_ignore_ascii_case(word));
     let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$') || !c.is_ascii();
-    name == "*" || !name.is_empty() && !is_keyword && name.chars().all(is_letter)
+    let begins_like_name = !name.starts_with(|c: char| c.is_ascii_digit() || c == '$');
+    let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
+    let is_plain =
+        !name.is_empty() && name.chars().all(is_letter) && (begins_like_name || is_number);
+    name == "*" || is_plain && !is_keyword
 }
 
 #[cfg(test)]
@@ -89,6 +93,9 @@ mod tests {
             ("next 2 (a)", "?"),
             ("\"a\"b\"", "?"),
             ("\"a, b\"", "?"),
+            ("1node", "?"),
+            ("ANY 1 ($a)", "?"),
+            ("a1$, 12", "FIRST 1 (_, _)"),
         ] {
             assert_eq!(redact_to_text(value), expected, "{value}");
         }

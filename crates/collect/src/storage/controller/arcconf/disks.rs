@@ -175,7 +175,7 @@ impl PhysicalDisk {
     }
 
     fn port_addresses(&self) -> [Option<PortAddress>; 2] {
-        [self.port_by_location(), self.port_by_channel()]
+        [self.port_by_location(), self.channel_address()]
     }
 
     /// Parses `Connector 0, Device 1` or `Enclosure 0, Slot 1(Connector 0)`.
@@ -196,7 +196,7 @@ impl PhysicalDisk {
             .find_map(|(kind, one, other)| Some((*kind, number(unit, one)?, number(port, other)?)))
     }
 
-    fn port_by_channel(&self) -> Option<PortAddress> {
+    fn channel_address(&self) -> Option<PortAddress> {
         let text = self.fields.get("reported channel,device")?;
         // In newer versions the key itself contains a colon.
         let text = text
@@ -253,8 +253,13 @@ impl PhysicalDisk {
 
     fn cache_setting(&self) -> FieldReading<MemberDiskCache> {
         self.fields
-            .parse_lowercase_value("write cache", parse_disk_cache)
+            .parse_lowercase_value("write cache", parse_cache_setting)
     }
+}
+
+/// arcconf appends the mode in parentheses: `enabled (write-back)`.
+pub fn parse_cache_setting(word: &str) -> Option<MemberDiskCache> {
+    parse_disk_cache(word.split(" (").next().unwrap_or_default())
 }
 
 pub struct DiskInventory {
