@@ -370,7 +370,7 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
     );
 
     let memory = MountPoint::mount_tmpfs(disk.create_subdirectory("memory"));
-    assert!(assert_trial_refused(&memory.0, &sure).contains("is in memory"));
+    assert!(assert_trial_refused(&memory.0, &sure).contains("is on a file system in memory"));
     let other = mount_btrfs("");
     assert!(
         assert_trial_refused(&other.create_subdirectory("trial"), &sure).contains("is on btrfs")
