@@ -323,7 +323,8 @@ fn postmaster_pid(cluster: &Cluster) -> Pid {
     Pid::from_raw(text.lines().next().unwrap().trim().parse().unwrap())
 }
 
-fn owner_can_connect(cluster: &Cluster) -> bool {
+/// The answer to the statement; `None` if the server refuses the connection.
+fn sql_unless_refused(cluster: &Cluster, statement: &str) -> Option<String> {
     let mut command = cluster.server_command("psql");
     command.args([
         "-h",
@@ -333,9 +334,11 @@ fn owner_can_connect(cluster: &Cluster) -> bool {
         "-d",
         "postgres",
         "-Atc",
-        "SELECT 1",
+        statement,
     ]);
-    command.output_in_time().status.success()
+    let output = command.output_in_time();
+    let answer = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    output.status.success().then_some(answer)
 }
 
 fn fill_connection_slots(cluster: &Cluster) -> Vec<Child> {
@@ -361,7 +364,10 @@ fn fill_connection_slots(cluster: &Cluster) -> Vec<Child> {
     for number in ["1", "2"] {
         sessions.push(session());
         let count = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'";
-        wait_for_condition("it is in", || cluster.sql(count) == number);
+        // The slot of the last query may still be taken.
+        wait_for_condition("it is in", || {
+            sql_unless_refused(cluster, count).as_deref() == Some(number)
+        });
     }
     let mut last = session();
     wait_for_condition("nobody else gets in", || {
@@ -369,7 +375,7 @@ fn fill_connection_slots(cluster: &Cluster) -> Vec<Child> {
         if last.try_wait().unwrap().is_some() {
             last = session();
         }
-        !owner_can_connect(cluster)
+        sql_unless_refused(cluster, "SELECT 1").is_none()
     });
     sessions.push(last);
     sessions
@@ -438,7 +444,9 @@ fn unresponsive_server_is_never_misreported() {
     )
     .unwrap();
     cluster.run_server_program("pg_ctl", &["-D", &cluster.path_string("data"), "reload"]);
-    wait_for_condition("the owner is refused", || !owner_can_connect(&cluster));
+    wait_for_condition("the owner is refused", || {
+        sql_unless_refused(&cluster, "SELECT 1").is_none()
+    });
     let row = "the owner refused";
     unsaid(
         row,
@@ -505,7 +513,9 @@ fn server_with_remounted_data_directory_is_queried() {
         .stdout(Stdio::null())
         .stderr(log);
     let mut server = command.spawn().unwrap();
-    wait_for_condition("the server answers", || owner_can_connect(&cluster));
+    wait_for_condition("the server answers", || {
+        sql_unless_refused(&cluster, "SELECT 1").is_some()
+    });
 
     cluster.sql("ALTER DATABASE app SET synchronous_commit = off");
     let row = "in a mount name space of its own";
