@@ -26,7 +26,7 @@ mod click_map {
         PaneRow(String),
         /// A target, by its position in the list of targets, which begins with the worst verdict.
         Target(usize),
-        /// An entry of the list of commands in help, by its index.
+        /// An entry of an open list, by its index.
         Entry(usize),
     }
 

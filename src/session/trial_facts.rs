@@ -7,7 +7,6 @@ use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::catalog::trial::{self, TrialBasis, TrialFilesystem};
 use crate::facts::catalog::{device, mount};
-
 use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Source, Subject};
 use crate::trial::{
     Candidate, CandidateRanking, ExtentKind, LoopFidelity, TrialRecord, trial_summary_text,

@@ -4,7 +4,6 @@ mod detail_lines;
 mod details;
 mod sections;
 mod export {
-    use ratatui::style::Style;
     use ratatui::text::Line;
 
     use crate::facts::Choice as _;
@@ -107,14 +106,13 @@ mod export {
             }
             None => vec![Line::styled("rendering …", DIM)],
             Some(Err(why)) => vec![Line::styled(why.to_owned(), DOUBT)],
-            Some(Ok(document)) => document_preview_lines(document, state, DIM, room),
+            Some(Ok(document)) => document_preview_lines(document, state, room),
         }
     }
 
     fn document_preview_lines(
         document: &ExportDocument,
         state: &PageState,
-        dim: Style,
         room: usize,
     ) -> Vec<Line<'static>> {
         let all = count_with_noun(document.lines, "line");
@@ -133,7 +131,7 @@ mod export {
             .lines()
             .take(MAX_SHOWN_LINES)
             .filter(|line| state.passes_filter(line));
-        let mut lines = vec![Line::styled(format!("{all}{first}{found}"), dim)];
+        let mut lines = vec![Line::styled(format!("{all}{first}{found}"), DIM)];
         let rows = shown.flat_map(|line| text::wrap_with_prefix(line, "", room));
         lines.extend(rows.map(Line::raw));
         lines

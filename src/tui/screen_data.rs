@@ -106,9 +106,7 @@ impl ScreenData {
 
     pub fn measurement_in_report(&self) -> Option<&Measurement> {
         let target = self.focus.target.as_ref()?;
-        let mut probes = self.report.as_ref()?.probes.iter();
-        let probe = probes.find(|probe| probe.target == *target)?;
-        Some(&probe.measurement)
+        self.report.as_ref()?.measurement(target)
     }
 }
 

@@ -46,7 +46,7 @@ impl TargetContext {
         let is_wanted =
             |at: &usize| report.targets.get(*at).map(|summary| &summary.target) == wanted;
         let place = order.iter().position(is_wanted).unwrap_or(0);
-        Self::at_place(report, &order, place)
+        Self::new_for_position(report, &order, place)
     }
 
     /// The context of the next target, in order of verdicts from the worst; the first follows the
@@ -64,7 +64,7 @@ impl TargetContext {
     }
 
     pub fn target_context_at(&self, report: &Report, place: usize) -> Self {
-        Self::at_place(report, &self.order, place)
+        Self::new_for_position(report, &self.order, place)
     }
 
     pub fn targets_worst_first<'r>(
@@ -74,7 +74,9 @@ impl TargetContext {
         self.order.iter().filter_map(|at| report.targets.get(*at))
     }
 
-    fn at_place(report: &Report, order: &Arc<Vec<usize>>, place: usize) -> Self {
+    /// A place that the present report lacks is that of the worst target.
+    fn new_for_position(report: &Report, order: &Arc<Vec<usize>>, place: usize) -> Self {
+        let place = if place < order.len() { place } else { 0 };
         let position = order.get(place).copied().unwrap_or_default();
         let Some(summary) = report.targets.get(position) else {
             return Self {
@@ -167,6 +169,15 @@ mod tests {
             assert_eq!(format!("{focus:?}"), format!("{alone:?}"));
         }
         assert_eq!(focus.target, first.target);
+    }
+
+    /// A click can name a place that a newer, shorter report lacks.
+    #[test]
+    fn a_place_beyond_the_list_is_the_worst_target() {
+        let report = report_with_two_targets();
+        let first = TargetContext::new(&report, None);
+        let beyond = first.target_context_at(&report, report.targets.len());
+        assert_eq!((beyond.target, beyond.place), (first.target, first.place));
     }
 
     /// A fact that is unknown in the report and is also needed by a rule must be counted once.

@@ -424,14 +424,7 @@ pub fn draw_screen(model: &Model) -> Buffer {
 }
 
 pub fn buffer_text(buffer: &Buffer) -> String {
-    let width = usize::from(buffer.area.width).max(1);
-    let mut out = String::new();
-    for row in buffer.content.chunks(width) {
-        let line: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
-    out
+    walwise_testkit::drawn_screens::buffer_rows(buffer).join("\n") + "\n"
 }
 
 /// Prints each row, then a row with one letter per styled cell, and at the end a legend of the

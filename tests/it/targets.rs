@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use walwise_collect::{Request, run_all_collectors};
 use walwise_model::facts::catalog::target;
-
 use walwise_model::facts::{FactSet, Scope, Subject};
 use walwise_sys::host::LiveHost;
 

@@ -1,5 +1,4 @@
 use crate::facts::catalog::mount::MountClass;
-
 use crate::host::HostError;
 
 mod superblocks {

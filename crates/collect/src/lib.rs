@@ -216,7 +216,7 @@ mod attribute {
     }
 
     /// The word in brackets, which is the one in use.
-    pub fn selected_word(text: &str) -> Option<&str> {
+    pub fn bracketed_value(text: &str) -> Option<&str> {
         let (_, rest) = text.split_once('[')?;
         Some(rest.split_once(']')?.0)
     }
@@ -382,7 +382,6 @@ use self::storage::{block, content, controller, drbd, drive, mappings, swap, tri
 use self::system::tools::{self, ToolVersionQueries};
 use self::system::{boot, kernel, os};
 use crate::facts::FactSet;
-
 use crate::host::{CachingHost, Host};
 
 /// Collectors with the names of their steps. Each may use the facts of those before it.

@@ -164,7 +164,6 @@ use verdict_builder::TargetJudgement;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::catalog::drill;
 use crate::facts::catalog::target::{self, FlushDelivery, TargetKind};
-
 use crate::facts::{Choice, FactSet, Reading, Scope, Subject, choice};
 use crate::limits::{HOPS, ROUTES};
 use crate::parallel;

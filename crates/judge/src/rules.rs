@@ -613,7 +613,7 @@ fn compare_numbers(a: &Value, b: &Value) -> Option<std::cmp::Ordering> {
 }
 
 #[cfg(test)]
-mod destructive_word_tests {
+mod destructive_command_tests {
     use super::*;
 
     #[test]

@@ -17,7 +17,7 @@ mod loop_file;
 mod loop_file_directory;
 mod mounted_candidate;
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 use std::process::exit;
@@ -273,17 +273,13 @@ enum TrialRequest {
     Measure(MeasureRequest),
 }
 
-/// Repeats `attempt` while it fails, until the time limit; then returns its last error.
-fn retry<T, E>(
-    limit: Duration,
-    pause: Duration,
-    mut attempt: impl FnMut() -> Result<T, E>,
-) -> Result<T, E> {
+/// Repeats `attempt` until it breaks or the time limit is over; then returns its last answer.
+fn retry<T>(limit: Duration, pause: Duration, mut attempt: impl FnMut() -> ControlFlow<T, T>) -> T {
     let begun = Instant::now();
     loop {
         match attempt() {
-            Err(_) if begun.elapsed() < limit => std::thread::sleep(pause),
-            outcome => return outcome,
+            ControlFlow::Continue(_) if begun.elapsed() < limit => std::thread::sleep(pause),
+            ControlFlow::Continue(last) | ControlFlow::Break(last) => return last,
         }
     }
 }

@@ -100,7 +100,7 @@ pub fn build_report(input: ReportInput<'_>) -> Report {
     let index = FindingsBySubject::new(&findings);
     let planned = parallel::map_chunks(&targets, |piece| {
         let mut conflicts = Vec::new();
-        let about = |target: &TargetSummary| index.findings_about(&target.subjects);
+        let about = |target: &TargetSummary| index.findings_of_subjects(&target.subjects);
         let plan = |target| plan::build_plan(&basis, target, &about(target), &mut conflicts);
         let plans: Vec<Plan> = piece.iter().map(plan).collect();
         (plans, conflicts)
@@ -159,7 +159,11 @@ pub fn build_report(input: ReportInput<'_>) -> Report {
     report.prices = latency::latencies_from_probes(&report);
     let index = FindingsBySubject::new(&report.findings);
     let answers = parallel::map_items(&report.targets, |target| {
-        answers::target_answers(&report, target, &index.findings_about(&target.subjects))
+        answers::target_answers(
+            &report,
+            target,
+            &index.findings_of_subjects(&target.subjects),
+        )
     });
     for (target, answers) in report.targets.iter_mut().zip(answers) {
         target.answers = answers;

@@ -31,7 +31,7 @@ mod findings_by_subject {
         }
 
         /// The findings about any of the subjects, each once, in the order of all findings.
-        pub fn findings_about(&self, subjects: &[Subject]) -> Vec<&'a Finding> {
+        pub fn findings_of_subjects(&self, subjects: &[Subject]) -> Vec<&'a Finding> {
             let mut found: Vec<(usize, &Finding)> = subjects
                 .iter()
                 .filter_map(|subject| self.by_subject.get(subject))

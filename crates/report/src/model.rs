@@ -289,7 +289,7 @@ impl Report {
         self.plan(target).map_or(&[], |plan| &plan.steps)
     }
 
-    pub(crate) fn measurement(&self, target: &Subject) -> Option<&Measurement> {
+    pub fn measurement(&self, target: &Subject) -> Option<&Measurement> {
         let mut probes = self.probes.iter();
         let probe = probes.find(|probe| probe.target == *target)?;
         Some(&probe.measurement)

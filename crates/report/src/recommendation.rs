@@ -125,7 +125,7 @@ impl<'r> RecommendationDocument<'r> {
 impl<'r> TargetAdvice<'r> {
     fn new(by_target: &FindingsByTarget<'r>, target: &'r TargetSummary) -> Self {
         let report = by_target.report;
-        let about = by_target.findings_about(target);
+        let about = by_target.target_findings(target);
         let open = about.iter().filter_map(|finding| match &finding.outcome {
             Outcome::Undecided { needs } if finding.level >= Level::Advice => Some(UndecidedRule {
                 level: finding.level,

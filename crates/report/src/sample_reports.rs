@@ -25,7 +25,6 @@ use walwise_model::facts::catalog::target::{
     self, DirectoryRole, FlushDelivery, RedundancyState, TargetKind,
 };
 use walwise_model::facts::catalog::{boot, host, kernel, mount, postgres};
-
 use walwise_model::facts::{
     FactSet, MissingFact, Reading, Remedy, ServerArea, Source, Subject, UnknownReason, Value,
 };

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Report, Stack};
 use walwise_judge::rules::{ConditionTrace, Finding, Outcome};
-
 use walwise_model::facts::{Note, Subject};
 
 /// The number of layers shown for a stack. A deeper layer is shown only if it is among the first

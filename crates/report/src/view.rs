@@ -57,7 +57,7 @@ pub(crate) mod target_order {
         let critical = |finding: &&&Finding| {
             finding.level == Level::Critical && finding.outcome == Outcome::Applies
         };
-        let about = findings.findings_about(target).iter();
+        let about = findings.target_findings(target).iter();
         about.filter(critical).count()
     }
 

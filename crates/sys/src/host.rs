@@ -416,7 +416,7 @@ impl ConfigDirective {
 }
 
 /// Whether a list of words, separated by blanks, has this word.
-fn has_word(list: &str, word: &[u8]) -> bool {
+fn is_in_word_list(list: &str, word: &[u8]) -> bool {
     list.split_ascii_whitespace()
         .any(|known| known.as_bytes() == word)
 }

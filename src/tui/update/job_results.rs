@@ -1,8 +1,8 @@
 use super::{change_cursor, show_screen};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::{Measurement, measurement_summary};
+use crate::report::Plan;
 use crate::report::latency::wal_sync_method_in_force;
-use crate::report::{Plan, ProbeResult};
 use crate::tui::assumptions::AssumedHost;
 use crate::tui::changes_jobs;
 use crate::tui::export;
@@ -69,7 +69,7 @@ pub(super) fn handle_job_result(model: &mut Model, from: JobId, result: JobResul
                 target, progress, ..
             } = activity
             {
-                let found = report.probes.iter().find(|probe| probe.target == target);
+                let found = report.measurement(&target);
                 // The probe screen itself shows the result.
                 let elsewhere = model.screen != ScreenId::Probe;
                 let cluster = report.targets.iter().find(|about| about.target == target);
@@ -77,7 +77,7 @@ pub(super) fn handle_job_result(model: &mut Model, from: JobId, result: JobResul
                     &report,
                     cluster.and_then(|about| about.cluster.as_ref()),
                 );
-                let says = |probe: &ProbeResult| probe_notice(&probe.measurement, in_force);
+                let says = |measurement: &Measurement| probe_notice(measurement, in_force);
                 model.notice = found.filter(|_| elsewhere).map(says);
                 let histogram = progress
                     .map(|progress| progress.histogram)

@@ -40,7 +40,7 @@ pub struct MountNamespace {
 
 impl MountNamespace {
     /// `None` if the process shares walwise's mount namespace, or if that is unknown.
-    fn of_process(user: &dyn Host, invoker: &dyn Host, pid: u32) -> Option<Self> {
+    fn read_if_different(user: &dyn Host, invoker: &dyn Host, pid: u32) -> Option<Self> {
         let own = user.link_target(Path::new("/proc/self/ns/mnt")).ok()?;
         let theirs = user
             .link_target(Path::new(&format!("/proc/{pid}/ns/mnt")))
@@ -109,7 +109,7 @@ impl<'a> ServerHost<'a> {
         Self {
             user,
             invoker,
-            namespace: pid.and_then(|pid| MountNamespace::of_process(user, invoker, pid)),
+            namespace: pid.and_then(|pid| MountNamespace::read_if_different(user, invoker, pid)),
         }
     }
 
@@ -345,7 +345,7 @@ mod tests {
             FakeHost::default(),
         );
         for host in [same, nothing] {
-            assert!(MountNamespace::of_process(&host, &host, 7).is_none());
+            assert!(MountNamespace::read_if_different(&host, &host, 7).is_none());
         }
     }
 

@@ -325,16 +325,27 @@ fn running_candidates(
         let home = home.filter(|home| home.is_absolute());
         let named = process::last_option_value(&server, "config_file").map(path_from_bytes);
         let config_file = named.filter(|path| path.is_absolute());
-        match config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf"))) {
-            Some(config_file) => leads.push(ClusterCandidate {
-                config_file,
-                data_directory: home,
-                reader_uid: server.uid,
-                server: Some(server),
-                ..ClusterCandidate::default()
-            }),
-            None => facts.add_note_once(format!("PostgreSQL process {pid}: data directory not found; specify the directory as the target{help}", pid = server.pid, help = if or_as_root { ", or run walwise as root" } else { "" })),
-        }
+        let config_file = config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf")));
+        let Some(config_file) = config_file else {
+            let help = if or_as_root {
+                ", or run walwise as root"
+            } else {
+                ""
+            };
+            facts.add_note_once(format!(
+                "PostgreSQL process {}: data directory not found; specify the directory as the \
+                 target{help}",
+                server.pid
+            ));
+            continue;
+        };
+        leads.push(ClusterCandidate {
+            config_file,
+            data_directory: home,
+            reader_uid: server.uid,
+            server: Some(server),
+            ..ClusterCandidate::default()
+        });
     }
     leads
 }

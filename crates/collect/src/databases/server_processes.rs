@@ -52,7 +52,8 @@ pub struct ServerProcess {
 }
 
 /// Name and value.
-pub type CommandLineOption = (String, Vec<u8>);
+/// Name and value; a MySQL option without `=` has no value.
+pub type CommandLineOption = (String, Option<Vec<u8>>);
 
 impl ServerProcess {
     pub fn command_line_source(&self) -> Source {
@@ -87,7 +88,11 @@ pub fn read_server_processes(
     for (uid, count) in listing.skipped {
         // Both collectors list all processes, and one note is enough.
         if area == ServerArea::Pg {
-            facts.add_note_once(format!("{count} more processes {whose} are named like database servers and were not checked; their data directories are unknown", whose = uid.map_or_else(|| "of unknown users".to_owned(), |uid| format!("of user {uid}"))));
+            let whose = uid.map_or_else(|| "unknown users".to_owned(), |uid| format!("user {uid}"));
+            facts.add_note_once(format!(
+                "{count} more processes of {whose} are named like database servers and were not \
+                 checked; their data directories are unknown"
+            ));
         }
         let detail =
             format!("{count} more processes are named like database servers and were not checked");

@@ -19,7 +19,6 @@ use crate::facts::catalog::device::{
     self, DeviceKind, DriveCacheState, ShingledRecording, Transport,
 };
 use crate::facts::catalog::{controller, host, mount};
-
 use crate::facts::{
     FactSet, FactValue, Key, KeyInfo, Reading, Remedy, Scope, Source, Subject, UnknownReason, Value,
 };

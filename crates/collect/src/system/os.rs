@@ -61,12 +61,9 @@ fn record_os_release(host: &dyn Host, facts: &mut FactSet) {
                     display_safe(&shell_unquote(value)),
                     Source::from_file(*path),
                 ),
-                None => Reading::unknown(
-                    crate::facts::UnknownReason::Absent,
-                    format!("{path} has no {name}"),
-                ),
+                None => Reading::absent(format!("{path} has no {name}")),
             },
-            None => Reading::unknown(crate::facts::UnknownReason::Absent, paths.join(" and ")),
+            None => Reading::absent(paths.join(" and ")),
         };
         facts.insert(&Subject::host(), key, reading);
     }

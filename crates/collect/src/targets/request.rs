@@ -99,9 +99,7 @@ fn target_from_stat(
             } else {
                 host.stat(&real).ok()
             };
-            let same = seen.is_some_and(|seen| {
-                (seen.major, seen.minor, seen.inode) == (stat.major, stat.minor, stat.inode)
-            });
+            let same = seen.is_some_and(|seen| seen.file_id() == stat.file_id());
             let kind = Reading::known(
                 TargetKind::Directory,
                 Source::from_system_call(format!("stat {shown}")),

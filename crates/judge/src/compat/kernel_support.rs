@@ -170,7 +170,7 @@ pub fn kernel_part_support(
 ) -> Support {
     // Every kernel with md reads all superblock versions.
     let is_in_every_build = matches!(part, KernelPart::Scheduler | KernelPart::MdMetadata)
-        || name == DiskFormat::Md090.as_str();
+        || part == KernelPart::Format && name == DiskFormat::Md090.as_str();
     let judge = |name| match find_timeline_or_unknown(part, name) {
         Err(unknown) => unknown,
         Ok(timeline) if is_same_builder => timeline.support_same_builder(kernel, vendor),

@@ -174,9 +174,9 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
     let fabric = ask.read_and_record_use(disk, &device::FABRIC);
     let remote = fabric.is_some();
     let guarantee = match (raid, remote) {
-        (true, false) => Guarantee::without_question(None),
+        (true, false) => Guarantee::new_documented(None),
         // A volume of a RAID controller in another host, which appears as an array on this host.
-        (true, true) => Guarantee::of_array(disk, fabric),
+        (true, true) => Guarantee::new_for_array(disk, fabric),
         (false, _) => guarantor::find_guarantee(&mut ask, disk, transport),
     };
     let word = if raid {

@@ -454,10 +454,21 @@ fn can_have_failing_targets(facts: &FactSet, hop: &Subject, kind: DeviceKind) ->
             }
         )
     };
-    matches!(
-        kind,
-        DeviceKind::Multipath | DeviceKind::Dmraid | DeviceKind::Vdo | DeviceKind::Dm
-    ) || kind.is_lvm() && (!is_unread() || may_have_mapping_below(facts, hop))
+    match kind {
+        DeviceKind::Lvm => !is_unread() || may_have_mapping_below(facts, hop),
+        DeviceKind::Multipath | DeviceKind::Dmraid | DeviceKind::Vdo | DeviceKind::Dm => true,
+        DeviceKind::Disk
+        | DeviceKind::Partition
+        | DeviceKind::Md
+        | DeviceKind::Crypt
+        | DeviceKind::Bcache
+        | DeviceKind::Drbd
+        | DeviceKind::Zvol
+        | DeviceKind::Loop
+        | DeviceKind::Zram
+        | DeviceKind::Ram
+        | DeviceKind::Other => false,
+    }
 }
 
 pub fn holds_no_unflushed_data(facts: &FactSet, hop: &Subject) -> Ternary {

@@ -109,7 +109,7 @@ pub fn worst_page_conclusion_of_servers(
     });
     let Some((page, ask)) = all.min_by_key(|(page, _)| severity_rank(page)) else {
         let source = FactDependencies::default().source();
-        return PageAtomicityConclusion::without_links(Reading::known(
+        return PageAtomicityConclusion::from_page_writes(Reading::known(
             PageAtomicity::Unknown,
             source,
         ));
@@ -117,13 +117,13 @@ pub fn worst_page_conclusion_of_servers(
     let source = ask.dependencies.source();
     let chain = match page {
         AtomicityBasis::NeverOverwritten => {
-            return PageAtomicityConclusion::without_links(Reading::known(
+            return PageAtomicityConclusion::from_page_writes(Reading::known(
                 PageAtomicity::Whole,
                 source,
             ));
         }
         AtomicityBasis::Unknown(_, reading) => {
-            return PageAtomicityConclusion::without_links(reading);
+            return PageAtomicityConclusion::from_page_writes(reading);
         }
         AtomicityBasis::Chain(links) => links,
     };
@@ -150,10 +150,10 @@ pub fn worst_page_conclusion_of_servers(
 
 impl PageAtomicityConclusion {
     pub fn not_applicable() -> Self {
-        Self::without_links(Reading::absent("no pages are stored here"))
+        Self::from_page_writes(Reading::absent("no pages are stored here"))
     }
 
-    fn without_links(writes: Reading<PageAtomicity>) -> Self {
+    fn from_page_writes(writes: Reading<PageAtomicity>) -> Self {
         let none = "no chain of links for atomic page writes was checked";
         Self {
             writes,

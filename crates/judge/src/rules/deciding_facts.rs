@@ -250,7 +250,7 @@ use super::model::{Condition, FactTest};
 use crate::facts::{MissingFact, Reading, Subject, Value};
 use crate::ternary::Ternary;
 
-const MAX_DEMAND_SETS: usize = 128;
+const MAX_CONSTRAINT_SETS: usize = 128;
 
 /// If more conditions than this are joined, only the first constraint set of each is used. A stack
 /// of ten thousand layers would otherwise copy all sets for each layer.
@@ -401,7 +401,7 @@ fn constraints_giving_result<'g>(
             let most = if kids.len() > MANY_CONDITIONS {
                 1
             } else {
-                MAX_DEMAND_SETS
+                MAX_CONSTRAINT_SETS
             };
             let ways = |kid: &'g BoundCondition<'_>| {
                 let mut ways = constraints_giving_result(kid, domains, wanted);
@@ -458,7 +458,7 @@ fn minimal_constraint_sets(mut ways: Vec<FactConstraints<'_>>) -> Vec<FactConstr
     ways.sort_by_cached_key(|way| way.0.len());
     let mut kept: Vec<FactConstraints<'_>> = Vec::new();
     for way in ways {
-        if kept.len() >= MAX_DEMAND_SETS {
+        if kept.len() >= MAX_CONSTRAINT_SETS {
             break;
         }
         if !kept.iter().any(|other| other.is_implied_by(&way)) {

@@ -265,6 +265,8 @@ impl Rule {
                 .iter()
                 .filter_map(|advice| advice.setting.kind.server_area()),
         );
+        areas.sort_unstable();
+        areas.dedup();
         areas
     }
 }

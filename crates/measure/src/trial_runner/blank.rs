@@ -2,7 +2,7 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{FallocateFlags, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
 use super::{reopen, write_zeros};
 use crate::probes::AlignedBuffer;
@@ -51,14 +51,11 @@ pub fn first_nonblank_offset(
             .unwrap_or(READ_BYTES)
             .min(READ_BYTES);
         let piece = room.bytes_mut().get_mut(..length).unwrap_or_default();
-        let count = match rustix::io::pread(&direct, &mut *piece, at) {
-            // A device that ends before `part.end` is an error, because the missing part is not
-            // blank.
-            Ok(0) => return Err(Errno::IO),
-            Ok(count) => count,
-            Err(Errno::INTR) => continue,
-            Err(e) => return Err(e),
-        };
+        let count = retry_on_intr(|| rustix::io::pread(&direct, &mut *piece, at))?;
+        // A device that ends before `part.end` is an error, because the missing part is not blank.
+        if count == 0 {
+            return Err(Errno::IO);
+        }
         let mut pieces = piece.get(..count).unwrap_or_default().chunks(ALIGNMENT);
         if let Some(nth) = pieces.position(|piece| !wanted.is_blank(piece)) {
             return Ok(Some(at + (nth * ALIGNMENT) as u64));

@@ -149,7 +149,7 @@ fn run_commits_with_second_writer(
     let bytes = means.pages.first_bytes(usize::MAX);
     let mut place = CyclicWriteCursor::new(0, NEIGHBOUR_BYTES);
     let write = || {
-        rustix::io::pwrite(&file, bytes, place.next_write_offset(bytes.len()))?;
+        pwrite_all(&file, bytes, place.next_write_offset(bytes.len()))?;
         // The pause limits the second writer to 128 KiB per 2 ms, about 60 MB/s into the page
         // cache.
         std::thread::sleep(Duration::from_millis(2));

@@ -1,11 +1,13 @@
+use std::ops::ControlFlow::{Break, Continue};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use rustix::fs::{IFlags, Mode, OFlags};
 
 use super::extent::Extent;
+use super::retry;
 use crate::host::TrialTool;
 use crate::probes::set_and_verify_inode_flags;
 use crate::settings::NewFilesystem;
@@ -124,15 +126,14 @@ impl Drop for MountedCandidate<'_> {
 /// Retries while the mount is busy: the kernel ends pending work of a killed process, such as
 /// io_uring requests, a moment later.
 fn unmount_with_retry(place: &Path) -> Result<(), Errno> {
-    let begun = Instant::now();
-    loop {
-        match umount2(place, MntFlags::UMOUNT_NOFOLLOW) {
-            Err(Errno::EBUSY) if begun.elapsed() < UNMOUNT_TIMEOUT => {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            done => return done,
-        }
-    }
+    retry(
+        UNMOUNT_TIMEOUT,
+        Duration::from_millis(10),
+        || match umount2(place, MntFlags::UMOUNT_NOFOLLOW) {
+            Err(Errno::EBUSY) => Continue(Err(Errno::EBUSY)),
+            done => Break(done),
+        },
+    )
 }
 
 const MOUNT_FLAGS: [(&str, MsFlags); 4] = [

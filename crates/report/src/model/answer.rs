@@ -1,9 +1,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
-use walwise_model::facts::choice;
-
 use walwise_judge::rules::{AdviceBasis, Confidence, Risk};
 use walwise_model::escape::ShellCommand;
+use walwise_model::facts::choice;
 
 choice! {
     /// The settings that every target has an answer for, in display order.

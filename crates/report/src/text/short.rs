@@ -322,7 +322,6 @@ mod tests {
     use crate::{WithheldAdvice, sample_reports};
     use walwise_judge::rules::{Level, Outcome};
     use walwise_model::facts::Subject;
-
     use walwise_model::settings::NewFilesystem;
     use walwise_model::text::JoinText;
 

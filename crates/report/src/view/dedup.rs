@@ -21,7 +21,7 @@ impl<'a> FindingsByTarget<'a> {
     pub fn new(report: &'a Report) -> Self {
         let index = FindingsBySubject::new(&report.findings);
         let about = parallel::map_items(&report.targets, |target| {
-            index.findings_about(&target.subjects)
+            index.findings_of_subjects(&target.subjects)
         });
         let about = report
             .targets
@@ -34,14 +34,14 @@ impl<'a> FindingsByTarget<'a> {
 
     pub(crate) fn for_target_and_host(report: &'a Report, target: &'a TargetSummary) -> Self {
         let subjects = [target.subjects.as_slice(), &[Subject::host()]].concat();
-        let about = FindingsBySubject::new(&report.findings).findings_about(&subjects);
+        let about = FindingsBySubject::new(&report.findings).findings_of_subjects(&subjects);
         Self {
             report,
             about: BTreeMap::from([(&target.target, about)]),
         }
     }
 
-    pub(crate) fn findings_about(&self, target: &TargetSummary) -> &[&'a Finding] {
+    pub(crate) fn target_findings(&self, target: &TargetSummary) -> &[&'a Finding] {
         self.about.get(&target.target).map_or(&[], Vec::as_slice)
     }
 
@@ -71,7 +71,7 @@ impl<'a> FindingsByTarget<'a> {
             if first.is_some() {
                 continue;
             }
-            for finding in self.findings_about(target) {
+            for finding in self.target_findings(target) {
                 places.findings.entry(finding_key(finding)).or_insert(place);
             }
             for step in self
@@ -100,7 +100,7 @@ impl<'a> FindingsByTarget<'a> {
                 step.advice.change_text_with_units()
             )
         });
-        let told = self.findings_about(target).iter();
+        let told = self.target_findings(target).iter();
         let told = told.map(|finding| format!("{} {}", finding.rule, finding.outcome.as_str()));
         let content = target.content.iter().map(DeviceContent::heading);
         Some(content.chain(steps).chain(told).collect())
@@ -160,8 +160,8 @@ pub(crate) struct ShownItemsTracker<'t, 'a> {
 }
 
 impl<'t, 'a> ShownItemsTracker<'t, 'a> {
-    pub(crate) fn findings_about(&self, target: &TargetSummary) -> &'t [&'a Finding] {
-        self.first_mentions.by_target.findings_about(target)
+    pub(crate) fn target_findings(&self, target: &TargetSummary) -> &'t [&'a Finding] {
+        self.first_mentions.by_target.target_findings(target)
     }
 
     /// False if the step was shown before, or if an earlier target shows it.

@@ -14,7 +14,7 @@ pub(crate) fn serious_findings_section(
 ) -> Option<Section> {
     let mut told = BTreeSet::new();
     let mut bullets = Vec::new();
-    for finding in chapter.findings_about(target) {
+    for finding in chapter.target_findings(target) {
         let serious = finding.outcome == Outcome::Applies && finding.level >= Level::Warning;
         let mends = finding.remedy.as_ref().map(|remedy| &remedy.text);
         if serious && told.insert((finding.level, &finding.title, mends)) {
@@ -32,7 +32,7 @@ pub(crate) fn findings_without_advice_section(
     chapter: &mut ShownItemsTracker<'_, '_>,
     target: &TargetSummary,
 ) -> Option<Section> {
-    let about = chapter.findings_about(target);
+    let about = chapter.target_findings(target);
     let bare: Vec<&Finding> = about
         .iter()
         .copied()
@@ -45,7 +45,7 @@ pub(crate) fn target_undecided_section(
     chapter: &mut ShownItemsTracker<'_, '_>,
     target: &TargetSummary,
 ) -> Option<Section> {
-    let about = chapter.findings_about(target);
+    let about = chapter.target_findings(target);
     undecided_section(chapter, Section::new_part("Undecided"), about)
 }
 

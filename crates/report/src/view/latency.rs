@@ -194,9 +194,8 @@ pub fn method_row_cells(
 #[cfg(test)]
 mod tests {
     use crate::{sample_reports, text};
-    use walwise_model::facts::{Choice, Source};
-
     use walwise_model::facts::catalog::target::{FLUSH, FlushDelivery};
+    use walwise_model::facts::{Choice, Source};
 
     #[test]
     fn latency_without_flushes_is_remarked() {

@@ -29,7 +29,7 @@ pub(super) fn fixes_section(
     target: &TargetSummary,
 ) -> Option<Section> {
     let report = chapter.report;
-    let about = chapter.findings_about(target);
+    let about = chapter.target_findings(target);
     let steps = report.steps(&target.target);
     let instruction = |(number, fix): (usize, &RecommendedFix<'_>)| {
         let bullet = answers::fix_bullet(report, Some(target), fix);
@@ -149,7 +149,7 @@ pub(crate) fn no_change_section<'a>(
             });
         }
     }
-    for &finding in chapter.findings_about(target) {
+    for &finding in chapter.target_findings(target) {
         let is_right = finding.level == Level::Keep && finding.outcome == Outcome::Applies;
         if is_right && finding.advice.is_empty() && chapter.mark_finding_if_unshown(finding) {
             let of = wording::describe_subject(&finding.subject);
@@ -172,7 +172,7 @@ fn step_instruction<'a>(
     step: &'a Step,
 ) -> StepInstruction {
     let beneath = chapter.mark_step_if_unshown(step).then(|| {
-        let about = chapter.findings_about(target);
+        let about = chapter.target_findings(target);
         let mut beneath = if chapter.mark_reason_if_unshown(step) {
             reason_details(step, about)
         } else {

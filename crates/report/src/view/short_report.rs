@@ -249,7 +249,7 @@ fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -
     let report = by_target.report;
     let row = |target: &TargetSummary| {
         let standing = target::verdict_or_content_heading(report, target);
-        let about = by_target.findings_about(target);
+        let about = by_target.target_findings(target);
         let fixes = fixes::target_fixes(report, target, about);
         let is_critical = |fix: &&RecommendedFix<'_>| fix.level == Level::Critical;
         let standing = match fixes.iter().filter(is_critical).count() {
@@ -308,7 +308,7 @@ fn main_target_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) ->
 
 fn target_fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> FixList {
     let report = chapter.report;
-    let fixes = fixes::target_fixes(report, of, chapter.findings_about(of));
+    let fixes = fixes::target_fixes(report, of, chapter.target_findings(of));
     let persist = fixes::fstab_export_command(report, of);
     FixList {
         entries: (1..)
@@ -321,7 +321,7 @@ fn target_fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> F
 
 fn never_cut_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> Vec<ShortPart> {
     let report = chapter.report;
-    let fixes = fixes::target_fixes(report, of, chapter.findings_about(of));
+    let fixes = fixes::target_fixes(report, of, chapter.target_findings(of));
     let mut pieces = vec![ShortPart::Fixes(FixList::from_critical_fixes(
         report, &fixes,
     ))];
@@ -384,7 +384,7 @@ fn never_cut_lines(
 ) -> impl Iterator<Item = ShortPart> {
     let withheld = chapter.report.withheld.iter();
     let withheld = withheld.filter(|one| of.subjects.contains(&one.subject));
-    undecided_critical_line(chapter.findings_about(of), "")
+    undecided_critical_line(chapter.target_findings(of), "")
         .into_iter()
         .chain(withheld.map(withheld_line))
 }

@@ -121,7 +121,7 @@ fn missing_target_facts(
     chapter: &ShownItemsTracker<'_, '_>,
     target: &TargetSummary,
 ) -> Vec<MissingFact> {
-    let about = chapter.findings_about(target).iter().copied();
+    let about = chapter.target_findings(target).iter().copied();
     missing_facts::target_missing_facts(chapter.report, target, about)
         .into_iter()
         .map(|needed| needed.need)

@@ -348,8 +348,8 @@ impl IdentityMasker {
     ) {
         let mut at = range.start;
         while at < range.end {
-            let in_source = range_at(&places.sources, at);
-            let in_names = in_source.or(range_at(&places.names, at)).is_some();
+            let in_source = range_containing(&places.sources, at);
+            let in_names = in_source.or(range_containing(&places.names, at)).is_some();
             let source_word = || {
                 let begins = !identity_shapes::preceding_byte(text, at)
                     .is_some_and(|b| b.is_ascii_alphanumeric());
@@ -538,7 +538,7 @@ fn mount_source_words(source: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// The range at a position, of ranges that are sorted and do not overlap.
-fn range_at(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
+fn range_containing(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     let next = ranges.partition_point(|range| range.end <= at);
     ranges.get(next).filter(|range| range.contains(&at))
 }

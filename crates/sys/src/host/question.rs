@@ -8,8 +8,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use super::{ConfigDialect, LogFileKind, ScanDepth, SuperblockKind, Tool};
-use crate::text;
-use crate::text::display_path;
+use crate::text::{self, display_path};
 use walwise_model::facts::Choice;
 
 /// Generates the enum of questions, the path in a question, and encoding and decoding, from one row

@@ -25,7 +25,7 @@ use mount_options::LOCAL_SOURCES;
 use mounts::completeness_word;
 
 use super::{ConfigDialect, ConfigDirective, HostError, HostResult, Tool};
-use crate::host::{has_word, path_from_bytes};
+use crate::host::{is_in_word_list, path_from_bytes};
 
 pub use plain_files::{AZURE_CHASSIS, PlainFileKind};
 pub(crate) use process::{redact_command_line, redact_environment};
@@ -271,10 +271,11 @@ fn redact_crypttab(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigD
 fn redact_crypttab_option(written: &[u8]) -> Option<Vec<u8>> {
     let name = written.split(|b| *b == b'=').next().unwrap_or_default();
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"=-:_.".contains(b);
-    if has_word(OPTIONS_WITH_VALUE, name) && written.len() <= 60 && written.iter().all(plain) {
+    if is_in_word_list(OPTIONS_WITH_VALUE, name) && written.len() <= 60 && written.iter().all(plain)
+    {
         return Some(written.to_vec());
     }
-    (has_word(OPTIONS_WITHOUT_VALUE, name) || has_word(OPTIONS_WITH_VALUE, name))
+    (is_in_word_list(OPTIONS_WITHOUT_VALUE, name) || is_in_word_list(OPTIONS_WITH_VALUE, name))
         .then(|| name.to_vec())
 }
 

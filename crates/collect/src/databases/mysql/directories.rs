@@ -102,7 +102,7 @@ impl ServerDirectoryResolver<'_> {
         };
         let told = self.reported_setting(name)?.value()?.clone();
         (self.setting_path(&written) != self.setting_path(&told)).then(|| {
-            format!("{server}: {name} is {written} in {source} but {told} in the running server: correct the line, or move the files while the server is stopped", server = self.name.to_owned(), written = display_safe(&written), told = display_safe(&told))
+            format!("{server}: {name} is {written} in {source} but {told} in the running server: correct the line, or move the files while the server is stopped", server = self.name, written = display_safe(&written), told = display_safe(&told))
         })
     }
 
@@ -270,9 +270,7 @@ impl ServerDirectoryResolver<'_> {
     fn mariadb_binlog_directory_setting(&self) -> Option<Reading<Vec<u8>>> {
         let set = self.setting_in_force("binlog_directory")?;
         match self.edition.product_and_version() {
-            Some((ServerKind::Mariadb, version))
-                if settings::is_release_or_later(version, [12, 3, 1]) =>
-            {
+            Some((ServerKind::Mariadb, version)) if version.first_numbers() >= [12, 3, 1] => {
                 Some(set)
             }
             Some(_) => None,
@@ -304,7 +302,7 @@ impl ServerDirectoryResolver<'_> {
                 "the location of doublewrite pages depends on the server's version, which is unknown",
             );
         };
-        if line == ServerKind::Mariadb || !settings::is_release_or_later(version, [8, 0, 20]) {
+        if line == ServerKind::Mariadb || version.first_numbers() < [8, 0, 20] {
             return tablespace.clone();
         }
         let Some(setting) = self.setting_in_force("innodb_doublewrite_dir") else {

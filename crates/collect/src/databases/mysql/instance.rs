@@ -75,9 +75,9 @@ impl InstanceCandidate<'_> {
                 if view.namespace.is_none() {
                     self.insert_timed_out_server(view, &data, data_source, facts);
                 }
+                let shown = display_path(&data);
                 return Err(format!(
-                    "{data} could not be read in time; the server that uses it is unknown",
-                    data = display_path(&data)
+                    "{shown} could not be read in time; the server that uses it is unknown"
                 )
                 .into());
             }

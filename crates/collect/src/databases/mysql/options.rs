@@ -190,6 +190,7 @@ impl ConfigReader<'_> {
         match &server.options {
             Ok(options) => {
                 for (name, value) in options {
+                    let value = value.as_deref().unwrap_or_default();
                     self.add_option(name, value, &server.command_line_source());
                 }
             }

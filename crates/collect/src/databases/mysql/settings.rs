@@ -33,10 +33,6 @@ pub static ALL: LazyLock<Vec<ServerVariable>> = LazyLock::new(|| {
     all
 });
 
-pub fn is_release_or_later(version: &Version, release: [u64; 3]) -> bool {
-    [version.number(0), version.number(1), version.number(2)] >= release
-}
-
 impl ServerVariable {
     /// `configured` is `None` if all files were read and none of them sets a value.
     pub fn insert_variable_fact(

@@ -88,9 +88,9 @@ impl<'a> ClusterCandidate<'a> {
                 "the file does not set data_directory; specify the directory as the target".into(),
             );
         } else {
+            let file = display_path(&self.config_file);
             return Err(format!(
-                "{file}: the setting data_directory cannot be read; run walwise as root",
-                file = display_path(&self.config_file)
+                "{file}: the setting data_directory cannot be read; run walwise as root"
             )
             .into());
         };
@@ -391,8 +391,9 @@ impl PostgresCluster<'_> {
         }
         if let Some(server) = &self.lead.server {
             for (name, value) in server.options.iter().flatten() {
+                let value = value.as_deref().unwrap_or_default();
                 self.conf
-                    .add_setting(name, value.as_slice(), server.command_line_source());
+                    .add_setting(name, value, server.command_line_source());
             }
         }
     }

@@ -13,7 +13,7 @@ const DATA_DIRECTORY_OPTION: &str = "-D";
 pub fn last_option_value<'a>(server: &'a ServerProcess, name: &str) -> Option<&'a [u8]> {
     let options = server.options.as_ref().ok()?;
     let (_, value) = options.iter().rfind(|(found, _)| found == name)?;
-    Some(value)
+    value.as_deref()
 }
 
 /// At its start a server changes into its data directory (ChangeToDataDir), so the working
@@ -42,7 +42,7 @@ pub fn parse_option(line: &str) -> Option<CommandLineOption> {
         "-c" => value.split_once('=')?,
         _ => return None,
     };
-    Some((name.to_owned(), decode_display_safe(value)))
+    Some((name.to_owned(), Some(decode_display_safe(value))))
 }
 
 #[cfg(test)]

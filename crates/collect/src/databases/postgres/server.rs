@@ -279,7 +279,7 @@ impl SettingsReply {
             .iter()
             .filter(|one| one.name == SYNCHRONOUS_COMMIT && !one.applies_to_all_sessions());
         let read = |one: &SettingOverride| {
-            let value = SynchronousCommit::parse_word(&settings::canonical_word(
+            let value = SynchronousCommit::parse_word(&settings::normalise_enum_value(
                 SYNCHRONOUS_COMMIT,
                 &display_safe(one.value.trim_ascii()).to_ascii_lowercase(),
             ))?;

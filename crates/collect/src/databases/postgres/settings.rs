@@ -70,7 +70,7 @@ impl ConfigParameter {
             | ValueKind::Choice(_)
             | ValueKind::Version
             | ValueKind::List
-            | ValueKind::Choices(_) => Ok(Value::Text(canonical_word(self.name, text))),
+            | ValueKind::Choices(_) => Ok(Value::Text(normalise_enum_value(self.name, text))),
         }
     }
 
@@ -144,7 +144,7 @@ impl ConfigParameter {
 }
 
 /// One spelling for all words that the server treats alike.
-pub fn canonical_word(name: &str, word: &str) -> String {
+pub fn normalise_enum_value(name: &str, word: &str) -> String {
     match (name, word) {
         ("synchronous_commit" | "wal_compression", "true" | "yes" | "1") => "on".to_owned(),
         ("synchronous_commit" | "wal_compression", "false" | "no" | "0") => "off".to_owned(),

@@ -9,7 +9,6 @@ use std::path::Path;
 use super::sysfs_device::{self, SysfsBlockDevice};
 use crate::attribute;
 use crate::facts::catalog::device::{self, BcacheMode, BcacheState};
-
 use crate::facts::{Choice, FactSet, Reading, UnknownReason};
 use crate::host::Host;
 use crate::host_readings::error_reading;
@@ -18,7 +17,7 @@ use crate::text::display_path;
 pub fn insert_bcache_facts(host: &dyn Host, node: &SysfsBlockDevice, facts: &mut FactSet) {
     let mode =
         attribute::read_text(host, &node.attribute_path("bcache/cache_mode")).and_then(|text| {
-            attribute::selected_word(&text)
+            attribute::bracketed_value(&text)
                 .and_then(BcacheMode::from_word)
                 .ok_or_else(|| format!("`{text}` selects no mode"))
         });

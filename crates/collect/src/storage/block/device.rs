@@ -103,7 +103,7 @@ fn insert_write_cache_and_scheduler(host: &dyn Host, node: &SysfsBlockDevice, fa
     facts.insert(subject, &device::WRITE_CACHE, believed);
     let schedulers = attribute::read_text(host, &node.attribute_path("queue/scheduler"));
     // A device without schedulers prints only `none`.
-    let active = schedulers.map(|text| match attribute::selected_word(&text) {
+    let active = schedulers.map(|text| match attribute::bracketed_value(&text) {
         Some(word) => word.to_owned(),
         None => text,
     });

@@ -12,7 +12,6 @@ use std::path::Path;
 use super::device_kind_by_name;
 use super::sysfs_device::{CLASS, SysfsBlockDevice, device_subject, is_complete_device_path};
 use crate::facts::catalog::device::{self, DeviceKind};
-
 use crate::facts::{FactSet, Reading, Source, Subject};
 use crate::host::{Host, path_bytes};
 use crate::host_readings::error_reading;

@@ -2,7 +2,7 @@
 //! (Documentation/admin-guide/device-mapper/*.rst; drivers/md/dm-*.c, `*_status`). The state is
 //! unknown unless the line is complete and every word is known.
 
-use StatusWord::{Any, Counted, ErrorCount, Number, NumberOrDash, Rest, Share, States, Used};
+use StatusField::{Any, Counted, ErrorCount, Number, NumberOrDash, Rest, Share, States, Used};
 
 use crate::facts::Choice;
 use crate::facts::catalog::device::{ArrayLevel, MappingHealth, SyncAction};
@@ -38,7 +38,7 @@ const STATUS_PARSERS: &[(&str, StatusParser)] = &[
     ("cache", parse_cache),
     // Metadata, regions hydrated and being hydrated, features, core arguments, mode.
     ("clone", |words| {
-        parse_words(
+        parse_status_fields(
             &[
                 Number,
                 Used,
@@ -53,11 +53,11 @@ const STATUS_PARSERS: &[(&str, StatusParser)] = &[
         )
     }),
     ("era", |words| {
-        parse_words(&[Number, Used, Number, NumberOrDash], words)
+        parse_status_fields(&[Number, Used, Number, NumberOrDash], words)
     }),
     // Number of mismatches, data sectors, progress of recalculation (dm-integrity.rst).
     ("integrity", |words| {
-        parse_words(&[ErrorCount, Number, Rest], words)
+        parse_status_fields(&[ErrorCount, Number, Rest], words)
     }),
     ("mirror", parse_mirror),
     ("multipath", parse_multipath),
@@ -65,22 +65,24 @@ const STATUS_PARSERS: &[(&str, StatusParser)] = &[
     ("snapshot", parse_snapshot),
     ("snapshot-merge", parse_snapshot),
     // Number of mapped sectors, highest mapped sector (thin-provisioning.rst).
-    ("thin", |words| parse_words(&[Number, NumberOrDash], words)),
+    ("thin", |words| {
+        parse_status_fields(&[Number, NumberOrDash], words)
+    }),
     ("thin-pool", parse_thin_pool),
     ("vdo", parse_vdo),
     // `V` if all reads were valid, or `C` after a mismatch (verity.rst).
     ("verity", |words| {
         let state = States(&[("V", MappingHealth::Fine), ("C", MappingHealth::Error)]);
-        parse_words(&[state, Rest], words)
+        parse_status_fields(&[state, Rest], words)
     }),
     // Error code, all blocks, free blocks, blocks under writeback (writecache.rst).
     ("writecache", |words| {
-        parse_words(&[ErrorCount, Number, Number, Number, Rest], words)
+        parse_status_fields(&[ErrorCount, Number, Number, Number, Rest], words)
     }),
 ];
 
 /// The forms of a word in a status line.
-enum StatusWord {
+enum StatusField {
     Any,
     Number,
     NumberOrDash,
@@ -98,19 +100,19 @@ enum StatusWord {
     Rest,
 }
 
-const METADATA_MODE: StatusWord = States(&[
+const METADATA_MODE: StatusField = States(&[
     ("rw", MappingHealth::Fine),
     ("ro", MappingHealth::ReadOnly),
     ("Fail", MappingHealth::Failed),
 ]);
 
-const NEEDS_CHECK: StatusWord = States(&[
+const NEEDS_CHECK: StatusField = States(&[
     ("-", MappingHealth::Fine),
     ("needs_check", MappingHealth::NeedsCheck),
 ]);
 
 /// The worst state that a word means; `None` unless the words have the given forms.
-fn parse_words(forms: &[StatusWord], words: &[&str]) -> Option<TargetStatus> {
+fn parse_status_fields(forms: &[StatusField], words: &[&str]) -> Option<TargetStatus> {
     let mut state = MappingHealth::Fine;
     let mut words = words;
     for form in forms {
@@ -192,23 +194,23 @@ fn split_counted_words<'w, 't>(words: &'w [&'t str]) -> Option<(&'w [&'t str], &
 /// captures of walwise 0.1 they are only the used shares of metadata and data space, `19/4096
 /// 200/3200`.
 fn parse_thin_pool(words: &[&str]) -> Option<TargetStatus> {
-    const MODE: StatusWord = States(&[
+    const MODE: StatusField = States(&[
         ("rw", MappingHealth::Fine),
         ("ro", MappingHealth::ReadOnly),
         ("Fail", MappingHealth::Failed),
         ("out_of_data_space", MappingHealth::Full),
     ]);
-    const DISCARDS: StatusWord = States(&[
+    const DISCARDS: StatusField = States(&[
         ("discard_passdown", MappingHealth::Fine),
         ("no_discard_passdown", MappingHealth::Fine),
         ("ignore_discard", MappingHealth::Fine),
     ]);
-    const IF_NO_SPACE: StatusWord = States(&[
+    const IF_NO_SPACE: StatusField = States(&[
         ("queue_if_no_space", MappingHealth::Fine),
         ("error_if_no_space", MappingHealth::Fine),
     ]);
     let (metadata, data, status) = if let [metadata, data] = words {
-        (metadata, data, parse_words(&[Used, Used], words)?)
+        (metadata, data, parse_status_fields(&[Used, Used], words)?)
     } else {
         let [_transaction, metadata, data, ..] = words else {
             return None;
@@ -224,7 +226,7 @@ fn parse_thin_pool(words: &[&str]) -> Option<TargetStatus> {
             NEEDS_CHECK,
             Rest,
         ];
-        (metadata, data, parse_words(&forms, words)?)
+        (metadata, data, parse_status_fields(&forms, words)?)
     };
     let percent = |word| Some(percent_of_total(parse_used_and_total(word)?));
     Some(TargetStatus {
@@ -240,7 +242,7 @@ fn parse_snapshot(words: &[&str]) -> Option<TargetStatus> {
     match words {
         ["Invalid" | "Overflow"] => Some(MappingHealth::Lost.into()),
         ["Merge", "failed"] => Some(MappingHealth::Failed.into()),
-        words => parse_words(&[Used, Number], words),
+        words => parse_status_fields(&[Used, Number], words),
     }
 }
 
@@ -417,7 +419,7 @@ fn parse_cache(words: &[&str]) -> Option<TargetStatus> {
     ];
     Some(TargetStatus {
         dirty: Some(parse_number(rest.first()?)?),
-        ..parse_words(&forms, rest)?
+        ..parse_status_fields(&forms, rest)?
     })
 }
 

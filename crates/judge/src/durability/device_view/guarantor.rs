@@ -42,7 +42,7 @@ pub struct Guarantee {
 }
 
 impl Guarantee {
-    pub const fn without_question(by: Option<WriteGuarantor>) -> Self {
+    pub const fn new_documented(by: Option<WriteGuarantor>) -> Self {
         Self {
             by,
             is_documented: true,
@@ -58,7 +58,7 @@ impl Guarantee {
         }
     }
 
-    pub fn of_array(disk: &Subject, fabric: Option<NetworkTransport>) -> Self {
+    pub fn new_for_array(disk: &Subject, fabric: Option<NetworkTransport>) -> Self {
         let name = disk.name();
         let question = if fabric == Some(NetworkTransport::Nbd) {
             format!("ask the administrator of the NBD server of {name} whether it honours flushes")
@@ -93,26 +93,34 @@ pub fn find_guarantee(
             return Guarantee::new(WriteGuarantor::Provider, is_uncached, question);
         }
         // Data on the provider's local drives is lost with the instance, which `warnings` reports.
-        Some(service) => return provider(service != CloudDiskService::OracleBlockVolume),
+        Some(
+            CloudDiskService::AmazonEbs
+            | CloudDiskService::AmazonInstanceStore
+            | CloudDiskService::GooglePersistentDisk
+            | CloudDiskService::GoogleLocalSsd
+            | CloudDiskService::AzureLocalDisk
+            | CloudDiskService::AlibabaBlockStorage,
+        ) => return provider(true),
+        Some(CloudDiskService::OracleBlockVolume) => return provider(false),
         None => {}
     }
     match ask.read_and_record_use(disk, &device::FABRIC) {
         Some(NetworkTransport::Rbd) => {
-            return Guarantee::without_question(Some(WriteGuarantor::StorageCluster));
+            return Guarantee::new_documented(Some(WriteGuarantor::StorageCluster));
         }
-        Some(fabric) => return Guarantee::of_array(disk, Some(fabric)),
+        Some(fabric) => return Guarantee::new_for_array(disk, Some(fabric)),
         None => {}
     }
     let machine = ask.read_and_record_use(&Subject::host(), &host::VIRTUALISATION);
     let machine = machine.as_deref().unwrap_or("none");
     let Some(transport) = transport.filter(|transport| transport.is_recognised()) else {
-        return Guarantee::without_question(None);
+        return Guarantee::new_documented(None);
     };
     if transport.is_network() {
-        return Guarantee::of_array(disk, None);
+        return Guarantee::new_for_array(disk, None);
     }
     if machine == "none" && !transport.is_virtual() {
-        return Guarantee::without_question(Some(WriteGuarantor::Drive));
+        return Guarantee::new_documented(Some(WriteGuarantor::Drive));
     }
     let is_documented = match transport {
         Transport::Virtio => true,

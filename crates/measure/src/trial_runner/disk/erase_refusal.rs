@@ -51,33 +51,33 @@ fn check_kind_and_use(facts: &FactSet, disk: &Subject) -> Result<(), String> {
     }
     let zones = known_value_or_reason(facts, disk, &device::ZONED);
     check_false(
-        zones.map(|zones| !matches!(zones, ZoneModel::None | ZoneModel::HostAware)),
+        &zones.map(|zones| !matches!(zones, ZoneModel::None | ZoneModel::HostAware)),
         "has zones that must be written sequentially",
         "may have zones that must be written sequentially",
     )?;
     let read_only = known_value_or_reason(facts, disk, &device::READ_ONLY);
-    check_false(read_only, "is read-only", "may be read-only")?;
+    check_false(&read_only, "is read-only", "may be read-only")?;
     let swap = known_value_or_reason(facts, disk, &device::SWAP);
-    check_false(swap, "is in use as swap", "may be in use as swap")?;
+    check_false(&swap, "is in use as swap", "may be in use as swap")?;
     let used = known_value_or_reason(facts, disk, &device::USED_BY);
-    check_empty(used, "is in use:", "may be in use")
+    check_empty(&used, "is in use:", "may be in use")
 }
 
 fn check_content(facts: &FactSet, disk: &Subject) -> Result<(), String> {
     for key in [&device::HOLDS, &device::SIGNATURES] {
         let holds = known_value_or_reason(facts, disk, key);
-        check_empty(holds, "holds", "may hold data")?;
+        check_empty(&holds, "holds", "may hold data")?;
     }
     let content = known_value_or_reason(facts, disk, &device::CONTENT);
     check_false(
-        content.map(|content| !matches!(content, ContentState::Free | ContentState::Blank)),
+        &content.map(|content| !matches!(content, ContentState::Free | ContentState::Blank)),
         "holds data",
         "may hold data",
     )
 }
 
 /// The error says that the device `is` or `may` be something.
-fn check_false(found: DeviceReadResult<bool>, is: &str, may: &str) -> Result<(), String> {
+fn check_false(found: &DeviceReadResult<bool>, is: &str, may: &str) -> Result<(), String> {
     match found {
         Ok(false) => Ok(()),
         Ok(true) => Err(is.to_owned()),
@@ -85,7 +85,7 @@ fn check_false(found: DeviceReadResult<bool>, is: &str, may: &str) -> Result<(),
     }
 }
 
-fn check_empty(found: DeviceReadResult<Vec<String>>, is: &str, may: &str) -> Result<(), String> {
+fn check_empty(found: &DeviceReadResult<Vec<String>>, is: &str, may: &str) -> Result<(), String> {
     match found {
         Ok(all) if all.is_empty() => Ok(()),
         Ok(all) => Err(format!("{is} {}", all.join(", "))),
@@ -108,10 +108,10 @@ fn known_value_or_reason<T: FactValue>(
 /// Reason why the findings forbid erasing a device for an extent of `bytes`, as a phrase to put
 /// after its name; `None` if they allow it.
 pub fn erase_refusal_by_findings(found: &DeviceFindings, bytes: u64) -> Option<String> {
-    check_findings(found.clone(), bytes).err()
+    check_findings(found, bytes).err()
 }
 
-fn check_findings(found: DeviceFindings, bytes: u64) -> Result<(), String> {
+fn check_findings(found: &DeviceFindings, bytes: u64) -> Result<(), String> {
     if found.hidden {
         return Err("is a path that the kernel hides (multipath)".to_owned());
     }
@@ -119,35 +119,35 @@ fn check_findings(found: DeviceFindings, bytes: u64) -> Result<(), String> {
         return Err("has a device node that other users can open".to_owned());
     }
     let needed = bytes.saturating_add(RESERVED_END_BYTES);
-    match found.size {
+    match &found.size {
         Ok(0) => return Err("has no size, because no medium is inserted".to_owned()),
-        Ok(size) if size < needed => {
+        Ok(size) if *size < needed => {
             return Err(format!(
                 "has {}, but the trial needs {}; choose a smaller --size",
-                text::format_bytes(size),
+                text::format_bytes(*size),
                 text::format_bytes(needed)
             ));
         }
         Ok(_) => {}
         Err(why) => return Err(format!("has an unknown size: {why}")),
     }
-    check_false(found.read_only, "is read-only", "may be read-only")?;
-    check_false(found.removable, "is removable", "may be removable")?;
+    check_false(&found.read_only, "is read-only", "may be read-only")?;
+    check_false(&found.removable, "is removable", "may be removable")?;
     check_false(
-        found.claimed,
+        &found.claimed,
         "is in use: the kernel or a program has claimed it (O_EXCL)",
         "may be in use",
     )?;
     for (list, is) in [
-        (found.holders, "is in use by"),
-        (found.partitions, "has partitions or overlaps them:"),
-        (found.openers, "is open in"),
-        (found.exports, "is in use by"),
-        (found.mentions, "is named in"),
+        (&found.holders, "is in use by"),
+        (&found.partitions, "has partitions or overlaps them:"),
+        (&found.openers, "is open in"),
+        (&found.exports, "is in use by"),
+        (&found.mentions, "is named in"),
     ] {
         check_empty(list, is, "may be in use")?;
     }
-    found.disk_id.map(drop)
+    found.disk_id.as_ref().map(drop).map_err(Clone::clone)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io;
+use std::ops::ControlFlow::{Break, Continue};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
@@ -108,14 +109,14 @@ impl InspectedDisk {
         let refusal = retry(USE_TIMEOUT, Duration::from_millis(200), || {
             let found = match self.device.inspect_for_erasing(&self.descriptor) {
                 Ok(found) => found,
-                Err(why) => return Ok(Some(why)),
+                Err(why) => return Break(Some(why)),
             };
             match erase_refusal_by_findings(&found, bytes) {
-                Some(why) if found.may_be_in_transient_use() => Err(why),
-                refusal => Ok(refusal),
+                Some(why) if found.may_be_in_transient_use() => Continue(Some(why)),
+                refusal => Break(refusal),
             }
         });
-        let why = refusal.unwrap_or_else(Some)?;
+        let why = refusal?;
         Some(format!("{} {why}", self.target.node))
     }
 }
@@ -181,7 +182,7 @@ impl LockedDisk {
         }
         let disk = Self::reinspect_and_lock(order, mark.bytes, mark.trial_id)?;
         // The first read was before the lock, so another process could have changed the mark since.
-        let again = disk.read_at(order.extent.1 - RESERVED_END_BYTES, MARK_BYTES)?;
+        let again = disk.read_bytes_at(order.extent.1 - RESERVED_END_BYTES, MARK_BYTES)?;
         if TrialMark::decode(&again).as_ref() != Some(mark) {
             return Err(format!(
                 "{} changed while it was checked; nothing was written",
@@ -197,7 +198,9 @@ impl LockedDisk {
                 &mut |_| Ok(()),
             )
         };
-        if superblock_uuids(&disk.read_at(0, SUPERBLOCK_BYTES)?).is_empty() && blank() != Ok(None) {
+        if superblock_uuids(&disk.read_bytes_at(0, SUPERBLOCK_BYTES)?).is_empty()
+            && blank() != Ok(None)
+        {
             return Err(format!(
                 "{} holds data that no trial is known to have written, so it is not cleared; inspect the disk and clear it manually",
                 order.node
@@ -253,7 +256,7 @@ impl LockedDisk {
         self.check_identity()?;
         self.wait_until_unclaimed()?;
         self.check_no_users_or_foreign_data()?;
-        let found = superblock_uuids(&self.read_at(0, SUPERBLOCK_BYTES)?);
+        let found = superblock_uuids(&self.read_bytes_at(0, SUPERBLOCK_BYTES)?);
         let last = self.last_uuid.borrow();
         let has_last = last.as_ref().is_none_or(|last| found.contains(last));
         if has_last && found.iter().all(|uuid| self.trial_id.owns_uuid(uuid)) {
@@ -298,11 +301,11 @@ impl LockedDisk {
             USE_TIMEOUT,
             Duration::from_millis(20),
             || match is_claimed(&self.descriptor) {
-                Ok(false) => Ok(Ok(())),
-                Ok(true) => Err(format!("{node} is in use by another program")),
-                Err(e) => Ok(Err(format!("cannot open {node}: {e}"))),
+                Ok(false) => Break(Ok(())),
+                Ok(true) => Continue(Err(format!("{node} is in use by another program"))),
+                Err(e) => Break(Err(format!("cannot open {node}: {e}"))),
             },
-        )?
+        )
     }
 
     fn check_no_users_or_foreign_data(&self) -> Result<(), String> {
@@ -310,17 +313,17 @@ impl LockedDisk {
         // udev opens a device for a moment after a writer has closed it, so the check is repeated.
         retry(USE_TIMEOUT, Duration::from_millis(50), || {
             match self.device.describe_users() {
-                Ok(None) => Ok(Ok(())),
-                Ok(Some(who)) => Err(format!("{node} {who}")),
-                Err(why) => Ok(Err(format!("{node} may be in use: {why}"))),
+                Ok(None) => Break(Ok(())),
+                Ok(Some(who)) => Continue(Err(format!("{node} {who}"))),
+                Err(why) => Break(Err(format!("{node} may be in use: {why}"))),
             }
-        })??;
+        })?;
         let length = BEGINNING_BYTES.min(usize::try_from(extent.1).unwrap_or(BEGINNING_BYTES));
-        let last = self.read_at(
+        let last = self.read_bytes_at(
             extent.1 - RESERVED_END_BYTES,
             usize::try_from(RESERVED_END_BYTES).unwrap_or(MARK_BYTES),
         )?;
-        let found = find_foreign_signatures(extent.1, self.read_at(0, length)?, last);
+        let found = find_foreign_signatures(extent.1, self.read_bytes_at(0, length)?, last);
         if found.is_empty() {
             return Ok(());
         }
@@ -388,7 +391,7 @@ impl LockedDisk {
 
     fn verify_superblock_and_write_mark(&self) -> Result<(), String> {
         let uuid = self.trial_id.filesystem_uuid(self.mkfs_count.get());
-        if !superblock_uuids(&self.read_at(0, SUPERBLOCK_BYTES)?).contains(&uuid) {
+        if !superblock_uuids(&self.read_bytes_at(0, SUPERBLOCK_BYTES)?).contains(&uuid) {
             return Err(format!(
                 "{} does not hold the file system that was just created",
                 self.target.node
@@ -429,7 +432,7 @@ impl LockedDisk {
         done
     }
 
-    fn read_at(&self, at: u64, length: usize) -> Result<Vec<u8>, String> {
+    fn read_bytes_at(&self, at: u64, length: usize) -> Result<Vec<u8>, String> {
         read_exact_at(&self.descriptor, at, length)
             .map_err(|e| format!("cannot read {}: {e}", self.target.node))
     }
@@ -505,11 +508,11 @@ pub fn lock_device(held: &OwnedFd, named: &str) -> Result<(), String> {
         USE_TIMEOUT,
         Duration::from_millis(20),
         || match rustix::fs::flock(held, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Ok(())),
+            Ok(()) => Break(Ok(())),
             Err(Errno::WOULDBLOCK | Errno::INTR) => {
-                Err(format!("{named} is locked by another process"))
+                Continue(Err(format!("{named} is locked by another process")))
             }
-            Err(e) => Ok(Err(format!("cannot lock {named}: {e}"))),
+            Err(e) => Break(Err(format!("cannot lock {named}: {e}"))),
         },
-    )?
+    )
 }

@@ -24,7 +24,7 @@ use rustix::io::Errno;
 
 use crate::host::{
     HostError, HostErrorKind, HostResult, HostTimestamp, LogFileKind, LogFileStats, Stat, StatFs,
-    has_word,
+    is_in_word_list,
 };
 use crate::limits::MOUNT_TABLE;
 
@@ -171,7 +171,7 @@ fn is_proc_pid_file(path: &Path) -> bool {
         return false;
     };
     (*process == b"self" || process.iter().all(u8::is_ascii_digit))
-        && has_word("stat status mountinfo cmdline environ", file)
+        && is_in_word_list("stat status mountinfo cmdline environ", file)
 }
 
 /// Reads a configuration file unless its identity is already `known`. A file larger than

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 use crate::escape::fstab::decode_fstab_field;
-use crate::host::has_word;
+use crate::host::is_in_word_list;
 
 const REMOTE_TYPES: &str = "9p acfs afs autofs beegfs ceph cifs coda cvmfs gfs2 glusterfs gpfs lustre mmfs ncpfs nfs \
     nfs4 ocfs2 orangefs panfs pvfs2 smb2 smb3 smbfs vboxsf virtiofs";
@@ -72,7 +72,7 @@ fn is_process_link_path(path: &Path) -> bool {
     path.starts_with("/proc")
         && path
             .iter()
-            .any(|name| has_word(LINKS, name.as_encoded_bytes()))
+            .any(|name| is_in_word_list(LINKS, name.as_encoded_bytes()))
 }
 
 fn is_kernel_directory_path(path: &Path) -> bool {
@@ -94,7 +94,10 @@ fn parse_mount_hang_risk(line: &[u8]) -> Option<(PathBuf, bool)> {
     let remote = REMOTE_DEVICES
         .iter()
         .any(|prefix| source.starts_with(prefix.as_bytes()));
-    Some((point, fuse || remote || has_word(REMOTE_TYPES, fstype)))
+    Some((
+        point,
+        fuse || remote || is_in_word_list(REMOTE_TYPES, fstype),
+    ))
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ pub fn list_server_processes() -> HostResult {
         let uid = parse_process_uid(&status);
         let (told, more) = users.entry(uid).or_default();
         if told.len() < SERVERS_OF_A_USER {
-            told.push(format!("{pid} {parent} {} {program}\n", uid_word(uid)));
+            told.push(format!("{pid} {parent} {} {program}\n", format_uid(uid)));
         } else {
             *more += 1;
         }
@@ -111,13 +111,13 @@ pub fn list_server_processes() -> HostResult {
     for (uid, (told, more)) in &users {
         lines.extend(told.iter().map(String::as_str));
         if *more > 0 {
-            let _ = writeln!(lines, "more {} {more}", uid_word(*uid));
+            let _ = writeln!(lines, "more {} {more}", format_uid(*uid));
         }
     }
     Ok(lines.into_bytes())
 }
 
-fn uid_word(uid: Option<u32>) -> String {
+fn format_uid(uid: Option<u32>) -> String {
     uid.map_or_else(|| "-".to_owned(), |uid| uid.to_string())
 }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use super::name_places::{self, MountFields};
 use super::text_parts::{COMMON_WORDS, fields, lines, text_after, trim_to_graphic};
 use super::{Identity, IdentityKind};
-use crate::host::{ConfigDialect, Question, Tool, has_word, path_bytes, pg_settings_lines};
+use crate::host::{ConfigDialect, Question, Tool, is_in_word_list, path_bytes, pg_settings_lines};
 
 const IDENTITY_FILES: &str = "board_asset_tag board_serial chassis_serial eui hostid nguid product_serial serial \
     serial_num serial_number unique_id unit_serial vpd_pg80";
@@ -61,7 +61,7 @@ pub fn identities_in_answer<'t>(question: &Question, answer: &'t [u8]) -> Vec<Id
         }
         // `zpool status` may name a device by its link under /dev/disk/by-id.
         Question::Run(Tool::Zpool, _) => lines(answer)
-            .filter_map(|line| identity_in_path(first_word(line)))
+            .filter_map(|line| identity_in_path(first_field(line)))
             .collect(),
         Question::Run(..) => lines(answer)
             .flat_map(super::tool_output::identities_after_keys)
@@ -77,7 +77,7 @@ pub fn identities_in_answer<'t>(question: &Question, answer: &'t [u8]) -> Vec<Id
     }
 }
 
-fn first_word(line: &[u8]) -> &[u8] {
+fn first_field(line: &[u8]) -> &[u8] {
     let mut words = line.trim_ascii_start().split(u8::is_ascii_whitespace);
     words.next().unwrap_or_default()
 }
@@ -118,7 +118,7 @@ fn identities_in_file<'t>(path: &Path, answer: &'t [u8]) -> Vec<Identity<'t>> {
     let text = trim_to_graphic(answer);
     let serial = match name {
         b"wwid" => serial_in_wwid(text),
-        name => has_word(IDENTITY_FILES, name).then_some(text),
+        name => is_in_word_list(IDENTITY_FILES, name).then_some(text),
     };
     serial
         .map(|serial| (serial, IdentityKind::Serial))

@@ -8,7 +8,7 @@
 
 use std::fmt::Write as _;
 
-use crate::host::has_word;
+use crate::host::is_in_word_list;
 
 /// Targets of whose status the numbers and the words of [`STATUS_WORDS`] are kept.
 pub const TARGETS_WITH_STATUS: &str = "thin thin-pool snapshot snapshot-merge cache writecache raid mirror multipath vdo era \
@@ -136,7 +136,7 @@ pub fn redact_status(text: &[u8]) -> Vec<u8> {
         name, target, rest, ..
     } in parse_target_lines(text)
     {
-        if has_word(TARGETS_WITH_STATUS, target.as_bytes()) {
+        if is_in_word_list(TARGETS_WITH_STATUS, target.as_bytes()) {
             let _ = write!(out, "{}: {target}", mangle_name(name));
             for word in rest.into_iter().filter(|word| !word.is_empty()) {
                 let _ = write!(
@@ -163,7 +163,7 @@ fn is_allowed_status_word(word: &str) -> bool {
             .is_some_and(|(first, second)| is_number(first) && is_number(second))
     });
     let is_health = word.len() <= MAX_COPIES && word.bytes().all(|b| HEALTH_LETTERS.contains(&b));
-    is_number(word) || is_pair || is_health || has_word(STATUS_WORDS, word.as_bytes())
+    is_number(word) || is_pair || is_health || is_in_word_list(STATUS_WORDS, word.as_bytes())
 }
 
 /// Escapes a name as the kernel stores it: characters outside libdevmapper's list become

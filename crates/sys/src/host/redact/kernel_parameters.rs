@@ -7,7 +7,7 @@
 use super::mount_options::redact_mount_options;
 use super::mounts::{completeness_word, redact_mount_source};
 use super::split_once_byte;
-use crate::host::{ConfigDirective, has_word};
+use crate::host::{ConfigDirective, is_in_word_list};
 
 /// Sorted list of parameters that mount or unlock something or use it as swap, or that prevent
 /// this. Sources: kernel-command-line(7), systemd-fstab-generator(8),
@@ -52,7 +52,7 @@ pub fn redact_kernel_command_line(text: &[u8]) -> Vec<ConfigDirective> {
             b"root" | b"resume" => Some(redact_mount_source(value)),
             b"rootflags" => Some(redact_mount_options(value, false)),
             b"rootfstype" | b"elevator" => Some(value.to_vec()),
-            key if has_word(DEVICE_PARAMETERS, key) && is_plain_device_name(value) => {
+            key if is_in_word_list(DEVICE_PARAMETERS, key) && is_plain_device_name(value) => {
                 Some(value.to_vec())
             }
             _ => None,

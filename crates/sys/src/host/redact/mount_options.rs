@@ -5,7 +5,7 @@
 //! common mistake in an fstab. After an unknown option with a value, an unknown name is dropped,
 //! because it may be the rest of that value.
 
-use crate::host::has_word;
+use crate::host::is_in_word_list;
 use walwise_model::facts::catalog::boot::OPTIONS_WITHOUT_VALUE;
 
 /// Mount options that are kept with their values, sorted; build.rs collects them from
@@ -38,7 +38,7 @@ pub fn is_local_disk(fstype: &[u8], source: &[u8]) -> bool {
         .any(|prefix| source.starts_with(prefix));
     fstype
         .split(|b| *b == b',')
-        .all(|word| has_word(LOCAL_TYPES, word) || word == b"auto" && on_disk)
+        .all(|word| is_in_word_list(LOCAL_TYPES, word) || word == b"auto" && on_disk)
 }
 
 /// Keeps the options that cannot be secret, in their order. For a local disk, the names of unknown

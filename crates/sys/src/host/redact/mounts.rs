@@ -9,7 +9,7 @@ use super::mount_options::{
     LOCAL_SOURCES, LOCAL_TYPES, is_local_disk, is_option_list_complete, redact_mount_options,
 };
 use super::service_unit::section_assignments;
-use crate::host::{ConfigDirective, has_word};
+use crate::host::{ConfigDirective, is_in_word_list};
 
 /// Removes the login from a device or address. A source that consists of settings, as rclone has,
 /// becomes `none`.
@@ -185,7 +185,7 @@ fn is_secret_free_fstype(fstype: &[u8]) -> bool {
         efivarfs erofs fuse.fuse-overlayfs fuse.lxcfs fuse.mergerfs fuseblk fusectl gfs2 hfs hfsplus hugetlbfs jffs2 minix \
         mqueue nfsd nsfs ocfs2 overlay proc pstore ramfs resctrl rootfs rpc_pipefs securityfs selinuxfs squashfs sysfs tmpfs \
         tracefs ubifs zfs";
-    has_word(LOCAL_TYPES, fstype) || has_word(KERNEL_FILE_SYSTEMS, fstype)
+    is_in_word_list(LOCAL_TYPES, fstype) || is_in_word_list(KERNEL_FILE_SYSTEMS, fstype)
 }
 
 #[cfg(test)]

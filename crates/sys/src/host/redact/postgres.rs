@@ -5,7 +5,7 @@
 //! collector decides which of several lines wins.
 
 use super::standbys;
-use crate::host::{ConfigDirective, has_word};
+use crate::host::{ConfigDirective, is_in_word_list};
 use crate::servers::{self, ServerArea, ValueExposure};
 
 pub fn is_exposed_setting(name: &str) -> bool {
@@ -53,7 +53,7 @@ fn parse_conf_line(line: u32, text: &[u8]) -> Option<ConfigDirective> {
         .unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     let key = str::from_utf8(name).ok()?.to_ascii_lowercase();
-    if !is_exposed_setting(&key) && !has_word(INCLUDES, key.as_bytes()) {
+    if !is_exposed_setting(&key) && !is_in_word_list(INCLUDES, key.as_bytes()) {
         return None;
     }
     let rest = rest.trim_ascii_start();
