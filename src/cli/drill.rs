@@ -237,7 +237,7 @@ pub use child::run_drill_child;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::args::{DrillArgs, DrillCommand, DrillMethod, DrillWriteArgs, HostArgs};
+use super::args::{DrillArgs, DrillCommand, DrillMethod, DrillWriteArgs};
 use super::out::{self, ExitResult, print_document};
 use super::signals::SignalListener;
 use super::{CliError, host};
@@ -251,7 +251,6 @@ use crate::host::{Host, LiveHost, Question};
 use crate::measure::Method;
 use crate::output::{ExistingFilePolicy, OutputOptions};
 use crate::probes::drill::{self, SegmentMode};
-use crate::rules::RuleSet;
 use crate::safe_path::random_u64;
 use crate::session::now_rfc3339;
 use crate::text::{display_path, display_safe};
@@ -403,11 +402,7 @@ fn read_boot_id() -> String {
 }
 
 fn collect_stack_fingerprint(directory: &Path) -> Result<StackFacts, CliError> {
-    let session = host::open_host_and_collect_session(
-        &HostArgs::default(),
-        Some(directory),
-        RuleSet::default(),
-    )?;
+    let session = host::collect_live_session(Some(directory))?;
     let target = session.facts.subjects_of_scope(Scope::Target).next();
     Ok(target
         .map(|target| StackFacts::from_facts(&session.facts, target))

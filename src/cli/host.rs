@@ -167,6 +167,11 @@ pub(super) fn open_host_and_collect_session(
     collect_session_from_host(host.as_ref(), from, target, rules)
 }
 
+/// Collects facts from this host, without rules.
+pub(super) fn collect_live_session(target: Option<&Path>) -> Result<Session, CliError> {
+    open_host_and_collect_session(&HostArgs::default(), target, RuleSet::default())
+}
+
 /// Assumed facts, and facts that change with them, are marked as assumed.
 pub(super) fn open_session_with_assumptions(
     from: &HostArgs,

@@ -92,62 +92,52 @@ pub(super) fn stdout_is_writable() -> bool {
     )
 }
 
-pub(super) enum OutputTarget {
-    Printed,
-    Written(Box<OutputDestination>),
+/// Standard output, or the file of `--output`.
+pub(super) struct OutputTarget(Option<Box<OutputDestination>>);
+
+pub(super) fn output_options(args: &OutputArgs) -> OutputOptions {
+    OutputOptions {
+        access: args.output_mode.unwrap_or_default(),
+        ..OutputOptions::default()
+    }
 }
 
 impl OutputTarget {
-    /// `runs` marks a script, which is refused in a directory that another user controls.
-    pub(super) fn open(options: &OutputArgs, runs: bool) -> Result<Self, CliError> {
-        match options
-            .output
-            .as_deref()
-            .filter(|path| *path != Path::new("-"))
-        {
-            None => Ok(Self::Printed),
-            Some(path) => {
-                let access = options.output_mode.unwrap_or_default();
-                let found = open_destination(
-                    path,
-                    OutputOptions {
-                        access,
-                        executable: runs,
-                        ..OutputOptions::default()
-                    },
-                )?;
-                Ok(Self::Written(Box::new(found)))
-            }
-        }
+    /// An executable script is refused in a directory that another user controls.
+    pub(super) fn open(args: &OutputArgs, executable: bool) -> Result<Self, CliError> {
+        let named = args.output.as_deref();
+        let file = named.filter(|path| *path != Path::new("-")).map(|path| {
+            let wish = OutputOptions {
+                executable,
+                ..output_options(args)
+            };
+            open_destination(path, wish).map(Box::new)
+        });
+        Ok(Self(file.transpose()?))
     }
 
     pub(super) fn text_style(&self) -> TextOutputStyle {
-        match self {
-            Self::Printed => stdout_text_style(),
-            Self::Written(_) => TextOutputStyle {
-                colour: false,
-                ascii: !locale_is_utf8(),
-            },
+        let style = stdout_text_style();
+        TextOutputStyle {
+            colour: style.colour && self.0.is_none(),
+            ..style
         }
     }
 
     pub(super) fn print_or_save_json(self, value: &impl Serialize) -> ExitResult {
-        match self {
-            Self::Printed => print_json(value),
-            Self::Written(_) => self.print_or_save_document(&json::to_pretty_json(value)),
+        if self.0.is_none() {
+            return print_json(value);
         }
+        self.print_or_save_document(&json::to_pretty_json(value))
     }
 
     pub(super) fn print_or_save_document(self, document: &str) -> ExitResult {
-        match self {
-            Self::Printed => print_document(document),
-            Self::Written(found) => {
-                found
-                    .commit(text::escape_display_unsafe_lines(document).as_bytes())
-                    .context("the report was generated but not saved")?;
-                Ok(0)
-            }
-        }
+        let Some(file) = self.0 else {
+            return print_document(document);
+        };
+        file.commit(text::escape_display_unsafe_lines(document).as_bytes())
+            .context("the report was generated but not saved")?;
+        Ok(0)
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use serde::Serialize;
 
-use super::args::{HostArgs, ProbeArgs, ProbeProfile, ProbeWorkload, TextOrJsonFormat};
+use super::args::{ProbeArgs, ProbeProfile, ProbeWorkload, TextOrJsonFormat};
 use super::out::{self, ExitResult, print_document};
 use super::signals::SignalListener;
 use super::{CliError, file_reader, host};
@@ -18,7 +18,6 @@ use crate::measure::{
 };
 use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, ProbeProgress, ProbeRefusal};
 use crate::report::json;
-use crate::rules::RuleSet;
 use crate::session::{self, CommitProfileOptions, MeasurementOptions, ProbeRowSelection};
 use crate::text;
 
@@ -46,11 +45,7 @@ fn measure_directory(args: &ProbeArgs, directory: &Path, imported: &[ImportedRun
     if args.passive {
         return passive::run(args, directory);
     }
-    let session = host::open_host_and_collect_session(
-        &HostArgs::default(),
-        Some(directory),
-        RuleSet::default(),
-    )?;
+    let session = host::collect_live_session(Some(directory))?;
     let (facts, _) = session.derived_facts_and_verdicts();
     let Some(target) = session::measurable_targets_wal_first(&facts)
         .into_iter()

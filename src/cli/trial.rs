@@ -10,63 +10,51 @@ mod progress {
     use crate::trial::TrialRecord;
     use crate::tui::TrialScreen;
 
-    pub(super) enum TrialProgressOutput {
-        Silent,
-        Lines {
-            /// Whether a screen replaces the status lines once the trial begins.
-            then_screen: bool,
-        },
-        Screen(Box<TrialScreen>),
+    /// Status lines, or a screen that replaces them; neither if both fields are empty.
+    pub(super) struct TrialProgressOutput {
+        prints_lines: bool,
+        screen: Option<Box<TrialScreen>>,
     }
 
     impl TrialProgressOutput {
-        pub(super) fn new(format: TrialFormat) -> Self {
-            let text = matches!(format, TrialFormat::Text);
-            let both = io::stdin().is_terminal() && io::stdout().is_terminal();
-            if !out::can_show_progress() {
-                return Self::Silent;
-            }
-            Self::Lines {
-                then_screen: text && both,
+        pub(super) fn new() -> Self {
+            Self {
+                prints_lines: out::can_show_progress(),
+                screen: None,
             }
         }
 
-        pub(super) fn switch_to_screen(&mut self, record: &TrialRecord) {
-            match self {
-                Self::Lines { then_screen: true } => {
-                    out::print_progress("");
-                    // If the screen cannot start, status lines are still printed.
-                    if let Ok(screen) =
-                        TrialScreen::enter(interactive::screen_options(false), record)
-                    {
-                        *self = Self::Screen(Box::new(screen));
-                    }
-                }
-                Self::Silent | Self::Lines { then_screen: false } | Self::Screen(_) => {}
+        pub(super) fn switch_to_screen(&mut self, format: TrialFormat, record: &TrialRecord) {
+            let is_interactive = io::stdin().is_terminal() && io::stdout().is_terminal();
+            if self.prints_lines && format == TrialFormat::Text && is_interactive {
+                out::print_progress("");
+                // If the screen cannot start, status lines are still printed.
+                let screen = TrialScreen::enter(interactive::screen_options(false), record);
+                self.screen = screen.ok().map(Box::new);
+                self.prints_lines = self.screen.is_none();
             }
         }
 
         pub(super) fn show_status(&mut self, doing: &str) {
-            match self {
-                Self::Silent => {}
-                Self::Lines { .. } => out::print_progress(doing),
-                Self::Screen(screen) => screen.set_status(doing),
+            match &mut self.screen {
+                Some(screen) => screen.set_status(doing),
+                None if self.prints_lines => out::print_progress(doing),
+                None => {}
             }
         }
 
         /// Draws the screen, if there is one, and handles its keys. `rest` is the remaining time
         /// budget in seconds. Returns true if the user quits.
         pub(super) fn draw_and_poll_quit(&mut self, rest: f64) -> bool {
-            match self {
-                Self::Silent | Self::Lines { .. } => false,
+            let Some(screen) = &mut self.screen else {
+                return false;
+            };
+            let has_quit = screen.handle_input_and_draw(rest, out::stdout_is_writable());
+            has_quit.unwrap_or_else(|_| {
                 // If drawing fails, the trial continues without a screen.
-                Self::Screen(screen) => screen
-                    .handle_input_and_draw(rest, out::stdout_is_writable())
-                    .unwrap_or_else(|_| {
-                        *self = Self::Silent;
-                        false
-                    }),
-            }
+                self.screen = None;
+                false
+            })
         }
 
         pub(super) fn cell_status_text(
@@ -77,30 +65,26 @@ mod progress {
             rest: f64,
         ) -> String {
             let says = format!("block {block}, measurement {nth} of {cells}");
-            match self {
-                Self::Silent | Self::Screen(_) => says,
-                Self::Lines { .. } => {
-                    format!(
-                        "{says}; up to {:.0} min left; Ctrl-C stops and reports the result so far",
-                        rest / 60.0
-                    )
-                }
+            if !self.prints_lines {
+                return says;
             }
+            format!(
+                "{says}; up to {:.0} min left; Ctrl-C stops and reports the result so far",
+                rest / 60.0
+            )
         }
 
         pub(super) fn show_record(&mut self, record: &TrialRecord) {
-            match self {
-                Self::Silent | Self::Lines { .. } => {}
-                Self::Screen(screen) => screen.set_record(record),
+            if let Some(screen) = &mut self.screen {
+                screen.set_record(record);
             }
         }
     }
 
     impl Drop for TrialProgressOutput {
         fn drop(&mut self) {
-            match self {
-                Self::Silent | Self::Screen(_) => {}
-                Self::Lines { .. } => out::print_progress(""),
+            if self.prints_lines {
+                out::print_progress("");
             }
         }
     }
@@ -111,9 +95,8 @@ mod clear_disk {
 
     use std::time::Duration;
 
-    use anyhow::anyhow;
-
     use super::preflight::disk::clear_disk_command;
+    use super::progress::TrialProgressOutput;
     use crate::cli::{CliError, out};
     use crate::text;
     use crate::trial_runner::{EraseTarget, InspectedDisk, TrialEvent, TrialHandle};
@@ -130,38 +113,26 @@ mod clear_disk {
         let Some(disk) = disk.filter(|_| !cleared) else {
             return Ok(());
         };
-        let left = InspectedDisk::inspect(&disk.node).map(|found| found.leftover_mark.is_some());
-        match left {
-            // A disk without the trial's mark needs no clearing.
-            Ok(false) => return Ok(()),
-            Ok(true) => {}
-            Err(why) => {
-                return Err(format!(
-                    "trial data on {} could not be cleared: {why}",
-                    disk.node
-                ));
-            }
+        let node = &disk.node;
+        let found = InspectedDisk::inspect(node)
+            .map_err(|why| format!("trial data on {node} could not be cleared: {why}"))?;
+        // A disk without the trial's mark needs no clearing.
+        if found.leftover_mark.is_none() {
+            return Ok(());
         }
         clear_disk(disk, show).map_err(|why| {
             format!(
-                "{} still holds trial data: {why}; to clear it: {}",
-                disk.node,
+                "{node} still holds trial data: {why}; to clear it: {}",
                 clear_disk_command(disk)
             )
         })
     }
 
     pub(super) fn clear_disk_leftovers(disk: &EraseTarget) -> Result<(), CliError> {
-        let shows = out::can_show_progress();
-        let done = clear_disk(disk, &mut |line| {
-            if shows {
-                out::print_progress(line);
-            }
-        });
-        if shows {
-            out::print_progress("");
-        }
-        done.map_err(|why| anyhow!("{why}"))?;
+        let mut progress = TrialProgressOutput::new();
+        let done = clear_disk(disk, &mut |line| progress.show_status(line));
+        drop(progress);
+        done.map_err(anyhow::Error::msg)?;
         out::print_notice(&format!(
             "{} was cleared: its trial data was overwritten with zeros",
             disk.node
@@ -183,19 +154,11 @@ mod clear_disk {
     }
 
     fn show_clear_progress(news: &TrialEvent, show: &mut dyn FnMut(&str)) {
-        match news {
-            TrialEvent::Clearing(bytes) => {
-                show(&format!(
-                    "clearing the disk: {}",
-                    text::format_bytes(*bytes)
-                ));
-            }
-            TrialEvent::Prepared(_)
-            | TrialEvent::Ready(_)
-            | TrialEvent::Cell { .. }
-            | TrialEvent::Block(_)
-            | TrialEvent::Failed(_)
-            | TrialEvent::Cleared => {}
+        if let TrialEvent::Clearing(bytes) = news {
+            show(&format!(
+                "clearing the disk: {}",
+                text::format_bytes(*bytes)
+            ));
         }
     }
 }
@@ -206,8 +169,7 @@ use anyhow::anyhow;
 use super::CliError;
 use super::args::{TrialArgs, TrialFormat};
 use super::out::{self, ExitResult, OutputTarget};
-use crate::output::{FilePermissions, OutputOptions};
-use crate::report::html;
+use crate::report::{html, json};
 use crate::text::display_path;
 use crate::trial::{TrialRecord, trial_view};
 
@@ -221,23 +183,20 @@ pub(super) fn run(args: &TrialArgs) -> ExitResult {
         return Err(CliError::Usage(says.to_owned()));
     }
     let delivery = OutputTarget::open(&args.output, false)?;
-    let kept = args
-        .record
-        .as_deref()
-        .map(|path| out::open_destination(path, record_output_options(args)))
-        .transpose()?;
+    let open_record = |path| {
+        let wish = out::output_options(&args.output);
+        Ok::<_, CliError>((path, out::open_destination(path, wish)?))
+    };
+    let kept = args.record.as_deref().map(open_record).transpose()?;
     let plan = preflight::plan_trial(args)?;
     preflight::show_costs_and_ask_consent(&plan, args)?;
     let (record, ended) = trial_loop::run_trial(plan, args.format)?;
     // The record is saved before the report is printed, so that an error of standard output does
     // not lose the result.
-    let kept = match (kept, args.record.as_deref()) {
-        (Some(found), Some(path)) => {
-            let done = found.commit(trial_record_json(&record).as_bytes());
-            done.map(|_| out::print_notice(&format!("saved: {}", display_path(path))))
-        }
-        (None, _) | (_, None) => Ok(()),
-    };
+    let kept = kept.map_or(Ok(()), |(path, found)| {
+        let done = found.commit(json::to_pretty_json(&record).as_bytes());
+        done.map(|_| out::print_notice(&format!("saved: {}", display_path(path))))
+    });
     delivery.print_or_save_document(&render_trial_record(&record, args.format))?;
     kept.map_err(anyhow::Error::from)?;
     match ended {
@@ -250,24 +209,13 @@ pub(super) fn run(args: &TrialArgs) -> ExitResult {
     }
 }
 
-fn record_output_options(args: &TrialArgs) -> OutputOptions {
-    OutputOptions {
-        access: args.output.output_mode.unwrap_or(FilePermissions::Standard),
-        ..OutputOptions::default()
-    }
-}
-
 fn render_trial_record(record: &TrialRecord, format: TrialFormat) -> String {
     match format {
         TrialFormat::Text => trial_view(record).to_text(),
         TrialFormat::Markdown => trial_view(record).to_markdown(),
         TrialFormat::Html => html::trial::render_trial_page(record),
-        TrialFormat::Json => trial_record_json(record),
+        TrialFormat::Json => json::to_pretty_json(record),
     }
-}
-
-fn trial_record_json(record: &TrialRecord) -> String {
-    crate::report::json::to_pretty_json(record)
 }
 
 fn refuse<T>(sentence: String) -> Result<T, CliError> {

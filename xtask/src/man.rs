@@ -1,7 +1,6 @@
 //! Renders manual pages. clap's text after the options is omitted, because roff would join the
 //! lines of its examples; this module formats the examples instead.
 
-use std::fmt::Write as _;
 use std::io;
 
 use clap::{Command, CommandFactory};
@@ -58,20 +57,15 @@ fn render_page(command: &Command, of: &str, name: &str) -> io::Result<String> {
     let text = String::from_utf8_lossy(&bytes);
     let (once, rest) = text.split_once(".TH ").unwrap_or(("", &text));
     let mut page = format!("{once}.TH {}", rest.replace(once, ""));
-    if let Some(examples) = examples::examples_for(of) {
-        page.push_str(".SH EXAMPLES\n");
-        for (line, what_for) in examples.lines {
-            let _ = writeln!(
-                page,
-                ".TP\n.B {}\n{}",
-                escape_roff(line),
-                escape_roff(what_for)
-            );
-        }
-        for (head, note) in examples.notes {
-            let _ = writeln!(
-                page,
-                ".SH {}\n{}",
+    page.push_str(".SH EXAMPLES\n");
+    for line in examples::examples_help(of).lines() {
+        if let Some(purpose) = line.strip_prefix("      ") {
+            page += &format!("{}\n", escape_roff(purpose));
+        } else if let Some(example) = line.strip_prefix("  ") {
+            page += &format!(".TP\n.B {}\n", escape_roff(example));
+        } else if let Some((head, note)) = line.split_once(": ") {
+            page += &format!(
+                ".SH {}\n{}\n",
                 escape_roff(&head.to_uppercase()),
                 escape_roff(note)
             );
@@ -135,6 +129,7 @@ mod tests {
             );
         }
         assert_eq!(names.first().map(String::as_str), Some("walwise.1"));
-        assert_eq!(names.len(), examples::ALL.len(), "{names:?}");
+        let sections = examples::SECTIONS.lines().filter(|line| line.starts_with('['));
+        assert_eq!(names.len(), sections.count(), "{names:?}");
     }
 }

@@ -9,7 +9,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
 use std::{fs, io};
+
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CodeSize {
@@ -19,11 +22,12 @@ pub struct CodeSize {
 }
 
 impl CodeSize {
-    fn new(tokens: &[Token<'_>]) -> Self {
-        let mut lines: Vec<usize> = tokens.iter().map(|token| token.line).collect();
+    /// `lines` has the line of each token.
+    fn new(mut lines: Vec<usize>) -> Self {
+        let tokens = lines.len();
         lines.dedup();
         Self {
-            tokens: tokens.len(),
+            tokens,
             lines: lines.len(),
         }
     }
@@ -77,39 +81,54 @@ pub fn module_sizes(checkout: &Path) -> io::Result<BTreeMap<String, ModuleSize>>
 }
 
 fn sizes_by_module(files: &[SourceFile]) -> BTreeMap<String, ModuleSize> {
-    let test_modules: Vec<PathBuf> = files
-        .iter()
-        .flat_map(SourceFile::test_module_paths)
-        .collect();
+    let test_modules = files.iter().flat_map(|file| &file.test_modules);
     let mut modules: BTreeMap<String, ModuleSize> = BTreeMap::new();
     for file in files {
-        let path = file.path.with_extension("");
-        let is_test = file.is_test || test_modules.iter().any(|module| path.starts_with(module));
-        let (product, tests) = product_and_test_size(&file.text, is_test);
-        let size = modules.entry(file.module.clone()).or_default();
-        size.product.add(product);
-        size.tests.add(tests);
+        let ModuleSize { product, tests } = modules.entry(file.module.clone()).or_default();
+        let is_test =
+            file.is_test || test_modules.clone().any(|module| file.path.starts_with(module));
+        if is_test { &mut *tests } else { product }.add(file.size.product);
+        tests.add(file.size.tests);
     }
     modules
 }
 
 struct SourceFile {
+    /// The path without extension.
     path: PathBuf,
-    text: String,
     /// Name under which the file's tokens and lines are counted.
     module: String,
     is_test: bool,
+    size: ModuleSize,
+    /// Paths, without extension, of the modules that the file declares only for tests.
+    test_modules: Vec<PathBuf>,
 }
 
 impl SourceFile {
-    /// Returns the paths, without extension, of the modules that this file declares only for tests.
-    fn test_module_paths(&self) -> Vec<PathBuf> {
-        let directory = match self.path.file_stem().and_then(|stem| stem.to_str()) {
-            Some("lib" | "main" | "mod") => self.path.with_file_name(""),
-            _ => self.path.with_extension(""),
+    fn new(path: &Path, text: &str, module: &str, is_test: bool) -> io::Result<Self> {
+        let trees = TokenStream::from_str(text)
+            .map_err(|error| io::Error::other(format!("{}: {error}", path.display())))?;
+        let mut tokens = TokenLines::default();
+        tokens.push_trees(&Vec::from_iter(trees), false);
+        let path = path.with_extension("");
+        let directory = match path.file_name().and_then(|stem| stem.to_str()) {
+            Some("lib" | "main" | "mod") => path.with_file_name(""),
+            _ => path.clone(),
         };
-        let names = test_module_names(&self.text);
-        names.iter().map(|name| directory.join(name)).collect()
+        Ok(Self {
+            path,
+            module: module.to_owned(),
+            is_test,
+            size: ModuleSize {
+                product: CodeSize::new(tokens.product),
+                tests: CodeSize::new(tokens.tests),
+            },
+            test_modules: tokens
+                .test_modules
+                .iter()
+                .map(|name| directory.join(name))
+                .collect(),
+        })
     }
 }
 
@@ -131,196 +150,120 @@ fn collect_source_files(
         if path.is_dir() && name != "target" {
             collect_source_files(&path, Some(module), is_test || name == "tests", files)?;
         } else if name != stem {
-            files.push(SourceFile {
-                text: fs::read_to_string(&path)?,
-                module: module.to_owned(),
-                is_test: is_test || matches!(stem, "tests" | "testing"),
-                path,
-            });
+            let is_test = is_test || matches!(stem, "tests" | "testing");
+            let text = fs::read_to_string(&path)?;
+            files.push(SourceFile::new(&path, &text, module, is_test)?);
         }
     }
     Ok(())
 }
 
-/// Attributes of items that are compiled only for tests: for those of the same crate, or also for
-/// those of other crates.
-const TEST_ONLY: [&[&str]; 2] = [
-    &["#", "[", "cfg", "(", "test", ")", "]"],
-    &["#", "[", "cfg", "(", "any", "(", "test", ","],
-];
-
-fn product_and_test_size(text: &str, is_test: bool) -> (CodeSize, CodeSize) {
-    let tokens = tokenize(text);
-    if is_test {
-        return (CodeSize::default(), CodeSize::new(&tokens));
-    }
-    let (product, test_items) = split_test_items(&tokens);
-    (CodeSize::new(&product), CodeSize::new(&test_items.concat()))
+/// Lines of the tokens of a file, and names of the modules that it declares only for tests.
+#[derive(Default)]
+struct TokenLines {
+    product: Vec<usize>,
+    tests: Vec<usize>,
+    test_modules: Vec<String>,
 }
 
-/// Returns the tokens of the product, and each item that is compiled only for tests.
-fn split_test_items<'a, 't>(tokens: &'a [Token<'t>]) -> (Vec<Token<'t>>, Vec<&'a [Token<'t>]>) {
-    let (mut product, mut test_items) = (Vec::new(), Vec::new());
-    let mut rest = tokens;
-    while let Some((first, after)) = rest.split_first() {
-        if TEST_ONLY
-            .iter()
-            .any(|attribute| starts_with_tokens(rest, attribute))
-        {
-            let (item, after) = rest.split_at(leading_item_token_count(rest));
-            test_items.push(item);
-            rest = after;
-        } else {
-            product.push(*first);
-            rest = after;
+impl TokenLines {
+    fn push_trees(&mut self, mut trees: &[TokenTree], is_test: bool) {
+        while let [first, rest @ ..] = trees {
+            trees = match split_attribute(trees) {
+                // The parser turns documentation comments into attributes.
+                Some((attribute, after)) if attribute.starts_with("[doc=\"") => after,
+                Some((attribute, _)) if !is_test && is_test_only(&attribute) => {
+                    let (item, after) = trees.split_at(leading_item_length(trees));
+                    if let [.., keyword, name, end] = item
+                        && keyword.to_string() == "mod"
+                        && end.to_string() == ";"
+                    {
+                        self.test_modules.push(name.to_string());
+                    }
+                    self.push_trees(item, true);
+                    after
+                }
+                _ => {
+                    self.push_tree(first, is_test);
+                    rest
+                }
+            };
         }
     }
-    (product, test_items)
+
+    /// Commas before a closing bracket do not count, because rustfmt adds them when it breaks a
+    /// line. A number with a point counts as three tokens.
+    fn push_tree(&mut self, tree: &TokenTree, is_test: bool) {
+        if let TokenTree::Group(group) = tree {
+            let mut inside = Vec::from_iter(group.stream());
+            inside.pop_if(|last| last.to_string() == ",");
+            self.push_line(group.span_open(), is_test);
+            self.push_trees(&inside, is_test);
+            self.push_line(group.span_close(), is_test);
+            return;
+        }
+        let text = tree.to_string();
+        let is_number = text.starts_with(|first: char| first.is_ascii_digit());
+        let marks = text.matches(['.', '-', '+']).filter(|_| is_number).count();
+        for _ in 0..=2 * marks {
+            self.push_line(tree.span(), is_test);
+        }
+    }
+
+    fn push_line(&mut self, span: Span, is_test: bool) {
+        let lines = if is_test {
+            &mut self.tests
+        } else {
+            &mut self.product
+        };
+        lines.push(span.start().line);
+    }
 }
 
-/// Returns the names of the modules that have their own file and are compiled only for tests.
-fn test_module_names(text: &str) -> Vec<&str> {
-    let tokens = tokenize(text);
-    let (_, test_items) = split_test_items(&tokens);
-    let names = test_items.into_iter().filter_map(|item| match item {
-        [.., keyword, name, end] if keyword.text == "mod" && end.text == ";" => Some(name.text),
+/// The attribute at the start, without blanks, and the tokens after it.
+fn split_attribute(trees: &[TokenTree]) -> Option<(String, &[TokenTree])> {
+    match trees {
+        [TokenTree::Punct(hash), TokenTree::Group(group), after @ ..]
+        | [
+            TokenTree::Punct(hash),
+            TokenTree::Punct(_),
+            TokenTree::Group(group),
+            after @ ..,
+        ] if hash.as_char() == '#' => Some((group.to_string().replace(' ', ""), after)),
         _ => None,
-    });
-    names.collect()
+    }
 }
 
-fn starts_with_tokens(tokens: &[Token<'_>], words: &[&str]) -> bool {
-    tokens.len() >= words.len()
-        && tokens
-            .iter()
-            .zip(words)
-            .all(|(token, word)| token.text == *word)
+/// Whether the item is compiled only for tests: for those of the same crate, or also for those of
+/// other crates.
+fn is_test_only(attribute: &str) -> bool {
+    attribute == "[cfg(test)]" || attribute.starts_with("[cfg(any(test,")
 }
 
 /// Returns the length of an item with its attributes: up to its semicolon or the end of its block,
 /// or for a field or variant up to its comma.
-fn leading_item_token_count(tokens: &[Token<'_>]) -> usize {
-    let (mut depth, mut is_field, mut is_attribute) = (0_usize, true, false);
-    for (at, token) in tokens.iter().enumerate() {
-        match token.text {
-            "#" if depth == 0 => is_attribute = true,
-            "{" | "(" | "[" => depth += 1,
-            // The last field or variant of a block may end without a comma.
-            "}" | ")" | "]" if depth == 0 => return at,
-            "}" | ")" | "]" => {
-                depth -= 1;
-                if depth == 0 && token.text == "}" {
-                    return at + 1;
-                }
-                is_attribute &= depth > 0;
+fn leading_item_length(trees: &[TokenTree]) -> usize {
+    let mut is_field = true;
+    for (at, tree) in trees.iter().enumerate() {
+        let is_end = match tree {
+            TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+            TokenTree::Punct(mark) => mark.as_char() == ';' || mark.as_char() == ',' && is_field,
+            TokenTree::Ident(word) => {
+                is_field &= !ITEM_KEYWORDS.contains(&word.to_string().as_str());
+                false
             }
-            ";" if depth == 0 => return at + 1,
-            "," if depth == 0 && is_field => return at + 1,
-            "fn" | "mod" | "use" | "impl" | "struct" | "enum" | "trait" | "type" | "const"
-            | "static"
-                if !is_attribute =>
-            {
-                is_field = false;
-            }
-            _ => {}
-        }
-    }
-    tokens.len()
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Token<'t> {
-    text: &'t str,
-    line: usize,
-}
-
-/// Splits Rust source into tokens, without comments. Commas before a closing bracket do not count,
-/// because rustfmt adds them when it breaks a line.
-fn tokenize(text: &str) -> Vec<Token<'_>> {
-    let mut tokens = Vec::new();
-    let (mut rest, mut line) = (text, 1);
-    while let Some(first) = rest.chars().next() {
-        let (length, is_token) = match first {
-            _ if rest.starts_with("//") => (rest.find('\n').unwrap_or(rest.len()), false),
-            _ if rest.starts_with("/*") => (block_comment_length(rest), false),
-            '"' => (literal_length(rest, '"'), true),
-            '\'' if starts_character_literal(rest) => (literal_length(rest, '\''), true),
-            _ if first.is_whitespace() => (first.len_utf8(), false),
-            _ if is_word_char(first) => {
-                let length = rest.find(|c| !is_word_char(c)).unwrap_or(rest.len());
-                let (word, after) = rest.split_at(length);
-                let literal = match word {
-                    "r" | "br" | "cr" => raw_string_length(after),
-                    "b" | "c" if after.starts_with('"') => literal_length(after, '"'),
-                    "b" if after.starts_with('\'') => literal_length(after, '\''),
-                    _ => 0,
-                };
-                (length + literal, true)
-            }
-            _ => (first.len_utf8(), true),
+            TokenTree::Literal(_) => false,
         };
-        let (token, after) = rest.split_at(length);
-        if is_token {
-            let is_closing = matches!(token, ")" | "]" | "}");
-            tokens.pop_if(|last: &mut Token<'_>| is_closing && last.text == ",");
-            tokens.push(Token { text: token, line });
-        }
-        line += token.matches('\n').count();
-        rest = after;
-    }
-    tokens
-}
-
-fn is_word_char(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-fn starts_character_literal(text: &str) -> bool {
-    let mut chars = text.chars().skip(1);
-    chars.next() == Some('\\') || chars.next() == Some('\'')
-}
-
-/// Returns the length of the literal at the start of `text`, including both quotes.
-fn literal_length(text: &str, quote: char) -> usize {
-    let mut is_escaped = false;
-    for (at, c) in text.char_indices().skip(1) {
-        match c {
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            _ if c == quote => return at + c.len_utf8(),
-            _ => {}
+        if is_end {
+            return at + 1;
         }
     }
-    text.len()
+    trees.len()
 }
 
-/// Returns the length of a raw string after its prefix; 0 if there is none.
-fn raw_string_length(text: &str) -> usize {
-    let hashes = text.len() - text.trim_start_matches('#').len();
-    let Some(body) = text.get(hashes..).and_then(|body| body.strip_prefix('"')) else {
-        return 0;
-    };
-    let end = format!("\"{}", "#".repeat(hashes));
-    body.find(&end)
-        .map_or(text.len(), |at| hashes + 1 + at + end.len())
-}
-
-fn block_comment_length(text: &str) -> usize {
-    let (mut depth, mut at) = (0_usize, 0);
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        if rest.starts_with("/*") {
-            (depth, at) = (depth + 1, at + 2);
-        } else if rest.starts_with("*/") {
-            (depth, at) = (depth - 1, at + 2);
-            if depth == 0 {
-                return at;
-            }
-        } else {
-            at += rest.chars().next().map_or(1, char::len_utf8);
-        }
-    }
-    text.len()
-}
+const ITEM_KEYWORDS: [&str; 10] = [
+    "fn", "mod", "use", "impl", "struct", "enum", "trait", "type", "const", "static",
+];
 
 fn parse_ceilings(table: &str) -> BTreeMap<&str, usize> {
     let lines = table.lines().filter_map(|line| line.split_once(' '));
@@ -380,6 +323,10 @@ pub fn ceiling_table(modules: &BTreeMap<String, ModuleSize>) -> String {
 mod tests {
     use super::*;
 
+    fn source_file(path: &str, text: &str) -> SourceFile {
+        SourceFile::new(Path::new(path), text, "a", false).unwrap()
+    }
+
     #[test]
     fn words_marks_and_literals_are_one_each_and_comments_none() {
         let texts = [
@@ -388,45 +335,41 @@ mod tests {
             (r##"r#"a " b"# "c\"d" b"e" 'f' '\'' b'g'"##, 6),
             ("'a x::<'static>", 9),
             ("\"//\" x", 2),
-            ("1_000.5", 3),
+            ("1_000.5 1e-3", 6),
+            ("/// c\nf(a,)", 4),
         ];
         for (text, count) in texts {
-            assert_eq!(tokenize(text).len(), count, "{text}: {:?}", tokenize(text));
+            let size = source_file("a.rs", text).size;
+            assert_eq!(size.product.tokens, count, "{text}");
         }
     }
 
     #[test]
     fn test_items_are_counted_separately() {
         let file = "fn a() {}\n#[cfg(test)]\n#[path = \"x\"]\nmod tests { fn b() {} }\nfn c() {}\n#[cfg(test)]\nmod d;\n";
-        let (product, tests) = product_and_test_size(file, false);
+        let ModuleSize { product, tests } = source_file("a.rs", file).size;
         assert_eq!((product.tokens, product.lines), (12, 2));
         assert_eq!(tests.lines, 5);
         let fields = "struct A {\n#[cfg(test)]\nb: u8,\nc: u8 }";
-        assert_eq!(product_and_test_size(fields, false).0.tokens, 7);
+        assert_eq!(source_file("a.rs", fields).size.product.tokens, 7);
     }
 
     #[test]
     fn files_of_test_modules_are_tests() {
-        let file = |path: &str, text: &str| SourceFile {
-            path: PathBuf::from(path),
-            text: text.to_owned(),
-            module: "a".to_owned(),
-            is_test: false,
-        };
         let text = "mod b;\n#[cfg(test)]\n#[rustfmt::skip]\npub(crate) mod c;\n#[cfg(test)]\nmod d {}\n#[cfg(any(test, feature = \"testing\"))]\nmod e;\n";
         assert_eq!(
-            file("src/a.rs", text).test_module_paths(),
+            source_file("src/a.rs", text).test_modules,
             [PathBuf::from("src/a/c"), PathBuf::from("src/a/e")]
         );
         assert_eq!(
-            file("src/lib.rs", text).test_module_paths(),
+            source_file("src/lib.rs", text).test_modules,
             [PathBuf::from("src/c"), PathBuf::from("src/e")]
         );
         let files = [
-            file("src/a.rs", "#[cfg(test)]\nmod c;\n"),
-            file("src/a/b.rs", "fn b() {}\n"),
-            file("src/a/c.rs", "fn c() {}\n"),
-            file("src/a/c/d.rs", "fn d() {}\n"),
+            source_file("src/a.rs", "#[cfg(test)]\nmod c;\n"),
+            source_file("src/a/b.rs", "fn b() {}\n"),
+            source_file("src/a/c.rs", "fn c() {}\n"),
+            source_file("src/a/c/d.rs", "fn d() {}\n"),
         ];
         let sizes = sizes_by_module(&files);
         assert_eq!(sizes["a"].product.tokens, 6);

@@ -7,11 +7,9 @@ use super::super::out::{self, ExitResult, print_document};
 use super::super::signals::SignalListener;
 use super::super::{CliError, host};
 use super::requirement_exit_code;
-use crate::cli::args::HostArgs;
 use crate::measure::RequirementAnswer;
 use crate::probes::passive::{PassiveMeasurementPlan, sample_commit_waits};
 use crate::report::json;
-use crate::rules::RuleSet;
 use crate::session;
 
 const DEFAULT_SECONDS: f64 = 30.0;
@@ -20,11 +18,7 @@ const DEFAULT_SECONDS: f64 = 30.0;
 const CONTRADICTION_EXIT_CODE: u8 = 3;
 
 pub(super) fn run(args: &ProbeArgs, directory: &Path) -> ExitResult {
-    let session = host::open_host_and_collect_session(
-        &HostArgs::default(),
-        Some(directory),
-        RuleSet::default(),
-    )?;
+    let session = host::collect_live_session(Some(directory))?;
     let (facts, _) = session.derived_facts_and_verdicts();
     let usage = |why: String| CliError::Usage(why);
     let target = session::measurable_targets_wal_first(&facts)

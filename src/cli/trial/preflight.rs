@@ -5,12 +5,11 @@ pub(super) mod disk {
     use super::{
         TrialPlan, plan_trial_at_place, read_stdin_line, refuse, refuse_disk_of_running_server,
     };
-    use crate::cli::args::{HostArgs, TrialArgs};
+    use crate::cli::args::{TrialArgs};
     use crate::cli::{CliError, host, out};
     use crate::escape::ShellCommand;
     use crate::facts::catalog::device;
     use crate::facts::{FactSet, Scope, Subject};
-    use crate::rules::RuleSet;
     use crate::text;
     use crate::trial_runner::{self, EraseTarget, InspectedDisk, TrialPlace};
 
@@ -134,11 +133,7 @@ pub(super) mod disk {
         spare: &InspectedDisk,
     ) -> Result<(FactSet, Subject, Subject), CliError> {
         let EraseTarget { node, number, .. } = &spare.target;
-        let session = host::open_host_and_collect_session(
-            &HostArgs::default(),
-            Some(Path::new(node)),
-            RuleSet::default(),
-        )?;
+        let session = host::collect_live_session(Some(Path::new(node)))?;
         let facts = session.facts;
         let target = facts.subjects_of_scope(Scope::Target).next().cloned();
         let disk = target
@@ -249,7 +244,7 @@ use std::io::{BufRead as _, IsTerminal as _};
 use std::path::Path;
 
 use super::refuse;
-use crate::cli::args::{HostArgs, TrialArgs, TrialCandidate};
+use crate::cli::args::{TrialArgs, TrialCandidate};
 use crate::cli::{CliError, host, out};
 use crate::drill::StackFacts;
 use crate::escape::ShellCommand;
@@ -257,7 +252,6 @@ use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::probes::wear;
-use crate::rules::RuleSet;
 use crate::safe_path::random_u64;
 use crate::session::now_rfc3339;
 use crate::text;
@@ -298,11 +292,7 @@ fn plan_directory_trial(args: &TrialArgs, directory: &Path) -> Result<TrialPlan,
             "{shown} is not a disk: --erase and --clear apply only to a disk"
         ));
     }
-    let session = host::open_host_and_collect_session(
-        &HostArgs::default(),
-        Some(directory),
-        RuleSet::default(),
-    )?;
+    let session = host::collect_live_session(Some(directory))?;
     let facts = &session.facts;
     let Some(target) = facts.subjects_of_scope(Scope::Target).next().cloned() else {
         return refuse(format!(
@@ -476,7 +466,7 @@ fn candidates_with_installed_mkfs(asked: &[TrialCandidate]) -> Result<Vec<Candid
 
 fn refuse_disk_of_running_server(here: &FactSet, target: &Subject) -> Result<(), CliError> {
     let session =
-        host::open_host_and_collect_session(&HostArgs::default(), None, RuleSet::default())?;
+        host::collect_live_session(None)?;
     let all = &session.facts;
     let ours = here.distinct_bottom_disks(target);
     let runs = |other: &&Subject| {

@@ -49,7 +49,7 @@ pub(super) fn run_trial(
         runner: TrialHandle::start_trial(&plan.job)
             .map_err(|e| anyhow!("cannot start the measuring process: {e}"))?,
         control: listener.cancel_handle(),
-        progress: TrialProgressOutput::new(format),
+        progress: TrialProgressOutput::new(),
         has_quit: false,
         writes: plan.job.writes,
         // Bytes that are written outside blocks are counted in advance. A loop file is filled at
@@ -71,7 +71,7 @@ pub(super) fn run_trial(
             attached = Some(LoopDeviceIdentity::read_by_device_path(&device));
             plan_candidates_on_device(&device, &plan.candidates)?
         };
-        trial.progress.switch_to_screen(&trial.record);
+        trial.progress.switch_to_screen(format, &trial.record);
         trial.measure_trial_blocks()
     });
     if trial.has_quit {

@@ -4,23 +4,43 @@
 //! write mode, so one assumption edits all related lines. A tool prints all volumes of a controller
 //! at once, so an assumption about one volume applies to all.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::{Assumption, edit_first_json_object, replace_lines};
 use crate::facts::catalog::controller::{
-    self, BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
+    self, BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce,
 };
-use crate::facts::{FactSet, FactValue, Key};
+use crate::facts::{Choice, FactSet, Key, Value};
 use crate::host::{AnswerEdit, Question};
 
-#[derive(Clone, Copy)]
-struct AssumedControllerState {
-    battery: Option<BatteryCondition>,
-    policy: Option<CachePolicy>,
-    in_force: Option<CachePolicyInForce>,
-    on_failure: Option<BatteryFailurePolicy>,
-    disk_cache: Option<MemberDiskCache>,
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PrintedWords {
+    json: Vec<PrintedWord>,
+    text: Vec<PrintedWord>,
 }
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PrintedWord {
+    keys: Vec<String>,
+    #[serde(default)]
+    within: String,
+    fact: String,
+    /// What the tool prints for each value of the fact.
+    words: BTreeMap<String, String>,
+}
+
+/// A table that fails to parse counts as empty; a test prevents that.
+static PRINTED: LazyLock<PrintedWords> =
+    LazyLock::new(|| toml::from_str(include_str!("controller_output.toml")).unwrap_or_default());
+
+/// The word of each known fact about the controller, by the fact's name.
+struct AssumedControllerState(BTreeMap<&'static str, String>);
 
 /// Edits every recorded output of the tool that reported this disk's controller; `None` if the tool
 /// is unknown.
@@ -30,18 +50,18 @@ pub fn controller_answer_edits(
     read: &FactSet,
 ) -> Option<Vec<AnswerEdit>> {
     let tool = read.value(&one.subject, &controller::TOOL)?;
-    let said = AssumedControllerState::from_assumptions(one, all, read);
+    let state = AssumedControllerState::from_assumptions(one, all, read);
     let is_json = tool.starts_with("storcli") || tool.starts_with("perccli");
     let of_tool = move |question: &Question| matches!(question, Question::Run(other, _) if other.name() == tool);
     Some(vec![AnswerEdit::new(of_tool, move |text| {
         if is_json {
             return Ok(edit_first_json_object(text, &|path, now| {
-                said.json_replacement(path, now)
+                state.json_replacement(path, now)
             }));
         }
         Ok(replace_lines(text, |_, line| {
             let (key, value) = line.split_once(':')?;
-            let new = said.text_replacement(key.trim(), value.trim())?;
+            let new = state.text_replacement(key.trim(), value.trim())?;
             Some(format!("{key}: {new}"))
         }))
     })])
@@ -49,52 +69,57 @@ pub fn controller_answer_edits(
 
 impl AssumedControllerState {
     fn from_assumptions(one: &Assumption, all: &[Assumption], read: &FactSet) -> Self {
-        fn find_assumed_value<T: FactValue>(
-            one: &Assumption,
-            all: &[Assumption],
-            key: &Key<T>,
-        ) -> Option<T> {
-            let said = all
-                .iter()
-                .find(|other| other.subject == one.subject && other.key.name == key.name())?;
-            T::from_value(&said.value)
-        }
-        fn assumed_or_read_value<T: FactValue>(
-            one: &Assumption,
-            all: &[Assumption],
-            read: &FactSet,
-            key: &Key<T>,
-        ) -> Option<T> {
-            find_assumed_value(one, all, key).or_else(|| read.value(&one.subject, key))
-        }
-        let mut new = Self {
-            battery: assumed_or_read_value(one, all, read, &controller::BATTERY),
-            policy: assumed_or_read_value(one, all, read, &controller::POLICY),
-            in_force: assumed_or_read_value(one, all, read, &controller::POLICY_IN_FORCE),
-            on_failure: assumed_or_read_value(one, all, read, &controller::ON_BATTERY_FAILURE),
-            disk_cache: assumed_or_read_value(one, all, read, &controller::DISK_CACHE),
+        let assumed = |name: &str| {
+            all.iter()
+                .find(|other| other.subject == one.subject && other.key.name == name)
+                .map(|other| &other.value)
         };
-        if new.policy == Some(CachePolicy::AlwaysWriteBack) {
-            new.on_failure = Some(BatteryFailurePolicy::Stays);
+        let keys = [
+            &controller::BATTERY.info,
+            &controller::POLICY.info,
+            &controller::POLICY_IN_FORCE.info,
+            &controller::ON_BATTERY_FAILURE.info,
+            &controller::DISK_CACHE.info,
+        ];
+        let words = keys.into_iter().filter_map(|key| {
+            let read = || read.reading(&one.subject, key.id).value();
+            match assumed(key.name).or_else(read)? {
+                Value::Text(word) => Some((key.name, word.clone())),
+                _ => None,
+            }
+        });
+        let mut new = Self(words.collect());
+        if new.value(&controller::POLICY) == Some(CachePolicy::AlwaysWriteBack) {
+            new.set(&controller::ON_BATTERY_FAILURE, BatteryFailurePolicy::Stays);
         }
-        let told = find_assumed_value(one, all, &controller::POLICY_IN_FORCE);
-        new.in_force = told
-            .or_else(|| new.effective_cache_policy())
-            .or(new.in_force);
+        if assumed(controller::POLICY_IN_FORCE.name()).is_none()
+            && let Some(in_force) = new.effective_cache_policy()
+        {
+            new.set(&controller::POLICY_IN_FORCE, in_force);
+        }
         new
+    }
+
+    fn value<T: Choice>(&self, key: &Key<T>) -> Option<T> {
+        T::from_word(self.0.get(key.name())?)
+    }
+
+    fn set<T: Choice>(&mut self, key: &Key<T>, value: T) {
+        self.0.insert(key.name(), value.as_str().to_owned());
     }
 
     /// Derives the write mode from the policy, the battery and the setting for a failed battery;
     /// `None` if they do not determine it.
-    fn effective_cache_policy(self) -> Option<CachePolicyInForce> {
-        Some(match (self.policy?, self.battery) {
+    fn effective_cache_policy(&self) -> Option<CachePolicyInForce> {
+        let battery = self.value(&controller::BATTERY);
+        Some(match (self.value(&controller::POLICY)?, battery) {
             (CachePolicy::WriteThrough, _) => CachePolicyInForce::WriteThrough,
             (CachePolicy::AlwaysWriteBack, _)
             | (CachePolicy::WriteBack, Some(BatteryCondition::Healthy)) => {
                 CachePolicyInForce::WriteBack
             }
             (CachePolicy::WriteBack, Some(BatteryCondition::Failed | BatteryCondition::Absent)) => {
-                match self.on_failure? {
+                match self.value(&controller::ON_BATTERY_FAILURE)? {
                     BatteryFailurePolicy::WriteThrough => CachePolicyInForce::WriteThrough,
                     BatteryFailurePolicy::Stays => CachePolicyInForce::WriteBack,
                 }
@@ -112,69 +137,31 @@ impl AssumedControllerState {
         })
     }
 
-    fn json_replacement(self, path: &str, now: &Json) -> Option<Json> {
+    /// `context` is the JSON path or the printed value.
+    fn printed_word(&self, of: &[PrintedWord], key: &str, context: &str) -> Option<String> {
+        let mut rows = of.iter();
+        let row = rows.find(|row| {
+            row.keys.iter().any(|own| own == key) && context.contains(row.within.as_str())
+        })?;
+        row.words.get(self.0.get(row.fact.as_str())?).cloned()
+    }
+
+    fn json_replacement(&self, path: &str, now: &Json) -> Option<Json> {
         let (_, key) = path.rsplit_once('/')?;
-        let is_module = path.contains("Info/");
-        Some(match key {
-            "BBU" | "Energy Pack" if path.contains("/HwCfg/") => {
-                if self.battery? == BatteryCondition::Absent {
-                    "Absent"
-                } else {
-                    "Present"
-                }
-                .into()
+        let is_back = match key {
+            "BBU Status" | "Energy Pack Status" if now.is_number() => return Some(0.into()),
+            "DefaultCache" => true,
+            "Cache" | "CurrentCache" => {
+                self.value(&controller::POLICY_IN_FORCE)? == CachePolicyInForce::WriteBack
             }
-            "BBU Status" | "Energy Pack Status" if now.is_number() => 0.into(),
-            "State" | "Status" if is_module => match self.battery? {
-                BatteryCondition::Healthy => "Optimal",
-                BatteryCondition::Charging => "Charging",
-                BatteryCondition::Learning => "Learning",
-                BatteryCondition::Degraded => "Degraded",
-                BatteryCondition::Failed => "Failed",
-                BatteryCondition::Absent => "Absent",
-                BatteryCondition::Unreadable => "Unknown",
-            }
-            .into(),
-            "Write Cache(initial setting)" => match self.policy? {
-                CachePolicy::WriteBack => "WriteBack",
-                CachePolicy::WriteThrough => "WriteThrough",
-                CachePolicy::AlwaysWriteBack => "AlwaysWriteBack",
-            }
-            .into(),
-            "Cache" | "CurrentCache" => self
-                .replace_write_mode(
-                    now.as_str()?,
-                    self.in_force? == CachePolicyInForce::WriteBack,
-                )
-                .into(),
-            "DefaultCache" => self.replace_write_mode(now.as_str()?, true).into(),
-            "Cache When BBU Bad" | "Write Cache When BBU Bad" | "Cache When Energy Pack Bad" => {
-                if self.on_failure? == BatteryFailurePolicy::Stays {
-                    "On"
-                } else {
-                    "Off"
-                }
-                .into()
-            }
-            "Disk Cache Policy" | "Drive Write Cache Policy" => match self.disk_cache? {
-                MemberDiskCache::Off => "Disabled",
-                MemberDiskCache::On => "Enabled",
-                MemberDiskCache::DiskDefault => "Disk's Default",
-            }
-            .into(),
-            "PDC" => match self.disk_cache? {
-                MemberDiskCache::Off => "dsbl",
-                MemberDiskCache::On => "enbl",
-                MemberDiskCache::DiskDefault => "dflt",
-            }
-            .into(),
-            _ => return None,
-        })
+            _ => return self.printed_word(&PRINTED.json, key, path).map(Json::from),
+        };
+        Some(self.replace_write_mode(now.as_str()?, is_back).into())
     }
 
     /// Replaces the write mode in a volume's cache code, such as `RAWBD` or `NR,WT`.
-    fn replace_write_mode(self, now: &str, is_back: bool) -> String {
-        let mode = match self.policy {
+    fn replace_write_mode(&self, now: &str, is_back: bool) -> String {
+        let mode = match self.value(&controller::POLICY) {
             Some(CachePolicy::AlwaysWriteBack) if is_back => "AWB",
             Some(CachePolicy::WriteThrough) if is_back => "WT",
             _ if is_back => "WB",
@@ -186,72 +173,34 @@ impl AssumedControllerState {
         old.map_or_else(|| now.to_owned(), |old| now.replace(old, mode))
     }
 
-    fn text_replacement(self, key: &str, now: &str) -> Option<&'static str> {
-        let is_back = self.in_force == Some(CachePolicyInForce::WriteBack);
-        Some(match key {
-            "Battery/Capacitor Status" | "Backup Power Status" => match self.battery? {
-                BatteryCondition::Healthy => "OK",
-                BatteryCondition::Charging => "Charging",
-                BatteryCondition::Degraded => "Degraded",
-                BatteryCondition::Failed => "Failed",
-                BatteryCondition::Absent => "Not Present",
-                BatteryCondition::Learning | BatteryCondition::Unreadable => return None,
-            },
-            "Overall Backup Unit Status" | "Non-Volatile Storage Status" | "Supercap Status" => {
-                match self.battery? {
-                    BatteryCondition::Healthy => "Ready",
-                    BatteryCondition::Charging => "Charging",
-                    BatteryCondition::Learning => "Reconditioning",
-                    BatteryCondition::Degraded => "Degraded",
-                    BatteryCondition::Failed => "Failed",
-                    BatteryCondition::Absent => "Not Present",
-                    BatteryCondition::Unreadable => return None,
-                }
+    fn text_replacement(&self, key: &str, now: &str) -> Option<String> {
+        let is_back =
+            self.value(&controller::POLICY_IN_FORCE) == Some(CachePolicyInForce::WriteBack);
+        let (on, off) = match key {
+            "Cache Status" if self.value(&controller::POLICY)? == CachePolicy::WriteThrough => {
+                return None;
             }
-            "Caching" => {
-                if self.policy? == CachePolicy::WriteThrough {
-                    "Disabled"
-                } else {
-                    "Enabled"
-                }
-            }
-            "No-Battery Write Cache" => {
-                if self.on_failure? == BatteryFailurePolicy::Stays {
-                    "Enabled"
-                } else {
-                    "Disabled"
-                }
-            }
-            "Cache Status" if self.policy? != CachePolicy::WriteThrough => {
-                if is_back {
-                    "OK"
-                } else {
-                    "Temporarily Disabled"
-                }
-            }
-            "Write-cache setting" => match self.policy? {
-                CachePolicy::WriteBack => "Enabled (write-back) when protected by battery/ZMM",
-                CachePolicy::AlwaysWriteBack => "Enabled (write-back)",
-                CachePolicy::WriteThrough => "Disabled (write-through)",
-            },
-            "Write-cache status" | "Write-cache mode" => {
-                if is_back {
-                    "On"
-                } else {
-                    "Off"
-                }
-            }
-            "Drive Write Cache" => match self.disk_cache? {
-                MemberDiskCache::Off => "Disabled",
-                MemberDiskCache::On => "Enabled",
-                MemberDiskCache::DiskDefault => "Default",
-            },
-            "Write Cache" if now.contains("write-") => match self.disk_cache? {
-                MemberDiskCache::Off => "Disabled (write-through)",
-                MemberDiskCache::On => "Enabled (write-back)",
-                MemberDiskCache::DiskDefault => return None,
-            },
-            _ => return None,
-        })
+            "Cache Status" => ("OK", "Temporarily Disabled"),
+            "Write-cache status" | "Write-cache mode" => ("On", "Off"),
+            _ => return self.printed_word(&PRINTED.text, key, now),
+        };
+        Some(if is_back { on } else { off }.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::catalog;
+
+    #[test]
+    fn printed_words_are_for_values_of_facts() {
+        let table: PrintedWords = toml::from_str(include_str!("controller_output.toml")).unwrap();
+        for row in table.json.iter().chain(&table.text) {
+            let key = catalog::find_by_name(&row.fact).unwrap();
+            let known = key.kind.allowed_words().unwrap();
+            let is_known = |word: &String| known.contains(&word.as_str());
+            assert!(row.words.keys().all(is_known), "{row:?}");
+        }
     }
 }
