@@ -165,10 +165,6 @@ pub const ALL: &[CommandExamples] = &[
                 "walwise probe /var/lib/etcd --profile etcd",
                 "is the disk fast enough for etcd (p99 < 10 ms)?",
             ),
-            (
-                "walwise probe --import pg_test_fsync.txt",
-                "show figures from another tool in walwise's layout",
-            ),
         ],
         notes: &[],
     },
