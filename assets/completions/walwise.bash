@@ -953,16 +953,12 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__probe)
-            opts="-h --import --seconds --workload --profile --require --pg-test-fsync --passive --scratch --force --nice --samples --format --help"
+            opts="-h --seconds --workload --profile --require --pg-test-fsync --passive --scratch --force --nice --samples --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --import)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --seconds)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -116,7 +116,6 @@ html\t'One HTML page with all facts and the report embedded'"
 complete -c walwise -n "__fish_walwise_using_subcommand show" -s o -l output -d 'Write to FILE atomically. An existing file is replaced by a new one that you own' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand show" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, and according to the umask for other users' -r
 complete -c walwise -n "__fish_walwise_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c walwise -n "__fish_walwise_using_subcommand probe" -l import -d 'Import figures measured elsewhere (pg_test_fsync text or fio JSON). The figures are shown, but never used for advice' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l seconds -d 'Time limit of each workload in seconds, default 10; with --pg-test-fsync, the seconds per test, default 5' -r
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l workload -d 'What to measure, comma-separated; default: compare the WAL sync methods' -r -f -a "wal\t'WAL sync methods with 1, 2, 4 and 8 pages per commit, paced and back to back'
 segment\t'First writes into a new WAL segment: recycled, zero-filled, or not filled'

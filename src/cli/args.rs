@@ -296,12 +296,7 @@ pub struct MeasureArgs {
 #[derive(Args, Debug)]
 pub struct ProbeArgs {
     /// The directory to measure in.
-    #[arg(required_unless_present = "import")]
-    pub directory: Option<PathBuf>,
-    /// Import figures measured elsewhere (pg_test_fsync text or fio JSON). The figures are shown,
-    /// but never used for advice.
-    #[arg(long, value_name = "FILE", conflicts_with = "pg_test_fsync")]
-    pub import: Vec<PathBuf>,
+    pub directory: PathBuf,
     /// Time limit of each workload in seconds, default 10; with --pg-test-fsync, the seconds per
     /// test, default 5.
     #[arg(long, value_name = "N", value_parser = parse_seconds)]
@@ -311,19 +306,19 @@ pub struct ProbeArgs {
     pub workload: Vec<ProbeWorkload>,
     /// Measure back-to-back commits in the pattern of one program, and require the limit in its
     /// documentation, if any (etcd: p99 < 10ms).
-    #[arg(long, value_name = "NAME", value_enum, conflicts_with_all = ["workload", "pg_test_fsync", "import"])]
+    #[arg(long, value_name = "NAME", value_enum, conflicts_with_all = ["workload", "pg_test_fsync"])]
     pub profile: Option<ProbeProfile>,
     /// Test back-to-back commits against a limit such as `p99<10ms`: a quantile (median, p95
     /// or p99), < or <=, and a time in us, ms or s. Exit code: 0 pass, 3 fail, 5 cannot tell.
-    #[arg(long, value_name = "LIMIT", value_parser = Requirement::parse, conflicts_with_all = ["workload", "pg_test_fsync", "import"])]
+    #[arg(long, value_name = "LIMIT", value_parser = Requirement::parse, conflicts_with_all = ["workload", "pg_test_fsync"])]
     pub require: Option<Requirement>,
     /// Run the tests of pg_test_fsync, and print the results in its layout.
     #[arg(long, conflicts_with_all = ["workload", "samples"])]
     pub pg_test_fsync: bool,
     /// Measure what commits of a running PostgreSQL 14+ or MariaDB 10.6+ wait for, without writing;
     /// default 30 seconds.
-    #[arg(long, requires = "directory", conflicts_with_all = [
-        "import", "workload", "profile", "require", "pg_test_fsync", "scratch", "force", "nice", "samples"
+    #[arg(long, conflicts_with_all = [
+        "workload", "profile", "require", "pg_test_fsync", "scratch", "force", "nice", "samples"
     ])]
     pub passive: bool,
     /// Directory for scratch files, on the same file system as DIRECTORY.

@@ -1,25 +1,21 @@
 mod passive;
 
-use std::path::{Path, PathBuf};
-
 use anyhow::anyhow;
-use serde::Serialize;
 
 use super::args::{ProbeArgs, ProbeProfile, ProbeWorkload, TextOrJsonFormat};
 use super::out::{self, ExitResult, print_document};
 use super::signals::SignalListener;
-use super::{CliError, file_reader, host};
+use super::{CliError, host};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::WalMethodInForce;
 use crate::measure::{
-    CommitProfile, ImportedRun, Measurement, PG_TEST_FSYNC_CASES, ProbePhase, RequirementAnswer,
-    Workload, format_like_pg_test_fsync, imported_run_lines, latency_by_commit_size_lines,
-    latency_table_lines, measurement_summary, parse_benchmark_output, workload_lines,
+    CommitProfile, Measurement, PG_TEST_FSYNC_CASES, ProbePhase, RequirementAnswer, Workload,
+    format_like_pg_test_fsync, latency_by_commit_size_lines, latency_table_lines,
+    measurement_summary, workload_lines,
 };
 use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, ProbeProgress, ProbeRefusal};
 use crate::report::json;
 use crate::session::{self, CommitProfileOptions, MeasurementOptions, ProbeRowSelection};
-use crate::text;
 
 const DEFAULT_SECONDS: f64 = 10.0;
 
@@ -27,21 +23,7 @@ const DEFAULT_SECONDS: f64 = 10.0;
 const PG_TEST_SECONDS: f64 = 5.0;
 
 pub(super) fn run(args: &ProbeArgs) -> ExitResult {
-    let imported = read_imported_runs(&args.import)?;
-    match &args.directory {
-        Some(directory) => measure_directory(args, directory, &imported),
-        None => print_probe_output(
-            &ProbeOutput {
-                measured: None,
-                imported: &imported,
-            },
-            None,
-            args.format,
-        ),
-    }
-}
-
-fn measure_directory(args: &ProbeArgs, directory: &Path, imported: &[ImportedRun]) -> ExitResult {
+    let directory = &args.directory;
     if args.passive {
         return passive::run(args, directory);
     }
@@ -124,30 +106,13 @@ fn measure_directory(args: &ProbeArgs, directory: &Path, imported: &[ImportedRun
                 WalMethodInForce::Is(method) => Some(method),
                 WalMethodInForce::Default | WalMethodInForce::Unknown => None,
             };
-            print_probe_output(
-                &ProbeOutput {
-                    measured: Some(&found),
-                    imported,
-                },
-                in_force,
-                args.format,
-            )
+            print_document(&match args.format {
+                TextOrJsonFormat::Json => json::to_pretty_json(&found),
+                TextOrJsonFormat::Text => measurement_text(&found, in_force),
+            })
         }
     };
     ended.map_or_else(|| printed.map(|code| code.max(answer)), Err)
-}
-
-const LARGEST_IMPORT: u64 = 16 << 20;
-
-fn read_imported_runs(files: &[PathBuf]) -> Result<Vec<ImportedRun>, CliError> {
-    let mut all = Vec::new();
-    for file in files {
-        let unusable = |why: String| CliError::Usage(format!("{}: {why}", file.display()));
-        let bytes = file_reader::read_bytes(file, LARGEST_IMPORT)
-            .map_err(|e| unusable(text::io_error_message(&e)))?;
-        all.extend(parse_benchmark_output(&bytes).map_err(unusable)?);
-    }
-    Ok(all)
 }
 
 fn selected_rows_and_workloads(names: &[ProbeWorkload]) -> (ProbeRowSelection, Vec<Workload>) {
@@ -190,38 +155,6 @@ fn to_workload(name: ProbeWorkload) -> Option<Workload> {
         ProbeWorkload::Innodb => Some(Workload::Innodb),
         ProbeWorkload::Files => Some(Workload::Files),
         ProbeWorkload::Entangle => Some(Workload::Entangle),
-    }
-}
-
-#[derive(Serialize)]
-struct ProbeOutput<'a> {
-    measured: Option<&'a Measurement>,
-    imported: &'a [ImportedRun],
-}
-
-fn print_probe_output(
-    shown: &ProbeOutput<'_>,
-    in_force: Option<WalSyncMethod>,
-    format: TextOrJsonFormat,
-) -> ExitResult {
-    match (format, shown) {
-        (
-            TextOrJsonFormat::Json,
-            ProbeOutput {
-                measured: Some(measured),
-                imported: [],
-            },
-        ) => print_document(&json::to_pretty_json(measured)),
-        (TextOrJsonFormat::Json, shown) => print_document(&json::to_pretty_json(shown)),
-        (TextOrJsonFormat::Text, ProbeOutput { measured, imported }) => {
-            let parts = measured
-                .iter()
-                .map(|found| measurement_text(found, in_force));
-            let tables = imported
-                .iter()
-                .map(|run| imported_run_lines(run).join("\n") + "\n");
-            print_document(&parts.chain(tables).collect::<Vec<_>>().join("\n"))
-        }
     }
 }
 

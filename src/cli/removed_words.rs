@@ -30,6 +30,11 @@ const REMOVED: &[(&str, &str, &str)] = &[
         "floor",
         "the workload `floor` was removed; every probe also measures writes without a flush",
     ),
+    (
+        "probe",
+        "--import",
+        "`walwise probe --import` was removed; run `walwise probe DIR` on the host to measure",
+    ),
     ("--preset", "oltp", NO_SERVER_HINT),
     ("trial", "--with", NO_SERVER_HINT),
     ("trial", "--user", NO_SERVER_HINT),

@@ -20,7 +20,7 @@ const HOST: &str = concat!(
     "/tests/hosts/docker-volume.host"
 );
 
-const COMMANDS: [&[&str]; 10] = [
+const COMMANDS: [&[&str]; 9] = [
     &["show", "THEIRS"],
     &["--host", "THEIRS"],
     &["check", "--no-probe", "--host", "THEIRS"],
@@ -34,7 +34,6 @@ const COMMANDS: [&[&str]; 10] = [
         "--mysql-defaults",
         "THEIRS",
     ],
-    &["probe", "--import", "THEIRS"],
     &["rules", "check", "THEIRS"],
     &["drill", "check", "THEIRS", "THEIRS"],
 ];

@@ -73,11 +73,9 @@ fn command_line_with_path(
     line.extend(has("kernel").then(|| "--kernel=6.12".to_owned()));
     line.extend(tried.get_long().map(|long| format!("--{long}={path}")));
     for argument in command.get_positionals() {
-        let needed =
-            argument.is_required_set() || words.concat() == "probe" && tried.get_id() != "import";
         match argument.get_id().as_str() {
             id if tried.get_id() == id => line.push(path.clone()),
-            _ if !needed => {}
+            _ if !argument.is_required_set() => {}
             "rule" => line.push("pg.fsync-off".to_owned()),
             id => line.push(spare.join(id).display().to_string()),
         }
@@ -152,7 +150,6 @@ fn pipe_that_stops_sending_ends_every_command() {
         &["show", "FIFO"][..],
         &["check", "--no-probe", "--host", "FIFO"],
         &["rules", "check", "FIFO"],
-        &["probe", "--import", "FIFO"],
     ];
     let run = |line: &&[&str]| {
         RunningProgram::start_walwise(
@@ -194,7 +191,6 @@ fn a_pipe_is_as_good_as_a_file() {
         .to_string();
     let report = directory.path().join("report.json").display().to_string();
     let rules = directory.path().join("rules.toml").display().to_string();
-    let import = directory.path().join("import").display().to_string();
     let check = [
         "check", "--host", &calm, "-v", "--format", "json", "--output", &report,
     ];
@@ -203,14 +199,12 @@ fn a_pipe_is_as_good_as_a_file() {
         Some(0 | 3..=5)
     ));
     fs::write(&rules, "").unwrap();
-    fs::write(&import, "not what pg_test_fsync prints\n").unwrap();
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 5] = [
         (&["show", "FILE"], &report),
         (&["facts", "--host", "FILE"], &calm),
         (&["check", "--verbose", "--host", "FILE"], &calm),
         (&["check", "--host", &calm, "--baseline", "FILE"], &report),
         (&["rules", "check", "FILE"], &rules),
-        (&["probe", "--import", "FILE"], &import),
     ];
     let pipes = [
         (

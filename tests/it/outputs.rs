@@ -247,7 +247,7 @@ impl FeedStdin for Command {
 
 fn commands_using_file(at: &str) -> Vec<Vec<String>> {
     let (file, calm) = (format!("{at}/x"), healthy_host_path());
-    let commands: [&[&str]; 11] = [
+    let commands: [&[&str]; 10] = [
         &["check", "--host", &calm, "--output", &file],
         &["check", "--host", &calm, "--output", at],
         &["capture", "--output", &file],
@@ -255,7 +255,6 @@ fn commands_using_file(at: &str) -> Vec<Vec<String>> {
         &["check", "--host", &calm, "--rules", at],
         &["check", "--host", &calm, "--baseline", &file],
         &["rules", "check", at],
-        &["probe", "--import", &file],
         &["drill", "write", at],
         &["drill", "read", at],
         &["drill", "check", &file, &file],

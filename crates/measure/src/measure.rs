@@ -9,7 +9,6 @@ mod commit_size_table;
 mod commit_wait;
 mod compare;
 mod facts;
-mod import;
 mod latency_shift;
 mod measurement;
 mod method;
@@ -24,7 +23,7 @@ mod simulation;
 mod table;
 mod workload;
 
-use BenchmarkSection::{NotSynced, OneWrite, OtherDescriptor, Sizes, TwoWrites};
+use PgTestFsyncSection::{NotSynced, OneWrite, OtherDescriptor, Sizes, TwoWrites};
 use order_statistics::{
     median_interval_or_span, medians_of_consecutive_runs, quantile, quantile_interval, sorted_copy,
 };
@@ -38,7 +37,6 @@ pub use commit_size_table::latency_by_commit_size_lines;
 pub(crate) use commit_wait::{CommitSamples, LogSyncMode, ServerAndDiskProperties};
 pub use commit_wait::{DiskFlushes, PassiveMeasurement};
 pub use facts::{WalMethodInForce, insert_probe_facts};
-pub use import::{ImportedRun, imported_run_lines, parse_benchmark_output};
 pub use latency_shift::{LatencyShift, ShiftDirection, estimate_latency_shift};
 pub use measurement::{Caveat, CaveatId, Comparison, Latencies, Measurement, MethodResult};
 pub use method::{Method, ProbeInclusion};
@@ -63,7 +61,7 @@ pub use workload::{
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PgTestFsyncTest {
-    pub(crate) section: BenchmarkSection,
+    pub(crate) section: PgTestFsyncSection,
     /// Label of the row in its section.
     pub(crate) label: &'static str,
     /// `None` for the two tests that reopen the file in every operation.
@@ -73,7 +71,7 @@ pub struct PgTestFsyncTest {
 }
 
 const fn case(
-    section: BenchmarkSection,
+    section: PgTestFsyncSection,
     label: &'static str,
     method: Option<Method>,
     writes_per_operation: usize,
@@ -412,10 +410,9 @@ const MEANINGFUL_PERCENT: f64 = 5.0;
 /// Samples needed for a 99th percentile: with fewer, a handful of outliers decide it.
 const MIN_SAMPLES_FOR_P99: usize = 1_000;
 
-/// Section of `pg_test_fsync`'s output that a row comes from; `job` for a row of fio.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BenchmarkSection {
+/// Section of `pg_test_fsync`'s output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PgTestFsyncSection {
     /// One write of 8 kB, then the flush.
     OneWrite,
     /// Two writes of 8 kB, then the flush; the open methods flush after each write.
@@ -426,11 +423,9 @@ pub enum BenchmarkSection {
     OtherDescriptor,
     /// Writes of 8 kB without a flush.
     NotSynced,
-    /// A job of fio's job file.
-    Job,
 }
 
-impl BenchmarkSection {
+impl PgTestFsyncSection {
     pub fn label(self) -> &'static str {
         match self {
             Self::OneWrite => "one 8 kB write",
@@ -438,7 +433,6 @@ impl BenchmarkSection {
             Self::Sizes => "16 kB in writes of different sizes",
             Self::OtherDescriptor => "fsync through another descriptor",
             Self::NotSynced => "8 kB without a flush",
-            Self::Job => "jobs",
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Compares the conclusions of five published documents with walwise's findings on hosts as the
 //! documents describe them. This test generates `snapshots/seeds.txt`.
 //!
-//! The hosts are recorded hosts (`seed-*`), composed from the documents; their pg_test_fsync
-//! results are in tests/imports. Conclusions that are still correct are listed too.
+//! The hosts are recorded hosts (`seed-*`), composed from the documents. Conclusions that are still
+//! correct are listed too.
 
 use std::fmt::Write;
 

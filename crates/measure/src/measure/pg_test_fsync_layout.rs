@@ -1,33 +1,32 @@
 //! Prints figures in the layout of `pg_test_fsync` 15 (src/bin/pg_test_fsync/pg_test_fsync.c), so
-//! that scripts written for the tool keep working. [`super::import`] reads this layout too.
+//! that scripts written for the tool keep working.
 
-use super::{BenchmarkSection, PG_TEST_FSYNC_CASES, WorkloadRow};
+use super::{PG_TEST_FSYNC_CASES, PgTestFsyncSection, WorkloadRow};
 
 const PREFERENCE_ORDER: &str =
     "(in wal_sync_method preference order, except fdatasync is Linux's default)";
 
-fn heading_lines(group: BenchmarkSection) -> &'static [&'static str] {
+fn heading_lines(group: PgTestFsyncSection) -> &'static [&'static str] {
     match group {
-        BenchmarkSection::OneWrite => &[
+        PgTestFsyncSection::OneWrite => &[
             "Compare file sync methods using one 8kB write:",
             PREFERENCE_ORDER,
         ],
-        BenchmarkSection::TwoWrites => &[
+        PgTestFsyncSection::TwoWrites => &[
             "Compare file sync methods using two 8kB writes:",
             PREFERENCE_ORDER,
         ],
-        BenchmarkSection::Sizes => &[
+        PgTestFsyncSection::Sizes => &[
             "Compare open_sync with different write sizes:",
             "(This is designed to compare the cost of writing 16kB in different write",
             "open_sync sizes.)",
         ],
-        BenchmarkSection::OtherDescriptor => &[
+        PgTestFsyncSection::OtherDescriptor => &[
             "Test if fsync on non-write file descriptor is honored:",
             "(If the times are similar, fsync() can sync data written on a different",
             "descriptor.)",
         ],
-        BenchmarkSection::NotSynced => &["Non-sync'ed 8kB writes:"],
-        BenchmarkSection::Job => &[],
+        PgTestFsyncSection::NotSynced => &["Non-sync'ed 8kB writes:"],
     }
 }
 
@@ -71,11 +70,11 @@ pub fn format_like_pg_test_fsync(rows: &[WorkloadRow], seconds: f64) -> String {
 
 /// The footnote about refused O_DIRECT, which `pg_test_fsync` prints only below the two sections
 /// that compare methods.
-fn o_direct_footnote_lines(refused: bool, group: Option<BenchmarkSection>) -> Vec<String> {
+fn o_direct_footnote_lines(refused: bool, group: Option<PgTestFsyncSection>) -> Vec<String> {
     let says = refused
         && matches!(
             group,
-            Some(BenchmarkSection::OneWrite | BenchmarkSection::TwoWrites)
+            Some(PgTestFsyncSection::OneWrite | PgTestFsyncSection::TwoWrites)
         );
     let lines = [
         "* This file system and its mount options do not support direct",
@@ -93,9 +92,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::measure::{
-        PgTestFsyncTest, RoundSamples, RowSamples, Workload, WorkloadResult, parse_benchmark_output,
-    };
+    use crate::measure::{PgTestFsyncTest, RoundSamples, RowSamples, Workload, WorkloadResult};
 
     fn workload_rows(times_us: &[f64], refused: &[bool]) -> Vec<WorkloadRow> {
         let series = |((test, us), refused): ((&PgTestFsyncTest, &f64), &bool)| {
@@ -123,7 +120,8 @@ mod tests {
 
     #[test]
     fn layout_matches_pg_test_fsync_output() {
-        let theirs = include_str!("../../../../tests/imports/pg-15.txt");
+        // Output of `pg_test_fsync -s 1` of PostgreSQL 15 on a busy virtual machine.
+        let theirs = include_str!("pg_test_fsync_layout.txt");
         let ours = format_like_pg_test_fsync(&workload_rows(&[100.0; 16], &[false; 16]), 1.0);
         let shape = |text: &str| -> Vec<String> {
             let without = |line: &str| match line.split_once(" ops/sec") {
@@ -141,20 +139,22 @@ mod tests {
 
     proptest! {
         #[test]
-        fn layout_round_trips_through_import(
+        fn rates_and_refusals_can_be_read_from_the_layout(
             times in proptest::collection::vec(1.0..1e6f64, 16),
             refused in proptest::collection::vec(any::<bool>(), 16),
         ) {
             let rows = workload_rows(&times, &refused);
-            let runs = parse_benchmark_output(format_like_pg_test_fsync(&rows, 2.0).as_bytes()).unwrap();
-            prop_assert_eq!(runs.len(), 1);
-            prop_assert_eq!(&runs[0].budget, "2 seconds per test");
+            let text = format_like_pg_test_fsync(&rows, 2.0);
+            prop_assert!(text.starts_with("2 seconds per test\n"));
+            let mut lines = text.lines();
             for (test, row) in PG_TEST_FSYNC_CASES.iter().zip(&rows) {
-                let name: Vec<String> = test.label.split_whitespace().map(str::to_owned).collect();
-                let read = runs[0].find_row(test.section, &name.join(" ")).unwrap();
-                match read.per_second {
-                    Some(rate) => prop_assert!((rate - 1e6 / row.mean_us).abs() < 1e-3),
-                    None => prop_assert!(row.error.is_some()),
+                let line = lines.find_map(|line| line.trim_start().strip_prefix(test.label.trim_start())).unwrap();
+                match line.split_once(" ops/sec") {
+                    Some((rate, _)) => {
+                        let rate: f64 = rate.trim().parse().unwrap();
+                        prop_assert!((rate - 1e6 / row.mean_us).abs() < 1e-3);
+                    }
+                    None => prop_assert!(row.error.is_some() && line.trim() == "n/a*"),
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Summarises each workload in one sentence. Rows are found by the names that the load generators
 //! give them.
 
-use super::super::{BenchmarkSection, ComparisonConclusion};
+use super::super::{ComparisonConclusion, PgTestFsyncSection};
 use super::{Workload, WorkloadResult, WorkloadRow};
 use crate::text;
 
@@ -61,7 +61,7 @@ fn throughput_ratio_text(row: &WorkloadRow) -> Option<String> {
 fn pg_test_fsync_sentence(rows: &[WorkloadRow]) -> Option<String> {
     let row = find_measured_row(
         rows,
-        &format!("{}: fdatasync", BenchmarkSection::OneWrite.label()),
+        &format!("{}: fdatasync", PgTestFsyncSection::OneWrite.label()),
     )?;
     Some(format!(
         "pg_test_fsync would show {} ops/sec for fdatasync.",
