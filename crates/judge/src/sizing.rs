@@ -231,16 +231,29 @@ impl ServerFacts<'_> {
     }
 }
 
+/// A reading of what `conclude` derives from `basis`, as by [`derived_reading`].
+fn reading_from<B, T>(
+    basis: &Result<B, UnknownFact>,
+    names: &[&str],
+    conclude: impl FnOnce(&B) -> Result<T, UnknownFact>,
+) -> Reading<T> {
+    match basis {
+        Ok(basis) => derived_reading(conclude(basis), names),
+        Err(why) => why.to_reading(),
+    }
+}
+
+fn no_better_size() -> UnknownFact {
+    let detail = "the size is already sufficient, or no larger size fits";
+    UnknownFact(Reading::absent(detail))
+}
+
 /// A reading with the facts `names` as its source; an unknown fact passes on its own reading.
 fn derived_reading<T>(result: Result<T, UnknownFact>, names: &[&str]) -> Reading<T> {
     result.map_or_else(
         |why| why.to_reading(),
-        |value| Reading::known(value, derived_source(names)),
+        |value| Reading::known(value, Source::derived_from(names.iter().copied())),
     )
-}
-
-fn derived_source(names: &[&str]) -> Source {
-    Source::derived_from(names.iter().copied())
 }
 
 // Causes that retain WAL beyond `max_wal_size`, missing standbys, and the space for WAL.

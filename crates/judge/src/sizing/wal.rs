@@ -86,7 +86,7 @@ impl CheckpointSettings {
 
 #[derive(Clone, Copy, Debug)]
 pub struct WalSizing {
-    settings: CheckpointSettings,
+    pub settings: CheckpointSettings,
     counts: WalStatistics,
     /// Peak rate: bytes per second while checkpoints were forced, or the average if none were.
     pub busy: Forecast,
