@@ -119,6 +119,7 @@ mod tests;
 use std::ops::Range;
 
 use jiff::civil::Date;
+use load::UserEntry;
 use model::{Condition, FactTest, TestOperator};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -246,39 +247,13 @@ pub struct ExpiredRuleOverride {
 }
 
 impl ExpiredRuleOverride {
-    fn from_disabled_rule_if_expired(off: &DisabledRule, today: Date) -> Option<Self> {
-        let DisabledRule {
-            rule,
-            because,
-            until,
-            file,
-            line,
-        } = off.clone();
+    fn from_entry_if_expired(entry: &UserEntry, today: Date) -> Option<Self> {
         Some(Self {
-            rule,
-            until: until.filter(|last| *last < today)?,
-            because,
-            file,
-            line,
-        })
-    }
-
-    fn from_level_override_if_expired(given: &LevelOverride, today: Date) -> Option<Self> {
-        let LevelOverride {
-            rule,
-            because,
-            until,
-            file,
-            line,
-            level: _,
-            was: _,
-        } = given.clone();
-        Some(Self {
-            rule,
-            until: until.filter(|last| *last < today)?,
-            because,
-            file,
-            line,
+            rule: entry.rule.clone(),
+            until: entry.until.filter(|last| *last < today)?,
+            because: entry.because.clone(),
+            file: entry.file.clone(),
+            line: entry.line,
         })
     }
 

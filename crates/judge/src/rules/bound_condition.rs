@@ -77,23 +77,15 @@ impl<'a> BoundCondition<'a> {
     }
 
     pub fn to_trace(&self) -> ConditionTrace {
-        let kids: Vec<ConditionTrace> = self.children().iter().map(Self::to_trace).collect();
-        let truths = || kids.iter().map(|kid| kid.truth);
-        let truth = match &self.node {
-            ConditionNode::All(_) => Ternary::all(truths()),
-            ConditionNode::Any(_) => Ternary::any(truths()),
-            ConditionNode::Not(_) => !Ternary::all(truths()),
-            ConditionNode::Test(..) | ConditionNode::Undecidable => self.truth(),
-        };
         let seen = match &self.node {
             ConditionNode::Test(_, seen) => Some(seen.clone()),
             _ => None,
         };
         ConditionTrace {
             label: self.label(),
-            truth,
+            truth: self.truth(),
             seen,
-            kids,
+            kids: self.children().iter().map(Self::to_trace).collect(),
         }
     }
 
