@@ -164,10 +164,10 @@ fn insert_verdict_facts_of_target(
         source.clone(),
     );
     let by = found.suppressed_by.iter().copied().collect();
-    if let Some((here, says)) = &found.remedy {
+    if let Some(VerdictRemedy { here, text }) = &found.remedy {
         let (key, other) = (&target::REMEDY, &target::NO_REMEDY);
         let (key, other) = if *here { (key, other) } else { (other, key) };
-        facts.insert_known(of, key, says.clone(), source.clone());
+        facts.insert_known(of, key, text.clone(), source.clone());
         facts.insert(of, other, Reading::absent(format!("see {}", key.name())));
     }
     facts.insert_known(of, &target::SUPPRESSED_BY, by, source);
@@ -296,7 +296,7 @@ struct Route {
     pub broken: Option<String>,
 }
 
-/// The flag is true if all paths were merged into one.
+/// The paths from the target to its disks, and whether they were merged into one.
 fn find_routes(facts: &FactSet, target: &Subject) -> (Vec<Route>, bool) {
     let mut done: Vec<Route> = Vec::new();
     let mut open = vec![vec![target.clone()]];
@@ -391,7 +391,7 @@ impl DrillRecord {
     pub fn drill_evidence(&self, target: FactReader) -> Evidence {
         let impact = match self.lost {
             0 => EvidenceImpact::Durable,
-            _ => EvidenceImpact::AtRisk(VerdictRemedy::find_lost_flushes(target.subject)),
+            _ => EvidenceImpact::AtRisk(VerdictRemedy::find_lost_flushes(target.name())),
         };
         let text = format!(
             "last drill on {}: {}",

@@ -109,7 +109,7 @@ impl ServerJudgement<'_> {
     }
 
     fn set_setting(&self, setting: &str, value: &str) -> VerdictRemedy {
-        VerdictRemedy::set_setting(self.server.subject, setting, value)
+        VerdictRemedy::set_setting(self.server.name(), setting, value)
     }
 
     fn judge_postgres_settings(&mut self) {

@@ -133,7 +133,7 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
         Some(DeviceKind::Disk) => return assess_attached_disk(disk),
         Some(DeviceKind::Zram | DeviceKind::Ram) => {
             cache = CacheVolatility::Volatile;
-            impact = AtRisk(VerdictRemedy::move_out_of_memory(disk.subject));
+            impact = AtRisk(VerdictRemedy::move_out_of_memory(name));
             format!("{name} keeps its data in memory")
         }
         Some(DeviceKind::Zvol) => {
@@ -193,7 +193,7 @@ fn assess_attached_disk(disk: FactReader) -> DiskAssessment {
     let guarantee = match (raid, remote) {
         (true, false) => Guarantee::new_documented(None),
         // A volume of a RAID controller in another host, which appears as an array on this host.
-        (true, true) => Guarantee::new_for_array(disk.subject, fabric),
+        (true, true) => Guarantee::new_for_array(disk.name(), fabric),
         (false, _) => guarantor::find_guarantee(disk, transport),
     };
     let report = if raid {
@@ -313,7 +313,7 @@ impl AttachedDisk<'_> {
             | CacheReport::SwitchedOff
             | CacheReport::Unreported(_) => format!("{name} itself reports a volatile cache"),
         };
-        let impact = Contradictory(VerdictRemedy::write_back_queue(disk.subject));
+        let impact = Contradictory(VerdictRemedy::write_back_queue(name));
         let layer = EvidenceLayer::Device;
         Some(Evidence::new(layer, disk.subject, impact, text, source))
     }
@@ -441,7 +441,7 @@ impl AttachedDisk<'_> {
             ),
             Some(false) if self.report.reports_volatile() => (
                 FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
-                Contradictory(VerdictRemedy::write_back_queue(disk.subject)),
+                Contradictory(VerdictRemedy::write_back_queue(name)),
                 format!("{name}'s queue is write through, so the kernel drops its flushes"),
             ),
             Some(false) if self.is_raid_volume && self.report.is_unreported() => {
@@ -470,7 +470,8 @@ impl AttachedDisk<'_> {
 // The report can only lower a verdict. Even a healthy capacitor does not make a volatile cache
 // protected, because nothing shows how the drive behaves once the capacitor fails.
 
-/// The flag is true if the drive must be treated as volatile. `None` without a readable report.
+/// Evidence about the drive's capacitor, and whether the drive must be treated as volatile. `None`
+/// without a readable report.
 fn capacitor_evidence(disk: FactReader) -> Option<(Evidence, bool)> {
     let name = disk.name();
     let key = &device::NVME_CAPACITOR;
@@ -490,7 +491,7 @@ fn capacitor_evidence(disk: FactReader) -> Option<(Evidence, bool)> {
         .map_or_else(String::new, |percent| format!(" ({percent:.0} %)"));
     let has_failed = condition == CapacitorCondition::Failed;
     let impact = if has_failed {
-        AtRisk(VerdictRemedy::replace_disk(disk.subject))
+        AtRisk(VerdictRemedy::replace_disk(name))
     } else {
         Durable
     };

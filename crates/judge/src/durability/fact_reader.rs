@@ -110,7 +110,7 @@ impl<'a> FactReader<'a> {
         matches!(self.reading(key), Reading::Unknown { why, .. } if *why == reason)
     }
 
-    /// Empty if all facts are unknown.
+    /// The source of the first known fact as text; empty if all are unknown.
     pub fn source_text_of_first_known(self, facts: &[&KeyInfo]) -> String {
         let mut sources = facts
             .iter()
@@ -118,7 +118,7 @@ impl<'a> FactReader<'a> {
         sources.next().map(ToString::to_string).unwrap_or_default()
     }
 
-    /// Empty if the fact is unknown.
+    /// The source of the fact as text; empty if the fact is unknown.
     pub fn source_text<T>(self, key: &Key<T>) -> String {
         self.source_text_of_first_known(&[&key.info])
     }

@@ -92,7 +92,7 @@ fn inoperative_array_finding(hop: FactReader) -> Option<HopFinding> {
     let name = hop.name();
     let clause = match hop.read(&device::MD_STATE)? {
         ArrayState::Broken => failed(
-            VerdictRemedy::restore_array(hop.subject),
+            VerdictRemedy::restore_array(name),
             format!("{name} has failed (broken): members are missing"),
         ),
         state @ (ArrayState::Clear | ArrayState::Inactive) => unproven(format!(
@@ -161,7 +161,7 @@ fn array_failure_finding(hop: FactReader, level: ArrayLevel) -> Option<HopFindin
         hop.name(),
         level.display_name()
     );
-    let clause = failed(VerdictRemedy::restore_array(hop.subject), text);
+    let clause = failed(VerdictRemedy::restore_array(hop.name()), text);
     (missing > bearable).then(|| hop.finding(&device::MD_DEGRADED, clause))
 }
 
@@ -173,7 +173,7 @@ fn write_hole_finding(hop: FactReader, level: ArrayLevel) -> Option<HopFinding> 
     let (impact, text) = match (open, missing) {
         (Some(false), _) | (_, Some(0)) => return None,
         (Some(true), Some(missing)) => (
-            AtRisk(VerdictRemedy::rebuild_array(hop.subject)),
+            AtRisk(VerdictRemedy::rebuild_array(name)),
             format!(
                 "{name} ({level}) is degraded ({missing} missing) with an open write hole: a power failure can damage data at rest"
             ),
@@ -208,7 +208,7 @@ fn zfs_pool_findings(hop: FactReader) -> Vec<HopFinding> {
         Some(VdevState::Online | VdevState::Degraded) => {}
         Some(state @ (VdevState::Faulted | VdevState::Unavailable)) => {
             let clause = failed(
-                VerdictRemedy::restore_array(hop.subject),
+                VerdictRemedy::restore_array(name),
                 format!("the ZFS pool of {name} has failed ({state})"),
             );
             found.push(hop.finding(&mount::ZFS_POOL_STATE, clause));
@@ -251,7 +251,8 @@ fn zfs_pool_findings(hop: FactReader) -> Vec<HopFinding> {
     found
 }
 
-/// `None` if the zpool command is missing, because then nothing about the pool can be read.
+/// The finding about an unknown fact of a pool. `None` if the zpool command is missing, because
+/// then nothing about the pool can be read.
 fn unknown_pool_fact_finding<T>(hop: FactReader, key: &Key<T>, what: &str) -> Option<HopFinding> {
     if hop.is_unknown_because(key, UnknownReason::Absent) {
         return None;
@@ -290,7 +291,7 @@ fn mapping_fault_finding(hop: FactReader, kind: DeviceKind) -> Option<HopFinding
         }
         MappingHealth::WriteHole => (
             FlushOutcome::Sent,
-            AtRisk(VerdictRemedy::rebuild_array(hop.subject)),
+            AtRisk(VerdictRemedy::rebuild_array(name)),
             format!(
                 "{name} is degraded with an open write hole: a power failure can damage data at rest"
             ),
@@ -305,11 +306,11 @@ fn mapping_fault_finding(hop: FactReader, kind: DeviceKind) -> Option<HopFinding
             "{name} reports an error, so its data may be damaged"
         )),
         MappingHealth::Lost => failed(
-            VerdictRemedy::repair_mapping(hop.subject),
+            VerdictRemedy::repair_mapping(name),
             format!("the snapshot {name} is invalid: its data is lost"),
         ),
         MappingHealth::Failed => failed(
-            VerdictRemedy::repair_mapping(hop.subject),
+            VerdictRemedy::repair_mapping(name),
             format!("{name} has failed: its data cannot be read"),
         ),
     };
@@ -367,7 +368,8 @@ fn may_have_mapping_below(facts: &FactSet, hop: &Subject) -> bool {
     })
 }
 
-/// False for an LVM volume with unread targets and no other mapping below: it is linear or striped.
+/// Whether a target of the device can fail. False for an LVM volume with unread targets and no other
+/// mapping below, because it is linear or striped.
 fn can_have_failing_targets(hop: FactReader, kind: DeviceKind) -> bool {
     let is_unread = || {
         [UnknownReason::Denied, UnknownReason::NotCollected]

@@ -73,7 +73,7 @@ pub fn evidence_from_probe_flushes(
     let ours = |arrived: &f64| expected && !exceeds_probe_flushes(*arrived, counted.len());
     if let Some(arrived) = target.read(&probe::FLUSHES_PER_COMMIT).filter(ours) {
         let (impact, text) = if arrived < NO_FLUSH_COUNTED {
-            let remedy = VerdictRemedy::find_lost_flushes(target.subject);
+            let remedy = VerdictRemedy::find_lost_flushes(target.name());
             let safe = counted.iter().all(|leaf| leaf.cache.is_safe_unflushed());
             (
                 if safe {

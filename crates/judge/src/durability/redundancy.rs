@@ -65,8 +65,8 @@ fn device_redundancy(hop: FactReader) -> Vec<LayerRedundancy> {
     one.into_iter().collect()
 }
 
-/// Always *unknown*, because only the controller's own tool reports it. `None` for any other
-/// device.
+/// The redundancy of a volume of a RAID controller: always *unknown*, because only the controller's
+/// own tool reports it. `None` for any other device.
 fn raid_volume_redundancy(hop: FactReader) -> Option<LayerRedundancy> {
     let transport = hop.read(&device::TRANSPORT);
     let is_one = raid_controller::is_behind_raid_controller(hop, transport)

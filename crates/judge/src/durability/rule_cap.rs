@@ -23,8 +23,7 @@ pub struct VerdictCap {
     pub reason: String,
     /// A deciding fact that could not be read, if the rule is undecided.
     pub unread_fact: Option<String>,
-    /// Whether the remedy can be applied on this host, and the remedy as a sentence.
-    pub remedy: Option<(bool, String)>,
+    pub remedy: Option<VerdictRemedy>,
     pub facts: Vec<&'static str>,
     /// Assumed facts among `facts`, with their subject, for display.
     pub assumed: Vec<String>,
@@ -69,9 +68,7 @@ impl VerdictCaps {
             }
             if cap.applies == Ternary::True {
                 let impact = match cap.remedy.clone() {
-                    Some((here, text)) if cap.standing.is_at_risk() => {
-                        EvidenceImpact::AtRisk(VerdictRemedy { here, text })
-                    }
+                    Some(remedy) if cap.standing.is_at_risk() => EvidenceImpact::AtRisk(remedy),
                     Some(_) | None => EvidenceImpact::Unproven,
                 };
                 let source = evidence_source_of_rule(&cap.rule);

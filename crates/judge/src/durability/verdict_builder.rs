@@ -33,8 +33,7 @@ pub struct TargetJudgement {
     pub commit_off_for: Reading<Vec<String>>,
     pub is_stateless: Ternary,
     pub dependencies: FactDependencies,
-    /// Whether the first remedy can be applied on this host, and the sentences of the remedies.
-    pub remedy: Option<(bool, String)>,
+    pub remedy: Option<VerdictRemedy>,
     pub merged: bool,
 }
 
@@ -211,7 +210,7 @@ pub fn judge_target(
     let commit_off_for = exceptions.losing;
     let deciding = verdict.deciding_evidence();
     let remedies: Vec<_> = deciding.filter_map(|says| says.remedy.as_ref()).collect();
-    let remedy = remedy::remedies_summary(&remedies);
+    let remedy = remedy::joined_remedy(&remedies);
     TargetJudgement {
         verdict,
         cache,
@@ -225,7 +224,8 @@ pub fn judge_target(
     }
 }
 
-/// Unknown if an end is no assessed disk, or if there is none.
+/// The least safe cache at the ends of a path; unknown without an end, or if an end is no assessed
+/// disk.
 fn worst_cache<'a>(
     ends: impl IntoIterator<Item = &'a Subject>,
     disks: &BTreeMap<Subject, DiskAssessment>,
@@ -282,7 +282,7 @@ fn assess_path_to_disk(
         };
         let by_mount = FlushOutcome::Dropped(FlushSuppressor::MountOption);
         if unflushed.is_none() && found.iter().any(|(passage, _)| *passage == by_mount) {
-            unflushed = Some(VerdictRemedy::enable_barriers(hop));
+            unflushed = Some(VerdictRemedy::enable_barriers(hop.name()));
         }
         let (flush_fates, mut evidence): (_, Vec<_>) = found.into_iter().unzip();
         if hop.scope() != Scope::Target {

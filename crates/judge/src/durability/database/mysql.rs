@@ -294,7 +294,7 @@ fn crash_loss_text(server: FactReader) -> String {
     }
 }
 
-/// True if the target's contents are unknown.
+/// Whether the target holds files with InnoDB pages; true if its contents are unknown.
 fn holds_innodb_page_files(target: FactReader) -> bool {
     let holds = |role: &DirectoryRole| {
         matches!(

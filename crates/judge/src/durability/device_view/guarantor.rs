@@ -58,8 +58,7 @@ impl Guarantee {
         }
     }
 
-    pub fn new_for_array(disk: &Subject, fabric: Option<NetworkTransport>) -> Self {
-        let name = disk.name();
+    pub fn new_for_array(name: &str, fabric: Option<NetworkTransport>) -> Self {
         let question = if fabric == Some(NetworkTransport::Nbd) {
             format!("ask the administrator of the NBD server of {name} whether it honours flushes")
         } else {
@@ -71,8 +70,7 @@ impl Guarantee {
     }
 }
 
-/// Not for volumes of a RAID controller in this host. A controller in front of the disk must pass
-/// the disk through.
+/// Finds the guarantor of a disk that is not a volume of a RAID controller in this host.
 pub fn find_guarantee(disk: FactReader, transport: Option<Transport>) -> Guarantee {
     let name = disk.name();
     let provider = |is_documented| {
@@ -104,7 +102,7 @@ pub fn find_guarantee(disk: FactReader, transport: Option<Transport>) -> Guarant
         Some(NetworkTransport::Rbd) => {
             return Guarantee::new_documented(Some(WriteGuarantor::StorageCluster));
         }
-        Some(fabric) => return Guarantee::new_for_array(disk.subject, Some(fabric)),
+        Some(fabric) => return Guarantee::new_for_array(name, Some(fabric)),
         None => {}
     }
     let machine = disk.of(&Subject::host()).read(&host::VIRTUALISATION);
@@ -113,7 +111,7 @@ pub fn find_guarantee(disk: FactReader, transport: Option<Transport>) -> Guarant
         return Guarantee::new_documented(None);
     };
     if transport.is_network() {
-        return Guarantee::new_for_array(disk.subject, None);
+        return Guarantee::new_for_array(name, None);
     }
     if machine == "none" && !transport.is_virtual() {
         return Guarantee::new_documented(Some(WriteGuarantor::Drive));

@@ -46,8 +46,7 @@ pub fn uninspectable_disk_cache_volatility(
             disk.record_missing(&device::DRIVER, None);
             format!("it is unknown whether {name}'s adapter caches writes")
         }
-        // Of network disks, only volumes of a cloud provider are left, and their own report
-        // decides.
+        // The network disks that remain are volumes of a cloud provider. Their own report decides.
         Some(_) => return None,
     };
     Some((

@@ -26,7 +26,7 @@ const LOWERING_FACTS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// The flag is true if the drive's memory must be treated as volatile.
+/// Evidence against the disk, and whether the drive's memory must be treated as volatile.
 pub fn evidence_against_disk(disk: FactReader) -> (Vec<Evidence>, bool) {
     let name = disk.name();
     let (mut found, mut forgets) = (Vec::new(), false);
@@ -49,7 +49,7 @@ pub fn evidence_against_disk(disk: FactReader) -> (Vec<Evidence>, bool) {
             Some(NvmeWarning::MemoryBackupFailed) => {
                 forgets = true;
                 (
-                    AtRisk(VerdictRemedy::replace_disk(disk.subject)),
+                    AtRisk(VerdictRemedy::replace_disk(name)),
                     format!("{name} warns that its power backup has failed"),
                 )
             }

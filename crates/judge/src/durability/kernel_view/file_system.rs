@@ -37,7 +37,7 @@ pub fn file_system_findings(hop: FactReader, bottom: StackCaches) -> Vec<HopFind
             return found;
         }
         Some(MountClass::Memory) => dropped_by_file_system(
-            VerdictRemedy::move_out_of_memory(hop.subject),
+            VerdictRemedy::move_out_of_memory(name),
             format!("{name} keeps its data in memory ({fstype})"),
         ),
         Some(MountClass::Network) => {
@@ -88,7 +88,7 @@ fn barrier_finding(hop: FactReader, fstype: &str, bottom: StackCaches) -> HopFin
         )),
         Some(BarrierState::Off) => {
             let off = format!("{name} ({fstype}) is mounted without barriers");
-            let remedy = VerdictRemedy::enable_barriers(hop.subject);
+            let remedy = VerdictRemedy::enable_barriers(name);
             let (impact, text) = impact_of_omitted_flush(bottom, &off, remedy);
             let outcome = FlushOutcome::Dropped(FlushSuppressor::MountOption);
             (outcome, impact, text)
@@ -137,7 +137,7 @@ fn ext4_journal_finding(hop: FactReader) -> Option<HopFinding> {
             )
         }
         Some(false) if has_unloaded_journal(hop) => (
-            AtRisk(VerdictRemedy::load_journal(hop.subject)),
+            AtRisk(VerdictRemedy::load_journal(name)),
             format!(
                 "{name} ({fstype}) is mounted with norecovery, so its journal is not in use and a \
                  power failure can lose whole directories, including flushed data"
@@ -148,7 +148,7 @@ fn ext4_journal_finding(hop: FactReader) -> Option<HopFinding> {
                 "ext2" => VerdictRemedy::new(format!(
                     "Move the data from {name} to a file system with a journal."
                 )),
-                _ => VerdictRemedy::add_journal(hop.subject),
+                _ => VerdictRemedy::add_journal(name),
             }),
             format!(
                 "{name} ({fstype}) has no journal, so a power failure can lose whole directories, including flushed data"

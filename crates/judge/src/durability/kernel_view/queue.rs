@@ -33,7 +33,8 @@ fn is_always_write_back(kind: DeviceKind) -> bool {
     )
 }
 
-/// Empty for a partition, which uses the queue of its disk.
+/// The findings about a device above the disks; none for a partition, which uses the queue of its
+/// disk.
 pub fn stacked_device_findings(hop: FactReader, bottom: StackCaches) -> Vec<HopFinding> {
     let kind = hop.require(&device::KIND);
     if kind.is_some_and(DeviceKind::is_partition) {
@@ -69,7 +70,7 @@ fn write_cache_finding(
     let never = kind.is_some_and(is_always_write_back)
         || are_dm_targets_stateless(hop.facts, hop.subject) == Some(Ternary::False);
     let overridden = |text| {
-        let remedy = VerdictRemedy::write_back_queue(hop.subject);
+        let remedy = VerdictRemedy::write_back_queue(name);
         let outcome = FlushOutcome::Dropped(FlushSuppressor::QueueOverride);
         (outcome, Contradictory(remedy), text)
     };
@@ -109,7 +110,7 @@ fn flush_finding_by_kind(hop: FactReader, kind: DeviceKind) -> Option<HopFinding
     let name = hop.name();
     let clause = match kind {
         DeviceKind::Zram | DeviceKind::Ram => dropped_by_file_system(
-            VerdictRemedy::move_out_of_memory(hop.subject),
+            VerdictRemedy::move_out_of_memory(name),
             format!("{name} keeps its data in memory"),
         ),
         DeviceKind::Bcache => return bcache_finding(hop),
