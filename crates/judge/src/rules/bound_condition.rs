@@ -123,7 +123,8 @@ impl<'a> BoundCondition<'a> {
     }
 }
 
-/// Builds no [`BoundCondition`], and stops at the first part that decides.
+/// The result of the condition. The evaluation builds no [`BoundCondition`], and stops at the first
+/// part that decides.
 pub(super) fn evaluate_condition(cond: &Condition, view: &SubjectContext<'_>) -> Ternary {
     BindingContext {
         view,
@@ -423,6 +424,7 @@ mod tests {
             Box::new(Condition::Fact(FactTest {
                 fact: &device::CACHE.info,
                 op,
+                negated: false,
             })),
         )
     }

@@ -196,8 +196,7 @@ fn parse_section_by_section_if_broken(
 }
 
 /// If the name of the section's table is not valid in rule files, only the keys of the table are
-/// checked. Places in the result count from the start of the section, lines from the start of the
-/// file.
+/// checked. Places in the result are relative to the section, but line numbers to the file.
 fn parse_section(file: &str, section: &TableSection<'_>, options: LoadOptions) -> ParseResult {
     let problems = DiagnosticCollector::new(section.text, section.lines);
     let (document, errors) = DeTable::parse_recoverable(section.text);
@@ -386,13 +385,12 @@ const OVERRIDE_SCHEMA: TableSchema = TableSchema {
 fn parse_user_entry(item: Item<'_>, schema: &TableSchema, file: &str) -> Option<(UserEntry, Span)> {
     let fields = CheckedTable::from_item(item, schema)?;
     let rule = fields.parse_text_field("rule");
-    let level = schema
-        .required
-        .contains(&"level")
-        .then(|| fields.parse_level(&ADJUSTABLE_LEVELS));
+    let is_override = schema.required.contains(&"level");
+    let level = is_override.then(|| fields.parse_level(&ADJUSTABLE_LEVELS));
     let (because, until) = (parse_reason(&fields), fields.parse_date("until"));
     let (rule, because) = (rule?, because?);
-    if fields.has_mistakes() {
+    // Without its level, an override would disable the rule.
+    if fields.has_mistakes() || level == Some(None) {
         return None;
     }
     let entry = UserEntry {

@@ -76,7 +76,7 @@ fn change_examples(
     let (mut tested, mut optional) = (Vec::new(), Vec::new());
     for condition in conditions.iter().filter(|one| !one.has_quantifier()) {
         condition.for_each_test(&mut |test| match test.op {
-            TestOperator::Known(_) => optional.push(test.fact.name),
+            TestOperator::Known => optional.push(test.fact.name),
             _ => tested.push(test.fact),
         });
     }

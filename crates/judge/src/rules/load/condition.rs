@@ -189,7 +189,7 @@ fn check_tests_do_not_contradict(read: &[Condition], items: &[Item<'_>]) -> bool
         let Condition::Fact(test) = cond else {
             continue;
         };
-        if let TestOperator::Known(_) | TestOperator::Exists(_) = test.op {
+        if let TestOperator::Known | TestOperator::Exists = test.op {
             continue;
         }
         let tests = seen.entry(test.fact.name).or_default();
@@ -197,7 +197,7 @@ fn check_tests_do_not_contradict(read: &[Condition], items: &[Item<'_>]) -> bool
         let holds = |value: &Value| {
             tests
                 .iter()
-                .all(|test| test.op.truth_for_value(value) == Ternary::True)
+                .all(|test| test.truth_for_value(value) == Ternary::True)
         };
         if tests.len() > 1
             && tests.len() <= MAX_CHECKED_TESTS
@@ -242,8 +242,8 @@ fn parse_fact_test(item: Item<'_>, sight: &FactVisibility) -> Option<FactTest> {
     match used.as_slice() {
         [operator] => {
             let (fact, value) = (fact?, part(operator)?);
-            let op = value::parse_operator(fact, operator, value)?;
-            (!misspelt).then_some(FactTest { fact, op })
+            let test = value::parse_test(fact, operator, value)?;
+            (!misspelt).then_some(test)
         }
         [] if misspelt => None,
         [] => {

@@ -45,8 +45,7 @@ pub(super) fn parse_example(item: Item<'_>, sight: &FactVisibility) -> Option<Ru
     })
 }
 
-/// An example that is generated from a row: the facts of `base`, replaced and completed by those of
-/// `other`.
+/// An example generated from a row. Facts of `other` replace those of `base` with the same name.
 pub(super) fn generated_example(
     name: String,
     base: &RuleExample,

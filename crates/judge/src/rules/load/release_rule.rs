@@ -96,6 +96,7 @@ pub(super) fn parse_release_rule(
     conditions.push(Condition::Fact(FactTest {
         fact,
         op: TestOperator::InRange(range),
+        negated: false,
     }));
     let examples = match options.examples {
         ExampleLoading::Read => release_examples(&fields, fact, given),
@@ -130,6 +131,7 @@ fn example_fact_satisfying_is_test(condition: &Condition) -> Option<ExampleFact>
         Condition::Fact(FactTest {
             fact,
             op: TestOperator::Is(value),
+            negated: false,
         }) => Some((*fact, Reading::known(value.clone(), Source::Assumed))),
         _ => None,
     }

@@ -3,7 +3,7 @@ use toml::de::DeValue;
 use super::fields::{Item, SpannedText};
 use crate::facts::{KeyInfo, Value, ValueKind};
 use crate::rules::diagnostic::Place;
-use crate::rules::model::TestOperator;
+use crate::rules::model::{FactTest, TestOperator};
 use crate::version::Version;
 
 pub(super) const OPERATORS: [&str; 19] = [
@@ -51,11 +51,11 @@ fn is_operator_for_kind(operator: &str, kind: ValueKind) -> bool {
     }
 }
 
-pub(super) fn parse_operator(
-    fact: &KeyInfo,
+pub(super) fn parse_test(
+    fact: &'static KeyInfo,
     operator: &str,
     item: Item<'_>,
-) -> Option<TestOperator> {
+) -> Option<FactTest> {
     if !is_operator_for_kind(operator, fact.kind) {
         let fitting: Vec<&str> = OPERATORS
             .into_iter()
@@ -79,33 +79,37 @@ pub(super) fn parse_operator(
             .collect();
         require_nonempty(words, item)
     };
-    match operator {
-        "is" => parse_value(fact, item).map(TestOperator::Is),
-        "is_not" => parse_value(fact, item).map(TestOperator::IsNot),
-        "in" => parse_values(fact, item).map(TestOperator::In),
-        "not_in" => parse_values(fact, item).map(TestOperator::NotIn),
-        "has" => parse_text_value(fact, item).map(TestOperator::Has),
-        "lacks" => parse_text_value(fact, item).map(TestOperator::Lacks),
-        "has_option" => parse_text_value(fact, item).map(TestOperator::HasOption),
-        "lacks_option" => parse_text_value(fact, item).map(TestOperator::LacksOption),
+    let negated = match operator {
+        "is_not" | "not_in" | "lacks" | "lacks_option" | "below" | "build_below" => true,
+        "known" | "exists" => item.value().as_bool() == Some(false),
+        _ => false,
+    };
+    let op = match operator {
+        "is" | "is_not" => parse_value(fact, item).map(TestOperator::Is),
+        "in" | "not_in" => parse_values(fact, item).map(TestOperator::In),
+        "has" | "lacks" => parse_text_value(fact, item).map(TestOperator::Has),
+        "has_option" | "lacks_option" => parse_text_value(fact, item).map(TestOperator::HasOption),
         "has_any" => words().map(TestOperator::HasAny),
-        "at_least" => parse_value(fact, item).map(TestOperator::AtLeast),
-        "below" => parse_value(fact, item).map(TestOperator::Below),
+        "at_least" | "below" => parse_value(fact, item).map(TestOperator::AtLeast),
         "fixed_in" => {
-            let lines: Vec<Version> = item.list().into_iter().filter_map(parse_version).collect();
-            require_nonempty(lines, item).map(TestOperator::FixedIn)
+            let lines = item.list().into_iter().filter_map(parse_version);
+            require_nonempty(lines.collect(), item).map(TestOperator::FixedIn)
         }
-        "build_at_least" => parse_version_with_vendor_build(item).map(TestOperator::BuildAtLeast),
-        "build_below" => parse_version_with_vendor_build(item).map(TestOperator::BuildBelow),
+        "build_at_least" | "build_below" => {
+            parse_version_with_vendor_build(item).map(TestOperator::BuildAtLeast)
+        }
         "starts_with" => parse_fragment(item).map(TestOperator::StartsWith),
         "ends_with" => parse_fragment(item).map(TestOperator::EndsWith),
         "contains" => parse_fragment(item).map(TestOperator::Contains),
-        _ => match item.value().as_bool() {
-            Some(exists) if operator == "exists" => Some(TestOperator::Exists(exists)),
-            Some(known) => Some(TestOperator::Known(known)),
-            None => report_wrong_kind(fact, "true or false", item),
-        },
-    }
+        _ if item.value().as_bool().is_none() => report_wrong_kind(fact, "true or false", item),
+        "exists" => Some(TestOperator::Exists),
+        _ => Some(TestOperator::Known),
+    };
+    Some(FactTest {
+        fact,
+        op: op?,
+        negated,
+    })
 }
 
 /// An empty fragment is a mistake, because every text contains it.
