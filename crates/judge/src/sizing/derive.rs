@@ -169,7 +169,8 @@ mod mysql {
             Err(UnknownFact(Reading::absent(detail)))
         }
 
-        /// Empty if no session has waited for the log buffer, or if it may not grow further.
+        /// The size to set. Empty if no session has waited for the log buffer, or if it may not
+        /// grow further.
         fn log_buffer_size_to_set(&self) -> Reading<String> {
             let wanted = || {
                 let (now, waits) = (
@@ -421,7 +422,8 @@ impl ServerFacts<'_> {
         )
     }
 
-    /// Empty if the timeout is not shorter, or if the file system has no room for the WAL.
+    /// The trade-off of `LONGER_TIMEOUT`. Empty if the present timeout is not shorter, or if the
+    /// file system has no room for the WAL.
     fn checkpoint_timeout_tradeoff(&self, sizing: &WalSizing) -> String {
         let needed = sizing.max_wal_size_for_timeout(LONGER_TIMEOUT);
         let has_room = self
