@@ -296,7 +296,7 @@ fn evaluate_verdict_caps(rules: &RuleSet, facts: &FactSet, live: bool) -> Verdic
                     unread_fact: first_unread_fact_of_outcome(&finding.outcome)
                         .or_else(|| missing_build_date_fact(&finding.outcome, &used, facts)),
                     reason: finding.title,
-                    remedy: finding.remedy.map(|remedy| (remedy.here, remedy.text)),
+                    remedy: finding.remedy,
                     facts: used,
                     assumed,
                 }

@@ -103,7 +103,7 @@ impl ServerRelease {
             Condition::All(parts) => parts.iter().any(|part| self.condition_can_never_hold(part)),
             Condition::Any(parts) => parts.iter().all(|part| self.condition_can_never_hold(part)),
             Condition::Fact(test) => {
-                !matches!(test.op, TestOperator::Known(_)) && self.lacks_setting_of(test.fact.name)
+                !matches!(test.op, TestOperator::Known) && self.lacks_setting_of(test.fact.name)
             }
             Condition::Not(_) | Condition::Every(..) | Condition::Some(..) => false,
         }

@@ -159,8 +159,7 @@ fn collect_compared_versions(cond: &Condition, found: &mut dyn FnMut(&'static st
             collect_compared_versions(kid, found);
         }
         Condition::Fact(test) => match &test.op {
-            TestOperator::AtLeast(Value::Version(version))
-            | TestOperator::Below(Value::Version(version)) => {
+            TestOperator::AtLeast(Value::Version(version)) => {
                 found(test.fact.name, version);
             }
             TestOperator::FixedIn(lines) => {
@@ -188,7 +187,7 @@ fn required_value(cond: &Condition, fact: &str) -> Option<Value> {
     match cond {
         Condition::All(kids) => kids.iter().find_map(|kid| required_value(kid, fact)),
         Condition::Fact(test) if test.fact.name == fact => match &test.op {
-            TestOperator::Is(value) => Some(value.clone()),
+            TestOperator::Is(value) if !test.negated => Some(value.clone()),
             _ => None,
         },
         _ => None,

@@ -5,139 +5,9 @@
 //! measurement can only lower a verdict.
 #![warn(clippy::wildcard_enum_match_arm)]
 
-mod fact_reader {
-
-    use std::collections::BTreeSet;
-
-    use crate::facts::{
-        FactSet, FactValue, Key, KeyInfo, MissingFact, Remedy, Source, Subject, UnknownReason,
-    };
-
-    #[derive(Clone, Debug)]
-    pub struct FactReader<'a> {
-        pub facts: &'a FactSet,
-        pub dependencies: FactDependencies,
-    }
-
-    #[derive(Clone, Debug, Default)]
-    pub struct FactDependencies {
-        pub used: BTreeSet<&'static str>,
-        /// Assumed facts among those used, as text with their subject.
-        pub assumed: BTreeSet<String>,
-        pub missing: BTreeSet<MissingFact>,
-    }
-
-    impl FactDependencies {
-        pub fn extend(&mut self, other: &Self) {
-            self.used.extend(&other.used);
-            self.assumed.extend(other.assumed.iter().cloned());
-            self.missing.extend(other.missing.iter().cloned());
-        }
-
-        pub fn source(&self) -> Source {
-            Source::Derived {
-                of: self.used.iter().map(|&name| name.to_owned()).collect(),
-                assumed: !self.assumed.is_empty(),
-            }
-        }
-    }
-
-    impl<'a> FactReader<'a> {
-        pub fn new(facts: &'a FactSet) -> Self {
-            Self {
-                facts,
-                dependencies: FactDependencies::default(),
-            }
-        }
-
-        /// The value of a fact, which is recorded as used. An unknown fact is not recorded.
-        pub fn read_and_record_use<T: FactValue>(
-            &mut self,
-            subject: &Subject,
-            key: &Key<T>,
-        ) -> Option<T> {
-            let reading = self.facts.reading(subject, key.id());
-            let source = reading.source()?;
-            self.dependencies.used.insert(key.name());
-            if !source.is_evidence() {
-                self.dependencies
-                    .assumed
-                    .insert(format!("{} of {subject}", key.name()));
-            }
-            reading.value().and_then(T::from_value)
-        }
-
-        /// Like [`Self::read_and_record_use`], but records an unknown fact as missing.
-        pub fn read_or_record_missing<T: FactValue>(
-            &mut self,
-            subject: &Subject,
-            key: &Key<T>,
-        ) -> Option<T> {
-            let value = self.read_and_record_use(subject, key);
-            if value.is_none() {
-                self.record_missing_fact(subject, key, None);
-            }
-            value
-        }
-
-        /// `remedy` applies only if the reading itself has no remedy.
-        pub fn record_missing_fact<T: FactValue>(
-            &mut self,
-            subject: &Subject,
-            key: &Key<T>,
-            remedy: Option<&str>,
-        ) {
-            let reading = self.facts.reading(subject, key.id());
-            if let Some(mut need) = MissingFact::from_unknown_reading(subject, key.name(), reading)
-            {
-                need.remedy = need
-                    .remedy
-                    .or_else(|| remedy.map(|what| Remedy::Do(what.to_owned())));
-                self.dependencies.missing.insert(need);
-            }
-        }
-
-        /// Records as missing a fact that no reading on this host can supply; `remedy` gives the
-        /// person or tool to ask.
-        pub fn record_unobtainable_fact<T>(
-            &mut self,
-            subject: &Subject,
-            key: &Key<T>,
-            detail: &str,
-            remedy: String,
-        ) {
-            self.dependencies.missing.insert(MissingFact {
-                subject: subject.clone(),
-                fact: key.name().to_owned(),
-                why: UnknownReason::Absent,
-                detail: detail.to_owned(),
-                remedy: Some(Remedy::Do(remedy)),
-            });
-        }
-
-        /// Empty if all facts are unknown.
-        pub fn source_text_of_first_known(
-            &self,
-            subject: &Subject,
-            facts: [&KeyInfo; 3],
-        ) -> String {
-            let sources = facts.map(|fact| self.facts.reading(subject, fact.id).source());
-            let first = sources.into_iter().flatten().next();
-            first.map(ToString::to_string).unwrap_or_default()
-        }
-
-        /// Empty if the fact is unknown.
-        pub fn source_text<T>(&self, subject: &Subject, key: &Key<T>) -> String {
-            self.facts
-                .reading(subject, key.id())
-                .source()
-                .map(ToString::to_string)
-                .unwrap_or_default()
-        }
-    }
-}
 mod database;
 mod device_view;
+mod fact_reader;
 mod flush_path;
 mod flush_removal_interlock;
 mod kernel_view;
@@ -152,6 +22,7 @@ mod tests;
 mod verdict;
 mod verdict_builder;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use device_view::DiskAssessment;
@@ -235,18 +106,17 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &VerdictCaps) -> Vec
     verdicts
 }
 
-fn page_atomicity_of_target(
-    facts: &FactSet,
-    of: &Subject,
-) -> page_atomicity::PageAtomicityConclusion {
-    if database::holds_tearable_pages(&mut fact_reader::FactReader::new(facts), of) {
-        page_atomicity::worst_page_conclusion_of_servers(
-            facts,
-            of,
-            &database::clusters_on_target(facts, of),
-        )
+fn page_atomicity_of_target(facts: &FactSet, of: &Subject) -> PageAtomicityConclusion {
+    let reader = FactReader {
+        facts,
+        subject: of,
+        dependencies: &RefCell::default(),
+    };
+    if database::holds_tearable_pages(reader) {
+        let clusters = database::clusters_on_target(facts, of);
+        page_atomicity::worst_page_conclusion_of_servers(facts, of, &clusters)
     } else {
-        page_atomicity::PageAtomicityConclusion::not_applicable()
+        PageAtomicityConclusion::not_applicable()
     }
 }
 
@@ -294,10 +164,10 @@ fn insert_verdict_facts_of_target(
         source.clone(),
     );
     let by = found.suppressed_by.iter().copied().collect();
-    if let Some((here, says)) = &found.remedy {
+    if let Some(VerdictRemedy { here, text }) = &found.remedy {
         let (key, other) = (&target::REMEDY, &target::NO_REMEDY);
         let (key, other) = if *here { (key, other) } else { (other, key) };
-        facts.insert_known(of, key, says.clone(), source.clone());
+        facts.insert_known(of, key, text.clone(), source.clone());
         facts.insert(of, other, Reading::absent(format!("see {}", key.name())));
     }
     facts.insert_known(of, &target::SUPPRESSED_BY, by, source);
@@ -426,7 +296,7 @@ struct Route {
     pub broken: Option<String>,
 }
 
-/// The flag is true if all paths were merged into one.
+/// The paths from the target to its disks, and whether they were merged into one.
 fn find_routes(facts: &FactSet, target: &Subject) -> (Vec<Route>, bool) {
     let mut done: Vec<Route> = Vec::new();
     let mut open = vec![vec![target.clone()]];
@@ -487,47 +357,48 @@ fn merged_route(facts: &FactSet, target: &Subject, seen: &[Route]) -> Route {
 // cache may have been empty by chance.
 
 struct DrillRecord {
-    target: Subject,
     last_date: String,
     cuts: u64,
     acknowledged: u64,
     lost: u64,
-    source: String,
 }
 
 /// The record about this target's stack; `None` without a record that counts at least one power
 /// cut and one commit.
-fn find_drill_record(ask: &mut FactReader, target: &Subject) -> Option<DrillRecord> {
-    // The record is read without `ask`: otherwise the verdict would list the drill as an
+fn find_drill_record(target: FactReader) -> Option<DrillRecord> {
+    // The record is read without `target.read`: otherwise the verdict would list the drill as an
     // assumed fact.
-    let facts = ask.facts;
-    let cuts = facts.value(target, &drill::CUTS).filter(|cuts| *cuts > 0)?;
-    ask.dependencies.used.insert(drill::CUTS.name());
+    let FactReader { facts, subject, .. } = target;
+    let cuts = facts
+        .value(subject, &drill::CUTS)
+        .filter(|cuts| *cuts > 0)?;
+    target
+        .dependencies
+        .borrow_mut()
+        .used
+        .insert(drill::CUTS.name());
     Some(DrillRecord {
-        target: target.clone(),
-        last_date: facts.value(target, &drill::ON)?,
+        last_date: facts.value(subject, &drill::ON)?,
         cuts,
         acknowledged: facts
-            .value(target, &drill::ACKNOWLEDGED)
+            .value(subject, &drill::ACKNOWLEDGED)
             .filter(|count| *count > 0)?,
-        lost: facts.value(target, &drill::LOST)?,
-        source: ask.source_text(target, &drill::CUTS),
+        lost: facts.value(subject, &drill::LOST)?,
     })
 }
 
 impl DrillRecord {
-    pub fn drill_evidence(&self) -> Evidence {
-        let bears = match self.lost {
+    pub fn drill_evidence(&self, target: FactReader) -> Evidence {
+        let impact = match self.lost {
             0 => EvidenceImpact::Durable,
-            _ => EvidenceImpact::AtRisk(VerdictRemedy::find_lost_flushes(&self.target)),
+            _ => EvidenceImpact::AtRisk(VerdictRemedy::find_lost_flushes(target.name())),
         };
-        Evidence::new(
-            EvidenceLayer::Measurement,
-            &self.target,
-            bears,
-            self.drill_evidence_text(),
-            self.source.clone(),
-        )
+        let text = format!(
+            "last drill on {}: {}",
+            self.last_date,
+            self.drill_counts_text()
+        );
+        target.evidence(EvidenceLayer::Measurement, &drill::CUTS, impact, text)
     }
 
     /// Does nothing if commits were lost, a path is worse than *unproven*, or a database or rule is
@@ -551,14 +422,6 @@ impl DrillRecord {
         let share = self.detectable_loss_probability() * 100.0;
         format!(
             "Proven by drill on {}: {}. The facts alone do not prove durability (reasons below). A fault that appears in fewer than {share:.0} % of power cuts may have been missed.",
-            self.last_date,
-            self.drill_counts_text()
-        )
-    }
-
-    fn drill_evidence_text(&self) -> String {
-        format!(
-            "last drill on {}: {}",
             self.last_date,
             self.drill_counts_text()
         )

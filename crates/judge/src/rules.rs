@@ -119,6 +119,7 @@ mod tests;
 use std::ops::Range;
 
 use jiff::civil::Date;
+use load::UserEntry;
 use model::{Condition, FactTest, TestOperator};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -246,39 +247,13 @@ pub struct ExpiredRuleOverride {
 }
 
 impl ExpiredRuleOverride {
-    fn from_disabled_rule_if_expired(off: &DisabledRule, today: Date) -> Option<Self> {
-        let DisabledRule {
-            rule,
-            because,
-            until,
-            file,
-            line,
-        } = off.clone();
+    fn from_entry_if_expired(entry: &UserEntry, today: Date) -> Option<Self> {
         Some(Self {
-            rule,
-            until: until.filter(|last| *last < today)?,
-            because,
-            file,
-            line,
-        })
-    }
-
-    fn from_level_override_if_expired(given: &LevelOverride, today: Date) -> Option<Self> {
-        let LevelOverride {
-            rule,
-            because,
-            until,
-            file,
-            line,
-            level: _,
-            was: _,
-        } = given.clone();
-        Some(Self {
-            rule,
-            until: until.filter(|last| *last < today)?,
-            because,
-            file,
-            line,
+            rule: entry.rule.clone(),
+            until: entry.until.filter(|last| *last < today)?,
+            because: entry.because.clone(),
+            file: entry.file.clone(),
+            line: entry.line,
         })
     }
 
@@ -459,91 +434,83 @@ impl FactTest {
     /// Without a value, the result is unknown. Exceptions are tests of `known`, and tests of
     /// `exists` for an absent fact.
     pub(crate) fn truth_for_reading(&self, reading: &Reading<Value>) -> Ternary {
-        match (&self.op, reading.value()) {
-            (TestOperator::Known(wanted), value) => (value.is_some() == *wanted).into(),
-            (TestOperator::Exists(wanted), None) if reading.is_absent() => (!*wanted).into(),
+        self.negate_if_negated(match (&self.op, reading.value()) {
+            (TestOperator::Known, value) => value.is_some().into(),
+            (TestOperator::Exists, None) if reading.is_absent() => Ternary::False,
             (_, None) => Ternary::Unknown,
             (op, Some(value)) => op.truth_for_value(value),
-        }
+        })
+    }
+
+    fn truth_for_value(&self, value: &Value) -> Ternary {
+        self.negate_if_negated(self.op.truth_for_value(value))
+    }
+
+    fn negate_if_negated(&self, truth: Ternary) -> Ternary {
+        if self.negated { !truth } else { truth }
     }
 
     pub(crate) fn test_label(&self) -> String {
-        let name = self.fact.name;
         let show = |value: &Value| self.fact.format_value(value);
         let shown = |values: &[Value]| values.iter().map(show).join_with(", ");
-        match &self.op {
-            TestOperator::Is(value) => format!("{name} is {}", show(value)),
-            TestOperator::IsNot(value) => format!("{name} is not {}", show(value)),
-            TestOperator::In(values) => format!("{name} is one of {}", shown(values)),
-            TestOperator::NotIn(values) => match values.as_slice() {
-                [one] => format!("{name} is not {}", show(one)),
-                _ => format!("{name} is none of {}", shown(values)),
+        let listed = |versions: &[Version]| versions.iter().map(Version::to_string).join_with(", ");
+        let (holds, fails, operand) = match &self.op {
+            TestOperator::Is(value) => ("is", "is not", show(value)),
+            TestOperator::In(values) => match values.as_slice() {
+                [one] => ("is one of", "is not", show(one)),
+                _ => ("is one of", "is none of", shown(values)),
             },
-            TestOperator::Has(word) => format!("{name} has {word}"),
-            TestOperator::Lacks(word) => format!("{name} lacks {word}"),
-            TestOperator::HasOption(option) => format!("{name} has the option {option}"),
-            TestOperator::LacksOption(option) => format!("{name} lacks the option {option}"),
-            TestOperator::HasAny(words) => format!("{name} has one of {}", words.join(", ")),
-            TestOperator::AtLeast(value) => format!("{name} is at least {}", show(value)),
-            TestOperator::Below(value) => format!("{name} is below {}", show(value)),
+            TestOperator::Has(word) => ("has", "lacks", word.clone()),
+            TestOperator::HasOption(option) => {
+                ("has the option", "lacks the option", option.clone())
+            }
+            TestOperator::HasAny(words) => ("has one of", "has none of", words.join(", ")),
+            TestOperator::AtLeast(value) => ("is at least", "is below", show(value)),
             TestOperator::FixedIn(lines) => {
-                let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
-                format!("{name} includes the fix from {}", lines.join(", "))
+                let (holds, fails) = ("includes the fix from", "lacks the fix from");
+                (holds, fails, listed(lines))
             }
             TestOperator::InRange(range) => {
-                let list = |versions: &[Version]| {
-                    let names: Vec<String> = versions.iter().map(ToString::to_string).collect();
-                    match names.split_last() {
-                        Some((last, [])) => last.clone(),
-                        Some((last, others)) => format!("{} or {last}", others.join(", ")),
-                        None => String::new(),
-                    }
+                let list = |versions: &[Version]| match versions.split_last() {
+                    Some((last, [])) => last.to_string(),
+                    Some((last, others)) => format!("{} or {last}", listed(others)),
+                    None => String::new(),
                 };
                 let from = match range.from.as_slice() {
                     [] => "any release".to_owned(),
                     from => format!("{} or later", list(from)),
                 };
-                format!(
-                    "{name} is {from} without the fix from {}",
-                    list(&range.fixed)
-                )
+                let affected = format!("{from} without the fix from {}", list(&range.fixed));
+                ("is", "is not", affected)
             }
-            TestOperator::BuildAtLeast(least) => format!("{name} is at least build {least}"),
-            TestOperator::BuildBelow(least) => format!("{name} is below build {least}"),
-            TestOperator::StartsWith(text) => format!("{name} starts with {text}"),
-            TestOperator::EndsWith(text) => format!("{name} ends with {text}"),
-            TestOperator::Contains(text) => format!("{name} contains {text}"),
-            TestOperator::Known(true) => format!("{name} is known"),
-            TestOperator::Known(false) => format!("{name} is not known"),
-            TestOperator::Exists(true) => format!("{name} exists"),
-            TestOperator::Exists(false) => format!("{name} does not exist"),
-        }
+            TestOperator::BuildAtLeast(least) => {
+                ("is at least build", "is below build", least.to_string())
+            }
+            TestOperator::StartsWith(text) => ("starts with", "does not start with", text.clone()),
+            TestOperator::EndsWith(text) => ("ends with", "does not end with", text.clone()),
+            TestOperator::Contains(text) => ("contains", "does not contain", text.clone()),
+            TestOperator::Known => return self.label_without_operand("is known", "is not known"),
+            TestOperator::Exists => return self.label_without_operand("exists", "does not exist"),
+        };
+        format!("{} {operand}", self.label_without_operand(holds, fails))
+    }
+
+    fn label_without_operand(&self, holds: &str, fails: &str) -> String {
+        let predicate = if self.negated { fails } else { holds };
+        format!("{} {predicate}", self.fact.name)
     }
 }
 
 impl TestOperator {
-    /// Unknown if the value's type does not fit the test, or if two versions cannot be compared.
+    /// The result for a value; unknown if the type of the value does not fit the test, or if two
+    /// versions cannot be compared.
     fn truth_for_value(&self, value: &Value) -> Ternary {
-        let one_of = |values: &[Value]| {
-            let each: Vec<Ternary> = values
-                .iter()
-                .map(|one| are_values_equal(value, one))
-                .collect();
-            Ternary::any(each)
-        };
         let has = |words: &[String]| match value {
             Value::List(list) => words.iter().any(|word| list.contains(word)).into(),
             _ => Ternary::Unknown,
         };
-        let has_option = |option: &str| match value {
-            Value::List(list) => list
-                .iter()
-                .any(|word| word.split('=').next() == Some(option))
-                .into(),
-            _ => Ternary::Unknown,
-        };
-        let build_at_least = |least: &Version| match value {
-            Value::Version(version) => version.build_at_least(least),
+        let of_version = |holds: &dyn Fn(&Version) -> Ternary| match value {
+            Value::Version(version) => holds(version),
             _ => Ternary::Unknown,
         };
         let written = |holds: &dyn Fn(&str) -> bool| match value {
@@ -553,35 +520,36 @@ impl TestOperator {
         };
         match self {
             Self::Is(wanted) => are_values_equal(value, wanted),
-            Self::IsNot(wanted) => !are_values_equal(value, wanted),
-            Self::In(wanted) => one_of(wanted),
-            Self::NotIn(wanted) => !one_of(wanted),
+            Self::In(wanted) => {
+                let each: Vec<Ternary> = wanted
+                    .iter()
+                    .map(|one| are_values_equal(value, one))
+                    .collect();
+                Ternary::any(each)
+            }
             Self::Has(word) => has(std::slice::from_ref(word)),
-            Self::Lacks(word) => !has(std::slice::from_ref(word)),
             Self::HasAny(words) => has(words),
-            Self::HasOption(option) => has_option(option),
-            Self::LacksOption(option) => !has_option(option),
+            Self::HasOption(option) => match value {
+                Value::List(list) => list
+                    .iter()
+                    .any(|word| word.split('=').next() == Some(option.as_str()))
+                    .into(),
+                _ => Ternary::Unknown,
+            },
             Self::AtLeast(least) => is_at_least(value, least),
-            Self::Below(least) => !is_at_least(value, least),
-            Self::FixedIn(lines) => match value {
-                Value::Version(version) => version.has_fix(lines),
-                _ => Ternary::Unknown,
-            },
-            Self::InRange(range) => match value {
-                Value::Version(version) => range.contains(version),
-                _ => Ternary::Unknown,
-            },
-            Self::BuildAtLeast(least) => build_at_least(least),
-            Self::BuildBelow(least) => !build_at_least(least),
+            Self::FixedIn(lines) => of_version(&|version| version.has_fix(lines)),
+            Self::InRange(range) => of_version(&|version| range.contains(version)),
+            Self::BuildAtLeast(least) => of_version(&|version| version.build_at_least(least)),
             Self::StartsWith(part) => written(&|text| text.starts_with(part.as_str())),
             Self::EndsWith(part) => written(&|text| text.ends_with(part.as_str())),
             Self::Contains(part) => written(&|text| text.contains(part.as_str())),
-            Self::Known(wanted) | Self::Exists(wanted) => (*wanted).into(),
+            Self::Known | Self::Exists => Ternary::True,
         }
     }
 }
 
-/// Unknown for different types. Lists are compared as sets, and numbers by value.
+/// Whether the values are equal; unknown for different types. Lists are compared as sets, and
+/// numbers by value.
 fn are_values_equal(a: &Value, b: &Value) -> Ternary {
     let within = |a: &[String], b: &[String]| a.iter().all(|word| b.contains(word));
     match (a, b) {

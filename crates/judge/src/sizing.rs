@@ -27,6 +27,23 @@ fn next_power_of_two_clamped(bytes: f64) -> u64 {
     size
 }
 
+/// Halves `size` until what it adds to the `occupied` bytes is at most half of the `free` bytes.
+fn halve_until_it_fits(
+    mut size: u64,
+    now: u64,
+    occupied: u64,
+    free: u64,
+) -> (LogSizeFit, Option<u64>) {
+    while size.saturating_sub(occupied) > free / 2 {
+        size /= 2;
+    }
+    if size > now {
+        (LogSizeFit::TooSmall, Some(size))
+    } else {
+        (LogSizeFit::NoRoom, None)
+    }
+}
+
 fn bytes_from_float(figure: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
@@ -93,18 +110,14 @@ impl RedoLogUsage {
         if self.seconds_to_fill_capacity() >= WANTED_SECONDS && !is_full {
             return Some((LogSizeFit::Enough, None));
         }
-        let mut size =
-            next_power_of_two_clamped((self.rate * WANTED_SECONDS).max(self.capacity as f64 * 2.0))
-                .min(MAX_CAPACITY);
-        let free = free?;
-        while size.saturating_sub(self.capacity) > free / 2 {
-            size /= 2;
-        }
-        Some(if size > self.capacity {
-            (LogSizeFit::TooSmall, Some(size))
-        } else {
-            (LogSizeFit::NoRoom, None)
-        })
+        let wanted = (self.rate * WANTED_SECONDS).max(self.capacity as f64 * 2.0);
+        let size = next_power_of_two_clamped(wanted).min(MAX_CAPACITY);
+        Some(halve_until_it_fits(
+            size,
+            self.capacity,
+            self.capacity,
+            free?,
+        ))
     }
 
     pub fn redo_recovery_seconds(bytes: u64) -> Forecast {
@@ -209,14 +222,14 @@ impl ServerFacts<'_> {
         self.facts.value(&mount, key)
     }
 
-    /// 0 on a nearly full file system, where nothing that grows may be advised.
+    /// The bytes by which the log may grow: 0 on a nearly full file system.
     fn log_free_bytes_for_growth(&self) -> Option<u64> {
         let percent = self.log_mount_value(&mount::FREE_PERCENT)?;
         let free = self.log_mount_value(&mount::FREE)?;
         Some(if percent < LOW_SPACE_PERCENT { 0 } else { free })
     }
 
-    /// True if any disk below the log rotates; replay speed on such disks was not measured.
+    /// Whether any disk below the log rotates. Replay speed on such disks was not measured.
     fn is_on_rotating_disk(&self) -> bool {
         let mount = self.facts.applicable_subject(self.subject, Scope::Mount);
         let disks = mount
@@ -231,16 +244,29 @@ impl ServerFacts<'_> {
     }
 }
 
+/// A reading of what `conclude` derives from `basis`, as by [`derived_reading`].
+fn reading_from<B, T>(
+    basis: &Result<B, UnknownFact>,
+    names: &[&str],
+    conclude: impl FnOnce(&B) -> Result<T, UnknownFact>,
+) -> Reading<T> {
+    match basis {
+        Ok(basis) => derived_reading(conclude(basis), names),
+        Err(why) => why.to_reading(),
+    }
+}
+
+fn no_better_size() -> UnknownFact {
+    let detail = "the size is already sufficient, or no larger size fits";
+    UnknownFact(Reading::absent(detail))
+}
+
 /// A reading with the facts `names` as its source; an unknown fact passes on its own reading.
 fn derived_reading<T>(result: Result<T, UnknownFact>, names: &[&str]) -> Reading<T> {
     result.map_or_else(
         |why| why.to_reading(),
-        |value| Reading::known(value, derived_source(names)),
+        |value| Reading::known(value, Source::derived_from(names.iter().copied())),
     )
-}
-
-fn derived_source(names: &[&str]) -> Source {
-    Source::derived_from(names.iter().copied())
 }
 
 // Causes that retain WAL beyond `max_wal_size`, missing standbys, and the space for WAL.

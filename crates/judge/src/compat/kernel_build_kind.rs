@@ -43,13 +43,12 @@ pub enum KernelBuildKind {
 
 /// An unlisted vendor counts as a custom builder.
 pub fn build_kind_of_vendor(vendor: &str) -> KernelBuildKind {
-    match (
-        DISTRIBUTIONS.contains(&vendor),
-        DISTRIBUTIONS.contains(&vendor_without_cloud_suffix(vendor)),
-    ) {
-        (true, _) => KernelBuildKind::Distribution,
-        (false, true) => KernelBuildKind::Cloud,
-        (false, false) => KernelBuildKind::Custom,
+    if DISTRIBUTIONS.contains(&vendor) {
+        KernelBuildKind::Distribution
+    } else if DISTRIBUTIONS.contains(&vendor_without_cloud_suffix(vendor)) {
+        KernelBuildKind::Cloud
+    } else {
+        KernelBuildKind::Custom
     }
 }
 

@@ -269,7 +269,7 @@ impl OptionQuery<'_> {
         if ruling.effect.is_unknown() || ruling.effect.is_refused() {
             return ruling;
         }
-        match value.and_then(|value| row.syntax.error_in(value)) {
+        match value.and_then(|value| row.syntax().error_in(value)) {
             Some(ValueError::Refused(what)) => {
                 return row
                     .refused_support(format!("`{}` takes {what}.", option_without_value(option)));

@@ -10,7 +10,7 @@ use crate::ternary::Ternary;
 use crate::version::Version;
 
 impl FileSystemFeature {
-    /// Unknown if the vendor may have backported support.
+    /// Whether the kernel supports the feature; unknown if the vendor may have backported it.
     pub(super) fn is_supported_by_kernel(&self, kernel: &Version, vendor: &str) -> Ternary {
         let by_vendor = self
             .vendors
@@ -30,18 +30,20 @@ impl FileSystemFeature {
     }
 
     pub(super) fn support_if_kernel_lacks_feature(&self, kernel: &Version) -> Support {
-        let (effect, does) = match self.kind {
+        let (effect, does, then) = match self.kind {
             FeatureCompatibility::Compatible => (
                 Effect::NoEffect,
                 "mounts the file system and ignores the feature",
+                "use the feature",
             ),
-            FeatureCompatibility::ReadOnly => (Effect::Refused, "mounts the file system read-only"),
-            FeatureCompatibility::Incompatible => (Effect::Refused, "cannot mount the file system"),
-        };
-        let then = match self.kind {
-            FeatureCompatibility::Compatible => "use the feature",
-            FeatureCompatibility::ReadOnly => "can write to it",
-            FeatureCompatibility::Incompatible => "can",
+            FeatureCompatibility::ReadOnly => (
+                Effect::Refused,
+                "mounts the file system read-only",
+                "can write to it",
+            ),
+            FeatureCompatibility::Incompatible => {
+                (Effect::Refused, "cannot mount the file system", "can")
+            }
         };
         let because = format!("Kernel {kernel} {does}; {} and later {then}.", self.kernel);
         Support::new(effect, because, &self.source)

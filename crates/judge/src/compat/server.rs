@@ -118,19 +118,18 @@ fn is_postgres_size(value: &str) -> bool {
     ["", "B", "kB", "MB", "GB", "TB"].contains(&unit) && digits.parse::<u64>().is_ok()
 }
 
-/// `line` names the product.
 pub fn mysql_assignment_support(
     name: &str,
     value: &str,
-    line: ServerKind,
+    product: ServerKind,
     server: &Version,
 ) -> Support {
     let mut known = server_settings_table()
-        .mysql_setting_rows(name, line)
+        .mysql_setting_rows(name, product)
         .peekable();
     if known.peek().is_none() {
         return Support::unknown(format!(
-            "The setting {name} is not in walwise's tables for {line}."
+            "The setting {name} is not in walwise's tables for {product}."
         ));
     }
     let about: Vec<&MysqlSettingRow> = known.filter(|row| row.is_value_in_row(value)).collect();
@@ -142,7 +141,7 @@ pub fn mysql_assignment_support(
         .or(about.first())
     else {
         return Support::unknown(format!(
-            "{name} = {value} is not in walwise's tables for {line}."
+            "{name} = {value} is not in walwise's tables for {product}."
         ));
     };
     let ruling = |effect, because: String| Support::new(effect, because, &row.source);
@@ -150,14 +149,14 @@ pub fn mysql_assignment_support(
     if *server < row.since {
         ruling(
             Effect::Refused,
-            format!("{line} {base} does not accept this setting and would not start."),
+            format!("{product} {base} does not accept this setting and would not start."),
         )
     } else if row.removed.as_ref().is_some_and(|from| server >= from) {
         let instead = &row.instead;
         ruling(
             Effect::Refused,
             format!(
-                "{line} {base} no longer accepts this setting and would not start; use {instead}."
+                "{product} {base} no longer accepts this setting and would not start; use {instead}."
             ),
         )
     } else if row.deprecated.as_ref().is_some_and(|from| server >= from) {

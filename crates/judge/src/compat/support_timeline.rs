@@ -84,16 +84,10 @@ impl SupportTimeline {
             .into_iter()
             .filter(|step| !step.is.is_refused() && !step.is.is_unknown())
             .collect();
-        let here = || Support {
-            effect: Effect::Ok,
-            because: String::new(),
-            source: String::new(),
-        };
         if taken.is_empty() {
-            Some(here())
-        } else {
-            support_common_to_steps(&taken)
+            return Some(Support::accepted_and_honoured(""));
         }
+        support_common_to_steps(&taken)
     }
 
     /// Support by a kernel whose builder also built a kernel with the feature. Only a removal from
@@ -114,7 +108,7 @@ impl SupportTimeline {
         let steps = self.mainline_steps(kernel);
         let Some(now) = steps
             .iter()
-            .rposition(|step| step.has_begun_in_kernel(kernel))
+            .rposition(|step| has_reached_release(&step.from, kernel))
         else {
             return Vec::new();
         };
@@ -130,10 +124,8 @@ impl SupportTimeline {
         self.vendors
             .get(vendor_without_cloud_suffix(vendor))
             .and_then(|steps| {
-                steps
-                    .iter()
-                    .rev()
-                    .find(|step| step.has_begun_in_kernel(kernel))
+                let mut steps = steps.iter();
+                steps.rfind(|step| has_reached_release(&step.from, kernel))
             })
     }
 
@@ -189,10 +181,6 @@ fn support_common_to_steps(steps: &[&EffectFromKernel]) -> Option<Support> {
 impl EffectFromKernel {
     fn to_support(&self) -> Support {
         Support::new(self.is, self.because.clone(), &self.source)
-    }
-
-    fn has_begun_in_kernel(&self, kernel: &Version) -> bool {
-        has_reached_release(&self.from, kernel)
     }
 }
 

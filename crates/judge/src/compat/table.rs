@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::Effect;
 use super::support_timeline::{EffectFromKernel, SupportTimeline};
-use super::value_syntax::{NumberSyntax, OptionSyntax, SizeConstraint, SizeSyntax};
+use super::value_syntax::{INT_MAX, NumberSyntax, OptionSyntax, SizeConstraint};
 use crate::toml_table::parse_ignoring_verification_stamps;
 
 pub const OPTIONS: &str = include_str!("../../rules/tables/validity.toml");
@@ -114,8 +114,6 @@ pub struct OptionEntry {
     size: bool,
     takes: Option<FreeTextMarker>,
     words: Option<Vec<String>>,
-    #[serde(skip)]
-    pub syntax: OptionSyntax,
     #[cfg(any(test, feature = "testing"))]
     #[serde(rename = "try")]
     pub example: Option<String>,
@@ -144,33 +142,27 @@ fn refused_by_default() -> Effect {
     Effect::Refused
 }
 
-/// Every kernel accepts option values up to this number; some accept more, up to `UINT_MAX`.
-const INT_MAX: u64 = 0x7fff_ffff;
+/// Some kernels accept option values up to this number.
 const UINT_MAX: u64 = 0xffff_ffff;
 
 impl OptionEntry {
-    fn declared_syntax(&self) -> OptionSyntax {
+    pub fn syntax(&self) -> OptionSyntax<'_> {
         let [low, high] = self.range.unwrap_or([0, INT_MAX]);
-        let (counts, also) = (self.counts, self.also.clone());
+        let highest_accepted = match self.range {
+            Some(_) => high,
+            None => UINT_MAX,
+        };
+        let number = NumberSyntax {
+            low,
+            high,
+            highest_accepted: self.perhaps.unwrap_or(highest_accepted),
+            also: &self.also,
+            counts: self.counts,
+        };
         match &self.words {
-            Some(words) => OptionSyntax::Words(words.clone()),
-            None if self.number => OptionSyntax::Number(NumberSyntax {
-                low,
-                high,
-                highest_accepted: self.perhaps.unwrap_or(if self.range.is_some() {
-                    high
-                } else {
-                    UINT_MAX
-                }),
-                also,
-                power_of_two: matches!(counts, SizeConstraint::PowerOfTwo),
-            }),
-            None if self.size => OptionSyntax::Size(SizeSyntax {
-                low,
-                high,
-                also,
-                counts,
-            }),
+            Some(words) => OptionSyntax::Words(words),
+            None if self.number => OptionSyntax::Number(number),
+            None if self.size => OptionSyntax::Size(number),
             None if self.takes.is_some() => OptionSyntax::Text,
             None => OptionSyntax::Any,
         }
@@ -202,7 +194,6 @@ pub fn option_table() -> &'static OptionTable {
 fn load_table() -> Result<OptionTable, toml::de::Error> {
     let mut table: OptionTable = parse_ignoring_verification_stamps(TEXT)?;
     for (index, row) in table.options.iter_mut().enumerate() {
-        row.syntax = row.declared_syntax();
         row.support = SupportTimeline::new(
             take(&mut row.steps),
             take(&mut row.vendors),

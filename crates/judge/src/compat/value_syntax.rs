@@ -1,35 +1,26 @@
 //! Syntax of option values, as the kernel parses them. The number `010` is 8 and `0x10` is 16, as
 //! in C; sizes are decimal.
 
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub enum OptionSyntax {
+#[derive(Clone, Copy, Debug)]
+pub enum OptionSyntax<'a> {
     /// Any value, even an empty one.
-    #[default]
     Any,
     Text,
-    Number(NumberSyntax),
-    /// A size with an optional suffix k, m or g.
-    Size(SizeSyntax),
-    Words(Vec<String>),
+    Number(NumberSyntax<'a>),
+    /// A size in bytes, with an optional suffix k, m or g.
+    Size(NumberSyntax<'a>),
+    Words(&'a [String]),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NumberSyntax {
+#[derive(Clone, Copy, Debug)]
+pub struct NumberSyntax<'a> {
     pub low: u64,
     pub high: u64,
-    /// The largest value that some kernel accepts; other kernels refuse values above `high`.
+    /// The largest plain number that some kernel accepts; other kernels refuse numbers above
+    /// `high`.
     pub highest_accepted: u64,
     /// Values outside the range that are accepted too, such as 0.
-    pub also: Vec<u64>,
-    pub power_of_two: bool,
-}
-
-/// Accepted range of a size, in bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SizeSyntax {
-    pub low: u64,
-    pub high: u64,
-    pub also: Vec<u64>,
+    pub also: &'a [u64],
     pub counts: SizeConstraint,
 }
 
@@ -53,27 +44,28 @@ pub enum ValueError {
     KernelDependent(String),
 }
 
-const INT_MAX: u64 = 0x7fff_ffff;
+/// Every kernel accepts option values up to this number.
+pub const INT_MAX: u64 = 0x7fff_ffff;
 
-impl OptionSyntax {
-    /// `None` if every kernel accepts the value.
+impl OptionSyntax<'_> {
+    /// The error in the value; `None` if every kernel accepts the value.
     pub fn error_in(&self, value: &str) -> Option<ValueError> {
         match self {
             Self::Any => None,
             Self::Text => value
                 .is_empty()
                 .then(|| ValueError::Refused("a value".to_owned())),
-            Self::Number(number) => number.error_in(value),
-            Self::Size(size) => size.error_in(value),
+            Self::Number(number) => number.error_in_number(value),
+            Self::Size(size) => size.error_in_size(value),
             Self::Words(words) => (!words.iter().any(|word| word == value))
                 .then(|| ValueError::Refused(format!("one of {}", words.join(", ")))),
         }
     }
 }
 
-impl NumberSyntax {
-    fn error_in(&self, value: &str) -> Option<ValueError> {
-        let what = self.describe();
+impl NumberSyntax<'_> {
+    fn error_in_number(&self, value: &str) -> Option<ValueError> {
+        let what = self.describe_number();
         // The sign is split off, because old kernels refuse a number with a plus sign and newer
         // ones accept it.
         let (signed, digits) = value
@@ -84,7 +76,10 @@ impl NumberSyntax {
         };
         if self.accepts(number) {
             signed.then_some(ValueError::KernelDependent(what))
-        } else if number > self.high && number <= self.highest_accepted && !self.power_of_two {
+        } else if number > self.high
+            && number <= self.highest_accepted
+            && !self.must_be_power_of_two()
+        {
             Some(ValueError::KernelDependent(what))
         } else {
             Some(ValueError::Refused(what))
@@ -93,12 +88,16 @@ impl NumberSyntax {
 
     fn accepts(&self, number: u64) -> bool {
         let in_range = (self.low..=self.high).contains(&number);
-        (in_range && (!self.power_of_two || number.is_power_of_two()))
+        (in_range && (!self.must_be_power_of_two() || number.is_power_of_two()))
             || self.also.contains(&number)
     }
 
-    fn describe(&self) -> String {
-        let what = if self.power_of_two {
+    fn must_be_power_of_two(&self) -> bool {
+        self.counts == SizeConstraint::PowerOfTwo
+    }
+
+    fn describe_number(&self) -> String {
+        let what = if self.must_be_power_of_two() {
             "a power of two"
         } else {
             "a whole number"
@@ -115,11 +114,9 @@ impl NumberSyntax {
             .unwrap_or_default();
         format!("{what}{of}{or}")
     }
-}
 
-impl SizeSyntax {
-    fn error_in(&self, value: &str) -> Option<ValueError> {
-        let refused = || Some(ValueError::Refused(self.describe()));
+    fn error_in_size(&self, value: &str) -> Option<ValueError> {
+        let refused = || Some(ValueError::Refused(self.describe_size()));
         let Some(bytes) = parse_xfs_size(value) else {
             return refused();
         };
@@ -128,7 +125,7 @@ impl SizeSyntax {
         }
         // A size above `INT_MAX` wraps around in some kernels.
         if bytes > INT_MAX {
-            return Some(ValueError::KernelDependent(self.describe()));
+            return Some(ValueError::KernelDependent(self.describe_size()));
         }
         let counted = match self.counts {
             SizeConstraint::PowerOfTwo if !bytes.is_power_of_two() => return refused(),
@@ -142,7 +139,7 @@ impl SizeSyntax {
         }
     }
 
-    fn describe(&self) -> String {
+    fn describe_size(&self) -> String {
         let what = match self.counts {
             SizeConstraint::All => "a size",
             SizeConstraint::PowerOfTwo | SizeConstraint::LowestBit => "a power of two",
@@ -203,16 +200,16 @@ mod tests {
 
     #[test]
     fn numbers_are_parsed_like_in_c() {
-        let form = |low, high, also: &[u64], power_of_two| {
+        fn form(low: u64, high: u64, also: &[u64], counts: SizeConstraint) -> OptionSyntax<'_> {
             OptionSyntax::Number(NumberSyntax {
                 low,
                 high,
                 highest_accepted: 0xffff_ffff,
-                also: also.to_vec(),
-                power_of_two,
+                also,
+                counts,
             })
-        };
-        let blocks = form(1, 1 << 30, &[0], true);
+        }
+        let blocks = form(1, 1 << 30, &[0], SizeConstraint::PowerOfTwo);
         for taken in ["0", "1", "32", "0x10", "010", "1073741824"] {
             assert_eq!(blocks.error_in(taken), None, "{taken}");
         }
@@ -241,25 +238,26 @@ mod tests {
             Some(ValueError::KernelDependent(_))
         ));
         assert!(matches!(
-            form(0, INT_MAX, &[], false).error_in("2147483648"),
+            form(0, INT_MAX, &[], SizeConstraint::All).error_in("2147483648"),
             Some(ValueError::KernelDependent(_))
         ));
         assert!(matches!(
-            form(1, INT_MAX, &[], false).error_in("0"),
+            form(1, INT_MAX, &[], SizeConstraint::All).error_in("0"),
             Some(ValueError::Refused(_))
         ));
     }
 
     #[test]
     fn sizes_are_read_as_xfs_does() {
-        let form = |counts, also: &[u64]| {
-            OptionSyntax::Size(SizeSyntax {
+        fn form(counts: SizeConstraint, also: &[u64]) -> OptionSyntax<'_> {
+            OptionSyntax::Size(NumberSyntax {
                 low: 4096,
                 high: 1 << 30,
-                also: also.to_vec(),
+                highest_accepted: 1 << 30,
+                also,
                 counts,
             })
-        };
+        }
         for (counts, taken, refused) in [
             (
                 SizeConstraint::LowestBit,

@@ -5,11 +5,10 @@
 
 mod mysql;
 
-use super::Evidence;
-use super::fact_reader::FactReader;
-use crate::durability::EvidenceImpact::{self, AtRisk, Durable, Unproven};
-use crate::durability::page_atomicity::{self, AtomicityBasis};
-use crate::durability::{EvidenceLayer, VerdictRemedy};
+use super::EvidenceImpact::{self, AtRisk, Durable, Unproven};
+use super::fact_reader::{FactDependencies, FactReader};
+use super::page_atomicity::{self, AtomicityBasis};
+use super::{Evidence, EvidenceLayer, VerdictRemedy};
 use crate::facts::catalog::postgres::{self, SynchronousCommit, SynchronousCommitOverride};
 use crate::facts::catalog::target::{self, DirectoryRole};
 use crate::facts::{
@@ -35,121 +34,37 @@ pub fn clusters_on_target(facts: &FactSet, of: &Subject) -> Vec<Subject> {
     all
 }
 
-pub struct ClusterJudgement {
+/// The evidence from the settings of one server for one target.
+pub struct ServerJudgement<'a> {
+    target: FactReader<'a>,
+    server: FactReader<'a>,
+    /// Name of the product.
+    name: &'static str,
+    /// Whether the settings disable every flush.
     pub disables_flush: bool,
     pub evidence: Vec<Evidence>,
     pub exceptions: DeviatingSessions,
+    /// Consequences for commits if this host is lost, as sentences. Empty if no standby is
+    /// configured or a needed setting is unknown.
     pub host_loss: String,
 }
 
-pub fn judge_cluster(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> ClusterJudgement {
-    let mut sayer = EvidenceLog {
+pub fn judge_cluster<'a>(target: FactReader<'a>, cluster: &'a Subject) -> ServerJudgement<'a> {
+    let mut judged = ServerJudgement {
+        target,
+        server: target.of(cluster),
+        name: "PostgreSQL",
+        disables_flush: false,
         evidence: Vec::new(),
         exceptions: DeviatingSessions::empty(),
         host_loss: String::new(),
     };
-    let disables_flush = match ask.facts.server_area_of(cluster) {
-        Some(ServerArea::Mysql) => mysql::judge_settings(ask, of, cluster, &mut sayer),
-        Some(ServerArea::Pg) | None => judge_postgres_settings(ask, of, cluster, &mut sayer),
-    };
-    let EvidenceLog {
-        evidence,
-        exceptions,
-        host_loss,
-    } = sayer;
-    ClusterJudgement {
-        disables_flush,
-        evidence,
-        exceptions,
-        host_loss,
+    match target.facts.server_area_of(cluster) {
+        Some(ServerArea::Mysql) => judged.judge_mysql_settings(),
+        Some(ServerArea::Pg) | None => judged.judge_postgres_settings(),
     }
-}
-
-// Evidence from fsync, synchronous_commit and full_page_writes (PostgreSQL manual,
-// *Reliability and the Write-Ahead Log*).
-
-/// Adds the evidence about PostgreSQL's settings to `sayer`. Returns true if the settings
-/// disable every flush.
-fn judge_postgres_settings(
-    ask: &mut FactReader,
-    of: &Subject,
-    cluster: &Subject,
-    sayer: &mut EvidenceLog,
-) -> bool {
-    let fsync = ask.read_or_record_missing(cluster, &postgres::FSYNC);
-    let (bears, says) = match fsync {
-        Some(true) => (Durable, "PostgreSQL flushes its WAL (fsync is on)"),
-        Some(false) => (
-            AtRisk(VerdictRemedy::set_setting(cluster, "fsync", "on")),
-            "PostgreSQL flushes nothing (fsync is off), so a crash can also corrupt the cluster",
-        ),
-        None => (Unproven, "it is unknown whether PostgreSQL flushes (fsync)"),
-    };
-    sayer.push_evidence(ask, cluster, &postgres::FSYNC, bears, says.to_owned());
-
-    let commit = ask.read_or_record_missing(cluster, &postgres::SYNCHRONOUS_COMMIT);
-    let (bears, says) = match commit {
-        Some(SynchronousCommit::Off) => (
-            AtRisk(VerdictRemedy::set_setting(
-                cluster,
-                "synchronous_commit",
-                "on",
-            )),
-            format!(
-                "PostgreSQL reports commits before it flushes them (synchronous_commit is off): a crash can lose {}, \
-                 but corrupts nothing",
-                postgres_crash_loss_text(ask, cluster)
-            ),
-        ),
-        Some(
-            value @ (SynchronousCommit::On
-            | SynchronousCommit::Local
-            | SynchronousCommit::RemoteWrite
-            | SynchronousCommit::RemoteApply),
-        ) => (
-            Durable,
-            format!("PostgreSQL reports a commit after its flush (synchronous_commit is {value})"),
-        ),
-        None => (
-            Unproven,
-            "it is unknown whether PostgreSQL waits for the flush (synchronous_commit)".to_owned(),
-        ),
-    };
-    sayer.push_evidence(ask, cluster, &postgres::SYNCHRONOUS_COMMIT, bears, says);
-
-    judge_synchronous_commit_overrides(ask, cluster, commit, sayer);
-    sayer.host_loss = standby_guarantee_sentences(ask, cluster, commit);
-
-    let copies = PageProtection {
-        key: &postgres::FULL_PAGE_WRITES,
-        enabled: ask.read_and_record_use(cluster, &postgres::FULL_PAGE_WRITES),
-        setting_text: "full_page_writes is off".to_owned(),
-        remedy: VerdictRemedy::set_setting(cluster, "full_page_writes", "on"),
-    };
-    judge_page_protection(ask, of, cluster, &copies, sayer);
-
-    judge_preloaded_library(ask, cluster, "PostgreSQL", sayer) || fsync == Some(false)
-}
-
-/// Extent of the loss in a crash if commits do not wait for the flush (PostgreSQL manual,
-/// *Asynchronous Commit*). On a running server the default delay is not trusted, because the
-/// server did not report the setting.
-fn postgres_crash_loss_text(ask: &mut FactReader, cluster: &Subject) -> String {
-    let key = &postgres::WAL_WRITER_DELAY;
-    let is_default = matches!(
-        ask.facts.reading(cluster, key.id()).source(),
-        Some(Source::Default { .. })
-    );
-    let is_guess = is_default && ask.read_and_record_use(cluster, &postgres::RUNNING) == Some(true);
-    match ask.read_and_record_use(cluster, key).filter(|_| !is_guess) {
-        Some(delay) => {
-            format!(
-                "up to the last {} of commits (three times wal_writer_delay)",
-                text::format_micros(3.0 * delay)
-            )
-        }
-        None => "the commits of up to three wal_writer_delay intervals".to_owned(),
-    }
+    judged.judge_preloaded_library();
+    judged
 }
 
 #[derive(Clone, Debug)]
@@ -164,13 +79,9 @@ pub struct DeviatingSessions {
 
 impl DeviatingSessions {
     pub fn empty() -> Self {
-        let source = Source::Derived {
-            of: Vec::new(),
-            assumed: false,
-        };
         Self {
             texts: Vec::new(),
-            losing: Reading::known(Vec::new(), source),
+            losing: Reading::known(Vec::new(), FactDependencies::default().source()),
         }
     }
 
@@ -178,76 +89,128 @@ impl DeviatingSessions {
     /// either server.
     pub fn merge(&mut self, other: Self) {
         self.texts.extend(other.texts);
-        self.losing = match (self.losing.clone(), other.losing) {
-            (Reading::Known { value: ours, .. }, Reading::Known { value, source }) => {
-                Reading::known([ours, value].concat(), source)
-            }
-            (unknown @ Reading::Unknown { .. }, _) | (_, unknown @ Reading::Unknown { .. }) => {
-                unknown
-            }
+        self.losing = self.losing.clone().and_then_reading(|ours, _| {
+            other
+                .losing
+                .map(|theirs| ours.into_iter().chain(theirs).collect())
+        });
+    }
+}
+
+// Evidence from fsync, synchronous_commit and full_page_writes (PostgreSQL manual,
+// *Reliability and the Write-Ahead Log*).
+
+impl ServerJudgement<'_> {
+    fn push<T>(&mut self, key: &Key<T>, impact: EvidenceImpact, text: impl Into<String>) {
+        let evidence = self
+            .server
+            .evidence(EvidenceLayer::Database, key, impact, text.into());
+        self.evidence.push(evidence);
+    }
+
+    fn set_setting(&self, setting: &str, value: &str) -> VerdictRemedy {
+        VerdictRemedy::set_setting(self.server.name(), setting, value)
+    }
+
+    fn judge_postgres_settings(&mut self) {
+        let server = self.server;
+        let fsync = server.require(&postgres::FSYNC);
+        self.disables_flush = fsync == Some(false);
+        let (impact, text) = match fsync {
+            Some(true) => (Durable, "PostgreSQL flushes its WAL (fsync is on)"),
+            Some(false) => (
+                AtRisk(self.set_setting("fsync", "on")),
+                "PostgreSQL flushes nothing (fsync is off), so a crash can also corrupt the cluster",
+            ),
+            None => (Unproven, "it is unknown whether PostgreSQL flushes (fsync)"),
         };
+        self.push(&postgres::FSYNC, impact, text);
+
+        let commit = server.require(&postgres::SYNCHRONOUS_COMMIT);
+        let (impact, text) = match commit {
+            Some(SynchronousCommit::Off) => (
+                AtRisk(self.set_setting("synchronous_commit", "on")),
+                format!(
+                    "PostgreSQL reports commits before it flushes them (synchronous_commit is off): a crash can lose {}, \
+                     but corrupts nothing",
+                    postgres_crash_loss_text(server)
+                ),
+            ),
+            Some(
+                value @ (SynchronousCommit::On
+                | SynchronousCommit::Local
+                | SynchronousCommit::RemoteWrite
+                | SynchronousCommit::RemoteApply),
+            ) => (
+                Durable,
+                format!(
+                    "PostgreSQL reports a commit after its flush (synchronous_commit is {value})"
+                ),
+            ),
+            None => (
+                Unproven,
+                "it is unknown whether PostgreSQL waits for the flush (synchronous_commit)"
+                    .to_owned(),
+            ),
+        };
+        self.push(&postgres::SYNCHRONOUS_COMMIT, impact, text);
+
+        self.judge_synchronous_commit_overrides(commit);
+        self.host_loss = standby_guarantee_sentences(server, commit);
+        self.judge_page_protection(&PageProtection {
+            key: &postgres::FULL_PAGE_WRITES,
+            enabled: server.read(&postgres::FULL_PAGE_WRITES),
+            setting_text: "full_page_writes is off".to_owned(),
+            remedy: self.set_setting("full_page_writes", "on"),
+        });
+    }
+
+    fn judge_preloaded_library(&mut self) {
+        let (server, name) = (self.server, self.name);
+        let DatabaseProfile {
+            fsync_disabled_by: preload,
+            running,
+            ..
+        } = server.facts.database_profile_or_postgres(server.subject);
+        let running = server.read(running);
+        match server.read(preload).as_deref() {
+            Some("" | "none") => {}
+            Some(library) => {
+                let text = format!("{library}, preloaded into {name}, disables its flushes");
+                let remedy = VerdictRemedy::new(format!(
+                    "Start the server on {} without {library}.",
+                    server.name()
+                ));
+                self.push(preload, AtRisk(remedy), text);
+                self.disables_flush = true;
+            }
+            None if running == Some(false) => {}
+            None => {
+                server.record_missing(preload, None);
+                let text = format!(
+                    "it is unknown whether a preloaded library disables the flushes of {name}"
+                );
+                self.push(preload, Unproven, text);
+            }
+        }
     }
 }
 
-struct EvidenceLog {
-    pub evidence: Vec<Evidence>,
-    pub exceptions: DeviatingSessions,
-    /// Consequences for commits if this host is lost, as sentences. Empty if no standby is
-    /// configured or a needed setting is unknown.
-    pub host_loss: String,
-}
-
-impl EvidenceLog {
-    pub fn push_evidence<T>(
-        &mut self,
-        ask: &FactReader,
-        cluster: &Subject,
-        key: &Key<T>,
-        bears: EvidenceImpact,
-        says: String,
-    ) {
-        let source = ask.source_text(cluster, key);
-        self.evidence.push(Evidence::new(
-            EvidenceLayer::Database,
-            cluster,
-            bears,
-            says,
-            source,
-        ));
-    }
-}
-
-fn judge_preloaded_library(
-    ask: &mut FactReader,
-    cluster: &Subject,
-    name: &str,
-    sayer: &mut EvidenceLog,
-) -> bool {
-    let DatabaseProfile {
-        fsync_disabled_by: preload,
-        running,
-        ..
-    } = ask.facts.database_profile_or_postgres(cluster);
-    let running = ask.read_and_record_use(cluster, running);
-    match ask.read_and_record_use(cluster, preload).as_deref() {
-        Some("" | "none") => false,
-        Some(library) => {
-            let says = format!("{library}, preloaded into {name}, disables its flushes");
-            let mend = VerdictRemedy::new(format!(
-                "Start the server on {} without {library}.",
-                cluster.name()
-            ));
-            sayer.push_evidence(ask, cluster, preload, EvidenceImpact::AtRisk(mend), says);
-            true
+/// Extent of the loss in a crash if commits do not wait for the flush (PostgreSQL manual,
+/// *Asynchronous Commit*). On a running server the default delay is not trusted, because the
+/// server did not report the setting.
+fn postgres_crash_loss_text(server: FactReader) -> String {
+    let key = &postgres::WAL_WRITER_DELAY;
+    let is_default = matches!(server.reading(key).source(), Some(Source::Default { .. }));
+    let is_guess = is_default && server.read(&postgres::RUNNING) == Some(true);
+    match server.read(key).filter(|_| !is_guess) {
+        Some(delay) => {
+            format!(
+                "up to the last {} of commits (three times wal_writer_delay)",
+                text::format_micros(3.0 * delay)
+            )
         }
-        None if running == Some(false) => false,
-        None => {
-            ask.record_missing_fact(cluster, preload, None);
-            let says =
-                format!("it is unknown whether a preloaded library disables the flushes of {name}");
-            sayer.push_evidence(ask, cluster, preload, EvidenceImpact::Unproven, says);
-            false
-        }
+        None => "the commits of up to three wal_writer_delay intervals".to_owned(),
     }
 }
 
@@ -267,102 +230,98 @@ struct PageProtection<'k, T> {
 
 /// Whether the target holds files whose pages can be torn; true if the target's contents are
 /// unknown.
-pub fn holds_tearable_pages(ask: &mut FactReader, of: &Subject) -> bool {
+pub fn holds_tearable_pages(target: FactReader) -> bool {
     let holds = |role: &DirectoryRole| {
         matches!(
             role,
             DirectoryRole::Data | DirectoryRole::Tablespace | DirectoryRole::Undo
         )
     };
-    ask.read_and_record_use(of, &target::ROLES)
+    target
+        .read(&target::ROLES)
         .is_none_or(|roles| roles.iter().any(holds))
 }
 
-fn judge_page_protection<T: FactValue>(
-    ask: &mut FactReader,
-    of: &Subject,
-    cluster: &Subject,
-    copies: &PageProtection<'_, T>,
-    sayer: &mut EvidenceLog,
-) {
-    if copies.enabled == Some(true) || !holds_tearable_pages(ask, of) {
-        return;
-    }
-    let PageProtection {
-        key,
-        setting_text: reads,
-        remedy: mend,
-        ..
-    } = copies;
-    if copies.enabled.is_none() {
-        ask.record_missing_fact(cluster, key, None);
-        let says = format!(
-            "it is unknown whether a torn page can be repaired ({})",
-            key.name()
-        );
-        return sayer.push_evidence(ask, cluster, key, Unproven, says);
-    }
-    let lost = format!("a page torn by a power failure cannot be repaired ({reads})");
-    let (bears, says) = match page_atomicity::page_atomicity_basis(ask, of, cluster) {
-        AtomicityBasis::NeverOverwritten => (
-            Durable,
-            format!("ZFS writes pages atomically here, so none can be torn ({reads})"),
-        ),
-        AtomicityBasis::Unknown(says, _) => (Unproven, format!("{lost}, and {says}")),
-        AtomicityBasis::Chain(links) => match page_atomicity::chain_holds(&links) {
-            Ternary::True => (
-                Unproven,
-                format!("only Amazon's documentation rules out torn pages here ({reads})"),
+impl ServerJudgement<'_> {
+    fn judge_page_protection<T: FactValue>(&mut self, copies: &PageProtection<'_, T>) {
+        let PageProtection {
+            key,
+            enabled,
+            setting_text: reads,
+            remedy,
+        } = copies;
+        if *enabled == Some(true) || !holds_tearable_pages(self.target) {
+            return;
+        }
+        if enabled.is_none() {
+            self.server.record_missing(key, None);
+            let text = format!(
+                "it is unknown whether a torn page can be repaired ({})",
+                key.name()
+            );
+            return self.push(key, Unproven, text);
+        }
+        let lost = format!("a page torn by a power failure cannot be repaired ({reads})");
+        let basis = page_atomicity::page_atomicity_basis(self.target, self.server.subject);
+        let (impact, text) = match basis {
+            AtomicityBasis::NeverOverwritten => (
+                Durable,
+                format!("ZFS writes pages atomically here, so none can be torn ({reads})"),
             ),
-            Ternary::Unknown | Ternary::False => (
-                AtRisk(mend.clone()),
-                format!("{lost}, so the data committed in it is lost"),
-            ),
-        },
-    };
-    sayer.push_evidence(ask, cluster, key, bears, says);
+            AtomicityBasis::Unknown(why, _) => (Unproven, format!("{lost}, and {why}")),
+            AtomicityBasis::Chain(links) => match page_atomicity::chain_holds(&links) {
+                Ternary::True => (
+                    Unproven,
+                    format!("only Amazon's documentation rules out torn pages here ({reads})"),
+                ),
+                Ternary::Unknown | Ternary::False => (
+                    AtRisk(remedy.clone()),
+                    format!("{lost}, so the data committed in it is lost"),
+                ),
+            },
+        };
+        self.push(key, impact, text);
+    }
+
+    // PostgreSQL sessions with their own `synchronous_commit`, set per database or role (*ALTER
+    // DATABASE*, *ALTER ROLE*).
+    //
+    // The server's value decides the verdict. Deviating sessions are only listed, because any role
+    // may change the value for its sessions.
+
+    fn judge_synchronous_commit_overrides(&mut self, instance: Option<SynchronousCommit>) {
+        let (server, key) = (self.server, &postgres::COMMIT_OVERRIDES);
+        let Some(overrides) = server.read(key) else {
+            let runs = server.read(&postgres::RUNNING) != Some(false);
+            if runs && instance.is_some_and(waits_for_flush) {
+                server.record_missing(key, None);
+                self.push(
+                    key,
+                    Unproven,
+                    "it is unknown whether a database or a role turns synchronous_commit off",
+                );
+            }
+            self.exceptions.losing = server.reading(key).as_ref().map(|_| Vec::new());
+            return;
+        };
+        let differs = |one: &&SynchronousCommitOverride| {
+            instance.is_none_or(waits_for_flush) != waits_for_flush(one.value)
+        };
+        let different: Vec<&SynchronousCommitOverride> = overrides.iter().filter(differs).collect();
+        let lose = different
+            .iter()
+            .filter(|one| !waits_for_flush(one.value))
+            .map(|one| one.owner.clone());
+        let source = server.dependencies.borrow().source();
+        self.exceptions = DeviatingSessions {
+            losing: Reading::known(lose.collect(), source),
+            texts: different.into_iter().map(override_text).collect(),
+        };
+    }
 }
 
-// PostgreSQL sessions with their own `synchronous_commit`, set per database or role (*ALTER
-// DATABASE*, *ALTER ROLE*).
-//
-// The server's value decides the verdict. Deviating sessions are only listed, because any role may
-// change the value for its sessions.
-
-fn judge_synchronous_commit_overrides(
-    ask: &mut FactReader,
-    cluster: &Subject,
-    instance: Option<SynchronousCommit>,
-    sayer: &mut EvidenceLog,
-) {
-    let key = &postgres::COMMIT_OVERRIDES;
-    let Some(overrides) = ask.read_and_record_use(cluster, key) else {
-        let reading = ask.facts.reading(cluster, key.id()).clone();
-        let runs = ask.read_and_record_use(cluster, &postgres::RUNNING) != Some(false);
-        if runs && instance.is_some_and(waits_for_flush) {
-            ask.record_missing_fact(cluster, key, None);
-            let says = "it is unknown whether a database or a role turns synchronous_commit off"
-                .to_owned();
-            sayer.push_evidence(ask, cluster, key, Unproven, says);
-        }
-        sayer.exceptions.losing = reading.and_then(|_| Ok(Vec::new()));
-        return;
-    };
-    let differs = |one: &&SynchronousCommitOverride| {
-        instance.is_none_or(waits_for_flush) != waits_for_flush(one.value)
-    };
-    let different: Vec<&SynchronousCommitOverride> = overrides.iter().filter(differs).collect();
-    let told = |one: &&SynchronousCommitOverride| {
-        format!("{}: synchronous_commit = {}", one.owner, one.value)
-    };
-    let lose = different
-        .iter()
-        .filter(|one| !waits_for_flush(one.value))
-        .map(|one| one.owner.clone());
-    sayer.exceptions = DeviatingSessions {
-        texts: different.iter().map(told).collect(),
-        losing: Reading::known(lose.collect(), ask.dependencies.source()),
-    };
+fn override_text(one: &SynchronousCommitOverride) -> String {
+    format!("{}: synchronous_commit = {}", one.owner, one.value)
 }
 
 fn waits_for_flush(value: SynchronousCommit) -> bool {
@@ -377,20 +336,16 @@ fn waits_for_flush(value: SynchronousCommit) -> bool {
 
 /// Guarantee of a standby if this host is lost, as sentences. Empty if no standby is configured or
 /// a needed setting is unknown.
-fn standby_guarantee_sentences(
-    ask: &mut FactReader,
-    cluster: &Subject,
-    instance: Option<SynchronousCommit>,
-) -> String {
-    let standbys = ask
-        .read_and_record_use(cluster, &postgres::STANDBYS)
+fn standby_guarantee_sentences(server: FactReader, instance: Option<SynchronousCommit>) -> String {
+    let standbys = server
+        .read(&postgres::STANDBYS)
         .filter(|standbys| *standbys > 0);
     let (Some(standbys), Some(value)) = (standbys, instance) else {
         return String::new();
     };
     // Without WAL senders no commit waits for a standby (`SyncRepRequested` in syncrep.h), whatever
     // `synchronous_commit` is.
-    match ask.read_and_record_use(cluster, &postgres::MAX_WAL_SENDERS) {
+    match server.read(&postgres::MAX_WAL_SENDERS) {
         Some(1..) => {}
         Some(0) => {
             return "The last commits may be lost if this host is lost: max_wal_senders = 0, so commits do not wait for a standby."
@@ -398,13 +353,11 @@ fn standby_guarantee_sentences(
         }
         None => return String::new(),
     }
-    let overrides = ask
-        .read_and_record_use(cluster, &postgres::COMMIT_OVERRIDES)
-        .unwrap_or_default();
+    let overrides = server.read(&postgres::COMMIT_OVERRIDES).unwrap_or_default();
     let weaker: Vec<String> = overrides
         .iter()
         .filter(|one| standby_wait(one.value) < standby_wait(value))
-        .map(|one| format!("{}: synchronous_commit = {}", one.owner, one.value))
+        .map(override_text)
         .collect();
     let but = if weaker.is_empty() {
         String::new()
@@ -416,7 +369,7 @@ fn standby_guarantee_sentences(
     } else {
         (format!("{standbys} standbys"), "have")
     };
-    let says = match value {
+    let sentence = match value {
         SynchronousCommit::On => {
             format!(
                 "As configured (not observed), a commit survives the loss of this host once {by} {has} flushed it."
@@ -435,7 +388,7 @@ fn standby_guarantee_sentences(
             "The last commits may be lost if this host is lost: synchronous_commit = {value} does not wait for a standby."
         ),
     };
-    says + &but
+    sentence + &but
 }
 
 /// The event on a standby that a commit waits for, weakest first.

@@ -14,7 +14,6 @@ mod sd {
 
     use super::CacheReport;
     use crate::durability::fact_reader::FactReader;
-    use crate::facts::Subject;
     use crate::facts::catalog::device::{self, CacheType, DriveCacheState, Transport};
 
     const ASK_DISK: &str = "read the disk's cache setting as root: smartctl -g wcache DEVICE, hdparm -W DEVICE or sdparm --get=WCE DEVICE";
@@ -23,14 +22,12 @@ mod sd {
     const ASK_HYPERVISOR: &str =
         "ask the hypervisor's administrator for the cache mode of this disk";
 
-    pub fn scsi_cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
+    pub fn scsi_cache_report(disk: FactReader) -> CacheReport {
         let name = disk.name();
-        let kept = ask
-            .read_and_record_use(disk, &device::CACHE_TYPE)
+        let kept = disk
+            .read(&device::CACHE_TYPE)
             .map(CacheType::can_hold_writes);
-        let asked = ask
-            .read_and_record_use(disk, &device::DRIVE_CACHE)
-            .map(DriveCacheState::is_on);
+        let asked = disk.read(&device::DRIVE_CACHE).map(DriveCacheState::is_on);
         match (kept, asked) {
             (Some(false), Some(true)) => CacheReport::Conflicting(format!(
                 "{name} reports that its write cache is on, but the kernel's cache_type is write through"
@@ -52,15 +49,17 @@ mod sd {
         }
     }
 
-    pub fn record_missing_cache_facts(ask: &mut FactReader, disk: &Subject) {
-        let is_virtual = ask
-            .read_and_record_use(disk, &device::TRANSPORT)
+    pub fn record_missing_cache_facts(disk: FactReader) {
+        let is_virtual = disk
+            .read(&device::TRANSPORT)
             .is_some_and(Transport::is_virtual);
         let remedy = if is_virtual { ASK_HYPERVISOR } else { ASK_DISK };
-        ask.record_missing_fact(disk, &device::DRIVE_CACHE, Some(remedy));
-        ask.record_missing_fact(disk, &device::CACHE_TYPE, None);
+        disk.record_missing(&device::DRIVE_CACHE, Some(remedy));
+        disk.record_missing(&device::CACHE_TYPE, None);
     }
 }
+
+use std::cell::RefCell;
 
 use self::guarantor::Guarantee;
 use super::fact_reader::{FactDependencies, FactReader};
@@ -71,6 +70,7 @@ use crate::facts::catalog::device::{
 use crate::facts::catalog::target::{FlushDelivery, FlushSuppressor};
 use crate::facts::{FactSet, Key, Subject};
 use crate::ternary::Ternary;
+use EvidenceImpact::{AtRisk, Contradictory, Durable, Unproven};
 
 pub use crate::facts::catalog::device::CacheVolatility;
 
@@ -120,15 +120,20 @@ pub struct DiskAssessment {
 }
 
 pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
-    let mut ask = FactReader::new(facts);
+    let dependencies = RefCell::default();
+    let disk = FactReader {
+        facts,
+        subject: disk,
+        dependencies: &dependencies,
+    };
     let name = disk.name();
     let mut cache = CacheVolatility::Unknown;
-    let mut bears = EvidenceImpact::Unproven;
-    let says = match ask.read_or_record_missing(disk, &device::KIND) {
-        Some(DeviceKind::Disk) => return assess_attached_disk(ask, disk),
+    let mut impact = Unproven;
+    let text = match disk.require(&device::KIND) {
+        Some(DeviceKind::Disk) => return assess_attached_disk(disk),
         Some(DeviceKind::Zram | DeviceKind::Ram) => {
             cache = CacheVolatility::Volatile;
-            bears = EvidenceImpact::AtRisk(VerdictRemedy::move_out_of_memory(disk));
+            impact = AtRisk(VerdictRemedy::move_out_of_memory(name));
             format!("{name} keeps its data in memory")
         }
         Some(DeviceKind::Zvol) => {
@@ -152,109 +157,94 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
         ) => format!("the underlying device of {name} was not found"),
         None => format!("it is unknown what kind of device {name} is"),
     };
+    let evidence = vec![disk.device_evidence(&device::KIND, impact, text)];
     DiskAssessment {
         cache,
         flush_outcome: FlushOutcome::Unknown,
         write_back: Ternary::Unknown,
         is_raid_volume: false,
         guarantor: None,
-        evidence: vec![device_evidence(&ask, disk, &device::KIND, bears, says)],
-        dependencies: ask.dependencies,
+        evidence,
+        dependencies: dependencies.take(),
     }
 }
 
-fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
-    let transport = ask.read_or_record_missing(disk, &device::TRANSPORT);
-    let queue = ask
-        .read_or_record_missing(disk, &device::WRITE_CACHE)
+/// A disk that is attached to this host, with its own report about its cache.
+struct AttachedDisk<'a> {
+    facts: FactReader<'a>,
+    transport: Option<Transport>,
+    /// Whether the queue's mode is *write back*.
+    queue: Option<bool>,
+    is_raid_volume: bool,
+    guarantee: Guarantee,
+    report: CacheReport,
+}
+
+fn assess_attached_disk(disk: FactReader) -> DiskAssessment {
+    let transport = disk.require(&device::TRANSPORT);
+    let queue = disk
+        .require(&device::WRITE_CACHE)
         .map(QueueWriteCache::is_write_back);
-    let attached = raid_controller::is_behind_raid_controller(&mut ask, disk, transport);
-    let passed_on = attached && raid_controller::is_passthrough_disk(&mut ask, disk);
+    let attached = raid_controller::is_behind_raid_controller(disk, transport);
+    let passed_on = attached && raid_controller::is_passthrough_disk(disk);
     let raid = attached && !passed_on;
-    let fabric = ask.read_and_record_use(disk, &device::FABRIC);
+    let fabric = disk.read(&device::FABRIC);
     let remote = fabric.is_some();
     let guarantee = match (raid, remote) {
         (true, false) => Guarantee::new_documented(None),
         // A volume of a RAID controller in another host, which appears as an array on this host.
-        (true, true) => Guarantee::new_for_array(disk, fabric),
-        (false, _) => guarantor::find_guarantee(&mut ask, disk, transport),
+        (true, true) => Guarantee::new_for_array(disk.name(), fabric),
+        (false, _) => guarantor::find_guarantee(disk, transport),
     };
-    let word = if raid {
+    let report = if raid {
         // The volume itself is not queried, because its answer would describe the controller's
         // cache, which the facts of the controller's tool describe in full.
-        driver_cache_report(&mut ask, disk, "as reported to the kernel", String::new())
+        driver_cache_report(disk, "as reported to the kernel", String::new())
     } else {
-        disk_cache_report(&mut ask, disk, transport)
+        disk_cache_report(disk, transport)
+    };
+    let attached = AttachedDisk {
+        facts: disk,
+        transport,
+        queue,
+        is_raid_volume: raid,
+        guarantee,
+        report,
     };
 
-    let overridden = queue == Some(false) && word.reports_volatile();
     let mut claims = Vec::new();
-    let mut cache = if overridden {
-        let mut source = cache_report_source_text(&ask, disk);
-        let says = match &word {
-            CacheReport::Conflicting(how) => how.clone(),
-            CacheReport::Volatile if source.is_empty() => {
-                source = ask.source_text(disk, &device::FUA);
-                format!(
-                    "the driver of {} uses forced unit access (FUA), which it does only for disks with a volatile cache",
-                    disk.name()
-                )
-            }
-            CacheReport::Volatile
-            | CacheReport::NoCache(_)
-            | CacheReport::SwitchedOff
-            | CacheReport::Unreported(_) => {
-                format!("{} itself reports a volatile cache", disk.name())
-            }
-        };
-        let bears = EvidenceImpact::Contradictory(VerdictRemedy::write_back_queue(disk));
-        claims.push(Evidence::new(
-            EvidenceLayer::Device,
-            disk,
-            bears,
-            says,
-            source,
-        ));
-        CacheVolatility::Contradictory
-    } else {
-        CacheVolatility::None
-    };
-    let mut judged = Vec::new();
+    let overridden = attached.override_evidence();
     if raid {
-        judged.push(raid_controller::controller_cache_volatility(&mut ask, disk));
+        claims.push(raid_controller::controller_cache_volatility(disk));
     }
-    if !overridden && (!raid || remote) {
-        let elsewhere = uninspectable_disk::uninspectable_disk_cache_volatility(
-            &mut ask, disk, &guarantee, transport, queue, &word,
+    if overridden.is_none() && (!raid || remote) {
+        claims.push(
+            uninspectable_disk::uninspectable_disk_cache_volatility(&attached)
+                .unwrap_or_else(|| attached.cache_volatility()),
         );
-        judged.push(elsewhere.unwrap_or_else(|| {
-            disk_cache_volatility(&mut ask, disk, &guarantee, transport, queue, &word)
-        }));
     }
-    for (found, says) in judged {
-        cache = cache.min(found);
-        claims.push(says);
-    }
-
-    let (passage, bears, says) = flush_outcome_in_queue(&mut ask, disk, queue, cache, raid, &word);
-    let source = ask.source_text(disk, &device::WRITE_CACHE);
-    let belief = Evidence::new(EvidenceLayer::Kernel, disk, bears, says, source);
-    let write_back = match queue {
-        _ if word.reports_volatile() => Ternary::True,
-        Some(true) => Ternary::True,
-        None => Ternary::Unknown,
-        Some(false) => Ternary::False,
+    let best = match overridden {
+        Some(_) => CacheVolatility::Contradictory,
+        None => CacheVolatility::None,
     };
-    let mut evidence = vec![belief];
-    evidence.extend(claims);
+    let mut cache = claims.iter().map(|(cache, _)| *cache).fold(best, Ord::min);
+
+    let (flush_outcome, impact, text) = attached.flush_outcome_in_queue(cache);
+    let write_back = match queue {
+        _ if attached.report.reports_volatile() => Ternary::True,
+        Some(is_write_back) => is_write_back.into(),
+        None => Ternary::Unknown,
+    };
+    let mut evidence =
+        vec![disk.evidence(EvidenceLayer::Kernel, &device::WRITE_CACHE, impact, text)];
+    evidence.extend(overridden);
+    evidence.extend(claims.into_iter().map(|(_, claim)| claim));
     if passed_on && cache.is_volatile() {
-        evidence.extend(raid_controller::megaraid_dropped_flushes_evidence(
-            &mut ask, disk,
-        ));
+        evidence.extend(raid_controller::megaraid_dropped_flushes_evidence(disk));
     }
-    let (dangers, mut forgets) = warnings::evidence_against_disk(&mut ask, disk);
-    if let Some((says, fails)) = capacitor_evidence(&mut ask, disk) {
-        evidence.push(says);
+    let (dangers, mut forgets) = warnings::evidence_against_disk(disk);
+    if let Some((capacitor, fails)) = capacitor_evidence(disk) {
+        evidence.push(capacitor);
         forgets |= fails;
     }
     if forgets {
@@ -263,22 +253,18 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
     evidence.extend(dangers);
     DiskAssessment {
         cache,
-        flush_outcome: passage,
+        flush_outcome,
         write_back,
         is_raid_volume: raid,
-        guarantor: guarantee.by,
+        guarantor: attached.guarantee.by,
         evidence,
-        dependencies: ask.dependencies,
+        dependencies: disk.dependencies.take(),
     }
 }
 
-fn disk_cache_report(
-    ask: &mut FactReader,
-    disk: &Subject,
-    transport: Option<Transport>,
-) -> CacheReport {
+fn disk_cache_report(disk: FactReader, transport: Option<Transport>) -> CacheReport {
     if transport == Some(Transport::Nvme) {
-        nvme::nvme_cache_report(ask, disk)
+        nvme::nvme_cache_report(disk)
     } else if transport == Some(Transport::Virtio) {
         // The value is the hypervisor's statement (virtio specification, *Block Device*,
         // writeback). A guest cannot see whether the hypervisor honours flushes.
@@ -287,22 +273,17 @@ fn disk_cache_report(
             disk.name()
         );
         let no_cache = "according to the hypervisor; the guest can change this value";
-        driver_cache_report(ask, disk, no_cache, unknown)
+        driver_cache_report(disk, no_cache, unknown)
     } else {
-        sd::scsi_cache_report(ask, disk)
+        sd::scsi_cache_report(disk)
     }
 }
 
 /// The kernel's `cache_type` alone. `no_cache` names the origin of the report, `unknown` is the
 /// reason if there is none.
-fn driver_cache_report(
-    ask: &mut FactReader,
-    disk: &Subject,
-    no_cache: &str,
-    unknown: String,
-) -> CacheReport {
-    match ask
-        .read_and_record_use(disk, &device::CACHE_TYPE)
+fn driver_cache_report(disk: FactReader, no_cache: &str, unknown: String) -> CacheReport {
+    match disk
+        .read(&device::CACHE_TYPE)
         .map(CacheType::can_hold_writes)
     {
         Some(true) => CacheReport::Volatile,
@@ -311,170 +292,176 @@ fn driver_cache_report(
     }
 }
 
-/// Compares the disk's report about its cache with the mode of its queue, and concludes the less
-/// safe of the two.
-fn disk_cache_volatility(
-    ask: &mut FactReader,
-    disk: &Subject,
-    guarantee: &Guarantee,
-    transport: Option<Transport>,
-    queue: Option<bool>,
-    word: &CacheReport,
-) -> (CacheVolatility, Evidence) {
-    use EvidenceImpact::{Durable, Unproven};
-    let name = disk.name();
-    let seen = || if queue.is_some() { Durable } else { Unproven };
-    let (writes_back, bridged) = (
-        queue == Some(true),
-        transport.is_some_and(Transport::is_usb),
-    );
-    let (cache, bears, says) = match word {
-        _ if writes_back && bridged => (
-            CacheVolatility::Volatile,
-            Unproven,
-            format!(
-                "{name} is attached by USB, and a USB bridge may acknowledge flushes without passing them on"
-            ),
-        ),
-        CacheReport::NoCache(_) if bridged => (
-            CacheVolatility::Unknown,
-            Unproven,
-            format!(
-                "{name} reports no volatile cache, but the answer may come from its USB bridge"
-            ),
-        ),
-        CacheReport::NoCache(_) if writes_back => (
-            CacheVolatility::Volatile,
-            Durable,
-            format!(
-                "{name} reports no volatile cache, but its queue is write back; the worse case is assumed"
-            ),
-        ),
-        CacheReport::Conflicting(how) => (
-            CacheVolatility::Volatile,
-            seen(),
-            format!("{how}; the worse case is assumed"),
-        ),
-        CacheReport::NoCache(_) | CacheReport::SwitchedOff if !guarantee.is_documented => {
-            guarantor::record_unverifiable_cache(ask, disk, guarantee);
-            let says = "reports no volatile cache, but no documentation states that its acknowledged writes are durable";
-            (CacheVolatility::Unknown, Unproven, format!("{name} {says}"))
+impl AttachedDisk<'_> {
+    /// Evidence that the queue's mode hides a volatile cache; `None` if it does not.
+    fn override_evidence(&self) -> Option<Evidence> {
+        if self.queue != Some(false) || !self.report.reports_volatile() {
+            return None;
         }
-        CacheReport::SwitchedOff => (
-            CacheVolatility::None,
-            seen(),
-            format!("{name} reports that its volatile cache is off"),
-        ),
-        CacheReport::Volatile => (
-            CacheVolatility::Volatile,
-            seen(),
-            format!("{name} caches writes in a volatile cache"),
-        ),
-        CacheReport::Unreported(_) if writes_back => (
-            CacheVolatility::Volatile,
-            seen(),
-            format!("{name} caches writes in a volatile cache"),
-        ),
-        CacheReport::NoCache(how) => (
-            CacheVolatility::None,
-            seen(),
-            format!("{name} reports no volatile cache ({how})"),
-        ),
-        CacheReport::Unreported(why) if !guarantee.is_documented => {
-            guarantor::record_unverifiable_cache(ask, disk, guarantee);
-            (CacheVolatility::Unknown, Unproven, why.clone())
-        }
-        CacheReport::Unreported(why) => {
-            if transport == Some(Transport::Nvme) {
-                nvme::record_missing_nvme_cache_facts(ask, disk);
-            } else if matches!(
-                transport,
-                Some(Transport::Virtio | Transport::Mmc | Transport::Xen)
-            ) {
-                // Only the driver reports anything: the card or the backend cannot be queried.
-                ask.record_missing_fact(disk, &device::CACHE_TYPE, None);
-            } else {
-                sd::record_missing_cache_facts(ask, disk);
+        let (disk, name) = (self.facts, self.facts.name());
+        let mut source = self.cache_report_source_text();
+        let text = match &self.report {
+            CacheReport::Conflicting(how) => how.clone(),
+            CacheReport::Volatile if source.is_empty() => {
+                source = disk.source_text(&device::FUA);
+                format!(
+                    "the driver of {name} uses forced unit access (FUA), which it does only for disks with a volatile cache"
+                )
             }
-            (CacheVolatility::Unknown, Unproven, why.clone())
-        }
-    };
-    let source = match cache_report_source_text(ask, disk) {
-        none if none.is_empty() && cache.is_volatile() => {
-            ask.source_text(disk, &device::WRITE_CACHE)
-        }
-        none if none.is_empty() && !cache.is_unknown() => ask.source_text(disk, &device::FUA),
-        own => own,
-    };
-    (
-        cache,
-        Evidence::new(EvidenceLayer::Device, disk, bears, says, source),
-    )
-}
+            CacheReport::Volatile
+            | CacheReport::NoCache(_)
+            | CacheReport::SwitchedOff
+            | CacheReport::Unreported(_) => format!("{name} itself reports a volatile cache"),
+        };
+        let impact = Contradictory(VerdictRemedy::write_back_queue(name));
+        let layer = EvidenceLayer::Device;
+        Some(Evidence::new(layer, disk.subject, impact, text, source))
+    }
 
-/// Source of the disk's report about its cache: the disk's own answer, else the field VWC of NVMe,
-/// else the kernel's `cache_type`. Empty if there is no report.
-fn cache_report_source_text(ask: &FactReader, disk: &Subject) -> String {
-    ask.source_text_of_first_known(
-        disk,
-        [
+    /// Compares the disk's report about its cache with the mode of its queue, and concludes the
+    /// less safe of the two.
+    fn cache_volatility(&self) -> (CacheVolatility, Evidence) {
+        let (disk, name) = (self.facts, self.facts.name());
+        let seen = || {
+            if self.queue.is_some() {
+                Durable
+            } else {
+                Unproven
+            }
+        };
+        let caches = || {
+            let text = format!("{name} caches writes in a volatile cache");
+            (CacheVolatility::Volatile, seen(), text)
+        };
+        let (writes_back, bridged) = (
+            self.queue == Some(true),
+            self.transport.is_some_and(Transport::is_usb),
+        );
+        let is_documented = self.guarantee.is_documented;
+        let (cache, impact, text) = match &self.report {
+            _ if writes_back && bridged => (
+                CacheVolatility::Volatile,
+                Unproven,
+                format!(
+                    "{name} is attached by USB, and a USB bridge may acknowledge flushes without passing them on"
+                ),
+            ),
+            CacheReport::NoCache(_) if bridged => (
+                CacheVolatility::Unknown,
+                Unproven,
+                format!(
+                    "{name} reports no volatile cache, but the answer may come from its USB bridge"
+                ),
+            ),
+            CacheReport::NoCache(_) if writes_back => (
+                CacheVolatility::Volatile,
+                Durable,
+                format!(
+                    "{name} reports no volatile cache, but its queue is write back; the worse case is assumed"
+                ),
+            ),
+            CacheReport::Conflicting(how) => (
+                CacheVolatility::Volatile,
+                seen(),
+                format!("{how}; the worse case is assumed"),
+            ),
+            CacheReport::NoCache(_) | CacheReport::SwitchedOff if !is_documented => {
+                guarantor::record_unverifiable_cache(disk, &self.guarantee);
+                let says = "reports no volatile cache, but no documentation states that its acknowledged writes are durable";
+                (CacheVolatility::Unknown, Unproven, format!("{name} {says}"))
+            }
+            CacheReport::SwitchedOff => (
+                CacheVolatility::None,
+                seen(),
+                format!("{name} reports that its volatile cache is off"),
+            ),
+            CacheReport::Volatile => caches(),
+            CacheReport::Unreported(_) if writes_back => caches(),
+            CacheReport::NoCache(how) => (
+                CacheVolatility::None,
+                seen(),
+                format!("{name} reports no volatile cache ({how})"),
+            ),
+            CacheReport::Unreported(why) => {
+                self.record_missing_cache_facts();
+                (CacheVolatility::Unknown, Unproven, why.clone())
+            }
+        };
+        let source = match self.cache_report_source_text() {
+            none if none.is_empty() && cache.is_volatile() => {
+                disk.source_text(&device::WRITE_CACHE)
+            }
+            none if none.is_empty() && !cache.is_unknown() => disk.source_text(&device::FUA),
+            own => own,
+        };
+        let layer = EvidenceLayer::Device;
+        (
+            cache,
+            Evidence::new(layer, disk.subject, impact, text, source),
+        )
+    }
+
+    fn record_missing_cache_facts(&self) {
+        if !self.guarantee.is_documented {
+            guarantor::record_unverifiable_cache(self.facts, &self.guarantee);
+        } else if self.transport == Some(Transport::Nvme) {
+            nvme::record_missing_nvme_cache_facts(self.facts);
+        } else if matches!(
+            self.transport,
+            Some(Transport::Virtio | Transport::Mmc | Transport::Xen)
+        ) {
+            // Only the driver reports anything: the card or the backend cannot be queried.
+            self.facts.record_missing(&device::CACHE_TYPE, None);
+        } else {
+            sd::record_missing_cache_facts(self.facts);
+        }
+    }
+
+    /// Source of the disk's report about its cache: the disk's own answer, else the field VWC of
+    /// NVMe, else the kernel's `cache_type`. Empty if there is no report.
+    fn cache_report_source_text(&self) -> String {
+        self.facts.source_text_of_first_known(&[
             &device::DRIVE_CACHE.info,
             &device::NVME_VOLATILE.info,
             &device::CACHE_TYPE.info,
-        ],
-    )
-}
+        ])
+    }
 
-fn flush_outcome_in_queue(
-    ask: &mut FactReader,
-    disk: &Subject,
-    queue: Option<bool>,
-    cache: CacheVolatility,
-    raid: bool,
-    word: &CacheReport,
-) -> (FlushOutcome, EvidenceImpact, String) {
-    use EvidenceImpact::{Contradictory, Durable, Unproven};
-    let name = disk.name();
-    match queue {
-        Some(true) => (
-            FlushOutcome::Sent,
-            Durable,
-            format!("{name}'s queue is write back, so the kernel sends it flushes"),
-        ),
-        Some(false) if word.reports_volatile() => (
-            FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
-            Contradictory(VerdictRemedy::write_back_queue(disk)),
-            format!("{name}'s queue is write through, so the kernel drops its flushes"),
-        ),
-        Some(false) if raid && word.is_unreported() => {
-            // Only the volume's own report would show whether root has changed the queue's mode by
-            // hand.
-            ask.record_missing_fact(disk, &device::CACHE_TYPE, None);
-            (
-                FlushOutcome::Unknown,
-                Unproven,
-                format!(
-                    "{name}'s queue is write through, and the disk's own cache mode is unknown"
-                ),
-            )
-        }
-        Some(false) if cache.is_safe_unflushed() => (
-            FlushOutcome::NotNeeded,
-            Durable,
-            format!("{name}'s queue is write through, so no flush is sent"),
-        ),
-        Some(false) => (
-            FlushOutcome::Unknown,
-            Unproven,
-            format!(
-                "{name}'s queue is write through, so no flush is sent; it is unknown whether {name} needs flushes"
+    fn flush_outcome_in_queue(
+        &self,
+        cache: CacheVolatility,
+    ) -> (FlushOutcome, EvidenceImpact, String) {
+        let (disk, name) = (self.facts, self.facts.name());
+        let unproven = |text| (FlushOutcome::Unknown, Unproven, text);
+        match self.queue {
+            Some(true) => (
+                FlushOutcome::Sent,
+                Durable,
+                format!("{name}'s queue is write back, so the kernel sends it flushes"),
             ),
-        ),
-        None => (
-            FlushOutcome::Unknown,
-            Unproven,
-            format!("it is unknown whether flushes are sent to {name}"),
-        ),
+            Some(false) if self.report.reports_volatile() => (
+                FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
+                Contradictory(VerdictRemedy::write_back_queue(name)),
+                format!("{name}'s queue is write through, so the kernel drops its flushes"),
+            ),
+            Some(false) if self.is_raid_volume && self.report.is_unreported() => {
+                // Only the volume's own report would show whether root has changed the queue's mode
+                // by hand.
+                disk.record_missing(&device::CACHE_TYPE, None);
+                unproven(format!(
+                    "{name}'s queue is write through, and the disk's own cache mode is unknown"
+                ))
+            }
+            Some(false) if cache.is_safe_unflushed() => (
+                FlushOutcome::NotNeeded,
+                Durable,
+                format!("{name}'s queue is write through, so no flush is sent"),
+            ),
+            Some(false) => unproven(format!(
+                "{name}'s queue is write through, so no flush is sent; it is unknown whether {name} needs flushes"
+            )),
+            None => unproven(format!("it is unknown whether flushes are sent to {name}")),
+        }
     }
 }
 
@@ -483,34 +470,33 @@ fn flush_outcome_in_queue(
 // The report can only lower a verdict. Even a healthy capacitor does not make a volatile cache
 // protected, because nothing shows how the drive behaves once the capacitor fails.
 
-/// The flag is true if the drive must be treated as volatile. `None` without a readable report.
-fn capacitor_evidence(ask: &mut FactReader, disk: &Subject) -> Option<(Evidence, bool)> {
+/// Evidence about the drive's capacitor, and whether the drive must be treated as volatile. `None`
+/// without a readable report.
+fn capacitor_evidence(disk: FactReader) -> Option<(Evidence, bool)> {
     let name = disk.name();
-    let condition = ask.read_and_record_use(disk, &device::NVME_CAPACITOR)?;
+    let key = &device::NVME_CAPACITOR;
+    let condition = disk.read(key)?;
     let what = match condition {
         CapacitorCondition::Healthy => "a healthy capacitor",
         CapacitorCondition::Degraded => "a degraded but sufficient capacitor",
         CapacitorCondition::Failed => "that its capacitor may not last through a power failure",
         CapacitorCondition::Absent => {
-            let says = format!("{name} reports no capacitor");
-            let bears = EvidenceImpact::Durable;
-            let evidence = device_evidence(ask, disk, &device::NVME_CAPACITOR, bears, says);
-            return Some((evidence, false));
+            let text = format!("{name} reports no capacitor");
+            return Some((disk.device_evidence(key, Durable, text), false));
         }
         CapacitorCondition::Unreadable => return None,
     };
-    let left = ask
-        .read_and_record_use(disk, &device::NVME_CAPACITOR_PERCENT)
+    let left = disk
+        .read(&device::NVME_CAPACITOR_PERCENT)
         .map_or_else(String::new, |percent| format!(" ({percent:.0} %)"));
     let has_failed = condition == CapacitorCondition::Failed;
-    let bears = if has_failed {
-        EvidenceImpact::AtRisk(VerdictRemedy::replace_disk(disk))
+    let impact = if has_failed {
+        AtRisk(VerdictRemedy::replace_disk(name))
     } else {
-        EvidenceImpact::Durable
+        Durable
     };
-    let says = format!("{name} reports {what}{left}");
-    let evidence = device_evidence(ask, disk, &device::NVME_CAPACITOR, bears, says);
-    Some((evidence, has_failed))
+    let text = format!("{name} reports {what}{left}");
+    Some((disk.device_evidence(key, impact, text), has_failed))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -537,13 +523,8 @@ impl CacheReport {
     }
 }
 
-fn device_evidence<T>(
-    ask: &FactReader,
-    disk: &Subject,
-    from: &Key<T>,
-    bears: EvidenceImpact,
-    says: String,
-) -> Evidence {
-    let source = ask.source_text(disk, from);
-    Evidence::new(EvidenceLayer::Device, disk, bears, says, source)
+impl FactReader<'_> {
+    fn device_evidence<T>(self, key: &Key<T>, impact: EvidenceImpact, text: String) -> Evidence {
+        self.evidence(EvidenceLayer::Device, key, impact, text)
+    }
 }

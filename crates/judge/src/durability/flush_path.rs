@@ -51,12 +51,8 @@ pub fn build_flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
         measured,
         ..
     } = *judged;
-    let mut hops = vec![hop_without_evidence(
-        HopKind::Commit,
-        "commit",
-        FlushState::NotJudged,
-        0,
-    )];
+    let not_judged = FlushState::NotJudged;
+    let mut hops = vec![new_hop(HopKind::Commit, "commit", not_judged, 0, &[])];
     for (subject, off, evidence) in servers {
         let kind = facts
             .value(subject, &cluster::KIND)
@@ -67,25 +63,19 @@ pub fn build_flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
             FlushOutcome::Sent
         };
         let evidence: Vec<&Evidence> = evidence.iter().collect();
-        let fate = layer_flush_state(worst_verdict_kind(&evidence), passage, false);
+        let state = layer_flush_state(worst_verdict_kind(&evidence), passage, false);
         hops.push(FlushHop {
             subjects: vec![subject.clone()],
-            ..hop_with_deciding_evidence(
-                HopKind::Server,
-                kind,
-                fate,
-                1,
-                FlushOutcome::Sent,
-                &evidence,
-            )
+            ..new_hop(HopKind::Server, kind, state, 1, &evidence)
         });
     }
     if servers.is_empty() {
-        hops.push(hop_without_evidence(
+        hops.push(new_hop(
             HopKind::Server,
             "no server yet",
-            FlushState::NotJudged,
+            not_judged,
             1,
+            &[],
         ));
     }
 
@@ -124,9 +114,8 @@ pub fn build_flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
             FlushDelivery::Unknown
         };
         FlushHop {
-            rank,
             arrival,
-            ..hop_without_evidence(HopKind::Beyond, name, FlushState::Unseen, 0)
+            ..new_hop(HopKind::Beyond, name, FlushState::Unseen, rank, &[])
         }
     }));
     mark_first_hop_that_loses_commit(&mut hops);
@@ -230,20 +219,16 @@ fn build_hop_of_node(
             layer_flush_state(worst_verdict_kind(&node.evidence), passage, keeps),
         )
     };
-    let name = match kind {
-        HopKind::FileSystem => facts
-            .value(subject, &mount::FSTYPE)
-            .unwrap_or_else(|| "file system".to_owned()),
-        HopKind::Commit
-        | HopKind::Server
-        | HopKind::Layer
-        | HopKind::Disk
-        | HopKind::Members
-        | HopKind::Beyond => subject.name().to_owned(),
+    let name = if kind == HopKind::FileSystem {
+        let fstype = facts.value(subject, &mount::FSTYPE);
+        fstype.unwrap_or_else(|| "file system".to_owned())
+    } else {
+        subject.name().to_owned()
     };
     FlushHop {
         subjects: vec![subject.clone()],
-        ..hop_with_deciding_evidence(kind, &name, fate, node.rank, node.arrival, &node.evidence)
+        arrival: node.arrival.to_flush_delivery(),
+        ..new_hop(kind, &name, fate, node.rank, &node.evidence)
     }
 }
 
@@ -298,19 +283,18 @@ fn disk_flush_state(
     }
 }
 
-/// `None` unless the controller's tool reports the setting of the member disks' caches.
+/// The hop for the disks behind a RAID volume. `None` unless the controller's tool reports the
+/// setting of their caches.
 fn raid_member_disks_hop(facts: &FactSet, disk: &Subject, rank: u32) -> Option<FlushHop> {
     let fate = match facts.value(disk, &controller::DISK_CACHE)? {
         MemberDiskCache::Off => FlushState::NoCache,
         MemberDiskCache::On => FlushState::LostHere,
         MemberDiskCache::DiskDefault => FlushState::Unknown,
     };
-    let arrival = FlushDelivery::NotNeeded;
-    let hop = hop_without_evidence(HopKind::Members, "disks behind it", fate, rank);
     Some(FlushHop {
         subjects: vec![disk.clone()],
-        arrival,
-        ..hop
+        arrival: FlushDelivery::NotNeeded,
+        ..new_hop(HopKind::Members, "disks behind it", fate, rank, &[])
     })
 }
 
@@ -371,45 +355,35 @@ fn worst_verdict_kind(evidence: &[&Evidence]) -> VerdictKind {
         .unwrap_or(VerdictKind::Durable)
 }
 
-fn hop_with_deciding_evidence(
+/// A hop at which the flush arrives as sent.
+fn new_hop(
     kind: HopKind,
     name: &str,
-    fate: FlushState,
+    state: FlushState,
     rank: u32,
-    arrival: FlushOutcome,
     evidence: &[&Evidence],
 ) -> FlushHop {
     let standing = worst_verdict_kind(evidence);
-    let decides = |says: &&&Evidence| says.standing == standing;
-    // The evidence to show: preferably the disk's report about its cache, because it explains more
-    // than the state of its queue.
+    let decides = |one: &&&Evidence| one.standing == standing;
+    // If several pieces of evidence decide, the disk's report about its cache is shown, because it
+    // explains more than the state of the queue.
     let of_claim = evidence
         .iter()
         .filter(decides)
-        .find(|says| says.layer.is_device());
+        .find(|one| one.layer.is_device());
     let decides = of_claim.or_else(|| evidence.iter().find(decides));
     let (because, source) = decides
-        .map(|says| (says.text.clone(), says.source.clone()))
+        .map(|one| (one.text.clone(), one.source.clone()))
         .unwrap_or_default();
-    FlushHop {
-        because,
-        source,
-        standing,
-        arrival: arrival.to_flush_delivery(),
-        ..hop_without_evidence(kind, name, fate, rank)
-    }
-}
-
-fn hop_without_evidence(kind: HopKind, name: &str, fate: FlushState, rank: u32) -> FlushHop {
     FlushHop {
         kind,
         subjects: Vec::new(),
         name: name.to_owned(),
         text: String::new(),
-        state: fate,
-        because: String::new(),
-        source: String::new(),
-        standing: VerdictKind::Durable,
+        state,
+        because,
+        source,
+        standing,
         rank,
         arrival: FlushDelivery::Sent,
     }

@@ -4,6 +4,8 @@
 //! Most hosts keep the interlock shut: nobarrier gains nothing unless protected storage still
 //! requests flushes.
 
+use std::cell::RefCell;
+
 use super::VerdictKind;
 use super::device_view::{CacheVolatility, DiskAssessment, FlushOutcome};
 use super::fact_reader::FactReader;
@@ -25,9 +27,14 @@ pub fn evaluate_flush_removal_interlock(
     disks: &[(&Subject, &DiskAssessment)],
     live: bool,
 ) -> Reading<bool> {
-    let mut ask = FactReader::new(facts);
+    let dependencies = RefCell::default();
+    let target = FactReader {
+        facts,
+        subject: target,
+        dependencies: &dependencies,
+    };
     let mut conditions: Vec<(Ternary, String)> = vec![
-        ext4_only_condition(&mut ask, target),
+        ext4_only_condition(target),
         (
             match found.verdict.standing {
                 VerdictKind::Durable => Ternary::True,
@@ -52,14 +59,14 @@ pub fn evaluate_flush_removal_interlock(
             Ternary::all(disks.iter().map(|(_, leaf)| has_protected_cache(leaf))),
             "every disk's cache is protected".to_owned(),
         ),
-        measured_gain_condition(&mut ask, target, live),
+        measured_gain_condition(target, live),
     ];
     // Evaluated last, and only if the other conditions do not decide, because it loads the option
     // table.
     if Ternary::all(conditions.iter().map(|(holds, _)| *holds)) != Ternary::False {
-        conditions.push(nobarrier_condition(&mut ask));
+        conditions.push(nobarrier_condition(target));
     }
-    let mut asked = ask.dependencies;
+    let mut asked = dependencies.take();
     asked.extend(&found.dependencies);
     if !asked.assumed.is_empty() {
         let assumed: Vec<&str> = asked.assumed.iter().map(String::as_str).collect();
@@ -106,18 +113,18 @@ pub fn evaluate_flush_removal_interlock(
 
 /// Whether ext4 is the stack's only file system, so that nobarrier endangers no other one. A second
 /// file system below a loop file keeps the interlock shut.
-fn ext4_only_condition(ask: &mut FactReader, target: &Subject) -> (Ternary, String) {
-    let mounts: Vec<Subject> = ask
+fn ext4_only_condition(target: FactReader) -> (Ternary, String) {
+    let mounts: Vec<Subject> = target
         .facts
-        .layers_below(target)
+        .layers_below(target.subject)
         .into_iter()
         .filter(|hop| hop.scope() == Scope::Mount)
         .collect();
     let holds = match mounts.as_slice() {
         [] => Ternary::Unknown,
         [one] => match (
-            ask.read_or_record_missing(one, &mount::FSTYPE),
-            ask.read_or_record_missing(one, &mount::CLASS),
+            target.of(one).require(&mount::FSTYPE),
+            target.of(one).require(&mount::CLASS),
         ) {
             (Some(fstype), Some(class)) => Ternary::from(fstype == "ext4" && class.is_block()),
             (Some(fstype), None) if fstype != "ext4" => Ternary::False,
@@ -128,11 +135,12 @@ fn ext4_only_condition(ask: &mut FactReader, target: &Subject) -> (Ternary, Stri
     (holds, "the file system is ext4".to_owned())
 }
 
-fn nobarrier_condition(ask: &mut FactReader) -> (Ternary, String) {
+fn nobarrier_condition(reader: FactReader) -> (Ternary, String) {
     let host = Subject::host();
-    let kernel = ask
-        .read_or_record_missing(&host, &kernel::VERSION)
-        .zip(ask.read_or_record_missing(&host, &kernel::VENDOR));
+    let host = reader.of(&host);
+    let kernel = host
+        .require(&kernel::VERSION)
+        .zip(host.require(&kernel::VENDOR));
     let holds =
         kernel.map_or(
             Ternary::Unknown,
@@ -167,19 +175,10 @@ fn has_protected_cache(leaf: &DiskAssessment) -> Ternary {
     }
 }
 
-fn measured_gain_condition(
-    ask: &mut FactReader,
-    target: &Subject,
-    live: bool,
-) -> (Ternary, String) {
-    let mut measured = |key: &Key<f64>| {
-        let value = ask
-            .read_or_record_missing(target, key)
-            .filter(|value| value.is_finite());
-        let here = matches!(
-            ask.facts.reading(target, key.id()).source(),
-            Some(Source::Probe { .. })
-        );
+fn measured_gain_condition(target: FactReader, live: bool) -> (Ternary, String) {
+    let measured = |key: &Key<f64>| {
+        let value = target.require(key).filter(|value| value.is_finite());
+        let here = matches!(target.reading(key).source(), Some(Source::Probe { .. }));
         value.filter(|_| here && live)
     };
     let holds = match (measured(&probe::FLUSH_COST), measured(&probe::COMMIT)) {

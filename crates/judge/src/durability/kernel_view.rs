@@ -11,14 +11,15 @@ pub use queue::stacked_device_findings;
 
 use super::device_view::{CacheVolatility, FlushOutcome};
 use super::fact_reader::FactReader;
-use super::{Evidence, EvidenceImpact, EvidenceLayer};
-use crate::durability::VerdictRemedy;
+use super::{Evidence, EvidenceImpact, EvidenceLayer, VerdictRemedy};
 use crate::facts::catalog::device::{
     self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, MappingHealth,
 };
 use crate::facts::catalog::mount::{self, VdevState};
-use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Subject, UnknownReason};
+use crate::facts::catalog::target::FlushSuppressor;
+use crate::facts::{FactSet, Key, Scope, Subject, UnknownReason};
 use crate::ternary::Ternary;
+use EvidenceImpact::{AtRisk, Durable, Unproven};
 
 #[derive(Clone, Copy, Debug)]
 pub struct StackCaches {
@@ -30,20 +31,35 @@ pub struct StackCaches {
 
 pub type HopFinding = (FlushOutcome, Evidence);
 
-fn kernel_evidence<T>(
-    ask: &FactReader,
-    hop: &Subject,
-    from: &Key<T>,
-    bears: EvidenceImpact,
-    says: String,
-) -> Evidence {
-    let source = ask.source_text(hop, from);
-    Evidence::new(EvidenceLayer::Kernel, hop, bears, says, source)
+/// The outcome of a flush at a hop, the effect on the verdict, and the reason as a clause.
+type FlushClause = (FlushOutcome, EvidenceImpact, String);
+
+fn sent(text: String) -> FlushClause {
+    (FlushOutcome::Sent, Durable, text)
 }
 
-fn unproven_finding<T>(ask: &FactReader, hop: &Subject, from: &Key<T>, says: String) -> HopFinding {
-    let evidence = kernel_evidence(ask, hop, from, EvidenceImpact::Unproven, says);
-    (FlushOutcome::Unknown, evidence)
+fn unproven(text: String) -> FlushClause {
+    (FlushOutcome::Unknown, Unproven, text)
+}
+
+fn dropped_by_file_system(remedy: VerdictRemedy, text: String) -> FlushClause {
+    let outcome = FlushOutcome::Dropped(FlushSuppressor::FileSystem);
+    (outcome, AtRisk(remedy), text)
+}
+
+fn failed(remedy: VerdictRemedy, text: String) -> FlushClause {
+    (FlushOutcome::Unknown, AtRisk(remedy), text)
+}
+
+impl FactReader<'_> {
+    fn finding<T>(self, key: &Key<T>, (outcome, impact, text): FlushClause) -> HopFinding {
+        let evidence = self.evidence(EvidenceLayer::Kernel, key, impact, text);
+        (outcome, evidence)
+    }
+
+    fn unproven_finding<T>(self, key: &Key<T>, text: String) -> HopFinding {
+        self.finding(key, unproven(text))
+    }
 }
 
 // State of an md array: whether the array runs, and whether a power failure can damage data at
@@ -53,42 +69,35 @@ fn unproven_finding<T>(ask: &FactReader, hop: &Subject, from: &Key<T>, says: Str
 // log, a power failure can leave the parity wrong (md(4); *cannot start dirty degraded array* in
 // raid5.c).
 
-fn array_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
-    let level = ask.read_or_record_missing(hop, &device::MD_LEVEL);
-    let state = inoperative_array_finding(ask, hop)
-        .into_iter()
-        .chain(level.and_then(|level| unassessed_member_finding(ask, hop, level)));
-    let more = match level {
-        Some(level) => finding_by_array_level(ask, hop, level),
-        None => Some(unknown_array_level_finding(ask, hop)),
+fn array_findings(hop: FactReader) -> Vec<HopFinding> {
+    let level = hop.require(&device::MD_LEVEL);
+    let mut found = Vec::from_iter(inoperative_array_finding(hop));
+    let Some(level) = level else {
+        let text = format!(
+            "the RAID level of {} is unknown, so a write hole cannot be ruled out",
+            hop.name()
+        );
+        let clause = (FlushOutcome::Sent, Unproven, text);
+        found.push(hop.finding(&device::MD_LEVEL, clause));
+        return found;
     };
-    state.chain(more).collect()
-}
-
-fn unknown_array_level_finding(ask: &FactReader, hop: &Subject) -> HopFinding {
-    let says = format!(
-        "the RAID level of {} is unknown, so a write hole cannot be ruled out",
-        hop.name()
-    );
-    (
-        FlushOutcome::Sent,
-        kernel_evidence(ask, hop, &device::MD_LEVEL, EvidenceImpact::Unproven, says),
-    )
+    found.extend(unassessed_member_finding(hop, level));
+    found.extend(finding_by_array_level(hop, level));
+    found
 }
 
 /// A stopped array acknowledges nothing, so its data is unproven, not at risk. A failed array has
 /// lost acknowledged data.
-fn inoperative_array_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
+fn inoperative_array_finding(hop: FactReader) -> Option<HopFinding> {
     let name = hop.name();
-    let (bears, says) = match ask.read_and_record_use(hop, &device::MD_STATE)? {
-        ArrayState::Broken => (
-            EvidenceImpact::AtRisk(VerdictRemedy::restore_array(hop)),
+    let clause = match hop.read(&device::MD_STATE)? {
+        ArrayState::Broken => failed(
+            VerdictRemedy::restore_array(name),
             format!("{name} has failed (broken): members are missing"),
         ),
-        state @ (ArrayState::Clear | ArrayState::Inactive) => (
-            EvidenceImpact::Unproven,
-            format!("{name} is not running ({state}), so its data is unreachable"),
-        ),
+        state @ (ArrayState::Clear | ArrayState::Inactive) => unproven(format!(
+            "{name} is not running ({state}), so its data is unreachable"
+        )),
         ArrayState::Suspended
         | ArrayState::ReadOnly
         | ArrayState::ReadAuto
@@ -97,28 +106,19 @@ fn inoperative_array_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopF
         | ArrayState::WritePending
         | ArrayState::ActiveIdle => return None,
     };
-    Some((
-        FlushOutcome::Unknown,
-        kernel_evidence(ask, hop, &device::MD_STATE, bears, says),
-    ))
+    Some(hop.finding(&device::MD_STATE, clause))
 }
 
-fn unassessed_member_finding(
-    ask: &mut FactReader,
-    hop: &Subject,
-    level: ArrayLevel,
-) -> Option<HopFinding> {
+fn unassessed_member_finding(hop: FactReader, level: ArrayLevel) -> Option<HopFinding> {
     if level.is_container() {
         return None;
     }
     let name = hop.name();
-    let says = match ask.read_or_record_missing(hop, &device::MD_MEMBERS) {
+    let text = match hop.require(&device::MD_MEMBERS) {
         None => format!("the members of {name} are unknown"),
         Some(members) => {
-            let failed = ask
-                .read_and_record_use(hop, &device::MD_FAILED)
-                .unwrap_or_default();
-            let below = ask.facts.layers_directly_below(hop);
+            let failed = hop.read(&device::MD_FAILED).unwrap_or_default();
+            let below = hop.layers_directly_below();
             let names = members.iter().filter_map(|member| member.split(' ').next());
             let mut unseen = names.filter(|member| {
                 !failed.iter().any(|failed| failed == member)
@@ -128,150 +128,121 @@ fn unassessed_member_finding(
             format!("{member} is a member of {name}, but was not found among the devices below it")
         }
     };
-    Some(unproven_finding(ask, hop, &device::MD_MEMBERS, says))
+    Some(hop.unproven_finding(&device::MD_MEMBERS, text))
 }
 
-fn finding_by_array_level(
-    ask: &mut FactReader,
-    hop: &Subject,
-    level: ArrayLevel,
-) -> Option<HopFinding> {
+fn finding_by_array_level(hop: FactReader, level: ArrayLevel) -> Option<HopFinding> {
     match level {
-        ArrayLevel::Raid1 | ArrayLevel::Raid10 => array_failure_finding(ask, hop, level),
+        ArrayLevel::Raid1 | ArrayLevel::Raid10 => array_failure_finding(hop, level),
         ArrayLevel::Raid4 | ArrayLevel::Raid5 | ArrayLevel::Raid6 => {
-            array_failure_finding(ask, hop, level).or_else(|| write_hole_finding(ask, hop, level))
+            array_failure_finding(hop, level).or_else(|| write_hole_finding(hop, level))
         }
         ArrayLevel::Linear | ArrayLevel::Raid0 => None,
         ArrayLevel::Multipath | ArrayLevel::Faulty | ArrayLevel::Container => {
-            let says = format!(
-                "walwise cannot evaluate {} ({})",
-                hop.name(),
-                level.display_name()
-            );
-            Some(unproven_finding(ask, hop, &device::MD_LEVEL, says))
+            let level = level.display_name();
+            let text = format!("walwise cannot evaluate {} ({level})", hop.name());
+            Some(hop.unproven_finding(&device::MD_LEVEL, text))
         }
     }
 }
 
 /// RAID 10 counts as failed only if every member is missing, because the layout of the copies is
 /// unknown.
-fn array_failure_finding(
-    ask: &mut FactReader,
-    hop: &Subject,
-    level: ArrayLevel,
-) -> Option<HopFinding> {
-    let missing = ask.read_and_record_use(hop, &device::MD_DEGRADED)?;
-    let members = ask.read_and_record_use(hop, &device::MD_DISKS)?;
+fn array_failure_finding(hop: FactReader, level: ArrayLevel) -> Option<HopFinding> {
+    let missing = hop.read(&device::MD_DEGRADED)?;
+    let members = hop.read(&device::MD_DISKS)?;
     let bearable = if level.may_tolerate_more_losses() {
         members.saturating_sub(1)
     } else {
         level.tolerated_losses(members)?
     };
-    let says = format!(
+    let text = format!(
         "{} ({}) has failed: it lacks {missing} of its {members} members",
         hop.name(),
         level.display_name()
     );
-    let bears = EvidenceImpact::AtRisk(VerdictRemedy::restore_array(hop));
-    let hop = (
-        FlushOutcome::Unknown,
-        kernel_evidence(ask, hop, &device::MD_DEGRADED, bears, says),
-    );
-    (missing > bearable).then_some(hop)
+    let clause = failed(VerdictRemedy::restore_array(hop.name()), text);
+    (missing > bearable).then(|| hop.finding(&device::MD_DEGRADED, clause))
 }
 
-fn write_hole_finding(
-    ask: &mut FactReader,
-    hop: &Subject,
-    level: ArrayLevel,
-) -> Option<HopFinding> {
+fn write_hole_finding(hop: FactReader, level: ArrayLevel) -> Option<HopFinding> {
     let (name, level) = (hop.name(), level.display_name());
-    let policy = ask.read_and_record_use(hop, &device::MD_CONSISTENCY);
+    let policy = hop.read(&device::MD_CONSISTENCY);
     let open = policy.and_then(ConsistencyPolicy::has_write_hole);
-    let missing = ask.read_and_record_use(hop, &device::MD_DEGRADED);
-    let (bears, says) = match (open, missing) {
+    let missing = hop.read(&device::MD_DEGRADED);
+    let (impact, text) = match (open, missing) {
         (Some(false), _) | (_, Some(0)) => return None,
         (Some(true), Some(missing)) => (
-            EvidenceImpact::AtRisk(VerdictRemedy::rebuild_array(hop)),
+            AtRisk(VerdictRemedy::rebuild_array(name)),
             format!(
                 "{name} ({level}) is degraded ({missing} missing) with an open write hole: a power failure can damage data at rest"
             ),
         ),
         (Some(true), None) => {
-            ask.record_missing_fact(hop, &device::MD_DEGRADED, None);
+            hop.record_missing(&device::MD_DEGRADED, None);
             (
-                EvidenceImpact::Unproven,
+                Unproven,
                 format!(
                     "{name} ({level}) has a write hole, and it is unknown whether a member is missing"
                 ),
             )
         }
         (None, _) => {
-            ask.record_missing_fact(hop, &device::MD_CONSISTENCY, None);
+            hop.record_missing(&device::MD_CONSISTENCY, None);
             (
-                EvidenceImpact::Unproven,
+                Unproven,
                 format!("{name} ({level}) may be degraded, and its consistency policy is unknown"),
             )
         }
     };
-    Some((
-        FlushOutcome::Sent,
-        kernel_evidence(ask, hop, &device::MD_CONSISTENCY, bears, says),
-    ))
+    Some(hop.finding(&device::MD_CONSISTENCY, (FlushOutcome::Sent, impact, text)))
 }
 
 // State of a ZFS pool: failure, damaged data, and unknown devices (zpool-status(8),
 // zpoolconcepts(7)). The module `redundancy` judges whether data is stored in copies.
 
-fn zfs_pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
+fn zfs_pool_findings(hop: FactReader) -> Vec<HopFinding> {
     let name = hop.name();
     let mut found = Vec::new();
-    match ask.read_and_record_use(hop, &mount::ZFS_POOL_STATE) {
+    match hop.read(&mount::ZFS_POOL_STATE) {
         Some(VdevState::Online | VdevState::Degraded) => {}
         Some(state @ (VdevState::Faulted | VdevState::Unavailable)) => {
-            let says = format!("the ZFS pool of {name} has failed ({state})");
-            let bears = EvidenceImpact::AtRisk(VerdictRemedy::restore_array(hop));
-            found.push((
-                FlushOutcome::Unknown,
-                kernel_evidence(ask, hop, &mount::ZFS_POOL_STATE, bears, says),
-            ));
+            let clause = failed(
+                VerdictRemedy::restore_array(name),
+                format!("the ZFS pool of {name} has failed ({state})"),
+            );
+            found.push(hop.finding(&mount::ZFS_POOL_STATE, clause));
         }
         Some(state @ (VdevState::Offline | VdevState::Removed | VdevState::Suspended)) => {
-            let says = format!("the ZFS pool of {name} refuses writes ({state})");
-            found.push(unproven_finding(ask, hop, &mount::ZFS_POOL_STATE, says));
+            let text = format!("the ZFS pool of {name} refuses writes ({state})");
+            found.push(hop.unproven_finding(&mount::ZFS_POOL_STATE, text));
         }
         None => found.extend(unknown_pool_fact_finding(
-            ask,
             hop,
             &mount::ZFS_POOL_STATE,
             "which state its pool is in",
         )),
     }
-    match ask.read_and_record_use(hop, &mount::ZFS_DAMAGED) {
+    match hop.read(&mount::ZFS_DAMAGED) {
         Some(false) => {}
         Some(true) => {
-            let says = format!("the ZFS pool of {name} holds permanently damaged data");
-            let bears = EvidenceImpact::AtRisk(VerdictRemedy::new(format!(
+            let remedy = VerdictRemedy::new(format!(
                 "Restore the files that `zpool status -v` lists for the pool of {name}, then run `zpool scrub POOL`."
-            )));
-            found.push((
-                FlushOutcome::Unknown,
-                kernel_evidence(ask, hop, &mount::ZFS_DAMAGED, bears, says),
             ));
+            let text = format!("the ZFS pool of {name} holds permanently damaged data");
+            found.push(hop.finding(&mount::ZFS_DAMAGED, failed(remedy, text)));
         }
         // A capture of an earlier walwise version lacks this fact. That is no evidence of
         // damage.
-        None if is_unknown_because(ask, hop, &mount::ZFS_DAMAGED, UnknownReason::NotCollected) => {}
+        None if hop.is_unknown_because(&mount::ZFS_DAMAGED, UnknownReason::NotCollected) => {}
         None => found.extend(unknown_pool_fact_finding(
-            ask,
             hop,
             &mount::ZFS_DAMAGED,
             "whether its data is damaged",
         )),
     }
-    if ask.read_and_record_use(hop, &mount::ZFS_DEVICES).is_none() {
+    if hop.read(&mount::ZFS_DEVICES).is_none() {
         found.extend(unknown_pool_fact_finding(
-            ask,
             hop,
             &mount::ZFS_DEVICES,
             "which devices its pool uses",
@@ -280,28 +251,15 @@ fn zfs_pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
     found
 }
 
-fn is_unknown_because<T>(
-    ask: &FactReader,
-    hop: &Subject,
-    key: &Key<T>,
-    reason: UnknownReason,
-) -> bool {
-    matches!(ask.facts.reading(hop, key.id()), Reading::Unknown { why, .. } if *why == reason)
-}
-
-/// `None` if the zpool command is missing, because then nothing about the pool can be read.
-fn unknown_pool_fact_finding<T: FactValue>(
-    ask: &mut FactReader,
-    hop: &Subject,
-    key: &Key<T>,
-    what: &str,
-) -> Option<HopFinding> {
-    if is_unknown_because(ask, hop, key, UnknownReason::Absent) {
+/// The finding about an unknown fact of a pool. `None` if the zpool command is missing, because
+/// then nothing about the pool can be read.
+fn unknown_pool_fact_finding<T>(hop: FactReader, key: &Key<T>, what: &str) -> Option<HopFinding> {
+    if hop.is_unknown_because(key, UnknownReason::Absent) {
         return None;
     }
-    ask.record_missing_fact(hop, key, None);
-    let says = format!("{} is on ZFS, and it is unknown {what}", hop.name());
-    Some(unproven_finding(ask, hop, key, says))
+    hop.record_missing(key, None);
+    let text = format!("{} is on ZFS, and it is unknown {what}", hop.name());
+    Some(hop.unproven_finding(key, text))
 }
 
 // State of a device-mapper device, from the status of its targets (root only).
@@ -309,25 +267,22 @@ fn unknown_pool_fact_finding<T: FactValue>(
 // A failed target lost acknowledged data. A target that refuses writes acknowledges nothing,
 // so older data is merely unproven.
 
-fn mapping_fault_finding(
-    ask: &mut FactReader,
-    hop: &Subject,
-    kind: DeviceKind,
-) -> Option<HopFinding> {
-    if !can_have_failing_targets(ask.facts, hop, kind) {
+fn mapping_fault_finding(hop: FactReader, kind: DeviceKind) -> Option<HopFinding> {
+    if !can_have_failing_targets(hop, kind) {
         return None;
     }
     let name = hop.name();
-    let Some(state) = ask.read_and_record_use(hop, &device::DM_STATE) else {
+    let key = &device::DM_STATE;
+    let Some(state) = hop.read(key) else {
         // The fact is absent if dmsetup is not installed. That is no evidence of a fault.
-        if is_unknown_because(ask, hop, &device::DM_STATE, UnknownReason::Absent) {
+        if hop.is_unknown_because(key, UnknownReason::Absent) {
             return None;
         }
-        ask.record_missing_fact(hop, &device::DM_STATE, None);
-        let says = format!("it is unknown whether the device-mapper targets of {name} work");
-        return Some(unproven_finding(ask, hop, &device::KIND, says));
+        hop.record_missing(key, None);
+        let text = format!("it is unknown whether the device-mapper targets of {name} work");
+        return Some(hop.unproven_finding(&device::KIND, text));
     };
-    let (passage, bears, says) = match state {
+    let clause = match state {
         MappingHealth::Fine
         | MappingHealth::Degraded
         | MappingHealth::Resyncing
@@ -336,43 +291,30 @@ fn mapping_fault_finding(
         }
         MappingHealth::WriteHole => (
             FlushOutcome::Sent,
-            EvidenceImpact::AtRisk(VerdictRemedy::rebuild_array(hop)),
+            AtRisk(VerdictRemedy::rebuild_array(name)),
             format!(
                 "{name} is degraded with an open write hole: a power failure can damage data at rest"
             ),
         ),
-        MappingHealth::Full => {
-            unproven_flush_outcome(format!("{name} is full, so writes wait or fail"))
-        }
-        MappingHealth::ReadOnly => {
-            unproven_flush_outcome(format!("{name} refuses writes (read-only)"))
-        }
-        MappingHealth::NeedsCheck => unproven_flush_outcome(format!(
+        MappingHealth::Full => unproven(format!("{name} is full, so writes wait or fail")),
+        MappingHealth::ReadOnly => unproven(format!("{name} refuses writes (read-only)")),
+        MappingHealth::NeedsCheck => unproven(format!(
             "{name} refuses writes until its metadata is checked"
         )),
-        MappingHealth::NoPath => unproven_flush_outcome(format!("{name} has no working path")),
-        MappingHealth::Error => unproven_flush_outcome(format!(
+        MappingHealth::NoPath => unproven(format!("{name} has no working path")),
+        MappingHealth::Error => unproven(format!(
             "{name} reports an error, so its data may be damaged"
         )),
-        MappingHealth::Lost => (
-            FlushOutcome::Unknown,
-            EvidenceImpact::AtRisk(VerdictRemedy::repair_mapping(hop)),
+        MappingHealth::Lost => failed(
+            VerdictRemedy::repair_mapping(name),
             format!("the snapshot {name} is invalid: its data is lost"),
         ),
-        MappingHealth::Failed => (
-            FlushOutcome::Unknown,
-            EvidenceImpact::AtRisk(VerdictRemedy::repair_mapping(hop)),
+        MappingHealth::Failed => failed(
+            VerdictRemedy::repair_mapping(name),
             format!("{name} has failed: its data cannot be read"),
         ),
     };
-    Some((
-        passage,
-        kernel_evidence(ask, hop, &device::DM_STATE, bears, says),
-    ))
-}
-
-fn unproven_flush_outcome(says: String) -> (FlushOutcome, EvidenceImpact, String) {
-    (FlushOutcome::Unknown, EvidenceImpact::Unproven, says)
+    Some(hop.finding(key, clause))
 }
 
 // Whether a device between file system and disks holds data or a mapping that only a flush writes
@@ -381,52 +323,35 @@ fn unproven_flush_outcome(says: String) -> (FlushOutcome, EvidenceImpact, String
 // Only root can read the targets of a mapping. An LVM volume with unread targets and no other
 // mapping below is linear or striped.
 
-/// Whether each target holds no data that only a flush writes out. Targets with state request
-/// flushes themselves (`flush_supported` in drivers/md). The others pass flushes on
-/// (`num_flush_bios`), but whether they have state is partly unknown.
-const DM_TARGETS: [(&str, Ternary); 21] = [
-    ("linear", Ternary::True),
-    ("striped", Ternary::True),
-    ("crypt", Ternary::True),
-    ("multipath", Ternary::True),
-    ("mirror", Ternary::True),
-    ("thin", Ternary::False),
-    ("thin-pool", Ternary::False),
-    ("cache", Ternary::False),
-    ("writecache", Ternary::False),
-    ("era", Ternary::False),
-    ("clone", Ternary::False),
-    ("vdo", Ternary::False),
-    ("integrity", Ternary::False),
-    ("raid", Ternary::Unknown),
-    ("snapshot", Ternary::Unknown),
-    ("snapshot-origin", Ternary::Unknown),
-    ("snapshot-merge", Ternary::Unknown),
-    ("unstriped", Ternary::Unknown),
-    ("switch", Ternary::Unknown),
-    ("ebs", Ternary::Unknown),
-    ("zoned", Ternary::Unknown),
-];
-
+/// Whether a device-mapper target holds no data that only a flush writes out; `None` for a target
+/// that walwise does not know.
+///
+/// Targets with state request flushes themselves (`flush_supported` in drivers/md). The others pass
+/// flushes on (`num_flush_bios`), but whether they have state is partly unknown.
 fn is_dm_target_stateless(target: &str) -> Option<Ternary> {
-    let found = DM_TARGETS.iter().find(|(name, _)| *name == target);
-    found.map(|(_, is_stateless)| *is_stateless)
+    Some(match target {
+        "linear" | "striped" | "crypt" | "multipath" | "mirror" => Ternary::True,
+        "thin" | "thin-pool" | "cache" | "writecache" | "era" | "clone" | "vdo" | "integrity" => {
+            Ternary::False
+        }
+        "raid" | "snapshot" | "snapshot-origin" | "snapshot-merge" | "unstriped" | "switch"
+        | "ebs" | "zoned" => Ternary::Unknown,
+        _ => return None,
+    })
 }
 
-/// Whether no target of a mapping has state; unknown if any target is unknown. `None` if the targets
-/// could not be read.
+/// Whether no target of a mapping has state; unknown if walwise does not know one of them. `None`
+/// if the targets could not be read.
 fn are_dm_targets_stateless(facts: &FactSet, hop: &Subject) -> Option<Ternary> {
     let targets = facts.value(hop, &device::DM_TARGETS)?;
-    if find_unknown_dm_target(&targets).is_some() {
-        return Some(Ternary::Unknown);
-    }
-    let each = targets.iter().map(|target| is_dm_target_stateless(target));
-    Some(Ternary::all(
-        each.map(|one| one.unwrap_or(Ternary::Unknown)),
-    ))
+    let known: Option<Vec<Ternary>> = targets
+        .iter()
+        .map(|target| is_dm_target_stateless(target))
+        .collect();
+    Some(known.map_or(Ternary::Unknown, Ternary::all))
 }
 
-/// The first target that [`DM_TARGETS`] does not list; `"none"` for a mapping without targets.
+/// The first target that walwise does not know; `"none"` for a mapping without targets.
 fn find_unknown_dm_target(targets: &[String]) -> Option<&str> {
     if targets.is_empty() {
         return Some("none");
@@ -443,19 +368,16 @@ fn may_have_mapping_below(facts: &FactSet, hop: &Subject) -> bool {
     })
 }
 
-/// False for an LVM volume with unread targets and no other mapping below: it is linear or striped.
-fn can_have_failing_targets(facts: &FactSet, hop: &Subject, kind: DeviceKind) -> bool {
+/// Whether a target of the device can fail. False for an LVM volume with unread targets and no other
+/// mapping below, because it is linear or striped.
+fn can_have_failing_targets(hop: FactReader, kind: DeviceKind) -> bool {
     let is_unread = || {
-        matches!(
-            facts.get(hop, &device::DM_TARGETS),
-            Reading::Unknown {
-                why: UnknownReason::Denied | UnknownReason::NotCollected,
-                ..
-            }
-        )
+        [UnknownReason::Denied, UnknownReason::NotCollected]
+            .into_iter()
+            .any(|why| hop.is_unknown_because(&device::DM_TARGETS, why))
     };
     match kind {
-        DeviceKind::Lvm => !is_unread() || may_have_mapping_below(facts, hop),
+        DeviceKind::Lvm => !is_unread() || may_have_mapping_below(hop.facts, hop.subject),
         DeviceKind::Multipath | DeviceKind::Dmraid | DeviceKind::Vdo | DeviceKind::Dm => true,
         DeviceKind::Disk
         | DeviceKind::Partition

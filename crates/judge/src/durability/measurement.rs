@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use super::EvidenceImpact::{self, AtRisk, Contradictory, Durable, Unproven};
 use super::device_view::{DiskAssessment, FlushOutcome};
 use super::fact_reader::FactReader;
-use super::{Evidence, EvidenceImpact, EvidenceLayer, VerdictRemedy};
+use super::{Evidence, EvidenceLayer, VerdictRemedy};
 use crate::facts::catalog::device::{self, CapacitorCondition, Medium};
 use crate::facts::catalog::probe;
 use crate::facts::{FactValue, Key, Subject};
@@ -26,19 +27,18 @@ const CACHE_WRITE_MICROS: f64 = 400.0;
 /// A note that more flushes arrived than the probe can have caused, so that their number is not
 /// evidence; `None` otherwise.
 pub fn note_of_flushes_by_others(
-    ask: &mut FactReader,
-    target: &Subject,
+    target: FactReader,
     disks: &BTreeMap<&Subject, &DiskAssessment>,
 ) -> Option<String> {
-    let counted = write_back_disks_with_flush_counter(ask, disks).len();
-    let arrived = ask
-        .read_and_record_use(target, &probe::FLUSHES_PER_COMMIT)
+    let counted = write_back_disks_with_flush_counter(target, disks).len();
+    let arrived = target
+        .read(&probe::FLUSHES_PER_COMMIT)
         .filter(|arrived| exceeds_probe_flushes(*arrived, counted))?;
-    let says = format!(
+    let text = format!(
         "Other programs flush these disks too ({arrived:.2} flushes per probe commit): the count does not show \
          whether the probe's flushes arrive."
     );
-    (counted > 0).then_some(says)
+    (counted > 0).then_some(text)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number of disks")]
@@ -47,14 +47,14 @@ fn exceeds_probe_flushes(arrived: f64, counted: usize) -> bool {
 }
 
 fn write_back_disks_with_flush_counter<'l>(
-    ask: &mut FactReader,
+    reader: FactReader,
     disks: &BTreeMap<&Subject, &'l DiskAssessment>,
 ) -> Vec<&'l DiskAssessment> {
     disks
         .iter()
         .filter(|(disk, leaf)| {
             leaf.write_back == Ternary::True
-                && ask.read_and_record_use(disk, &device::COUNTS_FLUSHES) == Some(true)
+                && reader.of(disk).read(&device::COUNTS_FLUSHES) == Some(true)
         })
         .map(|(_, leaf)| *leaf)
         .collect()
@@ -62,66 +62,46 @@ fn write_back_disks_with_flush_counter<'l>(
 
 /// `flush` is the expected outcome of a flush on the path to the disks.
 pub fn evidence_from_probe_flushes(
-    ask: &mut FactReader,
-    target: &Subject,
+    target: FactReader,
     flush: FlushOutcome,
     disks: &BTreeMap<&Subject, &DiskAssessment>,
 ) -> Vec<Evidence> {
-    let mut found = Vec::from_iter(slow_flush_evidence(ask, target, disks));
-    let counted = write_back_disks_with_flush_counter(ask, disks);
+    let mut found = Vec::from_iter(slow_flush_evidence(target, disks));
+    let counted = write_back_disks_with_flush_counter(target, disks);
     let may_reach_disks = matches!(flush, FlushOutcome::Sent | FlushOutcome::Unknown);
     let expected = may_reach_disks && !counted.is_empty();
     let ours = |arrived: &f64| expected && !exceeds_probe_flushes(*arrived, counted.len());
-    if let Some(arrived) = ask
-        .read_and_record_use(target, &probe::FLUSHES_PER_COMMIT)
-        .filter(ours)
-    {
-        let safe = counted.iter().all(|leaf| leaf.cache.is_safe_unflushed());
-        let (bears, says) = if arrived < NO_FLUSH_COUNTED {
-            let bears = {
-                let mend = VerdictRemedy::find_lost_flushes(target);
-                if safe {
-                    EvidenceImpact::Contradictory(mend)
-                } else {
-                    EvidenceImpact::AtRisk(mend)
-                }
-            };
+    if let Some(arrived) = target.read(&probe::FLUSHES_PER_COMMIT).filter(ours) {
+        let (impact, text) = if arrived < NO_FLUSH_COUNTED {
+            let remedy = VerdictRemedy::find_lost_flushes(target.name());
+            let safe = counted.iter().all(|leaf| leaf.cache.is_safe_unflushed());
             (
-                bears,
+                if safe {
+                    Contradictory(remedy)
+                } else {
+                    AtRisk(remedy)
+                },
                 "none of the flushes sent reached the disks: a layer above the disks drops them"
                     .to_owned(),
             )
         } else if arrived < probe::TOO_FEW_FLUSHES {
             (
-                EvidenceImpact::Unproven,
+                Unproven,
                 format!("only {arrived:.2} flushes per commit reached the disks"),
             )
         } else {
             (
-                EvidenceImpact::Durable,
+                Durable,
                 format!("{arrived:.2} flushes per commit reached the disks' drivers"),
             )
         };
-        found.push(new_measurement_evidence(
-            ask,
-            target,
-            &probe::FLUSHES_PER_COMMIT,
-            bears,
-            says,
-        ));
+        found.push(target.measurement_evidence(&probe::FLUSHES_PER_COMMIT, impact, text));
     }
-    if ask.read_and_record_use(target, &probe::IMPLAUSIBLE) == Some(true) {
-        let because = ask.read_and_record_use(target, &probe::IMPLAUSIBLE_BECAUSE);
-        let says = because.unwrap_or_else(|| {
+    if target.read(&probe::IMPLAUSIBLE) == Some(true) {
+        let text = target.read(&probe::IMPLAUSIBLE_BECAUSE).unwrap_or_else(|| {
             "flushes returned faster than a disk of this kind can complete them".to_owned()
         });
-        found.push(new_measurement_evidence(
-            ask,
-            target,
-            &probe::IMPLAUSIBLE,
-            EvidenceImpact::Unproven,
-            says,
-        ));
+        found.push(target.measurement_evidence(&probe::IMPLAUSIBLE, Unproven, text));
     }
     found
 }
@@ -129,52 +109,44 @@ pub fn evidence_from_probe_flushes(
 /// Evidence of a slow flush at a drive that reports no volatile cache, or a healthy capacitor:
 /// report and behaviour disagree. No commit is lost, because the flush is sent and executed.
 fn slow_flush_evidence(
-    ask: &mut FactReader,
-    target: &Subject,
+    target: FactReader,
     disks: &BTreeMap<&Subject, &DiskAssessment>,
 ) -> Option<Evidence> {
-    let micros = ask
-        .read_and_record_use(target, &probe::FLUSH_COST)
+    let micros = target
+        .read(&probe::FLUSH_COST)
         .filter(|micros| *micros >= CACHE_WRITE_MICROS)?;
     let idle = disks
         .iter()
         .filter(|(_, leaf)| leaf.flush_outcome.is_sent())
         .find_map(|(disk, _)| {
-            let claim = if ask.read_and_record_use(disk, &device::NVME_VOLATILE) == Some(false) {
+            let disk = target.of(disk);
+            let claim = if disk.read(&device::NVME_VOLATILE) == Some(false) {
                 "has no volatile cache"
-            } else if ask
-                .read_and_record_use(disk, &device::NVME_CAPACITOR)
+            } else if disk
+                .read(&device::NVME_CAPACITOR)
                 .is_some_and(CapacitorCondition::is_healthy)
             {
                 "has a healthy capacitor"
             } else {
                 return None;
             };
-            let flash = ask
-                .read_and_record_use(disk, &device::MEDIUM)
-                .is_some_and(Medium::is_flash);
+            let flash = disk.read(&device::MEDIUM).is_some_and(Medium::is_flash);
             flash.then(|| format!("{} reports that it {claim}", disk.name()))
         })?;
-    let says = format!(
+    let text = format!(
         "a flush takes {}, even though {idle}, so the flush still writes data",
         probe::FLUSH_COST.info.format_value(&micros.into_value())
     );
-    Some(new_measurement_evidence(
-        ask,
-        target,
-        &probe::FLUSH_COST,
-        EvidenceImpact::Durable,
-        says,
-    ))
+    Some(target.measurement_evidence(&probe::FLUSH_COST, Durable, text))
 }
 
-fn new_measurement_evidence<T>(
-    ask: &FactReader,
-    target: &Subject,
-    from: &Key<T>,
-    bears: EvidenceImpact,
-    says: String,
-) -> Evidence {
-    let source = ask.source_text(target, from);
-    Evidence::new(EvidenceLayer::Measurement, target, bears, says, source)
+impl FactReader<'_> {
+    fn measurement_evidence<T>(
+        self,
+        key: &Key<T>,
+        impact: EvidenceImpact,
+        text: String,
+    ) -> Evidence {
+        self.evidence(EvidenceLayer::Measurement, key, impact, text)
+    }
 }

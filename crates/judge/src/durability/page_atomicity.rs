@@ -5,6 +5,8 @@
 
 mod device;
 
+use std::cell::RefCell;
+
 use super::fact_reader::{FactDependencies, FactReader};
 use crate::facts::catalog::mount::{self, JournalMode};
 use crate::facts::catalog::mysql::{self, InnodbFlushMethod};
@@ -30,60 +32,47 @@ pub fn chain_holds(links: &[AtomicityLink]) -> Ternary {
     Ternary::all(links.iter().map(|link| link.holds))
 }
 
-pub fn page_atomicity_basis(
-    ask: &mut FactReader,
-    of: &Subject,
-    cluster: &Subject,
-) -> AtomicityBasis {
+pub fn page_atomicity_basis(target: FactReader, cluster: &Subject) -> AtomicityBasis {
     let unknown = "it is unknown whether the file system writes pages atomically";
-    let Some(home) = ask.facts.applicable_subject(of, Scope::Mount) else {
-        return AtomicityBasis::Unknown(
-            unknown,
-            Reading::absent("the directory's file system was not found"),
-        );
+    let facts = target.facts;
+    let Some(mount) = facts.applicable_subject(target.subject, Scope::Mount) else {
+        let reading = Reading::absent("the directory's file system was not found");
+        return AtomicityBasis::Unknown(unknown, reading);
     };
-    let Some(fstype) = ask.read_or_record_missing(&home, &mount::FSTYPE) else {
-        return AtomicityBasis::Unknown(
-            unknown,
-            ask.facts.get(&home, &mount::FSTYPE).into_unknown_reading(),
-        );
+    let mount = target.of(&mount);
+    let Some(fstype) = mount.require(&mount::FSTYPE) else {
+        let reading = facts.get(mount.subject, &mount::FSTYPE);
+        return AtomicityBasis::Unknown(unknown, reading.into_unknown_reading());
     };
-    let (page, mut links) = page_size_and_server_links(ask, cluster);
+    let (page, mut links) = page_size_and_server_links(target.of(cluster));
     if fstype == ZFS {
-        return zfs_atomicity_basis(ask, &home, page);
+        return zfs_atomicity_basis(mount, page);
     }
-    links.push(kernel_version_link(ask));
-    links.extend(file_system_links(ask, of, &home, &fstype, page));
-    links.extend(device::device_links(ask, of, &home, page));
+    links.push(kernel_version_link(target));
+    links.extend(file_system_links(target, mount, &fstype, page));
+    links.extend(device::device_links(target, mount.subject, page));
     AtomicityBasis::Chain(links)
 }
 
-fn zfs_atomicity_basis(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> AtomicityBasis {
-    let Some(record) = ask.read_or_record_missing(home, &mount::ZFS_RECORD) else {
-        let says = "the ZFS record size is unknown";
-        return AtomicityBasis::Unknown(
-            says,
-            ask.facts
-                .get(home, &mount::ZFS_RECORD)
-                .into_unknown_reading(),
-        );
+fn zfs_atomicity_basis(mount: FactReader, page: Option<u64>) -> AtomicityBasis {
+    let key = &mount::ZFS_RECORD;
+    let Some(record) = mount.require(key) else {
+        let reading = mount.facts.get(mount.subject, key);
+        let text = "the ZFS record size is unknown";
+        return AtomicityBasis::Unknown(text, reading.into_unknown_reading());
     };
     match page_fits(page, record) {
         Ternary::True => AtomicityBasis::NeverOverwritten,
         Ternary::Unknown => {
-            let detail = "the page size is unknown";
-            AtomicityBasis::Unknown("the page size is unknown", Reading::absent(detail))
+            let text = "the page size is unknown";
+            AtomicityBasis::Unknown(text, Reading::absent(text))
         }
         Ternary::False => {
-            let says = format!(
+            let text = format!(
                 "the ZFS record size is {}, smaller than a page",
                 format_bytes(record)
             );
-            AtomicityBasis::Chain(vec![AtomicityLink::new(
-                AtomicityLinkPlace::FileSystem,
-                Ternary::False,
-                says,
-            )])
+            AtomicityBasis::Chain(vec![AtomicityLinkPlace::FileSystem.broken(text)])
         }
     }
 }
@@ -99,28 +88,31 @@ pub struct PageAtomicityConclusion {
 /// *Unknown* if `clusters` is empty.
 pub fn worst_page_conclusion_of_servers(
     facts: &FactSet,
-    of: &Subject,
+    target: &Subject,
     clusters: &[Subject],
 ) -> PageAtomicityConclusion {
     let all = clusters.iter().map(|cluster| {
-        let mut ask = FactReader::new(facts);
-        let page = page_atomicity_basis(&mut ask, of, cluster);
-        (page, ask)
+        let dependencies = RefCell::default();
+        let target = FactReader {
+            facts,
+            subject: target,
+            dependencies: &dependencies,
+        };
+        let basis = page_atomicity_basis(target, cluster);
+        let source = dependencies.borrow().source();
+        (basis, source)
     });
-    let Some((page, ask)) = all.min_by_key(|(page, _)| severity_rank(page)) else {
-        let source = FactDependencies::default().source();
-        return PageAtomicityConclusion::from_page_writes(Reading::known(
-            PageAtomicity::Unknown,
-            source,
-        ));
-    };
-    let source = ask.dependencies.source();
-    let chain = match page {
+    let (basis, source) = all
+        .min_by_key(|(basis, _)| severity_rank(basis))
+        .unwrap_or_else(|| {
+            let source = FactDependencies::default().source();
+            let unknown = Reading::known(PageAtomicity::Unknown, source.clone());
+            (AtomicityBasis::Unknown("", unknown), source)
+        });
+    let chain = match basis {
         AtomicityBasis::NeverOverwritten => {
-            return PageAtomicityConclusion::from_page_writes(Reading::known(
-                PageAtomicity::Whole,
-                source,
-            ));
+            let writes = Reading::known(PageAtomicity::Whole, source);
+            return PageAtomicityConclusion::from_page_writes(writes);
         }
         AtomicityBasis::Unknown(_, reading) => {
             return PageAtomicityConclusion::from_page_writes(reading);
@@ -189,34 +181,28 @@ const POSTGRES_PAGE: u64 = 8192;
 /// prevention*).
 const OLDEST_TESTED_KERNEL: [u64; 2] = [5, 10];
 
-fn page_size_and_server_links(
-    ask: &mut FactReader,
-    cluster: &Subject,
-) -> (Option<u64>, Vec<AtomicityLink>) {
-    match ask.facts.server_area_of(cluster) {
+fn page_size_and_server_links(cluster: FactReader) -> (Option<u64>, Vec<AtomicityLink>) {
+    let place = AtomicityLinkPlace::Page;
+    match cluster.facts.server_area_of(cluster.subject) {
         Some(ServerArea::Mysql) => {
-            let page = ask.read_and_record_use(cluster, &mysql::PAGE_SIZE);
-            let place = AtomicityLinkPlace::Page;
-            let of_page =
-                AtomicityLink::from_fact(place, ask, cluster, &mysql::PAGE_SIZE, |page| {
-                    let says = format!("InnoDB pages are {}", format_bytes(page));
-                    (Ternary::True, says)
-                });
-            (page, vec![of_page, innodb_direct_io_link(ask, cluster)])
+            let key = &mysql::PAGE_SIZE;
+            let of_page = cluster.link(place, key, |page| {
+                place.holding(format!("InnoDB pages are {}", format_bytes(page)))
+            });
+            (
+                cluster.read(key),
+                vec![of_page, innodb_direct_io_link(cluster)],
+            )
         }
         Some(ServerArea::Pg) | None => {
-            let says =
+            let text =
                 "PostgreSQL writes pages through the page cache, which may split an 8 kB write";
-            let of_page = AtomicityLink::new(
-                AtomicityLinkPlace::Page,
-                Ternary::True,
-                format!("PostgreSQL pages are {}", format_bytes(POSTGRES_PAGE)),
-            );
+            let of_page = format!("PostgreSQL pages are {}", format_bytes(POSTGRES_PAGE));
             (
                 Some(POSTGRES_PAGE),
                 vec![
-                    of_page,
-                    AtomicityLink::new(AtomicityLinkPlace::Server, Ternary::False, says),
+                    place.holding(of_page),
+                    AtomicityLinkPlace::Server.broken(text),
                 ],
             )
         }
@@ -225,73 +211,50 @@ fn page_size_and_server_links(
 
 /// The link that depends on how InnoDB opens its data files: `innodb_data_file_buffering`
 /// decides in MariaDB 11.0 and later, `innodb_flush_method` otherwise.
-fn innodb_direct_io_link(ask: &mut FactReader, cluster: &Subject) -> AtomicityLink {
+fn innodb_direct_io_link(cluster: FactReader) -> AtomicityLink {
     let buffered = "InnoDB writes data files through the page cache";
-    let part = AtomicityLinkPlace::Server;
-    if ask
-        .read_and_record_use(cluster, &kind::KIND)
+    let place = AtomicityLinkPlace::Server;
+    if cluster
+        .read(&kind::KIND)
         .is_some_and(ServerKind::is_mariadb)
     {
         let key = &mysql::DATA_FILE_BUFFERING;
-        match (
-            ask.read_and_record_use(cluster, key),
-            ask.facts.get(cluster, key),
-        ) {
-            (Some(true), _) => {
-                return AtomicityLink::new(
-                    part,
-                    Ternary::False,
-                    format!("{buffered} (innodb_data_file_buffering is on)"),
+        match cluster.read(key) {
+            Some(true) => {
+                return place.broken(format!("{buffered} (innodb_data_file_buffering is on)"));
+            }
+            Some(false) => {
+                return place.holding(
+                    "InnoDB writes data files with O_DIRECT (innodb_data_file_buffering is off)",
                 );
             }
-            (Some(false), _) => {
-                let says =
-                    "InnoDB writes data files with O_DIRECT (innodb_data_file_buffering is off)";
-                return AtomicityLink::new(part, Ternary::True, says);
-            }
             // Before 11.0, MariaDB has only `innodb_flush_method`, which is judged below.
-            (
-                None,
-                Reading::Unknown {
-                    why: UnknownReason::Absent,
-                    ..
-                },
-            ) => {}
-            (None, Reading::Known { .. } | Reading::Unknown { .. }) => {
-                return AtomicityLink::unknown(part, ask, cluster, key);
-            }
+            None if cluster.is_unknown_because(key, UnknownReason::Absent) => {}
+            None => return cluster.unknown_link(place, key),
         }
     }
-    let key = &mysql::FLUSH_METHOD;
-    match ask.read_and_record_use(cluster, key) {
-        Some(method @ (InnodbFlushMethod::Direct | InnodbFlushMethod::DirectNoFsync)) => {
-            let says =
-                format!("InnoDB writes data files with O_DIRECT (innodb_flush_method is {method})");
-            AtomicityLink::new(part, Ternary::True, says)
+    cluster.link(place, &mysql::FLUSH_METHOD, |method| match method {
+        InnodbFlushMethod::Direct | InnodbFlushMethod::DirectNoFsync => place.holding(format!(
+            "InnoDB writes data files with O_DIRECT (innodb_flush_method is {method})"
+        )),
+        InnodbFlushMethod::Fsync
+        | InnodbFlushMethod::Dsync
+        | InnodbFlushMethod::Littlesync
+        | InnodbFlushMethod::Nosync => {
+            place.broken(format!("{buffered} (innodb_flush_method is {method})"))
         }
-        Some(
-            method @ (InnodbFlushMethod::Fsync
-            | InnodbFlushMethod::Dsync
-            | InnodbFlushMethod::Littlesync
-            | InnodbFlushMethod::Nosync),
-        ) => AtomicityLink::new(
-            part,
-            Ternary::False,
-            format!("{buffered} (innodb_flush_method is {method})"),
-        ),
-        None => AtomicityLink::unknown(part, ask, cluster, key),
-    }
+    })
 }
 
-fn kernel_version_link(ask: &mut FactReader) -> AtomicityLink {
-    let place = AtomicityLinkPlace::Kernel;
-    AtomicityLink::from_fact(place, ask, &Subject::host(), &kernel::VERSION, |version| {
+fn kernel_version_link(reader: FactReader) -> AtomicityLink {
+    let (host, place) = (Subject::host(), AtomicityLinkPlace::Kernel);
+    reader.of(&host).link(place, &kernel::VERSION, |version| {
         if version.first_numbers() >= OLDEST_TESTED_KERNEL {
-            return (Ternary::True, format!("Linux {version} is 5.10 or later"));
+            return place.holding(format!("Linux {version} is 5.10 or later"));
         }
-        let says =
-            format!("Linux {version} is older than 5.10, the first release that Amazon tested");
-        (Ternary::False, says)
+        place.broken(format!(
+            "Linux {version} is older than 5.10, the first release that Amazon tested"
+        ))
     })
 }
 
@@ -302,88 +265,72 @@ fn kernel_version_link(ask: &mut FactReader) -> AtomicityLink {
 // encryption buffer direct I/O (`ext4_should_use_dio`, `fscrypt_dio_supported`).
 
 fn file_system_links(
-    ask: &mut FactReader,
-    of: &Subject,
-    home: &Subject,
+    target: FactReader,
+    mount: FactReader,
     fstype: &str,
     page: Option<u64>,
 ) -> Vec<AtomicityLink> {
     if fstype != "ext4" {
-        let says = format!(
+        let text = format!(
             "{fstype} is not ext4 with page-sized clusters, the setup that Amazon documents"
         );
-        return vec![AtomicityLink::new(
-            AtomicityLinkPlace::FileSystem,
-            Ternary::False,
-            says,
-        )];
+        return vec![AtomicityLinkPlace::FileSystem.broken(text)];
     }
     vec![
-        ext4_cluster_link(ask, home, page),
-        ext4_direct_io_link(ask, of, home),
+        ext4_cluster_link(mount, page),
+        ext4_direct_io_link(target, mount),
     ]
 }
 
 /// Each page lies within one cluster if the cluster size is a multiple of the page size.
-fn ext4_cluster_link(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> AtomicityLink {
-    let part = AtomicityLinkPlace::FileSystem;
-    let Some(features) = ask.read_and_record_use(home, &mount::EXT4_FEATURES) else {
-        return AtomicityLink::unknown(part, ask, home, &mount::EXT4_FEATURES);
+fn ext4_cluster_link(mount: FactReader, page: Option<u64>) -> AtomicityLink {
+    let place = AtomicityLinkPlace::FileSystem;
+    let Some(features) = mount.read(&mount::EXT4_FEATURES) else {
+        return mount.unknown_link(place, &mount::EXT4_FEATURES);
     };
     if !features.iter().any(|feature| feature == "bigalloc") {
-        let says = "ext4 has no clusters (bigalloc), so a page can be stored in separate blocks";
-        return AtomicityLink::new(part, Ternary::False, says);
+        return place
+            .broken("ext4 has no clusters (bigalloc), so a page can be stored in separate blocks");
     }
-    AtomicityLink::from_fact(part, ask, home, &mount::EXT4_CLUSTER, |cluster| {
-        let of = if cluster == 0 {
+    mount.link(place, &mount::EXT4_CLUSTER, |cluster| {
+        let holds = if cluster == 0 {
             Ternary::Unknown
         } else {
             is_page_multiple(page, cluster)
         };
-        let not = match of {
+        let not = match holds {
             Ternary::True | Ternary::Unknown => "",
             Ternary::False => ", not a multiple of the page size",
         };
-        let says = format!("ext4's cluster size is {}{not}", format_bytes(cluster));
-        (of, says)
+        let text = format!("ext4's cluster size is {}{not}", format_bytes(cluster));
+        AtomicityLink::new(place, holds, text)
     })
 }
 
-fn ext4_direct_io_link(ask: &mut FactReader, of: &Subject, home: &Subject) -> AtomicityLink {
-    let part = AtomicityLinkPlace::FileSystem;
-    let data = ask.read_and_record_use(home, &mount::EXT4_DATA);
-    match data {
+fn ext4_direct_io_link(target: FactReader, mount: FactReader) -> AtomicityLink {
+    let place = AtomicityLinkPlace::FileSystem;
+    match mount.read(&mount::EXT4_DATA) {
         Some(JournalMode::Journal) => {
-            return AtomicityLink::new(
-                part,
-                Ternary::False,
-                "data=journal turns direct I/O into buffered I/O",
-            );
+            return place.broken("data=journal turns direct I/O into buffered I/O");
         }
         Some(JournalMode::Ordered | JournalMode::Writeback) => {}
-        None if ask.read_and_record_use(home, &mount::EXT4_JOURNAL) == Some(false) => {}
-        None => return AtomicityLink::unknown(part, ask, home, &mount::EXT4_DATA),
+        None if mount.read(&mount::EXT4_JOURNAL) == Some(false) => {}
+        None => return mount.unknown_link(place, &mount::EXT4_DATA),
     }
     let journalled = |flag: &InodeFlag| matches!(flag, InodeFlag::JournalData);
-    match ask.read_and_record_use(of, &target::FLAGS) {
+    match target.read(&target::FLAGS) {
         Some(flags) if flags.iter().any(journalled) => {
-            return AtomicityLink::new(
-                part,
-                Ternary::False,
-                "the attribute +j turns direct I/O into buffered I/O",
-            );
+            return place.broken("the attribute +j turns direct I/O into buffered I/O");
         }
         Some(_) => {}
-        None => return AtomicityLink::unknown(part, ask, of, &target::FLAGS),
+        None => return target.unknown_link(place, &target::FLAGS),
     }
-    let features = ask
-        .read_and_record_use(home, &mount::EXT4_FEATURES)
-        .unwrap_or_default();
+    let features = mount.read(&mount::EXT4_FEATURES).unwrap_or_default();
     if features.iter().any(|feature| feature == "encrypt") {
-        let says = "files may be encrypted, which can turn direct I/O into buffered I/O";
-        return AtomicityLink::new(part, Ternary::Unknown, says);
+        let text = "files may be encrypted, which can turn direct I/O into buffered I/O";
+        return AtomicityLink::new(place, Ternary::Unknown, text);
     }
-    AtomicityLink::new(part, Ternary::True, "ext4 passes direct I/O to the device")
+    place.holding("ext4 passes direct I/O to the device")
 }
 
 /// The largest InnoDB page in bytes (innodb_page_size). PostgreSQL's largest page is smaller: 32
@@ -414,45 +361,48 @@ pub struct AtomicityLink {
     text: String,
 }
 
-impl AtomicityLink {
-    /// `says` is a clause without a full stop.
-    pub fn new(place: AtomicityLinkPlace, holds: Ternary, says: impl Into<String>) -> Self {
-        Self {
-            place,
-            holds,
-            text: says.into(),
-        }
+impl AtomicityLinkPlace {
+    /// `text` is a clause without a full stop.
+    pub fn holding(self, text: impl Into<String>) -> AtomicityLink {
+        AtomicityLink::new(self, Ternary::True, text)
     }
 
-    /// The link that `judge` derives from the fact: whether it holds, and a clause.
-    pub fn from_fact<T: FactValue>(
+    /// `text` is a clause without a full stop.
+    pub fn broken(self, text: impl Into<String>) -> AtomicityLink {
+        AtomicityLink::new(self, Ternary::False, text)
+    }
+}
+
+impl FactReader<'_> {
+    /// The link that `judge` derives from the fact.
+    fn link<T: FactValue>(
+        self,
         place: AtomicityLinkPlace,
-        ask: &mut FactReader,
-        of: &Subject,
         key: &Key<T>,
-        judge: impl FnOnce(T) -> (Ternary, String),
-    ) -> Self {
-        match ask.read_and_record_use(of, key).map(judge) {
-            Some((holds, says)) => Self::new(place, holds, says),
-            None => Self::unknown(place, ask, of, key),
-        }
+        judge: impl FnOnce(T) -> AtomicityLink,
+    ) -> AtomicityLink {
+        self.read(key)
+            .map_or_else(|| self.unknown_link(place, key), judge)
     }
 
-    pub fn unknown<T: FactValue>(
-        place: AtomicityLinkPlace,
-        ask: &FactReader,
-        of: &Subject,
-        key: &Key<T>,
-    ) -> Self {
-        let why = match ask.facts.get(of, key) {
+    fn unknown_link<T: FactValue>(self, place: AtomicityLinkPlace, key: &Key<T>) -> AtomicityLink {
+        let why = match self.facts.get(self.subject, key) {
             Reading::Unknown { why, .. } => format!(" ({why})"),
             Reading::Known { .. } => String::new(),
         };
-        Self::new(
+        let text = format!("{} of {} is unknown{why}", key.name(), self.name());
+        AtomicityLink::new(place, Ternary::Unknown, text)
+    }
+}
+
+impl AtomicityLink {
+    /// `text` is a clause without a full stop.
+    pub fn new(place: AtomicityLinkPlace, holds: Ternary, text: impl Into<String>) -> Self {
+        Self {
             place,
-            Ternary::Unknown,
-            format!("{} of {} is unknown{why}", key.name(), of.name()),
-        )
+            holds,
+            text: text.into(),
+        }
     }
 
     pub fn link_text(&self) -> String {

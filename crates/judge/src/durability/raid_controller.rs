@@ -3,9 +3,10 @@
 //! Flush counters prove nothing here: megaraid_sas completes SYNCHRONIZE CACHE itself unless the
 //! firmware supports the command (drivers/scsi/megaraid/megaraid_sas_base.c).
 
+use super::EvidenceImpact::{AtRisk, Durable, Unproven};
 use super::device_view::CacheVolatility;
 use super::fact_reader::FactReader;
-use super::{Evidence, EvidenceImpact, EvidenceLayer, VerdictRemedy};
+use super::{Evidence, EvidenceLayer, VerdictRemedy};
 use crate::facts::Subject;
 use crate::facts::catalog::controller::{
     self, BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
@@ -16,57 +17,54 @@ use crate::scsi_drivers::{self, RaidController};
 use crate::ternary::Ternary;
 use crate::version::Version;
 
-fn raid_controller_of_driver(ask: &mut FactReader, disk: &Subject) -> Option<RaidController> {
-    let driver = ask.read_and_record_use(disk, &device::DRIVER)?;
+fn raid_controller_of_driver(disk: FactReader) -> Option<RaidController> {
+    let driver = disk.read(&device::DRIVER)?;
     scsi_drivers::find_driver(&driver)?.raid_controller
 }
 
-pub fn is_behind_raid_controller(
-    ask: &mut FactReader,
-    disk: &Subject,
-    transport: Option<Transport>,
-) -> bool {
-    let by_driver = raid_controller_of_driver(ask, disk).is_some();
+pub fn is_behind_raid_controller(disk: FactReader, transport: Option<Transport>) -> bool {
+    let by_driver = raid_controller_of_driver(disk).is_some();
     transport.is_some_and(Transport::is_raid_controller) || by_driver
 }
 
 /// Whether the controller only passes the disk through (JBOD, HBA mode), so that the disk's own
 /// cache matters. The fact is known only if the controller's tool and the disk's address agree.
-pub fn is_passthrough_disk(ask: &mut FactReader, disk: &Subject) -> bool {
-    ask.read_and_record_use(disk, &controller::VOLUME)
+pub fn is_passthrough_disk(disk: FactReader) -> bool {
+    disk.read(&controller::VOLUME)
         .is_some_and(|volume| volume == "none")
 }
 
 /// Evidence that flushes of a passed-through disk may not reach the disk: before Linux 4.9 (commit
 /// 5765c5b8b3a8, *Send SYNCHRONIZE_CACHE for non-raid to firmware*), megaraid_sas acknowledged such
 /// flushes itself.
-pub fn megaraid_dropped_flushes_evidence(ask: &mut FactReader, disk: &Subject) -> Option<Evidence> {
-    if ask.read_and_record_use(disk, &device::DRIVER).as_deref() != Some("megaraid_sas") {
+pub fn megaraid_dropped_flushes_evidence(disk: FactReader) -> Option<Evidence> {
+    if disk.read(&device::DRIVER).as_deref() != Some("megaraid_sas") {
         return None;
     }
-    let running = ask.read_and_record_use(&Subject::host(), &kernel::VERSION);
-    let passes = running
+    let host = Subject::host();
+    let (host, key) = (disk.of(&host), &kernel::VERSION);
+    let passes = host
+        .read(key)
         .zip(Version::parse("4.9"))
         .map_or(Ternary::Unknown, |(running, since)| {
             running.at_least(&since)
         });
-    let (bears, source) = (
-        EvidenceImpact::Unproven,
-        ask.source_text(&Subject::host(), &kernel::VERSION),
-    );
-    let says = format!(
+    match passes {
+        Ternary::True => return None,
+        Ternary::False => {}
+        Ternary::Unknown => host.record_missing(key, None),
+    }
+    let text = format!(
         "megaraid_sas before Linux 4.9 acknowledges flushes for {} without sending them",
         disk.name()
     );
-    let evidence = Evidence::new(EvidenceLayer::Kernel, disk, bears, says, source);
-    match passes {
-        Ternary::True => None,
-        Ternary::False => Some(evidence),
-        Ternary::Unknown => {
-            ask.record_missing_fact(&Subject::host(), &kernel::VERSION, None);
-            Some(evidence)
-        }
-    }
+    Some(Evidence::new(
+        EvidenceLayer::Kernel,
+        disk.subject,
+        Unproven,
+        text,
+        host.source_text(key),
+    ))
 }
 
 /// The reason why the battery is only temporarily unavailable, as the end of a sentence; `None` if
@@ -86,17 +84,13 @@ fn temporary_battery_outage(battery: Option<BatteryCondition>) -> Option<&'stati
     }
 }
 
-pub fn controller_cache_volatility(
-    ask: &mut FactReader,
-    disk: &Subject,
-) -> (CacheVolatility, Evidence) {
-    use EvidenceImpact::{AtRisk, Durable, Unproven};
+pub fn controller_cache_volatility(disk: FactReader) -> (CacheVolatility, Evidence) {
     let name = disk.name();
-    let policy = ask.read_and_record_use(disk, &controller::POLICY);
-    let in_force = ask.read_and_record_use(disk, &controller::POLICY_IN_FORCE);
-    let on_failure = ask.read_and_record_use(disk, &controller::ON_BATTERY_FAILURE);
-    let battery = ask.read_and_record_use(disk, &controller::BATTERY);
-    let members = ask.read_and_record_use(disk, &controller::DISK_CACHE);
+    let policy = disk.read(&controller::POLICY);
+    let in_force = disk.read(&controller::POLICY_IN_FORCE);
+    let on_failure = disk.read(&controller::ON_BATTERY_FAILURE);
+    let battery = disk.read(&controller::BATTERY);
+    let members = disk.read(&controller::DISK_CACHE);
 
     let is_healthy = battery == Some(BatteryCondition::Healthy);
     let has_failed = matches!(
@@ -111,7 +105,8 @@ pub fn controller_cache_volatility(
     let writes_through = in_force == Some(CachePolicyInForce::WriteThrough);
     let members_write_through = members == Some(MemberDiskCache::Off);
 
-    let (cache, bears, says) = match battery {
+    let unknown = |text| (CacheVolatility::Unknown, Unproven, text);
+    let (cache, impact, text) = match battery {
         _ if members == Some(MemberDiskCache::On) => (
             CacheVolatility::Volatile,
             AtRisk(VerdictRemedy::new(format!(
@@ -144,52 +139,42 @@ pub fn controller_cache_volatility(
                 "the controller's cache in front of {name} is protected by a healthy battery or flash module, and the controller falls back to write-through without it"
             ),
         ),
-        Some(battery) if !is_healthy && !has_failed && !writes_through => (
-            CacheVolatility::Unknown,
-            Unproven,
-            match temporary_battery_outage(Some(battery)) {
+        Some(battery) if !is_healthy && !has_failed && !writes_through => {
+            unknown(match temporary_battery_outage(Some(battery)) {
                 Some(why) => format!(
                     "it is unknown whether the cache of the controller of {name} is protected while {why}"
                 ),
                 None => format!(
                     "the battery of the controller of {name} is {battery}, so the cache may be unprotected"
                 ),
-            },
-        ),
-        _ if is_healthy && unguarded => (
-            CacheVolatility::Unknown,
-            Unproven,
-            format!("the controller of {name} keeps caching writes when its battery fails"),
-        ),
-        Some(_) | None => (
-            CacheVolatility::Unknown,
-            Unproven,
-            format!(
-                "it is unknown whether the controller of {name} protects its cache; the controller may acknowledge flushes itself"
-            ),
-        ),
+            })
+        }
+        _ if is_healthy && unguarded => unknown(format!(
+            "the controller of {name} keeps caching writes when its battery fails"
+        )),
+        Some(_) | None => unknown(format!(
+            "it is unknown whether the controller of {name} protects its cache; the controller may acknowledge flushes itself"
+        )),
     };
     if cache.is_unknown() {
-        let tool = raid_controller_of_driver(ask, disk)
+        let tool = raid_controller_of_driver(disk)
             .map_or(scsi_drivers::ANY_CONTROLLER_HINT, |controller| {
                 controller.hint
             });
-        ask.record_missing_fact(disk, &controller::POLICY, Some(tool));
-        ask.record_missing_fact(disk, &controller::POLICY_IN_FORCE, Some(tool));
-        ask.record_missing_fact(disk, &controller::ON_BATTERY_FAILURE, Some(tool));
-        ask.record_missing_fact(disk, &controller::BATTERY, Some(tool));
-        ask.record_missing_fact(disk, &controller::DISK_CACHE, Some(tool));
+        disk.record_missing(&controller::POLICY, Some(tool));
+        disk.record_missing(&controller::POLICY_IN_FORCE, Some(tool));
+        disk.record_missing(&controller::ON_BATTERY_FAILURE, Some(tool));
+        disk.record_missing(&controller::BATTERY, Some(tool));
+        disk.record_missing(&controller::DISK_CACHE, Some(tool));
     }
-    let source = ask.source_text_of_first_known(
-        disk,
-        [
-            &controller::BATTERY.info,
-            &controller::POLICY_IN_FORCE.info,
-            &controller::DISK_CACHE.info,
-        ],
-    );
+    let source = disk.source_text_of_first_known(&[
+        &controller::BATTERY.info,
+        &controller::POLICY_IN_FORCE.info,
+        &controller::DISK_CACHE.info,
+    ]);
+    let layer = EvidenceLayer::Device;
     (
         cache,
-        Evidence::new(EvidenceLayer::Device, disk, bears, says, source),
+        Evidence::new(layer, disk.subject, impact, text, source),
     )
 }

@@ -6,48 +6,49 @@
 
 use super::fact_reader::FactReader;
 use super::raid_controller;
+use crate::facts::Scope;
 use crate::facts::catalog::device::{
     self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, MappingHealth, SyncAction,
 };
 use crate::facts::catalog::mount::{self, MountClass, VdevState};
-use crate::facts::{Scope, Subject};
 
 pub use crate::facts::catalog::target::RedundancyState;
 
 /// The redundancy of a layer, and a sentence if there is something to report.
 type LayerRedundancy = (RedundancyState, Option<String>);
 
-pub fn target_redundancy(ask: &mut FactReader, target: &Subject) -> (RedundancyState, String) {
-    let stack = ask.facts.layers_below(target);
-    let mut found: Vec<LayerRedundancy> = stack
+const UNKNOWN: LayerRedundancy = (RedundancyState::Unknown, None);
+
+pub fn target_redundancy(target: FactReader) -> (RedundancyState, String) {
+    let mut found: Vec<LayerRedundancy> = target
+        .facts
+        .layers_below(target.subject)
         .iter()
-        .flat_map(|hop| hop_redundancy(ask, hop))
+        .flat_map(|hop| hop_redundancy(target.of(hop)))
         .collect();
     found.sort_by_key(|(redundancy, _)| *redundancy);
     let worst = found
         .first()
         .map_or(RedundancyState::None, |(redundancy, _)| *redundancy);
-    let says: Vec<String> = found.into_iter().filter_map(|(_, says)| says).collect();
-    (worst, says.join(" "))
+    let sentences: Vec<String> = found.into_iter().filter_map(|(_, text)| text).collect();
+    (worst, sentences.join(" "))
 }
 
-fn hop_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy> {
-    match hop.scope() {
-        Scope::Device => device_redundancy(ask, hop),
-        Scope::Mount => file_system_redundancy(ask, hop).into_iter().collect(),
+fn hop_redundancy(hop: FactReader) -> Vec<LayerRedundancy> {
+    match hop.subject.scope() {
+        Scope::Device => device_redundancy(hop),
+        Scope::Mount => file_system_redundancy(hop).into_iter().collect(),
         Scope::Host | Scope::Boot | Scope::Cluster | Scope::Target => Vec::new(),
     }
 }
 
-fn device_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy> {
-    match ask.read_and_record_use(hop, &device::KIND) {
-        Some(DeviceKind::Md) => array_redundancy(ask, hop),
-        Some(DeviceKind::Lvm | DeviceKind::Dm) => {
-            mapping_redundancy(ask, hop, false).into_iter().collect()
-        }
-        Some(DeviceKind::Multipath) => mapping_redundancy(ask, hop, true).into_iter().collect(),
-        Some(DeviceKind::Drbd | DeviceKind::Dmraid) => vec![(RedundancyState::Unknown, None)],
-        Some(DeviceKind::Disk) => raid_volume_redundancy(ask, hop).into_iter().collect(),
+fn device_redundancy(hop: FactReader) -> Vec<LayerRedundancy> {
+    let one = match hop.read(&device::KIND) {
+        Some(DeviceKind::Md) => return array_redundancy(hop),
+        Some(DeviceKind::Lvm | DeviceKind::Dm) => mapping_redundancy(hop, false),
+        Some(DeviceKind::Multipath) => mapping_redundancy(hop, true),
+        Some(DeviceKind::Drbd | DeviceKind::Dmraid) => Some(UNKNOWN),
+        Some(DeviceKind::Disk) => raid_volume_redundancy(hop),
         Some(
             DeviceKind::Partition
             | DeviceKind::Crypt
@@ -59,22 +60,32 @@ fn device_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy
             | DeviceKind::Ram
             | DeviceKind::Other,
         )
-        | None => Vec::new(),
+        | None => None,
+    };
+    one.into_iter().collect()
+}
+
+/// The redundancy of a volume of a RAID controller: always *unknown*, because only the controller's
+/// own tool reports it. `None` for any other device.
+fn raid_volume_redundancy(hop: FactReader) -> Option<LayerRedundancy> {
+    let transport = hop.read(&device::TRANSPORT);
+    let is_one = raid_controller::is_behind_raid_controller(hop, transport)
+        && !raid_controller::is_passthrough_disk(hop);
+    is_one.then_some(UNKNOWN)
+}
+
+/// The items in parentheses after a space; empty for an empty list.
+fn parenthesized(items: &[String]) -> String {
+    if items.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", items.join(", "))
     }
 }
 
-/// Always *unknown*, because only the controller's own tool reports it. `None` for any other
-/// device.
-fn raid_volume_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
-    let transport = ask.read_and_record_use(hop, &device::TRANSPORT);
-    let is_one = raid_controller::is_behind_raid_controller(ask, hop, transport)
-        && !raid_controller::is_passthrough_disk(ask, hop);
-    is_one.then_some((RedundancyState::Unknown, None))
-}
-
-fn mapping_redundancy(ask: &mut FactReader, hop: &Subject, paths: bool) -> Option<LayerRedundancy> {
-    let Some(targets) = ask.read_and_record_use(hop, &device::DM_TARGETS) else {
-        return (!paths).then_some((RedundancyState::Unknown, None));
+fn mapping_redundancy(hop: FactReader, paths: bool) -> Option<LayerRedundancy> {
+    let Some(targets) = hop.read(&device::DM_TARGETS) else {
+        return (!paths).then_some(UNKNOWN);
     };
     let copies = targets
         .iter()
@@ -83,19 +94,14 @@ fn mapping_redundancy(ask: &mut FactReader, hop: &Subject, paths: bool) -> Optio
         return None;
     }
     let name = hop.name();
-    let missing = ask
-        .read_and_record_use(hop, &device::DM_FAILED)
-        .unwrap_or_default();
-    let lagging = ask
-        .read_and_record_use(hop, &device::DM_LAGGING)
-        .unwrap_or_default();
-    let list = if missing.is_empty() { lagging } else { missing };
-    let lacks = if list.is_empty() {
-        String::new()
+    let missing = hop.read(&device::DM_FAILED).unwrap_or_default();
+    let lagging = hop.read(&device::DM_LAGGING).unwrap_or_default();
+    let lacks = parenthesized(if missing.is_empty() {
+        &lagging
     } else {
-        format!(" ({})", list.join(", "))
-    };
-    let (redundancy, says) = match ask.read_and_record_use(hop, &device::DM_STATE) {
+        &missing
+    });
+    let (redundancy, what) = match hop.read(&device::DM_STATE) {
         Some(MappingHealth::Degraded | MappingHealth::WriteHole) => {
             (RedundancyState::Degraded, "is degraded")
         }
@@ -115,71 +121,67 @@ fn mapping_redundancy(ask: &mut FactReader, hop: &Subject, paths: bool) -> Optio
             | MappingHealth::Error,
         ) => return copies.then_some((RedundancyState::Whole, None)),
         None => {
-            let says = format!(
+            let text = format!(
                 "It is unknown whether the copies of {name} are complete: see `lvs -a -o name,lv_health_status,sync_percent`."
             );
-            return Some((RedundancyState::Unknown, copies.then_some(says)));
+            return Some((RedundancyState::Unknown, copies.then_some(text)));
         }
     };
-    Some((redundancy, Some(format!("{name} {says}{lacks}."))))
+    Some((redundancy, Some(format!("{name} {what}{lacks}."))))
 }
 
-fn array_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy> {
+fn array_redundancy(hop: FactReader) -> Vec<LayerRedundancy> {
     let name = hop.name();
-    let Some(level) = ask.read_and_record_use(hop, &device::MD_LEVEL) else {
-        return vec![(RedundancyState::Unknown, None)];
+    let Some(level) = hop.read(&device::MD_LEVEL) else {
+        return vec![UNKNOWN];
     };
     if level.is_container() {
         return Vec::new();
     }
     let title = level.display_name();
-    if let Some(state) = ask
-        .read_and_record_use(hop, &device::MD_STATE)
-        .filter(|state| is_array_stopped(*state))
+    if let Some(state @ (ArrayState::Clear | ArrayState::Inactive | ArrayState::Broken)) =
+        hop.read(&device::MD_STATE)
     {
-        return vec![(
-            RedundancyState::Failed,
-            Some(format!(
-                "{name} ({title}) is not running: its state is {state}."
-            )),
-        )];
+        let text = format!("{name} ({title}) is not running: its state is {state}.");
+        return vec![(RedundancyState::Failed, Some(text))];
     }
     let mut found = Vec::new();
-    if let Some(members) = ask.read_and_record_use(hop, &device::MD_DISKS)
+    if let Some(members) = hop.read(&device::MD_DISKS)
         && let Some(spares) = level.tolerated_losses(members)
     {
         found.push(md_redundancy_by_missing_members(
-            ask, hop, level, members, spares,
+            hop, level, members, spares,
         ));
     }
-    let failed = ask
-        .read_and_record_use(hop, &device::MD_FAILED)
-        .unwrap_or_default();
+    let failed = hop.read(&device::MD_FAILED).unwrap_or_default();
     if !failed.is_empty() {
-        let says = format!(
+        let text = format!(
             "{name} ({title}) has failed members: {}.",
             failed.join(", ")
         );
-        found.push((RedundancyState::FailedMember, Some(says)));
+        found.push((RedundancyState::FailedMember, Some(text)));
     }
     if level.has_parity() {
-        found.extend(match ask.read_and_record_use(hop, &device::MD_CONSISTENCY).and_then(ConsistencyPolicy::has_write_hole) {
+        let policy = hop.read(&device::MD_CONSISTENCY);
+        match policy.and_then(ConsistencyPolicy::has_write_hole) {
             Some(true) => {
-                let says = format!(
+                let text = format!(
                     "{name} ({title}) has an open write hole: a power failure followed by a disk failure can damage data at \
                      rest."
                 );
                 // A degraded array gets no sentence here. The verdict reports its write hole,
                 // because a power failure alone can then do the damage.
-                let lacks = ask.read_and_record_use(hop, &device::MD_DEGRADED).is_some_and(|missing| missing > 0);
-                Some((RedundancyState::WriteHole, (!lacks).then_some(says)))
+                let lacks = hop
+                    .read(&device::MD_DEGRADED)
+                    .is_some_and(|missing| missing > 0);
+                found.push((RedundancyState::WriteHole, (!lacks).then_some(text)));
             }
-            Some(false) => None,
-            None => Some((RedundancyState::Unknown, None)),
-        });
+            Some(false) => {}
+            None => found.push(UNKNOWN),
+        }
     }
     if found.is_empty() && !is_without_redundancy(level) {
-        found.push((RedundancyState::Unknown, None));
+        found.push(UNKNOWN);
     }
     found
 }
@@ -188,42 +190,30 @@ fn is_without_redundancy(level: ArrayLevel) -> bool {
     level.tolerated_losses(2).is_none()
 }
 
-fn is_array_stopped(state: ArrayState) -> bool {
-    matches!(
-        state,
-        ArrayState::Clear | ArrayState::Inactive | ArrayState::Broken
-    )
-}
-
 fn md_redundancy_by_missing_members(
-    ask: &mut FactReader,
-    hop: &Subject,
+    hop: FactReader,
     level: ArrayLevel,
     members: u64,
     spares: u64,
 ) -> LayerRedundancy {
     let (name, title) = (hop.name(), level.display_name());
-    match ask.read_and_record_use(hop, &device::MD_DEGRADED) {
-        None => (RedundancyState::Unknown, None),
-        Some(0) if spares == 0 => (RedundancyState::None, None),
+    let (redundancy, text) = match hop.read(&device::MD_DEGRADED) {
+        None => return UNKNOWN,
+        Some(0) if spares == 0 => return (RedundancyState::None, None),
         Some(0)
-            if ask
-                .read_and_record_use(hop, &device::MD_SYNC_ACTION)
+            if hop
+                .read(&device::MD_SYNC_ACTION)
                 .is_some_and(SyncAction::is_resync) =>
         {
             (
                 RedundancyState::Unknown,
-                Some(format!(
-                    "{name} ({title}) is resyncing: its copies may still differ."
-                )),
+                format!("{name} ({title}) is resyncing: its copies may still differ."),
             )
         }
-        Some(0) => (RedundancyState::Whole, None),
+        Some(0) => return (RedundancyState::Whole, None),
         Some(missing) if missing >= members => (
             RedundancyState::Failed,
-            Some(format!(
-                "{name} ({title}) has failed: none of its {members} members is left."
-            )),
+            format!("{name} ({title}) has failed: none of its {members} members is left."),
         ),
         Some(missing) => {
             let left = members.saturating_sub(missing);
@@ -231,29 +221,30 @@ fn md_redundancy_by_missing_members(
             match spares.checked_sub(missing) {
                 _ if level.may_tolerate_more_losses() => (
                     RedundancyState::Degraded,
-                    Some(format!("{state}: one more failure can destroy the array.")),
+                    format!("{state}: one more failure can destroy the array."),
                 ),
                 None => (
                     RedundancyState::Failed,
-                    Some(format!("{state}, fewer than it needs, and has failed.")),
+                    format!("{state}, fewer than it needs, and has failed."),
                 ),
                 Some(0) => (
                     RedundancyState::Degraded,
-                    Some(format!("{state}: one more failure destroys the array.")),
+                    format!("{state}: one more failure destroys the array."),
                 ),
                 Some(spare) => (
                     RedundancyState::Degraded,
-                    Some(format!("{state} and can lose {spare} more.")),
+                    format!("{state} and can lose {spare} more."),
                 ),
             }
         }
-    }
+    };
+    (redundancy, Some(text))
 }
 
-fn file_system_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
-    match ask.read_and_record_use(hop, &mount::CLASS)? {
-        MountClass::Zfs => Some(zfs_pool_redundancy(ask, hop)),
-        MountClass::Block => btrfs_redundancy(ask, hop),
+fn file_system_redundancy(hop: FactReader) -> Option<LayerRedundancy> {
+    match hop.read(&mount::CLASS)? {
+        MountClass::Zfs => Some(zfs_pool_redundancy(hop)),
+        MountClass::Block => btrfs_redundancy(hop),
         MountClass::Network
         | MountClass::Memory
         | MountClass::Fuse
@@ -263,54 +254,38 @@ fn file_system_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRe
 }
 
 /// *Unknown* for an online pool without lost devices, which may be a single disk (zpool-status(8)).
-fn zfs_pool_redundancy(ask: &mut FactReader, hop: &Subject) -> LayerRedundancy {
+fn zfs_pool_redundancy(hop: FactReader) -> LayerRedundancy {
     let name = hop.name();
-    let lost = ask
-        .read_and_record_use(hop, &mount::ZFS_LOST)
-        .unwrap_or_default();
-    let lacks = if lost.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", lost.join(", "))
-    };
-    let says = |state: VdevState| {
-        Some(format!(
-            "The ZFS pool of {name} is {state}{lacks}: see `zpool status -x`."
-        ))
-    };
-    match ask.read_and_record_use(hop, &mount::ZFS_POOL_STATE) {
-        Some(state @ VdevState::Degraded) => (RedundancyState::Degraded, says(state)),
+    let lost = hop.read(&mount::ZFS_LOST).unwrap_or_default();
+    let lacks = parenthesized(&lost);
+    let (redundancy, state) = match hop.read(&mount::ZFS_POOL_STATE) {
+        Some(state @ VdevState::Degraded) => (RedundancyState::Degraded, state),
         Some(
             state @ (VdevState::Faulted
             | VdevState::Unavailable
             | VdevState::Suspended
             | VdevState::Offline
             | VdevState::Removed),
-        ) => (RedundancyState::Failed, says(state)),
-        Some(state @ VdevState::Online) if !lost.is_empty() => {
-            (RedundancyState::Degraded, says(state))
-        }
-        Some(VdevState::Online) | None => (RedundancyState::Unknown, None),
-    }
+        ) => (RedundancyState::Failed, state),
+        Some(state @ VdevState::Online) if !lost.is_empty() => (RedundancyState::Degraded, state),
+        Some(VdevState::Online) | None => return UNKNOWN,
+    };
+    let text = format!("The ZFS pool of {name} is {state}{lacks}: see `zpool status -x`.");
+    (redundancy, Some(text))
 }
 
-fn btrfs_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
+fn btrfs_redundancy(hop: FactReader) -> Option<LayerRedundancy> {
     let name = hop.name();
-    if ask.read_and_record_use(hop, &mount::FSTYPE)? != "btrfs" {
+    if hop.read(&mount::FSTYPE)? != "btrfs" {
         return None;
     }
-    if let Some(missing @ 1..) = ask.read_and_record_use(hop, &mount::BTRFS_MISSING) {
-        return Some((
-            RedundancyState::Degraded,
-            Some(format!(
-                "The btrfs file system at {name} is missing {missing} of its devices."
-            )),
-        ));
+    let missing = hop.read(&mount::BTRFS_MISSING);
+    if let Some(missing @ 1..) = missing {
+        let text = format!("The btrfs file system at {name} is missing {missing} of its devices.");
+        return Some((RedundancyState::Degraded, Some(text)));
     }
-    let data = ask
-        .read_and_record_use(hop, &mount::BTRFS_DATA_PROFILES)
-        .unwrap_or_default();
-    let metadata = ask.read_and_record_use(hop, &mount::BTRFS_METADATA_PROFILES);
+    let data = hop.read(&mount::BTRFS_DATA_PROFILES).unwrap_or_default();
+    let metadata = hop.read(&mount::BTRFS_METADATA_PROFILES);
     let in_copies = |profiles: &[String]| {
         let is_one = |profile: &String| {
             ["raid1", "raid1c3", "raid1c4", "raid10"].contains(&profile.as_str())
@@ -322,24 +297,18 @@ fn btrfs_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundan
         .chain(metadata.iter().flatten())
         .any(|profile| profile == "raid5" || profile == "raid6")
     {
-        let says = format!(
+        let text = format!(
             "The btrfs file system at {name} has an open write hole: a power failure followed by a disk failure can damage data at rest."
         );
-        return Some((RedundancyState::WriteHole, Some(says)));
+        return Some((RedundancyState::WriteHole, Some(text)));
     }
     // Data and metadata must both be stored in copies, because whichever is stored only once is
     // lost with a device.
     let copies = in_copies(&data) && metadata.as_deref().is_none_or(in_copies);
-    let known = metadata.is_some()
-        && ask
-            .read_and_record_use(hop, &mount::BTRFS_MISSING)
-            .is_some();
-    copies.then_some((
-        if known {
-            RedundancyState::Whole
-        } else {
-            RedundancyState::Unknown
-        },
-        None,
-    ))
+    let redundancy = if metadata.is_some() && missing.is_some() {
+        RedundancyState::Whole
+    } else {
+        RedundancyState::Unknown
+    };
+    copies.then_some((redundancy, None))
 }

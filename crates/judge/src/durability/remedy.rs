@@ -1,8 +1,8 @@
 //! Remedies for causes that endanger a commit. Evidence of such a cause always carries a remedy,
 //! because `EvidenceImpact` requires one.
 
-use crate::facts::Subject;
 use crate::facts::catalog::target::VerdictKind;
+use crate::rules::FixOrReason;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvidenceImpact {
@@ -30,21 +30,14 @@ impl EvidenceImpact {
 }
 
 /// The fix for a cause, or the reason why nothing on this host helps.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VerdictRemedy {
-    /// Whether the fix can be made on this host.
-    pub here: bool,
-    /// One or more sentences.
-    pub text: String,
-}
+pub type VerdictRemedy = FixOrReason;
 
 impl VerdictRemedy {
     pub fn new(text: String) -> Self {
         Self { here: true, text }
     }
 
-    pub(crate) fn set_setting(server: &Subject, setting: &str, value: &str) -> Self {
-        let server = server.name();
+    pub(crate) fn set_setting(server: &str, setting: &str, value: &str) -> Self {
         Self::new(match setting {
             // The remedy includes `sync`, because writes made while fsync was off may exist only
             // in the kernel's memory.
@@ -55,75 +48,66 @@ impl VerdictRemedy {
         })
     }
 
-    pub(crate) fn enable_barriers(mount: &Subject) -> Self {
-        Self::new(format!("Remount {} with barriers on.", mount.name()))
+    pub(crate) fn enable_barriers(mount: &str) -> Self {
+        Self::new(format!("Remount {mount} with barriers on."))
     }
 
-    pub(crate) fn add_journal(mount: &Subject) -> Self {
-        Self::new(match mount.name() {
+    pub(crate) fn add_journal(mount: &str) -> Self {
+        Self::new(match mount {
             ROOT => "From a rescue system, run `e2fsck -f DEVICE` and `tune2fs -O has_journal DEVICE` on the device of /.".to_owned(),
             point => format!("Unmount {point}, run `e2fsck -f DEVICE`, then `tune2fs -O has_journal DEVICE`."),
         })
     }
 
     /// Mount an ext3 or ext4 file system without the option that skips loading the journal.
-    pub(crate) fn load_journal(mount: &Subject) -> Self {
-        Self::new(match mount.name() {
+    pub(crate) fn load_journal(mount: &str) -> Self {
+        Self::new(match mount {
             ROOT => "Remove norecovery from rootflags= and from the line for / in /etc/fstab, then reboot.".to_owned(),
             point => format!("Unmount {point}, then mount it without norecovery, so that its journal is loaded."),
         })
     }
 
-    pub(crate) fn move_out_of_memory(what: &Subject) -> Self {
+    pub(crate) fn move_out_of_memory(name: &str) -> Self {
         Self::new(format!(
-            "Move the data from {}, which is stored in memory, to a file system on a disk.",
-            what.name()
+            "Move the data from {name}, which is stored in memory, to a file system on a disk."
         ))
     }
 
-    pub(crate) fn write_back_queue(device: &Subject) -> Self {
+    pub(crate) fn write_back_queue(device: &str) -> Self {
         Self::new(format!(
-            "Set queue/write_cache of {} to `write back`, and remove the setting that overrides it (udev rule, tuned, rc.local).",
-            device.name()
+            "Set queue/write_cache of {device} to `write back`, and remove the setting that overrides it (udev rule, tuned, rc.local)."
         ))
     }
 
-    pub(crate) fn replace_disk(disk: &Subject) -> Self {
+    pub(crate) fn replace_disk(disk: &str) -> Self {
+        Self::new(format!("Copy the data from {disk}, then replace the disk."))
+    }
+
+    pub(crate) fn restore_array(array: &str) -> Self {
         Self::new(format!(
-            "Copy the data from {}, then replace the disk.",
-            disk.name()
+            "Reattach the missing members of {array} (`mdadm ARRAY --re-add DEVICE`, `zpool online POOL DEVICE`), or restore the data from a backup."
         ))
     }
 
-    pub(crate) fn restore_array(array: &Subject) -> Self {
+    pub(crate) fn repair_mapping(device: &str) -> Self {
         Self::new(format!(
-            "Reattach the missing members of {} (`mdadm ARRAY --re-add DEVICE`, `zpool online POOL DEVICE`), or restore the data from a backup.",
-            array.name()
+            "Repair {device} (LVM: `lvconvert --repair VG/LV`), or restore the data from a backup."
         ))
     }
 
-    pub(crate) fn repair_mapping(device: &Subject) -> Self {
+    pub(crate) fn rebuild_array(array: &str) -> Self {
         Self::new(format!(
-            "Repair {} (LVM: `lvconvert --repair VG/LV`), or restore the data from a backup.",
-            device.name()
-        ))
-    }
-
-    pub(crate) fn rebuild_array(array: &Subject) -> Self {
-        Self::new(format!(
-            "Replace the missing member of {}, and let the array rebuild before doing anything else.",
-            array.name()
+            "Replace the missing member of {array}, and let the array rebuild before doing anything else."
         ))
     }
 
     /// Find the layer that loses flushes; nothing on this host shows which one it is.
-    pub(crate) fn find_lost_flushes(target: &Subject) -> Self {
+    pub(crate) fn find_lost_flushes(target: &str) -> Self {
         Self {
             here: false,
             text: format!(
-                "No fix is known. A layer between the server and the disks of {} loses flushes: \
-                 check each layer, the disks, the controller and the hypervisor.",
-                target.name()
+                "No fix is known. A layer between the server and the disks of {target} loses flushes: \
+                 check each layer, the disks, the controller and the hypervisor."
             ),
         }
     }
@@ -132,24 +116,25 @@ impl VerdictRemedy {
 /// Mount point of the root file system, which cannot be unmounted while the system runs.
 const ROOT: &str = "/";
 
-/// Whether the first remedy can be applied on this host, and the sentences of the first
-/// `MAX_REMEDIES` remedies. Remedies for this host come first.
-pub fn remedies_summary(mends: &[&VerdictRemedy]) -> Option<(bool, String)> {
+/// The first `MAX_REMEDIES` remedies as one, which is for this host if the first remedy is. Remedies
+/// for this host come first.
+pub fn joined_remedy(remedies: &[&VerdictRemedy]) -> Option<VerdictRemedy> {
     let mut distinct: Vec<&VerdictRemedy> = Vec::new();
-    for mend in mends {
-        if !distinct.contains(mend) {
-            distinct.push(mend);
+    for remedy in remedies {
+        if !distinct.contains(remedy) {
+            distinct.push(remedy);
         }
     }
-    distinct.sort_by_key(|mend| !mend.here);
+    distinct.sort_by_key(|remedy| !remedy.here);
     let here = distinct.first()?.here;
     let more = distinct.len().saturating_sub(MAX_REMEDIES);
     let most = distinct.iter().take(MAX_REMEDIES);
-    let mut says: Vec<String> = most.map(|mend| mend.text.clone()).collect();
+    let mut sentences: Vec<String> = most.map(|remedy| remedy.text.clone()).collect();
     if more > 0 {
-        says.push(format!("Further causes listed in the evidence: {more}."));
+        sentences.push(format!("Further causes listed in the evidence: {more}."));
     }
-    Some((here, says.join(" ")))
+    let text = sentences.join(" ");
+    Some(VerdictRemedy { here, text })
 }
 
 const MAX_REMEDIES: usize = 3;
@@ -161,7 +146,7 @@ mod tests {
     #[test]
     fn root_file_system_remedy_never_unmounts() {
         for remedy in [VerdictRemedy::add_journal, VerdictRemedy::load_journal] {
-            let [root, data] = ["/", "/data"].map(|point| remedy(&Subject::mount(point)).text);
+            let [root, data] = ["/", "/data"].map(|point| remedy(point).text);
             assert!(!root.contains("nmount"), "{root}");
             assert!(data.starts_with("Unmount /data, "), "{data}");
         }

@@ -23,8 +23,7 @@ pub struct VerdictCap {
     pub reason: String,
     /// A deciding fact that could not be read, if the rule is undecided.
     pub unread_fact: Option<String>,
-    /// Whether the remedy can be applied on this host, and the remedy as a sentence.
-    pub remedy: Option<(bool, String)>,
+    pub remedy: Option<VerdictRemedy>,
     pub facts: Vec<&'static str>,
     /// Assumed facts among `facts`, with their subject, for display.
     pub assumed: Vec<String>,
@@ -48,40 +47,32 @@ impl VerdictCaps {
 
     /// Evidence of rules that apply, or whose deciding fact could not be read. Records the facts of
     /// all caps as used, so that an assumption which lifts a cap is visible.
-    pub(crate) fn cap_evidence(&self, ask: &mut FactReader, subject: &Subject) -> Vec<Evidence> {
+    pub(crate) fn cap_evidence(&self, reader: FactReader) -> Vec<Evidence> {
         let mut found = Vec::new();
-        for cap in self.for_subject(subject) {
-            ask.dependencies.used.extend(&cap.facts);
-            ask.dependencies.assumed.extend(cap.assumed.iter().cloned());
+        let mut push = |impact, text, source| {
+            let layer = EvidenceLayer::Rule;
+            found.push(Evidence::new(layer, reader.subject, impact, text, source));
+        };
+        for cap in self.for_subject(reader.subject) {
+            let mut dependencies = reader.dependencies.borrow_mut();
+            dependencies.used.extend(&cap.facts);
+            dependencies.assumed.extend(cap.assumed.iter().cloned());
             if cap.applies == Ternary::Unknown
                 && let Some(fact) = &cap.unread_fact
             {
                 let fact = fact.replace(['.', '_'], " ");
-                let says = format!(
+                let text = format!(
                     "{fact} could not be read, so a known fault that loses flushed data cannot be ruled out"
                 );
-                found.push(Evidence::new(
-                    EvidenceLayer::Rule,
-                    subject,
-                    EvidenceImpact::Unproven,
-                    says,
-                    String::new(),
-                ));
+                push(EvidenceImpact::Unproven, text, String::new());
             }
             if cap.applies == Ternary::True {
-                let bears = match cap.remedy.clone() {
-                    Some((here, text)) if cap.standing.is_at_risk() => {
-                        EvidenceImpact::AtRisk(VerdictRemedy { here, text })
-                    }
+                let impact = match cap.remedy.clone() {
+                    Some(remedy) if cap.standing.is_at_risk() => EvidenceImpact::AtRisk(remedy),
                     Some(_) | None => EvidenceImpact::Unproven,
                 };
-                found.push(Evidence::new(
-                    EvidenceLayer::Rule,
-                    subject,
-                    bears,
-                    cap.reason.clone(),
-                    evidence_source_of_rule(&cap.rule),
-                ));
+                let source = evidence_source_of_rule(&cap.rule);
+                push(impact, cap.reason.clone(), source);
             }
         }
         found

@@ -1,7 +1,7 @@
 mod caps {
     use super::test_host::{TestHost, data_target};
     use crate::durability::{
-        EvidenceLayer, Verdict, VerdictCap, VerdictCaps, VerdictKind, judge_targets,
+        EvidenceLayer, Verdict, VerdictCap, VerdictCaps, VerdictKind, VerdictRemedy, judge_targets,
     };
     use crate::facts::Subject;
     use crate::ternary::Ternary;
@@ -14,7 +14,7 @@ mod caps {
     ) -> Verdict {
         let remedy = standing
             .is_at_risk()
-            .then(|| (true, "Boot another kernel.".to_owned()));
+            .then(|| VerdictRemedy::new("Boot another kernel.".to_owned()));
         let cap = VerdictCap {
             rule: "release.example".to_owned(),
             subject: subject.clone(),

@@ -12,7 +12,7 @@ choice! {
     #[serde(rename_all = "lowercase")]
     pub enum EvidenceLayer {
         /// Whether the server flushes before it reports a commit.
-        Database = "database",
+        Database = "database" is_database,
         /// Whether the kernel passes a flush on.
         #[serde(rename = "kernel")]
         Kernel = "kernel",
@@ -20,19 +20,9 @@ choice! {
         #[serde(rename = "device")]
         Device = "device" is_device,
         /// The results of a probe's flushes, or of a power cut in a drill.
-        Measurement = "measurement",
+        Measurement = "measurement" is_measurement,
         /// A rule about a release or a setting that caps the verdict.
         Rule = "rule" is_rule,
-    }
-}
-
-impl EvidenceLayer {
-    pub(crate) fn is_database(self) -> bool {
-        matches!(self, Self::Database)
-    }
-
-    pub(crate) fn is_measurement(self) -> bool {
-        matches!(self, Self::Measurement)
     }
 }
 

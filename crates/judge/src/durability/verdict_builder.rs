@@ -4,6 +4,7 @@
 //! If a file system above sends no flushes, otherwise harmless evidence about a disk becomes a
 //! reason for *at risk*.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::database::{self, DeviatingSessions};
@@ -13,9 +14,8 @@ use super::flush_path::{AssessedHop, FlushPathInput, build_flush_path};
 use super::kernel_view::{self, StackCaches};
 use super::rule_cap::VerdictCaps;
 use super::{
-    DrillRecord, Evidence, EvidenceImpact, EvidenceLayer, PathVerdict, Route, UndecidedCapRule,
-    Verdict, VerdictKind, VerdictRemedy, find_drill_record, find_routes, measurement, redundancy,
-    remedy,
+    Evidence, EvidenceImpact, EvidenceLayer, PathVerdict, Route, UndecidedCapRule, Verdict,
+    VerdictKind, VerdictRemedy, find_drill_record, find_routes, measurement, redundancy, remedy,
 };
 use crate::facts::catalog::device::WriteGuarantor;
 use crate::facts::catalog::host::{self, RunEnvironment};
@@ -33,8 +33,7 @@ pub struct TargetJudgement {
     pub commit_off_for: Reading<Vec<String>>,
     pub is_stateless: Ternary,
     pub dependencies: FactDependencies,
-    /// Whether the first remedy can be applied on this host, and the sentences of the remedies.
-    pub remedy: Option<(bool, String)>,
+    pub remedy: Option<VerdictRemedy>,
     pub merged: bool,
 }
 
@@ -45,7 +44,12 @@ pub fn judge_target(
     disks: &BTreeMap<Subject, DiskAssessment>,
     caps: &VerdictCaps,
 ) -> TargetJudgement {
-    let mut ask = FactReader::new(facts);
+    let dependencies = RefCell::default();
+    let reader = FactReader {
+        facts,
+        subject: target,
+        dependencies: &dependencies,
+    };
     let (ways, merged) = find_routes(facts, target);
 
     let mut common = Vec::new();
@@ -55,8 +59,10 @@ pub fn judge_target(
     let mut host_loss = Vec::new();
     let mut servers = Vec::new();
     for cluster in &clusters {
-        let mut judged = database::judge_cluster(&mut ask, target, cluster);
-        judged.evidence.extend(caps.cap_evidence(&mut ask, cluster));
+        let mut judged = database::judge_cluster(reader, cluster);
+        judged
+            .evidence
+            .extend(caps.cap_evidence(reader.of(cluster)));
         passages.extend(
             judged
                 .disables_flush
@@ -69,17 +75,17 @@ pub fn judge_target(
     }
     host_loss.retain(|says| !says.is_empty());
 
-    common.extend(kernel_view::directory_flags_evidence(&mut ask, target));
-    common.extend(kernel_view::container_evidence(&mut ask));
-    let host = [Subject::host()];
-    for of_all in host.iter().chain([target]) {
-        common.extend(caps.cap_evidence(&mut ask, of_all));
-    }
+    let host = Subject::host();
+    let host_reader = reader.of(&host);
+    common.extend(kernel_view::directory_flags_evidence(reader));
+    common.extend(kernel_view::container_evidence(host_reader));
+    common.extend(caps.cap_evidence(host_reader));
+    common.extend(caps.cap_evidence(reader));
 
     let mut paths: Vec<PathVerdict> = Vec::new();
     let mut hops_of_ways = Vec::new();
     for way in &ways {
-        let judged = assess_path_to_disk(&mut ask, way, disks, caps);
+        let judged = assess_path_to_disk(reader, way, disks, caps);
         passages.extend(judged.iter().flat_map(|hop| &hop.flush_fates));
         let evidence = judged
             .iter()
@@ -99,14 +105,14 @@ pub fn judge_target(
         .filter_map(|end| disks.get_key_value(end))
         .collect();
     for leaf in below.values() {
-        ask.dependencies.extend(&leaf.dependencies);
+        dependencies.borrow_mut().extend(&leaf.dependencies);
     }
     let at_disks: Vec<FlushOutcome> = below.values().map(|leaf| leaf.flush_outcome).collect();
     let flush = overall_flush_outcome(&passages, &at_disks);
-    let mut measured = measurement::evidence_from_probe_flushes(&mut ask, target, flush, &below);
+    let mut measured = measurement::evidence_from_probe_flushes(reader, flush, &below);
 
-    let drill = find_drill_record(&mut ask, target);
-    measured.extend(drill.as_ref().map(DrillRecord::drill_evidence));
+    let drill = find_drill_record(reader);
+    measured.extend(drill.as_ref().map(|drill| drill.drill_evidence(reader)));
     common.extend(measured.iter().cloned());
 
     for path in &mut paths {
@@ -125,7 +131,7 @@ pub fn judge_target(
     let standing = paths
         .first()
         .map_or(VerdictKind::Unproven, |path| path.standing);
-    let seen_by = ask.read_and_record_use(&Subject::host(), &host::SEEN_BY);
+    let seen_by = host_reader.read(&host::SEEN_BY);
     let cache = worst_cache(ways.iter().flat_map(|way| &way.ends), disks);
     // Paths to one multipath disk are counted as one disk.
     let units: BTreeSet<&Subject> = below
@@ -145,7 +151,7 @@ pub fn judge_target(
         .copied()
         .filter_map(FlushOutcome::suppressor)
         .collect();
-    let (redundancy, second_fault) = redundancy::target_redundancy(&mut ask, target);
+    let (redundancy, second_fault) = redundancy::target_redundancy(reader);
     let (unseen, unseen_sentences): (Vec<_>, Vec<_>) =
         invisible_layers(facts, seen_by).into_iter().unzip();
     let flush_path = build_flush_path(&FlushPathInput {
@@ -158,7 +164,8 @@ pub fn judge_target(
         unseen: &unseen,
     });
     let subjects = || {
-        host.iter()
+        [&host]
+            .into_iter()
             .chain(&clusters)
             .chain(ways.iter().flat_map(|way| &way.hops))
     };
@@ -173,7 +180,7 @@ pub fn judge_target(
         exceptions: exceptions.texts,
         limits: verdict_limits_text(
             &unseen_sentences,
-            measurement::note_of_flushes_by_others(&mut ask, target, &below).as_deref(),
+            measurement::note_of_flushes_by_others(reader, &below).as_deref(),
             &undecided,
         ),
         undecided,
@@ -193,7 +200,7 @@ pub fn judge_target(
         },
         guarantors,
         paths,
-        missing: ask.dependencies.missing.iter().cloned().collect(),
+        missing: dependencies.borrow().missing.iter().cloned().collect(),
     };
     let hops = ways
         .iter()
@@ -203,7 +210,7 @@ pub fn judge_target(
     let commit_off_for = exceptions.losing;
     let deciding = verdict.deciding_evidence();
     let remedies: Vec<_> = deciding.filter_map(|says| says.remedy.as_ref()).collect();
-    let remedy = remedy::remedies_summary(&remedies);
+    let remedy = remedy::joined_remedy(&remedies);
     TargetJudgement {
         verdict,
         cache,
@@ -211,13 +218,14 @@ pub fn judge_target(
         suppressed_by,
         commit_off_for,
         is_stateless: plain,
-        dependencies: ask.dependencies,
+        dependencies: dependencies.take(),
         remedy,
         merged,
     }
 }
 
-/// Unknown if an end is no assessed disk, or if there is none.
+/// The least safe cache at the ends of a path; unknown without an end, or if an end is no assessed
+/// disk.
 fn worst_cache<'a>(
     ends: impl IntoIterator<Item = &'a Subject>,
     disks: &BTreeMap<Subject, DiskAssessment>,
@@ -245,7 +253,7 @@ fn overall_flush_outcome(hops: &[FlushOutcome], disks: &[FlushOutcome]) -> Flush
 }
 
 fn assess_path_to_disk(
-    ask: &mut FactReader,
+    target: FactReader,
     way: &Route,
     disks: &BTreeMap<Subject, DiskAssessment>,
     caps: &VerdictCaps,
@@ -259,7 +267,7 @@ fn assess_path_to_disk(
                 .map(|end| end.map_or(Ternary::Unknown, |leaf| leaf.write_back)),
         ),
         is_stateless: Ternary::all(
-            devices.map(|hop| kernel_view::holds_no_unflushed_data(ask.facts, hop)),
+            devices.map(|hop| kernel_view::holds_no_unflushed_data(target.facts, hop)),
         ),
     };
 
@@ -268,17 +276,17 @@ fn assess_path_to_disk(
     let mut unflushed: Option<VerdictRemedy> = None;
     for hop in way.hops.iter().filter(|hop| !disks.contains_key(hop)) {
         let found = match hop.scope() {
-            Scope::Mount => kernel_view::file_system_findings(ask, hop, bottom),
-            Scope::Device => kernel_view::stacked_device_findings(ask, hop, bottom),
+            Scope::Mount => kernel_view::file_system_findings(target.of(hop), bottom),
+            Scope::Device => kernel_view::stacked_device_findings(target.of(hop), bottom),
             Scope::Host | Scope::Boot | Scope::Cluster | Scope::Target => Vec::new(),
         };
         let by_mount = FlushOutcome::Dropped(FlushSuppressor::MountOption);
         if unflushed.is_none() && found.iter().any(|(passage, _)| *passage == by_mount) {
-            unflushed = Some(VerdictRemedy::enable_barriers(hop));
+            unflushed = Some(VerdictRemedy::enable_barriers(hop.name()));
         }
         let (flush_fates, mut evidence): (_, Vec<_>) = found.into_iter().unzip();
         if hop.scope() != Scope::Target {
-            evidence.extend(caps.cap_evidence(ask, hop));
+            evidence.extend(caps.cap_evidence(target.of(hop)));
         }
         judged.push(AssessedHop {
             subject: hop.clone(),
@@ -286,23 +294,19 @@ fn assess_path_to_disk(
             evidence,
         });
     }
-    for (end, leaf) in way
-        .ends
-        .iter()
-        .zip(&ends)
-        .filter_map(|(end, leaf)| Some((end, (*leaf)?)))
-    {
+    for (end, leaf) in way.ends.iter().zip(&ends) {
+        let Some(leaf) = leaf else { continue };
         let lost = unflushed
             .as_ref()
             .filter(|_| !leaf.cache.is_safe_unflushed());
         let mut evidence = leaf.evidence.clone();
-        if let Some(mend) = lost {
-            for says in evidence.iter_mut().filter(|says| says.layer.is_device()) {
-                says.standing = VerdictKind::AtRisk;
-                says.remedy = Some(mend.clone());
+        if let Some(remedy) = lost {
+            for claim in evidence.iter_mut().filter(|one| one.layer.is_device()) {
+                claim.standing = VerdictKind::AtRisk;
+                claim.remedy = Some(remedy.clone());
             }
         }
-        evidence.extend(caps.cap_evidence(ask, end));
+        evidence.extend(caps.cap_evidence(target.of(end)));
         judged.push(AssessedHop {
             subject: end.clone(),
             flush_fates: Vec::new(),

@@ -77,23 +77,15 @@ impl<'a> BoundCondition<'a> {
     }
 
     pub fn to_trace(&self) -> ConditionTrace {
-        let kids: Vec<ConditionTrace> = self.children().iter().map(Self::to_trace).collect();
-        let truths = || kids.iter().map(|kid| kid.truth);
-        let truth = match &self.node {
-            ConditionNode::All(_) => Ternary::all(truths()),
-            ConditionNode::Any(_) => Ternary::any(truths()),
-            ConditionNode::Not(_) => !Ternary::all(truths()),
-            ConditionNode::Test(..) | ConditionNode::Undecidable => self.truth(),
-        };
         let seen = match &self.node {
             ConditionNode::Test(_, seen) => Some(seen.clone()),
             _ => None,
         };
         ConditionTrace {
             label: self.label(),
-            truth,
+            truth: self.truth(),
             seen,
-            kids,
+            kids: self.children().iter().map(Self::to_trace).collect(),
         }
     }
 
@@ -131,7 +123,8 @@ impl<'a> BoundCondition<'a> {
     }
 }
 
-/// Builds no [`BoundCondition`], and stops at the first part that decides.
+/// The result of the condition. The evaluation builds no [`BoundCondition`], and stops at the first
+/// part that decides.
 pub(super) fn evaluate_condition(cond: &Condition, view: &SubjectContext<'_>) -> Ternary {
     BindingContext {
         view,
@@ -431,6 +424,7 @@ mod tests {
             Box::new(Condition::Fact(FactTest {
                 fact: &device::CACHE.info,
                 op,
+                negated: false,
             })),
         )
     }

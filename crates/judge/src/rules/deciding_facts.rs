@@ -36,7 +36,7 @@ pub(super) mod representative_values {
         for value in candidate_values(first.fact.kind, tests) {
             let answer: Vec<Ternary> = tests
                 .iter()
-                .map(|test| test.op.truth_for_value(&value))
+                .map(|test| test.truth_for_value(&value))
                 .collect();
             if !answers.contains(&answer) && values.len() < MAX_OPTIONS {
                 answers.push(answer);
@@ -109,13 +109,10 @@ pub(super) mod representative_values {
 
     fn mentioned_values(op: &TestOperator) -> Vec<Value> {
         match op {
-            TestOperator::Is(value)
-            | TestOperator::IsNot(value)
-            | TestOperator::AtLeast(value)
-            | TestOperator::Below(value) => {
+            TestOperator::Is(value) | TestOperator::AtLeast(value) => {
                 vec![value.clone()]
             }
-            TestOperator::In(values) | TestOperator::NotIn(values) => values.clone(),
+            TestOperator::In(values) => values.clone(),
             TestOperator::FixedIn(versions) => {
                 versions.iter().cloned().map(Value::Version).collect()
             }
@@ -124,19 +121,17 @@ pub(super) mod representative_values {
                 .cloned()
                 .map(Value::Version)
                 .collect(),
-            TestOperator::BuildAtLeast(version) | TestOperator::BuildBelow(version) => {
+            TestOperator::BuildAtLeast(version) => {
                 vec![Value::Version(version.clone())]
             }
             TestOperator::Has(_)
-            | TestOperator::Lacks(_)
             | TestOperator::HasAny(_)
             | TestOperator::HasOption(_)
-            | TestOperator::LacksOption(_)
             | TestOperator::StartsWith(_)
             | TestOperator::EndsWith(_)
             | TestOperator::Contains(_)
-            | TestOperator::Known(_)
-            | TestOperator::Exists(_) => Vec::new(),
+            | TestOperator::Known
+            | TestOperator::Exists => Vec::new(),
         }
     }
 
@@ -215,12 +210,12 @@ pub(super) mod representative_values {
         let mut lists = vec![Vec::new()];
         for test in tests {
             match &test.op {
-                TestOperator::Has(word) | TestOperator::Lacks(word) => words.extend([word.clone()]),
-                TestOperator::HasOption(option) | TestOperator::LacksOption(option) => {
+                TestOperator::Has(word) => words.extend([word.clone()]),
+                TestOperator::HasOption(option) => {
                     words.extend([format!("{option}=")]);
                 }
                 TestOperator::HasAny(more) => words.extend(more.iter().cloned()),
-                TestOperator::Is(Value::List(list)) | TestOperator::IsNot(Value::List(list)) => {
+                TestOperator::Is(Value::List(list)) => {
                     words.extend(list.iter().cloned());
                     lists.push(list.clone());
                 }
@@ -327,7 +322,9 @@ impl<'c> ValuesByTestResult<'c> {
     }
 
     fn values_giving_result(&self, test: &FactTest, wanted: bool) -> ValueSet {
-        let is_it = |known: &FactTest| known.fact.id == test.fact.id && known.op == test.op;
+        let is_it = |known: &FactTest| {
+            (known.fact.id, known.negated) == (test.fact.id, test.negated) && known.op == test.op
+        };
         let found = self.0.iter().find(|(known, _)| is_it(known));
         found.map_or(
             0,

@@ -15,25 +15,57 @@ use walwise_model::text::JoinText;
 
 pub type Span = Range<usize>;
 
-pub trait HasSpan {
+/// A place in a rule file where a mistake can be reported.
+pub trait Place {
     fn span(&self) -> Span;
-}
+    fn problems(&self) -> &DiagnosticCollector;
 
-impl HasSpan for Span {
-    fn span(&self) -> Span {
-        self.clone()
+    /// Line number, counted from one.
+    fn line(&self) -> usize {
+        self.problems().line_of_offset(self.span().start)
+    }
+
+    fn report_mistake(&self, message: impl Into<String>, help: impl Into<String>) {
+        let mistake = Diagnostic::new_mistake(self.span(), message, Some(help.into()));
+        self.problems().diags.borrow_mut().push(mistake);
+    }
+
+    fn report_unknown_word<'w>(
+        &self,
+        message: impl Into<String>,
+        word: &str,
+        known: impl IntoIterator<Item = &'w str>,
+    ) {
+        let help = nearest_word_or_list_hint(word, known);
+        let mistake = Diagnostic::new_mistake(self.span(), message, help);
+        self.problems().diags.borrow_mut().push(mistake);
+    }
+
+    fn report_note(&self, message: impl Into<String>, help: impl Into<String>) {
+        let note = Diagnostic {
+            severity: Severity::Note,
+            ..Diagnostic::new_mistake(self.span(), message, Some(help.into()))
+        };
+        self.problems().notes.borrow_mut().push(note);
+    }
+
+    /// Reports a missing entry, unless a syntax error may have hidden the entry.
+    fn report_missing_entry(&self, message: impl Into<String>, help: impl Into<String>) {
+        if !self.problems().has_syntax_errors() {
+            self.report_mistake(message, help);
+        }
     }
 }
 
-impl<T> HasSpan for toml::Spanned<T> {
-    fn span(&self) -> Span {
-        self.span()
-    }
-}
+pub type PlaceInFile<'a> = (Span, &'a DiagnosticCollector);
 
-impl<P: HasSpan> HasSpan for &P {
+impl Place for PlaceInFile<'_> {
     fn span(&self) -> Span {
-        P::span(self)
+        self.0.clone()
+    }
+
+    fn problems(&self) -> &DiagnosticCollector {
+        self.1
     }
 }
 
@@ -86,17 +118,6 @@ impl Diagnostic {
     ) -> Self {
         Self {
             severity: Severity::Remark,
-            ..Self::new_mistake(span, message, help)
-        }
-    }
-
-    pub fn new_note(
-        span: Span,
-        message: impl Into<String>,
-        help: impl Into<Option<String>>,
-    ) -> Self {
-        Self {
-            severity: Severity::Note,
             ..Self::new_mistake(span, message, help)
         }
     }
@@ -204,84 +225,37 @@ pub fn limit_diagnostics(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
 #[derive(Debug)]
 pub struct DiagnosticCollector {
     lines: LineIndex,
+    lines_before: usize,
     diags: RefCell<Vec<Diagnostic>>,
     notes: RefCell<Vec<Diagnostic>>,
     broken: RefCell<BTreeMap<usize, Diagnostic>>,
 }
 
 impl DiagnosticCollector {
-    pub fn new(source: &str) -> Self {
-        let lines = LineIndex::new(source);
+    /// `lines_before` are the lines of the file before `source`.
+    pub fn new(source: &str, lines_before: usize) -> Self {
         Self {
-            lines,
+            lines: LineIndex::new(source),
+            lines_before,
             diags: RefCell::default(),
             notes: RefCell::default(),
             broken: RefCell::default(),
         }
     }
 
+    /// Line number in the file, counted from one.
     pub fn line_of_offset(&self, at: usize) -> usize {
-        self.lines.line_number(at)
+        self.lines_before + self.lines.line_number(at)
     }
 
     /// Reports a syntax error, but only the first one of a line: the others usually follow from it.
     pub fn report_syntax_error(&self, span: Span, message: &str) {
-        let line = self.line_of_offset(span.start);
+        let line = self.lines.line_number(span.start);
         let help = "write strings in quotes, lists in [ ], inline tables in { }, and each key once per table";
         self.broken
             .borrow_mut()
             .entry(line)
             .or_insert(Diagnostic::new_mistake(span, message, help.to_owned()));
-    }
-
-    pub fn report_mistake(
-        &self,
-        at: impl HasSpan,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
-        self.diags.borrow_mut().push(Diagnostic::new_mistake(
-            at.span(),
-            message,
-            Some(help.into()),
-        ));
-    }
-
-    pub fn report_unknown_word<'w>(
-        &self,
-        at: impl HasSpan,
-        message: impl Into<String>,
-        word: &str,
-        known: impl IntoIterator<Item = &'w str>,
-    ) {
-        self.diags.borrow_mut().push(Diagnostic::new_mistake(
-            at.span(),
-            message,
-            nearest_word_or_list_hint(word, known),
-        ));
-    }
-
-    pub fn report_note(
-        &self,
-        at: impl HasSpan,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
-        self.notes
-            .borrow_mut()
-            .push(Diagnostic::new_note(at.span(), message, Some(help.into())));
-    }
-
-    /// Reports a missing entry, unless a syntax error may have hidden the entry.
-    pub fn report_missing_entry(
-        &self,
-        at: impl HasSpan,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
-        if !self.has_syntax_errors() {
-            self.report_mistake(at, message, help);
-        }
     }
 
     pub fn into_diags(self) -> Vec<Diagnostic> {

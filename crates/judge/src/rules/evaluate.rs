@@ -28,7 +28,7 @@ pub struct Evaluation {
 }
 
 /// Number of subjects of one rule, by outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RuleOutcomeCounts {
     /// Id of the rule: `area.name`.
     pub rule: String,
@@ -47,10 +47,7 @@ impl RuleOutcomeCounts {
     pub fn new(rule: &str) -> Self {
         Self {
             rule: rule.to_owned(),
-            applies: 0,
-            undecided: 0,
-            does_not_apply: Vec::new(),
-            evidence: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -106,20 +106,11 @@ pub fn condition_tree_lines(cond: &Condition) -> Vec<String> {
 }
 
 fn trace_without_readings(cond: &Condition) -> ConditionTrace {
-    let kids: Vec<ConditionTrace> = match cond {
-        Condition::All(conds) | Condition::Any(conds) => {
-            conds.iter().map(trace_without_readings).collect()
-        }
-        Condition::Not(cond) | Condition::Every(_, cond) | Condition::Some(_, cond) => {
-            vec![trace_without_readings(cond)]
-        }
-        Condition::Fact(_) => Vec::new(),
-    };
     ConditionTrace {
         label: cond.node_label(),
         truth: Ternary::Unknown,
         seen: None,
-        kids,
+        kids: cond.children().iter().map(trace_without_readings).collect(),
     }
 }
 

@@ -180,7 +180,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Empty for a removal and for *keep*.
+    /// The values to set or add; empty for a removal and for *keep*.
     pub fn set_or_added_values(&self) -> &[String] {
         match self {
             Self::Set(value) => std::slice::from_ref(value),
@@ -395,7 +395,7 @@ pub struct ConditionTrace {
 }
 
 impl ConditionTrace {
-    /// In the order of the rule's tests.
+    /// The readings, in the order of the rule's tests.
     pub fn readings_of_all_tests(&self) -> Vec<&Observation> {
         let nested = self.kids.iter().flat_map(Self::readings_of_all_tests);
         self.seen.iter().chain(nested).collect()

@@ -151,45 +151,47 @@ pub enum Condition {
 }
 
 impl Condition {
+    pub(crate) fn children(&self) -> &[Self] {
+        match self {
+            Self::All(kids) | Self::Any(kids) => kids,
+            Self::Not(kid) | Self::Every(_, kid) | Self::Some(_, kid) => std::slice::from_ref(kid),
+            Self::Fact(_) => &[],
+        }
+    }
+
     /// Whether the condition quantifies over subjects of the scope, or tests a fact of the scope
     /// outside quantifiers.
     pub(crate) fn uses_scope(&self, scope: Scope) -> bool {
         match self {
-            Self::All(kids) | Self::Any(kids) => kids.iter().any(|kid| kid.uses_scope(scope)),
-            Self::Not(kid) => kid.uses_scope(scope),
+            Self::All(_) | Self::Any(_) | Self::Not(_) => {
+                self.children().iter().any(|kid| kid.uses_scope(scope))
+            }
             Self::Every(relation, _) | Self::Some(relation, _) => relation.scope() == scope,
             Self::Fact(test) => test.fact.scope == scope,
         }
     }
 
     pub(crate) fn has_quantifier(&self) -> bool {
-        match self {
-            Self::All(kids) | Self::Any(kids) => kids.iter().any(Self::has_quantifier),
-            Self::Not(kid) => kid.has_quantifier(),
-            Self::Every(..) | Self::Some(..) => true,
-            Self::Fact(_) => false,
-        }
+        matches!(self, Self::Every(..) | Self::Some(..))
+            || self.children().iter().any(Self::has_quantifier)
     }
 
     pub fn for_each_test<'c>(&'c self, found: &mut impl FnMut(&'c FactTest)) {
-        match self {
-            Self::All(kids) | Self::Any(kids) => {
-                for kid in kids {
-                    kid.for_each_test(found);
-                }
-            }
-            Self::Not(kid) | Self::Every(_, kid) | Self::Some(_, kid) => kid.for_each_test(found),
-            Self::Fact(test) => found(test),
+        if let Self::Fact(test) = self {
+            found(test);
+        }
+        for kid in self.children() {
+            kid.for_each_test(found);
         }
     }
 
     fn collect_server_areas_of_tests(&self, into: &mut Vec<ServerArea>) {
         match self {
-            Self::All(kids) | Self::Any(kids) => {
-                kids.iter()
-                    .for_each(|kid| kid.collect_server_areas_of_tests(into));
+            Self::All(_) | Self::Any(_) | Self::Not(_) => {
+                for kid in self.children() {
+                    kid.collect_server_areas_of_tests(into);
+                }
             }
-            Self::Not(kid) => kid.collect_server_areas_of_tests(into),
             Self::Every(..) | Self::Some(..) => {}
             Self::Fact(test) => into.extend(server_area_of_name(test.fact.name)),
         }
@@ -294,22 +296,19 @@ impl StackElementKind {
 pub struct FactTest {
     pub fact: &'static KeyInfo,
     pub op: TestOperator,
+    /// Whether the test is the opposite of `op`, as `lacks` is of `has`.
+    pub negated: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum TestOperator {
     Is(Value),
-    IsNot(Value),
     In(Vec<Value>),
-    NotIn(Vec<Value>),
     Has(String),
-    Lacks(String),
     HasAny(Vec<String>),
     /// The option alone or with a value: `compress` or `compress=zstd`.
     HasOption(String),
-    LacksOption(String),
     AtLeast(Value),
-    Below(Value),
     /// The version has a fix; the list names the first fixed release of each release line
     /// ([`Version::has_fix`]).
     FixedIn(Vec<Version>),
@@ -317,16 +316,15 @@ pub enum TestOperator {
     InRange(AffectedReleases),
     /// The version is that of a vendor's build or a later one ([`Version::build_at_least`]).
     BuildAtLeast(Version),
-    BuildBelow(Version),
     /// The text begins with this fragment. A version is compared as the text that was read.
     StartsWith(String),
     EndsWith(String),
     Contains(String),
     /// Whether the fact is known; the result of this test is never unknown.
-    Known(bool),
-    /// Whether the fact exists on the host: `false` for an *absent* reading, unknown for any other
+    Known,
+    /// Whether the fact exists on the host: no for an *absent* reading, unknown for any other
     /// unknown reading.
-    Exists(bool),
+    Exists,
 }
 
 #[derive(Clone, Debug)]

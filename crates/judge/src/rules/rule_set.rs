@@ -10,12 +10,12 @@ use std::sync::{Arc, LazyLock};
 use jiff::civil::Date;
 
 use super::diagnostic::{Diagnostic, FileDiagnostics, SourceLocation, Span};
-use super::load::{self, LoadOptions, LoadedFile};
+use super::load::{self, LoadOptions, LoadedFile, UserEntry};
 use super::model::{Author, ExampleLoading, Rule};
 use super::suggest::nearest_word_hint;
 use super::{
-    ADJUSTABLE_LEVELS, DisabledRule, ExpiredRuleOverride, LevelOverride, RuleFile, UserRuleFile,
-    builtin,
+    ADJUSTABLE_LEVELS, DisabledRule, ExpiredRuleOverride, Level, LevelOverride, RuleFile,
+    UserRuleFile, builtin,
 };
 use crate::escape::ShellCommand;
 use crate::text::{format_names_and_rest, line_index};
@@ -104,7 +104,7 @@ impl RuleSet {
             .flat_map(|part| part.loaded.rules.drain(..))
             .map(|(rule, _)| rule)
             .collect();
-        set.drop_expired_overrides(&mut parts, today);
+        set.drop_expired_entries(&mut parts, today);
         set.apply_disabled_rules(&mut parts);
         set.apply_level_overrides(&mut parts);
         let mistakes = parts
@@ -139,54 +139,45 @@ impl RuleSet {
         self
     }
 
-    fn drop_expired_overrides(&mut self, parts: &mut [ParsedFile<'_>], today: Date) {
-        let mut holds = |expired: Option<ExpiredRuleOverride>| {
-            let holds = expired.is_none();
-            self.expired.extend(expired);
-            holds
-        };
-        for LoadedFile {
-            off,
-            overrides: levels,
-            ..
-        } in parts.iter_mut().map(|part| &mut part.loaded)
-        {
-            off.retain(|(off, _)| {
-                holds(ExpiredRuleOverride::from_disabled_rule_if_expired(
-                    off, today,
-                ))
-            });
-            levels.retain(|(given, _)| {
-                holds(ExpiredRuleOverride::from_level_override_if_expired(
-                    given, today,
-                ))
+    fn drop_expired_entries(&mut self, parts: &mut [ParsedFile<'_>], today: Date) {
+        for loaded in loaded_files(parts) {
+            loaded.entries.retain(|(entry, _)| {
+                let expired = ExpiredRuleOverride::from_entry_if_expired(entry, today);
+                let holds = expired.is_none();
+                self.expired.extend(expired);
+                holds
             });
         }
     }
 
     /// Rules that cap a verdict cannot be disabled, because no file may improve a verdict.
     fn apply_disabled_rules(&mut self, parts: &mut [ParsedFile<'_>]) {
-        for LoadedFile { off, diags, .. } in loaded_files(parts) {
-            for (off, span) in off {
-                match self.off.iter().find(|other| other.rule == off.rule) {
-                    Some(other) => {
-                        let message = format!(
-                            "`{}` is already switched off in {}:{}",
-                            off.rule, other.file, other.line
-                        );
-                        let help = "remove one of the two".to_owned();
-                        diags.push(Diagnostic::new_remark(span.clone(), message, help));
+        for LoadedFile { entries, diags, .. } in loaded_files(parts) {
+            for (entry, span) in entries.iter().filter(|(entry, _)| entry.level.is_none()) {
+                let id = &entry.rule;
+                if let Some(other) = self.off.iter().find(|other| other.rule == *id) {
+                    let message = format!(
+                        "`{id}` is already switched off in {}:{}",
+                        other.file, other.line
+                    );
+                    let help = "remove one of the two".to_owned();
+                    diags.push(Diagnostic::new_remark(span.clone(), message, help));
+                    continue;
+                }
+                match self.find(id).map(|rule| rule.caps) {
+                    Some(Some(_)) => {
+                        let message = format!("`{id}` caps verdicts and cannot be switched off");
+                        let help = "a rule file cannot improve a verdict".to_owned();
+                        diags.push(Diagnostic::new_mistake(span.clone(), message, help));
                     }
-                    None => match self.find(&off.rule).map(|rule| rule.caps) {
-                        Some(Some(_)) => {
-                            let message =
-                                format!("`{}` caps verdicts and cannot be switched off", off.rule);
-                            let help = "a rule file cannot improve a verdict".to_owned();
-                            diags.push(Diagnostic::new_mistake(span.clone(), message, help));
-                        }
-                        Some(None) => self.off.push(off.clone()),
-                        None => {}
-                    },
+                    Some(None) => self.off.push(DisabledRule {
+                        rule: id.clone(),
+                        because: entry.because.clone(),
+                        until: entry.until,
+                        file: entry.file.clone(),
+                        line: entry.line,
+                    }),
+                    None => {}
                 }
             }
         }
@@ -196,17 +187,21 @@ impl RuleSet {
 
     /// Optional rules keep their level, because advice that can lose data must stay optional.
     fn apply_level_overrides(&mut self, parts: &mut [ParsedFile<'_>]) {
-        for LoadedFile {
-            overrides, diags, ..
-        } in loaded_files(parts)
-        {
-            for (given, span) in overrides {
-                diags.extend(self.apply_level_override(given, span));
+        for LoadedFile { entries, diags, .. } in loaded_files(parts) {
+            for (entry, span) in entries {
+                if let Some(level) = entry.level {
+                    diags.extend(self.apply_level_override(entry, level, span));
+                }
             }
         }
     }
 
-    fn apply_level_override(&mut self, given: &LevelOverride, span: &Span) -> Option<Diagnostic> {
+    fn apply_level_override(
+        &mut self,
+        given: &UserEntry,
+        level: Level,
+        span: &Span,
+    ) -> Option<Diagnostic> {
         let mistake = |message: String, help: String| {
             Some(Diagnostic::new_mistake(span.clone(), message, help))
         };
@@ -238,20 +233,25 @@ impl RuleSet {
             );
             return remark(message, "remove one of the two");
         };
-        let level = rule.level.as_str();
+        let was = rule.level;
         if !ADJUSTABLE_LEVELS.contains(&rule.level) {
-            let message = format!("`{}` is `{level}`, which cannot be changed", rule.id);
+            let message = format!("`{}` is `{was}`, which cannot be changed", rule.id);
             return mistake(message, "to switch it off, use [[off]]".to_owned());
         }
-        if rule.level == given.level {
-            let message = format!("no effect: `{}` is already `{level}`", rule.id);
+        if was == level {
+            let message = format!("no effect: `{}` is already `{was}`", rule.id);
             return remark(message, "remove it, or give another level");
         }
+        rule.level = level;
         self.overrides.push(LevelOverride {
-            was: rule.level,
-            ..given.clone()
+            rule: given.rule.clone(),
+            level,
+            was,
+            because: given.because.clone(),
+            until: given.until,
+            file: given.file.clone(),
+            line: given.line,
         });
-        rule.level = given.level;
         None
     }
 
@@ -352,23 +352,14 @@ fn base_name(name: &str) -> &str {
 
 fn add_remarks_on_empty_files(parts: &mut [ParsedFile<'_>]) {
     for loaded in loaded_files(parts) {
-        let LoadedFile {
-            rules,
-            ids,
-            off,
-            overrides: levels,
-            diags,
-            ..
-        } = loaded;
-        if rules.is_empty()
-            && ids.is_empty()
-            && off.is_empty()
-            && levels.is_empty()
-            && diags.is_empty()
+        if loaded.rules.is_empty()
+            && loaded.ids.is_empty()
+            && loaded.entries.is_empty()
+            && loaded.diags.is_empty()
         {
             let help =
                 "add [[rule]], [[off]] or [[override]] entries; see rules/README.md of walwise";
-            diags.push(Diagnostic::new_remark(
+            loaded.diags.push(Diagnostic::new_remark(
                 0..0,
                 "no effect: the file contains no entries",
                 help.to_owned(),
@@ -424,15 +415,11 @@ fn add_remarks_on_unknown_rule_ids(parts: &mut [ParsedFile<'_>]) {
         .map(|(id, _)| id.clone())
         .collect();
     for loaded in loaded_files(parts) {
-        let off = loaded.off.iter().map(|(off, span)| (&off.rule, span));
-        let levels = loaded
-            .overrides
-            .iter()
-            .map(|(given, span)| (&given.rule, span));
+        let entries = loaded.entries.iter();
+        let named = entries.map(|(entry, span)| (&entry.rule, span));
         let overridden = loaded.overridden.iter().map(|(id, span)| (id, span));
         for (id, span) in overridden
-            .chain(off)
-            .chain(levels)
+            .chain(named)
             .filter(|(id, _)| !known.contains(id))
         {
             let message = format!("no effect: rule `{id}` does not exist");

@@ -3,7 +3,8 @@
 
 mod mysql {
     use super::{
-        ServerFacts, UnknownFact, derived_reading, derived_source, least_and_most_in_micros,
+        ServerFacts, UnknownFact, derived_reading, least_and_most_in_micros, no_better_size,
+        reading_from,
     };
     use crate::facts::catalog::cluster::{KIND, LogSizeFit};
     use crate::facts::catalog::mysql;
@@ -30,19 +31,26 @@ mod mysql {
         let size = server.redo_log_size_if_single_setting();
         let buffer = server.log_buffer_size_to_set();
         let counts = server.redo_log_usage();
-        let of = |value: fn(&RedoLogUsage) -> f64| match &counts {
-            Ok(counts) => Reading::known(value(counts), derived_source(&SIZING_FACTS)),
-            Err(why) => why.to_reading(),
-        };
-        let rate = of(|counts| counts.rate).map(bytes_from_float);
-        let lasts = of(|counts| counts.seconds_to_fill_capacity() * 1e6);
-        let recovery = counts
-            .as_ref()
-            .map_or_else(UnknownFact::to_reading, |counts| {
-                server.redo_recovery_forecast(counts)
-            });
+        let rate = reading_from(&counts, &SIZING_FACTS, |counts| {
+            Ok(bytes_from_float(counts.rate))
+        });
+        let lasts = reading_from(&counts, &SIZING_FACTS, |counts| {
+            Ok(counts.seconds_to_fill_capacity() * 1e6)
+        });
+        let recovery = reading_from(&counts, &[mysql::CHECKPOINT_AGE.name()], |counts| {
+            server.redo_recovery_forecast(counts)
+        });
         let (least, most) = least_and_most_in_micros(&recovery);
-        let (fit, wanted, trade) = server.redo_fit_size_and_tradeoff(&counts);
+        let fit = counts
+            .as_ref()
+            .map_or_else(UnknownFact::to_reading, |counts| server.redo_fit(counts));
+        let wanted = reading_from(&counts, &SIZING_FACTS, |counts| {
+            Ok(server.better_redo_size(counts)?.to_string())
+        });
+        let trade = reading_from(&counts, &SIZING_FACTS, |counts| {
+            let size = server.better_redo_size(counts)?;
+            Ok(server.redo_size_tradeoff(counts, size))
+        });
         facts.insert(cluster, &mysql::REDO_SIZE, size);
         facts.insert(cluster, &mysql::REDO_RATE, rate);
         facts.insert(cluster, &mysql::REDO_LASTS, lasts);
@@ -79,10 +87,10 @@ mod mysql {
                 }
                 Ok((self.require(key)?, key.name()))
             };
-            size().map_or_else(
-                |why| why.to_reading(),
-                |(size, name)| Reading::known(size, derived_source(&[name])),
-            )
+            match size() {
+                Ok((size, name)) => derived_reading(Ok(size), &[name]),
+                Err(why) => why.to_reading(),
+            }
         }
 
         fn redo_log_usage(&self) -> Result<RedoLogUsage, UnknownFact> {
@@ -103,36 +111,19 @@ mod mysql {
             })
         }
 
-        fn redo_fit_size_and_tradeoff(
-            &self,
-            counts: &Result<RedoLogUsage, UnknownFact>,
-        ) -> (Reading<LogSizeFit>, Reading<String>, Reading<String>) {
-            let counts = match counts {
-                Ok(counts) => counts,
-                Err(why) => return (why.to_reading(), why.to_reading(), why.to_reading()),
-            };
-            let unsettled = || {
-                if counts.seconds < MIN_COUNTED_SECONDS {
-                    return Reading::ambiguous("the server has run for less than an hour");
+        fn redo_fit(&self, counts: &RedoLogUsage) -> Reading<LogSizeFit> {
+            match counts.fit_and_better_capacity(self.log_free_bytes_for_growth()) {
+                Some((fit, _)) => derived_reading(Ok(fit), &SIZING_FACTS),
+                None if counts.seconds < MIN_COUNTED_SECONDS => {
+                    Reading::ambiguous("the server has run for less than an hour")
                 }
-                self.enough_unless_free_space_unknown("redo log")
-            };
-            let judged = counts.fit_and_better_capacity(self.log_free_bytes_for_growth());
-            let fit = judged.map_or_else(unsettled, |(fit, _)| {
-                Reading::known(fit, derived_source(&SIZING_FACTS))
-            });
-            let none = || Reading::absent("the size is already sufficient, or no larger size fits");
-            match judged.and_then(|(_, size)| size) {
-                Some(size) => {
-                    let (wanted, trade) = (size.to_string(), self.redo_size_tradeoff(counts, size));
-                    (
-                        fit,
-                        Reading::known(wanted, derived_source(&SIZING_FACTS)),
-                        Reading::known(trade, derived_source(&SIZING_FACTS)),
-                    )
-                }
-                None => (fit, none(), none()),
+                None => self.enough_unless_free_space_unknown("redo log"),
             }
+        }
+
+        fn better_redo_size(&self, counts: &RedoLogUsage) -> Result<u64, UnknownFact> {
+            let judged = counts.fit_and_better_capacity(self.log_free_bytes_for_growth());
+            judged.and_then(|(_, size)| size).ok_or_else(no_better_size)
         }
 
         fn redo_size_tradeoff(&self, counts: &RedoLogUsage, size: u64) -> String {
@@ -169,21 +160,17 @@ mod mysql {
             )
         }
 
-        fn redo_recovery_forecast(&self, counts: &RedoLogUsage) -> Reading<Forecast> {
+        fn redo_recovery_forecast(&self, counts: &RedoLogUsage) -> Result<Forecast, UnknownFact> {
             let detail = match (counts.age, self.is_on_rotating_disk()) {
-                (Some(age), false) => {
-                    return Reading::known(
-                        RedoLogUsage::redo_recovery_seconds(age),
-                        derived_source(&[mysql::CHECKPOINT_AGE.name()]),
-                    );
-                }
+                (Some(age), false) => return Ok(RedoLogUsage::redo_recovery_seconds(age)),
                 (Some(_), true) => "replay was not measured on hard disks",
                 (None, _) => "the server does not report its checkpoint age",
             };
-            Reading::absent(detail)
+            Err(UnknownFact(Reading::absent(detail)))
         }
 
-        /// Empty if no session has waited for the log buffer, or if it may not grow further.
+        /// The size to set. Empty if no session has waited for the log buffer, or if it may not
+        /// grow further.
         fn log_buffer_size_to_set(&self) -> Reading<String> {
             let wanted = || {
                 let (now, waits) = (
@@ -205,7 +192,8 @@ mod mysql {
 }
 
 use super::{
-    Forecast, ServerFacts, UnknownFact, derive_retention_facts, derived_reading, derived_source,
+    Forecast, ServerFacts, UnknownFact, derive_retention_facts, derived_reading, no_better_size,
+    reading_from,
 };
 use crate::facts::catalog::cluster::{self, LogSizeFit};
 use crate::facts::catalog::{mount, postgres, probe};
@@ -264,42 +252,43 @@ fn derive_wal_facts(facts: &mut FactSet, cluster: &Subject) {
         facts,
         subject: cluster,
     };
-    let rate = server.average_wal_rate();
-    let sized = server.wal_sizing();
-    let whole = |rate: &f64| {
-        Reading::known(
-            bytes_from_float(*rate),
-            derived_source(&[postgres::WAL_MADE.name(), postgres::WAL_TIME.name()]),
-        )
-    };
-    let rate = rate.as_ref().map_or_else(UnknownFact::to_reading, whole);
-    let on_basis = |value| Reading::known(value, derived_source(&SIZING_FACTS));
-    let told = match &sized {
-        Err(why) => WalSizeReadings {
-            busy: why.to_reading(),
-            forced: why.to_reading(),
-            fit: why.to_reading(),
-            size: why.to_reading(),
-            trade: why.to_reading(),
-            recovery: why.to_reading(),
-            longer: why.to_reading(),
-        },
-        Ok(sizing) => server.wal_size_readings(sizing, &on_basis),
-    };
-    facts.insert(cluster, &postgres::WAL_RATE, rate);
-    facts.insert(
-        cluster,
-        &postgres::WAL_BUSY_RATE,
-        told.busy.map(bytes_from_float),
+    let rate = derived_reading(
+        server.average_wal_rate().map(bytes_from_float),
+        &[postgres::WAL_MADE.name(), postgres::WAL_TIME.name()],
     );
-    facts.insert(cluster, &postgres::CHECKPOINTS_FORCED, told.forced);
-    facts.insert(cluster, &postgres::WAL_GROWTH, told.fit);
-    facts.insert(cluster, &postgres::WAL_SIZE, told.size);
-    facts.insert(cluster, &postgres::WAL_TRADE, told.trade);
-    let (least, most) = least_and_most_in_micros(&told.recovery);
+    let sized = server.wal_sizing();
+    let busy = reading_from(&sized, &SIZING_FACTS, |sizing| {
+        Ok(bytes_from_float(sizing.busy.most))
+    });
+    let forced = reading_from(&sized, &SIZING_FACTS, |sizing| {
+        Ok(sizing.forced_checkpoint_share() * 100.0)
+    });
+    let fit = sized
+        .as_ref()
+        .map_or_else(UnknownFact::to_reading, |sizing| server.wal_fit(sizing));
+    let size = reading_from(&sized, &SIZING_FACTS, |sizing| {
+        server.better_wal_size(sizing).map(format_postgres_size)
+    });
+    let trade = reading_from(&sized, &SIZING_FACTS, |sizing| {
+        let size = server.better_wal_size(sizing)?;
+        Ok(server.wal_size_tradeoff(sizing, size))
+    });
+    let recovery = reading_from(&sized, &SIZING_FACTS, |sizing| {
+        server.wal_recovery_forecast(sizing)
+    });
+    let longer = reading_from(&sized, &SIZING_FACTS, |sizing| {
+        Ok(server.checkpoint_timeout_tradeoff(sizing))
+    });
+    let (least, most) = least_and_most_in_micros(&recovery);
+    facts.insert(cluster, &postgres::WAL_RATE, rate);
+    facts.insert(cluster, &postgres::WAL_BUSY_RATE, busy);
+    facts.insert(cluster, &postgres::CHECKPOINTS_FORCED, forced);
+    facts.insert(cluster, &postgres::WAL_GROWTH, fit);
+    facts.insert(cluster, &postgres::WAL_SIZE, size);
+    facts.insert(cluster, &postgres::WAL_TRADE, trade);
     facts.insert(cluster, &postgres::RECOVERY_LEAST, least);
     facts.insert(cluster, &postgres::RECOVERY_MOST, most);
-    facts.insert(cluster, &postgres::TIMEOUT_TRADE, told.longer);
+    facts.insert(cluster, &postgres::TIMEOUT_TRADE, longer);
 }
 
 fn derive_flush_facts(facts: &mut FactSet, cluster: &Subject) {
@@ -320,16 +309,6 @@ fn derive_flush_facts(facts: &mut FactSet, cluster: &Subject) {
     );
     facts.insert(cluster, &postgres::HALF_FLUSH, half);
     facts.insert(cluster, &postgres::FLUSH_SLOWDOWN, slowdown);
-}
-
-struct WalSizeReadings {
-    busy: Reading<f64>,
-    forced: Reading<f64>,
-    fit: Reading<LogSizeFit>,
-    size: Reading<String>,
-    trade: Reading<String>,
-    recovery: Reading<Forecast>,
-    longer: Reading<String>,
 }
 
 impl ServerFacts<'_> {
@@ -402,62 +381,34 @@ impl ServerFacts<'_> {
         })
     }
 
-    fn wal_size_readings(
-        &self,
-        sizing: &WalSizing,
-        on_basis: &dyn Fn(String) -> Reading<String>,
-    ) -> WalSizeReadings {
-        let busy = sizing.busy.most;
-        let most = self.value(&postgres::MAX_WAL_SIZE).unwrap_or_default();
-        let timeout = self
-            .value(&postgres::CHECKPOINT_TIMEOUT)
-            .unwrap_or_default()
-            / 1e6;
-        let fit = sizing.fit_and_better_max_wal_size(self.log_free_bytes_for_growth());
-        let no_free = || self.enough_unless_free_space_unknown("WAL");
-        let size = fit.and_then(|(_, size)| size);
-        let needed = sizing.max_wal_size_for_timeout(LONGER_TIMEOUT);
-        let has_room = self
-            .log_free_bytes_for_growth()
-            .is_some_and(|free| needed <= free / 2);
-        WalSizeReadings {
-            busy: Reading::known(busy, derived_source(&SIZING_FACTS)),
-            forced: Reading::known(
-                sizing.forced_checkpoint_share() * 100.0,
-                derived_source(&SIZING_FACTS),
-            ),
-            fit: fit.map_or_else(no_free, |(fit, _)| {
-                Reading::known(fit, derived_source(&SIZING_FACTS))
-            }),
-            size: size.map_or_else(
-                || absent_reading("the size is already sufficient, or no larger size fits"),
-                |size| on_basis(format_postgres_size(size)),
-            ),
-            trade: size.map_or_else(
-                || absent_reading("the size is already sufficient, or no larger size fits"),
-                |size| on_basis(self.wal_size_tradeoff(sizing, size, (most, timeout))),
-            ),
-            recovery: match sizing.recovery_seconds_at_peak(most, timeout) {
-                _ if self.is_on_rotating_disk() => {
-                    absent_reading("replay was not measured on hard disks")
-                }
-                Some(span) => Reading::known(span, derived_source(&SIZING_FACTS)),
-                None => absent_reading("this release does not count WAL records"),
-            },
-            longer: if has_room && timeout < LONGER_TIMEOUT {
-                on_basis(self.checkpoint_timeout_tradeoff(sizing, needed, (most, timeout)))
-            } else {
-                on_basis(String::new())
-            },
+    fn wal_fit(&self, sizing: &WalSizing) -> Reading<LogSizeFit> {
+        match sizing.fit_and_better_max_wal_size(self.log_free_bytes_for_growth()) {
+            Some((fit, _)) => derived_reading(Ok(fit), &SIZING_FACTS),
+            None => self.enough_unless_free_space_unknown("WAL"),
         }
     }
 
-    fn wal_size_tradeoff(
-        &self,
-        sizing: &WalSizing,
-        size: u64,
-        (now, timeout): (u64, f64),
-    ) -> String {
+    fn better_wal_size(&self, sizing: &WalSizing) -> Result<u64, UnknownFact> {
+        let judged = sizing.fit_and_better_max_wal_size(self.log_free_bytes_for_growth());
+        judged.and_then(|(_, size)| size).ok_or_else(no_better_size)
+    }
+
+    fn wal_recovery_forecast(&self, sizing: &WalSizing) -> Result<Forecast, UnknownFact> {
+        let CheckpointSettings {
+            max_wal_size,
+            timeout,
+            ..
+        } = sizing.settings;
+        let detail = match sizing.recovery_seconds_at_peak(max_wal_size, timeout) {
+            _ if self.is_on_rotating_disk() => "replay was not measured on hard disks",
+            Some(span) => return Ok(span),
+            None => "this release does not count WAL records",
+        };
+        Err(UnknownFact(Reading::absent(detail)))
+    }
+
+    fn wal_size_tradeoff(&self, sizing: &WalSizing, size: u64) -> String {
+        let timeout = sizing.settings.timeout;
         format!(
             "{}: a checkpoint every {} at {} of WAL (in busy periods{}); full-page images reduced by a factor of {}; {}",
             format_postgres_size(size),
@@ -467,16 +418,20 @@ impl ServerFacts<'_> {
             peak_wal_rate_text(sizing),
             self.statistics_since_suffix(),
             sizing.full_page_image_reduction(size, timeout).ratio_text(),
-            self.recovery_comparison_text(sizing, (size, timeout), (now, timeout)),
+            self.recovery_comparison_text(sizing, size, timeout),
         )
     }
 
-    fn checkpoint_timeout_tradeoff(
-        &self,
-        sizing: &WalSizing,
-        needed: u64,
-        now: (u64, f64),
-    ) -> String {
+    /// The trade-off of `LONGER_TIMEOUT`. Empty if the present timeout is not shorter, or if the
+    /// file system has no room for the WAL.
+    fn checkpoint_timeout_tradeoff(&self, sizing: &WalSizing) -> String {
+        let needed = sizing.max_wal_size_for_timeout(LONGER_TIMEOUT);
+        let has_room = self
+            .log_free_bytes_for_growth()
+            .is_some_and(|free| needed <= free / 2);
+        if !(has_room && sizing.settings.timeout < LONGER_TIMEOUT) {
+            return String::new();
+        }
         format!(
             "{} needs max_wal_size = {} at {} of WAL (in busy periods{}); full-page images reduced by a factor of {}; {}",
             format_postgres_time(LONGER_TIMEOUT * 1e6),
@@ -486,7 +441,7 @@ impl ServerFacts<'_> {
             sizing
                 .full_page_image_reduction(needed, LONGER_TIMEOUT)
                 .ratio_text(),
-            self.recovery_comparison_text(sizing, (needed, LONGER_TIMEOUT), now),
+            self.recovery_comparison_text(sizing, needed, LONGER_TIMEOUT),
         )
     }
 
@@ -496,14 +451,14 @@ impl ServerFacts<'_> {
             .unwrap_or_default()
     }
 
-    fn recovery_comparison_text(
-        &self,
-        sizing: &WalSizing,
-        then: (u64, f64),
-        now: (u64, f64),
-    ) -> String {
-        let of = |(size, timeout)| sizing.recovery_seconds_at_peak(size, timeout);
-        match (of(then), of(now)) {
+    /// Compares crash recovery with this `max_wal_size` and timeout to recovery with the present
+    /// settings.
+    fn recovery_comparison_text(&self, sizing: &WalSizing, size: u64, timeout: f64) -> String {
+        let now = &sizing.settings;
+        match (
+            sizing.recovery_seconds_at_peak(size, timeout),
+            sizing.recovery_seconds_at_peak(now.max_wal_size, now.timeout),
+        ) {
             _ if self.is_on_rotating_disk() => "recovery time on hard disks is unknown".to_owned(),
             (Some(then), Some(now)) => {
                 format!(
@@ -515,10 +470,6 @@ impl ServerFacts<'_> {
             _ => "recovery time is unknown".to_owned(),
         }
     }
-}
-
-fn absent_reading<T>(detail: &str) -> Reading<T> {
-    Reading::absent(detail)
 }
 
 fn peak_wal_rate_text(sizing: &WalSizing) -> String {

@@ -5,7 +5,7 @@
 //! (`CalculateCheckpointSegments` in xlog.c). Replay speed was measured on other hosts, so its
 //! range is wide.
 
-use super::{Forecast, next_power_of_two_clamped};
+use super::{Forecast, halve_until_it_fits, next_power_of_two_clamped};
 use crate::facts::catalog::cluster::LogSizeFit;
 
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +86,7 @@ impl CheckpointSettings {
 
 #[derive(Clone, Copy, Debug)]
 pub struct WalSizing {
-    settings: CheckpointSettings,
+    pub settings: CheckpointSettings,
     counts: WalStatistics,
     /// Peak rate: bytes per second while checkpoints were forced, or the average if none were.
     pub busy: Forecast,
@@ -161,16 +161,8 @@ impl WalSizing {
             self.settings
                 .max_wal_size_for_distance(self.busy.most * self.settings.timeout),
         );
-        let mut size = wanted.max(next_power_of_two_clamped(now as f64 * 2.0));
-        let free = free?;
-        while size > free / 2 {
-            size /= 2;
-        }
-        Some(if size > now {
-            (LogSizeFit::TooSmall, Some(size))
-        } else {
-            (LogSizeFit::NoRoom, None)
-        })
+        let size = wanted.max(next_power_of_two_clamped(now as f64 * 2.0));
+        Some(halve_until_it_fits(size, now, 0, free?))
     }
 
     pub fn checkpoint_interval_at_peak(&self, size: u64) -> Forecast {

@@ -58,8 +58,7 @@ impl Guarantee {
         }
     }
 
-    pub fn new_for_array(disk: &Subject, fabric: Option<NetworkTransport>) -> Self {
-        let name = disk.name();
+    pub fn new_for_array(name: &str, fabric: Option<NetworkTransport>) -> Self {
         let question = if fabric == Some(NetworkTransport::Nbd) {
             format!("ask the administrator of the NBD server of {name} whether it honours flushes")
         } else {
@@ -71,25 +70,20 @@ impl Guarantee {
     }
 }
 
-/// Not for volumes of a RAID controller in this host. A controller in front of the disk must pass
-/// the disk through.
-pub fn find_guarantee(
-    ask: &mut FactReader,
-    disk: &Subject,
-    transport: Option<Transport>,
-) -> Guarantee {
+/// Finds the guarantor of a disk that is not a volume of a RAID controller in this host.
+pub fn find_guarantee(disk: FactReader, transport: Option<Transport>) -> Guarantee {
     let name = disk.name();
     let provider = |is_documented| {
         let question =
             format!("ask the provider whether acknowledged writes to {name} are on stable storage");
         Guarantee::new(WriteGuarantor::Provider, is_documented, question)
     };
-    match ask.read_and_record_use(disk, &device::CLOUD) {
+    match disk.read(&device::CLOUD) {
         Some(CloudDiskService::AzureManagedDisk) => {
             let question = format!(
                 "check the host caching of {name} in the Azure portal (None and ReadOnly cache no writes)"
             );
-            let is_uncached = is_uncached_by_azure(ask, disk);
+            let is_uncached = is_uncached_by_azure(disk);
             return Guarantee::new(WriteGuarantor::Provider, is_uncached, question);
         }
         // Data on the provider's local drives is lost with the instance, which `warnings` reports.
@@ -104,20 +98,20 @@ pub fn find_guarantee(
         Some(CloudDiskService::OracleBlockVolume) => return provider(false),
         None => {}
     }
-    match ask.read_and_record_use(disk, &device::FABRIC) {
+    match disk.read(&device::FABRIC) {
         Some(NetworkTransport::Rbd) => {
             return Guarantee::new_documented(Some(WriteGuarantor::StorageCluster));
         }
-        Some(fabric) => return Guarantee::new_for_array(disk, Some(fabric)),
+        Some(fabric) => return Guarantee::new_for_array(name, Some(fabric)),
         None => {}
     }
-    let machine = ask.read_and_record_use(&Subject::host(), &host::VIRTUALISATION);
+    let machine = disk.of(&Subject::host()).read(&host::VIRTUALISATION);
     let machine = machine.as_deref().unwrap_or("none");
     let Some(transport) = transport.filter(|transport| transport.is_recognised()) else {
         return Guarantee::new_documented(None);
     };
     if transport.is_network() {
-        return Guarantee::new_for_array(disk, None);
+        return Guarantee::new_for_array(name, None);
     }
     if machine == "none" && !transport.is_virtual() {
         return Guarantee::new_documented(Some(WriteGuarantor::Drive));
@@ -156,20 +150,18 @@ pub fn find_guarantee(
 
 /// Whether Azure never caches writes to the disk. Size and sector size decide, because only Azure's
 /// portal shows the setting *host caching*.
-fn is_uncached_by_azure(ask: &mut FactReader, disk: &Subject) -> bool {
-    let size = ask
-        .read_and_record_use(disk, &device::SIZE)
+fn is_uncached_by_azure(disk: FactReader) -> bool {
+    let size = disk
+        .read(&device::SIZE)
         .is_some_and(|size| size >= AZURE_UNCACHED_SIZE);
-    let sector =
-        ask.read_and_record_use(disk, &device::LOGICAL_BLOCK) == Some(AZURE_UNCACHED_SECTOR);
+    let sector = disk.read(&device::LOGICAL_BLOCK) == Some(AZURE_UNCACHED_SECTOR);
     size || sector
 }
 
 /// Does nothing if the disk's guarantor is the drive, a Ceph cluster or unknown.
-pub fn record_unverifiable_cache(ask: &mut FactReader, disk: &Subject, guarantee: &Guarantee) {
+pub fn record_unverifiable_cache(disk: FactReader, guarantee: &Guarantee) {
     if let Some(question) = &guarantee.question {
-        ask.record_unobtainable_fact(
-            disk,
+        disk.record_unobtainable(
             &device::CACHE,
             "the cache is not visible from this host; the provider, array or hypervisor manages it",
             format!("{question}, or run a power-cut test: `walwise drill`"),

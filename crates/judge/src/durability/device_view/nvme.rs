@@ -6,25 +6,20 @@
 
 use super::CacheReport;
 use crate::durability::fact_reader::FactReader;
-use crate::facts::Subject;
 use crate::facts::catalog::device::{self, DriveCacheState};
 
 const IDENTIFY_REMEDY: &str = "read it as root: nvme id-ctrl -H DEVICE (line vwc)";
 const WARNINGS_REMEDY: &str =
     "read the drive's warnings as root: nvme smart-log DEVICE (line critical_warning)";
 
-pub fn nvme_cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
+pub fn nvme_cache_report(disk: FactReader) -> CacheReport {
     let name = disk.name();
-    let presented = is_persistent_cloud_volume(ask, disk);
-    let told = ask
-        .read_and_record_use(disk, &device::FUA)
+    let presented = is_persistent_cloud_volume(disk);
+    let told = disk
+        .read(&device::FUA)
         .filter(|passed| *passed || presented);
-    let has_one = ask
-        .read_and_record_use(disk, &device::NVME_VOLATILE)
-        .or(told);
-    let asked = ask
-        .read_and_record_use(disk, &device::DRIVE_CACHE)
-        .map(DriveCacheState::is_on);
+    let has_one = disk.read(&device::NVME_VOLATILE).or(told);
+    let asked = disk.read(&device::DRIVE_CACHE).map(DriveCacheState::is_on);
     match (has_one, asked) {
         (Some(false), Some(true)) => CacheReport::Conflicting(format!(
             "{name} reports both that it has no volatile cache and that this cache is on"
@@ -36,7 +31,7 @@ pub fn nvme_cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
         }
         // Without a volatile cache, the drive has either no cache or a protected one. Only its
         // warnings show whether the protection still works.
-        (Some(false), _) => match ask.read_and_record_use(disk, &device::NVME_WARNINGS) {
+        (Some(false), _) => match disk.read(&device::NVME_WARNINGS) {
             Some(_) => CacheReport::NoCache("VWC in nvme id-ctrl, no warnings".to_owned()),
             None => CacheReport::Unreported(format!(
                 "{name} reports no volatile cache, and it is unknown whether it warns of a failed power backup"
@@ -50,12 +45,11 @@ pub fn nvme_cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
 
 /// Whether the disk is a cloud volume that outlives the instance; the hardware of such a volume is
 /// not visible here.
-pub fn is_persistent_cloud_volume(ask: &mut FactReader, disk: &Subject) -> bool {
-    ask.read_and_record_use(disk, &device::CLOUD).is_some()
-        && ask.read_and_record_use(disk, &device::EPHEMERAL) == Some(false)
+pub fn is_persistent_cloud_volume(disk: FactReader) -> bool {
+    disk.read(&device::CLOUD).is_some() && disk.read(&device::EPHEMERAL) == Some(false)
 }
 
-pub fn record_missing_nvme_cache_facts(ask: &mut FactReader, disk: &Subject) {
-    ask.record_missing_fact(disk, &device::NVME_VOLATILE, Some(IDENTIFY_REMEDY));
-    ask.record_missing_fact(disk, &device::NVME_WARNINGS, Some(WARNINGS_REMEDY));
+pub fn record_missing_nvme_cache_facts(disk: FactReader) {
+    disk.record_missing(&device::NVME_VOLATILE, Some(IDENTIFY_REMEDY));
+    disk.record_missing(&device::NVME_WARNINGS, Some(WARNINGS_REMEDY));
 }

@@ -4,11 +4,10 @@
 //! A device of *persistent memory* may be ordinary memory that the kernel command line declares
 //! (`memmap=`). Nothing on this host distinguishes the two.
 
-use super::guarantor::{self, Guarantee};
-use super::{CacheReport, device_evidence};
+use super::{AttachedDisk, CacheReport, guarantor};
+use crate::durability::Evidence;
+use crate::durability::EvidenceImpact::{Durable, Unproven};
 use crate::durability::fact_reader::FactReader;
-use crate::durability::{Evidence, EvidenceImpact};
-use crate::facts::Subject;
 use crate::facts::catalog::device::{
     self, CacheVolatility, NetworkTransport, Transport, WriteGuarantor,
 };
@@ -17,33 +16,23 @@ use crate::scsi_drivers;
 /// Evidence about a disk whose own report does not decide: a remote disk, persistent memory, or a
 /// disk with an unknown adapter or attachment. `None` for any other disk.
 pub fn uninspectable_disk_cache_volatility(
-    ask: &mut FactReader,
-    disk: &Subject,
-    guarantee: &Guarantee,
-    transport: Option<Transport>,
-    queue: Option<bool>,
-    word: &CacheReport,
+    attached: &AttachedDisk<'_>,
 ) -> Option<(CacheVolatility, Evidence)> {
+    let disk = attached.facts;
     let name = disk.name();
-    match guarantee.by {
-        Some(WriteGuarantor::Array) => {
-            return Some(remote_disk_cache_volatility(
-                ask, disk, guarantee, queue, word,
-            ));
-        }
+    match attached.guarantee.by {
+        Some(WriteGuarantor::Array) => return Some(remote_disk_cache_volatility(attached)),
         Some(WriteGuarantor::StorageCluster) => {
-            let says = format!(
+            let text = format!(
                 "{name} is a Ceph volume; Ceph acknowledges a write only once it is stored"
             );
-            return Some((
-                CacheVolatility::None,
-                device_evidence(ask, disk, &device::FABRIC, EvidenceImpact::Durable, says),
-            ));
+            let evidence = disk.device_evidence(&device::FABRIC, Durable, text);
+            return Some((CacheVolatility::None, evidence));
         }
         Some(WriteGuarantor::Drive | WriteGuarantor::Hypervisor | WriteGuarantor::Provider)
         | None => {}
     }
-    let says = match transport {
+    let text = match attached.transport {
         None => format!("it is unknown how {name} is attached"),
         Some(transport) if !transport.is_recognised() => {
             format!("walwise cannot inspect how {name} is attached")
@@ -53,71 +42,48 @@ pub fn uninspectable_disk_cache_volatility(
         ),
         // An adapter that is not known to lack a cache may be a RAID controller, so its cache is
         // unknown.
-        Some(Transport::Scsi | Transport::Sas) if !is_adapter_without_cache(ask, disk) => {
-            ask.record_missing_fact(disk, &device::DRIVER, None);
+        Some(Transport::Scsi | Transport::Sas) if !is_adapter_without_cache(disk) => {
+            disk.record_missing(&device::DRIVER, None);
             format!("it is unknown whether {name}'s adapter caches writes")
         }
-        // Of network disks, only volumes of a cloud provider are left, and their own report
-        // decides.
+        // The network disks that remain are volumes of a cloud provider. Their own report decides.
         Some(_) => return None,
     };
-    let cache = if *word == CacheReport::Volatile {
-        CacheVolatility::Volatile
-    } else {
-        CacheVolatility::Unknown
-    };
     Some((
-        cache,
-        device_evidence(
-            ask,
-            disk,
-            &device::TRANSPORT,
-            EvidenceImpact::Unproven,
-            says,
-        ),
+        volatile_or_unknown(attached.report == CacheReport::Volatile),
+        disk.device_evidence(&device::TRANSPORT, Unproven, text),
     ))
 }
 
-fn remote_disk_cache_volatility(
-    ask: &mut FactReader,
-    disk: &Subject,
-    guarantee: &Guarantee,
-    queue: Option<bool>,
-    word: &CacheReport,
-) -> (CacheVolatility, Evidence) {
+fn remote_disk_cache_volatility(attached: &AttachedDisk<'_>) -> (CacheVolatility, Evidence) {
+    let AttachedDisk { report, queue, .. } = attached;
+    let disk = attached.facts;
     let name = disk.name();
-    guarantor::record_unverifiable_cache(ask, disk, guarantee);
+    guarantor::record_unverifiable_cache(disk, &attached.guarantee);
     // The kernel sets the queue's mode from the report of the remote host, so the mode counts if
     // the disk itself reports nothing.
-    let cache = if *word == CacheReport::Volatile || word.is_unreported() && queue == Some(true) {
+    let is_volatile =
+        *report == CacheReport::Volatile || report.is_unreported() && *queue == Some(true);
+    let evidence = if let Some(fabric) = disk.read(&device::FABRIC).map(fabric_name) {
+        let text = format!("{name} is remote ({fabric}), and its caches are not visible from here");
+        disk.device_evidence(&device::FABRIC, Unproven, text)
+    } else {
+        let text = format!("{name} is remote, and its caches are not visible from here");
+        disk.device_evidence(&device::TRANSPORT, Unproven, text)
+    };
+    (volatile_or_unknown(is_volatile), evidence)
+}
+
+fn volatile_or_unknown(is_volatile: bool) -> CacheVolatility {
+    if is_volatile {
         CacheVolatility::Volatile
     } else {
         CacheVolatility::Unknown
-    };
-    let by = ask
-        .read_and_record_use(disk, &device::FABRIC)
-        .map(|fabric| format!(" ({})", fabric_name(fabric)));
-    let says = format!(
-        "{name} is remote{}, and its caches are not visible from here",
-        by.as_deref().unwrap_or_default()
-    );
-    let evidence = if by.is_some() {
-        device_evidence(ask, disk, &device::FABRIC, EvidenceImpact::Unproven, says)
-    } else {
-        device_evidence(
-            ask,
-            disk,
-            &device::TRANSPORT,
-            EvidenceImpact::Unproven,
-            says,
-        )
-    };
-    (cache, evidence)
+    }
 }
 
-fn is_adapter_without_cache(ask: &mut FactReader, disk: &Subject) -> bool {
-    let driver = ask.read_and_record_use(disk, &device::DRIVER);
-    driver
+fn is_adapter_without_cache(disk: FactReader) -> bool {
+    disk.read(&device::DRIVER)
         .and_then(|driver| scsi_drivers::find_driver(&driver))
         .is_some_and(|driver| driver.is_plain_adapter)
 }

@@ -4,11 +4,12 @@
 //! A drive with protected memory may acknowledge flushes without executing them, so flushing does
 //! not help once the protection fails.
 
-use super::{device_evidence, nvme};
+use super::nvme;
+use crate::durability::EvidenceImpact::{AtRisk, Unproven};
 use crate::durability::fact_reader::FactReader;
-use crate::durability::{Evidence, EvidenceImpact, EvidenceLayer, VerdictRemedy};
+use crate::durability::{Evidence, EvidenceLayer, VerdictRemedy};
 use crate::facts::catalog::device::{self, NvmeWarning, Transport};
-use crate::facts::{Choice, MissingFact, Reading, Subject, UnknownReason};
+use crate::facts::{Choice, MissingFact, Reading, UnknownReason};
 
 /// Facts that can only lower a verdict, each with the words before and after the disk's name in a
 /// message.
@@ -25,30 +26,20 @@ const LOWERING_FACTS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// The flag is true if the drive's memory must be treated as volatile.
-pub fn evidence_against_disk(ask: &mut FactReader, disk: &Subject) -> (Vec<Evidence>, bool) {
+/// Evidence against the disk, and whether the drive's memory must be treated as volatile.
+pub fn evidence_against_disk(disk: FactReader) -> (Vec<Evidence>, bool) {
     let name = disk.name();
     let (mut found, mut forgets) = (Vec::new(), false);
-    if ask.read_and_record_use(disk, &device::EPHEMERAL) == Some(true) {
-        let says = format!(
+    if disk.read(&device::EPHEMERAL) == Some(true) {
+        let text = format!(
             "{name} is an ephemeral disk: its contents are lost when the instance stops or fails"
         );
-        found.push(device_evidence(
-            ask,
-            disk,
-            &device::EPHEMERAL,
-            EvidenceImpact::AtRisk(VerdictRemedy::new(format!(
-                "Move the data from {name} to a persistent disk."
-            ))),
-            says,
-        ));
+        let remedy = VerdictRemedy::new(format!("Move the data from {name} to a persistent disk."));
+        found.push(disk.device_evidence(&device::EPHEMERAL, AtRisk(remedy), text));
     }
-    found.extend(unread_fact_evidence(ask, disk));
-    for warning in ask
-        .read_and_record_use(disk, &device::NVME_WARNINGS)
-        .unwrap_or_default()
-    {
-        let (bears, says) = match NvmeWarning::from_word(&warning) {
+    found.extend(unread_fact_evidence(disk));
+    for warning in disk.read(&device::NVME_WARNINGS).unwrap_or_default() {
+        let (impact, text) = match NvmeWarning::from_word(&warning) {
             // No evidence, because these warnings do not concern acknowledged data.
             Some(
                 NvmeWarning::SpareLow | NvmeWarning::Temperature | NvmeWarning::PersistentMemory,
@@ -57,51 +48,44 @@ pub fn evidence_against_disk(ask: &mut FactReader, disk: &Subject) -> (Vec<Evide
             }
             Some(NvmeWarning::MemoryBackupFailed) => {
                 forgets = true;
-                let says = "warns that its power backup has failed";
                 (
-                    EvidenceImpact::AtRisk(VerdictRemedy::replace_disk(disk)),
-                    format!("{name} {says}"),
+                    AtRisk(VerdictRemedy::replace_disk(name)),
+                    format!("{name} warns that its power backup has failed"),
                 )
             }
             Some(NvmeWarning::ReadOnly) => (
-                EvidenceImpact::Unproven,
+                Unproven,
                 format!(
                     "{name} has become read-only, as drives do when they can no longer store data"
                 ),
             ),
             Some(NvmeWarning::Unreliable) => (
-                EvidenceImpact::Unproven,
+                Unproven,
                 format!("{name} warns that it has become unreliable"),
             ),
             None => (
-                EvidenceImpact::Unproven,
+                Unproven,
                 format!("{name} reports a warning unknown to walwise: {warning}"),
             ),
         };
-        found.push(device_evidence(
-            ask,
-            disk,
-            &device::NVME_WARNINGS,
-            bears,
-            says,
-        ));
+        found.push(disk.device_evidence(&device::NVME_WARNINGS, impact, text));
     }
     (found, forgets)
 }
 
-fn unread_fact_evidence(ask: &mut FactReader, disk: &Subject) -> Vec<Evidence> {
+fn unread_fact_evidence(disk: FactReader) -> Vec<Evidence> {
     let name = disk.name();
     // The hardware of a cloud volume is outside this instance, so no warning can be read.
-    let is_asked = ask
-        .read_and_record_use(disk, &device::TRANSPORT)
+    let is_asked = disk
+        .read(&device::TRANSPORT)
         .is_some_and(Transport::is_nvme)
-        && !nvme::is_persistent_cloud_volume(ask, disk);
+        && !nvme::is_persistent_cloud_volume(disk);
     // A drive with a volatile cache writes the cache out on a flush, whatever the capacitor's
     // state. Facts about warnings and capacitor that an older capture lacks are then not needed.
-    let is_volatile = ask.read_and_record_use(disk, &device::NVME_VOLATILE) == Some(true);
+    let is_volatile = disk.read(&device::NVME_VOLATILE) == Some(true);
     let mut found = Vec::new();
     for (fact, question, predicate) in LOWERING_FACTS {
-        let reading = ask.facts.reading_by_name(disk, fact);
+        let reading = disk.facts.reading_by_name(disk.subject, fact);
         let Reading::Unknown { why, .. } = reading else {
             continue;
         };
@@ -116,15 +100,14 @@ fn unread_fact_evidence(ask: &mut FactReader, disk: &Subject) -> Vec<Evidence> {
             | UnknownReason::Malformed => is_asked || fact == device::EPHEMERAL.name(),
         };
         if missing {
-            ask.dependencies
-                .missing
-                .extend(MissingFact::from_unknown_reading(disk, fact, reading));
-            let says = format!("it is unknown {question} {name} {predicate}");
+            let need = MissingFact::from_unknown_reading(disk.subject, fact, reading);
+            disk.dependencies.borrow_mut().missing.extend(need);
+            let text = format!("it is unknown {question} {name} {predicate}");
             found.push(Evidence::new(
                 EvidenceLayer::Device,
-                disk,
-                EvidenceImpact::Unproven,
-                says,
+                disk.subject,
+                Unproven,
+                text,
                 String::new(),
             ));
         }

@@ -5,17 +5,18 @@
 //! hand.
 
 use super::{
-    HopFinding, StackCaches, are_dm_targets_stateless, array_findings, find_unknown_dm_target,
-    holds_no_unflushed_data, kernel_evidence, mapping_fault_finding, unproven_finding,
+    HopFinding, StackCaches, are_dm_targets_stateless, array_findings, dropped_by_file_system,
+    find_unknown_dm_target, holds_no_unflushed_data, mapping_fault_finding, sent, unproven,
 };
+use crate::durability::EvidenceImpact::{Contradictory, Durable};
+use crate::durability::VerdictRemedy;
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
-use crate::durability::{EvidenceImpact, VerdictRemedy};
+use crate::facts::Scope;
 use crate::facts::catalog::device::{
     self, BcacheMode, DeviceKind, DmCacheMode, DrbdProtocol, QueueWriteCache,
 };
 use crate::facts::catalog::target::FlushSuppressor;
-use crate::facts::{Scope, Subject};
 use crate::ternary::Ternary;
 
 /// Whether drivers of this kind announce a cache, whatever devices are below (drivers/md/md.c,
@@ -32,76 +33,64 @@ fn is_always_write_back(kind: DeviceKind) -> bool {
     )
 }
 
-/// Empty for a partition, which uses the queue of its disk.
-pub fn stacked_device_findings(
-    ask: &mut FactReader,
-    hop: &Subject,
-    bottom: StackCaches,
-) -> Vec<HopFinding> {
-    let kind = ask.read_or_record_missing(hop, &device::KIND);
+/// The findings about a device above the disks; none for a partition, which uses the queue of its
+/// disk.
+pub fn stacked_device_findings(hop: FactReader, bottom: StackCaches) -> Vec<HopFinding> {
+    let kind = hop.require(&device::KIND);
     if kind.is_some_and(DeviceKind::is_partition) {
         return Vec::new();
     }
-    // `holds_no_unflushed_data` reads the targets without `ask`, so this read records their use.
+    // `holds_no_unflushed_data` does not record the targets as used, so this read records them.
     if matches!(
         kind,
         Some(DeviceKind::Lvm | DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo)
     ) {
-        drop(ask.read_and_record_use(hop, &device::DM_TARGETS));
+        drop(hop.read(&device::DM_TARGETS));
     }
-    let mut found = vec![write_cache_finding(ask, hop, kind, bottom)];
-    if let Some(kind) = kind {
-        found.extend(flush_finding_by_kind(ask, hop, kind));
-        found.extend(mapping_fault_finding(ask, hop, kind));
-        if kind.is_md() {
-            found.extend(array_findings(ask, hop));
-        }
-    } else {
-        let says = format!("it is unknown what kind of device {} is", hop.name());
-        found.push(unproven_finding(ask, hop, &device::KIND, says));
+    let mut found = vec![write_cache_finding(hop, kind, bottom)];
+    let Some(kind) = kind else {
+        let text = format!("it is unknown what kind of device {} is", hop.name());
+        found.push(hop.unproven_finding(&device::KIND, text));
+        return found;
+    };
+    found.extend(flush_finding_by_kind(hop, kind));
+    found.extend(mapping_fault_finding(hop, kind));
+    if kind.is_md() {
+        found.extend(array_findings(hop));
     }
     found
 }
 
 fn write_cache_finding(
-    ask: &mut FactReader,
-    hop: &Subject,
+    hop: FactReader,
     kind: Option<DeviceKind>,
     bottom: StackCaches,
 ) -> HopFinding {
-    use EvidenceImpact::{Contradictory, Durable, Unproven};
     let name = hop.name();
     let never = kind.is_some_and(is_always_write_back)
-        || are_dm_targets_stateless(ask.facts, hop) == Some(Ternary::False);
-    let (passage, bears, says) = match ask.read_or_record_missing(hop, &device::WRITE_CACHE) {
-        Some(QueueWriteCache::WriteBack) => (
-            FlushOutcome::Sent,
-            Durable,
-            format!("{name} passes flushes on"),
-        ),
-        Some(QueueWriteCache::WriteThrough) if bottom.write_back == Ternary::True => (
-            FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
-            Contradictory(VerdictRemedy::write_back_queue(hop)),
-            format!(
+        || are_dm_targets_stateless(hop.facts, hop.subject) == Some(Ternary::False);
+    let overridden = |text| {
+        let remedy = VerdictRemedy::write_back_queue(name);
+        let outcome = FlushOutcome::Dropped(FlushSuppressor::QueueOverride);
+        (outcome, Contradictory(remedy), text)
+    };
+    let clause = match hop.require(&device::WRITE_CACHE) {
+        Some(QueueWriteCache::WriteBack) => sent(format!("{name} passes flushes on")),
+        Some(QueueWriteCache::WriteThrough) if bottom.write_back == Ternary::True => {
+            overridden(format!(
                 "{name}'s queue is write through, but an underlying disk is write back, so flushes are dropped"
-            ),
-        ),
-        Some(QueueWriteCache::WriteThrough) if never => (
-            FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
-            Contradictory(VerdictRemedy::write_back_queue(hop)),
-            format!(
-                "{name}'s queue is write through, which its driver never sets, so flushes are dropped"
-            ),
-        ),
-        Some(QueueWriteCache::WriteThrough) if bottom.write_back == Ternary::Unknown => (
-            FlushOutcome::Unknown,
-            Unproven,
-            format!(
+            ))
+        }
+        Some(QueueWriteCache::WriteThrough) if never => overridden(format!(
+            "{name}'s queue is write through, which its driver never sets, so flushes are dropped"
+        )),
+        Some(QueueWriteCache::WriteThrough) if bottom.write_back == Ternary::Unknown => {
+            unproven(format!(
                 "{name}'s queue is write through, and it is unknown whether an underlying disk is write back"
-            ),
-        ),
+            ))
+        }
         Some(QueueWriteCache::WriteThrough)
-            if holds_no_unflushed_data(ask.facts, hop) == Ternary::True =>
+            if holds_no_unflushed_data(hop.facts, hop.subject) == Ternary::True =>
         {
             (
                 FlushOutcome::NotNeeded,
@@ -109,76 +98,24 @@ fn write_cache_finding(
                 format!("{name} drops flushes, as do the disks below it (also write through)"),
             )
         }
-        Some(QueueWriteCache::WriteThrough) => (
-            FlushOutcome::Unknown,
-            Unproven,
-            format!(
-                "{name}'s queue is write through, and it is unknown whether {name} holds unflushed data"
-            ),
-        ),
-        None => (
-            FlushOutcome::Unknown,
-            Unproven,
-            format!("it is unknown whether {name} passes flushes on"),
-        ),
+        Some(QueueWriteCache::WriteThrough) => unproven(format!(
+            "{name}'s queue is write through, and it is unknown whether {name} holds unflushed data"
+        )),
+        None => unproven(format!("it is unknown whether {name} passes flushes on")),
     };
-    (
-        passage,
-        kernel_evidence(ask, hop, &device::WRITE_CACHE, bears, says),
-    )
+    hop.finding(&device::WRITE_CACHE, clause)
 }
 
-fn flush_finding_by_kind(
-    ask: &mut FactReader,
-    hop: &Subject,
-    kind: DeviceKind,
-) -> Option<HopFinding> {
-    use EvidenceImpact::{AtRisk, Durable, Unproven};
+fn flush_finding_by_kind(hop: FactReader, kind: DeviceKind) -> Option<HopFinding> {
     let name = hop.name();
-    match kind {
-        DeviceKind::Zram | DeviceKind::Ram => {
-            let says = format!("{name} keeps its data in memory");
-            let bears = AtRisk(VerdictRemedy::move_out_of_memory(hop));
-            Some((
-                FlushOutcome::Dropped(FlushSuppressor::FileSystem),
-                kernel_evidence(ask, hop, &device::KIND, bears, says),
-            ))
-        }
-        // The cache device is judged as one of the disks below. Only a missing cache device needs a
-        // finding here.
-        DeviceKind::Bcache => {
-            let disks = ask.facts.layers_directly_below(hop).len();
-            let mode = ask.read_and_record_use(hop, &device::BCACHE_MODE);
-            let state = ask.read_and_record_use(hop, &device::BCACHE_STATE);
-            let (holds, without) = match mode {
-                Some(BcacheMode::Writeback) => (true, false),
-                Some(BcacheMode::Writethrough | BcacheMode::Writearound | BcacheMode::None) => {
-                    (false, true)
-                }
-                None => (false, false),
-            };
-            let without = without || state.is_some_and(|state| !state.has_cache());
-            let (passage, bears, says) = if disks > 1 && holds {
-                let says = format!(
-                    "{name} is a bcache device in writeback mode: committed data may exist only on its cache disk"
-                );
-                (FlushOutcome::Sent, Durable, says)
-            } else if disks > 1 || without {
-                return None;
-            } else {
-                ask.record_missing_fact(hop, &device::BCACHE_MODE, None);
-                let says = format!(
-                    "{name} is a bcache device that may cache writes, and its cache disk was not found"
-                );
-                (FlushOutcome::Unknown, Unproven, says)
-            };
-            Some((
-                passage,
-                kernel_evidence(ask, hop, &device::BCACHE_MODE, bears, says),
-            ))
-        }
+    let clause = match kind {
+        DeviceKind::Zram | DeviceKind::Ram => dropped_by_file_system(
+            VerdictRemedy::move_out_of_memory(name),
+            format!("{name} keeps its data in memory"),
+        ),
+        DeviceKind::Bcache => return bcache_finding(hop),
         DeviceKind::Drbd => {
-            let protocol = ask.read_and_record_use(hop, &device::DRBD_PROTOCOL);
+            let protocol = hop.read(&device::DRBD_PROTOCOL);
             let peer = match protocol {
                 Some(DrbdProtocol::A) => {
                     "the peer (not visible here) may receive a commit only after it is acknowledged (protocol A)"
@@ -191,24 +128,19 @@ fn flush_finding_by_kind(
                 }
                 None => "it is unknown when the peer (not visible here) receives a commit",
             };
-            let says = format!("{name} is DRBD and passes flushes on; {peer}");
-            let evidence = match protocol {
-                Some(_) => kernel_evidence(ask, hop, &device::DRBD_PROTOCOL, Durable, says),
-                None => kernel_evidence(ask, hop, &device::KIND, Durable, says),
-            };
-            Some((FlushOutcome::Sent, evidence))
+            let clause = sent(format!("{name} is DRBD and passes flushes on; {peer}"));
+            if protocol.is_some() {
+                return Some(hop.finding(&device::DRBD_PROTOCOL, clause));
+            }
+            clause
         }
-        DeviceKind::Zvol => {
-            let says = format!(
-                "{name} is a volume of a ZFS pool, and it is unknown whether it honours flushes (its sync property)"
-            );
-            Some(unproven_finding(ask, hop, &device::KIND, says))
-        }
-        DeviceKind::Other if hop.scope() == Scope::Device => {
-            let says = format!("{name} is a device of a type that walwise cannot inspect");
-            Some(unproven_finding(ask, hop, &device::KIND, says))
-        }
-        DeviceKind::Lvm | DeviceKind::Dm => dm_target_flush_finding(ask, hop, kind),
+        DeviceKind::Zvol => unproven(format!(
+            "{name} is a volume of a ZFS pool, and it is unknown whether it honours flushes (its sync property)"
+        )),
+        DeviceKind::Other if hop.subject.scope() == Scope::Device => unproven(format!(
+            "{name} is a device of a type that walwise cannot inspect"
+        )),
+        DeviceKind::Lvm | DeviceKind::Dm => return dm_target_flush_finding(hop, kind),
         DeviceKind::Disk
         | DeviceKind::Partition
         | DeviceKind::Md
@@ -217,43 +149,65 @@ fn flush_finding_by_kind(
         | DeviceKind::Dmraid
         | DeviceKind::Vdo
         | DeviceKind::Loop
-        | DeviceKind::Other => None,
-    }
+        | DeviceKind::Other => return None,
+    };
+    Some(hop.finding(&device::KIND, clause))
+}
+
+/// The cache device is judged as one of the disks below. Only a missing cache device needs a
+/// finding here.
+fn bcache_finding(hop: FactReader) -> Option<HopFinding> {
+    let name = hop.name();
+    let disks = hop.layers_directly_below().len();
+    let mode = hop.read(&device::BCACHE_MODE);
+    let state = hop.read(&device::BCACHE_STATE);
+    let (holds, without) = match mode {
+        Some(BcacheMode::Writeback) => (true, false),
+        Some(BcacheMode::Writethrough | BcacheMode::Writearound | BcacheMode::None) => {
+            (false, true)
+        }
+        None => (false, false),
+    };
+    let without = without || state.is_some_and(|state| !state.has_cache());
+    let clause = if disks > 1 && holds {
+        sent(format!(
+            "{name} is a bcache device in writeback mode: committed data may exist only on its cache disk"
+        ))
+    } else if disks > 1 || without {
+        return None;
+    } else {
+        hop.record_missing(&device::BCACHE_MODE, None);
+        unproven(format!(
+            "{name} is a bcache device that may cache writes, and its cache disk was not found"
+        ))
+    };
+    Some(hop.finding(&device::BCACHE_MODE, clause))
 }
 
 /// Unread targets of an LVM volume are no finding, because LVM's own targets all pass flushes on.
-fn dm_target_flush_finding(
-    ask: &mut FactReader,
-    hop: &Subject,
-    kind: DeviceKind,
-) -> Option<HopFinding> {
-    use EvidenceImpact::Durable;
+fn dm_target_flush_finding(hop: FactReader, kind: DeviceKind) -> Option<HopFinding> {
     let name = hop.name();
-    let Some(targets) = ask.read_and_record_use(hop, &device::DM_TARGETS) else {
+    let key = &device::DM_TARGETS;
+    let Some(targets) = hop.read(key) else {
         if kind.is_lvm() {
             return None;
         }
-        ask.record_missing_fact(hop, &device::DM_TARGETS, None);
-        let says = format!(
+        hop.record_missing(key, None);
+        let text = format!(
             "it is unknown whether the mapping {name} passes flushes on, because its targets are unknown"
         );
-        return Some(unproven_finding(ask, hop, &device::KIND, says));
+        return Some(hop.unproven_finding(&device::KIND, text));
     };
     if let Some(unknown) = find_unknown_dm_target(&targets) {
-        let says = format!("{name} has a target that walwise cannot inspect ({unknown})");
-        return Some(unproven_finding(ask, hop, &device::DM_TARGETS, says));
+        let text = format!("{name} has a target that walwise cannot inspect ({unknown})");
+        return Some(hop.unproven_finding(key, text));
     }
     let holds = targets.iter().any(|target| target == "writecache")
         || targets.iter().any(|target| target == "cache")
-            && may_cache_hold_unwritten_data(ask.read_and_record_use(hop, &device::DM_CACHE_MODE));
-    let says =
+            && may_cache_hold_unwritten_data(hop.read(&device::DM_CACHE_MODE));
+    let text =
         format!("{name} is a write-back cache: committed data may exist only on its cache disk");
-    holds.then(|| {
-        (
-            FlushOutcome::Sent,
-            kernel_evidence(ask, hop, &device::DM_TARGETS, Durable, says),
-        )
-    })
+    holds.then(|| hop.finding(key, sent(text)))
 }
 
 fn may_cache_hold_unwritten_data(mode: Option<DmCacheMode>) -> bool {

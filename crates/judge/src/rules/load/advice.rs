@@ -1,10 +1,8 @@
-use toml::Spanned;
-
 use super::condition::{self, FactVisibility};
-use super::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema};
-use super::{parse_one_line_template, parse_template_with_visible_facts};
-use crate::facts::{Choice, KeyInfo, ValueKind, catalog};
-use crate::rules::diagnostic::DiagnosticCollector;
+use super::fields::{CheckedTable, Item, SpannedText, TableSchema};
+use super::{parse_one_line_template, parse_template};
+use crate::facts::{Choice, KeyInfo, ValueKind};
+use crate::rules::diagnostic::Place;
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec};
 use crate::rules::template::{Template, has_quoted_placeholder};
 use crate::rules::{
@@ -43,40 +41,35 @@ const CHANGE_KEYS: [&str; 7] = [
 ];
 
 pub(super) fn parse_advice(
-    item: SpannedValue<'_>,
+    item: Item<'_>,
     sight: &FactVisibility,
     level: Option<Level>,
     author: Author,
-    problems: &DiagnosticCollector,
 ) -> Option<AdviceSpec> {
-    let fields = CheckedTable::from_item(item, &ADVICE_SCHEMA, problems)?;
+    let fields = CheckedTable::from_item(item, &ADVICE_SCHEMA)?;
     let setting = fields
         .parse_text_field("setting")
-        .and_then(|name| find_setting(&name, problems));
-    let change = parse_change(&fields, setting, sight, problems);
+        .and_then(|name| find_setting(&name));
+    let change = parse_change(&fields, setting, sight);
     let when = fields
         .get("when")
-        .map(|when| condition::parse_condition(when, sight, problems));
+        .map(|when| condition::parse_condition(when, sight));
     let reach = fields.parse_choice("reach", EffectScope::ALL);
     let risk = fields.parse_choice("risk", Risk::ALL);
-    let risk_at = fields
-        .get("risk")
-        .map_or(fields.span.clone(), Spanned::span);
+    let risk_place = fields.value_place("risk");
     // The key `tradeoff` has the older name `price`, which is still read.
     let older = fields.get("tradeoff").is_none();
     let tradeoff_key = if older { "price" } else { "tradeoff" };
     let tradeoff = fields.parse_text_field(tradeoff_key);
-    let rank = fields.get("rank").map(|item| parse_rank(item, problems));
+    let rank = fields.get("rank").map(parse_rank);
     if risk == Some(Risk::DataLossIfWrong) && level.is_some_and(|level| level != Level::Optional) {
-        problems.report_mistake(
-            &risk_at,
+        risk_place.report_mistake(
             "advice that can lose data must be optional",
             "write level = \"optional\" and add a tradeoff",
         );
     }
     if author == Author::User && risk == Some(Risk::DataLossIfWrong) {
-        problems.report_mistake(
-            &risk_at,
+        risk_place.report_mistake(
             "only walwise's own rules may give advice that can lose data",
             "describe the change in `because` instead; only walwise's own rules are tested against unknown facts",
         );
@@ -86,8 +79,7 @@ pub(super) fn parse_advice(
             || setting.can_removal_lose_data(change.removed_options()))
         && risk != Risk::DataLossIfWrong
     {
-        problems.report_mistake(
-            &risk_at,
+        risk_place.report_mistake(
             format!(
                 "{}: {} can lose data",
                 setting.name,
@@ -108,15 +100,13 @@ pub(super) fn parse_advice(
             .chain(change.removed_options())
         {
             if let Some(help) = forbidden_option_word_help(setting, word) {
-                let span = fields
-                    .get("add")
-                    .or(fields.get("remove"))
-                    .map_or(fields.span.clone(), Spanned::span);
+                let added = fields.get("add").is_some();
+                let key = if added { "add" } else { "remove" };
                 let what = format!(
                     "walwise does not support `{word}` as a value of {}",
                     setting.name
                 );
-                problems.report_mistake(span, what, help);
+                fields.value_place(key).report_mistake(what, help);
             }
         }
     }
@@ -126,25 +116,24 @@ pub(super) fn parse_advice(
         && !keeps
         && fields.get(tradeoff_key).is_none()
     {
-        problems.report_missing_entry(
-            &fields,
+        fields.report_missing_entry(
             "optional advice needs a `tradeoff`",
             "add tradeoff = \"…\" with the cost of the change",
         );
     }
-    let tradeoff = tradeoff.map(|text| parse_one_line_template(&text, sight, problems));
+    let tradeoff = tradeoff.map(|text| parse_one_line_template(&text, sight));
     let mut own = Vec::new();
     let mut commands = |purpose: CommandPurpose| {
         let texts = fields.parse_text_list(purpose.as_str()).unwrap_or_default();
         let mut ours = Vec::new();
         for text in texts {
-            let Some(command) = parse_command(&text, sight, problems) else {
+            let Some(command) = parse_command(&text, sight) else {
                 continue;
             };
             match author {
                 Author::Walwise => ours.push(command),
                 Author::User => {
-                    report_note_if_destructive(&text, problems);
+                    report_note_if_destructive(&text);
                     own.push(UserCommandSpec { purpose, command });
                 }
             }
@@ -171,14 +160,10 @@ pub(super) fn parse_advice(
     })
 }
 
-pub(super) fn find_setting(
-    name: &SpannedText,
-    problems: &DiagnosticCollector,
-) -> Option<&'static Setting> {
+pub(super) fn find_setting(name: &SpannedText<'_>) -> Option<&'static Setting> {
     let setting = settings::find_by_name(&name.text);
     if setting.is_none() {
-        problems.report_unknown_word(
-            name,
+        name.report_unknown_word(
             format!("unknown setting `{}`", name.text),
             &name.text,
             settings::ALL.iter().map(|setting| setting.name),
@@ -191,7 +176,6 @@ fn parse_change(
     fields: &CheckedTable<'_>,
     setting: Option<&'static Setting>,
     sight: &FactVisibility,
-    problems: &DiagnosticCollector,
 ) -> Option<ChangeSpec> {
     let given: Vec<&str> = CHANGE_KEYS
         .into_iter()
@@ -213,14 +197,14 @@ fn parse_change(
                 remove: remove?,
             }))
         }
-        ["set"] => parse_set_value(&fields.parse_text_field("set")?, setting, problems),
+        ["set"] => parse_set_value(&fields.parse_text_field("set")?, setting),
         ["add"] => {
             parse_options("add", fields, setting).map(|add| ChangeSpec::Fixed(Change::Add(add)))
         }
         ["remove"] => parse_options("remove", fields, setting)
             .map(|remove| ChangeSpec::Fixed(Change::Remove(remove))),
         ["set_from"] => {
-            condition::parse_fact(fields.get("set_from")?, sight, problems).map(ChangeSpec::SetFrom)
+            condition::parse_fact(fields.get("set_from")?, sight).map(ChangeSpec::SetFrom)
         }
         ["add_from"] => {
             parse_fact_with_list_value("add_from", fields, sight).map(ChangeSpec::AddFrom)
@@ -230,9 +214,8 @@ fn parse_change(
         }
         ["keep"] => {
             let item = fields.get("keep")?;
-            if item.get_ref().as_bool() != Some(true) {
-                problems.report_mistake(
-                    item,
+            if item.value().as_bool() != Some(true) {
+                item.report_mistake(
                     "`keep` must be true",
                     "write keep = true, or remove the key",
                 );
@@ -246,10 +229,9 @@ fn parse_change(
                 CHANGE_KEYS.join(", ")
             );
             match given {
-                [] => problems.report_missing_entry(fields, "the advice changes nothing", help),
+                [] => fields.report_missing_entry("the advice changes nothing", help),
                 given => {
-                    problems.report_mistake(
-                        fields,
+                    fields.report_mistake(
                         format!("{} in one advice entry", given.join(" and ")),
                         help,
                     );
@@ -279,8 +261,7 @@ fn check_change_fits_setting(
         ),
     };
     if !fitting {
-        fields.problems.report_mistake(
-            fields.key_span(change),
+        fields.key_place(change).report_mistake(
             format!("{} is {is}: `{change}` does not fit", setting.name),
             help,
         );
@@ -323,11 +304,7 @@ fn forbidden_option_word_help(setting: &Setting, word: &str) -> Option<&'static 
 
 /// Reports an empty option word, or one that may hold several options. Of several options in a
 /// word, only the first would be judged.
-fn report_if_not_single_option(
-    word: &SpannedText,
-    setting: Option<&'static Setting>,
-    problems: &DiagnosticCollector,
-) {
+fn report_if_not_single_option(word: &SpannedText<'_>, setting: Option<&'static Setting>) {
     let Some(setting) = setting else { return };
     // mkfs options may contain any character, because they are written as on the command line, with
     // their values.
@@ -360,8 +337,7 @@ fn report_if_not_single_option(
         .filter(|one| !one.is_empty())
         .map(|one| format!("\"{one}\""))
         .collect();
-    problems.report_mistake(
-        word.span_of_part(at),
+    word.part(at).report_mistake(
         what,
         format!("write one option per string: [{}]", words.join(", ")),
     );
@@ -373,15 +349,11 @@ fn parse_options(
     setting: Option<&'static Setting>,
 ) -> Option<Vec<String>> {
     let words = fields.parse_text_list(key)?;
-    if !fields
-        .get(key)
-        .is_some_and(|item| item.get_ref().is_array())
-    {
+    if !fields.get(key).is_some_and(|item| item.value().is_array()) {
         return None;
     }
     if words.is_empty() {
-        fields.problems.report_missing_entry(
-            fields,
+        fields.report_missing_entry(
             format!("`{key}` is empty"),
             format!("`{key}` needs at least one option: [\"noatime\"]"),
         );
@@ -389,7 +361,7 @@ fn parse_options(
     }
     let before = fields.problems.mistake_count();
     for word in &words {
-        report_if_not_single_option(word, setting, fields.problems);
+        report_if_not_single_option(word, setting);
     }
     (fields.problems.mistake_count() == before)
         .then(|| words.into_iter().map(|word| word.text).collect())
@@ -401,10 +373,9 @@ fn parse_fact_with_list_value(
     sight: &FactVisibility,
 ) -> Option<&'static KeyInfo> {
     let item = fields.get(key)?;
-    let fact = condition::parse_fact(item, sight, fields.problems)?;
+    let fact = condition::parse_fact(item, sight)?;
     if !fact.kind.is_list() {
-        fields.problems.report_mistake(
-            item,
+        item.report_mistake(
             format!(
                 "{} is {}, not a list",
                 fact.name,
@@ -418,17 +389,11 @@ fn parse_fact_with_list_value(
 }
 
 fn parse_set_value(
-    value: &SpannedText,
+    value: &SpannedText<'_>,
     setting: Option<&'static Setting>,
-    problems: &DiagnosticCollector,
 ) -> Option<ChangeSpec> {
-    if !Template::parse(&value.text, catalog::find_by_name)
-        .1
-        .is_empty()
-        || value.text.contains('{')
-    {
-        problems.report_mistake(
-            value,
+    if value.text.contains('{') {
+        value.report_mistake(
             "a value cannot contain facts",
             "set_from = \"fact.name\" takes the value from a fact",
         );
@@ -443,8 +408,7 @@ fn parse_set_value(
         _ => &[],
     };
     if !words.is_empty() && !words.contains(&value.text.as_str()) {
-        problems.report_unknown_word(
-            value,
+        value.report_unknown_word(
             format!("the setting cannot be `{}`", value.text),
             &value.text,
             words.iter().copied(),
@@ -456,8 +420,7 @@ fn parse_set_value(
             || "text".to_owned(),
             |fact| fact.kind.value_kind_description(),
         );
-        problems.report_mistake(
-            value,
+        value.report_mistake(
             format!("{} cannot be `{}`", setting.name, value.text),
             format!("the value must be {kind}"),
         );
@@ -466,15 +429,14 @@ fn parse_set_value(
     Some(ChangeSpec::Fixed(Change::Set(value.text.clone())))
 }
 
-fn parse_rank(item: SpannedValue<'_>, problems: &DiagnosticCollector) -> Option<u32> {
+fn parse_rank(item: Item<'_>) -> Option<u32> {
     let rank = item
-        .get_ref()
+        .value()
         .as_integer()
         .and_then(|rank| rank.as_str().parse().ok())
         .filter(|rank| *rank > 0);
     if rank.is_none() {
-        problems.report_mistake(
-            item,
+        item.report_mistake(
             "a rank must be a whole number of at least 1",
             "write rank = 1 for the first choice",
         );
@@ -482,40 +444,31 @@ fn parse_rank(item: SpannedValue<'_>, problems: &DiagnosticCollector) -> Option<
     rank
 }
 
-fn report_note_if_destructive(text: &SpannedText, problems: &DiagnosticCollector) {
+fn report_note_if_destructive(text: &SpannedText<'_>) {
     let Some(range) = destructive_word_range(&text.text) else {
         return;
     };
     let word = text.text.get(range.clone()).unwrap_or_default();
-    problems.report_note(
-        text.span_of_part(range),
+    text.part(range).report_note(
         format!("this command may destroy data: `{word}`"),
         "walwise does not check commands of a user's rule; make sure that this one is safe",
     );
 }
 
-fn parse_command(
-    text: &SpannedText,
-    sight: &FactVisibility,
-    problems: &DiagnosticCollector,
-) -> Option<Template> {
+fn parse_command(text: &SpannedText<'_>, sight: &FactVisibility) -> Option<Template> {
     if text.text.contains('\n') {
-        problems.report_mistake(
-            text,
+        text.report_mistake(
             "a command must be one line",
             "write several commands as several strings: [\"…\", \"…\"]",
         );
         return None;
     }
     if has_quoted_placeholder(&text.text) {
-        problems.report_mistake(
-            text,
+        text.report_mistake(
             "a placeholder is quoted",
             "remove the quotes around the placeholder: walwise quotes the value",
         );
         return None;
     }
-    Some(parse_template_with_visible_facts(
-        &text.text, &text.span, sight, problems,
-    ))
+    Some(parse_template(text, sight))
 }

@@ -1,19 +1,13 @@
-use super::fields::{
-    CheckedTable, SpannedText, SpannedValue, TableSchema, display_safe_name, parse_list,
-    parse_text, toml_type_name,
-};
-use super::value::{self, OPERATORS};
 use std::collections::BTreeMap;
-use walwise_model::text::JoinText;
 
-use toml::Spanned;
-use toml::de::DeValue;
-
+use super::fields::{CheckedTable, Item, TableSchema, display_safe_name};
+use super::value::{self, OPERATORS};
 use crate::facts::{Choice, KeyInfo, Scope, Value, catalog};
-use crate::rules::diagnostic::{DiagnosticCollector, Span};
+use crate::rules::diagnostic::Place;
 use crate::rules::model::{Condition, FactTest, StackElementKind, TestOperator};
 use crate::rules::{deciding_facts, suggest};
 use crate::ternary::Ternary;
+use walwise_model::text::JoinText;
 
 const COMBINATION_KEYS: [&str; 5] = ["all", "any", "not", "every", "some"];
 
@@ -40,13 +34,13 @@ impl FactVisibility {
         inside
     }
 
+    /// Looks a fact up by name, and reports an unknown or invisible fact.
+    pub fn find_fact(&self, name: &str, at: &impl Place) -> Option<&'static KeyInfo> {
+        find_fact(name, at).filter(|fact| self.check_fact_visible(fact, at))
+    }
+
     /// Whether the fact is visible from the rule's scope. If not, a mistake is reported.
-    pub fn check_fact_visible(
-        &self,
-        fact: &KeyInfo,
-        span: &Span,
-        problems: &DiagnosticCollector,
-    ) -> bool {
+    fn check_fact_visible(&self, fact: &KeyInfo, at: &impl Place) -> bool {
         let Some(from) = self.scope else { return true };
         let scope = fact.scope;
         if scope == Scope::Host
@@ -64,8 +58,7 @@ impl FactVisibility {
             Scope::Mount => "test it in the stack: every = \"mount\", some = \"mount\"".to_owned(),
             scope => format!("use a rule with for = \"{scope}\""),
         };
-        problems.report_mistake(
-            span,
+        at.report_mistake(
             format!(
                 "{} is a fact of a {scope}; a {from} may have none, or more than one",
                 fact.name
@@ -88,18 +81,10 @@ fn linked_scopes(scope: Scope) -> &'static [Scope] {
 }
 
 /// Reports every mistake in the condition. `None` if any part has a mistake.
-pub(super) fn parse_condition(
-    item: SpannedValue<'_>,
-    sight: &FactVisibility,
-    problems: &DiagnosticCollector,
-) -> Option<Condition> {
-    let Some(table) = item.get_ref().as_table() else {
-        problems.report_mistake(
-            item,
-            format!(
-                "a condition must be a table, found {}",
-                toml_type_name(item)
-            ),
+pub(super) fn parse_condition(item: Item<'_>, sight: &FactVisibility) -> Option<Condition> {
+    let Some(table) = item.value().as_table() else {
+        item.report_mistake(
+            format!("a condition must be a table, found {}", item.type_name()),
             "write, for example, { fact = \"mount.fstype\", is = \"ext4\" }",
         );
         return None;
@@ -110,23 +95,21 @@ pub(super) fn parse_condition(
         .filter(|head| table.contains_key(*head))
         .collect();
     match heads.as_slice() {
-        ["fact"] => parse_fact_test(item, sight, problems).map(Condition::Fact),
-        [head] => parse_compound_condition(head, item, sight, problems),
+        ["fact"] => parse_fact_test(item, sight).map(Condition::Fact),
+        [head] => parse_compound_condition(head, item, sight),
         [] => {
             let known = || ["fact"].into_iter().chain(COMBINATION_KEYS);
             let help = table
                 .keys()
                 .find_map(|key| suggest::nearest_word_hint(key.get_ref(), known()));
-            problems.report_missing_entry(
-                item,
+            item.report_missing_entry(
                 "the table is not a condition",
                 help.unwrap_or_else(|| format!("one of: {}", known().join_with(", "))),
             );
             None
         }
         heads => {
-            problems.report_mistake(
-                item,
+            item.report_mistake(
                 format!("{} in one condition", heads.join(" and ")),
                 "combine them in a list: all = [ {..}, {..} ]",
             );
@@ -137,9 +120,8 @@ pub(super) fn parse_condition(
 
 fn parse_compound_condition(
     head: &str,
-    item: SpannedValue<'_>,
+    item: Item<'_>,
     sight: &FactVisibility,
-    problems: &DiagnosticCollector,
 ) -> Option<Condition> {
     let (required, quantifier): (&'static [&'static str], _) = match head {
         "all" => (&["all"], None),
@@ -153,7 +135,7 @@ fn parse_compound_condition(
         required,
         optional: &[],
     };
-    let fields = CheckedTable::from_item(item, &shape, problems)?;
+    let fields = CheckedTable::from_item(item, &shape)?;
     if let Some(build) = quantifier {
         let relation = fields.parse_choice(head, StackElementKind::ALL);
         let inside = relation.map_or_else(
@@ -162,10 +144,9 @@ fn parse_compound_condition(
         );
         let holds = fields
             .get("holds")
-            .and_then(|holds| parse_condition(holds, &inside, problems));
+            .and_then(|holds| parse_condition(holds, &inside));
         if sight.scope == Some(Scope::Host) {
-            problems.report_mistake(
-                item,
+            item.report_mistake(
                 "the host has no stack to quantify over",
                 "use a rule with for = \"mount\" or for = \"target\"",
             );
@@ -175,27 +156,21 @@ fn parse_compound_condition(
     }
     let inner = fields.get(head)?;
     if head == "not" {
-        return parse_condition(inner, sight, problems)
-            .map(|inner| Condition::Not(Box::new(inner)));
+        return parse_condition(inner, sight).map(|inner| Condition::Not(Box::new(inner)));
     }
-    let list = parse_list(inner, problems);
+    let list = inner.list();
     let read: Vec<Condition> = list
         .iter()
-        .filter_map(|one| parse_condition(one, sight, problems))
+        .filter_map(|one| parse_condition(*one, sight))
         .collect();
-    if inner
-        .get_ref()
-        .as_array()
-        .is_some_and(|list| list.is_empty())
-    {
-        problems.report_missing_entry(
-            inner,
+    if inner.is_empty_list() {
+        inner.report_missing_entry(
             format!("`{head}` is empty"),
             "write conditions between the brackets",
         );
     }
     let complete = !read.is_empty() && read.len() == list.len();
-    if complete && head == "all" && !check_tests_do_not_contradict(&read, list, problems) {
+    if complete && head == "all" && !check_tests_do_not_contradict(&read, &list) {
         return None;
     }
     complete.then_some(if head == "all" {
@@ -208,17 +183,13 @@ fn parse_compound_condition(
 const MAX_CHECKED_TESTS: usize = 4;
 
 /// Reports a test that contradicts earlier tests of the fact, so that no value satisfies them all.
-fn check_tests_do_not_contradict(
-    read: &[Condition],
-    items: &[Spanned<DeValue<'_>>],
-    problems: &DiagnosticCollector,
-) -> bool {
+fn check_tests_do_not_contradict(read: &[Condition], items: &[Item<'_>]) -> bool {
     let mut seen: BTreeMap<&str, Vec<&FactTest>> = BTreeMap::new();
     for (cond, item) in read.iter().zip(items) {
         let Condition::Fact(test) = cond else {
             continue;
         };
-        if let TestOperator::Known(_) | TestOperator::Exists(_) = test.op {
+        if let TestOperator::Known | TestOperator::Exists = test.op {
             continue;
         }
         let tests = seen.entry(test.fact.name).or_default();
@@ -226,7 +197,7 @@ fn check_tests_do_not_contradict(
         let holds = |value: &Value| {
             tests
                 .iter()
-                .all(|test| test.op.truth_for_value(value) == Ternary::True)
+                .all(|test| test.truth_for_value(value) == Ternary::True)
         };
         if tests.len() > 1
             && tests.len() <= MAX_CHECKED_TESTS
@@ -235,8 +206,7 @@ fn check_tests_do_not_contradict(
                 .any(holds)
         {
             let others: Vec<String> = tests.iter().map(|test| test.test_label()).collect();
-            problems.report_mistake(
-                item,
+            item.report_mistake(
                 format!("this condition is never true: {}", others.join(", and ")),
                 "to accept any of several, use in = [..] for values or any = [..] for tests",
             );
@@ -246,48 +216,45 @@ fn check_tests_do_not_contradict(
     true
 }
 
-fn parse_fact_test(
-    item: SpannedValue<'_>,
-    sight: &FactVisibility,
-    problems: &DiagnosticCollector,
-) -> Option<FactTest> {
-    let table = item.get_ref().as_table()?;
+fn parse_fact_test(item: Item<'_>, sight: &FactVisibility) -> Option<FactTest> {
+    let table = item.value().as_table()?;
     let mut misspelt = false;
     for key in table.keys() {
         let name = key.get_ref().as_ref();
         if name != "fact" && !OPERATORS.contains(&name) {
             misspelt = true;
-            problems.report_unknown_word(
-                key,
+            (key.span(), item.problems).report_unknown_word(
                 format!("unknown operator `{}`", display_safe_name(name)),
                 name,
                 OPERATORS,
             );
         }
     }
-    let fact = parse_fact(table.get("fact")?, sight, problems);
+    let part = |key: &str| {
+        let source = table.get(key)?;
+        Some(Item { source, ..item })
+    };
+    let fact = parse_fact(part("fact")?, sight);
     let used: Vec<&str> = OPERATORS
         .into_iter()
         .filter(|operator| table.contains_key(*operator))
         .collect();
     match used.as_slice() {
         [operator] => {
-            let (fact, value) = (fact?, table.get(*operator)?);
-            let op = value::parse_operator(fact, operator, value, problems)?;
-            (!misspelt).then_some(FactTest { fact, op })
+            let (fact, value) = (fact?, part(operator)?);
+            let test = value::parse_test(fact, operator, value)?;
+            (!misspelt).then_some(test)
         }
         [] if misspelt => None,
         [] => {
-            problems.report_missing_entry(
-                item,
+            item.report_missing_entry(
                 "the test has no operator",
                 format!("one of: {}", OPERATORS.join(", ")),
             );
             None
         }
         used => {
-            problems.report_mistake(
-                item,
+            item.report_mistake(
                 format!("{} in one test", used.join(" and ")),
                 "write a separate test for each, in all = [..]",
             );
@@ -296,41 +263,23 @@ fn parse_fact_test(
     }
 }
 
-pub(super) fn parse_fact(
-    item: SpannedValue<'_>,
-    sight: &FactVisibility,
-    problems: &DiagnosticCollector,
-) -> Option<&'static KeyInfo> {
-    let SpannedText { text, span } = parse_text(item, problems)?;
-    find_visible_fact(&text, &span, sight, problems)
-}
-
-pub(super) fn find_visible_fact(
-    name: &str,
-    span: &Span,
-    sight: &FactVisibility,
-    problems: &DiagnosticCollector,
-) -> Option<&'static KeyInfo> {
-    find_fact(name, span, problems).filter(|fact| sight.check_fact_visible(fact, span, problems))
+pub(super) fn parse_fact(item: Item<'_>, sight: &FactVisibility) -> Option<&'static KeyInfo> {
+    let name = item.text()?;
+    sight.find_fact(&name.text, &item)
 }
 
 /// Looks a fact up by name and reports an unknown name. The fact need not be visible from the
 /// rule's scope.
-pub(super) fn find_fact(
-    name: &str,
-    span: &Span,
-    problems: &DiagnosticCollector,
-) -> Option<&'static KeyInfo> {
+pub(super) fn find_fact(name: &str, at: &impl Place) -> Option<&'static KeyInfo> {
     let fact = catalog::find_by_name(name);
     if fact.is_none() {
         let names = catalog::all_keys().map(|info| info.name);
-        let help = if problems.is_mistake_limit_reached() {
+        let help = if at.problems().is_mistake_limit_reached() {
             None
         } else {
             suggest::nearest_word_hint(name, names)
         };
-        problems.report_mistake(
-            span,
+        at.report_mistake(
             format!("unknown fact `{}`", display_safe_name(name)),
             help.unwrap_or_else(|| "`walwise facts --list` lists all facts".to_owned()),
         );

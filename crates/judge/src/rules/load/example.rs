@@ -1,10 +1,8 @@
 use super::condition::{self, FactVisibility};
-use super::fields::{
-    CheckedTable, SpannedText, SpannedValue, TableSchema, display_safe_name, toml_type_name,
-};
+use super::fields::{CheckedTable, Item, SpannedText, TableSchema, display_safe_name};
 use super::{advice, value};
 use crate::facts::{Choice, KeyInfo, Reading, Scope, Source, UnknownReason, Value, ValueKind};
-use crate::rules::diagnostic::DiagnosticCollector;
+use crate::rules::diagnostic::Place;
 use crate::rules::model::{ExampleFact, ExampleStack, ExpectedOutcome, RuleExample};
 
 const EXAMPLE_SCHEMA: TableSchema = TableSchema {
@@ -21,25 +19,20 @@ const UNKNOWN_READINGS: [(&str, UnknownReason); 6] = [
     ("?not-collected", UnknownReason::NotCollected),
 ];
 
-pub(super) fn parse_example(
-    item: SpannedValue<'_>,
-    sight: &FactVisibility,
-    problems: &DiagnosticCollector,
-) -> Option<RuleExample> {
-    let before = problems.mistake_count();
-    let fields = CheckedTable::from_item(item, &EXAMPLE_SCHEMA, problems)?;
+pub(super) fn parse_example(item: Item<'_>, sight: &FactVisibility) -> Option<RuleExample> {
+    let fields = CheckedTable::from_item(item, &EXAMPLE_SCHEMA)?;
     let name = fields.parse_text_field("name");
     let facts = fields
         .get("facts")
-        .map(|item| parse_facts(item, sight, problems))
+        .map(|item| parse_facts(item, sight))
         .unwrap_or_default();
     let stack = parse_stack(&fields);
     let expect = fields.parse_choice("expect", ExpectedOutcome::ALL);
     let advise = fields.parse_text_list("advise");
     for name in advise.iter().flatten() {
-        advice::find_setting(name, problems);
+        advice::find_setting(name);
     }
-    if problems.mistake_count() > before {
+    if fields.has_mistakes() {
         return None;
     }
     Some(RuleExample {
@@ -48,56 +41,58 @@ pub(super) fn parse_example(
         stack,
         expect: expect?,
         advise: advise.map(|names| names.into_iter().map(|name| name.text).collect()),
-        line: problems.line_of_offset(item.span().start),
+        line: fields.first_line,
     })
 }
 
-/// The reading of the fact that a generated example leaves unknown.
-pub(super) fn denied_example_reading() -> Reading<Value> {
-    Reading::denied("specified by the example")
+/// An example generated from a row. Facts of `other` replace those of `base` with the same name.
+pub(super) fn generated_example(
+    name: String,
+    base: &RuleExample,
+    other: Vec<ExampleFact>,
+    expect: ExpectedOutcome,
+) -> RuleExample {
+    let mut facts = base.facts.clone();
+    facts.retain(|(key, _)| other.iter().all(|(new, _)| new.name != key.name));
+    facts.extend(other);
+    RuleExample {
+        name,
+        facts,
+        expect,
+        ..base.clone()
+    }
 }
 
-/// Facts of `other` replace those of the same name, and the rest of `other` is added.
-pub(super) fn facts_with_replaced_readings(
-    facts: &[ExampleFact],
-    other: &[ExampleFact],
-) -> Vec<ExampleFact> {
-    let kept = facts
-        .iter()
-        .filter(|(key, _)| !other.iter().any(|(new, _)| new.name == key.name));
-    kept.chain(other).cloned().collect()
+/// The generated example in which the fact is unknown.
+pub(super) fn example_without_fact(base: &RuleExample, fact: &'static KeyInfo) -> RuleExample {
+    let name = format!("{} is not known", fact.name);
+    let denied = Reading::denied("specified by the example");
+    generated_example(name, base, vec![(fact, denied)], ExpectedOutcome::Undecided)
 }
 
-pub(super) fn parse_facts(
-    item: SpannedValue<'_>,
-    sight: &FactVisibility,
-    problems: &DiagnosticCollector,
-) -> Vec<ExampleFact> {
-    parse_fact_readings(item, problems, |name| {
-        condition::find_visible_fact(&name.text, &name.span, sight, problems)
-    })
+pub(super) fn parse_facts(item: Item<'_>, sight: &FactVisibility) -> Vec<ExampleFact> {
+    parse_fact_readings(item, |name| sight.find_fact(&name.text, name))
 }
 
 /// `find` looks up a fact that the example may state.
 fn parse_fact_readings(
-    item: SpannedValue<'_>,
-    problems: &DiagnosticCollector,
-    find: impl Fn(&SpannedText) -> Option<&'static KeyInfo>,
+    item: Item<'_>,
+    find: impl Fn(&SpannedText<'_>) -> Option<&'static KeyInfo>,
 ) -> Vec<ExampleFact> {
-    let Some(table) = item.get_ref().as_table() else {
-        problems.report_mistake(
-            item,
-            format!("facts must be a table, found {}", toml_type_name(item)),
+    let Some(table) = item.value().as_table() else {
+        item.report_mistake(
+            format!("facts must be a table, found {}", item.type_name()),
             "{ \"mount.fstype\" = \"ext4\" }",
         );
         return Vec::new();
     };
-    let read = table.iter().filter_map(|(key, item)| {
+    let read = table.iter().filter_map(|(key, source)| {
         let fact = find(&SpannedText {
             text: display_safe_name(key.get_ref()),
             span: key.span(),
+            problems: item.problems,
         })?;
-        Some((fact, parse_reading(fact, item, problems)?))
+        Some((fact, parse_reading(fact, Item { source, ..item })?))
     });
     read.collect()
 }
@@ -106,15 +101,13 @@ pub(super) fn parse_stack(fields: &CheckedTable<'_>) -> Option<ExampleStack> {
     let listed = ["leaves", "layers", "mounts"]
         .iter()
         .any(|key| fields.get(key).is_some());
-    let problems = fields.problems;
     let of = |key: &str, scope: Scope| -> Vec<Vec<ExampleFact>> {
-        let find = |name: &SpannedText| {
-            let fact = condition::find_fact(&name.text, &name.span, problems)?;
+        let find = |name: &SpannedText<'_>| {
+            let fact = condition::find_fact(&name.text, name)?;
             if fact.scope == scope {
                 return Some(fact);
             }
-            problems.report_mistake(
-                name,
+            name.report_mistake(
                 format!(
                     "{} is a fact of a {}, not of a {scope}",
                     fact.name, fact.scope
@@ -123,9 +116,9 @@ pub(super) fn parse_stack(fields: &CheckedTable<'_>) -> Option<ExampleStack> {
             );
             None
         };
-        let elements = fields.parse_list_field(key).iter();
+        let elements = fields.parse_list_field(key).into_iter();
         elements
-            .map(|item| parse_fact_readings(item, problems, find))
+            .map(|item| parse_fact_readings(item, find))
             .collect()
     };
     let stack = ExampleStack {
@@ -138,16 +131,11 @@ pub(super) fn parse_stack(fields: &CheckedTable<'_>) -> Option<ExampleStack> {
 
 /// Parses a value, or `?reason` for an unknown reading. The suffix ` backports` marks the version
 /// of a vendor that backports fixes.
-pub(super) fn parse_reading(
-    fact: &KeyInfo,
-    item: SpannedValue<'_>,
-    problems: &DiagnosticCollector,
-) -> Option<Reading<Value>> {
-    if let Some(word) = item.get_ref().as_str().filter(|text| text.starts_with('?')) {
+pub(super) fn parse_reading(fact: &KeyInfo, item: Item<'_>) -> Option<Reading<Value>> {
+    if let Some(word) = item.value().as_str().filter(|text| text.starts_with('?')) {
         let why = UNKNOWN_READINGS.iter().find(|(name, _)| *name == word);
         if why.is_none() {
-            problems.report_unknown_word(
-                item,
+            item.report_unknown_word(
                 format!(
                     "`{}` is not a reason for an unknown fact",
                     display_safe_name(word)
@@ -158,7 +146,7 @@ pub(super) fn parse_reading(
         }
         return why.map(|(_, why)| Reading::unknown(*why, "specified by the example"));
     }
-    let mut value = value::parse_value(fact, item, problems)?;
+    let mut value = value::parse_value(fact, item)?;
     if let (ValueKind::Version, Value::Version(version)) = (fact.kind, &value)
         && version.vendor_tail().ends_with(" backports")
     {

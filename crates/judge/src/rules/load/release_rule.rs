@@ -3,17 +3,17 @@
 //! The rule's condition joins `where` with the range of releases. Its examples are the releases
 //! that the row lists as affected, unaffected and undecided.
 
-use super::fields::{CheckedTable, SpannedValue, TableSchema};
-use super::rule_head::{self, RuleHeader, ShortRuleBody};
+use super::fields::{CheckedTable, Item, TableSchema};
+use super::rule_head::{self, RuleBody, RuleHeader};
 use super::{LoadOptions, LoadedFile, condition, example, value};
-use crate::facts::{Choice, KeyInfo, Reading, Source, Value};
-use crate::rules::Level;
-use crate::rules::diagnostic::{DiagnosticCollector, Span};
+use crate::facts::{Choice, KeyInfo, Reading, Source};
+use crate::rules::diagnostic::{Place, Span};
 use crate::rules::model::{
     Condition, ExampleFact, ExampleLoading, ExpectedOutcome, FactTest, FaultEffect, Rule,
     RuleExample, TestOperator,
 };
 use crate::rules::template::Template;
+use crate::rules::{Confidence, Level};
 use crate::version::{AffectedReleases, Version};
 
 const RELEASE_SCHEMA: TableSchema = TableSchema {
@@ -41,41 +41,34 @@ const RELEASE_SCHEMA: TableSchema = TableSchema {
 };
 
 pub(super) fn parse_release_rule(
-    item: SpannedValue<'_>,
-    file: &str,
-    terms: LoadOptions,
+    item: Item<'_>,
     loaded: &mut LoadedFile,
-    problems: &DiagnosticCollector,
+    (file, options): (&str, LoadOptions),
 ) -> Option<(Rule, Span)> {
-    let before = problems.mistake_count();
-    let fields = CheckedTable::from_item(item, &RELEASE_SCHEMA, problems)?;
-    let head = RuleHeader::parse(&fields, loaded, problems);
-    let texts = head.parse_title_reason_and_remedies(false, problems);
+    let fields = CheckedTable::from_item(item, &RELEASE_SCHEMA)?;
+    let head = RuleHeader::parse(&fields, loaded);
+    let texts = head.parse_texts(&fields, false);
     let product = fields.parse_text_field("product");
     let effect = fields.parse_choice("effect", FaultEffect::ALL);
     let level = match fields.get("level") {
         Some(_) => fields.parse_level(&[Level::Warning, Level::Critical])?,
         None => Level::Critical,
     };
-    let caps = rule_head::parse_verdict_cap(&head, &fields, Some(level));
+    let caps = rule_head::parse_verdict_cap(&fields, Some(level), &texts);
     if let (Some(_), Some(effect)) = (caps, effect.filter(|effect| !effect.is_data_loss())) {
-        problems.report_mistake(
-            fields.key_span("caps"),
-            format!("`caps` on a release that {}", effect.as_str()),
+        fields.key_place("caps").report_mistake(
+            format!("`caps` on a release that {effect}"),
             "only releases that can lose acknowledged commits may cap a verdict",
         );
     }
     let named = product
         .as_ref()
-        .and_then(|product| Some((product_version_fact_name(&product.text)?, &product.span)));
+        .and_then(|product| Some((product_version_fact_name(&product.text)?, product)));
     let fact = match (fields.get("fact"), named) {
-        (Some(fact), _) => condition::parse_fact(fact, &head.sight, problems),
-        (None, Some((name, span))) => {
-            condition::find_visible_fact(name, span, &head.sight, problems)
-        }
+        (Some(fact), _) => condition::parse_fact(fact, &head.sight),
+        (None, Some((name, product))) => head.sight.find_fact(name, product),
         (None, None) => {
-            problems.report_missing_entry(
-                &fields,
+            fields.report_missing_entry(
                 "the release needs `fact`, because its product is not built in",
                 "add fact = \"..\" with the fact that holds the version of the product",
             );
@@ -93,7 +86,7 @@ pub(super) fn parse_release_rule(
     };
     let mut conditions = head.parse_where_conditions(&fields);
     let given = match fields.get("facts") {
-        Some(item) => example::parse_facts(item, &head.sight, problems),
+        Some(item) => example::parse_facts(item, &head.sight),
         None => conditions
             .iter()
             .filter_map(example_fact_satisfying_is_test)
@@ -103,29 +96,23 @@ pub(super) fn parse_release_rule(
     conditions.push(Condition::Fact(FactTest {
         fact,
         op: TestOperator::InRange(range),
+        negated: false,
     }));
-    let examples = match terms.examples {
-        ExampleLoading::Read => release_examples(&fields, fact, &given, problems),
+    let examples = match options.examples {
+        ExampleLoading::Read => release_examples(&fields, fact, given),
         ExampleLoading::Skipped => Vec::new(),
     };
-    if problems.mistake_count() > before {
-        return None;
-    }
-    let question = format!(
-        "Is this a release of {} that {}?",
-        product?.text,
-        effect?.as_str()
-    );
-    let row = ShortRuleBody {
-        question: Template::parse(&question, |_| None).0,
-        level,
+    let question = format!("Is this a release of {} that {}?", product?.text, effect?);
+    let body = RuleBody {
+        question: Some(Template::parse(&question, |_| None).0),
+        level: Some(level),
         caps,
-        when: Condition::All(conditions),
-        change: None,
+        confidence: Some(Confidence::Documented),
+        when: Some(Condition::All(conditions)),
         examples,
+        ..RuleBody::default()
     };
-    let line = problems.line_of_offset(item.span().start);
-    head.into_documented_rule(texts, row, (terms.author, file, line))
+    head.into_rule(&fields, texts, body, (file, options))
 }
 
 fn product_version_fact_name(product: &str) -> Option<&'static str> {
@@ -144,77 +131,62 @@ fn example_fact_satisfying_is_test(condition: &Condition) -> Option<ExampleFact>
         Condition::Fact(FactTest {
             fact,
             op: TestOperator::Is(value),
+            negated: false,
         }) => Some((*fact, Reading::known(value.clone(), Source::Assumed))),
         _ => None,
     }
 }
 
 fn parse_versions(fields: &CheckedTable<'_>, key: &str) -> Vec<Version> {
-    let items = fields.parse_list_field(key).iter();
-    items
-        .filter_map(|item| value::parse_version(item, fields.problems))
-        .collect()
+    let items = fields.parse_list_field(key).into_iter();
+    items.filter_map(value::parse_version).collect()
 }
 
 /// One example for each listed release, and one for each fact of `where`, with that fact unknown.
 fn release_examples(
     fields: &CheckedTable<'_>,
     fact: &'static KeyInfo,
-    given: &[ExampleFact],
-    problems: &DiagnosticCollector,
+    given: Vec<ExampleFact>,
 ) -> Vec<RuleExample> {
+    let mut tested: Vec<&KeyInfo> = given.iter().map(|(fact, _)| *fact).collect();
+    tested.push(fact);
+    let base = RuleExample {
+        name: String::new(),
+        facts: given,
+        stack: None,
+        expect: ExpectedOutcome::Undecided,
+        advise: Some(Vec::new()),
+        line: fields.line(),
+    };
     let mut examples = Vec::new();
     let lists = [
         ("affected", ExpectedOutcome::Applies),
         ("unaffected", ExpectedOutcome::DoesNotApply),
         ("undecided", ExpectedOutcome::Undecided),
     ];
-    let line = problems.line_of_offset(fields.span.start);
-    let example = |name: String, facts: Vec<ExampleFact>, expect| RuleExample {
-        name,
-        facts,
-        stack: None,
-        expect,
-        advise: Some(Vec::new()),
-        line,
-    };
     for (key, expect) in lists {
         let items = fields.parse_list_field(key);
+        if items.is_empty() && expect != ExpectedOutcome::Undecided {
+            fields.report_missing_entry(
+                format!("the release lacks `{key}`"),
+                format!("add {key} = [..]; the row is tested with these releases"),
+            );
+        }
         for item in items {
-            let Some(reading) = example::parse_reading(fact, item, problems) else {
+            let Some(reading) = example::parse_reading(fact, item) else {
                 continue;
             };
             let name = reading
                 .value()
                 .map(|value| fact.format_value(value))
                 .unwrap_or_default();
-            let facts = given.iter().cloned().chain([(fact, reading)]).collect();
-            examples.push(example(name, facts, expect));
-        }
-        if items.is_empty() && expect != ExpectedOutcome::Undecided {
-            problems.report_missing_entry(
-                fields,
-                format!("the release lacks `{key}`"),
-                format!("add {key} = [..]; the row is tested with these releases"),
-            );
+            let other = vec![(fact, reading)];
+            examples.push(example::generated_example(name, &base, other, expect));
         }
     }
-    let Some(first) = examples.first().cloned() else {
-        return examples;
-    };
-    for (without, _) in given
-        .iter()
-        .chain([&(fact, Reading::<Value>::not_collected())])
-    {
-        let facts = example::facts_with_replaced_readings(
-            &first.facts,
-            &[(*without, example::denied_example_reading())],
-        );
-        examples.push(example(
-            format!("{} is not known", without.name),
-            facts,
-            ExpectedOutcome::Undecided,
-        ));
+    if let Some(first) = examples.first().cloned() {
+        let unknown = tested.into_iter();
+        examples.extend(unknown.map(|fact| example::example_without_fact(&first, fact)));
     }
     examples
 }

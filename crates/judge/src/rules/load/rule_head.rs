@@ -1,79 +1,67 @@
 use super::condition::{self, FactVisibility};
-use super::fields::{CheckedTable, SpannedText};
-use super::{LoadedFile, RemedyTemplates, collapse_whitespace};
+use super::fields::{CheckedTable, Item};
+use super::{LoadOptions, LoadedFile, collapse_whitespace};
 use crate::facts::catalog::target::VerdictKind;
 use crate::facts::{Choice, Scope};
 use crate::provenance::VerificationStamp;
-use crate::rules::diagnostic::{DiagnosticCollector, Span};
-use crate::rules::model::{Author, ChangeEffect, Condition, Rule, RuleExample};
+use crate::rules::diagnostic::{Place, Span};
+use crate::rules::model::{AdviceSpec, ChangeEffect, Condition, Rule, RuleExample};
+use crate::rules::published_evidence::PublishedMeasurement;
 use crate::rules::template::Template;
 use crate::rules::{AdviceBasis, Confidence, Level};
 
 const MAX_TITLE_BYTES: usize = 200;
 
+/// The keys that all tables with a rule have in common.
 pub(super) struct RuleHeader {
-    pub id: Option<SpannedText>,
-    pub since: Option<SpannedText>,
-    pub checked: Option<VerificationStamp>,
-    pub scope: Option<Scope>,
+    id: Option<(String, Span)>,
+    since: Option<String>,
+    checked: Option<VerificationStamp>,
+    scope: Option<Scope>,
     pub sight: FactVisibility,
-    pub title: Option<SpannedText>,
-    pub because: Option<SpannedText>,
-    pub remedy: Option<SpannedText>,
-    pub no_remedy: Option<SpannedText>,
-    pub refs: Option<Vec<String>>,
+    refs: Option<Vec<String>>,
 }
 
-pub(super) struct HeaderTemplates {
+pub(super) struct RuleTexts {
     pub title: Option<Template>,
     pub because: Option<Template>,
-    pub remedy: RemedyTemplates,
+    pub remedy: Option<Template>,
+    pub no_remedy: Option<Template>,
+}
+
+/// The parts of a rule that depend on the kind of its table. A part that is required but missing is
+/// `None`.
+#[derive(Default)]
+pub(super) struct RuleBody {
+    pub question: Option<Template>,
+    pub level: Option<Level>,
+    pub caps: Option<VerdictKind>,
+    pub confidence: Option<Confidence>,
+    pub basis: Option<AdviceBasis>,
+    pub overrides: Vec<String>,
+    pub when: Option<Condition>,
+    pub change: Option<ChangeEffect>,
+    pub advise: Vec<AdviceSpec>,
+    pub evidence: Vec<PublishedMeasurement>,
+    pub examples: Vec<RuleExample>,
 }
 
 impl RuleHeader {
-    pub fn parse(
-        fields: &CheckedTable<'_>,
-        loaded: &mut LoadedFile,
-        problems: &DiagnosticCollector,
-    ) -> Self {
+    pub fn parse(fields: &CheckedTable<'_>, loaded: &mut LoadedFile) -> Self {
         let id = fields.parse_text_field("id");
         if let Some(id) = &id {
-            loaded.ids.push((id.text.clone(), id.span.clone()));
+            loaded.ids.push((id.text.clone(), id.span()));
             if !is_valid_rule_id(&id.text) {
-                problems.report_mistake(
-                    id,
+                id.report_mistake(
                     format!("`{}` is not a valid rule id", id.text),
                     "use lower-case letters, digits, hyphens and at least one dot, as in \"mount.ext4-nobarrier\"",
                 );
             }
         }
         let scope = fields.parse_choice("for", Scope::ALL);
-        let title = fields.parse_text_field("title");
-        if let Some(title) = title
-            .as_ref()
-            .filter(|title| title.text.len() > MAX_TITLE_BYTES)
-        {
-            problems.report_mistake(
-                title,
-                format!(
-                    "a title of {} bytes; the limit is {MAX_TITLE_BYTES}",
-                    title.text.len()
-                ),
-                "shorten the title, and move details to `because`",
-            );
-        }
-        let (remedy, no_remedy) = (
-            fields.parse_text_field("remedy"),
-            fields.parse_text_field("no_remedy"),
-        );
         let refs = fields.parse_text_list("refs");
-        if fields
-            .get("refs")
-            .and_then(|refs| refs.get_ref().as_array())
-            .is_some_and(|refs| refs.is_empty())
-        {
-            problems.report_missing_entry(
-                fields,
+        if fields.get("refs").is_some_and(Item::is_empty_list) {
+            fields.report_missing_entry(
                 "the rule has no source",
                 "add refs = [..] with its public sources",
             );
@@ -85,109 +73,103 @@ impl RuleHeader {
             .filter(|stamp| stamp.text != "unverified")
             .and_then(|stamp| {
                 let read = VerificationStamp::parse(&stamp.text);
-                read.map_err(|how| {
-                    problems.report_mistake(stamp.span, "`checked` is not valid", how.to_owned());
-                })
-                .ok()
+                read.map_err(|how| stamp.report_mistake("`checked` is not valid", how))
+                    .ok()
             });
         Self {
-            id,
-            since: fields.parse_text_field("since"),
+            id: id.map(|id| (id.text, id.span)),
+            since: fields.parse_text_field("since").map(|since| since.text),
             checked,
             scope,
             sight: FactVisibility::for_rule_scope(scope),
-            title,
-            because: fields.parse_text_field("because"),
-            remedy,
-            no_remedy,
             refs: refs.map(|refs| refs.into_iter().map(|source| source.text).collect()),
         }
     }
 
     /// `{which}` is a mistake unless the condition has a quantifier.
-    pub fn parse_title_reason_and_remedies(
-        &self,
-        quantifies: bool,
-        problems: &DiagnosticCollector,
-    ) -> HeaderTemplates {
-        let mut parse = |text: &SpannedText| {
-            let find =
-                |name: &str| condition::find_visible_fact(name, &text.span, &self.sight, problems);
+    pub fn parse_texts(&self, fields: &CheckedTable<'_>, quantifies: bool) -> RuleTexts {
+        let parse = |key: &str| {
+            let text = fields.parse_text_field(key)?;
+            if key == "title" && text.text.len() > MAX_TITLE_BYTES {
+                text.report_mistake(
+                    format!(
+                        "a title of {} bytes; the limit is {MAX_TITLE_BYTES}",
+                        text.text.len()
+                    ),
+                    "shorten the title, and move details to `because`",
+                );
+            }
+            let find = |name: &str| self.sight.find_fact(name, &text);
             let template = Template::parse(&collapse_whitespace(&text.text), find).0;
             if template.has_which_placeholder() && !quantifies {
-                problems.report_mistake(
-                    text,
+                text.report_mistake(
                     "`{which}` needs a quantifier in the condition",
                     "use a quantifier in the condition, such as some = \"layer\"",
                 );
             }
-            template
+            Some(template)
         };
-        HeaderTemplates {
-            title: self.title.as_ref().map(&mut parse),
-            because: self.because.as_ref().map(&mut parse),
-            remedy: RemedyTemplates {
-                action: self.remedy.as_ref().map(&mut parse),
-                no_action: self.no_remedy.as_ref().map(&mut parse),
-            },
+        RuleTexts {
+            title: parse("title"),
+            because: parse("because"),
+            remedy: parse("remedy"),
+            no_remedy: parse("no_remedy"),
         }
     }
-}
 
-/// The parts of a `[[release]]` or `[[change]]` row that are not in its header.
-pub(super) struct ShortRuleBody {
-    pub question: Template,
-    pub level: Level,
-    pub caps: Option<VerdictKind>,
-    pub when: Condition,
-    pub change: Option<ChangeEffect>,
-    pub examples: Vec<RuleExample>,
-}
-
-impl RuleHeader {
     /// All of the conditions must hold.
     pub fn parse_where_conditions(&self, fields: &CheckedTable<'_>) -> Vec<Condition> {
-        let items = fields.parse_list_field("where").iter();
+        let items = fields.parse_list_field("where").into_iter();
         items
-            .filter_map(|item| condition::parse_condition(item, &self.sight, fields.problems))
+            .filter_map(|item| condition::parse_condition(item, &self.sight))
             .collect()
     }
 
-    /// Builds the rule of a `[[release]]` or `[[change]]` row, which advises no setting. `line` is
-    /// the first line of the row, counted from one.
-    pub fn into_documented_rule(
+    /// `None` if the table has a mistake or lacks a required part.
+    pub fn into_rule(
         self,
-        texts: HeaderTemplates,
-        row: ShortRuleBody,
-        (author, file, line): (Author, &str, usize),
+        fields: &CheckedTable<'_>,
+        texts: RuleTexts,
+        body: RuleBody,
+        (file, options): (&str, LoadOptions),
     ) -> Option<(Rule, Span)> {
-        let id = self.id?;
+        if fields.has_mistakes() {
+            return None;
+        }
+        let (id, span) = self.id?;
+        let confidence = body.confidence?;
         let rule = Rule {
-            id: id.text,
-            since: self.since?.text,
+            id,
+            since: self.since?,
             checked: self.checked,
             scope: self.scope?,
             title: texts.title?,
-            question: row.question,
-            level: row.level,
-            caps: row.caps,
-            confidence: Confidence::Documented,
-            basis: AdviceBasis::Documented,
+            question: body.question?,
+            level: body.level?,
+            caps: body.caps,
+            confidence,
+            basis: body.basis.unwrap_or(match confidence {
+                Confidence::Measured => AdviceBasis::Measured,
+                Confidence::Experimental
+                | Confidence::Documented
+                | Confidence::CrashTested
+                | Confidence::Certain => AdviceBasis::Documented,
+            }),
             because: texts.because?,
-            remedy: texts.remedy.action,
-            no_remedy: None,
+            remedy: texts.remedy,
+            no_remedy: texts.no_remedy,
             refs: self.refs?.into(),
-            overrides: Vec::new(),
-            when: row.when,
-            change: row.change,
-            advise: Vec::new(),
-            evidence: Vec::new(),
-            examples: row.examples,
-            author,
+            overrides: body.overrides,
+            when: body.when?,
+            change: body.change,
+            advise: body.advise,
+            evidence: body.evidence,
+            examples: body.examples,
+            author: options.author,
             file: file.to_owned(),
-            line,
+            line: fields.first_line,
         };
-        Some((rule, id.span))
+        Some((rule, span))
     }
 }
 
@@ -195,9 +177,9 @@ const ALLOWED_CAPS: [VerdictKind; 2] = [VerdictKind::AtRisk, VerdictKind::Unprov
 
 /// The rule's level must be at least as severe as the cap, and *at risk* also needs a remedy.
 pub(super) fn parse_verdict_cap(
-    head: &RuleHeader,
     fields: &CheckedTable<'_>,
     level: Option<Level>,
+    texts: &RuleTexts,
 ) -> Option<VerdictKind> {
     let caps = fields.parse_choice("caps", &ALLOWED_CAPS)?;
     let least = if caps.is_at_risk() {
@@ -206,22 +188,14 @@ pub(super) fn parse_verdict_cap(
         Level::Warning
     };
     if level.is_some_and(|level| level < least) {
-        fields.problems.report_mistake(
-            fields.key_span("level"),
-            format!(
-                "a rule that caps verdicts at `{}` needs a higher level",
-                caps.as_str()
-            ),
-            format!("level = \"{}\"", least.as_str()),
+        fields.key_place("level").report_mistake(
+            format!("a rule that caps verdicts at `{caps}` needs a higher level"),
+            format!("level = \"{least}\""),
         );
     }
-    if caps.is_at_risk() && head.remedy.is_none() {
-        fields.problems.report_mistake(
-            fields.key_span("caps"),
-            format!(
-                "a rule that caps verdicts at `{}` needs a remedy",
-                caps.as_str()
-            ),
+    if caps.is_at_risk() && texts.remedy.is_none() {
+        fields.key_place("caps").report_mistake(
+            format!("a rule that caps verdicts at `{caps}` needs a remedy"),
             "add remedy = \"..\" with the steps that make the data safe again",
         );
     }

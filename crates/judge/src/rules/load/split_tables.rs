@@ -14,7 +14,7 @@ pub(super) struct TableSection<'a> {
     pub name: Option<&'a str>,
 }
 
-/// The sections, joined in order, give the text again.
+/// Splits the text before each table header. The joined texts of the sections equal the text.
 pub(super) fn split_at_table_headers(source: &str) -> Vec<TableSection<'_>> {
     let mut pieces = vec![TableSection {
         text: "",

@@ -1,11 +1,9 @@
 use toml::de::DeValue;
 
-use super::fields::{
-    SpannedText, SpannedValue, parse_list, parse_text, parse_texts, toml_type_name,
-};
+use super::fields::{Item, SpannedText};
 use crate::facts::{KeyInfo, Value, ValueKind};
-use crate::rules::diagnostic::DiagnosticCollector;
-use crate::rules::model::TestOperator;
+use crate::rules::diagnostic::Place;
+use crate::rules::model::{FactTest, TestOperator};
 use crate::version::Version;
 
 pub(super) const OPERATORS: [&str; 19] = [
@@ -53,19 +51,17 @@ fn is_operator_for_kind(operator: &str, kind: ValueKind) -> bool {
     }
 }
 
-pub(super) fn parse_operator(
-    fact: &KeyInfo,
+pub(super) fn parse_test(
+    fact: &'static KeyInfo,
     operator: &str,
-    item: SpannedValue<'_>,
-    problems: &DiagnosticCollector,
-) -> Option<TestOperator> {
+    item: Item<'_>,
+) -> Option<FactTest> {
     if !is_operator_for_kind(operator, fact.kind) {
         let fitting: Vec<&str> = OPERATORS
             .into_iter()
             .filter(|one| is_operator_for_kind(one, fact.kind))
             .collect();
-        problems.report_mistake(
-            item,
+        item.report_mistake(
             format!(
                 "`{operator}` does not fit {}, which is {}",
                 fact.name,
@@ -76,54 +72,51 @@ pub(super) fn parse_operator(
         return None;
     }
     let words = || {
-        let words: Vec<String> = parse_texts(item, problems)
+        let words: Vec<String> = item
+            .texts()
             .into_iter()
-            .filter_map(|word| require_allowed_word(fact, word, problems))
+            .filter_map(|word| require_allowed_word(fact, word))
             .collect();
-        require_nonempty(words, item, problems)
+        require_nonempty(words, item)
     };
-    match operator {
-        "is" => parse_value(fact, item, problems).map(TestOperator::Is),
-        "is_not" => parse_value(fact, item, problems).map(TestOperator::IsNot),
-        "in" => parse_values(fact, item, problems).map(TestOperator::In),
-        "not_in" => parse_values(fact, item, problems).map(TestOperator::NotIn),
-        "has" => parse_text_value(fact, item, problems).map(TestOperator::Has),
-        "lacks" => parse_text_value(fact, item, problems).map(TestOperator::Lacks),
-        "has_option" => parse_text_value(fact, item, problems).map(TestOperator::HasOption),
-        "lacks_option" => parse_text_value(fact, item, problems).map(TestOperator::LacksOption),
+    let negated = match operator {
+        "is_not" | "not_in" | "lacks" | "lacks_option" | "below" | "build_below" => true,
+        "known" | "exists" => item.value().as_bool() == Some(false),
+        _ => false,
+    };
+    let op = match operator {
+        "is" | "is_not" => parse_value(fact, item).map(TestOperator::Is),
+        "in" | "not_in" => parse_values(fact, item).map(TestOperator::In),
+        "has" | "lacks" => parse_text_value(fact, item).map(TestOperator::Has),
+        "has_option" | "lacks_option" => parse_text_value(fact, item).map(TestOperator::HasOption),
         "has_any" => words().map(TestOperator::HasAny),
-        "at_least" => parse_value(fact, item, problems).map(TestOperator::AtLeast),
-        "below" => parse_value(fact, item, problems).map(TestOperator::Below),
+        "at_least" | "below" => parse_value(fact, item).map(TestOperator::AtLeast),
         "fixed_in" => {
-            let lines: Vec<Version> = parse_list(item, problems)
-                .iter()
-                .filter_map(|item| parse_version(item, problems))
-                .collect();
-            require_nonempty(lines, item, problems).map(TestOperator::FixedIn)
+            let lines = item.list().into_iter().filter_map(parse_version);
+            require_nonempty(lines.collect(), item).map(TestOperator::FixedIn)
         }
-        "build_at_least" => {
-            parse_version_with_vendor_build(item, problems).map(TestOperator::BuildAtLeast)
+        "build_at_least" | "build_below" => {
+            parse_version_with_vendor_build(item).map(TestOperator::BuildAtLeast)
         }
-        "build_below" => {
-            parse_version_with_vendor_build(item, problems).map(TestOperator::BuildBelow)
-        }
-        "starts_with" => parse_fragment(item, problems).map(TestOperator::StartsWith),
-        "ends_with" => parse_fragment(item, problems).map(TestOperator::EndsWith),
-        "contains" => parse_fragment(item, problems).map(TestOperator::Contains),
-        _ => match item.get_ref().as_bool() {
-            Some(exists) if operator == "exists" => Some(TestOperator::Exists(exists)),
-            Some(known) => Some(TestOperator::Known(known)),
-            None => report_wrong_kind(fact, "true or false", item, problems),
-        },
-    }
+        "starts_with" => parse_fragment(item).map(TestOperator::StartsWith),
+        "ends_with" => parse_fragment(item).map(TestOperator::EndsWith),
+        "contains" => parse_fragment(item).map(TestOperator::Contains),
+        _ if item.value().as_bool().is_none() => report_wrong_kind(fact, "true or false", item),
+        "exists" => Some(TestOperator::Exists),
+        _ => Some(TestOperator::Known),
+    };
+    Some(FactTest {
+        fact,
+        op: op?,
+        negated,
+    })
 }
 
 /// An empty fragment is a mistake, because every text contains it.
-fn parse_fragment(item: SpannedValue<'_>, problems: &DiagnosticCollector) -> Option<String> {
-    let SpannedText { text, span } = parse_text(item, problems)?;
+fn parse_fragment(item: Item<'_>) -> Option<String> {
+    let text = item.text()?.text;
     if text.is_empty() {
-        problems.report_mistake(
-            span,
+        item.report_mistake(
             "the string is empty, so every text would match",
             "write at least one character",
         );
@@ -132,14 +125,10 @@ fn parse_fragment(item: SpannedValue<'_>, problems: &DiagnosticCollector) -> Opt
     Some(text)
 }
 
-fn parse_version_with_vendor_build(
-    item: SpannedValue<'_>,
-    problems: &DiagnosticCollector,
-) -> Option<Version> {
-    let version = parse_version(item, problems)?;
+fn parse_version_with_vendor_build(item: Item<'_>) -> Option<Version> {
+    let version = parse_version(item)?;
     if version.build_numbers_and_vendor().is_none() {
-        problems.report_mistake(
-            item,
+        item.report_mistake(
             format!("`{version}` has no vendor build"),
             "write, for example, \"5.14.0-427.el9\" or \"6.8.0-1021-aws\"; to compare only the version number, use `at_least`",
         );
@@ -148,18 +137,9 @@ fn parse_version_with_vendor_build(
     Some(version)
 }
 
-fn require_nonempty<T>(
-    list: Vec<T>,
-    item: SpannedValue<'_>,
-    problems: &DiagnosticCollector,
-) -> Option<Vec<T>> {
-    if item
-        .get_ref()
-        .as_array()
-        .is_some_and(|list| list.is_empty())
-    {
-        problems.report_mistake(
-            item,
+fn require_nonempty<T>(list: Vec<T>, item: Item<'_>) -> Option<Vec<T>> {
+    if item.is_empty_list() {
+        item.report_mistake(
             "the list is empty",
             "write at least one value between the brackets",
         );
@@ -167,117 +147,83 @@ fn require_nonempty<T>(
     (!list.is_empty()).then_some(list)
 }
 
-fn parse_values(
-    fact: &KeyInfo,
-    item: SpannedValue<'_>,
-    problems: &DiagnosticCollector,
-) -> Option<Vec<Value>> {
-    let values: Vec<Value> = parse_list(item, problems)
-        .iter()
-        .filter_map(|item| parse_value(fact, item, problems))
+fn parse_values(fact: &KeyInfo, item: Item<'_>) -> Option<Vec<Value>> {
+    let values: Vec<Value> = item
+        .list()
+        .into_iter()
+        .filter_map(|item| parse_value(fact, item))
         .collect();
-    require_nonempty(values, item, problems)
+    require_nonempty(values, item)
 }
 
-pub(super) fn parse_value(
-    fact: &KeyInfo,
-    item: SpannedValue<'_>,
-    problems: &DiagnosticCollector,
-) -> Option<Value> {
+pub(super) fn parse_value(fact: &KeyInfo, item: Item<'_>) -> Option<Value> {
     let wanted = fact.kind.value_kind_description();
-    match (fact.kind, item.get_ref()) {
+    match (fact.kind, item.value()) {
         (ValueKind::Bool, DeValue::Boolean(value)) => Some(Value::Bool(*value)),
         (ValueKind::Count | ValueKind::Bytes, DeValue::Integer(number)) => {
             match u64::from_str_radix(number.as_str(), number.radix()) {
                 Ok(number) => Some(Value::Whole(number)),
-                Err(_) => report_wrong_kind(fact, "a whole number of at least 0", item, problems),
+                Err(_) => report_wrong_kind(fact, "a whole number of at least 0", item),
             }
         }
-        (ValueKind::Bytes, DeValue::String(_)) => {
-            parse_size(fact, item, problems).map(Value::Whole)
-        }
+        (ValueKind::Bytes, DeValue::String(_)) => parse_size(fact, item).map(Value::Whole),
         (ValueKind::Micros | ValueKind::Number, DeValue::Integer(number)) => {
-            parse_number(fact, number.as_str(), item, problems)
+            parse_number(fact, number.as_str(), item)
         }
         (ValueKind::Micros | ValueKind::Number, DeValue::Float(number)) => {
-            parse_number(fact, number.as_str(), item, problems)
+            parse_number(fact, number.as_str(), item)
         }
-        (ValueKind::Text, DeValue::String(_)) => {
-            parse_text(item, problems).map(|value| Value::Text(value.text))
-        }
-        (ValueKind::Choice(_), DeValue::String(_)) => {
-            parse_text_value(fact, item, problems).map(Value::Text)
-        }
-        (ValueKind::Version, _) => parse_version(item, problems).map(Value::Version),
+        (ValueKind::Text, DeValue::String(_)) => item.text().map(|value| Value::Text(value.text)),
+        (ValueKind::Choice(_), DeValue::String(_)) => parse_text_value(fact, item).map(Value::Text),
+        (ValueKind::Version, _) => parse_version(item).map(Value::Version),
         (ValueKind::List | ValueKind::Choices(_), DeValue::Array(_)) => {
-            let words = parse_texts(item, problems)
+            let words = item
+                .texts()
                 .into_iter()
-                .filter_map(|word| require_allowed_word(fact, word, problems));
+                .filter_map(|word| require_allowed_word(fact, word));
             Some(Value::List(words.collect()))
         }
-        _ => report_wrong_kind(fact, &wanted, item, problems),
+        _ => report_wrong_kind(fact, &wanted, item),
     }
 }
 
-fn parse_text_value(
-    fact: &KeyInfo,
-    item: SpannedValue<'_>,
-    problems: &DiagnosticCollector,
-) -> Option<String> {
-    parse_text(item, problems).and_then(|word| require_allowed_word(fact, word, problems))
+fn parse_text_value(fact: &KeyInfo, item: Item<'_>) -> Option<String> {
+    item.text()
+        .and_then(|word| require_allowed_word(fact, word))
 }
 
-fn require_allowed_word(
-    fact: &KeyInfo,
-    word: SpannedText,
-    problems: &DiagnosticCollector,
-) -> Option<String> {
-    let SpannedText { text, span } = word;
-    let Some(words) = fact
-        .kind
-        .allowed_words()
-        .filter(|words| !words.contains(&text.as_str()))
-    else {
-        return Some(text);
+fn require_allowed_word(fact: &KeyInfo, word: SpannedText<'_>) -> Option<String> {
+    let allowed = fact.kind.allowed_words();
+    let Some(words) = allowed.filter(|words| !words.contains(&word.text.as_str())) else {
+        return Some(word.text);
     };
-    problems.report_unknown_word(
-        span,
-        format!("{} cannot be `{text}`", fact.name),
-        &text,
+    word.report_unknown_word(
+        format!("{} cannot be `{}`", fact.name, word.text),
+        &word.text,
         words.iter().copied(),
     );
     None
 }
 
-fn parse_number(
-    fact: &KeyInfo,
-    text: &str,
-    item: SpannedValue<'_>,
-    problems: &DiagnosticCollector,
-) -> Option<Value> {
+fn parse_number(fact: &KeyInfo, text: &str, item: Item<'_>) -> Option<Value> {
     match text.replace('_', "").parse::<f64>() {
         Ok(number) if number.is_finite() => Some(Value::Number(number)),
-        _ => report_wrong_kind(fact, "a number", item, problems),
+        _ => report_wrong_kind(fact, "a number", item),
     }
 }
 
-pub(super) fn parse_version(
-    item: SpannedValue<'_>,
-    problems: &DiagnosticCollector,
-) -> Option<Version> {
-    if !item.get_ref().is_str() {
-        problems.report_mistake(
-            item,
-            format!("expected a version, found {}", toml_type_name(item)),
+pub(super) fn parse_version(item: Item<'_>) -> Option<Version> {
+    if !item.value().is_str() {
+        item.report_mistake(
+            format!("expected a version, found {}", item.type_name()),
             "write versions in quotes: \"6.10\" is not 6.1",
         );
         return None;
     }
-    let SpannedText { text, span } = parse_text(item, problems)?;
+    let text = item.text()?.text;
     let version = Version::parse(&text);
     if version.is_none() {
-        problems.report_mistake(
-            span,
+        item.report_mistake(
             format!("`{text}` is not a version"),
             "write, for example, \"6.12\" or \"16.4\"",
         );
@@ -285,12 +231,7 @@ pub(super) fn parse_version(
     version
 }
 
-fn report_wrong_kind<T>(
-    fact: &KeyInfo,
-    wanted: &str,
-    item: SpannedValue<'_>,
-    problems: &DiagnosticCollector,
-) -> Option<T> {
+fn report_wrong_kind<T>(fact: &KeyInfo, wanted: &str, item: Item<'_>) -> Option<T> {
     let help = match fact.kind {
         ValueKind::Bool => "write true or false, without quotes",
         ValueKind::Count => "write a whole number such as 4, without quotes",
@@ -305,13 +246,8 @@ fn report_wrong_kind<T>(
             "write a list of strings, such as [\"ro\", \"noatime\"]"
         }
     };
-    problems.report_mistake(
-        item,
-        format!(
-            "{} must be {wanted}, found {}",
-            fact.name,
-            toml_type_name(item)
-        ),
+    item.report_mistake(
+        format!("{} must be {wanted}, found {}", fact.name, item.type_name()),
         help,
     );
     None
@@ -328,12 +264,8 @@ const UNITS: [(&str, u64); 6] = [
     ("PiB", 1 << 50),
 ];
 
-fn parse_size(
-    fact: &KeyInfo,
-    item: SpannedValue<'_>,
-    problems: &DiagnosticCollector,
-) -> Option<u64> {
-    let SpannedText { text, span } = parse_text(item, problems)?;
+fn parse_size(fact: &KeyInfo, item: Item<'_>) -> Option<u64> {
+    let text = item.text()?.text;
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at_checked(digits)?;
     let (number, unit): (Option<u64>, &str) = (number.parse().ok(), unit.trim());
@@ -350,8 +282,7 @@ fn parse_size(
             (Some(_), true) => format!("`{text}` has no unit"),
             _ => format!("`{text}` is not a size, but {} needs one", fact.name),
         };
-        problems.report_mistake(
-            span,
+        item.report_mistake(
             message,
             format!("write a whole number and one of these units, as in \"16 MiB\": {units}"),
         );

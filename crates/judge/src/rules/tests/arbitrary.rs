@@ -147,18 +147,13 @@ fn arbitrary_version() -> impl Strategy<Value = Version> {
 pub fn arbitrary_test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<FactTest> {
     let one = || arbitrary_value(info);
     let some = || proptest::collection::vec(arbitrary_value(info), 1..3);
-    let mut ops = vec![
-        one().prop_map(TestOperator::Is).boxed(),
-        one().prop_map(TestOperator::IsNot).boxed(),
-    ];
+    let mut ops = vec![one().prop_map(TestOperator::Is).boxed()];
     match info.kind {
         ValueKind::Bool => {}
         ValueKind::List | ValueKind::Choices(_) => {
             let word = || select(vec!["a", "b", "c"]).prop_map(str::to_owned);
             ops.push(word().prop_map(TestOperator::Has).boxed());
-            ops.push(word().prop_map(TestOperator::Lacks).boxed());
             ops.push(word().prop_map(TestOperator::HasOption).boxed());
-            ops.push(word().prop_map(TestOperator::LacksOption).boxed());
             ops.push(
                 arbitrary_option_list()
                     .prop_map(TestOperator::HasAny)
@@ -167,7 +162,6 @@ pub fn arbitrary_test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Fact
         }
         _ => {
             ops.push(some().prop_map(TestOperator::In).boxed());
-            ops.push(some().prop_map(TestOperator::NotIn).boxed());
         }
     }
     if !matches!(
@@ -179,7 +173,6 @@ pub fn arbitrary_test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Fact
             | ValueKind::Choice(_)
     ) {
         ops.push(one().prop_map(TestOperator::AtLeast).boxed());
-        ops.push(one().prop_map(TestOperator::Below).boxed());
     }
     if info.kind == ValueKind::Version {
         ops.push(
@@ -189,11 +182,15 @@ pub fn arbitrary_test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Fact
         );
     }
     if known {
-        ops.push(any::<bool>().prop_map(TestOperator::Known).boxed());
-        ops.push(any::<bool>().prop_map(TestOperator::Exists).boxed());
+        ops.push(Just(TestOperator::Known).boxed());
+        ops.push(Just(TestOperator::Exists).boxed());
     }
-    proptest::strategy::Union::new(ops)
-        .prop_map(move |op| FactTest { fact: info, op })
+    (proptest::strategy::Union::new(ops), any::<bool>())
+        .prop_map(move |(op, negated)| FactTest {
+            fact: info,
+            op,
+            negated,
+        })
         .boxed()
 }
 

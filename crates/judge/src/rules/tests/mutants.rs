@@ -154,7 +154,6 @@ fn condition_text(cond: &Condition) -> String {
 fn mutated_tests(test: &FactTest) -> Vec<ConditionVariant> {
     let ops: Vec<(MutationKind, String, TestOperator)> = match &test.op {
         TestOperator::In(values) => variants_with_dropped_word(values, TestOperator::In),
-        TestOperator::NotIn(values) => variants_with_dropped_word(values, TestOperator::NotIn),
         TestOperator::HasAny(words) => variants_with_dropped_word(words, TestOperator::HasAny),
         TestOperator::FixedIn(lines) => variants_with_dropped_word(lines, TestOperator::FixedIn),
         TestOperator::InRange(range) => {
@@ -167,13 +166,13 @@ fn mutated_tests(test: &FactTest) -> Vec<ConditionVariant> {
             variants_with_dropped_word(&range.fixed, fixed)
         }
         TestOperator::AtLeast(value) => operators_at_neighbour_values(value, TestOperator::AtLeast),
-        TestOperator::Below(value) => operators_at_neighbour_values(value, TestOperator::Below),
         _ => Vec::new(),
     };
     let cond = |op| {
         Condition::Fact(FactTest {
             fact: test.fact,
             op,
+            negated: test.negated,
         })
     };
     ops.into_iter()

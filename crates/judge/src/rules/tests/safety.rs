@@ -404,7 +404,7 @@ fn unreadable_facts_silence_only_listed_critical_rules() {
                 .into_iter()
                 .map(|(test, _)| (rule.id.as_str(), test))
         })
-        .filter(|(_, test)| matches!(test.op, TestOperator::Known(_)))
+        .filter(|(_, test)| matches!(test.op, TestOperator::Known))
         .map(|(rule, test)| (rule, test.fact.name))
         .collect();
     let listed: Vec<(&str, &str)> = SILENT_UNREAD
