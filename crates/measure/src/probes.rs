@@ -77,6 +77,7 @@ pub mod wear {
 }
 mod commit_writer;
 pub mod drill;
+mod file_calls;
 mod group_commit_log;
 pub mod passive;
 mod plan;
@@ -106,6 +107,7 @@ pub(crate) use commit_writer::{
     AlignedBuffer, CommitWriter, CyclicWriteCursor, PAGE_BYTES, pwrite_all, run_beside_writer,
     write_zeros,
 };
+pub(crate) use file_calls::{create_file, open_directory, open_file};
 pub(crate) use group_commit_log::GroupCommitLog;
 pub use plan::{ProbePlan, plan_probe};
 pub use request::{ProbeOptions, ProbeRequest};

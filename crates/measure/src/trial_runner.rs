@@ -28,13 +28,14 @@ use std::{fs, io};
 
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
-use rustix::fs::{Mode, OFlags, StatVfs};
+use rustix::fs::{CWD, Mode, OFlags, StatVfs};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::median_and_p99;
 use crate::probes::{
-    AlignedBuffer, CommitWriter, CyclicWriteCursor, DiskCounterReader, PAGE_BYTES, pwrite_all,
+    AlignedBuffer, CommitWriter, CyclicWriteCursor, DiskCounterReader, PAGE_BYTES, create_file,
+    pwrite_all,
 };
 use crate::subprocess::{Channel, MessageBytes, RecvError, Role, Subprocess};
 use crate::trial::{CandidateRecord, TrialBlock, TrialLoad, TrialSample};
@@ -547,8 +548,7 @@ fn run_file_creation_load(
 }
 
 fn create_flushed_file(path: &Path, bytes: &[u8]) -> Result<(), Errno> {
-    let create = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, create, Mode::RUSR | Mode::WUSR)?;
+    let file = create_file(CWD, path)?;
     pwrite_all(&file, bytes, 0)?;
     rustix::fs::fsync(&file)
 }

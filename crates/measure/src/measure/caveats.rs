@@ -149,9 +149,7 @@ fn flush_costs_nothing_caveat(samples: &ProbeSamples) -> Option<Caveat> {
 }
 
 fn few_commits_caveat(samples: &ProbeSamples) -> Option<Caveat> {
-    let commits = samples
-        .paced_samples_of(samples.reference_method(), 1)
-        .map_or(0, MethodSamples::commit_count);
+    let commits = samples.paced_reference_commits().len();
     let says = format!(
         "Only {commits} paced commits completed; a comparison needs {MIN_RUNS}. Run a longer probe."
     );
@@ -320,13 +318,16 @@ mod tests {
     use super::*;
 
     fn samples_of_two_sizes(one: f64, two: f64) -> ProbeSamples {
-        let cell = |pages, us| MethodSamples {
+        let cell = |pages, us, paced| MethodSamples {
             rounds: vec![vec![us]; 20],
+            paced,
             ..MethodSamples::new(Method::Fdatasync, pages, true)
         };
         ProbeSamples {
-            cells: vec![cell(1, one), cell(2, two)],
-            paced: vec![cell(1, 1.2 * one)],
+            cells: vec![
+                cell(1, one, vec![vec![1.2 * one]; 20]),
+                cell(2, two, Vec::new()),
+            ],
         }
     }
 

@@ -71,7 +71,7 @@ pub fn insert_probe_facts(
     facts.insert_known(
         target,
         &probe::OUTCOME,
-        overall_conclusion(found, default).probe_outcome(),
+        overall_conclusion(found, default),
         probe_source(),
     );
 
@@ -216,13 +216,13 @@ mod tests {
         }
     }
 
-    fn samples_with_paced_copies(cells: Vec<MethodSamples>) -> ProbeSamples {
-        let paced = cells
-            .iter()
-            .filter(|cell| cell.as_server && cell.pages == 1)
-            .cloned()
-            .collect();
-        ProbeSamples { cells, paced }
+    fn samples_with_paced_copies(mut cells: Vec<MethodSamples>) -> ProbeSamples {
+        for cell in &mut cells {
+            if cell.as_server && cell.pages == 1 {
+                cell.paced.clone_from(&cell.rounds);
+            }
+        }
+        ProbeSamples { cells }
     }
 
     #[test]
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(facts.value(&target, &probe::ADVISES_CHANGE), Some(true));
         assert_eq!(
             facts.value(&target, &probe::OUTCOME),
-            Some(probe::ProbeOutcome::Settled)
+            Some(probe::ComparisonConclusion::Settled)
         );
         assert_eq!(facts.value(&target, &probe::IMPLAUSIBLE), Some(false));
     }
@@ -293,7 +293,7 @@ mod tests {
         assert!(!facts.get(&target, &probe::IMPLAUSIBLE).is_known());
         assert_eq!(
             facts.value(&target, &probe::OUTCOME),
-            Some(probe::ProbeOutcome::NotSettled)
+            Some(probe::ComparisonConclusion::NotSettled)
         );
         assert_eq!(
             facts.value(&target, &probe::TRUSTED),
@@ -342,7 +342,7 @@ mod tests {
         // best.
         assert_eq!(
             facts.value(&target, &probe::OUTCOME),
-            Some(probe::ProbeOutcome::Settled)
+            Some(probe::ComparisonConclusion::Settled)
         );
         assert_eq!(
             facts.value(&target, &probe::BEST_METHOD),

@@ -67,30 +67,24 @@ pub fn median_and_p99(values: &[f64]) -> (f64, f64) {
 /// "confidence interval for a quantile"). Its ends are order statistics whose ranks follow the
 /// binomial distribution with p = 1/2.
 pub fn median_interval(values: &[f64], alpha: f64) -> Option<Estimate> {
-    let cut = excluded_value_count(values.len(), 0.5, alpha)?;
-    let sorted = sorted_copy(values);
-    let low = *sorted.get(cut)?;
-    let high = *sorted.get(sorted.len().checked_sub(cut + 1)?)?;
-    Some(Estimate {
-        value: median_of_sorted(&sorted),
-        low,
-        high,
-    })
+    median_and_inner_span(values, excluded_value_count(values.len(), 0.5, alpha)?)
 }
 
 /// The [`median_interval`], or with too few values the span from lowest to highest. Without values,
 /// all figures are zero.
 pub fn median_interval_or_span(values: &[f64], alpha: f64) -> Estimate {
-    let span = || {
-        let sorted = sorted_copy(values);
-        let end = |v: Option<&f64>| v.copied().unwrap_or(0.0);
-        Estimate {
-            value: median_of_sorted(&sorted),
-            low: end(sorted.first()),
-            high: end(sorted.last()),
-        }
-    };
-    median_interval(values, alpha).unwrap_or_else(span)
+    let cut = excluded_value_count(values.len(), 0.5, alpha);
+    median_and_inner_span(values, cut.unwrap_or(0)).unwrap_or_default()
+}
+
+/// The median, with the span of the values without the `cut` lowest and the `cut` highest.
+fn median_and_inner_span(values: &[f64], cut: usize) -> Option<Estimate> {
+    let sorted = sorted_copy(values);
+    Some(Estimate {
+        value: median_of_sorted(&sorted),
+        low: *sorted.get(cut)?,
+        high: *sorted.get(sorted.len().checked_sub(cut + 1)?)?,
+    })
 }
 
 /// Counts values in four buckets per doubling, as `(upper bound, count)`, without empty buckets at

@@ -26,20 +26,11 @@ pub struct PassiveMeasurementPlan {
     settings: ServerAndDiskProperties,
 }
 
-/// Reason why a server cannot be observed, as a sentence.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct PassiveMeasurementError(String);
-
 impl PassiveMeasurementPlan {
     /// Plans to observe the server of `target`. `facts` must include derived facts, such as
-    /// [`target::FLUSH`].
-    pub fn from_facts(
-        target: &Subject,
-        facts: &FactSet,
-        seconds: f64,
-    ) -> Result<Self, PassiveMeasurementError> {
-        let refuse = |why: &str| Err(PassiveMeasurementError(format!("{}: {why}", target.name())));
+    /// [`target::FLUSH`]. The error is a sentence.
+    pub fn from_facts(target: &Subject, facts: &FactSet, seconds: f64) -> Result<Self, String> {
+        let refuse = |why: &str| Err(format!("{}: {why}", target.name()));
         let cluster = facts.applicable_subject(target, Scope::Cluster);
         let server =
             cluster.and_then(|cluster| Some((facts.value(&cluster, &kind::KIND)?, cluster)));
@@ -194,8 +185,8 @@ pub fn sample_commit_waits(
     plan: &PassiveMeasurementPlan,
     cancel: &CancelHandle,
     mut progress: impl FnMut(f64),
-) -> Result<PassiveMeasurement, PassiveMeasurementError> {
-    let failed = |why: String| PassiveMeasurementError(format!("{}: {why}", plan.directory));
+) -> Result<PassiveMeasurement, String> {
+    let failed = |why: String| format!("{}: {why}", plan.directory);
     let directory = path_from_bytes(decode_display_safe(&plan.directory));
     let owner = LiveHost::new().stat(&directory);
     let uid = owner.ok().and_then(|stat| u32::try_from(stat.uid).ok());

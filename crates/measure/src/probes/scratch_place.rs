@@ -13,6 +13,7 @@ use rustix::fs::{Access, AtFlags, CWD, Dir, IFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::ProbeRefusal;
+use super::file_calls::open_directory;
 use crate::facts::{Choice, ServerArea};
 use crate::text;
 use crate::text::display_path;
@@ -50,7 +51,7 @@ pub fn find_scratch_parent(
     };
     let path = place.path;
     let directory =
-        open_for_reading(&place.directory).map_err(|e| ProbeRefusal::from_errno(e, &path))?;
+        open_directory(&place.directory, ".").map_err(|e| ProbeRefusal::from_errno(e, &path))?;
     if !anywhere {
         check_not_network_or_fuse(&directory, &path)?;
     }
@@ -111,13 +112,6 @@ impl OpenDirectory {
             .ok()
             .map(|found| found.st_dev)
     }
-}
-
-/// Opens a directory again with read permission, because an O_PATH descriptor allows neither ioctl
-/// nor listing of names.
-fn open_for_reading(directory: &OwnedFd) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::openat(directory, ".", flags, Mode::empty())
 }
 
 fn requested_scratch_parent(
@@ -217,7 +211,7 @@ fn has_database_files(directory: &OwnedFd) -> bool {
 /// True if the directory has an entry whose name is `mark` followed by a digit. Only 66 entries are
 /// read, because the top directory of a tablespace has few.
 fn has_tablespace_entry(directory: &OwnedFd, mark: &str) -> bool {
-    let mut names = open_for_reading(directory)
+    let mut names = open_directory(directory, ".")
         .and_then(Dir::new)
         .into_iter()
         .flatten()
@@ -278,7 +272,7 @@ pub const INHERITED_FLAGS: IFlags = IFlags::NOCOW
 /// if the file system has no flags; `None` if the flags cannot be read.
 fn inheritable_inode_flags(held: &OpenDirectory) -> Option<IFlags> {
     let matter = INHERITED_FLAGS | IFlags::PROJECT_INHERIT;
-    let directory = open_for_reading(&held.directory).ok()?;
+    let directory = open_directory(&held.directory, ".").ok()?;
     match rustix::fs::ioctl_getflags(&directory) {
         Ok(flags) => Some(flags & matter),
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::NOSYS) => Some(IFlags::empty()),

@@ -14,7 +14,6 @@ mod small_files {
     //!
     //! All threads share one directory. The files of a round are removed outside the measured time.
 
-    use rustix::fs::OFlags;
     use rustix::io::Errno;
 
     use super::context::{Load, OperationOutcome, WorkloadContext};
@@ -81,7 +80,7 @@ mod small_files {
     ) -> Result<OperationOutcome, Errno> {
         let (mut interrupted, name) = (false, numbered_file_name(thread, turn));
         let temporary = format!("{name}.new");
-        let file = stage.scratch.create_file(&temporary, OFlags::empty())?;
+        let file = stage.scratch.create_file(&temporary)?;
         pwrite_all(&file, stage.pages.first_bytes(FILE_BYTES), 0)?;
         retry_interrupted(&mut interrupted, || rustix::fs::fsync(&file))?;
         drop(file);

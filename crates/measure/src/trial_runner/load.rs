@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::CWD;
 use rustix::io::Errno;
 
 use super::{
@@ -16,8 +16,8 @@ use super::{
 };
 use crate::measure::Method;
 use crate::probes::{
-    AlignedBuffer, CommitWriter, CyclicWriteCursor, GroupCommitLog, PAGE_BYTES, Rng, open_flags,
-    pwrite_all, run_beside_writer,
+    AlignedBuffer, CommitWriter, CyclicWriteCursor, GroupCommitLog, PAGE_BYTES, Rng, create_file,
+    open_file, open_flags, pwrite_all, run_beside_writer,
 };
 use crate::trial::{LoadShape, SEGMENT_BYTES, TrialLoad, TrialSample};
 use walwise_model::parallel::lock;
@@ -55,7 +55,7 @@ pub fn run_load(
         LoadShape::Fsync => commit_to_segment(Method::Fsync, 1),
         LoadShape::OpenSync => commit_to_segment(Method::OpenSync, 1),
         LoadShape::Appends => {
-            let file = create_file(&log.join("growing")).map_err(said)?;
+            let file = create_file(CWD, &log.join("growing")).map_err(said)?;
             // The limit is so large that the load ends before the offset wraps.
             let writer = CommitWriter::new(Method::Fdatasync, file);
             let sample = run_serial_commits(&writer, 0..u64::MAX / 2, 1, means);
@@ -90,21 +90,15 @@ pub fn run_commits_without_filesystem(
 fn open_or_create_segment(log: &Path, method: Method) -> Result<CommitWriter, Errno> {
     let path = log.join("segment");
     if rustix::fs::stat(&path).is_err() {
-        let file = create_file(&path)?;
+        let file = create_file(CWD, &path)?;
         let piece = vec![1u8; 1 << 20];
         for at in (0..SEGMENT_BYTES).step_by(1 << 20) {
             pwrite_all(&file, &piece, at)?;
         }
         rustix::fs::fsync(&file)?;
     }
-    let flags = OFlags::RDWR | OFlags::CLOEXEC | open_flags(method);
-    let file = rustix::fs::open(&path, flags, Mode::empty())?;
+    let file = open_file(CWD, &path, open_flags(method))?;
     Ok(CommitWriter::new(method, file))
-}
-
-fn create_file(path: &Path) -> Result<OwnedFd, Errno> {
-    let create = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    rustix::fs::open(path, create, Mode::RUSR | Mode::WUSR)
 }
 
 fn run_group_commit_clients(
@@ -144,8 +138,8 @@ fn run_commits_with_second_writer(
     means: &LoadContext<'_>,
 ) -> Result<TrialSample, String> {
     let path = log.join("neighbour");
-    let file =
-        create_file(&path).map_err(|e| format!("creating the second writer's file failed: {e}"))?;
+    let file = create_file(CWD, &path)
+        .map_err(|e| format!("creating the second writer's file failed: {e}"))?;
     let bytes = means.pages.first_bytes(usize::MAX);
     let mut place = CyclicWriteCursor::new(0, NEIGHBOUR_BYTES);
     let write = || {

@@ -5,10 +5,10 @@
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{FileType, Mode, OFlags, StatVfsMountFlags};
+use rustix::fs::{FileType, StatVfsMountFlags};
 
 use super::FreeSpace;
-use crate::probes::enclosing_database_path;
+use crate::probes::{enclosing_database_path, open_directory};
 use crate::safe_path::{MissingDirectoryPolicy, TrustedUser};
 use crate::text;
 
@@ -59,9 +59,7 @@ impl LoopFileDirectory {
             ));
         }
         let cannot = |e: rustix::io::Errno| format!("cannot stat {shown}: {e}");
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory =
-            rustix::fs::openat(&end.directory, ".", flags, Mode::empty()).map_err(cannot)?;
+        let directory = open_directory(&end.directory, ".").map_err(cannot)?;
         // A user who can create names in the directory could create the name by which mount(8)
         // finds the loop file: `#INODE (deleted)`.
         let found = rustix::fs::fstat(&directory).map_err(cannot)?;

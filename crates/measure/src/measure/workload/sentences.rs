@@ -1,7 +1,7 @@
 //! Summarises each workload in one sentence. Rows are found by the names that the load generators
 //! give them.
 
-use super::super::{ComparisonConclusion, PgTestFsyncSection};
+use super::super::ComparisonConclusion;
 use super::{Workload, WorkloadResult, WorkloadRow};
 use crate::text;
 
@@ -59,10 +59,7 @@ fn throughput_ratio_text(row: &WorkloadRow) -> Option<String> {
 }
 
 fn pg_test_fsync_sentence(rows: &[WorkloadRow]) -> Option<String> {
-    let row = find_measured_row(
-        rows,
-        &format!("{}: fdatasync", PgTestFsyncSection::OneWrite.label()),
-    )?;
+    let row = find_measured_row(rows, "one 8 kB write: fdatasync")?;
     Some(format!(
         "pg_test_fsync would show {} ops/sec for fdatasync.",
         text::format_rounded_and_grouped(1e6 / row.mean_us.max(1e-3))

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::measure::{Method, RoundSamples, RowSamples};
@@ -152,7 +151,7 @@ impl WorkloadContext<'_> {
 
     pub fn create_file(&self, name: &str) -> Result<OwnedFd, StopReason> {
         self.scratch
-            .create_file(name, OFlags::empty())
+            .create_file(name)
             .map_err(self.failure("creating a scratch file"))
     }
 
@@ -197,7 +196,7 @@ impl WorkloadContext<'_> {
     }
 
     /// The result of `run`, its duration in seconds, and the flushes that the disks counted.
-    fn time_and_count_flushes<T>(&self, run: impl FnOnce() -> T) -> (T, f64, Option<u64>) {
+    pub fn time_and_count_flushes<T>(&self, run: impl FnOnce() -> T) -> (T, f64, Option<u64>) {
         let before = self.read_flush_count();
         let begun = Instant::now();
         let done = run();

@@ -10,12 +10,13 @@
 use std::os::fd::OwnedFd;
 
 use rustix::fs::OFlags;
-use rustix::io::{Errno, retry_on_intr};
+use rustix::io::Errno;
 
 use super::context::{Load, OperationOutcome, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
 use crate::probes::StopReason;
 use crate::probes::commit_writer::{PAGE_BYTES, pwrite_all};
+use crate::probes::file_calls::fsync;
 
 /// Name of a new segment until it is complete and renamed to [`USED_NAME`].
 const NEW_NAME: &str = "segment-new";
@@ -87,17 +88,14 @@ fn write_and_flush_last_byte(
 ) -> Result<(), StopReason> {
     stage.reserve_bytes(1)?;
     pwrite_all(file, &[0], stage.file_bytes - 1)
-        .and_then(|()| retry_on_intr(|| rustix::fs::fsync(file)))
+        .and_then(|()| fsync(file))
         .map_err(stage.failure("creating a segment"))
 }
 
 /// Makes the calls of PostgreSQL's `durable_rename`: fsync of the file under both names, and of the
 /// directory.
 fn durable_rename(stage: &WorkloadContext<'_>, from: &str, to: &str) -> Result<(), StopReason> {
-    let flush = |name| {
-        let file = stage.scratch.open_file(name, OFlags::empty())?;
-        retry_on_intr(|| rustix::fs::fsync(&file))
-    };
+    let flush = |name| fsync(stage.scratch.open_file(name, OFlags::empty())?);
     let renamed = flush(from)
         .and_then(|()| stage.scratch.rename(from, to))
         .and_then(|()| flush(to))
