@@ -75,7 +75,7 @@ fn segment_sentence(rows: &[WorkloadRow]) -> Option<String> {
         ratio_to_reference_row_text(rows, "not filled")?,
         median_text(rows, "recycling")?,
         median_text(rows, "filling with zeros")?,
-        median_text(rows, "making, not filled")?,
+        median_text(rows, "creating, not filled")?,
     ))
 }
 

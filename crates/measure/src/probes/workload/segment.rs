@@ -26,11 +26,15 @@ const RECYCLED_NAMES: [&str; 2] = ["segment-old", "segment-recycled"];
 
 pub(super) fn segment_loads(stage: &WorkloadContext<'_>) -> Result<Vec<Load>, StopReason> {
     stage.create_zeroed_file(RECYCLED_NAMES[0])?;
-    Ok(vec![
+    Ok(loads_of_segments(stage.file_bytes).into())
+}
+
+fn loads_of_segments(file_bytes: u64) -> [Load; 3] {
+    [
         recycled_segment_load(),
-        new_segment_load("filled with zeros", "filling with zeros", stage.file_bytes),
+        new_segment_load("filled with zeros", "filling with zeros", file_bytes),
         new_segment_load("not filled", "creating, not filled", 1),
-    ])
+    ]
 }
 
 fn recycled_segment_load() -> Load {
@@ -123,4 +127,33 @@ fn measure_segment_commits(
             })
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{Workload, WorkloadResult};
+
+    #[test]
+    fn sentence_finds_every_row_of_the_loads() {
+        let round = RoundSamples {
+            times_us: vec![100.0],
+            seconds: 1e-4,
+            ..RoundSamples::default()
+        };
+        let rows = loads_of_segments(1 << 24)
+            .into_iter()
+            .flat_map(|load| load.rows);
+        let rows: Vec<RowSamples> = rows
+            .map(|row| RowSamples {
+                rounds: vec![round.clone(); 8],
+                ..row
+            })
+            .collect();
+        let sentence = WorkloadResult::new(Workload::Segment, &rows, false).sentence;
+        assert!(
+            sentence.starts_with("A commit into a recycled segment takes 100 µs."),
+            "{sentence}"
+        );
+    }
 }
