@@ -150,8 +150,8 @@ pub(crate) struct MethodSamples {
     pub as_server: bool,
     /// Microseconds per back-to-back commit, round by round.
     pub rounds: Vec<Vec<f64>>,
-    /// The same of commits at least 10 ms apart, as on a server. Commits of more than one page are
-    /// paced only on request.
+    /// Microseconds per paced commit, round by round: commits at least 10 ms apart, as on a server.
+    /// Commits of more than one page are paced only on request.
     pub paced: Vec<Vec<f64>>,
     /// Flushes that the disks counted during these commits; `None` if the disks do not count
     /// flushes.
@@ -185,10 +185,6 @@ impl MethodSamples {
     /// Latency of a typical commit, in microseconds.
     pub(crate) fn median_of_round_medians(&self) -> f64 {
         median_of(&self.median_of_each_round())
-    }
-
-    pub(crate) fn commit_count(&self) -> usize {
-        self.rounds.iter().map(Vec::len).sum()
     }
 }
 

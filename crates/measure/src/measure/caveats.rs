@@ -161,7 +161,7 @@ fn clock_overhead_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Option
     let durable = samples
         .cells
         .iter()
-        .filter(|c| c.method.is_durable() && c.commit_count() > 0);
+        .filter(|c| c.method.is_durable() && !c.rounds.concat().is_empty());
     let fastest = durable
         .map(MethodSamples::median_of_round_medians)
         .min_by(f64::total_cmp)?;

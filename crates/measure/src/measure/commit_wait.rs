@@ -310,35 +310,33 @@ impl PassiveMeasurement {
             lines.push(format!("ended early      {error}"));
         }
         lines.push(format!("commits          {:.0}/s", commits.value));
-        match (self.commit_us, self.parts) {
-            (Some(wait), Some(parts)) => {
-                lines.push(latency_line(wait));
-                let part = |name: &str, us: f64, says: &str| {
-                    format!("  {name:<14} {}  {says}", format_micros(us))
-                };
-                lines.push(part(
+        if let Some(wait) = self.commit_us {
+            lines.push(latency_line(wait));
+        } else {
+            let reasons = self.limits.iter().map(UnknownLatencyReason::reason_text);
+            lines.extend(reasons.map(|why| format!("commit latency   cannot tell: {why}")));
+        }
+        if let Some(parts) = self.parts {
+            let named = [
+                (
                     "other flush",
                     parts.turn_us,
                     "another session flushes the WAL",
-                ));
-                lines.push(part(
+                ),
+                (
                     "own flush",
                     parts.flush_us,
                     "the session writes and flushes",
-                ));
-                if parts.standby_us > 0.0 {
-                    lines.push(part(
-                        "standby",
-                        parts.standby_us,
-                        "a standby has not confirmed",
-                    ));
-                }
-            }
-            (Some(wait), None) => lines.push(latency_line(wait)),
-            (None, _) => {
-                let reasons = self.limits.iter().map(UnknownLatencyReason::reason_text);
-                lines.extend(reasons.map(|why| format!("commit latency   cannot tell: {why}")));
-            }
+                ),
+                ("standby", parts.standby_us, "a standby has not confirmed"),
+            ];
+            let shown = if parts.standby_us > 0.0 { 3 } else { 2 };
+            lines.extend(
+                named
+                    .into_iter()
+                    .take(shown)
+                    .map(|(name, us, says)| format!("  {name:<14} {}  {says}", format_micros(us))),
+            );
         }
         if let Some(flushes) = self.server_flushes {
             lines.push(format!(

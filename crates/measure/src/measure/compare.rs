@@ -124,31 +124,31 @@ pub fn overall_conclusion(measurement: &Measurement, default: Method) -> Compari
 mod tests {
     use super::*;
 
-    fn estimate_with_bounds(low: f64, high: f64) -> Option<Estimate> {
+    fn conclusion_from_bounds(low: f64, high: f64) -> ComparisonConclusion {
         let value = f64::midpoint(low, high);
-        Some(Estimate { value, low, high })
+        conclusion_from_gain(Some(Estimate { value, low, high }))
     }
 
     #[test]
     fn conclusion_follows_gain_interval() {
         assert_eq!(
-            conclusion_from_gain(estimate_with_bounds(5.1, 20.0)),
+            conclusion_from_bounds(5.1, 20.0),
             ComparisonConclusion::Settled
         );
         assert_eq!(
-            conclusion_from_gain(estimate_with_bounds(-40.0, -5.1)),
+            conclusion_from_bounds(-40.0, -5.1),
             ComparisonConclusion::Settled
         );
         assert_eq!(
-            conclusion_from_gain(estimate_with_bounds(-4.9, 4.9)),
+            conclusion_from_bounds(-4.9, 4.9),
             ComparisonConclusion::NoMeaningfulDifference
         );
         assert_eq!(
-            conclusion_from_gain(estimate_with_bounds(4.0, 20.0)),
+            conclusion_from_bounds(4.0, 20.0),
             ComparisonConclusion::NotSettled
         );
         assert_eq!(
-            conclusion_from_gain(estimate_with_bounds(-20.0, 20.0)),
+            conclusion_from_bounds(-20.0, 20.0),
             ComparisonConclusion::NotSettled
         );
     }

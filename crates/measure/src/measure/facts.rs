@@ -119,7 +119,11 @@ pub fn insert_probe_facts(
         .caveats
         .iter()
         .find(|c| c.id.is_about_excessive_speed());
-    let implausible = has_durable_commit_rate(found).then_some(too_fast.is_some());
+    let has_durable_rate = found
+        .methods
+        .iter()
+        .any(|r| r.method.is_durable() && r.back_to_back.is_some());
+    let implausible = has_durable_rate.then_some(too_fast.is_some());
     let implausible = reading_or_absent(implausible, no_commits);
     facts.insert(target, &probe::IMPLAUSIBLE, implausible);
     let because = too_fast.map(|caveat| caveat.text.trim_end_matches('.').to_owned());
@@ -170,13 +174,6 @@ fn method_in_force(
         }
         WalMethodInForce::Unknown => Reading::ambiguous("the wal_sync_method in force is unknown"),
     }
-}
-
-fn has_durable_commit_rate(found: &Measurement) -> bool {
-    found
-        .methods
-        .iter()
-        .any(|r| r.method.is_durable() && r.back_to_back.is_some())
 }
 
 fn measured_one_page_row(found: &Measurement, method: Method) -> Option<&MethodResult> {

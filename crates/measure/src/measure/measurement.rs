@@ -144,14 +144,15 @@ choice! {
         Stopped = "stopped",
         ImplausibleSpeed = "implausible-speed",
         FreeFlush = "free-flush",
-        FewSamples = "few-samples",
+        /// Further commits may still remove the caveat, so that only the end of the probe decides.
+        FewSamples = "few-samples" may_be_removed_by_further_commits,
         Clock = "clock",
         Inconsistent = "inconsistent",
         LessWorkSlower = "less-work-slower",
         NotArrived = "not-arrived",
         Suspended = "suspended",
-        CompetingIo = "competing-io",
-        UnseenIo = "unseen-io",
+        CompetingIo = "competing-io" is_competing_io,
+        UnseenIo = "unseen-io" is_unseen_io,
         Steal = "steal",
         ODirect = "o-direct",
         Leftover = "leftover",
@@ -167,20 +168,6 @@ impl CaveatId {
 
     pub(crate) fn is_about_excessive_speed(self) -> bool {
         matches!(self, Self::ImplausibleSpeed | Self::FreeFlush)
-    }
-
-    pub(crate) fn is_unseen_io(self) -> bool {
-        matches!(self, Self::UnseenIo)
-    }
-
-    pub(crate) fn is_competing_io(self) -> bool {
-        matches!(self, Self::CompetingIo)
-    }
-
-    /// True if further commits may still remove the caveat, so that only the end of the probe
-    /// decides.
-    pub(crate) fn may_be_removed_by_further_commits(self) -> bool {
-        matches!(self, Self::FewSamples)
     }
 }
 

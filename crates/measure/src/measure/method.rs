@@ -99,10 +99,6 @@ impl Method {
     pub(crate) fn has_counted_flushes(self) -> bool {
         self.is_durable() && !matches!(self, Self::OpenDatasyncDirect | Self::OpenSyncDirect)
     }
-
-    pub(crate) fn only_writes_page_cache(self) -> bool {
-        matches!(self, Self::Floor)
-    }
 }
 
 #[cfg(test)]

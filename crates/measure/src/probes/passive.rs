@@ -2,8 +2,9 @@
 //! to the server, and by the counters of the disks.
 
 use std::path::PathBuf;
+use std::slice;
 
-use super::redo_log_config::RedoLogConfig;
+use super::server_log::ServerLog;
 use super::{CancelHandle, DiskCounterReader};
 use crate::facts::catalog::postgres::{SynchronousCommit, WalSyncMethod};
 use crate::facts::catalog::target::{self, FlushDelivery};
@@ -60,7 +61,12 @@ impl PassiveMeasurementPlan {
                 "no running server answered; start the server, or run walwise as root or as the server's user",
             );
         };
-        if kind.is_mariadb() && !can_report_flush_waits(&cluster, facts) {
+        // Since MariaDB 10.6 (MDEV-24341), a session waits for its flush only after the commit.
+        let has_flush_waits = || {
+            let version = facts.value(&cluster, &mysql::VERSION);
+            version.is_some_and(|version| version.first_numbers() >= [10, 6])
+        };
+        if kind.is_mariadb() && !has_flush_waits() {
             return refuse("MariaDB before 10.6 does not report which sessions wait for a flush");
         }
         Ok(Self {
@@ -71,12 +77,6 @@ impl PassiveMeasurementPlan {
             settings: commit_settings(kind, target, &cluster, facts),
         })
     }
-}
-
-/// Since MariaDB 10.6 (MDEV-24341), a session waits for its flush only after the commit.
-fn can_report_flush_waits(cluster: &Subject, facts: &FactSet) -> bool {
-    let version = facts.value(cluster, &mysql::VERSION);
-    version.is_some_and(|version| version.first_numbers() >= [10, 6])
 }
 
 fn commit_settings(
@@ -99,7 +99,7 @@ fn commit_settings(
             async_wal_commit_reason(cluster, facts),
         )
     } else {
-        let log = RedoLogConfig::from_facts(facts, target, cluster);
+        let log = ServerLog::redo_log_from_facts(facts, target, cluster);
         (
             log.and_then(|redo| log_sync_mode(redo.log.in_force?.wal_sync_method()?)),
             async_redo_commit_reason(cluster, facts),
@@ -191,7 +191,10 @@ pub fn sample_commit_waits(
     let owner = LiveHost::new().stat(&directory);
     let uid = owner.ok().and_then(|stat| u32::try_from(stat.uid).ok());
     let uid = uid.ok_or_else(|| failed("the owner of the directory is unknown".to_owned()))?;
-    let disks = DiskCounterReader::new_per_disk(&plan.settings.disks);
+    let disks = plan.settings.disks.iter();
+    let disks: Vec<_> = disks
+        .map(|disk| DiskCounterReader::new(slice::from_ref(disk)))
+        .collect();
     let read = || -> Vec<_> { disks.iter().map(|disk| disk.read()?.flushes).collect() };
     let before = read();
     let mut connection =

@@ -19,7 +19,7 @@ use super::scratch::ScratchDirectory;
 use super::workload::{self, WorkloadContext};
 use super::{
     CancelHandle, CpuTicks, DiskCounterReader, DiskCounters, PAUSE_BEFORE_COMMIT, ProbeError, Rng,
-    StopReason, SuspendClocks, commits_per_round, open_flags,
+    StopReason, commits_per_round, open_flags, suspended_time_since_boot,
 };
 use crate::measure::{
     DiskTraffic, FlushAndCommitCounts, Measurement, MethodSamples, ProbePhase, ProbeProgress,
@@ -44,12 +44,13 @@ pub fn run_probe(
     let pages = AlignedBuffer::random(random_content_bytes(plan), &mut rng);
     let disks = DiskCounterReader::new(&plan.request.leaves);
     let mut run = ProbeRun::new(plan, control, tell, (&pages, &disks, rng));
-    let (processors, clocks) = (CpuTicks::read(), SuspendClocks::read());
+    let (processors, suspended) = (CpuTicks::read(), suspended_time_since_boot());
     let outcome = run.measure_all();
     let stolen = processors.zip(CpuTicks::read());
     run.context.steal_percent =
         stolen.and_then(|(before, after)| CpuTicks::steal_percent(before, after));
-    run.context.suspended_seconds = clocks.suspended_seconds_since();
+    let suspended = suspended_time_since_boot().saturating_sub(suspended);
+    run.context.suspended_seconds = suspended.as_secs_f64();
     match outcome {
         Ok(()) | Err(StopReason::BudgetExhausted) => Ok(run.take_final_measurement()),
         Err(StopReason::Cancelled) => {
@@ -192,7 +193,7 @@ impl<'a> ProbeRun<'a> {
             }
             self.writers.clear();
         }
-        for workload in &self.plan.workloads {
+        for workload in &self.plan.request.workloads {
             scratch.remove_files()?;
             self.run_workload(*workload, scratch)?;
         }
@@ -212,7 +213,7 @@ impl<'a> ProbeRun<'a> {
             pages: self.pages,
             file_bytes: self.plan.file_bytes,
             control: self.control,
-            disks: self.plan.leaves_count_flushes.then_some(self.disks),
+            disks: self.plan.request.leaves_count_flushes.then_some(self.disks),
             begun,
             deadline: begun + Duration::from_secs_f64(self.plan.seconds),
             max_bytes: self.plan.max_bytes,
@@ -240,7 +241,7 @@ impl<'a> ProbeRun<'a> {
         let mut series = Vec::new();
         let outcome = workload::run_workload(
             workload,
-            (&self.plan.redo, &self.plan.request.commits),
+            (&self.plan.request.server, &self.plan.request.commits),
             &mut stage,
             &mut self.rng,
             &mut series,
@@ -416,8 +417,8 @@ impl<'a> ProbeRun<'a> {
             let (outcome, _, flushes) = stage.time_and_count_flushes(|| {
                 for nth in 0..count + first {
                     let done = self.write_timed_commit(stage, i)?;
-                    let timed = done.filter(|done| nth >= first && !done.interrupted);
-                    times.extend(timed.map(|done| done.micros));
+                    let valid = done.filter(|done| nth >= first && !done.interrupted);
+                    times.extend(valid.map(|done| done.micros));
                 }
                 Ok::<_, StopReason>(())
             });
@@ -598,7 +599,7 @@ fn plan_page_bytes(plan: &ProbePlan) -> usize {
 fn random_content_bytes(plan: &ProbePlan) -> usize {
     let pages = plan.rows.iter().map(|row| row.pages as usize).max();
     let commit = pages.unwrap_or(1) * plan_page_bytes(plan);
-    if plan.workloads.is_empty() {
+    if plan.request.workloads.is_empty() {
         commit
     } else {
         commit.max(MAX_WORKLOAD_WRITE)

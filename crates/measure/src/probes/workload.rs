@@ -100,7 +100,7 @@ use std::time::Duration;
 
 use context::Load;
 
-use super::redo_log_config::RedoLogConfig;
+use super::server_log::ServerLog;
 use super::{Rng, StopReason};
 use crate::measure::{CommitLoad, RoundSamples, RowSamples, Workload};
 
@@ -120,7 +120,7 @@ const MIN_ROUNDS: u32 = 5;
 /// `series` receives the results, also those before an error.
 pub(super) fn run_workload(
     workload: Workload,
-    (redo, load): (&RedoLogConfig, &CommitLoad),
+    (server, load): (&ServerLog, &CommitLoad),
     stage: &mut WorkloadContext<'_>,
     rng: &mut Rng,
     series: &mut Vec<RowSamples>,
@@ -133,7 +133,7 @@ pub(super) fn run_workload(
         Workload::Files => small_files::small_file_loads(),
         Workload::Entangle => interference::interference_loads(stage)?,
         Workload::PgTestFsync => pg_test_fsync::pg_test_fsync_loads(stage)?,
-        Workload::Transaction => transaction::transaction_loads(stage, redo)?,
+        Workload::Transaction => transaction::transaction_loads(stage, server)?,
         Workload::Commit => return commit_log::run_commit_workload(stage, load, series, tell),
     };
     // The tests of pg_test_fsync use all of the announced time, so the number of their rounds is

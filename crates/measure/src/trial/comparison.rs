@@ -175,6 +175,7 @@ impl PairwiseComparison {
     }
 
     /// 0 before the first analysis.
+    #[cfg(any(test, feature = "testing"))]
     pub fn analysed_block_count(&self) -> usize {
         self.blocks
     }
@@ -208,6 +209,7 @@ impl PairwiseComparison {
 
     /// Lower and upper bound of the log-ratio of `of` to `to`; `None` before an analysis with
     /// enough blocks.
+    #[cfg(any(test, feature = "testing"))]
     pub fn log_ratio_bounds(&self, of: usize, to: usize) -> Option<(f64, f64)> {
         let (low, high) = (
             self.log_ratio_lower_bound(of, to),

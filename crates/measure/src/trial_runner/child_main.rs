@@ -150,11 +150,6 @@ fn acquire_disk(
     LockedDisk::lock_free_disk(order, job.bytes, &mut tell)
 }
 
-/// Longest time in seconds for one candidate in one block: all loads, doubled for the warm-up.
-fn max_cell_seconds(order: &MeasureRequest) -> f64 {
-    2.0 * order.load_seconds * order.loads.len() as f64
-}
-
 fn clear_leftover_disk(
     order: &EraseTarget,
     end: &Shutdown,
@@ -191,7 +186,9 @@ fn run_blocks(
     let Ok(TrialRequest::Measure(order)) = orders.recv() else {
         return Ok(());
     };
-    if job.place.is_disk() && !end.require_clear_unless_over(job.bytes, max_cell_seconds(&order)) {
+    // Longest time for one candidate in one block: all loads, doubled for the warm-up.
+    let cell_seconds = 2.0 * order.load_seconds * order.loads.len() as f64;
+    if job.place.is_disk() && !end.require_clear_unless_over(job.bytes, cell_seconds) {
         return Ok(());
     }
     let arena = CellRunner {
@@ -302,20 +299,11 @@ impl CellRunner<'_> {
                 samples
             }
         };
-        match samples {
-            Ok(samples) => TrialCell {
-                runner,
-                samples,
-                error: None,
-            },
-            Err(why) => {
-                let why = why.chars().take(MAX_ERROR_CHARS).collect();
-                TrialCell {
-                    runner,
-                    samples: Vec::new(),
-                    error: Some(why),
-                }
-            }
+        let error = samples.as_ref().err();
+        TrialCell {
+            runner,
+            error: error.map(|why| why.chars().take(MAX_ERROR_CHARS).collect()),
+            samples: samples.unwrap_or_default(),
         }
     }
 
@@ -369,10 +357,13 @@ impl CellRunner<'_> {
         mounted: &MountedCandidate<'_>,
         order: &[usize],
     ) -> Result<Vec<TrialSample>, String> {
-        let means = self.load_context(self.request.load_seconds);
+        let context = self.load_context(self.request.load_seconds);
         let run = |load| {
-            self.check_trial_not_over()
-                .and_then(|()| load::run_load(load, &mounted.log, &means))
+            // No process waits for the remaining loads of a trial that is over.
+            if self.shutdown.is_over() {
+                return Err("the trial is over".to_owned());
+            }
+            load::run_load(load, &mounted.log, &context)
         };
         let loads = order
             .iter()
@@ -382,14 +373,5 @@ impl CellRunner<'_> {
             .collect::<Result<Vec<_>, String>>()?;
         done.sort_by_key(|(at, _)| *at);
         Ok(done.into_iter().map(|(_, sample)| sample).collect())
-    }
-
-    /// Fails once the trial is over, because no process waits for the remaining loads.
-    fn check_trial_not_over(&self) -> Result<(), String> {
-        if self.shutdown.is_over() {
-            Err("the trial is over".to_owned())
-        } else {
-            Ok(())
-        }
     }
 }

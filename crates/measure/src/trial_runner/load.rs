@@ -4,8 +4,8 @@
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::fs::CWD;
@@ -20,7 +20,6 @@ use crate::probes::{
     open_file, open_flags, pwrite_all, run_beside_writer,
 };
 use crate::trial::{LoadShape, SEGMENT_BYTES, TrialLoad, TrialSample};
-use walwise_model::parallel::lock;
 
 const MAX_PAGES_PER_WRITE: u64 = 16;
 
@@ -37,17 +36,17 @@ pub fn random_content_buffer(seed: u64) -> AlignedBuffer {
 pub fn run_load(
     load: TrialLoad,
     log: &Path,
-    means: &LoadContext<'_>,
+    context: &LoadContext<'_>,
 ) -> Result<TrialSample, String> {
     let said = |e: Errno| format!("{}: {e}", load.name());
     let commit_to_segment = |method, pages| {
         let writer = open_or_create_segment(log, method).map_err(said)?;
-        run_serial_commits(&writer, 0..SEGMENT_BYTES, pages, means)
+        run_serial_commits(&writer, 0..SEGMENT_BYTES, pages, context)
     };
     match load.shape {
         LoadShape::Usual if load.clients > 1 => {
             let writer = open_or_create_segment(log, Method::Fdatasync).map_err(said)?;
-            run_group_commit_clients(load.clients, &writer, means)
+            run_group_commit_clients(load.clients, &writer, context)
         }
         LoadShape::Usual => commit_to_segment(Method::Fdatasync, 1),
         LoadShape::TwoPages => commit_to_segment(Method::Fdatasync, 2),
@@ -55,18 +54,18 @@ pub fn run_load(
         LoadShape::Fsync => commit_to_segment(Method::Fsync, 1),
         LoadShape::OpenSync => commit_to_segment(Method::OpenSync, 1),
         LoadShape::Appends => {
-            let file = create_file(CWD, &log.join("growing")).map_err(said)?;
+            let file = create_file(CWD, log.join("growing")).map_err(said)?;
             // The limit is so large that the load ends before the offset wraps.
             let writer = CommitWriter::new(Method::Fdatasync, file);
-            let sample = run_serial_commits(&writer, 0..u64::MAX / 2, 1, means);
+            let sample = run_serial_commits(&writer, 0..u64::MAX / 2, 1, context);
             rustix::fs::unlink(log.join("growing"))
                 .map_err(said)
                 .and(sample)
         }
-        LoadShape::Files => run_file_creation_load(load.clients, log, means),
+        LoadShape::Files => run_file_creation_load(load.clients, log, context),
         LoadShape::Neighbour => {
             let writer = open_or_create_segment(log, Method::Fdatasync).map_err(said)?;
-            run_commits_with_second_writer(&writer, log, means)
+            run_commits_with_second_writer(&writer, log, context)
         }
         LoadShape::WriteOnly => Err(format!(
             "{}: this load exists only in walwise 0.1",
@@ -80,10 +79,10 @@ pub fn run_load(
 pub fn run_commits_without_filesystem(
     file: OwnedFd,
     at: u64,
-    means: &LoadContext<'_>,
+    context: &LoadContext<'_>,
 ) -> Result<TrialSample, String> {
     let writer = CommitWriter::new(Method::FdatasyncDirect, file);
-    run_serial_commits(&writer, at..at + SEGMENT_BYTES, 1, means)
+    run_serial_commits(&writer, at..at + SEGMENT_BYTES, 1, context)
 }
 
 /// The segment is filled once per candidate, then overwritten.
@@ -104,43 +103,43 @@ fn open_or_create_segment(log: &Path, method: Method) -> Result<CommitWriter, Er
 fn run_group_commit_clients(
     clients: u32,
     writer: &CommitWriter,
-    means: &LoadContext<'_>,
+    context: &LoadContext<'_>,
 ) -> Result<TrialSample, String> {
     let (log, calls, failed) = (
         GroupCommitLog::default(),
         AtomicU64::new(0),
-        Mutex::new(None),
+        OnceLock::<Errno>::new(),
     );
     let flush = |part| {
         // The kernel may drop the pages of a failed flush, so that a repeated one succeeds.
-        if lock(&failed).is_some() {
-            return Err(());
+        if let Some(errno) = failed.get() {
+            return Err(*errno);
         }
-        let done = writer.write_cyclically_and_flush(means.pages, SEGMENT_BYTES, part);
+        let done = writer.write_cyclically_and_flush(context.pages, SEGMENT_BYTES, part);
         calls.fetch_add(1, Ordering::Relaxed);
-        done.map_err(|errno| _ = lock(&failed).get_or_insert(errno))
+        done.map_err(|errno| *failed.get_or_init(|| errno))
     };
-    let sample = run_operation_in_client_threads(
+    run_operation_in_client_threads(
+        "a group commit",
         clients,
-        means,
+        context,
         &|| Some(calls.load(Ordering::Relaxed)),
-        &|_, _| log.insert_and_await_flush(PAGE_BYTES as u64, flush).is_ok(),
-    );
-    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(errno) => Err(format!("a group commit failed: {errno}")),
-        None => sample,
-    }
+        &|_, _| {
+            let done = log.insert_and_await_flush(PAGE_BYTES as u64, flush);
+            done.map(drop)
+        },
+    )
 }
 
 fn run_commits_with_second_writer(
     writer: &CommitWriter,
     log: &Path,
-    means: &LoadContext<'_>,
+    context: &LoadContext<'_>,
 ) -> Result<TrialSample, String> {
     let path = log.join("neighbour");
     let file = create_file(CWD, &path)
         .map_err(|e| format!("creating the second writer's file failed: {e}"))?;
-    let bytes = means.pages.first_bytes(usize::MAX);
+    let bytes = context.pages.first_bytes(usize::MAX);
     let mut place = CyclicWriteCursor::new(0, NEIGHBOUR_BYTES);
     let write = || {
         pwrite_all(&file, bytes, place.next_write_offset(bytes.len()))?;
@@ -150,7 +149,7 @@ fn run_commits_with_second_writer(
         Ok::<_, Errno>(())
     };
     let both = run_beside_writer(write, || {
-        run_serial_commits(writer, 0..SEGMENT_BYTES, 1, means)
+        run_serial_commits(writer, 0..SEGMENT_BYTES, 1, context)
     })
     .map_err(|e| format!("starting the second writer failed: {e}"));
     let removed = rustix::fs::unlink(&path)

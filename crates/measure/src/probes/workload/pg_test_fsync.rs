@@ -62,7 +62,7 @@ fn pg_test_fsync_load(
         }
         Err(errno) => Err(stage.failure("opening the scratch file")(errno)),
         Ok(file) => Ok(Load::new(row, move |stage| {
-            if method.only_writes_page_cache() {
+            if method == Method::Floor {
                 repeat_unsynced_writes(&file, stage)
             } else {
                 repeat_after_warm_up(stage, bytes, || run_operation(&file, test, method, stage))

@@ -7,8 +7,6 @@
 //! Creation is timed too, with the server's calls (`XLogFileInitInternal` in xlog.c,
 //! `durable_rename` in fd.c).
 
-use std::os::fd::OwnedFd;
-
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
@@ -68,7 +66,11 @@ fn new_segment_load(used: &str, made: &str, bytes: u64) -> Load {
                 if is_filled {
                     stage.fill_with_zeros(&file)?;
                 } else {
-                    write_and_flush_last_byte(stage, &file)?;
+                    // A server without `wal_init_zero` creates its segments in this way.
+                    stage.reserve_bytes(1)?;
+                    pwrite_all(&file, &[0], stage.file_bytes - 1)
+                        .and_then(|()| fsync(&file))
+                        .map_err(stage.failure("creating a segment"))?;
                 }
                 drop(file);
                 durable_rename(stage, NEW_NAME, USED_NAME)
@@ -83,17 +85,6 @@ fn new_segment_load(used: &str, made: &str, bytes: u64) -> Load {
             Ok(vec![used, made])
         }),
     }
-}
-
-/// A server without `wal_init_zero` creates its segments in this way.
-fn write_and_flush_last_byte(
-    stage: &WorkloadContext<'_>,
-    file: &OwnedFd,
-) -> Result<(), StopReason> {
-    stage.reserve_bytes(1)?;
-    pwrite_all(file, &[0], stage.file_bytes - 1)
-        .and_then(|()| fsync(file))
-        .map_err(stage.failure("creating a segment"))
 }
 
 /// Makes the calls of PostgreSQL's `durable_rename`: fsync of the file under both names, and of the
