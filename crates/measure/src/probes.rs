@@ -100,14 +100,14 @@ use thiserror::Error;
 
 use crate::escape::ShellCommand;
 use crate::facts::catalog::postgres::WalSyncMethod;
-use crate::measure::{DiskFlushes, Measurement, Method};
+use crate::measure::{DiskFlushes, Measurement, Method, floor_to_usize};
 use crate::text::display_path;
 
 pub(crate) use commit_writer::{
     AlignedBuffer, CommitWriter, CyclicWriteCursor, PAGE_BYTES, pwrite_all, run_beside_writer,
     write_zeros,
 };
-pub(crate) use file_calls::{create_file, open_directory, open_file};
+pub(crate) use file_calls::{create_file, filesystem_magic, open_directory, open_file};
 pub(crate) use group_commit_log::GroupCommitLog;
 pub use plan::{ProbePlan, plan_probe};
 pub use request::{ProbeOptions, ProbeRequest};
@@ -157,14 +157,14 @@ impl Rng {
         crate::drill::splitmix64_finaliser(self.0)
     }
 
-    pub(crate) fn permutation(&mut self, n: usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..n).collect();
-        for i in (1..n).rev() {
+    pub(crate) fn shuffled<T>(&mut self, items: impl IntoIterator<Item = T>) -> Vec<T> {
+        let mut items: Vec<T> = items.into_iter().collect();
+        for i in (1..items.len()).rev() {
             #[expect(clippy::cast_possible_truncation, reason = "below i + 1")]
             let j = (self.next_u64() % (i as u64 + 1)) as usize;
-            order.swap(i, j);
+            items.swap(i, j);
         }
-        order
+        items
     }
 }
 
@@ -175,12 +175,7 @@ fn commits_per_round(
     commit_bytes: u64,
     generator_byte_limit: u64,
 ) -> usize {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "clamped"
-    )]
-    let by_time = (share_us / commit_us.max(0.1)).clamp(1.0, 1e6) as usize;
+    let by_time = floor_to_usize((share_us / commit_us.max(0.1)).clamp(1.0, 1e6));
     let by_bytes =
         usize::try_from(generator_byte_limit / commit_bytes.max(1)).unwrap_or(usize::MAX);
     by_time.min(by_bytes).max(1)
@@ -534,7 +529,7 @@ mod schedule_tests {
         let mut rng = Rng::new(5);
         let mut first = [0; 6];
         for _ in 0..600 {
-            let order = rng.permutation(6);
+            let order = rng.shuffled(0..6);
             first[order[0]] += 1;
             let mut sorted = order;
             sorted.sort_unstable();

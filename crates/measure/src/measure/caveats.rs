@@ -255,10 +255,10 @@ fn competing_io_caveat(seen: &SampleContext) -> Option<Caveat> {
     let noticed = |t: &&DiskTraffic| {
         foreign(t) > (0.5 * t.own_written as f64).max(MIN_FOREIGN_RATE * t.seconds.max(0.15))
     };
-    let disturbed = (1..)
+    let disturbed: Vec<u32> = (1..)
         .zip(&seen.traffic)
-        .filter(|(_, traffic)| noticed(traffic));
-    let disturbed: Vec<u32> = disturbed.map(|(round, _)| round).collect();
+        .filter_map(|(round, traffic)| noticed(&traffic).then_some(round))
+        .collect();
     let rounds = disturbed.len();
     let seconds: f64 = seen.traffic.iter().map(|t| t.seconds).sum();
     let during = seen.traffic.iter().map(foreign).sum::<f64>() / seconds.max(1e-3);

@@ -205,17 +205,18 @@ impl Measurement {
 
     /// The rows of one-page commits as a server makes them, without rows that failed.
     pub fn one_page_server_rows_without_error(&self) -> impl Iterator<Item = &MethodResult> {
-        self.methods
-            .iter()
-            .filter(|row| row.as_server && row.pages == 1 && row.error.is_none())
+        self.one_page_server_rows()
+            .filter(|row| row.error.is_none())
     }
 
     pub fn attempted_one_page_server_rows(&self) -> impl Iterator<Item = &MethodResult> {
-        let is_told = |row: &&MethodResult| row.is_measured() || row.error.is_some();
-        self.methods
-            .iter()
-            .filter(|row| row.as_server && row.pages == 1)
-            .filter(is_told)
+        self.one_page_server_rows()
+            .filter(|row| row.is_measured() || row.error.is_some())
+    }
+
+    fn one_page_server_rows(&self) -> impl Iterator<Item = &MethodResult> {
+        let rows = self.methods.iter();
+        rows.filter(|row| row.as_server && row.pages == 1)
     }
 
     /// The reference of comparisons: the first method without an error that a server can use, or

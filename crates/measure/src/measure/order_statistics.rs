@@ -7,6 +7,17 @@ use super::Estimate;
 /// probability.
 pub const ALPHA: f64 = 0.05;
 
+/// The integer part; 0 for a negative value.
+pub fn floor_to_usize(value: f64) -> usize {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "such casts saturate"
+    )]
+    let integer = value as usize;
+    integer
+}
+
 pub fn sorted_copy(values: &[f64]) -> Vec<f64> {
     let mut values = values.to_vec();
     values.sort_unstable_by(f64::total_cmp);
@@ -15,12 +26,7 @@ pub fn sorted_copy(values: &[f64]) -> Vec<f64> {
 
 /// Nearest-rank quantile of sorted values; 0 without values.
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a rank, bounded by min"
-    )]
-    let rank = (share * sorted.len() as f64).ceil() as usize;
+    let rank = floor_to_usize((share * sorted.len() as f64).ceil());
     let last = sorted.len().saturating_sub(1);
     sorted
         .get(rank.saturating_sub(1).min(last))
@@ -158,13 +164,8 @@ pub fn quantile_interval(rounds: &[&[f64]], share: f64, alpha: f64) -> Option<[f
         / (count * (count - 1.0)).max(1.0);
     let values = rounds.iter().map(|round| round.len()).sum::<usize>();
     let independent = mean * (1.0 - mean) / variance.max(f64::MIN_POSITIVE);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "at most the number of values"
-    )]
     let effective = if variance > 0.0 {
-        independent.min(values as f64) as usize
+        floor_to_usize(independent.min(values as f64))
     } else {
         values
     };

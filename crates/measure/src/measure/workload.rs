@@ -146,23 +146,16 @@ impl WorkloadResult {
 }
 
 fn summarise_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) -> WorkloadRow {
-    let each = || series.rounds.iter().map(|pass| pass.times_us.clone());
-    let times: Vec<f64> = each().flatten().collect();
-    let rounds: Vec<&[f64]> = series
-        .rounds
-        .iter()
-        .map(|pass| &pass.times_us[..])
-        .collect();
+    let passes = || series.rounds.iter();
+    let rounds: Vec<&[f64]> = passes().map(|pass| &pass.times_us[..]).collect();
+    let times = rounds.concat();
     let quantile = quantile_fn_with_equal_round_weight(&rounds);
-    let medians: Vec<f64> = each().map(|times| median_of(&times)).collect();
+    let medians: Vec<f64> = rounds.iter().map(|times| median_of(times)).collect();
     let rate = |pass: &RoundSamples| pass.times_us.len() as f64 / pass.seconds.max(1e-9);
-    let rates: Vec<f64> = series.rounds.iter().map(rate).collect();
+    let rates: Vec<f64> = passes().map(rate).collect();
     let operations = times.len().max(1) as f64;
-    let sum = |of: &dyn Fn(&RoundSamples) -> Option<u64>| {
-        series.rounds.iter().map(of).sum::<Option<u64>>()
-    };
     let per_operation = |count: u64| count as f64 / operations;
-    let counted = sum(&|pass| pass.flushes).filter(|_| !times.is_empty());
+    let counted = passes().map(|pass| pass.flushes).sum::<Option<u64>>();
     let other = series
         .against
         .and_then(|i| all.get(i))
@@ -181,8 +174,8 @@ fn summarise_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) ->
         p95_us: quantile(0.95),
         p99_us: (times.len() >= MIN_SAMPLES_FOR_P99).then(|| quantile(0.99)),
         max_us: times.iter().copied().fold(0.0, f64::max),
-        flush_calls_per_operation: per_operation(sum(&|pass| Some(pass.flush_calls)).unwrap_or(0)),
-        flushes_per_operation: counted.map(per_operation),
+        flush_calls_per_operation: per_operation(passes().map(|pass| pass.flush_calls).sum()),
+        flushes_per_operation: counted.filter(|_| !times.is_empty()).map(per_operation),
         against: other.map(|other| other.name.clone()),
         cost_ratio: ratios.as_ref().map(|r| median_interval_or_span(r, ALPHA)),
         // The decision is made once, at the end of the probe, so the error probability is not
@@ -190,7 +183,7 @@ fn summarise_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) ->
         settled: ratios.map(|r| conclusion_from_gain(median_interval(&r, ALPHA).map(gain_percent))),
         rounds_us: medians,
         samples_us: if keep_samples {
-            each().collect()
+            passes().map(|pass| pass.times_us.clone()).collect()
         } else {
             Vec::new()
         },

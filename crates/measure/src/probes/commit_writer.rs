@@ -43,10 +43,8 @@ impl AlignedBuffer {
         let mut buffer = Self::zeroed(length);
         for chunk in buffer.memory.chunks_mut(8) {
             let noise = rng.next_u64().to_ne_bytes();
-            chunk
-                .iter_mut()
-                .zip(noise)
-                .for_each(|(to, from)| *to = from);
+            let noise = noise.get(..chunk.len()).unwrap_or_default();
+            chunk.copy_from_slice(noise);
         }
         buffer
     }

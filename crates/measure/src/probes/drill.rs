@@ -119,7 +119,8 @@ pub fn write_commits_until_stopped(
     tell: &mut dyn FnMut(Option<u64>) -> io::Result<bool>,
 ) -> Result<(), ProbeError> {
     let path = drill_directory_path(&parent.path);
-    let failed = |errno, doing: &str| ProbeError::from_errno(errno, doing, &path);
+    let shown = path.as_path();
+    let failed = |doing: &'static str| move |errno| ProbeError::from_errno(errno, doing, shown);
     let own = match make_private_directory(&parent.directory, DRILL_DIRECTORY_NAME) {
         Err(Errno::EXIST) => {
             let says = format!(
@@ -128,11 +129,10 @@ pub fn write_commits_until_stopped(
             );
             return Err(ProbeError::new(says));
         }
-        made => made.map_err(|errno| failed(errno, "creating the drill's directory"))?,
+        made => made.map_err(failed("creating the drill's directory"))?,
     };
-    write_synced_header(&own, head).map_err(|errno| failed(errno, "writing the run's header"))?;
-    fsync(&parent.directory)
-        .map_err(|errno| failed(errno, "syncing the parent of the drill's directory"))?;
+    write_synced_header(&own, head).map_err(failed("writing the run's header"))?;
+    fsync(&parent.directory).map_err(failed("syncing the parent of the drill's directory"))?;
     let mut page = AlignedBuffer::zeroed(PAGE_BYTES);
     let told = |answer: io::Result<bool>| {
         answer.map_err(|error| {
@@ -144,7 +144,7 @@ pub fn write_commits_until_stopped(
         })
     };
     let mut segment = DrillSegment::create_and_remove_old(&own, 0, method, segments)
-        .map_err(|errno| failed(errno, "creating a segment"))?;
+        .map_err(failed("creating a segment"))?;
     let mut go_on = told(tell(None))?;
     for number in 1.. {
         if !go_on {
@@ -156,13 +156,13 @@ pub fn write_commits_until_stopped(
         );
         if segments == SegmentMode::Fresh && nth != segment.nth {
             segment = DrillSegment::create_and_remove_old(&own, nth, method, segments)
-                .map_err(|errno| failed(errno, "creating a segment"))?;
+                .map_err(failed("creating a segment"))?;
         }
         fill_page(page.bytes_mut(), head.run, number);
         segment
             .writer
             .write_and_flush_timed(page.first_bytes(PAGE_BYTES), at * PAGE_BYTES as u64)
-            .map_err(|errno| failed(errno, "a commit"))?;
+            .map_err(failed("a commit"))?;
         go_on = told(tell(Some(number)))?;
     }
     Ok(())

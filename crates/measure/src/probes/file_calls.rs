@@ -29,3 +29,10 @@ pub fn open_directory(around: impl AsFd, name: impl Arg) -> Result<OwnedFd, Errn
 pub fn fsync(file: impl AsFd) -> Result<(), Errno> {
     retry_on_intr(|| rustix::fs::fsync(&file))
 }
+
+/// The magic number of the file system, from linux/magic.h and the file systems' own sources.
+pub fn filesystem_magic(file: impl AsFd) -> Result<u64, Errno> {
+    #[expect(clippy::cast_sign_loss, reason = "a bit pattern")]
+    let magic = rustix::fs::fstatfs(file)?.f_type as u64;
+    Ok(magic & 0xffff_ffff)
+}

@@ -50,18 +50,9 @@ pub struct ProbePlan {
 const WORKLOAD_EXTRA_BYTES: u64 = 16 << 20;
 
 pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, ProbeRefusal> {
-    let class = request
-        .mount_class
-        .filter(|_| request.scratch.is_none() && !request.options.force);
-    let refuse = |class| {
-        Err(ProbeRefusal::NetworkOrFuse {
-            directory: display_path(&request.target),
-            class,
-        })
-    };
-    match class {
-        Some(MountClass::Network) => return refuse("network"),
-        Some(MountClass::Fuse) => return refuse("FUSE"),
+    let class = match request.mount_class {
+        Some(MountClass::Network) => Some("network"),
+        Some(MountClass::Fuse) => Some("FUSE"),
         Some(
             MountClass::Block
             | MountClass::Memory
@@ -69,7 +60,16 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, ProbeRefusal> {
             | MountClass::Zfs
             | MountClass::Other,
         )
-        | None => {}
+        | None => None,
+    };
+    if let Some(class) = class
+        && request.scratch.is_none()
+        && !request.options.force
+    {
+        return Err(ProbeRefusal::NetworkOrFuse {
+            directory: display_path(&request.target),
+            class,
+        });
     }
     if let Some(scratch) = &request.scratch {
         check_directory_responds(scratch, &request.program)?;

@@ -401,8 +401,8 @@ impl<'a> ProbeRun<'a> {
         let generator_byte_limit =
             (self.plan.max_bytes - self.plan.file_bytes) / (64 * cells as u64);
         let mut round = vec![Vec::new(); cells];
-        for i in self.rng.permutation(cells) {
-            let (Some(Some(writer)), Some(times)) = (self.writers.get(i), round.get_mut(i)) else {
+        for (i, times) in self.rng.shuffled(round.iter_mut().enumerate()) {
+            let Some(Some(writer)) = self.writers.get(i) else {
                 continue;
             };
             let count = commits_per_round(
@@ -490,12 +490,10 @@ impl<'a> ProbeRun<'a> {
         paced: &[usize],
     ) -> Result<Vec<(usize, CommitTiming)>, StopReason> {
         let mut turn = Vec::new();
-        for nth in self.rng.permutation(paced.len()) {
+        for i in self.rng.shuffled(paced.iter().copied()) {
             stage.check_cancelled_and_time_limit()?;
             std::thread::sleep(PAUSE_BEFORE_COMMIT);
-            if let Some(i) = paced.get(nth).copied()
-                && let Some(done) = self.write_timed_commit(stage, i)?
-            {
+            if let Some(done) = self.write_timed_commit(stage, i)? {
                 turn.push((i, done));
             }
         }

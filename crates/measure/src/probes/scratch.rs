@@ -170,10 +170,9 @@ impl ScratchDirectory {
             .map_err(|errno| self.probe_error(errno, &doing()))
     }
 
-    /// The magic numbers are from linux/magic.h.
     fn is_on_tmpfs_or_ramfs(&self) -> bool {
-        let magic = rustix::fs::fstatfs(&self.directory).map(|found| u64::try_from(found.f_type));
-        matches!(magic, Ok(Ok(0x0102_1994 | 0x8584_58f6)))
+        let magic = file_calls::filesystem_magic(&self.directory);
+        matches!(magic, Ok(0x0102_1994 | 0x8584_58f6))
     }
 
     /// Fills a file with zeros and flushes it, as a server does with a new WAL segment

@@ -13,7 +13,7 @@ use rustix::fs::{Access, AtFlags, CWD, Dir, IFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::ProbeRefusal;
-use super::file_calls::open_directory;
+use super::file_calls::{filesystem_magic, open_directory};
 use crate::facts::{Choice, ServerArea};
 use crate::text;
 use crate::text::display_path;
@@ -287,9 +287,7 @@ fn network_or_fuse_type_name(magic: u64) -> Option<&'static str> {
 }
 
 fn check_not_network_or_fuse(directory: &OwnedFd, path: &Path) -> Result<(), ProbeRefusal> {
-    let statfs = rustix::fs::fstatfs(directory).map_err(|e| ProbeRefusal::from_errno(e, path))?;
-    #[expect(clippy::cast_sign_loss, reason = "a bit pattern")]
-    let magic = (statfs.f_type as u64) & 0xffff_ffff;
+    let magic = filesystem_magic(directory).map_err(|e| ProbeRefusal::from_errno(e, path))?;
     match network_or_fuse_type_name(magic) {
         Some(class) => Err(ProbeRefusal::NetworkOrFuse {
             directory: display_path(path),

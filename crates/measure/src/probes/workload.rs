@@ -171,11 +171,9 @@ fn run_loads_once(
     rng: &mut Rng,
 ) -> Result<Vec<Vec<RoundSamples>>, StopReason> {
     let mut passes = vec![Vec::new(); loads.len()];
-    for i in rng.permutation(loads.len()) {
-        if let (Some(load), Some(slot)) = (loads.get_mut(i), passes.get_mut(i)) {
-            *slot = (load.run_round)(stage)?;
-            stage.scratch.check_directory_not_removed()?;
-        }
+    for (load, slot) in rng.shuffled(loads.iter_mut().zip(&mut passes)) {
+        *slot = (load.run_round)(stage)?;
+        stage.scratch.check_directory_not_removed()?;
     }
     Ok(passes)
 }

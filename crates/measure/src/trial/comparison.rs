@@ -9,6 +9,7 @@
 
 use super::signed_ranks::{LogRatioInterval, WalshAverages, excluded_average_count};
 use super::{ALPHA_PER_ANALYSIS, TrialState, analysed_block_counts};
+use crate::measure::floor_to_usize;
 
 #[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -296,12 +297,8 @@ impl PairwiseComparison {
                 .then_some(self.blocks as f64 * reach * reach)
         };
         let most = pairs.filter_map(need).fold(f64::NAN, f64::max);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "bounded"
-        )]
-        (most.is_finite()).then(|| most.clamp(self.blocks as f64 + 1.0, 1e6) as usize)
+        most.is_finite()
+            .then(|| floor_to_usize(most.clamp(self.blocks as f64 + 1.0, 1e6)))
     }
 }
 

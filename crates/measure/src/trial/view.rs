@@ -229,15 +229,8 @@ fn table_row(
             interval: found.map(|found| text::format_micros_interval(found.low, found.high)),
         }
     };
-    let rates: Vec<f64> = samples
-        .iter()
-        .map(TrialSample::commits_per_second)
-        .collect();
-    let rate = if rates.is_empty() {
-        "—".to_owned()
-    } else {
-        text::format_rounded_and_grouped(median_of(&rates))
-    };
+    let rate = record.median_commit_rate(CellSubject::Candidate(candidate), load);
+    let rate = rate.map_or_else(|| "—".to_owned(), text::format_rounded_and_grouped);
     vec![
         TableCell::from_text(name),
         TableCell::from_text(rate),

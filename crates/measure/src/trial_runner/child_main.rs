@@ -232,21 +232,19 @@ impl CellRunner<'_> {
         channel: &mut Channel,
     ) -> Result<Option<TrialBlock>, String> {
         let candidates = (0..self.request.candidates.len()).map(CellSubject::Candidate);
-        let runners = candidates.chain([CellSubject::Twin, CellSubject::Floor]);
-        let runners = runners
-            .chain(
-                self.extent
-                    .open_backing_file_direct()
-                    .map(|_| CellSubject::Host),
-            )
-            .collect::<Vec<_>>();
-        let order = rng.permutation(runners.len());
+        let host = self.extent.open_backing_file_direct();
+        let controls = [
+            Some(CellSubject::Twin),
+            Some(CellSubject::Floor),
+            host.map(|_| CellSubject::Host),
+        ];
+        let runners = rng.shuffled(candidates.chain(controls.into_iter().flatten()));
         // All candidates of a trial's block have the same order of loads, which favours none. The
         // order is new in each block, so that no method always runs first.
-        let loads = rng.permutation(self.request.loads.len());
+        let loads = rng.shuffled(0..self.request.loads.len());
         let before = self.written_bytes();
         let mut cells = Vec::new();
-        for (nth, runner) in order.iter().filter_map(|at| runners.get(*at)).enumerate() {
+        for (nth, runner) in runners.into_iter().enumerate() {
             if self.shutdown.is_over() {
                 return Ok(None);
             }
@@ -262,7 +260,7 @@ impl CellRunner<'_> {
                 return Err("the trial reached the limit set by --writes".to_owned());
             }
             self.extent.check_still_usable()?;
-            cells.push(self.measure_candidate_or_control(*runner, &loads));
+            cells.push(self.measure_candidate_or_control(runner, &loads));
         }
         Ok(Some(TrialBlock {
             cells,

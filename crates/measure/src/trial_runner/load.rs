@@ -21,16 +21,12 @@ use crate::probes::{
 };
 use crate::trial::{LoadShape, SEGMENT_BYTES, TrialLoad, TrialSample};
 
-const MAX_PAGES_PER_WRITE: u64 = 16;
+const MAX_PAGES_PER_WRITE: usize = 16;
 
 const NEIGHBOUR_BYTES: u64 = 32 << 20;
 
 pub fn random_content_buffer(seed: u64) -> AlignedBuffer {
-    #[expect(clippy::cast_possible_truncation, reason = "a few pages")]
-    AlignedBuffer::random(
-        PAGE_BYTES * MAX_PAGES_PER_WRITE as usize,
-        &mut Rng::new(seed),
-    )
+    AlignedBuffer::random(PAGE_BYTES * MAX_PAGES_PER_WRITE, &mut Rng::new(seed))
 }
 
 pub fn run_load(

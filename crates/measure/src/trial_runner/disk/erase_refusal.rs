@@ -78,7 +78,7 @@ fn check_content(facts: &FactSet, disk: &Subject) -> Result<(), String> {
     )
 }
 
-/// The error says that the device `is` or `may` be something.
+/// The error is `is`, or `may` with the reason if the finding is unknown.
 fn check_false(found: &DeviceReadResult<bool>, is: &str, may: &str) -> Result<(), String> {
     match found {
         Ok(false) => Ok(()),
