@@ -9,9 +9,9 @@ use super::{CliError, host};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::WalMethodInForce;
 use crate::measure::{
-    CommitProfile, Measurement, PG_TEST_FSYNC_CASES, ProbePhase, RequirementAnswer, Workload,
-    format_like_pg_test_fsync, latency_by_commit_size_lines, latency_table_lines,
-    measurement_summary, workload_lines,
+    CommitProfile, Measurement, ProbePhase, RequirementAnswer, Workload, format_like_pg_test_fsync,
+    latency_by_commit_size_lines, latency_table_lines, measurement_summary,
+    pg_test_fsync_test_count, workload_lines,
 };
 use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, ProbeProgress, ProbeRefusal};
 use crate::report::json;
@@ -46,7 +46,7 @@ pub(super) fn run(args: &ProbeArgs) -> ExitResult {
     let per_test = args.seconds.unwrap_or(PG_TEST_SECONDS);
     let (seconds, (rows, workloads)) = if args.pg_test_fsync {
         (
-            per_test * PG_TEST_FSYNC_CASES.len() as f64,
+            per_test * pg_test_fsync_test_count() as f64,
             (ProbeRowSelection::Nothing, vec![Workload::PgTestFsync]),
         )
     } else {

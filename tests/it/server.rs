@@ -74,7 +74,7 @@ fn insert_measurement_for(facts: &mut FactSet, target: &Subject, method: &str) {
     facts.insert_known(
         target,
         &probe::OUTCOME,
-        probe::ProbeOutcome::Settled,
+        probe::ComparisonConclusion::Settled,
         source(),
     );
     facts.insert_known(target, &probe::IMPLAUSIBLE, false, source());

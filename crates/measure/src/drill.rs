@@ -157,22 +157,24 @@ pub(crate) fn intact_page_number(page: &[u8], run: u64) -> Option<u64> {
     (page.len() == PAGE_BYTES && whole).then_some(number)
 }
 
-/// The 64-bit word at index `place` of a page. Words 0 to 2 are the header; later words are noise,
-/// made by the finaliser of SplitMix64.
+/// The 64-bit word at index `place` of a page. Words 0 to 2 are the header; later words are noise.
 fn nth_page_word(place: u64, run: u64, number: u64) -> u64 {
     match place {
         0 => PAGE_MAGIC,
         1 => run,
         2 => number,
-        _ => {
-            let z = run
-                ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                ^ place.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        }
+        _ => splitmix64_finaliser(
+            run ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                ^ place.wrapping_mul(0xbf58_476d_1ce4_e5b9),
+        ),
     }
+}
+
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+pub(crate) fn splitmix64_finaliser(z: u64) -> u64 {
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

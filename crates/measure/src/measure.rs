@@ -13,7 +13,7 @@ mod latency_shift;
 mod measurement;
 mod method;
 mod order_statistics;
-mod pg_test_fsync_layout;
+mod pg_test_fsync;
 mod profile;
 mod progress;
 mod requirement;
@@ -23,15 +23,13 @@ mod simulation;
 mod table;
 mod workload;
 
-use PgTestFsyncSection::{NotSynced, OneWrite, OtherDescriptor, Sizes, TwoWrites};
 use order_statistics::{
     median_interval_or_span, medians_of_consecutive_runs, quantile, quantile_interval, sorted_copy,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::facts::catalog::probe::ProbeOutcome;
-
+pub use crate::facts::catalog::probe::ComparisonConclusion;
 pub use caveats::{DiskTraffic, SampleContext};
 pub use commit_size_table::latency_by_commit_size_lines;
 pub(crate) use commit_wait::{CommitSamples, LogSyncMode, ServerAndDiskProperties};
@@ -40,9 +38,10 @@ pub use facts::{WalMethodInForce, insert_probe_facts};
 pub use latency_shift::{LatencyShift, ShiftDirection, estimate_latency_shift};
 pub use measurement::{Caveat, CaveatId, Comparison, Latencies, Measurement, MethodResult};
 pub use method::{Method, ProbeInclusion};
-pub(crate) use order_statistics::median_and_p99;
 pub use order_statistics::{ALPHA, log_scale_histogram, median_interval, median_of};
-pub use pg_test_fsync_layout::format_like_pg_test_fsync;
+pub(crate) use order_statistics::{floor_to_usize, median_and_p99};
+pub(crate) use pg_test_fsync::{PG_TEST_FSYNC_SECTIONS, PgTestFsyncTest};
+pub use pg_test_fsync::{format_like_pg_test_fsync, pg_test_fsync_test_count};
 pub use profile::{CommitLoad, CommitProfile, LogFileAllocation, MaxPlausibleCommitRate};
 pub use progress::{ProbePhase, ProbeProgress};
 pub use requirement::{
@@ -54,123 +53,6 @@ pub use table::{comparison_label, latency_table_lines, sparkline};
 pub use workload::{
     RoundSamples, RowSamples, Workload, WorkloadResult, WorkloadRow, workload_lines,
 };
-
-// Tests of `pg_test_fsync` in the tool's order and with the tool's labels
-// (src/bin/pg_test_fsync/pg_test_fsync.c). The module `pg_test_fsync_layout` prints the text
-// around them.
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PgTestFsyncTest {
-    pub(crate) section: PgTestFsyncSection,
-    /// Label of the row in its section.
-    pub(crate) label: &'static str,
-    /// `None` for the two tests that reopen the file in every operation.
-    pub(crate) method: Option<Method>,
-    pub(crate) writes_per_operation: usize,
-    pub(crate) bytes_per_write: usize,
-}
-
-const fn case(
-    section: PgTestFsyncSection,
-    label: &'static str,
-    method: Option<Method>,
-    writes_per_operation: usize,
-    bytes_per_write: usize,
-) -> PgTestFsyncTest {
-    PgTestFsyncTest {
-        section,
-        label,
-        method,
-        writes_per_operation,
-        bytes_per_write,
-    }
-}
-
-pub const PG_TEST_FSYNC_CASES: [PgTestFsyncTest; 16] = [
-    case(
-        OneWrite,
-        "open_datasync",
-        Some(Method::OpenDatasyncDirect),
-        1,
-        8192,
-    ),
-    case(OneWrite, "fdatasync", Some(Method::Fdatasync), 1, 8192),
-    case(OneWrite, "fsync", Some(Method::Fsync), 1, 8192),
-    case(OneWrite, "open_sync", Some(Method::OpenSyncDirect), 1, 8192),
-    case(
-        TwoWrites,
-        "open_datasync",
-        Some(Method::OpenDatasyncDirect),
-        2,
-        8192,
-    ),
-    case(TwoWrites, "fdatasync", Some(Method::Fdatasync), 2, 8192),
-    case(TwoWrites, "fsync", Some(Method::Fsync), 2, 8192),
-    case(
-        TwoWrites,
-        "open_sync",
-        Some(Method::OpenSyncDirect),
-        2,
-        8192,
-    ),
-    case(
-        Sizes,
-        " 1 * 16kB open_sync write",
-        Some(Method::OpenSyncDirect),
-        1,
-        16384,
-    ),
-    case(
-        Sizes,
-        " 2 *  8kB open_sync writes",
-        Some(Method::OpenSyncDirect),
-        2,
-        8192,
-    ),
-    case(
-        Sizes,
-        " 4 *  4kB open_sync writes",
-        Some(Method::OpenSyncDirect),
-        4,
-        4096,
-    ),
-    case(
-        Sizes,
-        " 8 *  2kB open_sync writes",
-        Some(Method::OpenSyncDirect),
-        8,
-        2048,
-    ),
-    case(
-        Sizes,
-        "16 *  1kB open_sync writes",
-        Some(Method::OpenSyncDirect),
-        16,
-        1024,
-    ),
-    case(OtherDescriptor, "write, fsync, close", None, 1, 8192),
-    case(
-        OtherDescriptor,
-        PgTestFsyncTest::WRITE_CLOSE_FSYNC,
-        None,
-        1,
-        8192,
-    ),
-    case(NotSynced, "write", Some(Method::Floor), 1, 8192),
-];
-
-impl PgTestFsyncTest {
-    /// The fsync goes through a descriptor that is opened after the writing descriptor is closed.
-    pub(crate) const WRITE_CLOSE_FSYNC: &str = "write, close, fsync";
-
-    pub(crate) fn row_name(&self) -> String {
-        format!("{}: {}", self.section.label(), self.label.trim_start())
-    }
-
-    pub(crate) fn bytes_per_operation(&self) -> usize {
-        self.writes_per_operation * self.bytes_per_write
-    }
-}
 
 // The log that a probe measures, with the settings that choose a method. Both are part of a
 // measurement, so that a saved measurement can be shown without facts about the server.
@@ -266,8 +148,11 @@ pub(crate) struct MethodSamples {
     pub pages: u32,
     /// False for a row that serves comparison only: no server writes its log like this.
     pub as_server: bool,
-    /// Microseconds per commit, round by round.
+    /// Microseconds per back-to-back commit, round by round.
     pub rounds: Vec<Vec<f64>>,
+    /// Microseconds per paced commit, round by round: commits at least 10 ms apart, as on a server.
+    /// Commits of more than one page are paced only on request.
+    pub paced: Vec<Vec<f64>>,
     /// Flushes that the disks counted during these commits; `None` if the disks do not count
     /// flushes.
     pub flushes: Option<FlushAndCommitCounts>,
@@ -287,6 +172,7 @@ impl MethodSamples {
             pages,
             as_server,
             rounds: Vec::new(),
+            paced: Vec::new(),
             flushes: None,
             error: None,
         }
@@ -300,19 +186,12 @@ impl MethodSamples {
     pub(crate) fn median_of_round_medians(&self) -> f64 {
         median_of(&self.median_of_each_round())
     }
-
-    pub(crate) fn commit_count(&self) -> usize {
-        self.rounds.iter().map(Vec::len).sum()
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ProbeSamples {
-    /// Back-to-back commits: one cell per method and write size, in the order of the report.
+    /// One cell per method and write size, in the order of the report.
     pub cells: Vec<MethodSamples>,
-    /// Commits at least 10 ms apart, as on a server. Commits of more than one page are paced
-    /// only on request.
-    pub paced: Vec<MethodSamples>,
 }
 
 impl ProbeSamples {
@@ -328,10 +207,10 @@ impl ProbeSamples {
             .find(|c| c.method == method && c.pages == pages && c.error.is_none())
     }
 
-    pub(crate) fn paced_samples_of(&self, method: Method, pages: u32) -> Option<&MethodSamples> {
-        self.paced
-            .iter()
-            .find(|c| c.method == method && c.pages == pages && c.commit_count() > 0)
+    /// Latencies of the paced one-page commits with the reference method, in microseconds.
+    pub(crate) fn paced_reference_commits(&self) -> Vec<f64> {
+        let cell = self.back_to_back_samples_of(self.reference_method(), 1);
+        cell.map_or_else(Vec::new, |cell| cell.paced.concat())
     }
 
     /// The reference of comparisons: the first measured method that a server can use, or else
@@ -362,46 +241,11 @@ fn reference_method(of_server: impl Iterator<Item = (Method, bool)> + Clone) -> 
 }
 
 /// A value with its interval: 95 % unless the field states another level.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     pub value: f64,
     pub low: f64,
     pub high: f64,
-}
-
-/// Result of comparing two methods, or of all comparisons of a probe together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ComparisonConclusion {
-    /// One method is faster by more than 5 %, beyond noise. A probe is also settled if every
-    /// other method is slower than the default.
-    Settled,
-    /// The whole interval of the difference lies within 5 %.
-    NoMeaningfulDifference,
-    /// The probe ended before the interval was narrow enough, or has no comparison.
-    NotSettled,
-}
-
-impl ComparisonConclusion {
-    pub(crate) fn shows_difference(self) -> bool {
-        matches!(self, Self::Settled)
-    }
-
-    pub fn is_undecided(self) -> bool {
-        matches!(self, Self::NotSettled)
-    }
-
-    pub(crate) fn shows_no_difference(self) -> bool {
-        matches!(self, Self::NoMeaningfulDifference)
-    }
-
-    pub(crate) fn probe_outcome(self) -> ProbeOutcome {
-        match self {
-            Self::Settled => ProbeOutcome::Settled,
-            Self::NoMeaningfulDifference => ProbeOutcome::NoMeaningfulDifference,
-            Self::NotSettled => ProbeOutcome::NotSettled,
-        }
-    }
 }
 
 /// Smallest gain that justifies a change of method, in percent.
@@ -410,42 +254,11 @@ const MEANINGFUL_PERCENT: f64 = 5.0;
 /// Samples needed for a 99th percentile: with fewer, a handful of outliers decide it.
 const MIN_SAMPLES_FOR_P99: usize = 1_000;
 
-/// Section of `pg_test_fsync`'s output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PgTestFsyncSection {
-    /// One write of 8 kB, then the flush.
-    OneWrite,
-    /// Two writes of 8 kB, then the flush; the open methods flush after each write.
-    TwoWrites,
-    /// 16 kB in one to sixteen writes, each flushed.
-    Sizes,
-    /// A flush through another descriptor of the same file.
-    OtherDescriptor,
-    /// Writes of 8 kB without a flush.
-    NotSynced,
-}
-
-impl PgTestFsyncSection {
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::OneWrite => "one 8 kB write",
-            Self::TwoWrites => "two 8 kB writes",
-            Self::Sizes => "16 kB in writes of different sizes",
-            Self::OtherDescriptor => "fsync through another descriptor",
-            Self::NotSynced => "8 kB without a flush",
-        }
-    }
-}
-
 /// Paced commits are divided into at most this many runs.
 const MAX_RUNS: usize = 100;
 
 pub(crate) fn summarise_samples(samples: &ProbeSamples, seen: &SampleContext) -> Measurement {
-    let methods: Vec<MethodResult> = samples
-        .cells
-        .iter()
-        .map(|cell| summarise_method_samples(cell, samples))
-        .collect();
+    let methods: Vec<MethodResult> = samples.cells.iter().map(summarise_method_samples).collect();
     let comparisons = compare::compare_server_methods(&methods, samples.reference_method());
     let caveats = caveats::find_caveats(samples, seen);
     Measurement {
@@ -466,30 +279,25 @@ pub(crate) fn summarise_samples(samples: &ProbeSamples, seen: &SampleContext) ->
 
 pub(crate) fn add_raw_samples(measurement: &mut Measurement, samples: &ProbeSamples) {
     for (row, cell) in measurement.methods.iter_mut().zip(&samples.cells) {
-        let paced = samples.paced_samples_of(cell.method, cell.pages);
-        for (latencies, cell) in [(&mut row.back_to_back, Some(cell)), (&mut row.paced, paced)] {
-            if let (Some(latencies), Some(cell)) = (latencies, cell) {
-                latencies.samples_us.clone_from(&cell.rounds);
+        for (latencies, rounds) in [
+            (&mut row.back_to_back, &cell.rounds),
+            (&mut row.paced, &cell.paced),
+        ] {
+            if let Some(latencies) = latencies {
+                latencies.samples_us.clone_from(rounds);
             }
         }
     }
 }
 
-fn summarise_method_samples(cell: &MethodSamples, samples: &ProbeSamples) -> MethodResult {
+fn summarise_method_samples(cell: &MethodSamples) -> MethodResult {
+    let runs = medians_of_consecutive_runs(&cell.paced.concat(), MAX_RUNS);
     MethodResult {
         method: cell.method,
         pages: cell.pages,
         as_server: cell.as_server,
-        paced: samples
-            .paced_samples_of(cell.method, cell.pages)
-            .map(|cell| {
-                summarise_latencies(
-                    cell,
-                    medians_of_consecutive_runs(&cell.rounds.concat(), MAX_RUNS),
-                )
-            }),
-        back_to_back: (cell.commit_count() > 0)
-            .then(|| summarise_latencies(cell, cell.median_of_each_round())),
+        paced: summarise_latencies(&cell.paced, runs),
+        back_to_back: summarise_latencies(&cell.rounds, cell.median_of_each_round()),
         flushes_per_commit: cell
             .flushes
             .filter(|f| f.commits > 0)
@@ -498,23 +306,26 @@ fn summarise_method_samples(cell: &MethodSamples, samples: &ProbeSamples) -> Met
     }
 }
 
-fn summarise_latencies(cell: &MethodSamples, medians: Vec<f64>) -> Latencies {
-    let all = sorted_copy(&cell.rounds.concat());
-    let rounds: Vec<&[f64]> = cell.rounds.iter().map(Vec::as_slice).collect();
+/// `None` without commits.
+fn summarise_latencies(rounds: &[Vec<f64>], medians: Vec<f64>) -> Option<Latencies> {
+    let all = sorted_copy(&rounds.concat());
+    let max_us = all.last().copied()?;
+    let rounds: Vec<&[f64]> = rounds.iter().map(Vec::as_slice).collect();
     let interval = |share| quantile_interval(&rounds, share, ALPHA);
-    Latencies {
+    let has_p99 = all.len() >= MIN_SAMPLES_FOR_P99;
+    Some(Latencies {
         samples: all.len() as u64,
-        mean_us: all.iter().sum::<f64>() / all.len().max(1) as f64,
+        mean_us: all.iter().sum::<f64>() / all.len() as f64,
         median_us: median_interval_or_span(&medians, ALPHA),
         p95_us: quantile(&all, 0.95),
         p95_interval_us: interval(0.95),
-        p99_us: (all.len() >= MIN_SAMPLES_FOR_P99).then(|| quantile(&all, 0.99)),
-        p99_interval_us: interval(0.99).filter(|_| all.len() >= MIN_SAMPLES_FOR_P99),
-        max_us: all.last().copied().unwrap_or(0.0),
+        p99_us: has_p99.then(|| quantile(&all, 0.99)),
+        p99_interval_us: interval(0.99).filter(|_| has_p99),
+        max_us,
         quantiles_us: evenly_spaced_quantiles(&all),
         rounds_us: medians,
         samples_us: Vec::new(),
-    }
+    })
 }
 
 /// Largest number of quantiles that are kept. A curve as wide as a screen shows no more.

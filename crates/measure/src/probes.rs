@@ -6,7 +6,6 @@
 //! The scratch directory for a database is next to the database's directory, never inside it.
 //! File system and inode flags are the same there.
 
-mod redo_log_config;
 mod scratch_directory;
 mod scratch_place;
 pub mod wear {
@@ -77,6 +76,7 @@ pub mod wear {
 }
 mod commit_writer;
 pub mod drill;
+mod file_calls;
 mod group_commit_log;
 pub mod passive;
 mod plan;
@@ -84,6 +84,7 @@ mod request;
 mod run;
 mod scratch;
 pub mod scratch_cleaner;
+mod server_log;
 mod workload;
 
 use std::fs;
@@ -98,14 +99,15 @@ use rustix::time::ClockId;
 use thiserror::Error;
 
 use crate::escape::ShellCommand;
-use crate::facts::catalog::postgres::{WalLevel, WalSyncMethod};
-use crate::measure::{DiskFlushes, Measurement, Method};
+use crate::facts::catalog::postgres::WalSyncMethod;
+use crate::measure::{DiskFlushes, Measurement, Method, floor_to_usize};
 use crate::text::display_path;
 
 pub(crate) use commit_writer::{
     AlignedBuffer, CommitWriter, CyclicWriteCursor, PAGE_BYTES, pwrite_all, run_beside_writer,
     write_zeros,
 };
+pub(crate) use file_calls::{create_file, filesystem_magic, open_directory, open_file};
 pub(crate) use group_commit_log::GroupCommitLog;
 pub use plan::{ProbePlan, plan_probe};
 pub use request::{ProbeOptions, ProbeRequest};
@@ -115,54 +117,8 @@ pub(crate) use scratch_place::enclosing_database_path;
 
 pub use crate::measure::ProbeProgress;
 
-// The methods by which a PostgreSQL server makes its WAL durable, and their open flags. The
-// open methods use O_DSYNC or O_SYNC; the others call fdatasync or fsync after the write
+// The open methods use O_DSYNC or O_SYNC; the others call fdatasync or fsync after the write
 // (`get_sync_bit` and `issue_xlog_fsync` in src/backend/access/transam/xlog.c).
-
-/// Settings that decide how a server writes its WAL; an unknown setting counts as its default.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WalSettings {
-    pub major: Option<u64>,
-    pub wal_level: Option<WalLevel>,
-    pub max_wal_senders: Option<u64>,
-    pub debug_io_direct: Option<String>,
-}
-
-/// The methods with which this server can make its WAL durable, the default first.
-///
-/// Servers up to 15 add O_DIRECT to the open methods if no process reads the WAL.
-/// `pg_test_fsync` always adds O_DIRECT, so its figures for these methods are not the server's.
-fn postgres_sync_methods(server: &WalSettings) -> Vec<Method> {
-    let items = server.debug_io_direct.as_deref().unwrap_or_default();
-    let debug_direct =
-        server.major.is_some_and(|v| v >= 16) && items.split(',').any(|item| item.trim() == "wal");
-    let nobody_reads = server.major.is_some_and(|v| v <= 15)
-        && server.wal_level.is_some_and(WalLevel::is_minimal)
-        && server.max_wal_senders == Some(0);
-    if debug_direct {
-        // The list lacks fsync with O_DIRECT, because its cost is known: that of fdatasync with
-        // O_DIRECT plus a commit of the file system's journal.
-        vec![
-            Method::FdatasyncDirect,
-            Method::OpenDatasyncDirect,
-            Method::OpenSyncDirect,
-        ]
-    } else if nobody_reads {
-        vec![
-            Method::Fdatasync,
-            Method::OpenDatasyncDirect,
-            Method::Fsync,
-            Method::OpenSyncDirect,
-        ]
-    } else {
-        vec![
-            Method::Fdatasync,
-            Method::OpenDatasync,
-            Method::Fsync,
-            Method::OpenSync,
-        ]
-    }
-}
 
 /// The kernel's value of O_DSYNC. In rustix 1.1.6, `OFlags::DSYNC` has the value of O_SYNC
 /// (src/backend/linux_raw/fs/types.rs).
@@ -187,7 +143,7 @@ pub(crate) fn open_flags(method: Method) -> OFlags {
 // Order of methods and commits per round. Each round has a new random order, so that no method
 // always follows the same one; the seed makes a run repeatable.
 
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): small, seeded, and good enough to shuffle.
+/// SplitMix64: small, seeded, and good enough to shuffle.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
@@ -198,19 +154,17 @@ impl Rng {
 
     pub(crate) fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        crate::drill::splitmix64_finaliser(self.0)
     }
 
-    pub(crate) fn permutation(&mut self, n: usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..n).collect();
-        for i in (1..n).rev() {
+    pub(crate) fn shuffled<T>(&mut self, items: impl IntoIterator<Item = T>) -> Vec<T> {
+        let mut items: Vec<T> = items.into_iter().collect();
+        for i in (1..items.len()).rev() {
             #[expect(clippy::cast_possible_truncation, reason = "below i + 1")]
             let j = (self.next_u64() % (i as u64 + 1)) as usize;
-            order.swap(i, j);
+            items.swap(i, j);
         }
-        order
+        items
     }
 }
 
@@ -221,12 +175,7 @@ fn commits_per_round(
     commit_bytes: u64,
     generator_byte_limit: u64,
 ) -> usize {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "clamped"
-    )]
-    let by_time = (share_us / commit_us.max(0.1)).clamp(1.0, 1e6) as usize;
+    let by_time = floor_to_usize((share_us / commit_us.max(0.1)).clamp(1.0, 1e6));
     let by_bytes =
         usize::try_from(generator_byte_limit / commit_bytes.max(1)).unwrap_or(usize::MAX);
     by_time.min(by_bytes).max(1)
@@ -422,14 +371,6 @@ impl DiskCounterReader {
         }
     }
 
-    /// One reader per disk in `names`, in the same order.
-    pub fn new_per_disk(names: &[String]) -> Vec<Self> {
-        names
-            .iter()
-            .map(|name| Self::new(std::slice::from_ref(name)))
-            .collect()
-    }
-
     /// Sums the counters of all disks; `None` without disks, or if a `stat` file cannot be read.
     pub fn read(&self) -> Option<DiskCounters> {
         let all = self
@@ -473,35 +414,16 @@ fn parse_disk_stat(stat: &str) -> Option<DiskCounters> {
     })
 }
 
-/// Readings of CLOCK_MONOTONIC, which stops while the host is suspended, and of CLOCK_BOOTTIME,
-/// which does not stop (clock_gettime(2)).
-#[derive(Clone, Copy, Debug)]
-struct SuspendClocks {
-    monotonic: Duration,
-    boottime: Duration,
-}
-
-impl SuspendClocks {
-    pub fn read() -> Self {
-        let now = |clock| {
-            let time = rustix::time::clock_gettime(clock);
-            let (seconds, nanos) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
-            Duration::new(seconds.unwrap_or(0), nanos.unwrap_or(0))
-        };
-        Self {
-            monotonic: now(ClockId::Monotonic),
-            boottime: now(ClockId::Boottime),
-        }
-    }
-
-    pub fn suspended_seconds_since(self) -> f64 {
-        let now = Self::read();
-        let (all, awake) = (
-            now.boottime.saturating_sub(self.boottime),
-            now.monotonic.saturating_sub(self.monotonic),
-        );
-        all.saturating_sub(awake).as_secs_f64()
-    }
+/// Time that the host was suspended since boot: CLOCK_MONOTONIC stops while the host is suspended,
+/// CLOCK_BOOTTIME does not (clock_gettime(2)).
+fn suspended_time_since_boot() -> Duration {
+    let now = |clock| {
+        let time = rustix::time::clock_gettime(clock);
+        let (seconds, nanos) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
+        Duration::new(seconds.unwrap_or(0), nanos.unwrap_or(0))
+    };
+    let awake = now(ClockId::Monotonic);
+    now(ClockId::Boottime).saturating_sub(awake)
 }
 
 /// CPU time since boot in clock ticks, from the first line of /proc/stat (proc_stat(5)).
@@ -607,7 +529,7 @@ mod schedule_tests {
         let mut rng = Rng::new(5);
         let mut first = [0; 6];
         for _ in 0..600 {
-            let order = rng.permutation(6);
+            let order = rng.shuffled(0..6);
             first[order[0]] += 1;
             let mut sorted = order;
             sorted.sort_unstable();
@@ -627,40 +549,8 @@ mod schedule_tests {
 }
 
 #[cfg(test)]
-mod wal_methods_tests {
+mod open_flags_tests {
     use super::*;
-
-    fn sample_wal_settings(major: u64, wal_level: &str, senders: u64, debug: &str) -> WalSettings {
-        WalSettings {
-            major: Some(major),
-            wal_level: crate::facts::Choice::from_word(wal_level),
-            max_wal_senders: Some(senders),
-            debug_io_direct: Some(debug.to_owned()),
-        }
-    }
-
-    #[test]
-    fn direct_methods_match_server_settings() {
-        let direct = |s: &WalSettings| {
-            postgres_sync_methods(s)
-                .iter()
-                .filter(|m| m.is_direct())
-                .count()
-        };
-        assert_eq!(direct(&WalSettings::default()), 0);
-        assert_eq!(direct(&sample_wal_settings(15, "replica", 10, "")), 0);
-        assert_eq!(direct(&sample_wal_settings(15, "minimal", 10, "")), 0);
-        assert_eq!(direct(&sample_wal_settings(15, "minimal", 0, "")), 2);
-        assert_eq!(direct(&sample_wal_settings(16, "minimal", 0, "")), 0);
-        assert_eq!(
-            direct(&sample_wal_settings(16, "replica", 10, "data, wal")),
-            3
-        );
-        assert_eq!(
-            direct(&sample_wal_settings(16, "replica", 10, "wal_init")),
-            0
-        );
-    }
 
     #[test]
     fn open_datasync_and_open_sync_set_their_flags() {

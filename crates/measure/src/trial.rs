@@ -195,9 +195,9 @@ impl TrialRecord {
     /// True after the largest number of blocks, or if no deciding load and no comparison of
     /// methods needs more blocks. False before the first block.
     pub fn needs_no_more_blocks(&self) -> bool {
-        let results = self.load_comparisons();
-        let open = |result: &LoadComparison| {
-            result.load.must_be_settled() && result.comparison.outcome().needs_more_blocks()
+        let by_load = || {
+            self.deciding_load_comparisons()
+                .any(|result| result.comparison.outcome().needs_more_blocks())
         };
         let by_method = || {
             self.compares_only_sync_methods()
@@ -209,17 +209,14 @@ impl TrialRecord {
         // A trial with too few ranked candidates is settled too: a candidate that failed once stays
         // unranked, so more blocks cannot help.
         self.blocks.len() >= MAX_TRIAL_BLOCKS
-            || !self.blocks.is_empty() && !results.iter().any(open) && !by_method()
+            || !self.blocks.is_empty() && !by_load() && !by_method()
     }
 
     /// Estimated seconds until the trial is settled; `None` without an estimate, or once the
     /// trial is settled.
     pub fn remaining_trial_seconds(&self) -> Option<f64> {
-        let deciding = self
-            .load_comparisons()
-            .into_iter()
-            .filter(|result| result.load.must_be_settled());
-        let blocks = deciding
+        let blocks = self
+            .deciding_load_comparisons()
             .filter_map(|result| result.comparison.blocks_needed())
             .max()?;
         let done = self.blocks.len().max(1);
@@ -229,31 +226,22 @@ impl TrialRecord {
 
     /// The index of the candidate that is best under every deciding load, if there is one.
     pub(crate) fn winner_index(&self) -> Option<usize> {
-        let deciding = self
-            .load_comparisons()
-            .into_iter()
-            .filter(|result| result.load.must_be_settled());
-        let winners: Vec<Option<usize>> = deciding
-            .map(|result| match result.comparison.outcome() {
-                ComparisonOutcome::Best(place) => {
-                    result.to_record_indices(&[place]).first().copied()
-                }
-                ComparisonOutcome::TooFewBlocks
-                | ComparisonOutcome::Inconclusive
-                | ComparisonOutcome::Equivalent(_)
-                | ComparisonOutcome::Undecided(_) => None,
-            })
-            .collect();
-        let first = winners.first().copied().flatten()?;
-        winners
-            .iter()
-            .all(|winner| *winner == Some(first))
-            .then_some(first)
+        let mut winners =
+            self.deciding_load_comparisons()
+                .map(|result| match result.comparison.outcome() {
+                    ComparisonOutcome::Best(place) => result.ranked.get(place).copied(),
+                    ComparisonOutcome::TooFewBlocks
+                    | ComparisonOutcome::Inconclusive
+                    | ComparisonOutcome::Equivalent(_)
+                    | ComparisonOutcome::Undecided(_) => None,
+                });
+        let first = winners.next()??;
+        winners.all(|winner| winner == Some(first)).then_some(first)
     }
 
-    pub fn set_ending_and_duration(&mut self, ending: TrialState, seconds: f64) {
-        self.ending = ending;
-        self.seconds = seconds;
+    fn deciding_load_comparisons(&self) -> impl Iterator<Item = LoadComparison> {
+        let all = self.load_comparisons().into_iter();
+        all.filter(|result| result.load.must_be_settled())
     }
 }
 
@@ -290,12 +278,9 @@ pub enum LoopFidelity {
 impl TrialRecord {
     pub fn loop_fidelity(&self) -> LoopFidelity {
         match self.extent {
-            ExtentKind::Loop => self.estimate_loop_fidelity(),
-            ExtentKind::Disk => LoopFidelity::NotNeeded,
+            ExtentKind::Loop => {}
+            ExtentKind::Disk => return LoopFidelity::NotNeeded,
         }
-    }
-
-    fn estimate_loop_fidelity(&self) -> LoopFidelity {
         let (floor, host) = (
             self.samples_by_block(CellSubject::Floor, 0),
             self.samples_by_block(CellSubject::Host, 0),

@@ -22,19 +22,20 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
-use rustix::fs::{Mode, OFlags, StatVfs};
+use rustix::fs::{CWD, Mode, OFlags, StatVfs};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::median_and_p99;
 use crate::probes::{
-    AlignedBuffer, CommitWriter, CyclicWriteCursor, DiskCounterReader, PAGE_BYTES, pwrite_all,
+    AlignedBuffer, CommitWriter, CyclicWriteCursor, DiskCounterReader, PAGE_BYTES, create_file,
+    pwrite_all,
 };
 use crate::subprocess::{Channel, MessageBytes, RecvError, Role, Subprocess};
 use crate::trial::{CandidateRecord, TrialBlock, TrialLoad, TrialSample};
@@ -388,9 +389,9 @@ fn run_serial_commits(
     writer: &CommitWriter,
     place: Range<u64>,
     pages: usize,
-    means: &LoadContext<'_>,
+    context: &LoadContext<'_>,
 ) -> Result<TrialSample, String> {
-    let bytes = means.pages.first_bytes(pages * PAGE_BYTES);
+    let bytes = context.pages.first_bytes(pages * PAGE_BYTES);
     let mut cursor = CyclicWriteCursor::new(place.start, place.end);
     let mut commit = || {
         let offset = cursor.next_write_offset(bytes.len());
@@ -399,40 +400,39 @@ fn run_serial_commits(
             .map_err(|e| format!("a commit failed: {e}"))
     };
     let warm = Instant::now();
-    while warm.elapsed().as_secs_f64() < WARM_UP_SHARE * means.seconds {
+    while warm.elapsed().as_secs_f64() < WARM_UP_SHARE * context.seconds {
         commit()?;
     }
-    let before = read_flush_counts(means.counters);
-    let begun = Instant::now();
-    let mut micros = Vec::new();
-    while begun.elapsed().as_secs_f64() < means.seconds {
-        micros.push(commit()?);
-    }
-    let seconds = begun.elapsed().as_secs_f64();
-    let calls = micros.len() as u64;
-    Ok(build_sample(
-        &micros,
-        seconds,
-        calls,
-        (before, read_flush_counts(means.counters)),
-    ))
+    let (micros, sample) = timed_sample(context.counters, || {
+        let begun = Instant::now();
+        let mut micros = Vec::new();
+        while begun.elapsed().as_secs_f64() < context.seconds {
+            micros.push(commit()?);
+        }
+        Ok::<_, String>(micros)
+    });
+    let micros = micros?;
+    Ok(with_latencies(sample, &micros, micros.len() as u64))
 }
 
 /// Runs the operation in one thread per client until the time of the load is up. `operation` gets
-/// the number of the client and of the turn, and returns true on success. `calls` returns the flush
-/// requests so far; with `None`, each commit counts as one. The error is a complete sentence.
+/// the number of the client and of the turn; `doing` names it in the error. `calls` returns the
+/// flush requests so far; with `None`, each commit counts as one. The error is a complete sentence.
 fn run_operation_in_client_threads(
+    doing: &str,
     clients: u32,
-    means: &LoadContext<'_>,
+    context: &LoadContext<'_>,
     calls: &(dyn Fn() -> Option<u64> + Sync),
-    operation: &(dyn Fn(u32, u64) -> bool + Sync),
+    operation: &(dyn Fn(u32, u64) -> Result<(), Errno> + Sync),
 ) -> Result<TrialSample, String> {
     let (counts, over) = (AtomicBool::new(false), AtomicBool::new(false));
+    let failed = OnceLock::new();
     let session = |client: u32| {
         let (mut micros, mut nth) = (Vec::new(), 0);
         while !over.load(Ordering::Relaxed) {
             let begun = Instant::now();
-            if !operation(client, nth) {
+            if let Err(errno) = operation(client, nth) {
+                _ = failed.set(errno);
                 break;
             }
             nth += 1;
@@ -442,7 +442,7 @@ fn run_operation_in_client_threads(
         }
         micros
     };
-    let (micros, seconds, made, flushes) = std::thread::scope(|scope| {
+    let sample = std::thread::scope(|scope| {
         let session = &session;
         let start =
             |client| std::thread::Builder::new().spawn_scoped(scope, move || session(client));
@@ -453,59 +453,60 @@ fn run_operation_in_client_threads(
                 over.store(true, Ordering::Relaxed);
                 format!("starting a client thread failed: {e}")
             })?;
-        std::thread::sleep(Duration::from_secs_f64(WARM_UP_SHARE * means.seconds));
-        let (before, calls_before, begun) =
-            (read_flush_counts(means.counters), calls(), Instant::now());
-        counts.store(true, Ordering::Relaxed);
-        std::thread::sleep(Duration::from_secs_f64(means.seconds));
-        counts.store(false, Ordering::Relaxed);
-        let (seconds, calls_after) = (begun.elapsed().as_secs_f64(), calls());
-        let after = read_flush_counts(means.counters);
+        std::thread::sleep(Duration::from_secs_f64(WARM_UP_SHARE * context.seconds));
+        let (made, sample) = timed_sample(context.counters, || {
+            let before = calls();
+            counts.store(true, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_secs_f64(context.seconds));
+            counts.store(false, Ordering::Relaxed);
+            Some(calls()?.saturating_sub(before?))
+        });
         over.store(true, Ordering::Relaxed);
         let all = sessions
             .into_iter()
             .flat_map(|session| session.join().unwrap_or_default());
-        let made = calls_after
-            .zip(calls_before)
-            .map(|(after, before)| after.saturating_sub(before));
-        Ok::<_, String>((all.collect::<Vec<f64>>(), seconds, made, (before, after)))
-    })?;
-    Ok(build_sample(
-        &micros,
-        seconds,
-        made.unwrap_or(micros.len() as u64),
-        flushes,
-    ))
+        let micros: Vec<f64> = all.collect();
+        let made = made.unwrap_or(micros.len() as u64);
+        Ok(with_latencies(sample, &micros, made))
+    });
+    match failed.get() {
+        Some(errno) => Err(format!("{doing} failed: {errno}")),
+        None => sample,
+    }
 }
 
-/// Flushes of the trial's own device, and of the disks under the extent.
-type FlushCounts = (Option<u64>, Option<u64>);
-
-fn read_flush_counts(meters: &TrialCounterReaders) -> FlushCounts {
-    (
-        meters.flush_disks.read_flush_count(),
-        meters.leaves.read_flush_count(),
-    )
-}
-
-/// `seconds` is the duration of all commits together, and `calls` the number of flush requests.
-fn build_sample(
-    micros: &[f64],
-    seconds: f64,
-    calls: u64,
-    (before, after): (FlushCounts, FlushCounts),
-) -> TrialSample {
-    let (p50_us, p99_us) = median_and_p99(micros);
+/// The result of `measured`, and a sample with its duration and the flushes that were counted.
+fn timed_sample<T>(
+    counters: &TrialCounterReaders,
+    measured: impl FnOnce() -> T,
+) -> (T, TrialSample) {
+    let read = || {
+        let own = counters.flush_disks.read_flush_count();
+        (own, counters.leaves.read_flush_count())
+    };
+    let (before, begun) = (read(), Instant::now());
+    let done = measured();
+    let seconds = begun.elapsed().as_secs_f64();
+    let after = read();
     let since = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
-    let (flushes, leaf_flushes) = (since(before.0, after.0), since(before.1, after.1));
+    let sample = TrialSample {
+        seconds,
+        flushes: since(before.0, after.0),
+        leaf_flushes: since(before.1, after.1),
+        ..TrialSample::default()
+    };
+    (done, sample)
+}
+
+/// `calls` is the number of flush requests.
+fn with_latencies(sample: TrialSample, micros: &[f64], calls: u64) -> TrialSample {
+    let (p50_us, p99_us) = median_and_p99(micros);
     TrialSample {
         commits: micros.len() as u64,
-        seconds,
         p50_us,
         p99_us,
-        flushes,
-        leaf_flushes,
         calls,
+        ..sample
     }
 }
 
@@ -519,7 +520,7 @@ const DIRECTORIES_PER_CLIENT: u64 = 16;
 fn run_file_creation_load(
     clients: u32,
     log: &Path,
-    means: &LoadContext<'_>,
+    context: &LoadContext<'_>,
 ) -> Result<TrialSample, String> {
     let top = log.join("files");
     let place = |client: u32, directory: u64| top.join(format!("{client}-{directory}"));
@@ -529,26 +530,19 @@ fn run_file_creation_load(
                 .map_err(|e| format!("creating a directory failed: {e}"))?;
         }
     }
-    let failed = Mutex::new(None);
-    let bytes = means.pages.first_bytes(FILE_BYTES);
-    let sample = run_operation_in_client_threads(clients, means, &|| None, &|client, nth| {
+    let bytes = context.pages.first_bytes(FILE_BYTES);
+    let create = |client, nth: u64| {
         let path = place(client, nth % DIRECTORIES_PER_CLIENT).join(nth.to_string());
-        let made = create_flushed_file(&path, bytes);
-        if let Err(errno) = made {
-            lock(&failed).get_or_insert(errno);
-        }
-        made.is_ok()
-    });
+        create_flushed_file(&path, bytes)
+    };
+    let sample =
+        run_operation_in_client_threads("creating a file", clients, context, &|| None, &create);
     fs::remove_dir_all(&top).map_err(|e| format!("removing the new files failed: {e}"))?;
-    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(errno) => Err(format!("creating a file failed: {errno}")),
-        None => sample,
-    }
+    sample
 }
 
 fn create_flushed_file(path: &Path, bytes: &[u8]) -> Result<(), Errno> {
-    let create = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, create, Mode::RUSR | Mode::WUSR)?;
+    let file = create_file(CWD, path)?;
     pwrite_all(&file, bytes, 0)?;
     rustix::fs::fsync(&file)
 }

@@ -306,7 +306,7 @@ mod tests {
         let text = render(&report);
         assert!(text.contains(&format!("{told}not measured here")), "{text}");
         let outcome = Reading::known(
-            probe::ProbeOutcome::NotSettled,
+            probe::ComparisonConclusion::NotSettled,
             Source::Probe {
                 id: "commit".to_owned(),
             },

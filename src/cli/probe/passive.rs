@@ -31,8 +31,7 @@ pub(super) fn run(args: &ProbeArgs, directory: &Path) -> ExitResult {
         ))
     })?;
     let seconds = args.seconds.unwrap_or(DEFAULT_SECONDS);
-    let plan = PassiveMeasurementPlan::from_facts(&target, &facts, seconds)
-        .map_err(|refusal| usage(refusal.to_string()))?;
+    let plan = PassiveMeasurementPlan::from_facts(&target, &facts, seconds).map_err(usage)?;
     let listener = SignalListener::start()?;
     let show = out::can_show_progress();
     out::print_notice(&format!(
@@ -47,7 +46,7 @@ pub(super) fn run(args: &ProbeArgs, directory: &Path) -> ExitResult {
         out::print_progress("");
     }
     let signal = listener.stop_and_take_signal();
-    let found = found.map_err(anyhow::Error::new)?;
+    let found = found.map_err(anyhow::Error::msg)?;
     let code = match args.format {
         TextOrJsonFormat::Json => print_document(&json::to_pretty_json(&found))?,
         TextOrJsonFormat::Text => print_document(&(found.result_lines().join("\n") + "\n"))?,

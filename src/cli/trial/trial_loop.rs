@@ -106,12 +106,10 @@ pub(super) fn run_trial(
         (Ok(()), Err(why)) => Err(why),
         (Err(why), Err(also)) => Err(format!("{why}; {also}")),
     };
-    let ending = if done.is_ok() {
-        record.ending
-    } else {
-        TrialState::Stopped
-    };
-    record.set_ending_and_duration(ending, begun.elapsed().as_secs_f64());
+    if done.is_err() {
+        record.ending = TrialState::Stopped;
+    }
+    record.seconds = begun.elapsed().as_secs_f64();
     match (signal, done) {
         (Some(number), _) => Ok((record, TrialExit::Signal(number))),
         (None, Ok(())) => Ok((record, TrialExit::Complete)),

@@ -149,9 +149,7 @@ fn flush_costs_nothing_caveat(samples: &ProbeSamples) -> Option<Caveat> {
 }
 
 fn few_commits_caveat(samples: &ProbeSamples) -> Option<Caveat> {
-    let commits = samples
-        .paced_samples_of(samples.reference_method(), 1)
-        .map_or(0, MethodSamples::commit_count);
+    let commits = samples.paced_reference_commits().len();
     let says = format!(
         "Only {commits} paced commits completed; a comparison needs {MIN_RUNS}. Run a longer probe."
     );
@@ -163,7 +161,7 @@ fn clock_overhead_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Option
     let durable = samples
         .cells
         .iter()
-        .filter(|c| c.method.is_durable() && c.commit_count() > 0);
+        .filter(|c| c.method.is_durable() && !c.rounds.concat().is_empty());
     let fastest = durable
         .map(MethodSamples::median_of_round_medians)
         .min_by(f64::total_cmp)?;
@@ -257,10 +255,10 @@ fn competing_io_caveat(seen: &SampleContext) -> Option<Caveat> {
     let noticed = |t: &&DiskTraffic| {
         foreign(t) > (0.5 * t.own_written as f64).max(MIN_FOREIGN_RATE * t.seconds.max(0.15))
     };
-    let disturbed = (1..)
+    let disturbed: Vec<u32> = (1..)
         .zip(&seen.traffic)
-        .filter(|(_, traffic)| noticed(traffic));
-    let disturbed: Vec<u32> = disturbed.map(|(round, _)| round).collect();
+        .filter_map(|(round, traffic)| noticed(&traffic).then_some(round))
+        .collect();
     let rounds = disturbed.len();
     let seconds: f64 = seen.traffic.iter().map(|t| t.seconds).sum();
     let during = seen.traffic.iter().map(foreign).sum::<f64>() / seconds.max(1e-3);
@@ -320,13 +318,16 @@ mod tests {
     use super::*;
 
     fn samples_of_two_sizes(one: f64, two: f64) -> ProbeSamples {
-        let cell = |pages, us| MethodSamples {
+        let cell = |pages, us, paced| MethodSamples {
             rounds: vec![vec![us]; 20],
+            paced,
             ..MethodSamples::new(Method::Fdatasync, pages, true)
         };
         ProbeSamples {
-            cells: vec![cell(1, one), cell(2, two)],
-            paced: vec![cell(1, 1.2 * one)],
+            cells: vec![
+                cell(1, one, vec![vec![1.2 * one]; 20]),
+                cell(2, two, Vec::new()),
+            ],
         }
     }
 

@@ -50,17 +50,18 @@ mod tests {
 
     #[test]
     fn commit_size_table_has_a_line_per_size() {
-        let cell = |pages: u32, us| MethodSamples {
-            rounds: vec![vec![us]; 12],
+        let cell = |pages: u32| MethodSamples {
+            rounds: vec![vec![100.0 + 20.0 * f64::from(pages)]; 12],
+            paced: match pages {
+                1 => vec![vec![300.0]; 12],
+                8 => vec![vec![600.0]; 12],
+                _ => Vec::new(),
+            },
             ..MethodSamples::new(Method::Fdatasync, pages, true)
         };
         let of = |sizes: &[u32]| {
-            let cells = sizes
-                .iter()
-                .map(|pages| cell(*pages, 100.0 + 20.0 * f64::from(*pages)));
             let samples = ProbeSamples {
-                cells: cells.collect(),
-                paced: vec![cell(1, 300.0), cell(8, 600.0)],
+                cells: sizes.iter().map(|pages| cell(*pages)).collect(),
             };
             commit_size_text(&summarise_samples(&samples, &SampleContext::default()))
         };

@@ -224,37 +224,33 @@ impl PassiveMeasurement {
         let commit_us = totals
             .mean_wait_estimate(commits)
             .map(widen_by_uncovered_time);
-        let mut limits = Vec::new();
-        if ids == 0 {
-            limits.push(UnknownLatencyReason::NoCommits);
-        }
-        if let Some(because) = &settings.asynchronous {
-            let because = because.clone();
-            limits.push(UnknownLatencyReason::Asynchronous { because });
-        }
         let is_asynchronous = |all: &CommitCounters| all.asynchronous_subscriptions > 0;
-        if samples.counters.iter().any(is_asynchronous) {
-            let because = "synchronous_commit is off for a subscription".to_owned();
-            limits.push(UnknownLatencyReason::Asynchronous { because });
-        }
+        let subscription = samples.counters.iter().any(is_asynchronous);
+        let subscription =
+            subscription.then(|| "synchronous_commit is off for a subscription".to_owned());
         let delay = samples.counters.iter().map(|all| all.commit_delay).max();
-        if let Some(micros) = delay.filter(|micros| *micros > 0) {
-            limits.push(UnknownLatencyReason::CommitDelay { micros });
-        }
-        if let Some(growth) = &growth
-            && growth.buffers_full as f64 > BUFFERS_FULL_SHARE * commits.low.max(1.0)
-        {
-            let full = growth.buffers_full;
-            let per_second = full as f64 / seconds;
-            limits.push(UnknownLatencyReason::BulkWrites { per_second });
-        }
-        if let Some(because) = cause.filter(|_| is_too_wide(commits)) {
-            limits.push(UnknownLatencyReason::CommitCount {
-                low_per_second: commits.low / seconds,
-                high_per_second: commits.high / seconds,
-                because,
-            });
-        }
+        let full = growth.as_ref().map_or(0, |growth| growth.buffers_full) as f64;
+        let has_bulk_writes = full > BUFFERS_FULL_SHARE * commits.low.max(1.0);
+        let asynchronous = |because| UnknownLatencyReason::Asynchronous { because };
+        let limits = [
+            (ids == 0).then_some(UnknownLatencyReason::NoCommits),
+            settings.asynchronous.clone().map(asynchronous),
+            subscription.map(asynchronous),
+            delay
+                .filter(|micros| *micros > 0)
+                .map(|micros| UnknownLatencyReason::CommitDelay { micros }),
+            has_bulk_writes.then(|| UnknownLatencyReason::BulkWrites {
+                per_second: full / seconds,
+            }),
+            cause.filter(|_| is_too_wide(commits)).map(|because| {
+                UnknownLatencyReason::CommitCount {
+                    low_per_second: commits.low / seconds,
+                    high_per_second: commits.high / seconds,
+                    because,
+                }
+            }),
+        ];
+        let mut limits: Vec<_> = limits.into_iter().flatten().collect();
         if limits.is_empty() && commit_us.is_none_or(is_too_wide) {
             limits.push(UnknownLatencyReason::TooFewSamples {
                 waiting: totals.waiting,
@@ -310,35 +306,33 @@ impl PassiveMeasurement {
             lines.push(format!("ended early      {error}"));
         }
         lines.push(format!("commits          {:.0}/s", commits.value));
-        match (self.commit_us, self.parts) {
-            (Some(wait), Some(parts)) => {
-                lines.push(latency_line(wait));
-                let part = |name: &str, us: f64, says: &str| {
-                    format!("  {name:<14} {}  {says}", format_micros(us))
-                };
-                lines.push(part(
+        if let Some(wait) = self.commit_us {
+            lines.push(latency_line(wait));
+        } else {
+            let reasons = self.limits.iter().map(UnknownLatencyReason::reason_text);
+            lines.extend(reasons.map(|why| format!("commit latency   cannot tell: {why}")));
+        }
+        if let Some(parts) = self.parts {
+            let named = [
+                (
                     "other flush",
                     parts.turn_us,
                     "another session flushes the WAL",
-                ));
-                lines.push(part(
+                ),
+                (
                     "own flush",
                     parts.flush_us,
                     "the session writes and flushes",
-                ));
-                if parts.standby_us > 0.0 {
-                    lines.push(part(
-                        "standby",
-                        parts.standby_us,
-                        "a standby has not confirmed",
-                    ));
-                }
-            }
-            (Some(wait), None) => lines.push(latency_line(wait)),
-            (None, _) => {
-                let reasons = self.limits.iter().map(UnknownLatencyReason::reason_text);
-                lines.extend(reasons.map(|why| format!("commit latency   cannot tell: {why}")));
-            }
+                ),
+                ("standby", parts.standby_us, "a standby has not confirmed"),
+            ];
+            let shown = if parts.standby_us > 0.0 { 3 } else { 2 };
+            lines.extend(
+                named
+                    .into_iter()
+                    .take(shown)
+                    .map(|(name, us, says)| format!("  {name:<14} {}  {says}", format_micros(us))),
+            );
         }
         if let Some(flushes) = self.server_flushes {
             lines.push(format!(

@@ -30,18 +30,13 @@ pub fn compare_paced_commits(
     method: Method,
     against: Method,
 ) -> Option<Comparison> {
-    let (gain_percent, enough) =
+    let (gain_percent, interval) =
         gain_at_page_count(rows, 1, (method, against), |row| row.paced.as_ref())?;
-    let settled = if enough {
-        conclusion_from_gain(gain_percent)
-    } else {
-        ComparisonConclusion::NotSettled
-    };
     Some(Comparison {
         method,
         against,
         gain_percent,
-        settled,
+        settled: conclusion_from_gain(interval),
     })
 }
 
@@ -49,7 +44,7 @@ pub fn compare_paced_commits(
 /// noise. Such a method is not advised.
 pub fn is_slower_with_two_pages(rows: &[MethodResult], method: Method, against: Method) -> bool {
     let gain = gain_at_page_count(rows, 2, (method, against), |row| row.back_to_back.as_ref());
-    gain.is_some_and(|(gain, enough)| enough && gain.high < 0.0)
+    gain.is_some_and(|(_, interval)| interval.is_some_and(|gain| gain.high < 0.0))
 }
 
 fn gain_at_page_count(
@@ -57,7 +52,7 @@ fn gain_at_page_count(
     pages: u32,
     (method, against): (Method, Method),
     latencies: fn(&MethodResult) -> Option<&Latencies>,
-) -> Option<(Estimate, bool)> {
+) -> Option<(Estimate, Option<Estimate>)> {
     let rounds = |method| {
         let row = rows
             .iter()
@@ -67,19 +62,32 @@ fn gain_at_page_count(
     paired_gain(rounds(method)?, rounds(against)?)
 }
 
-fn conclusion_from_gain(gain: Estimate) -> ComparisonConclusion {
-    if gain.low > MEANINGFUL_PERCENT || gain.high < -MEANINGFUL_PERCENT {
-        ComparisonConclusion::Settled
-    } else if gain.low > -MEANINGFUL_PERCENT && gain.high < MEANINGFUL_PERCENT {
-        ComparisonConclusion::NoMeaningfulDifference
-    } else {
-        ComparisonConclusion::NotSettled
+/// `gain` is the interval of a gain in percent, if there is one.
+pub fn conclusion_from_gain(gain: Option<Estimate>) -> ComparisonConclusion {
+    match gain {
+        Some(gain) if gain.low > MEANINGFUL_PERCENT || gain.high < -MEANINGFUL_PERCENT => {
+            ComparisonConclusion::Settled
+        }
+        Some(gain) if gain.low > -MEANINGFUL_PERCENT && gain.high < MEANINGFUL_PERCENT => {
+            ComparisonConclusion::NoMeaningfulDifference
+        }
+        _ => ComparisonConclusion::NotSettled,
     }
 }
 
-/// Gain of `method` in percent of the latency of `other`. The flag is true if the rounds suffice
-/// for an interval with the error probability [`ALPHA`].
-fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, bool)> {
+/// The gain in percent of a latency that is `ratio` times as long.
+pub fn gain_percent(ratio: Estimate) -> Estimate {
+    let percent = |ratio: f64| 100.0 * (1.0 - ratio);
+    Estimate {
+        value: percent(ratio.value),
+        low: percent(ratio.high),
+        high: percent(ratio.low),
+    }
+}
+
+/// Gain of `method` in percent of the latency of `other`, and the same if the rounds suffice for an
+/// interval with the error probability [`ALPHA`].
+fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, Option<Estimate>)> {
     let pairs = method.iter().zip(other);
     let ratios: Vec<f64> = pairs
         .filter(|(a, b)| **a > 0.0 && **b > 0.0)
@@ -88,16 +96,9 @@ fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, bool)> {
     if ratios.is_empty() {
         return None;
     }
-    let ratio = order_statistics::median_interval(&ratios, ALPHA);
-    let enough = ratio.is_some();
-    let ratio = ratio.unwrap_or_else(|| order_statistics::median_interval_or_span(&ratios, ALPHA));
-    let percent = |ratio: f64| 100.0 * (1.0 - ratio);
-    let gain = Estimate {
-        value: percent(ratio.value),
-        low: percent(ratio.high),
-        high: percent(ratio.low),
-    };
-    Some((gain, enough))
+    let interval = order_statistics::median_interval(&ratios, ALPHA);
+    let gain = gain_percent(order_statistics::median_interval_or_span(&ratios, ALPHA));
+    Some((gain, interval.map(gain_percent)))
 }
 
 /// The conclusion of the probe from all comparisons. A best method other than the default settles
@@ -123,34 +124,31 @@ pub fn overall_conclusion(measurement: &Measurement, default: Method) -> Compari
 mod tests {
     use super::*;
 
-    fn estimate_with_bounds(low: f64, high: f64) -> Estimate {
-        Estimate {
-            value: f64::midpoint(low, high),
-            low,
-            high,
-        }
+    fn conclusion_from_bounds(low: f64, high: f64) -> ComparisonConclusion {
+        let value = f64::midpoint(low, high);
+        conclusion_from_gain(Some(Estimate { value, low, high }))
     }
 
     #[test]
     fn conclusion_follows_gain_interval() {
         assert_eq!(
-            conclusion_from_gain(estimate_with_bounds(5.1, 20.0)),
+            conclusion_from_bounds(5.1, 20.0),
             ComparisonConclusion::Settled
         );
         assert_eq!(
-            conclusion_from_gain(estimate_with_bounds(-40.0, -5.1)),
+            conclusion_from_bounds(-40.0, -5.1),
             ComparisonConclusion::Settled
         );
         assert_eq!(
-            conclusion_from_gain(estimate_with_bounds(-4.9, 4.9)),
+            conclusion_from_bounds(-4.9, 4.9),
             ComparisonConclusion::NoMeaningfulDifference
         );
         assert_eq!(
-            conclusion_from_gain(estimate_with_bounds(4.0, 20.0)),
+            conclusion_from_bounds(4.0, 20.0),
             ComparisonConclusion::NotSettled
         );
         assert_eq!(
-            conclusion_from_gain(estimate_with_bounds(-20.0, 20.0)),
+            conclusion_from_bounds(-20.0, 20.0),
             ComparisonConclusion::NotSettled
         );
     }

@@ -71,7 +71,7 @@ pub fn insert_probe_facts(
     facts.insert_known(
         target,
         &probe::OUTCOME,
-        overall_conclusion(found, default).probe_outcome(),
+        overall_conclusion(found, default),
         probe_source(),
     );
 
@@ -119,7 +119,11 @@ pub fn insert_probe_facts(
         .caveats
         .iter()
         .find(|c| c.id.is_about_excessive_speed());
-    let implausible = has_durable_commit_rate(found).then_some(too_fast.is_some());
+    let has_durable_rate = found
+        .methods
+        .iter()
+        .any(|r| r.method.is_durable() && r.back_to_back.is_some());
+    let implausible = has_durable_rate.then_some(too_fast.is_some());
     let implausible = reading_or_absent(implausible, no_commits);
     facts.insert(target, &probe::IMPLAUSIBLE, implausible);
     let because = too_fast.map(|caveat| caveat.text.trim_end_matches('.').to_owned());
@@ -172,13 +176,6 @@ fn method_in_force(
     }
 }
 
-fn has_durable_commit_rate(found: &Measurement) -> bool {
-    found
-        .methods
-        .iter()
-        .any(|r| r.method.is_durable() && r.back_to_back.is_some())
-}
-
 fn measured_one_page_row(found: &Measurement, method: Method) -> Option<&MethodResult> {
     found
         .methods
@@ -216,13 +213,13 @@ mod tests {
         }
     }
 
-    fn samples_with_paced_copies(cells: Vec<MethodSamples>) -> ProbeSamples {
-        let paced = cells
-            .iter()
-            .filter(|cell| cell.as_server && cell.pages == 1)
-            .cloned()
-            .collect();
-        ProbeSamples { cells, paced }
+    fn samples_with_paced_copies(mut cells: Vec<MethodSamples>) -> ProbeSamples {
+        for cell in &mut cells {
+            if cell.as_server && cell.pages == 1 {
+                cell.paced.clone_from(&cell.rounds);
+            }
+        }
+        ProbeSamples { cells }
     }
 
     #[test]
@@ -268,7 +265,7 @@ mod tests {
         assert_eq!(facts.value(&target, &probe::ADVISES_CHANGE), Some(true));
         assert_eq!(
             facts.value(&target, &probe::OUTCOME),
-            Some(probe::ProbeOutcome::Settled)
+            Some(probe::ComparisonConclusion::Settled)
         );
         assert_eq!(facts.value(&target, &probe::IMPLAUSIBLE), Some(false));
     }
@@ -293,7 +290,7 @@ mod tests {
         assert!(!facts.get(&target, &probe::IMPLAUSIBLE).is_known());
         assert_eq!(
             facts.value(&target, &probe::OUTCOME),
-            Some(probe::ProbeOutcome::NotSettled)
+            Some(probe::ComparisonConclusion::NotSettled)
         );
         assert_eq!(
             facts.value(&target, &probe::TRUSTED),
@@ -342,7 +339,7 @@ mod tests {
         // best.
         assert_eq!(
             facts.value(&target, &probe::OUTCOME),
-            Some(probe::ProbeOutcome::Settled)
+            Some(probe::ComparisonConclusion::Settled)
         );
         assert_eq!(
             facts.value(&target, &probe::BEST_METHOD),

@@ -7,7 +7,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::order_statistics::{self, median_of, median_of_sorted, quantile, sorted_copy};
+use super::order_statistics::{
+    self, floor_to_usize, median_of, median_of_sorted, quantile, sorted_copy,
+};
 use super::{Estimate, MEANINGFUL_PERCENT};
 
 /// A measurement is divided into at most this many runs, because consecutive rounds are correlated.
@@ -96,14 +98,7 @@ fn drift_percent(runs: &[f64]) -> f64 {
 /// of the Mann-Whitney test).
 fn excluded_ratio_count(n: usize, m: usize) -> usize {
     let (n, m) = (n as f64, m as f64);
-    let rank = n * m / 2.0 - Z_99_PERCENT * (n * m * (n + m + 1.0) / 12.0).sqrt();
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a rank, at least 0"
-    )]
-    let rank = rank.floor().max(0.0) as usize;
-    rank
+    floor_to_usize(n * m / 2.0 - Z_99_PERCENT * (n * m * (n + m + 1.0) / 12.0).sqrt())
 }
 
 #[cfg(test)]

@@ -144,14 +144,15 @@ choice! {
         Stopped = "stopped",
         ImplausibleSpeed = "implausible-speed",
         FreeFlush = "free-flush",
-        FewSamples = "few-samples",
+        /// Further commits may still remove the caveat, so that only the end of the probe decides.
+        FewSamples = "few-samples" may_be_removed_by_further_commits,
         Clock = "clock",
         Inconsistent = "inconsistent",
         LessWorkSlower = "less-work-slower",
         NotArrived = "not-arrived",
         Suspended = "suspended",
-        CompetingIo = "competing-io",
-        UnseenIo = "unseen-io",
+        CompetingIo = "competing-io" is_competing_io,
+        UnseenIo = "unseen-io" is_unseen_io,
         Steal = "steal",
         ODirect = "o-direct",
         Leftover = "leftover",
@@ -167,20 +168,6 @@ impl CaveatId {
 
     pub(crate) fn is_about_excessive_speed(self) -> bool {
         matches!(self, Self::ImplausibleSpeed | Self::FreeFlush)
-    }
-
-    pub(crate) fn is_unseen_io(self) -> bool {
-        matches!(self, Self::UnseenIo)
-    }
-
-    pub(crate) fn is_competing_io(self) -> bool {
-        matches!(self, Self::CompetingIo)
-    }
-
-    /// True if further commits may still remove the caveat, so that only the end of the probe
-    /// decides.
-    pub(crate) fn may_be_removed_by_further_commits(self) -> bool {
-        matches!(self, Self::FewSamples)
     }
 }
 
@@ -218,17 +205,18 @@ impl Measurement {
 
     /// The rows of one-page commits as a server makes them, without rows that failed.
     pub fn one_page_server_rows_without_error(&self) -> impl Iterator<Item = &MethodResult> {
-        self.methods
-            .iter()
-            .filter(|row| row.as_server && row.pages == 1 && row.error.is_none())
+        self.one_page_server_rows()
+            .filter(|row| row.error.is_none())
     }
 
     pub fn attempted_one_page_server_rows(&self) -> impl Iterator<Item = &MethodResult> {
-        let is_told = |row: &&MethodResult| row.is_measured() || row.error.is_some();
-        self.methods
-            .iter()
-            .filter(|row| row.as_server && row.pages == 1)
-            .filter(is_told)
+        self.one_page_server_rows()
+            .filter(|row| row.is_measured() || row.error.is_some())
+    }
+
+    fn one_page_server_rows(&self) -> impl Iterator<Item = &MethodResult> {
+        let rows = self.methods.iter();
+        rows.filter(|row| row.as_server && row.pages == 1)
     }
 
     /// The reference of comparisons: the first method without an error that a server can use, or

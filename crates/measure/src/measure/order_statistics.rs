@@ -7,6 +7,17 @@ use super::Estimate;
 /// probability.
 pub const ALPHA: f64 = 0.05;
 
+/// The integer part; 0 for a negative value.
+pub fn floor_to_usize(value: f64) -> usize {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "such casts saturate"
+    )]
+    let integer = value as usize;
+    integer
+}
+
 pub fn sorted_copy(values: &[f64]) -> Vec<f64> {
     let mut values = values.to_vec();
     values.sort_unstable_by(f64::total_cmp);
@@ -15,12 +26,7 @@ pub fn sorted_copy(values: &[f64]) -> Vec<f64> {
 
 /// Nearest-rank quantile of sorted values; 0 without values.
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a rank, bounded by min"
-    )]
-    let rank = (share * sorted.len() as f64).ceil() as usize;
+    let rank = floor_to_usize((share * sorted.len() as f64).ceil());
     let last = sorted.len().saturating_sub(1);
     sorted
         .get(rank.saturating_sub(1).min(last))
@@ -67,30 +73,24 @@ pub fn median_and_p99(values: &[f64]) -> (f64, f64) {
 /// "confidence interval for a quantile"). Its ends are order statistics whose ranks follow the
 /// binomial distribution with p = 1/2.
 pub fn median_interval(values: &[f64], alpha: f64) -> Option<Estimate> {
-    let cut = excluded_value_count(values.len(), 0.5, alpha)?;
-    let sorted = sorted_copy(values);
-    let low = *sorted.get(cut)?;
-    let high = *sorted.get(sorted.len().checked_sub(cut + 1)?)?;
-    Some(Estimate {
-        value: median_of_sorted(&sorted),
-        low,
-        high,
-    })
+    median_and_inner_span(values, excluded_value_count(values.len(), 0.5, alpha)?)
 }
 
 /// The [`median_interval`], or with too few values the span from lowest to highest. Without values,
 /// all figures are zero.
 pub fn median_interval_or_span(values: &[f64], alpha: f64) -> Estimate {
-    let span = || {
-        let sorted = sorted_copy(values);
-        let end = |v: Option<&f64>| v.copied().unwrap_or(0.0);
-        Estimate {
-            value: median_of_sorted(&sorted),
-            low: end(sorted.first()),
-            high: end(sorted.last()),
-        }
-    };
-    median_interval(values, alpha).unwrap_or_else(span)
+    let cut = excluded_value_count(values.len(), 0.5, alpha);
+    median_and_inner_span(values, cut.unwrap_or(0)).unwrap_or_default()
+}
+
+/// The median, with the span of the values without the `cut` lowest and the `cut` highest.
+fn median_and_inner_span(values: &[f64], cut: usize) -> Option<Estimate> {
+    let sorted = sorted_copy(values);
+    Some(Estimate {
+        value: median_of_sorted(&sorted),
+        low: *sorted.get(cut)?,
+        high: *sorted.get(sorted.len().checked_sub(cut + 1)?)?,
+    })
 }
 
 /// Counts values in four buckets per doubling, as `(upper bound, count)`, without empty buckets at
@@ -164,13 +164,8 @@ pub fn quantile_interval(rounds: &[&[f64]], share: f64, alpha: f64) -> Option<[f
         / (count * (count - 1.0)).max(1.0);
     let values = rounds.iter().map(|round| round.len()).sum::<usize>();
     let independent = mean * (1.0 - mean) / variance.max(f64::MIN_POSITIVE);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "at most the number of values"
-    )]
     let effective = if variance > 0.0 {
-        independent.min(values as f64) as usize
+        floor_to_usize(independent.min(values as f64))
     } else {
         values
     };

@@ -17,14 +17,7 @@ impl ProbePhase {
             Self::Preparing => "writing the scratch file",
             Self::WarmUp => "warming up",
             Self::Rounds => "measuring",
-            Self::Workload(Workload::Segment) => "measuring new segments",
-            Self::Workload(Workload::Group) => "measuring group commit",
-            Self::Workload(Workload::Innodb) => "measuring redo and binary log",
-            Self::Workload(Workload::Files) => "measuring small files",
-            Self::Workload(Workload::Entangle) => "measuring next to a writer",
-            Self::Workload(Workload::PgTestFsync) => "running the tests of pg_test_fsync",
-            Self::Workload(Workload::Transaction) => "measuring transactions",
-            Self::Workload(Workload::Commit) => "measuring commits",
+            Self::Workload(workload) => workload.progress_text(),
             Self::CleaningUp => "removing the scratch directory",
         }
     }
@@ -107,11 +100,12 @@ mod tests {
 
     fn progress_of_methods(commits: u32, us: f64) -> ProbeProgress {
         let cell = |method, us: f64| {
-            let times = (0..commits)
+            let times: Vec<_> = (0..commits)
                 .map(|i| vec![us * (1.0 + 0.2 * f64::from(i % 3))])
                 .collect();
             MethodSamples {
-                rounds: times,
+                rounds: times.clone(),
+                paced: times,
                 ..MethodSamples::new(method, 1, true)
             }
         };
@@ -119,10 +113,7 @@ mod tests {
             cell(Method::Fdatasync, 100.0),
             cell(Method::OpenDatasync, us),
         ];
-        let samples = ProbeSamples {
-            paced: cells.clone(),
-            cells,
-        };
+        let samples = ProbeSamples { cells };
         ProbeProgress {
             phase: ProbePhase::Rounds,
             round: commits,

@@ -103,7 +103,7 @@ pub struct RequirementResult {
     pub interval_us: Option<[f64; 2]>,
     /// Back-to-back commits, without warm-up.
     pub samples: u64,
-    /// Those of them that exceed the threshold.
+    /// Commits that exceed the threshold.
     #[serde(default)]
     pub slow_samples: u64,
     /// Rounds of consecutive commits; each round is one observation.

@@ -134,19 +134,15 @@ mod tests {
     fn sample_measurement(seen: &SampleContext) -> Measurement {
         let cell = |method, us| MethodSamples {
             rounds: vec![vec![us; 3]; 20],
+            paced: vec![vec![us; 3]; 20],
             ..MethodSamples::new(method, 1, true)
         };
         let cells = [
             cell(Method::Fdatasync, 200.0),
             cell(Method::OpenDatasync, 260.0),
         ];
-        summarise_samples(
-            &ProbeSamples {
-                paced: cells.to_vec(),
-                cells: cells.into(),
-            },
-            seen,
-        )
+        let cells = cells.into();
+        summarise_samples(&ProbeSamples { cells }, seen)
     }
 
     #[test]

@@ -70,10 +70,8 @@ impl SimulatedDisk {
                 MethodSamples::new(*m, 2, true),
             ]
         });
-        let paced = methods.iter().map(|(m, _)| MethodSamples::new(*m, 1, true));
         let mut samples = ProbeSamples {
             cells: cells.collect(),
-            paced: paced.collect(),
         };
         let mut drift = 0.0;
         let mut commits = |cost: f64, count| {
@@ -92,13 +90,12 @@ impl SimulatedDisk {
             for (i, cell) in samples.cells.iter_mut().enumerate() {
                 cell.rounds.push(commits(methods[i / 2].1, self.commits));
             }
-            samples
-                .paced
-                .iter_mut()
-                .for_each(|cell| cell.rounds.push(Vec::new()));
+            for cell in samples.cells.iter_mut().step_by(2) {
+                cell.paced.push(Vec::new());
+            }
             for _ in 0..self.turns {
-                for (cell, (_, cost)) in samples.paced.iter_mut().zip(methods) {
-                    cell.rounds.last_mut().unwrap().extend(commits(*cost, 1));
+                for (cell, (_, cost)) in samples.cells.iter_mut().step_by(2).zip(methods) {
+                    cell.paced.last_mut().unwrap().extend(commits(*cost, 1));
                 }
             }
         }
@@ -213,22 +210,19 @@ fn default_method_wins_unless_another_is_clearly_faster() {
 
 #[test]
 fn paced_commits_decide_unless_two_page_commits_disagree() {
-    let cell = |method, pages, us| MethodSamples {
+    let cell = |method, pages, us, paced: Option<f64>| MethodSamples {
         rounds: vec![vec![us]; 10],
+        paced: paced.map_or_else(Vec::new, |us| vec![vec![us]; 10]),
         ..MethodSamples::new(method, pages, true)
     };
     let best = |back_to_back, paced, two_pages| {
         let cells = vec![
-            cell(Method::Fdatasync, 1, 200.0),
-            cell(Method::OpenSync, 1, back_to_back),
-            cell(Method::Fdatasync, 2, 210.0),
-            cell(Method::OpenSync, 2, two_pages),
+            cell(Method::Fdatasync, 1, 200.0, Some(220.0)),
+            cell(Method::OpenSync, 1, back_to_back, Some(paced)),
+            cell(Method::Fdatasync, 2, 210.0, None),
+            cell(Method::OpenSync, 2, two_pages, None),
         ];
-        let paced = vec![
-            cell(Method::Fdatasync, 1, 220.0),
-            cell(Method::OpenSync, 1, paced),
-        ];
-        summarise_samples(&ProbeSamples { cells, paced }, &sample_context()).best
+        summarise_samples(&ProbeSamples { cells }, &sample_context()).best
     };
     assert_eq!(
         best(140.0, 400.0, 150.0),
@@ -326,16 +320,10 @@ fn ineffective_flush_gives_caveat() {
 fn p99_needs_a_thousand_samples() {
     let of = |commits, rounds| {
         let cell = MethodSamples {
-            rounds: vec![vec![200.0; commits]; rounds],
+            paced: vec![vec![200.0; commits]; rounds],
             ..MethodSamples::new(Method::Fdatasync, 1, true)
         };
-        let found = summarise_samples(
-            &ProbeSamples {
-                cells: vec![cell.clone()],
-                paced: vec![cell],
-            },
-            &sample_context(),
-        );
+        let found = summarise_samples(&ProbeSamples { cells: vec![cell] }, &sample_context());
         found.methods[0].paced.as_ref().unwrap().p99_us
     };
     assert!(of(25, 40).is_some());
@@ -349,7 +337,7 @@ proptest! {
     fn comparisons_do_not_depend_on_scale(seed: u64, factor in 0.25f64..4.0, cost in 0.5f64..1.5) {
         let samples = SSD.simulate_probe(seed, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, cost)]);
         let mut scaled = samples.clone();
-        for sample in scaled.cells.iter_mut().chain(&mut scaled.paced).flat_map(|c| &mut c.rounds).flatten() {
+        for sample in scaled.cells.iter_mut().flat_map(|c| c.rounds.iter_mut().chain(&mut c.paced)).flatten() {
             *sample *= factor;
         }
         let (one, two) = (summarise_samples(&samples, &sample_context()), summarise_samples(&scaled, &sample_context()));

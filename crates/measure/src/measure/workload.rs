@@ -9,14 +9,15 @@ mod sentences;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::compare::{conclusion_from_gain, gain_percent};
 use super::order_statistics::{
     ALPHA, median_interval, median_interval_or_span, median_of, paired_ratios,
     quantile_fn_with_equal_round_weight,
 };
 use super::requirement::NotDurable;
 use super::{
-    CommitLoad, CommitProfile, ComparisonConclusion, MEANINGFUL_PERCENT, MIN_SAMPLES_FOR_P99,
-    MaxPlausibleCommitRate, RequirementResult,
+    CommitLoad, CommitProfile, ComparisonConclusion, MIN_SAMPLES_FOR_P99, MaxPlausibleCommitRate,
+    RequirementResult,
 };
 use crate::facts::catalog::probe;
 use crate::facts::{FactSet, Key, Source, Subject};
@@ -145,23 +146,16 @@ impl WorkloadResult {
 }
 
 fn summarise_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) -> WorkloadRow {
-    let each = || series.rounds.iter().map(|pass| pass.times_us.clone());
-    let times: Vec<f64> = each().flatten().collect();
-    let rounds: Vec<&[f64]> = series
-        .rounds
-        .iter()
-        .map(|pass| &pass.times_us[..])
-        .collect();
+    let passes = || series.rounds.iter();
+    let rounds: Vec<&[f64]> = passes().map(|pass| &pass.times_us[..]).collect();
+    let times = rounds.concat();
     let quantile = quantile_fn_with_equal_round_weight(&rounds);
-    let medians: Vec<f64> = each().map(|times| median_of(&times)).collect();
+    let medians: Vec<f64> = rounds.iter().map(|times| median_of(times)).collect();
     let rate = |pass: &RoundSamples| pass.times_us.len() as f64 / pass.seconds.max(1e-9);
-    let rates: Vec<f64> = series.rounds.iter().map(rate).collect();
+    let rates: Vec<f64> = passes().map(rate).collect();
     let operations = times.len().max(1) as f64;
-    let sum = |of: &dyn Fn(&RoundSamples) -> Option<u64>| {
-        series.rounds.iter().map(of).sum::<Option<u64>>()
-    };
     let per_operation = |count: u64| count as f64 / operations;
-    let counted = sum(&|pass| pass.flushes).filter(|_| !times.is_empty());
+    let counted = passes().map(|pass| pass.flushes).sum::<Option<u64>>();
     let other = series
         .against
         .and_then(|i| all.get(i))
@@ -180,32 +174,20 @@ fn summarise_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) ->
         p95_us: quantile(0.95),
         p99_us: (times.len() >= MIN_SAMPLES_FOR_P99).then(|| quantile(0.99)),
         max_us: times.iter().copied().fold(0.0, f64::max),
-        flush_calls_per_operation: per_operation(sum(&|pass| Some(pass.flush_calls)).unwrap_or(0)),
-        flushes_per_operation: counted.map(per_operation),
+        flush_calls_per_operation: per_operation(passes().map(|pass| pass.flush_calls).sum()),
+        flushes_per_operation: counted.filter(|_| !times.is_empty()).map(per_operation),
         against: other.map(|other| other.name.clone()),
         cost_ratio: ratios.as_ref().map(|r| median_interval_or_span(r, ALPHA)),
-        settled: ratios.map(|r| conclusion_from_ratios(&r)),
+        // The decision is made once, at the end of the probe, so the error probability is not
+        // divided.
+        settled: ratios.map(|r| conclusion_from_gain(median_interval(&r, ALPHA).map(gain_percent))),
         rounds_us: medians,
         samples_us: if keep_samples {
-            each().collect()
+            passes().map(|pass| pass.times_us.clone()).collect()
         } else {
             Vec::new()
         },
         error: series.error.clone(),
-    }
-}
-
-/// The decision is made once, at the end of the probe, so the error probability is not divided.
-fn conclusion_from_ratios(ratios: &[f64]) -> ComparisonConclusion {
-    let near = 1.0 - MEANINGFUL_PERCENT / 100.0..=1.0 + MEANINGFUL_PERCENT / 100.0;
-    match median_interval(ratios, ALPHA) {
-        Some(found) if near.contains(&found.low) && near.contains(&found.high) => {
-            ComparisonConclusion::NoMeaningfulDifference
-        }
-        Some(found) if found.low > *near.end() || found.high < *near.start() => {
-            ComparisonConclusion::Settled
-        }
-        _ => ComparisonConclusion::NotSettled,
     }
 }
 
@@ -329,36 +311,60 @@ impl Workload {
     ];
 
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Segment => "segment",
-            Self::Group => "group",
-            Self::Innodb => "innodb",
-            Self::Files => "files",
-            Self::Entangle => "entangle",
-            Self::PgTestFsync => "pg-test-fsync",
-            Self::Transaction => "transaction",
-            Self::Commit => "commit",
-        }
+        self.texts().0
     }
 
     pub(crate) fn operation_text(self) -> &'static str {
+        self.texts().1
+    }
+
+    pub(crate) fn progress_text(self) -> &'static str {
+        self.texts().2
+    }
+
+    /// Name, operation and progress.
+    fn texts(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Segment => {
-                "first 8 kB writes to a new WAL segment, each flushed with fdatasync; creation of the segment"
-            }
-            Self::Group => "commits of 512 B; one fdatasync covers all waiting commits",
-            Self::Innodb => {
-                "records appended and flushed: redo log in a file of fixed size, binary log in a growing file"
-            }
-            Self::Files => "create, write 4 kB, fsync, rename, fsync of the directory",
-            Self::Entangle => {
-                "8 kB pages overwritten and flushed, alone and next to a writer of at most 32 MiB/s"
-            }
-            Self::PgTestFsync => "the tests of pg_test_fsync, in rounds",
-            Self::Transaction => {
-                "records of 512 B in redo log and binary log; one flush covers all waiting transactions"
-            }
-            Self::Commit => "records written to a log and flushed, back to back",
+            Self::Segment => (
+                "segment",
+                "first 8 kB writes to a new WAL segment, each flushed with fdatasync; creation of the segment",
+                "measuring new segments",
+            ),
+            Self::Group => (
+                "group",
+                "commits of 512 B; one fdatasync covers all waiting commits",
+                "measuring group commit",
+            ),
+            Self::Innodb => (
+                "innodb",
+                "records appended and flushed: redo log in a file of fixed size, binary log in a growing file",
+                "measuring redo and binary log",
+            ),
+            Self::Files => (
+                "files",
+                "create, write 4 kB, fsync, rename, fsync of the directory",
+                "measuring small files",
+            ),
+            Self::Entangle => (
+                "entangle",
+                "8 kB pages overwritten and flushed, alone and next to a writer of at most 32 MiB/s",
+                "measuring next to a writer",
+            ),
+            Self::PgTestFsync => (
+                "pg-test-fsync",
+                "the tests of pg_test_fsync, in rounds",
+                "running the tests of pg_test_fsync",
+            ),
+            Self::Transaction => (
+                "transaction",
+                "records of 512 B in redo log and binary log; one flush covers all waiting transactions",
+                "measuring transactions",
+            ),
+            Self::Commit => (
+                "commit",
+                "records written to a log and flushed, back to back",
+                "measuring commits",
+            ),
         }
     }
 }
@@ -543,6 +549,10 @@ mod tests {
                 prop_assert_eq!(quantile_fn_with_equal_round_weight(&passes)(share).to_bits(), quantile(&sorted, share).to_bits());
             }
         }
+    }
+
+    fn conclusion_from_ratios(ratios: &[f64]) -> ComparisonConclusion {
+        conclusion_from_gain(median_interval(ratios, ALPHA).map(gain_percent))
     }
 
     #[test]

@@ -43,10 +43,8 @@ impl AlignedBuffer {
         let mut buffer = Self::zeroed(length);
         for chunk in buffer.memory.chunks_mut(8) {
             let noise = rng.next_u64().to_ne_bytes();
-            chunk
-                .iter_mut()
-                .zip(noise)
-                .for_each(|(to, from)| *to = from);
+            let noise = noise.get(..chunk.len()).unwrap_or_default();
+            chunk.copy_from_slice(noise);
         }
         buffer
     }
@@ -94,7 +92,7 @@ impl CyclicWriteCursor {
 }
 
 pub struct CommitWriter {
-    method: Method,
+    pub(crate) method: Method,
     file: OwnedFd,
 }
 
@@ -110,16 +108,15 @@ impl CommitWriter {
         Self { method, file }
     }
 
-    /// True if the kernel serves O_DIRECT from the page cache, as on btrfs with checksums or ext4
-    /// with data=journal. The test writes 100 bytes at `offset`: real O_DIRECT refuses such an
+    /// True if the kernel serves O_DIRECT of this file from the page cache, as on btrfs with
+    /// checksums or ext4 with data=journal. The test writes 100 bytes at `offset`: real O_DIRECT refuses such an
     /// unaligned length.
     pub(crate) fn is_direct_io_buffered_by_test_write(
         &self,
         pages: &AlignedBuffer,
         offset: u64,
     ) -> bool {
-        self.method.is_direct()
-            && rustix::io::pwrite(&self.file, pages.first_bytes(100), offset).is_ok()
+        rustix::io::pwrite(&self.file, pages.first_bytes(100), offset).is_ok()
     }
 
     pub(crate) fn write_unflushed(&self, pages: &[u8], offset: u64) -> Result<(), Errno> {

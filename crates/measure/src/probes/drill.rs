@@ -6,17 +6,17 @@
 //! descriptor, so that no other user can redirect a write.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
-use rustix::io::{Errno, retry_on_intr};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::commit_writer::{AlignedBuffer, CommitWriter, pwrite_all};
+use super::file_calls::{create_file, fsync, open_directory, open_file};
 use super::scratch::write_and_sync_zeros;
 use super::scratch_directory::make_private_directory;
 use super::scratch_place::enclosing_database_path;
@@ -24,6 +24,7 @@ use super::{ProbeError, open_flags};
 use crate::drill::{
     CommitNumberRanges, PAGE_BYTES, PAGES_PER_SEGMENT, RunHeader, fill_page, intact_page_number,
 };
+use crate::facts::choice;
 use crate::measure::Method;
 use crate::safe_path::{ForeignDirectory, MissingDirectoryPolicy, OpenedDirectory, TrustedUser};
 use crate::text::display_path;
@@ -40,20 +41,15 @@ const MAX_HEADER_BYTES: u64 = 64 << 10;
 /// removed.
 const KEPT_SEGMENTS: u64 = 2;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SegmentMode {
-    /// One zero-filled segment, overwritten cyclically, as a server overwrites recycled segments.
-    Recycled,
-    /// A new segment, not filled with zeros, whenever the last one is full (`wal_init_zero = off`).
-    Fresh,
-}
-
-impl fmt::Display for SegmentMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Recycled => "recycled",
-            Self::Fresh => "fresh",
-        })
+choice! {
+    #[derive(Serialize, Deserialize)]
+    pub enum SegmentMode {
+        /// One zero-filled segment, overwritten cyclically, as a server overwrites recycled
+        /// segments.
+        Recycled = "recycled",
+        /// A new segment, not filled with zeros, whenever the last one is full
+        /// (`wal_init_zero = off`).
+        Fresh = "fresh",
     }
 }
 
@@ -102,9 +98,8 @@ impl DrillParentDirectory {
     }
 
     fn reopen_for_reading(end: &OpenedDirectory, path: &Path) -> Result<Self, String> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = rustix::fs::openat(&end.directory, ".", flags, Mode::empty());
-        let directory = directory.map_err(|errno| cannot_read_message(path, &errno.into()))?;
+        let directory = open_directory(&end.directory, ".")
+            .map_err(|errno| cannot_read_message(path, &errno.into()))?;
         Ok(Self {
             directory,
             path: path.to_owned(),
@@ -124,7 +119,8 @@ pub fn write_commits_until_stopped(
     tell: &mut dyn FnMut(Option<u64>) -> io::Result<bool>,
 ) -> Result<(), ProbeError> {
     let path = drill_directory_path(&parent.path);
-    let failed = |errno, doing: &str| ProbeError::from_errno(errno, doing, &path);
+    let shown = path.as_path();
+    let failed = |doing: &'static str| move |errno| ProbeError::from_errno(errno, doing, shown);
     let own = match make_private_directory(&parent.directory, DRILL_DIRECTORY_NAME) {
         Err(Errno::EXIST) => {
             let says = format!(
@@ -133,11 +129,10 @@ pub fn write_commits_until_stopped(
             );
             return Err(ProbeError::new(says));
         }
-        made => made.map_err(|errno| failed(errno, "creating the drill's directory"))?,
+        made => made.map_err(failed("creating the drill's directory"))?,
     };
-    write_synced_header(&own, head).map_err(|errno| failed(errno, "writing the run's header"))?;
-    sync_directory(&parent.directory)
-        .map_err(|errno| failed(errno, "syncing the parent of the drill's directory"))?;
+    write_synced_header(&own, head).map_err(failed("writing the run's header"))?;
+    fsync(&parent.directory).map_err(failed("syncing the parent of the drill's directory"))?;
     let mut page = AlignedBuffer::zeroed(PAGE_BYTES);
     let told = |answer: io::Result<bool>| {
         answer.map_err(|error| {
@@ -149,7 +144,7 @@ pub fn write_commits_until_stopped(
         })
     };
     let mut segment = DrillSegment::create_and_remove_old(&own, 0, method, segments)
-        .map_err(|errno| failed(errno, "creating a segment"))?;
+        .map_err(failed("creating a segment"))?;
     let mut go_on = told(tell(None))?;
     for number in 1.. {
         if !go_on {
@@ -161,13 +156,13 @@ pub fn write_commits_until_stopped(
         );
         if segments == SegmentMode::Fresh && nth != segment.nth {
             segment = DrillSegment::create_and_remove_old(&own, nth, method, segments)
-                .map_err(|errno| failed(errno, "creating a segment"))?;
+                .map_err(failed("creating a segment"))?;
         }
         fill_page(page.bytes_mut(), head.run, number);
         segment
             .writer
             .write_and_flush_timed(page.first_bytes(PAGE_BYTES), at * PAGE_BYTES as u64)
-            .map_err(|errno| failed(errno, "a commit"))?;
+            .map_err(failed("a commit"))?;
         go_on = told(tell(Some(number)))?;
     }
     Ok(())
@@ -186,9 +181,7 @@ impl DrillSegment {
         segments: SegmentMode,
     ) -> Result<Self, Errno> {
         let name = format!("{SEGMENT_PREFIX}{nth:08}");
-        let flags =
-            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(own, &name, flags, Mode::RUSR | Mode::WUSR)?;
+        let file = create_file(own, &name)?;
         let bytes = PAGES_PER_SEGMENT * PAGE_BYTES as u64;
         match segments {
             SegmentMode::Recycled => {
@@ -196,15 +189,14 @@ impl DrillSegment {
             }
             SegmentMode::Fresh => {
                 pwrite_all(&file, &[0], bytes - 1)?;
-                retry_on_intr(|| rustix::fs::fsync(&file))?;
+                fsync(&file)?;
             }
         }
-        sync_directory(own)?;
+        fsync(own)?;
         if let Some(old) = nth.checked_sub(KEPT_SEGMENTS) {
             rustix::fs::unlinkat(own, format!("{SEGMENT_PREFIX}{old:08}"), AtFlags::empty())?;
         }
-        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | open_flags(method);
-        let file = rustix::fs::openat(own, &name, flags, Mode::empty())?;
+        let file = open_file(own, &name, open_flags(method))?;
         Ok(Self {
             nth,
             writer: CommitWriter::new(method, file),
@@ -213,15 +205,9 @@ impl DrillSegment {
 }
 
 fn write_synced_header(own: &OwnedFd, head: &RunHeader) -> Result<(), Errno> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(own, HEADER_FILE, flags, Mode::RUSR | Mode::WUSR)?;
-    let line = format!("{head}\n");
-    pwrite_all(&file, line.as_bytes(), 0)?;
-    retry_on_intr(|| rustix::fs::fsync(&file))
-}
-
-fn sync_directory(directory: &OwnedFd) -> Result<(), Errno> {
-    retry_on_intr(|| rustix::fs::fsync(directory))
+    let file = create_file(own, HEADER_FILE)?;
+    pwrite_all(&file, format!("{head}\n").as_bytes(), 0)?;
+    fsync(&file)
 }
 
 fn cannot_read_message(path: &Path, error: &io::Error) -> String {
@@ -240,14 +226,8 @@ pub fn read_header_and_page_ranges(
 ) -> Result<(RunHeader, CommitNumberRanges), String> {
     let path = drill_directory_path(&parent.path);
     let failed = |name: &str, error: io::Error| cannot_read_message(&path.join(name), &error);
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let own = rustix::fs::openat(
-        &parent.directory,
-        DRILL_DIRECTORY_NAME,
-        flags,
-        Mode::empty(),
-    );
-    let own = own.map_err(|errno| cannot_read_message(&path, &errno.into()))?;
+    let unreadable = |errno: Errno| cannot_read_message(&path, &errno.into());
+    let own = open_directory(&parent.directory, DRILL_DIRECTORY_NAME).map_err(unreadable)?;
     let mut text = String::new();
     let mut head = open_regular_file(&own, HEADER_FILE)
         .map_err(|error| failed(HEADER_FILE, error))?
@@ -261,8 +241,8 @@ pub fn read_header_and_page_ranges(
         )
     })?;
     let mut numbers = BTreeSet::new();
-    for entry in Dir::read_from(&own).map_err(|errno| cannot_read_message(&path, &errno.into()))? {
-        let entry = entry.map_err(|errno| cannot_read_message(&path, &errno.into()))?;
+    for entry in Dir::read_from(&own).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
         let name = entry.file_name().to_string_lossy();
         if name.starts_with(SEGMENT_PREFIX) {
             let file = open_regular_file(&own, &name).map_err(|error| failed(&name, error))?;

@@ -2,8 +2,9 @@
 //! to the server, and by the counters of the disks.
 
 use std::path::PathBuf;
+use std::slice;
 
-use super::redo_log_config::RedoLogConfig;
+use super::server_log::ServerLog;
 use super::{CancelHandle, DiskCounterReader};
 use crate::facts::catalog::postgres::{SynchronousCommit, WalSyncMethod};
 use crate::facts::catalog::target::{self, FlushDelivery};
@@ -26,20 +27,11 @@ pub struct PassiveMeasurementPlan {
     settings: ServerAndDiskProperties,
 }
 
-/// Reason why a server cannot be observed, as a sentence.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct PassiveMeasurementError(String);
-
 impl PassiveMeasurementPlan {
     /// Plans to observe the server of `target`. `facts` must include derived facts, such as
-    /// [`target::FLUSH`].
-    pub fn from_facts(
-        target: &Subject,
-        facts: &FactSet,
-        seconds: f64,
-    ) -> Result<Self, PassiveMeasurementError> {
-        let refuse = |why: &str| Err(PassiveMeasurementError(format!("{}: {why}", target.name())));
+    /// [`target::FLUSH`]. The error is a sentence.
+    pub fn from_facts(target: &Subject, facts: &FactSet, seconds: f64) -> Result<Self, String> {
+        let refuse = |why: &str| Err(format!("{}: {why}", target.name()));
         let cluster = facts.applicable_subject(target, Scope::Cluster);
         let server =
             cluster.and_then(|cluster| Some((facts.value(&cluster, &kind::KIND)?, cluster)));
@@ -69,7 +61,12 @@ impl PassiveMeasurementPlan {
                 "no running server answered; start the server, or run walwise as root or as the server's user",
             );
         };
-        if kind.is_mariadb() && !can_report_flush_waits(&cluster, facts) {
+        // Since MariaDB 10.6 (MDEV-24341), a session waits for its flush only after the commit.
+        let has_flush_waits = || {
+            let version = facts.value(&cluster, &mysql::VERSION);
+            version.is_some_and(|version| version.first_numbers() >= [10, 6])
+        };
+        if kind.is_mariadb() && !has_flush_waits() {
             return refuse("MariaDB before 10.6 does not report which sessions wait for a flush");
         }
         Ok(Self {
@@ -80,12 +77,6 @@ impl PassiveMeasurementPlan {
             settings: commit_settings(kind, target, &cluster, facts),
         })
     }
-}
-
-/// Since MariaDB 10.6 (MDEV-24341), a session waits for its flush only after the commit.
-fn can_report_flush_waits(cluster: &Subject, facts: &FactSet) -> bool {
-    let version = facts.value(cluster, &mysql::VERSION);
-    version.is_some_and(|version| version.first_numbers() >= [10, 6])
 }
 
 fn commit_settings(
@@ -108,7 +99,7 @@ fn commit_settings(
             async_wal_commit_reason(cluster, facts),
         )
     } else {
-        let log = RedoLogConfig::from_facts(facts, target, cluster);
+        let log = ServerLog::redo_log_from_facts(facts, target, cluster);
         (
             log.and_then(|redo| log_sync_mode(redo.log.in_force?.wal_sync_method()?)),
             async_redo_commit_reason(cluster, facts),
@@ -194,13 +185,16 @@ pub fn sample_commit_waits(
     plan: &PassiveMeasurementPlan,
     cancel: &CancelHandle,
     mut progress: impl FnMut(f64),
-) -> Result<PassiveMeasurement, PassiveMeasurementError> {
-    let failed = |why: String| PassiveMeasurementError(format!("{}: {why}", plan.directory));
+) -> Result<PassiveMeasurement, String> {
+    let failed = |why: String| format!("{}: {why}", plan.directory);
     let directory = path_from_bytes(decode_display_safe(&plan.directory));
     let owner = LiveHost::new().stat(&directory);
     let uid = owner.ok().and_then(|stat| u32::try_from(stat.uid).ok());
     let uid = uid.ok_or_else(|| failed("the owner of the directory is unknown".to_owned()))?;
-    let disks = DiskCounterReader::new_per_disk(&plan.settings.disks);
+    let disks = plan.settings.disks.iter();
+    let disks: Vec<_> = disks
+        .map(|disk| DiskCounterReader::new(slice::from_ref(disk)))
+        .collect();
     let read = || -> Vec<_> { disks.iter().map(|disk| disk.read()?.flushes).collect() };
     let before = read();
     let mut connection =

@@ -2,10 +2,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::IFlags;
 
-use super::redo_log_config::RedoLogConfig;
-use super::request::{ProbeRequest, ServerLogConfig};
-use super::scratch_place::{self, ScratchParent, SpaceNeeded};
-use super::{ProbeRefusal, postgres_sync_methods, wear};
+use super::request::ProbeRequest;
+use super::scratch_place::{self, ScratchParent};
+use super::{ProbeRefusal, wear};
 use crate::facts::catalog::mount::MountClass;
 use crate::host::{Host, HostError, HostErrorKind, LiveHost};
 use crate::measure::{MeasuredLog, Method, Workload};
@@ -38,14 +37,11 @@ pub struct ProbePlan {
     pub total_seconds: f64,
     /// Cases of the comparison of methods; empty if only workloads are measured.
     pub rows: Vec<MethodAndWriteSize>,
-    pub workloads: Vec<Workload>,
     /// Announcement for the user before the probe: a clause that begins with a verb.
     pub announcement: String,
     pub log: MeasuredLog,
-    pub(super) redo: RedoLogConfig,
     pub(super) identity: (u64, u64),
     pub(super) flags: Option<IFlags>,
-    pub(super) leaves_count_flushes: bool,
     pub(super) request: ProbeRequest,
 }
 
@@ -54,18 +50,9 @@ pub struct ProbePlan {
 const WORKLOAD_EXTRA_BYTES: u64 = 16 << 20;
 
 pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, ProbeRefusal> {
-    let class = request
-        .mount_class
-        .filter(|_| request.scratch.is_none() && !request.options.force);
-    let refuse = |class| {
-        Err(ProbeRefusal::NetworkOrFuse {
-            directory: display_path(&request.target),
-            class,
-        })
-    };
-    match class {
-        Some(MountClass::Network) => return refuse("network"),
-        Some(MountClass::Fuse) => return refuse("FUSE"),
+    let class = match request.mount_class {
+        Some(MountClass::Network) => Some("network"),
+        Some(MountClass::Fuse) => Some("FUSE"),
         Some(
             MountClass::Block
             | MountClass::Memory
@@ -73,7 +60,16 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, ProbeRefusal> {
             | MountClass::Zfs
             | MountClass::Other,
         )
-        | None => {}
+        | None => None,
+    };
+    if let Some(class) = class
+        && request.scratch.is_none()
+        && !request.options.force
+    {
+        return Err(ProbeRefusal::NetworkOrFuse {
+            directory: display_path(&request.target),
+            class,
+        });
     }
     if let Some(scratch) = &request.scratch {
         check_directory_responds(scratch, &request.program)?;
@@ -81,13 +77,6 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, ProbeRefusal> {
         check_directory_responds(&request.target, &request.program)?;
     }
     let rows = methods_and_write_sizes_to_measure(request);
-    let (log, redo) = match &request.server {
-        ServerLogConfig::Wal(_) => (
-            MeasuredLog::default(),
-            RedoLogConfig::mysql_default_config(),
-        ),
-        ServerLogConfig::Redo(redo) => (redo.log.clone(), redo.clone()),
-    };
     // Direct and buffered commits each use one half of the file. Each half has room for two of the
     // largest commits.
     let most_pages = rows
@@ -107,11 +96,6 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, ProbeRefusal> {
     } else {
         2 * file_bytes + WORKLOAD_EXTRA_BYTES
     };
-    let room = SpaceNeeded {
-        bytes: at_a_time,
-        exact_fit: request.options.force,
-    };
-    let anywhere = request.scratch.is_some() || request.options.force;
     let ScratchParent {
         directory,
         identity,
@@ -119,8 +103,8 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, ProbeRefusal> {
     } = scratch_place::find_scratch_parent(
         &request.target,
         request.scratch.as_deref(),
-        anywhere,
-        &room,
+        request.options.force,
+        at_a_time,
     )?;
     let seconds = request.seconds.clamp(0.1, 3_600.0);
     #[expect(
@@ -159,13 +143,10 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, ProbeRefusal> {
         seconds,
         total_seconds,
         rows,
-        workloads: request.workloads.clone(),
         announcement,
-        log,
-        redo,
+        log: request.server.log.clone(),
         identity,
         flags,
-        leaves_count_flushes: request.leaves_count_flushes && !request.leaves.is_empty(),
         request: request.clone(),
     })
 }
@@ -186,10 +167,7 @@ fn check_directory_responds(directory: &Path, program: &Path) -> Result<(), Prob
 }
 
 fn methods_and_write_sizes_to_measure(request: &ProbeRequest) -> Vec<MethodAndWriteSize> {
-    let methods = match &request.server {
-        ServerLogConfig::Wal(settings) => postgres_sync_methods(settings),
-        ServerLogConfig::Redo(redo) => redo.log.settings.iter().map(|one| one.method).collect(),
-    };
+    let methods = &request.server.methods;
     let row = |method, pages| MethodAndWriteSize {
         method,
         pages,
@@ -199,15 +177,11 @@ fn methods_and_write_sizes_to_measure(request: &ProbeRequest) -> Vec<MethodAndWr
         .iter()
         .flat_map(|m| request.pages.iter().map(|pages| row(*m, *pages)));
     let mut rows: Vec<MethodAndWriteSize> = of_server.collect();
-    if let ServerLogConfig::Redo(RedoLogConfig {
-        write_ahead_blocks: Some(blocks),
-        ..
-    }) = &request.server
-        && let Some(first) = methods
-            .first()
-            .filter(|_| !rows.is_empty() && !request.pages.contains(blocks))
+    if let (Some(blocks), Some(first)) = (request.server.write_ahead_blocks, methods.first())
+        && !rows.is_empty()
+        && !request.pages.contains(&blocks)
     {
-        rows.push(row(*first, *blocks));
+        rows.push(row(*first, blocks));
     }
     if rows.is_empty() {
         return rows;

@@ -5,17 +5,17 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use super::redo_log_config::RedoLogConfig;
-use super::{ProbeRefusal, WalSettings, postgres_sync_methods, wear};
+use super::server_log::ServerLog;
+use super::{ProbeRefusal, wear};
 use crate::facts::catalog::device::{self, CacheVolatility, DeviceKind, Medium, Transport};
 use crate::facts::catalog::host::{self as machine, RunEnvironment};
 use crate::facts::catalog::mount::{self, MountClass};
+use crate::facts::catalog::target as target_facts;
 use crate::facts::catalog::target::FlushDelivery;
-use crate::facts::catalog::{postgres, target as target_facts};
-use crate::facts::{FactSet, Key, Scope, ServerArea, Subject};
+use crate::facts::{FactSet, Scope, Subject};
 use crate::measure::{
-    CommitLoad, CommitProfile, MaxPlausibleCommitRate, Method, ProbeInclusion, Requirement,
-    WalMethodInForce, Workload,
+    CommitLoad, CommitProfile, LogKind, MaxPlausibleCommitRate, Method, ProbeInclusion,
+    Requirement, WalMethodInForce, Workload,
 };
 use crate::subprocess::OWN_PROGRAM;
 use crate::text;
@@ -30,30 +30,6 @@ pub struct ProbeOptions {
     pub force: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ServerLogConfig {
-    /// PostgreSQL's WAL, also used if no server is known.
-    Wal(WalSettings),
-    Redo(RedoLogConfig),
-}
-
-impl ServerLogConfig {
-    pub fn is_redo(&self) -> bool {
-        matches!(self, Self::Redo(_))
-    }
-
-    /// `None` if the method is unknown, not measurable or flushes nothing.
-    fn method_in_force(&self, wal: WalMethodInForce) -> Option<Method> {
-        match (self, wal) {
-            (Self::Wal(settings), WalMethodInForce::Is(wal)) => postgres_sync_methods(settings)
-                .into_iter()
-                .find(|method| method.wal_sync_method() == Some(wal)),
-            (Self::Wal(_), WalMethodInForce::Default | WalMethodInForce::Unknown) => None,
-            (Self::Redo(redo), _) => redo.log.in_force,
-        }
-    }
-}
-
 #[derive(Clone, Debug)]
 pub struct ProbeRequest {
     pub target: PathBuf,
@@ -63,7 +39,7 @@ pub struct ProbeRequest {
     pub mount_class: Option<MountClass>,
     pub seconds: f64,
     pub file_bytes: u64,
-    pub server: ServerLogConfig,
+    pub server: ServerLog,
     /// Commit sizes, in log pages, with which the server's methods are compared; if empty, the
     /// methods are not compared.
     pub pages: Vec<u32>,
@@ -98,7 +74,7 @@ impl ProbeRequest {
             mount_class: None,
             seconds: 10.0,
             file_bytes: SEGMENT_BYTES,
-            server: ServerLogConfig::Wal(WalSettings::default()),
+            server: ServerLog::default(),
             pages: vec![1, 2],
             all_paced: false,
             extra: Method::methods_with_inclusion(ProbeInclusion::Always).collect(),
@@ -122,9 +98,9 @@ impl ProbeRequest {
         requirement: Option<Requirement>,
         server: Option<WalMethodInForce>,
     ) -> Result<(), ProbeRefusal> {
-        let own = server.map(|_| match &self.server {
-            ServerLogConfig::Wal(_) => CommitProfile::Postgres,
-            ServerLogConfig::Redo(_) => CommitProfile::Innodb,
+        let own = server.map(|_| match self.server.log.kind {
+            LogKind::Wal => CommitProfile::Postgres,
+            LogKind::Redo => CommitProfile::Innodb,
         });
         let mut load = CommitLoad::new(profile.or(own), requirement);
         if let Some(in_force) = server.filter(|_| load.profile == own) {
@@ -134,8 +110,8 @@ impl ProbeRequest {
                 (None, Some(_)) => load.method,
                 (None, None) => return Err(ProbeRefusal::UnknownFlushMethod),
             };
-            if let ServerLogConfig::Redo(redo) = &self.server {
-                load.bytes = redo.log.page_bytes;
+            if self.server.is_redo() {
+                load.bytes = self.server.log.page_bytes;
             }
         }
         load.is_flush_suppressed = self.commits.is_flush_suppressed;
@@ -168,7 +144,7 @@ impl ProbeRequest {
                     .is_some_and(FlushDelivery::is_suppressed),
                 ..CommitLoad::new(None, None)
             },
-            server: server_log_config(target, facts),
+            server: ServerLog::from_facts(facts, target),
             ..Self::new(PathBuf::from(OsString::from_vec(
                 text::decode_display_safe(&path),
             )))
@@ -188,7 +164,6 @@ fn max_plausible_commit_rate(
     mount_class: Option<MountClass>,
 ) -> Option<MaxPlausibleCommitRate> {
     let leaves = facts.bottom_devices(target);
-    let text = |leaf: &Subject, key: &Key<String>| facts.value(leaf, key);
     let is_disk = |leaf: &Subject| {
         facts
             .value(leaf, &device::KIND)
@@ -232,7 +207,7 @@ fn max_plausible_commit_rate(
         .host_value(&machine::SEEN_BY)
         .is_some_and(RunEnvironment::is_host);
     let physical = on_host
-        && text(&Subject::host(), &machine::VIRTUALISATION).as_deref() == Some("none")
+        && facts.host_value(&machine::VIRTUALISATION).as_deref() == Some("none")
         && facts.layers_below(target).iter().all(hands_on);
     // A flush may end on any of several disks, so the fastest disk sets the limit.
     let fastest = leaves
@@ -258,36 +233,11 @@ fn is_pass_through_kind(kind: DeviceKind) -> bool {
     )
 }
 
-/// Unknown settings count as defaults.
-fn server_log_config(target: &Subject, facts: &FactSet) -> ServerLogConfig {
-    let Some(cluster) = facts.applicable_subject(target, Scope::Cluster) else {
-        return ServerLogConfig::Wal(WalSettings::default());
-    };
-    match facts.server_area_of(&cluster) {
-        Some(ServerArea::Mysql) => {
-            let told = RedoLogConfig::from_facts(facts, target, &cluster);
-            ServerLogConfig::Redo(told.unwrap_or_else(RedoLogConfig::mysql_default_config))
-        }
-        Some(ServerArea::Pg) | None => ServerLogConfig::Wal(wal_settings(&cluster, facts)),
-    }
-}
-
-fn wal_settings(cluster: &Subject, facts: &FactSet) -> WalSettings {
-    WalSettings {
-        major: facts
-            .value(cluster, &postgres::VERSION)
-            .map(|version| version.number(0)),
-        wal_level: facts.value(cluster, &postgres::WAL_LEVEL),
-        max_wal_senders: facts.value(cluster, &postgres::MAX_WAL_SENDERS),
-        debug_io_direct: facts.value(cluster, &postgres::DEBUG_IO_DIRECT),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::facts::Source;
-    use crate::facts::catalog::postgres::WalSyncMethod;
+    use crate::facts::catalog::postgres::{self, WalSyncMethod};
     use crate::facts::{KeyInfo, Reading, Value};
     use crate::version::Version;
 
@@ -331,11 +281,8 @@ mod tests {
         let full = ProbeRequest::from_facts(&target, &facts);
         assert!(full.leaves_count_flushes && full.speed_limit.is_some());
         assert_eq!(full.mount_class, Some(MountClass::Block));
-        let ServerLogConfig::Wal(server) = &full.server else {
-            panic!("{:?}", full.server)
-        };
-        assert_eq!(server.major, Some(15));
-        assert!(super::super::postgres_sync_methods(server).contains(&Method::OpenDatasyncDirect));
+        assert!(!full.server.is_redo());
+        assert!(full.server.methods.contains(&Method::OpenDatasyncDirect));
     }
 
     fn plausible_commit_rate_on(

@@ -8,11 +8,9 @@
 //!
 //! An incomplete back-to-back round is discarded, because a comparison needs every method.
 
-use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
-use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::commit_writer::{AlignedBuffer, CommitTiming, CommitWriter, CyclicWriteCursor};
@@ -20,13 +18,13 @@ use super::plan::ProbePlan;
 use super::scratch::ScratchDirectory;
 use super::workload::{self, WorkloadContext};
 use super::{
-    CancelHandle, CpuTicks, DiskCounterReader, PAUSE_BEFORE_COMMIT, ProbeError, Rng, StopReason,
-    SuspendClocks, commits_per_round, open_flags,
+    CancelHandle, CpuTicks, DiskCounterReader, DiskCounters, PAUSE_BEFORE_COMMIT, ProbeError, Rng,
+    StopReason, commits_per_round, open_flags, suspended_time_since_boot,
 };
 use crate::measure::{
-    DiskTraffic, FlushAndCommitCounts, Measurement, Method, MethodSamples, ProbePhase,
-    ProbeProgress, ProbeSamples, SampleContext, Workload, WorkloadResult, add_raw_samples,
-    log_scale_histogram, median_of, summarise_samples,
+    DiskTraffic, FlushAndCommitCounts, Measurement, MethodSamples, ProbePhase, ProbeProgress,
+    ProbeSamples, SampleContext, Workload, WorkloadResult, add_raw_samples, log_scale_histogram,
+    median_of, summarise_samples,
 };
 use crate::text::display_path;
 
@@ -42,13 +40,17 @@ pub fn run_probe(
     if plan.request.options.nice {
         lower_priority()?;
     }
-    let mut run = ProbeRun::new(plan, control, tell);
-    let (processors, clocks) = (CpuTicks::read(), SuspendClocks::read());
+    let mut rng = Rng::new(plan.request.seed);
+    let pages = AlignedBuffer::random(random_content_bytes(plan), &mut rng);
+    let disks = DiskCounterReader::new(&plan.request.leaves);
+    let mut run = ProbeRun::new(plan, control, tell, (&pages, &disks, rng));
+    let (processors, suspended) = (CpuTicks::read(), suspended_time_since_boot());
     let outcome = run.measure_all();
     let stolen = processors.zip(CpuTicks::read());
     run.context.steal_percent =
         stolen.and_then(|(before, after)| CpuTicks::steal_percent(before, after));
-    run.context.suspended_seconds = clocks.suspended_seconds_since();
+    let suspended = suspended_time_since_boot().saturating_sub(suspended);
+    run.context.suspended_seconds = suspended.as_secs_f64();
     match outcome {
         Ok(()) | Err(StopReason::BudgetExhausted) => Ok(run.take_final_measurement()),
         Err(StopReason::Cancelled) => {
@@ -76,49 +78,42 @@ struct ProbeRun<'a> {
     report_duration: Duration,
     samples: ProbeSamples,
     context: SampleContext,
-    disks: DiskCounterReader,
+    disks: &'a DiskCounterReader,
     rng: Rng,
-    pages: AlignedBuffer,
+    pages: &'a AlignedBuffer,
     buffered: CyclicWriteCursor,
     direct: CyclicWriteCursor,
     /// One writer per method and write size, in the order of `samples.cells`; `None` if the
     /// combination cannot be measured.
-    writers: Vec<Option<CommitWriter>>,
-    /// Latest median latency of each method and write size, in microseconds.
-    costs: Vec<f64>,
-    /// Indices in `samples.cells` of the methods with paced commits, in the order of
-    /// `samples.paced`.
-    paced: Vec<usize>,
+    writers: Vec<Option<CellWriter>>,
     workload_results: Vec<WorkloadResult>,
 }
 
+struct CellWriter {
+    writer: CommitWriter,
+    /// Bytes per commit.
+    bytes: usize,
+    /// Latest median latency of a commit, in microseconds.
+    cost_us: f64,
+}
+
 const MAX_WORKLOAD_WRITE: usize = 256 << 10;
+
+/// The time limit applies to the end of the last commit, so commits stop this long before.
+const END_MARGIN: Duration = Duration::from_millis(20);
 
 impl<'a> ProbeRun<'a> {
     fn new(
         plan: &'a ProbePlan,
         control: &'a CancelHandle,
         tell: &'a mut dyn FnMut(&ProbeProgress),
+        (pages, disks, rng): (&'a AlignedBuffer, &'a DiskCounterReader, Rng),
     ) -> Self {
         let cells = plan
             .rows
             .iter()
             .map(|row| MethodSamples::new(row.method, row.pages, row.as_server))
             .collect();
-        let mut rng = Rng::new(plan.request.seed);
-        let most_pages = plan
-            .rows
-            .iter()
-            .map(|row| row.pages as usize)
-            .max()
-            .unwrap_or(1);
-        let page = plan_page_bytes(plan);
-        let noise = if plan.workloads.is_empty() {
-            most_pages * page
-        } else {
-            MAX_WORKLOAD_WRITE
-        };
-        let pages = AlignedBuffer::random(noise.max(most_pages * page), &mut rng);
         // Direct and buffered commits use separate halves of the scratch file, so that no direct
         // write has to evict cached pages.
         let half = if plan.rows.iter().any(|row| row.method.is_direct()) {
@@ -134,10 +129,7 @@ impl<'a> ProbeRun<'a> {
             started: now,
             reported_at: now,
             report_duration: Duration::ZERO,
-            samples: ProbeSamples {
-                cells,
-                paced: Vec::new(),
-            },
+            samples: ProbeSamples { cells },
             context: SampleContext {
                 directory: display_path(&plan.directory),
                 when: jiff::Timestamp::now()
@@ -150,20 +142,14 @@ impl<'a> ProbeRun<'a> {
                 log: plan.log.clone(),
                 ..SampleContext::default()
             },
-            disks: DiskCounterReader::new(&plan.request.leaves),
+            disks,
             rng,
             pages,
             buffered: CyclicWriteCursor::new(0, half),
             direct: CyclicWriteCursor::new(plan.file_bytes - half, plan.file_bytes),
             writers: Vec::new(),
-            costs: Vec::new(),
-            paced: Vec::new(),
             workload_results: Vec::new(),
         }
-    }
-
-    fn page_bytes(&self) -> u64 {
-        plan_page_bytes(self.plan) as u64
     }
 
     fn measure_all(&mut self) -> Result<(), StopReason> {
@@ -197,17 +183,44 @@ impl<'a> ProbeRun<'a> {
         scratch: &ScratchDirectory,
     ) -> Result<(), StopReason> {
         if !self.plan.rows.is_empty() {
-            match self.measure_methods(scratch) {
+            let mut stage = self.workload_context(scratch, self.started);
+            stage.deadline -= END_MARGIN;
+            let outcome = self.measure_methods(&stage);
+            self.context.bytes_written = stage.bytes_written();
+            match outcome {
                 Ok(()) | Err(StopReason::BudgetExhausted) => {}
                 stop => return stop,
             }
             self.writers.clear();
         }
-        for workload in &self.plan.workloads {
+        for workload in &self.plan.request.workloads {
             scratch.remove_files()?;
             self.run_workload(*workload, scratch)?;
         }
         Ok(())
+    }
+
+    fn workload_context<'s>(
+        &self,
+        scratch: &'s ScratchDirectory,
+        begun: Instant,
+    ) -> WorkloadContext<'s>
+    where
+        'a: 's,
+    {
+        WorkloadContext {
+            scratch,
+            pages: self.pages,
+            file_bytes: self.plan.file_bytes,
+            control: self.control,
+            disks: self.plan.request.leaves_count_flushes.then_some(self.disks),
+            begun,
+            deadline: begun + Duration::from_secs_f64(self.plan.seconds),
+            max_bytes: self.plan.max_bytes,
+            written: AtomicU64::new(0),
+            generator_time_limit: Duration::ZERO,
+            generator_byte_limit: 0,
+        }
     }
 
     fn run_workload(
@@ -215,21 +228,7 @@ impl<'a> ProbeRun<'a> {
         workload: Workload,
         scratch: &ScratchDirectory,
     ) -> Result<(), StopReason> {
-        let disks = self.plan.leaves_count_flushes.then_some(&self.disks);
-        let begun = Instant::now();
-        let mut stage = WorkloadContext {
-            scratch,
-            pages: &self.pages,
-            file_bytes: self.plan.file_bytes,
-            control: self.control,
-            disks,
-            begun,
-            deadline: begun + Duration::from_secs_f64(self.plan.seconds),
-            max_bytes: self.plan.max_bytes,
-            written: AtomicU64::new(0),
-            generator_time_limit: Duration::ZERO,
-            generator_byte_limit: 0,
-        };
+        let mut stage = self.workload_context(scratch, Instant::now());
         let (begun, tell) = (self.started, &mut self.report);
         let mut say = |rounds| {
             tell(&progress(
@@ -242,7 +241,7 @@ impl<'a> ProbeRun<'a> {
         let mut series = Vec::new();
         let outcome = workload::run_workload(
             workload,
-            (&self.plan.redo, &self.plan.request.commits),
+            (&self.plan.request.server, &self.plan.request.commits),
             &mut stage,
             &mut self.rng,
             &mut series,
@@ -268,22 +267,6 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    fn measure_methods(&mut self, scratch: &ScratchDirectory) -> Result<(), StopReason> {
-        let file = scratch.create_file(WAL_FILE, OFlags::empty());
-        let file = file.map_err(|errno| scratch.probe_error(errno, "creating the scratch file"))?;
-        let control = self.control;
-        self.context.bytes_written += self.plan.file_bytes;
-        if !scratch
-            .fill_with_flushed_zeros(&file, self.plan.file_bytes, &|| !control.is_cancelled())?
-        {
-            return Err(StopReason::Cancelled);
-        }
-        self.open_writer_per_method_and_size(scratch)?;
-        self.estimate_commit_costs()?;
-        self.select_paced_methods();
-        self.run_rounds(scratch, &file)
-    }
-
     fn measure_traffic_before_probe(&mut self) -> Result<(), StopReason> {
         let Some(before) = self.disks.read() else {
             return Ok(());
@@ -291,337 +274,271 @@ impl<'a> ProbeRun<'a> {
         let begun = Instant::now();
         let moment = Duration::from_secs_f64((self.plan.seconds / 50.0).min(0.1));
         while begun.elapsed() < moment {
-            self.check_cancelled()?;
+            if self.control.is_cancelled() {
+                return Err(StopReason::Cancelled);
+            }
             std::thread::sleep(moment.min(Duration::from_millis(10)));
         }
-        if let Some(after) = self.disks.read() {
-            self.context.idle_traffic = Some(DiskTraffic {
-                seconds: begun.elapsed().as_secs_f64(),
-                read: after.read.saturating_sub(before.read),
-                written: after.written.saturating_sub(before.written),
-                ..DiskTraffic::default()
-            });
-        }
+        self.context.idle_traffic = self.disk_traffic_since(before, begun);
         Ok(())
     }
 
-    /// If the file system refuses or buffers O_DIRECT, only the cells with O_DIRECT get an error.
+    fn disk_traffic_since(&self, before: DiskCounters, begun: Instant) -> Option<DiskTraffic> {
+        let after = self.disks.read()?;
+        Some(DiskTraffic {
+            seconds: begun.elapsed().as_secs_f64(),
+            read: after.read.saturating_sub(before.read),
+            written: after.written.saturating_sub(before.written),
+            ..DiskTraffic::default()
+        })
+    }
+
+    fn measure_methods(&mut self, stage: &WorkloadContext<'_>) -> Result<(), StopReason> {
+        let file = stage.create_zeroed_file(WAL_FILE)?;
+        self.open_writer_per_method_and_size(stage)?;
+        self.estimate_commit_costs(stage)?;
+        loop {
+            let before = self.disks.read();
+            let (begun, ours) = (Instant::now(), stage.bytes_written());
+            let round = self.run_back_to_back_round(stage)?;
+            let paced = self.run_paced_round(stage, 3 * begun.elapsed());
+            stage.scratch.check_file_not_removed(&file)?;
+            let traffic = before.and_then(|before| self.disk_traffic_since(before, begun));
+            let mut flushed = 0;
+            let cells = self.samples.cells.iter_mut().zip(&mut self.writers);
+            for ((cell, writer), times) in cells.zip(round) {
+                if let Some(writer) = writer {
+                    if cell.method.is_durable() {
+                        flushed += times.len() as u64 * writer.bytes as u64;
+                    }
+                    writer.cost_us = median_of(&times);
+                    cell.rounds.push(times);
+                }
+            }
+            self.context
+                .traffic
+                .extend(traffic.map(|traffic| DiskTraffic {
+                    own_written: stage.bytes_written() - ours,
+                    flushed,
+                    ..traffic
+                }));
+            paced?;
+            self.context.bytes_written = stage.bytes_written();
+            self.report_progress(ProbePhase::Rounds);
+        }
+    }
+
+    /// If the kernel refuses or buffers O_DIRECT, only the cells with O_DIRECT get an error. A disk
+    /// with blocks larger than a page refuses direct writes of a page.
     fn open_writer_per_method_and_size(
         &mut self,
-        scratch: &ScratchDirectory,
+        stage: &WorkloadContext<'_>,
     ) -> Result<(), StopReason> {
+        let middle = stage.file_bytes / 2;
         for cell in &mut self.samples.cells {
-            let opened = scratch.open_file(WAL_FILE, open_flags(cell.method));
-            let writer = match opened {
-                Err(Errno::INVAL | Errno::OPNOTSUPP) if cell.method.is_direct() => {
-                    cell.error = Some("the file system refuses O_DIRECT".to_owned());
-                    None
+            let bytes = cell.pages as usize * plan_page_bytes(self.plan);
+            let is_direct = cell.method.is_direct();
+            let opened = match stage.scratch.open_file(WAL_FILE, open_flags(cell.method)) {
+                Err(Errno::INVAL | Errno::OPNOTSUPP) if is_direct => {
+                    Err("the file system refuses O_DIRECT".to_owned())
                 }
-                Err(errno) => {
-                    return Err(ProbeError::from_errno(
-                        errno,
-                        "opening the scratch file",
-                        &self.plan.directory,
-                    )
-                    .into());
+                Err(errno) => return Err(stage.failure("opening the scratch file")(errno)),
+                Ok(file) => Ok(CommitWriter::new(cell.method, file)),
+            };
+            let tested = opened.and_then(|writer| {
+                if !is_direct {
+                    Ok(writer)
+                } else if writer.is_direct_io_buffered_by_test_write(self.pages, middle) {
+                    Err("the file system buffers O_DIRECT writes".to_owned())
+                } else if writer.write_unflushed(self.pages.first_bytes(bytes), middle)
+                    == Err(Errno::INVAL)
+                {
+                    let size = self.plan.log.page_size_text();
+                    Err(format!("the disk refuses O_DIRECT writes of {size}"))
+                } else {
+                    Ok(writer)
                 }
-                Ok(file) => Some(CommitWriter::new(cell.method, file)),
-            };
-            let is_buffered = |writer: &CommitWriter| {
-                writer.is_direct_io_buffered_by_test_write(&self.pages, self.plan.file_bytes / 2)
-            };
-            if writer.as_ref().is_some_and(is_buffered) {
-                cell.error = Some("the file system buffers O_DIRECT writes".to_owned());
-            }
-            self.writers.push(writer.filter(|_| cell.error.is_none()));
+            });
+            cell.error = tested.as_ref().err().cloned();
+            self.writers.push(tested.ok().map(|writer| CellWriter {
+                writer,
+                bytes,
+                cost_us: 0.0,
+            }));
         }
         Ok(())
     }
 
     /// Makes a few commits with each method and write size. Their latencies only serve to estimate
     /// how many commits fit into a round.
-    fn estimate_commit_costs(&mut self) -> Result<(), StopReason> {
+    fn estimate_commit_costs(&mut self, stage: &WorkloadContext<'_>) -> Result<(), StopReason> {
         self.report_progress(ProbePhase::WarmUp);
-        for i in 0..self.samples.cells.len() {
+        for i in 0..self.writers.len() {
             let begun = Instant::now();
             let mut times = Vec::new();
             while times.len() < 8
                 && (times.is_empty() || begun.elapsed() < Duration::from_millis(10))
+                && let Some(done) = self.write_timed_commit(stage, i)?
             {
-                self.check_cancelled()?;
-                match self.write_timed_commit(i) {
-                    None => break,
-                    Some(Ok(done)) => times.push(done.micros),
-                    Some(Err(Errno::INVAL)) if self.exclude_method_if_direct(i) => break,
-                    Some(Err(errno)) => return Err(self.commit_error(i, errno)),
-                }
+                times.push(done.micros);
             }
-            self.flush_pages_of_unflushed_method(i)?;
-            self.costs.push(median_of(&times));
+            self.flush_pages_of_unflushed_method(stage, i)?;
+            if let Some(Some(writer)) = self.writers.get_mut(i) {
+                writer.cost_us = median_of(&times);
+            }
         }
         Ok(())
     }
 
-    /// Gives up cell `i` after its first write failed, if the cell uses O_DIRECT; otherwise returns
-    /// false. A disk with blocks larger than a page refuses such writes.
-    fn exclude_method_if_direct(&mut self, i: usize) -> bool {
-        match (self.samples.cells.get_mut(i), self.writers.get_mut(i)) {
-            (Some(cell), Some(writer)) if cell.method.is_direct() => {
-                cell.error = Some(format!(
-                    "the disk refuses O_DIRECT writes of {}",
-                    self.plan.log.page_size_text()
-                ));
-                *writer = None;
-                true
-            }
-            _ => false,
-        }
-    }
-
-    fn run_rounds(&mut self, scratch: &ScratchDirectory, file: &OwnedFd) -> Result<(), StopReason> {
-        loop {
-            let before = self.disks.read();
-            let (begun, ours) = (Instant::now(), self.context.bytes_written);
-            let round = self.run_back_to_back_round()?;
-            let paced = self.run_paced_round(3 * begun.elapsed());
-            scratch.check_file_not_removed(file)?;
-            let traffic = before
-                .zip(self.disks.read())
-                .map(|(before, after)| DiskTraffic {
-                    seconds: begun.elapsed().as_secs_f64(),
-                    read: after.read.saturating_sub(before.read),
-                    written: after.written.saturating_sub(before.written),
-                    own_written: self.context.bytes_written - ours,
-                    flushed: self.bytes_of_durable_commits(&round),
-                });
-            self.context.traffic.extend(traffic);
-            for ((cell, cost), times) in self
-                .samples
-                .cells
-                .iter_mut()
-                .zip(&mut self.costs)
-                .zip(round)
-            {
-                if cell.error.is_none() {
-                    *cost = median_of(&times);
-                    cell.rounds.push(times);
-                }
-            }
-            paced?;
-            self.report_progress(ProbePhase::Rounds);
-        }
-    }
-
-    fn bytes_of_durable_commits(&self, round: &[Vec<f64>]) -> u64 {
-        let durable = self
-            .samples
-            .cells
-            .iter()
-            .zip(round)
-            .filter(|(cell, _)| cell.method.is_durable());
-        durable
-            .map(|(cell, times)| times.len() as u64 * u64::from(cell.pages) * self.page_bytes())
-            .sum()
-    }
-
     /// Returns the latencies of each method and write size, in the order of `samples.cells`; a cell
     /// with an error has none.
-    fn run_back_to_back_round(&mut self) -> Result<Vec<Vec<f64>>, StopReason> {
+    fn run_back_to_back_round(
+        &mut self,
+        stage: &WorkloadContext<'_>,
+    ) -> Result<Vec<Vec<f64>>, StopReason> {
         let cells = self.samples.cells.len();
         let share_us = (1e6 * self.plan.seconds / 64.0).clamp(5e3, 150e3) / cells as f64;
         let generator_byte_limit =
             (self.plan.max_bytes - self.plan.file_bytes) / (64 * cells as u64);
         let mut round = vec![Vec::new(); cells];
-        for i in self.rng.permutation(cells) {
-            let (Some(cell), Some(cost)) = (self.samples.cells.get(i), self.costs.get(i)) else {
+        for (i, times) in self.rng.shuffled(round.iter_mut().enumerate()) {
+            let Some(Some(writer)) = self.writers.get(i) else {
                 continue;
             };
-            if cell.error.is_some() {
-                continue;
-            }
-            let (method, bytes) = (cell.method, u64::from(cell.pages) * self.page_bytes());
-            let count = commits_per_round(*cost, share_us, bytes, generator_byte_limit);
-            let before = self.read_flush_count(method);
+            let count = commits_per_round(
+                writer.cost_us,
+                share_us,
+                writer.bytes as u64,
+                generator_byte_limit,
+            );
             // The first commit after another method can include deferred work of that method, so it
             // is not timed if eight or more commits follow.
             let first = usize::from(count >= 8);
-            let mut times = Vec::with_capacity(count);
-            for nth in 0..count + first {
-                self.check_time_and_byte_limits()?;
-                let done = self.commit_unless_cancelled(i)?;
-                if nth >= first && !done.interrupted {
-                    times.push(done.micros);
+            let (outcome, _, flushes) = stage.time_and_count_flushes(|| {
+                for nth in 0..count + first {
+                    let done = self.write_timed_commit(stage, i)?;
+                    let valid = done.filter(|done| nth >= first && !done.interrupted);
+                    times.extend(valid.map(|done| done.micros));
                 }
+                Ok::<_, StopReason>(())
+            });
+            outcome?;
+            if let (Some(flushes), Some(cell)) = (flushes, self.samples.cells.get_mut(i))
+                && cell.method.has_counted_flushes()
+            {
+                let counts = cell
+                    .flushes
+                    .get_or_insert_with(FlushAndCommitCounts::default);
+                counts.flushes += flushes;
+                counts.commits += (count + first) as u64;
             }
-            if let (Some(before), Some(after)) = (before, self.read_flush_count(method)) {
-                self.add_flush_count(i, after.saturating_sub(before), count + first);
-            }
-            self.flush_pages_of_unflushed_method(i)?;
+            self.flush_pages_of_unflushed_method(stage, i)?;
             if times.is_empty() {
                 return Err(StopReason::BudgetExhausted);
-            }
-            if let Some(slot) = round.get_mut(i) {
-                *slot = times;
             }
         }
         Ok(round)
     }
 
-    fn read_flush_count(&self, method: Method) -> Option<u64> {
-        let counted = self.plan.leaves_count_flushes && method.has_counted_flushes();
-        if counted {
-            self.disks.read_flush_count()
-        } else {
-            None
-        }
-    }
-
-    fn add_flush_count(&mut self, i: usize, flushes: u64, commits: usize) {
-        if let Some(cell) = self.samples.cells.get_mut(i) {
-            let count = cell
-                .flushes
-                .get_or_insert_with(FlushAndCommitCounts::default);
-            count.flushes += flushes;
-            count.commits += commits as u64;
-        }
-    }
-
-    fn select_paced_methods(&mut self) {
-        let is_paced = |c: &MethodSamples| {
-            let wanted = c.pages == 1 || self.plan.request.all_paced;
-            wanted && c.as_server && c.method.is_durable() && c.error.is_none()
-        };
-        let cells = self
-            .samples
-            .cells
-            .iter()
-            .enumerate()
-            .filter(|(_, cell)| is_paced(cell));
-        (self.paced, self.samples.paced) = cells
-            .map(|(i, c)| (i, MethodSamples::new(c.method, c.pages, c.as_server)))
-            .unzip();
-    }
-
-    fn run_paced_round(&mut self, time: Duration) -> Result<(), StopReason> {
+    fn run_paced_round(
+        &mut self,
+        stage: &WorkloadContext<'_>,
+        time: Duration,
+    ) -> Result<(), StopReason> {
         let begun = Instant::now();
+        let is_paced = |cell: &MethodSamples| {
+            let wanted = cell.pages == 1 || self.plan.request.all_paced;
+            wanted && cell.as_server && cell.method.is_durable() && cell.error.is_none()
+        };
+        let cells = self.samples.cells.iter().enumerate();
+        let paced: Vec<usize> = cells
+            .filter_map(|(i, cell)| is_paced(cell).then_some(i))
+            .collect();
         let mut turns = 0_u32;
-        let mut round = vec![Vec::new(); self.paced.len()];
+        let mut round = vec![Vec::new(); self.samples.cells.len()];
         let mut outcome = Ok(());
-        while !self.paced.is_empty()
+        while !paced.is_empty()
+            && outcome.is_ok()
             && (turns == 0 || begun.elapsed() + begun.elapsed() / turns <= time)
         {
-            match self.commit_once_with_each_paced_method() {
-                Ok(turn) if turn.iter().any(|done| done.interrupted) => {}
-                Ok(turn) => round
-                    .iter_mut()
-                    .zip(&turn)
-                    .for_each(|(times, done)| times.push(done.micros)),
-                Err(stop) => {
-                    outcome = Err(stop);
-                    break;
+            match self.commit_once_with_each_paced_method(stage, &paced) {
+                Ok(turn) if turn.iter().any(|(_, done)| done.interrupted) => {}
+                Ok(turn) => {
+                    for (i, done) in turn {
+                        if let Some(times) = round.get_mut(i) {
+                            times.push(done.micros);
+                        }
+                    }
                 }
+                Err(stop) => outcome = Err(stop),
             }
             turns += 1;
         }
-        let measured = self
-            .samples
-            .paced
-            .iter_mut()
-            .zip(round)
-            .filter(|(_, times)| !times.is_empty());
-        measured.for_each(|(cell, times)| cell.rounds.push(times));
+        for (cell, times) in self.samples.cells.iter_mut().zip(round) {
+            if !times.is_empty() {
+                cell.paced.push(times);
+            }
+        }
         outcome
     }
 
     /// Makes one paced commit with each method, in random order, because a commit can include
-    /// deferred work of the previous one. The result is in the order of `paced`.
-    fn commit_once_with_each_paced_method(&mut self) -> Result<Vec<CommitTiming>, StopReason> {
-        let mut turn = Vec::with_capacity(self.paced.len());
-        for nth in self.rng.permutation(self.paced.len()) {
-            self.check_time_and_byte_limits()?;
+    /// deferred work of the previous one. Each commit has the index of its cell.
+    fn commit_once_with_each_paced_method(
+        &mut self,
+        stage: &WorkloadContext<'_>,
+        paced: &[usize],
+    ) -> Result<Vec<(usize, CommitTiming)>, StopReason> {
+        let mut turn = Vec::new();
+        for i in self.rng.shuffled(paced.iter().copied()) {
+            stage.check_cancelled_and_time_limit()?;
             std::thread::sleep(PAUSE_BEFORE_COMMIT);
-            let Some(i) = self.paced.get(nth).copied() else {
-                continue;
-            };
-            turn.push((nth, self.commit_unless_cancelled(i)?));
+            if let Some(done) = self.write_timed_commit(stage, i)? {
+                turn.push((i, done));
+            }
         }
-        turn.sort_by_key(|(nth, _)| *nth);
-        Ok(turn.into_iter().map(|(_, done)| done).collect())
+        Ok(turn)
     }
 
-    fn write_timed_commit(&mut self, i: usize) -> Option<Result<CommitTiming, Errno>> {
-        let (cell, writer) = (self.samples.cells.get(i)?, self.writers.get(i)?.as_ref()?);
-        let pages = self
-            .pages
-            .first_bytes(cell.pages as usize * plan_page_bytes(self.plan));
-        let cursor = if cell.method.is_direct() {
+    /// `None` for a cell that cannot be measured.
+    fn write_timed_commit(
+        &mut self,
+        stage: &WorkloadContext<'_>,
+        i: usize,
+    ) -> Result<Option<CommitTiming>, StopReason> {
+        let Some(Some(cell)) = self.writers.get(i) else {
+            return Ok(None);
+        };
+        stage.reserve_bytes(cell.bytes as u64)?;
+        let method = cell.writer.method;
+        let cursor = if method.is_direct() {
             &mut self.direct
         } else {
             &mut self.buffered
         };
-        self.context.bytes_written += pages.len() as u64;
-        Some(writer.write_and_flush_timed(pages, cursor.next_write_offset(pages.len())))
+        let offset = cursor.next_write_offset(cell.bytes);
+        let pages = stage.pages.first_bytes(cell.bytes);
+        let done = cell.writer.write_and_flush_timed(pages, offset);
+        done.map(Some)
+            .map_err(|errno| stage.failure(&format!("a commit with {}", method.name()))(errno))
     }
 
-    fn commit_unless_cancelled(&mut self, i: usize) -> Result<CommitTiming, StopReason> {
-        self.check_cancelled()?;
-        match self.write_timed_commit(i) {
-            Some(Ok(done)) => Ok(done),
-            Some(Err(errno)) => Err(self.commit_error(i, errno)),
-            None => Err(StopReason::BudgetExhausted),
+    fn flush_pages_of_unflushed_method(
+        &self,
+        stage: &WorkloadContext<'_>,
+        i: usize,
+    ) -> Result<(), StopReason> {
+        match self.writers.get(i) {
+            Some(Some(cell)) if !cell.writer.method.is_durable() => cell
+                .writer
+                .flush_cached_pages()
+                .map_err(stage.failure("flushing the scratch file")),
+            _ => Ok(()),
         }
-    }
-
-    fn commit_error(&self, i: usize, errno: Errno) -> StopReason {
-        let method = self
-            .samples
-            .cells
-            .get(i)
-            .map_or("", |cell| cell.method.name());
-        ProbeError::from_errno(
-            errno,
-            &format!("a commit with {method}"),
-            &self.plan.directory,
-        )
-        .into()
-    }
-
-    fn flush_pages_of_unflushed_method(&self, i: usize) -> Result<(), StopReason> {
-        let floor = self.samples.cells.get(i).filter(|c| !c.method.is_durable());
-        let writer = floor.and(self.writers.get(i).and_then(Option::as_ref));
-        let failed = |errno| {
-            ProbeError::from_errno(errno, "flushing the scratch file", &self.plan.directory)
-        };
-        writer.map_or(Ok(()), |w| {
-            w.flush_cached_pages().map_err(|e| failed(e).into())
-        })
-    }
-
-    fn check_cancelled(&self) -> Result<(), StopReason> {
-        if self.control.is_cancelled() {
-            Err(StopReason::Cancelled)
-        } else {
-            Ok(())
-        }
-    }
-
-    fn check_time_and_byte_limits(&self) -> Result<(), StopReason> {
-        let over = self.elapsed_seconds() > self.plan.seconds - 0.02;
-        let pages: u64 = self.plan.rows.iter().map(|row| u64::from(row.pages)).sum();
-        let most = self.plan.max_bytes - pages * self.page_bytes();
-        if over || self.context.bytes_written > most {
-            Err(StopReason::BudgetExhausted)
-        } else {
-            Ok(())
-        }
-    }
-
-    fn elapsed_seconds(&self) -> f64 {
-        self.started.elapsed().as_secs_f64()
     }
 
     fn summarise_so_far(&mut self) -> Measurement {
-        self.context.seconds = self.elapsed_seconds();
+        self.context.seconds = self.started.elapsed().as_secs_f64();
         summarise_samples(&self.samples, &self.context)
     }
 
@@ -643,12 +560,7 @@ impl<'a> ProbeRun<'a> {
         let due = rounds > 0 && (self.reported_at.elapsed() > pause || first_or_last);
         let (interim, histogram) = if due {
             let begun = Instant::now();
-            let default = self
-                .samples
-                .paced_samples_of(self.samples.reference_method(), 1);
-            let histogram = default
-                .map(|cell| log_scale_histogram(&cell.rounds.concat()))
-                .unwrap_or_default();
+            let histogram = log_scale_histogram(&self.samples.paced_reference_commits());
             let interim = self.summarise_so_far().without_caveats_decided_at_end();
             self.reported_at = Instant::now();
             self.report_duration = begun.elapsed();
@@ -680,6 +592,16 @@ fn progress(plan: &ProbePlan, started: Instant, phase: ProbePhase, rounds: usize
 
 fn plan_page_bytes(plan: &ProbePlan) -> usize {
     plan.log.page_bytes as usize
+}
+
+fn random_content_bytes(plan: &ProbePlan) -> usize {
+    let pages = plan.rows.iter().map(|row| row.pages as usize).max();
+    let commit = pages.unwrap_or(1) * plan_page_bytes(plan);
+    if plan.request.workloads.is_empty() {
+        commit
+    } else {
+        commit.max(MAX_WORKLOAD_WRITE)
+    }
 }
 
 /// Sets the lowest CPU priority for this thread and threads that it starts later. The I/O priority

@@ -12,6 +12,7 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::ProbeError;
 use super::commit_writer::write_zeros;
+use super::file_calls;
 use super::plan::ProbePlan;
 use super::scratch_cleaner::ScratchCleaner;
 use super::scratch_directory::{
@@ -115,29 +116,12 @@ impl ScratchDirectory {
         )
     }
 
-    pub fn create_file(&self, what: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let flags = flags
-            | OFlags::RDWR
-            | OFlags::CREATE
-            | OFlags::EXCL
-            | OFlags::NOFOLLOW
-            | OFlags::CLOEXEC;
-        rustix::fs::openat(
-            &self.directory,
-            scratch_file_name(what),
-            flags,
-            Mode::RUSR | Mode::WUSR,
-        )
+    pub fn create_file(&self, what: &str) -> Result<OwnedFd, Errno> {
+        file_calls::create_file(&self.directory, scratch_file_name(what))
     }
 
     pub fn open_file(&self, what: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let flags = flags | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(
-            &self.directory,
-            scratch_file_name(what),
-            flags,
-            Mode::empty(),
-        )
+        file_calls::open_file(&self.directory, scratch_file_name(what), flags)
     }
 
     pub fn rename(&self, from: &str, to: &str) -> Result<(), Errno> {
@@ -154,7 +138,7 @@ impl ScratchDirectory {
     }
 
     pub fn sync_directory(&self) -> Result<(), Errno> {
-        retry_on_intr(|| rustix::fs::fsync(&self.directory))
+        file_calls::fsync(&self.directory)
     }
 
     /// Reserves `bytes` bytes and immediately releases them, to check that they can be written. The
@@ -167,7 +151,7 @@ impl ScratchDirectory {
         if self.is_on_tmpfs_or_ramfs() {
             return Ok(());
         }
-        let file = self.create_file(SPACE_CHECK_FILE, OFlags::empty());
+        let file = self.create_file(SPACE_CHECK_FILE);
         let reserved = file.and_then(|file| {
             retry_on_intr(|| rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes))
         });
@@ -186,10 +170,9 @@ impl ScratchDirectory {
             .map_err(|errno| self.probe_error(errno, &doing()))
     }
 
-    /// The magic numbers are from linux/magic.h.
     fn is_on_tmpfs_or_ramfs(&self) -> bool {
-        let magic = rustix::fs::fstatfs(&self.directory).map(|found| u64::try_from(found.f_type));
-        matches!(magic, Ok(Ok(0x0102_1994 | 0x8584_58f6)))
+        let magic = file_calls::filesystem_magic(&self.directory);
+        matches!(magic, Ok(0x0102_1994 | 0x8584_58f6))
     }
 
     /// Fills a file with zeros and flushes it, as a server does with a new WAL segment
@@ -265,7 +248,7 @@ pub(super) fn write_and_sync_zeros(
     if !write_zeros(file, 0..bytes, go_on)? {
         return Ok(false);
     }
-    retry_on_intr(|| rustix::fs::fsync(file))?;
+    file_calls::fsync(file)?;
     Ok(go_on())
 }
 

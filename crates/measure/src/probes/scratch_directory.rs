@@ -5,10 +5,11 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::PathBuf;
 
-use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
+use super::file_calls::{create_file, open_directory};
 use crate::safe_path::random_u64;
 
 pub const DIRECTORY_PREFIX: &str = ".walwise-probe-";
@@ -18,18 +19,13 @@ const FILE_PREFIX: &str = "walwise-";
 
 const MAX_ENTRIES_READ: usize = 100_000;
 
-const OPEN_FLAGS: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
-
 /// A user who may rename files around the directory could replace the new directory before it is
 /// opened. A directory is therefore refused if it has entries, or another owner than new files of
 /// this process.
 pub(super) fn make_private_directory(place: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     // Like O_EXCL, mkdir fails if the name exists, even as a link.
     rustix::fs::mkdirat(place, name, Mode::RWXU)?;
-    let directory = rustix::fs::openat(place, name, OPEN_FLAGS, Mode::empty())?;
+    let directory = open_directory(place, name)?;
     let found = rustix::fs::fstat(&directory)?;
     let mut inside = Dir::read_from(&directory)?;
     let is_new = inside.all(|entry| {
@@ -79,7 +75,7 @@ pub(super) fn list_leftover_directory_names(place: &OwnedFd) -> Vec<String> {
     };
     let is_left = |name: &String| {
         let left = || -> Result<bool, Errno> {
-            let directory = rustix::fs::openat(place, name, OPEN_FLAGS, Mode::empty())?;
+            let directory = open_directory(place, name)?;
             let (found, around) = (rustix::fs::fstat(&directory)?, rustix::fs::fstat(place)?);
             let is_private = Mode::from_raw_mode(found.st_mode) == Mode::RWXU;
             let is_ours =
@@ -110,9 +106,8 @@ pub(super) fn list_leftover_directory_names(place: &OwnedFd) -> Vec<String> {
 /// Creates and removes a file to find the user id that new files in a directory get. Some file
 /// systems have no owners, or map root to another user.
 fn detect_new_file_uid(directory: &OwnedFd) -> Result<u32, Errno> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let name = scratch_file_name("owner");
-    let file = rustix::fs::openat(directory, &name, flags, Mode::RUSR | Mode::WUSR)?;
+    let file = create_file(directory, &name)?;
     let found = rustix::fs::fstat(&file);
     rustix::fs::unlinkat(directory, &name, AtFlags::empty())?;
     Ok(found?.st_uid)
@@ -127,7 +122,7 @@ pub(super) fn open_if_created_by_this_probe(
     name: &str,
     inode: Option<u64>,
 ) -> Result<Option<OwnedFd>, Errno> {
-    let directory = match rustix::fs::openat(&place, name, OPEN_FLAGS, Mode::empty()) {
+    let directory = match open_directory(&place, name) {
         Ok(directory) => directory,
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
         Err(errno) => return Err(errno),
@@ -161,7 +156,7 @@ pub(super) fn remove_directory_even_if_renamed(
         if rustix::fs::fstat(directory)?.st_nlink == 0 {
             return Ok(());
         }
-        let around = rustix::fs::openat(directory, "..", OPEN_FLAGS, Mode::empty())?;
+        let around = open_directory(directory, "..")?;
         let entries = Dir::read_from(&around)?.flatten();
         let now = entries
             .map(|entry| entry.file_name().to_owned())

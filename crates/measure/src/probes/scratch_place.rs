@@ -13,6 +13,7 @@ use rustix::fs::{Access, AtFlags, CWD, Dir, IFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::ProbeRefusal;
+use super::file_calls::{filesystem_magic, open_directory};
 use crate::facts::{Choice, ServerArea};
 use crate::text;
 use crate::text::display_path;
@@ -28,21 +29,14 @@ pub struct ScratchParent {
     pub flags: Option<IFlags>,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub struct SpaceNeeded {
-    /// Largest number of bytes in use at any time.
-    pub bytes: u64,
-    /// True if no space in addition to `bytes` has to stay free.
-    pub exact_fit: bool,
-}
-
-/// Finds and checks the parent directory for the scratch directory; `scratch` is the directory that
-/// the user requested. `anywhere` allows network and FUSE file systems.
+/// Finds and checks the parent directory for a scratch directory with at most `bytes` bytes in use
+/// at any time. The directory that the user requested may be on a network or FUSE file system.
+/// `force` allows such file systems too, and needs no more space than `bytes`.
 pub fn find_scratch_parent(
     target: &Path,
     scratch: Option<&Path>,
-    anywhere: bool,
-    room: &SpaceNeeded,
+    force: bool,
+    bytes: u64,
 ) -> Result<ScratchParent, ProbeRefusal> {
     let (place, flags) = match scratch {
         Some(scratch) => requested_scratch_parent(scratch, target)?,
@@ -50,12 +44,12 @@ pub fn find_scratch_parent(
     };
     let path = place.path;
     let directory =
-        open_for_reading(&place.directory).map_err(|e| ProbeRefusal::from_errno(e, &path))?;
-    if !anywhere {
+        open_directory(&place.directory, ".").map_err(|e| ProbeRefusal::from_errno(e, &path))?;
+    if scratch.is_none() && !force {
         check_not_network_or_fuse(&directory, &path)?;
     }
     check_writable(&directory, &path)?;
-    check_space(&directory, &path, room)?;
+    check_space(&directory, &path, bytes, force)?;
     let stat = rustix::fs::fstat(&directory).map_err(|e| ProbeRefusal::from_errno(e, &path))?;
     Ok(ScratchParent {
         directory: path,
@@ -111,13 +105,6 @@ impl OpenDirectory {
             .ok()
             .map(|found| found.st_dev)
     }
-}
-
-/// Opens a directory again with read permission, because an O_PATH descriptor allows neither ioctl
-/// nor listing of names.
-fn open_for_reading(directory: &OwnedFd) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::openat(directory, ".", flags, Mode::empty())
 }
 
 fn requested_scratch_parent(
@@ -217,7 +204,7 @@ fn has_database_files(directory: &OwnedFd) -> bool {
 /// True if the directory has an entry whose name is `mark` followed by a digit. Only 66 entries are
 /// read, because the top directory of a tablespace has few.
 fn has_tablespace_entry(directory: &OwnedFd, mark: &str) -> bool {
-    let mut names = open_for_reading(directory)
+    let mut names = open_directory(directory, ".")
         .and_then(Dir::new)
         .into_iter()
         .flatten()
@@ -278,7 +265,7 @@ pub const INHERITED_FLAGS: IFlags = IFlags::NOCOW
 /// if the file system has no flags; `None` if the flags cannot be read.
 fn inheritable_inode_flags(held: &OpenDirectory) -> Option<IFlags> {
     let matter = INHERITED_FLAGS | IFlags::PROJECT_INHERIT;
-    let directory = open_for_reading(&held.directory).ok()?;
+    let directory = open_directory(&held.directory, ".").ok()?;
     match rustix::fs::ioctl_getflags(&directory) {
         Ok(flags) => Some(flags & matter),
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::NOSYS) => Some(IFlags::empty()),
@@ -300,9 +287,7 @@ fn network_or_fuse_type_name(magic: u64) -> Option<&'static str> {
 }
 
 fn check_not_network_or_fuse(directory: &OwnedFd, path: &Path) -> Result<(), ProbeRefusal> {
-    let statfs = rustix::fs::fstatfs(directory).map_err(|e| ProbeRefusal::from_errno(e, path))?;
-    #[expect(clippy::cast_sign_loss, reason = "a bit pattern")]
-    let magic = (statfs.f_type as u64) & 0xffff_ffff;
+    let magic = filesystem_magic(directory).map_err(|e| ProbeRefusal::from_errno(e, path))?;
     match network_or_fuse_type_name(magic) {
         Some(class) => Err(ProbeRefusal::NetworkOrFuse {
             directory: display_path(path),
@@ -318,16 +303,20 @@ fn check_writable(directory: &OwnedFd, path: &Path) -> Result<(), ProbeRefusal> 
         .map_err(|e| ProbeRefusal::from_errno(e, path))
 }
 
-/// Requires free space of four times `room.bytes`, and 5 % of the file system to stay free. With
-/// `exact_fit`, `room.bytes` is enough.
-fn check_space(directory: &OwnedFd, path: &Path, room: &SpaceNeeded) -> Result<(), ProbeRefusal> {
+/// Requires free space of four times `bytes`, and 5 % of the file system to stay free. With
+/// `force`, `bytes` is enough.
+fn check_space(
+    directory: &OwnedFd,
+    path: &Path,
+    bytes: u64,
+    force: bool,
+) -> Result<(), ProbeRefusal> {
     let vfs = rustix::fs::fstatvfs(directory).map_err(|e| ProbeRefusal::from_errno(e, path))?;
     let (size, free) = (
         vfs.f_blocks.saturating_mul(vfs.f_frsize),
         vfs.f_bavail.saturating_mul(vfs.f_frsize),
     );
-    let bytes = room.bytes;
-    let margin = if room.exact_fit {
+    let margin = if force {
         bytes
     } else {
         (4 * bytes).max(bytes + size / 20)
@@ -352,17 +341,8 @@ fn check_space(directory: &OwnedFd, path: &Path, room: &SpaceNeeded) -> Result<(
 mod tests {
     use super::*;
 
-    const FILE: SpaceNeeded = SpaceNeeded {
-        bytes: 1 << 20,
-        exact_fit: false,
-    };
-
-    fn find_parent(
-        target: &Path,
-        scratch: Option<&Path>,
-        room: SpaceNeeded,
-    ) -> Result<ScratchParent, ProbeRefusal> {
-        super::find_scratch_parent(target, scratch, scratch.is_some(), &room)
+    fn find_parent(target: &Path, scratch: Option<&Path>) -> Result<ScratchParent, ProbeRefusal> {
+        find_scratch_parent(target, scratch, false, 1 << 20)
     }
 
     fn temporary_directory() -> (tempfile::TempDir, PathBuf) {
@@ -374,7 +354,7 @@ mod tests {
     #[test]
     fn plain_directory_is_its_own_scratch_parent() {
         let (_keep, path) = temporary_directory();
-        assert_eq!(find_parent(&path, None, FILE).unwrap().directory, path);
+        assert_eq!(find_parent(&path, None).unwrap().directory, path);
     }
 
     #[test]
@@ -392,13 +372,11 @@ mod tests {
             // As in a real cluster, a directory of a single database contains PG_VERSION too.
             fs::write(database.join(inside).join("PG_VERSION"), "").unwrap();
             assert_eq!(
-                find_parent(&database.join(inside), None, FILE)
-                    .unwrap()
-                    .directory,
+                find_parent(&database.join(inside), None).unwrap().directory,
                 path,
                 "{mark}"
             );
-            let refusal = find_parent(&path, Some(&database.join(inside)), FILE).unwrap_err();
+            let refusal = find_parent(&path, Some(&database.join(inside))).unwrap_err();
             assert!(
                 matches!(refusal, ProbeRefusal::NoSiblingPlace { .. }),
                 "{refusal}"
@@ -414,13 +392,11 @@ mod tests {
         fs::write(database.join("PG_VERSION"), "15\n").unwrap();
         std::os::unix::fs::symlink(&database, path.join("link")).unwrap();
         assert_eq!(
-            find_parent(&path.join("link"), None, FILE)
-                .unwrap()
-                .directory,
+            find_parent(&path.join("link"), None).unwrap().directory,
             path
         );
         assert_eq!(
-            find_parent(&path.join("link/../main/."), None, FILE)
+            find_parent(&path.join("link/../main/."), None)
                 .unwrap()
                 .directory,
             path
@@ -430,7 +406,7 @@ mod tests {
     #[test]
     fn missing_or_non_directory_target_is_refused() {
         let (_keep, path) = temporary_directory();
-        let missing = find_parent(&path.join("none"), None, FILE).unwrap_err();
+        let missing = find_parent(&path.join("none"), None).unwrap_err();
         assert!(
             matches!(missing, ProbeRefusal::Missing(_))
                 && missing.to_string().contains("--scratch"),
@@ -438,11 +414,11 @@ mod tests {
         );
         fs::write(path.join("file"), "").unwrap();
         assert!(matches!(
-            find_parent(&path.join("file"), None, FILE),
+            find_parent(&path.join("file"), None),
             Err(ProbeRefusal::NotADirectory(_))
         ));
         assert!(matches!(
-            find_parent(&path.join("file/x"), None, FILE),
+            find_parent(&path.join("file/x"), None),
             Err(ProbeRefusal::NotADirectory(_))
         ));
     }
@@ -450,26 +426,18 @@ mod tests {
     #[test]
     fn scratch_on_other_file_system_is_refused() {
         let (_keep, path) = temporary_directory();
-        let refusal = find_parent(&path, Some(Path::new("/proc")), FILE).unwrap_err();
+        let refusal = find_parent(&path, Some(Path::new("/proc"))).unwrap_err();
         assert!(
             matches!(refusal, ProbeRefusal::DifferentFilesystem { .. }),
             "{refusal}"
         );
-        assert!(find_parent(&path.join("to-be-created"), Some(&path), FILE).is_ok());
+        assert!(find_parent(&path.join("to-be-created"), Some(&path)).is_ok());
     }
 
     #[test]
     fn insufficient_space_is_refused() {
         let (_keep, path) = temporary_directory();
-        let refusal = find_parent(
-            &path,
-            None,
-            SpaceNeeded {
-                bytes: 1 << 50,
-                exact_fit: true,
-            },
-        )
-        .unwrap_err();
+        let refusal = find_scratch_parent(&path, None, true, 1 << 50).unwrap_err();
         assert!(matches!(refusal, ProbeRefusal::Space { .. }), "{refusal}");
     }
 

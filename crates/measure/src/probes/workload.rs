@@ -14,7 +14,6 @@ mod small_files {
     //!
     //! All threads share one directory. The files of a round are removed outside the measured time.
 
-    use rustix::fs::OFlags;
     use rustix::io::Errno;
 
     use super::context::{Load, OperationOutcome, WorkloadContext};
@@ -81,7 +80,7 @@ mod small_files {
     ) -> Result<OperationOutcome, Errno> {
         let (mut interrupted, name) = (false, numbered_file_name(thread, turn));
         let temporary = format!("{name}.new");
-        let file = stage.scratch.create_file(&temporary, OFlags::empty())?;
+        let file = stage.scratch.create_file(&temporary)?;
         pwrite_all(&file, stage.pages.first_bytes(FILE_BYTES), 0)?;
         retry_interrupted(&mut interrupted, || rustix::fs::fsync(&file))?;
         drop(file);
@@ -101,7 +100,7 @@ use std::time::Duration;
 
 use context::Load;
 
-use super::redo_log_config::RedoLogConfig;
+use super::server_log::ServerLog;
 use super::{Rng, StopReason};
 use crate::measure::{CommitLoad, RoundSamples, RowSamples, Workload};
 
@@ -121,7 +120,7 @@ const MIN_ROUNDS: u32 = 5;
 /// `series` receives the results, also those before an error.
 pub(super) fn run_workload(
     workload: Workload,
-    (redo, load): (&RedoLogConfig, &CommitLoad),
+    (server, load): (&ServerLog, &CommitLoad),
     stage: &mut WorkloadContext<'_>,
     rng: &mut Rng,
     series: &mut Vec<RowSamples>,
@@ -134,7 +133,7 @@ pub(super) fn run_workload(
         Workload::Files => small_files::small_file_loads(),
         Workload::Entangle => interference::interference_loads(stage)?,
         Workload::PgTestFsync => pg_test_fsync::pg_test_fsync_loads(stage)?,
-        Workload::Transaction => transaction::transaction_loads(stage, redo)?,
+        Workload::Transaction => transaction::transaction_loads(stage, server)?,
         Workload::Commit => return commit_log::run_commit_workload(stage, load, series, tell),
     };
     // The tests of pg_test_fsync use all of the announced time, so the number of their rounds is
@@ -172,11 +171,9 @@ fn run_loads_once(
     rng: &mut Rng,
 ) -> Result<Vec<Vec<RoundSamples>>, StopReason> {
     let mut passes = vec![Vec::new(); loads.len()];
-    for i in rng.permutation(loads.len()) {
-        if let (Some(load), Some(slot)) = (loads.get_mut(i), passes.get_mut(i)) {
-            *slot = (load.run_round)(stage)?;
-            stage.scratch.check_directory_not_removed()?;
-        }
+    for (load, slot) in rng.shuffled(loads.iter_mut().zip(&mut passes)) {
+        *slot = (load.run_round)(stage)?;
+        stage.scratch.check_directory_not_removed()?;
     }
     Ok(passes)
 }

@@ -10,6 +10,7 @@ use super::load::LoadShape;
 use super::method_comparison::MethodComparison;
 use super::record::TrialRecord;
 use super::{LoadComparison, TrialState};
+use crate::facts::choice;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CandidateRanking {
@@ -20,31 +21,17 @@ pub struct CandidateRanking {
     pub slower: Vec<Candidate>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoRankingReason {
-    /// The trial is still running, or was killed while it ran.
-    Unfinished,
-    /// The reference is unranked, or every other candidate is.
-    NoResult,
-    /// None of the trial's loads counts for the choice of a file system for a database's log.
-    OtherLoads,
-    /// Two runs of the reference differ, so no other difference counts.
-    Inconclusive,
-    Undecided,
-}
-
-impl NoRankingReason {
-    /// The reason as a clause, without a full stop.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unfinished => "the trial did not finish",
-            Self::NoResult => "the trial had nothing to compare",
-            Self::OtherLoads => "the trial ran no load that counts for the ranking",
-            Self::Inconclusive => {
-                "two runs of the first candidate differed, so the trial was inconclusive"
-            }
-            Self::Undecided => "the trial is not settled",
-        }
+choice! {
+    pub enum NoRankingReason {
+        /// The trial is still running, or was killed while it ran.
+        Unfinished = "the trial did not finish",
+        /// The reference is unranked, or every other candidate is.
+        NoResult = "the trial had nothing to compare",
+        /// None of the trial's loads counts for the choice of a file system for a database's log.
+        OtherLoads = "the trial ran no load that counts for the ranking",
+        /// Two runs of the reference differ, so no other difference counts.
+        Inconclusive = "two runs of the first candidate differed, so the trial was inconclusive",
+        Undecided = "the trial is not settled",
     }
 }
 

@@ -9,6 +9,7 @@
 
 use super::signed_ranks::{LogRatioInterval, WalshAverages, excluded_average_count};
 use super::{ALPHA_PER_ANALYSIS, TrialState, analysed_block_counts};
+use crate::measure::floor_to_usize;
 
 #[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +176,7 @@ impl PairwiseComparison {
     }
 
     /// 0 before the first analysis.
+    #[cfg(any(test, feature = "testing"))]
     pub fn analysed_block_count(&self) -> usize {
         self.blocks
     }
@@ -208,6 +210,7 @@ impl PairwiseComparison {
 
     /// Lower and upper bound of the log-ratio of `of` to `to`; `None` before an analysis with
     /// enough blocks.
+    #[cfg(any(test, feature = "testing"))]
     pub fn log_ratio_bounds(&self, of: usize, to: usize) -> Option<(f64, f64)> {
         let (low, high) = (
             self.log_ratio_lower_bound(of, to),
@@ -294,12 +297,8 @@ impl PairwiseComparison {
                 .then_some(self.blocks as f64 * reach * reach)
         };
         let most = pairs.filter_map(need).fold(f64::NAN, f64::max);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "bounded"
-        )]
-        (most.is_finite()).then(|| most.clamp(self.blocks as f64 + 1.0, 1e6) as usize)
+        most.is_finite()
+            .then(|| floor_to_usize(most.clamp(self.blocks as f64 + 1.0, 1e6)))
     }
 }
 

@@ -64,42 +64,39 @@ impl TrialRecord {
                     interval,
                 }
             };
-            self.forest_plot_row(CellSubject::Candidate(*candidate), result.index, place)
+            self.candidate_plot_row(*candidate, result.index, place)
         });
-        let twin = CandidateStanding::Twin {
-            interval: result.comparison.twin_interval(),
+        let twin = ForestPlotRow {
+            name: format!("{} again", self.candidate_name(0)),
+            rate: self.median_commit_rate(CellSubject::Twin, result.index),
+            place: CandidateStanding::Twin {
+                interval: result.comparison.twin_interval(),
+            },
         };
-        let twin = self.forest_plot_row(CellSubject::Twin, result.index, twin);
         let others =
             (0..self.candidates.len()).filter(|candidate| !result.ranked.contains(candidate));
         let below = others.map(|candidate| {
-            self.forest_plot_row(
-                CellSubject::Candidate(candidate),
-                result.index,
-                CandidateStanding::Unranked,
-            )
+            self.candidate_plot_row(candidate, result.index, CandidateStanding::Unranked)
         });
         ranked.chain([twin]).chain(below).collect()
     }
 
-    fn forest_plot_row(
+    fn candidate_plot_row(
         &self,
-        runner: CellSubject,
+        candidate: usize,
         load: usize,
         place: CandidateStanding,
     ) -> ForestPlotRow {
-        let name = match runner {
-            CellSubject::Candidate(at) => self.candidate_name(at).to_owned(),
-            CellSubject::Twin => format!("{} again", self.candidate_name(0)),
-            CellSubject::Floor => "raw extent".to_owned(),
-            CellSubject::Host => "loop file".to_owned(),
-        };
-        let rates = self.commit_rates(runner, load);
         ForestPlotRow {
-            name,
-            rate: (!rates.is_empty()).then(|| median_of(&rates)),
+            name: self.candidate_name(candidate).to_owned(),
+            rate: self.median_commit_rate(CellSubject::Candidate(candidate), load),
             place,
         }
+    }
+
+    pub(crate) fn median_commit_rate(&self, runner: CellSubject, load: usize) -> Option<f64> {
+        let rates = self.commit_rates(runner, load);
+        (!rates.is_empty()).then(|| median_of(&rates))
     }
 
     /// The rates of commits directly to the extent, without a file system, in commits per second,

@@ -115,21 +115,20 @@ impl TrialLoad {
     }
 
     pub fn name(self) -> String {
-        match (self.shape, self.clients) {
-            (LoadShape::Usual, 1) => "commits, 1 client".to_owned(),
-            (LoadShape::Usual, clients) => format!("commits, {clients} clients"),
-            (LoadShape::TwoPages, _) => "commits of 2 pages".to_owned(),
-            (LoadShape::Appends, _) => "appends to a new segment".to_owned(),
-            (LoadShape::OpenDatasync, _) => "commits by open_datasync".to_owned(),
-            (LoadShape::Fsync, _) => "commits by fsync".to_owned(),
-            (LoadShape::OpenSync, _) => "commits by open_sync".to_owned(),
-            (LoadShape::Files, 1) => "new files, 1 client".to_owned(),
-            (LoadShape::Files, clients) => format!("new files, {clients} clients"),
-            (LoadShape::Neighbour, _) => "commits next to a writer".to_owned(),
-            (LoadShape::WriteOnly, 1) => "transactions (sysbench), 1 client".to_owned(),
-            (LoadShape::WriteOnly, clients) => {
-                format!("transactions (sysbench), {clients} clients")
-            }
+        let by_clients = |operations: &str| match self.clients {
+            1 => format!("{operations}, 1 client"),
+            clients => format!("{operations}, {clients} clients"),
+        };
+        match self.shape {
+            LoadShape::Usual => by_clients("commits"),
+            LoadShape::TwoPages => "commits of 2 pages".to_owned(),
+            LoadShape::Appends => "appends to a new segment".to_owned(),
+            LoadShape::OpenDatasync => "commits by open_datasync".to_owned(),
+            LoadShape::Fsync => "commits by fsync".to_owned(),
+            LoadShape::OpenSync => "commits by open_sync".to_owned(),
+            LoadShape::Files => by_clients("new files"),
+            LoadShape::Neighbour => "commits next to a writer".to_owned(),
+            LoadShape::WriteOnly => by_clients("transactions (sysbench)"),
         }
     }
 }

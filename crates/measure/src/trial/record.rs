@@ -121,12 +121,6 @@ pub struct TrialSample {
     pub calls: u64,
 }
 
-impl TrialCell {
-    fn has_valid_samples(&self, loads: usize) -> bool {
-        self.samples.len() <= loads.max(1) && self.samples.iter().all(|sample| sample.seconds > 0.0)
-    }
-}
-
 impl TrialSample {
     /// If no commit finished, half a commit is assumed, so that a very slow block still has a rate.
     pub(crate) fn commits_per_second(&self) -> f64 {
@@ -165,13 +159,12 @@ impl TrialRecord {
             return Err("the record lists a candidate twice".to_owned());
         }
         let cells = self.candidates.len() + self.extent.control_cell_count();
-        let is_whole = |block: &TrialBlock| {
-            block.cells.len() <= cells
-                && block
-                    .cells
-                    .iter()
-                    .all(|cell| cell.has_valid_samples(self.loads.len()))
+        let is_valid = |cell: &TrialCell| {
+            cell.samples.len() <= self.loads.len().max(1)
+                && cell.samples.iter().all(|sample| sample.seconds > 0.0)
         };
+        let is_whole =
+            |block: &TrialBlock| block.cells.len() <= cells && block.cells.iter().all(is_valid);
         if self.blocks.len() > MAX_BLOCKS || !self.blocks.iter().all(is_whole) {
             return Err("the record contains invalid blocks".to_owned());
         }

@@ -216,40 +216,27 @@ fn table_row(
     flushes: String,
 ) -> Vec<TableCell> {
     let samples = record.samples(CellSubject::Candidate(candidate), load);
-    let of = |figure: fn(&TrialSample) -> f64| samples.iter().map(figure).collect::<Vec<f64>>();
-    // A sample without a finished commit has no latency.
-    let latencies = |figure: fn(&TrialSample) -> f64| {
-        samples
-            .iter()
-            .filter(|sample| sample.commits > 0)
-            .map(figure)
-            .collect::<Vec<f64>>()
-    };
-    let micros = |values: &[f64]| {
+    let micros = |figure: fn(&TrialSample) -> f64| {
+        // A sample without a finished commit has no latency.
+        let finished = samples.iter().filter(|sample| sample.commits > 0);
+        let values: Vec<f64> = finished.map(figure).collect();
         if values.is_empty() {
             return TableCell::from_text("—".to_owned());
         }
-        let found = median_interval(values, ALPHA);
+        let found = median_interval(&values, ALPHA);
         TableCell {
-            text: text::format_micros(
-                found
-                    .as_ref()
-                    .map_or_else(|| median_of(values), |found| found.value),
-            ),
+            text: text::format_micros(median_of(&values)),
             interval: found.map(|found| text::format_micros_interval(found.low, found.high)),
         }
     };
-    let rate = if samples.is_empty() {
-        "—".to_owned()
-    } else {
-        text::format_rounded_and_grouped(median_of(&of(TrialSample::commits_per_second)))
-    };
+    let rate = record.median_commit_rate(CellSubject::Candidate(candidate), load);
+    let rate = rate.map_or_else(|| "—".to_owned(), text::format_rounded_and_grouped);
     vec![
         TableCell::from_text(name),
         TableCell::from_text(rate),
         TableCell::from_text(against),
-        micros(&latencies(|sample| sample.p50_us)),
-        micros(&latencies(|sample| sample.p99_us)),
+        micros(|sample| sample.p50_us),
+        micros(|sample| sample.p99_us),
         TableCell::from_text(flushes),
     ]
 }
@@ -261,13 +248,6 @@ fn reference_comparison_text(comparison: &PairwiseComparison, place: Option<usiz
     place
         .and_then(|place| comparison.interval_to_reference(place))
         .map_or_else(|| "—".to_owned(), format_percent_interval)
-}
-
-fn joined_candidate_names(record: &TrialRecord, candidates: &[usize]) -> String {
-    candidates
-        .iter()
-        .map(|candidate| record.candidate_name(*candidate))
-        .join_with(", ")
 }
 
 impl CandidateStanding {
@@ -307,7 +287,10 @@ pub fn format_percent_interval(found: LogRatioInterval) -> String {
 
 fn load_outcome_sentence(record: &TrialRecord, result: &LoadComparison) -> String {
     outcome_sentence(record, &result.comparison, result.ranked.len(), &|places| {
-        joined_candidate_names(record, &result.to_record_indices(places))
+        let candidates = result.to_record_indices(places).into_iter();
+        candidates
+            .map(|candidate| record.candidate_name(candidate))
+            .join_with(", ")
     })
 }
 
@@ -454,10 +437,13 @@ fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
         } else {
             ""
         };
+        let options = match made.mount.as_str() {
+            "" => "defaults",
+            options => options,
+        };
         notes.push(format!(
-            "{word}: {} DEVICE, mounted with {}{attribute} ({})",
+            "{word}: {} DEVICE, mounted with {options}{attribute} ({})",
             made.mkfs.join(" "),
-            mount_options_or_defaults(&made.mount),
             made.version
         ));
     }
@@ -516,14 +502,6 @@ fn disk_flush_note(record: &TrialRecord) -> Option<String> {
             counted.join(", ")
         )
     })
-}
-
-fn mount_options_or_defaults(options: &str) -> &str {
-    if options.is_empty() {
-        "defaults"
-    } else {
-        options
-    }
 }
 
 #[cfg(test)]

@@ -150,11 +150,6 @@ fn acquire_disk(
     LockedDisk::lock_free_disk(order, job.bytes, &mut tell)
 }
 
-/// Longest time in seconds for one candidate in one block: all loads, doubled for the warm-up.
-fn max_cell_seconds(order: &MeasureRequest) -> f64 {
-    2.0 * order.load_seconds * order.loads.len() as f64
-}
-
 fn clear_leftover_disk(
     order: &EraseTarget,
     end: &Shutdown,
@@ -191,7 +186,9 @@ fn run_blocks(
     let Ok(TrialRequest::Measure(order)) = orders.recv() else {
         return Ok(());
     };
-    if job.place.is_disk() && !end.require_clear_unless_over(job.bytes, max_cell_seconds(&order)) {
+    // Longest time for one candidate in one block: all loads, doubled for the warm-up.
+    let cell_seconds = 2.0 * order.load_seconds * order.loads.len() as f64;
+    if job.place.is_disk() && !end.require_clear_unless_over(job.bytes, cell_seconds) {
         return Ok(());
     }
     let arena = CellRunner {
@@ -235,21 +232,19 @@ impl CellRunner<'_> {
         channel: &mut Channel,
     ) -> Result<Option<TrialBlock>, String> {
         let candidates = (0..self.request.candidates.len()).map(CellSubject::Candidate);
-        let runners = candidates.chain([CellSubject::Twin, CellSubject::Floor]);
-        let runners = runners
-            .chain(
-                self.extent
-                    .open_backing_file_direct()
-                    .map(|_| CellSubject::Host),
-            )
-            .collect::<Vec<_>>();
-        let order = rng.permutation(runners.len());
+        let host = self.extent.open_backing_file_direct();
+        let controls = [
+            Some(CellSubject::Twin),
+            Some(CellSubject::Floor),
+            host.map(|_| CellSubject::Host),
+        ];
+        let runners = rng.shuffled(candidates.chain(controls.into_iter().flatten()));
         // All candidates of a trial's block have the same order of loads, which favours none. The
         // order is new in each block, so that no method always runs first.
-        let loads = rng.permutation(self.request.loads.len());
+        let loads = rng.shuffled(0..self.request.loads.len());
         let before = self.written_bytes();
         let mut cells = Vec::new();
-        for (nth, runner) in order.iter().filter_map(|at| runners.get(*at)).enumerate() {
+        for (nth, runner) in runners.into_iter().enumerate() {
             if self.shutdown.is_over() {
                 return Ok(None);
             }
@@ -265,7 +260,7 @@ impl CellRunner<'_> {
                 return Err("the trial reached the limit set by --writes".to_owned());
             }
             self.extent.check_still_usable()?;
-            cells.push(self.measure_candidate_or_control(*runner, &loads));
+            cells.push(self.measure_candidate_or_control(runner, &loads));
         }
         Ok(Some(TrialBlock {
             cells,
@@ -302,20 +297,11 @@ impl CellRunner<'_> {
                 samples
             }
         };
-        match samples {
-            Ok(samples) => TrialCell {
-                runner,
-                samples,
-                error: None,
-            },
-            Err(why) => {
-                let why = why.chars().take(MAX_ERROR_CHARS).collect();
-                TrialCell {
-                    runner,
-                    samples: Vec::new(),
-                    error: Some(why),
-                }
-            }
+        let error = samples.as_ref().err();
+        TrialCell {
+            runner,
+            error: error.map(|why| why.chars().take(MAX_ERROR_CHARS).collect()),
+            samples: samples.unwrap_or_default(),
         }
     }
 
@@ -369,10 +355,13 @@ impl CellRunner<'_> {
         mounted: &MountedCandidate<'_>,
         order: &[usize],
     ) -> Result<Vec<TrialSample>, String> {
-        let means = self.load_context(self.request.load_seconds);
+        let context = self.load_context(self.request.load_seconds);
         let run = |load| {
-            self.check_trial_not_over()
-                .and_then(|()| load::run_load(load, &mounted.log, &means))
+            // No process waits for the remaining loads of a trial that is over.
+            if self.shutdown.is_over() {
+                return Err("the trial is over".to_owned());
+            }
+            load::run_load(load, &mounted.log, &context)
         };
         let loads = order
             .iter()
@@ -382,14 +371,5 @@ impl CellRunner<'_> {
             .collect::<Result<Vec<_>, String>>()?;
         done.sort_by_key(|(at, _)| *at);
         Ok(done.into_iter().map(|(_, sample)| sample).collect())
-    }
-
-    /// Fails once the trial is over, because no process waits for the remaining loads.
-    fn check_trial_not_over(&self) -> Result<(), String> {
-        if self.shutdown.is_over() {
-            Err("the trial is over".to_owned())
-        } else {
-            Ok(())
-        }
     }
 }

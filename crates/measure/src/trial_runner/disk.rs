@@ -4,6 +4,7 @@
 mod config_references;
 mod device_findings;
 mod device_users;
+mod directory_entries;
 mod disk_id;
 mod erase_refusal;
 mod locked_disk;
@@ -13,6 +14,7 @@ use trial_mark::RESERVED_END_BYTES;
 
 use crate::host::LiveHost;
 
+pub use device_findings::BlockDevice;
 pub use erase_refusal::{clear_refusal_by_facts, erase_refusal_by_facts};
 pub use locked_disk::{EraseTarget, InspectedDisk, LockedDisk, lock_device};
 

@@ -4,11 +4,11 @@
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::CWD;
 use rustix::io::Errno;
 
 use super::{
@@ -16,38 +16,33 @@ use super::{
 };
 use crate::measure::Method;
 use crate::probes::{
-    AlignedBuffer, CommitWriter, CyclicWriteCursor, GroupCommitLog, PAGE_BYTES, Rng, open_flags,
-    pwrite_all, run_beside_writer,
+    AlignedBuffer, CommitWriter, CyclicWriteCursor, GroupCommitLog, PAGE_BYTES, Rng, create_file,
+    open_file, open_flags, pwrite_all, run_beside_writer,
 };
 use crate::trial::{LoadShape, SEGMENT_BYTES, TrialLoad, TrialSample};
-use walwise_model::parallel::lock;
 
-const MAX_PAGES_PER_WRITE: u64 = 16;
+const MAX_PAGES_PER_WRITE: usize = 16;
 
 const NEIGHBOUR_BYTES: u64 = 32 << 20;
 
 pub fn random_content_buffer(seed: u64) -> AlignedBuffer {
-    #[expect(clippy::cast_possible_truncation, reason = "a few pages")]
-    AlignedBuffer::random(
-        PAGE_BYTES * MAX_PAGES_PER_WRITE as usize,
-        &mut Rng::new(seed),
-    )
+    AlignedBuffer::random(PAGE_BYTES * MAX_PAGES_PER_WRITE, &mut Rng::new(seed))
 }
 
 pub fn run_load(
     load: TrialLoad,
     log: &Path,
-    means: &LoadContext<'_>,
+    context: &LoadContext<'_>,
 ) -> Result<TrialSample, String> {
     let said = |e: Errno| format!("{}: {e}", load.name());
     let commit_to_segment = |method, pages| {
         let writer = open_or_create_segment(log, method).map_err(said)?;
-        run_serial_commits(&writer, 0..SEGMENT_BYTES, pages, means)
+        run_serial_commits(&writer, 0..SEGMENT_BYTES, pages, context)
     };
     match load.shape {
         LoadShape::Usual if load.clients > 1 => {
             let writer = open_or_create_segment(log, Method::Fdatasync).map_err(said)?;
-            run_group_commit_clients(load.clients, &writer, means)
+            run_group_commit_clients(load.clients, &writer, context)
         }
         LoadShape::Usual => commit_to_segment(Method::Fdatasync, 1),
         LoadShape::TwoPages => commit_to_segment(Method::Fdatasync, 2),
@@ -55,18 +50,18 @@ pub fn run_load(
         LoadShape::Fsync => commit_to_segment(Method::Fsync, 1),
         LoadShape::OpenSync => commit_to_segment(Method::OpenSync, 1),
         LoadShape::Appends => {
-            let file = create_file(&log.join("growing")).map_err(said)?;
+            let file = create_file(CWD, log.join("growing")).map_err(said)?;
             // The limit is so large that the load ends before the offset wraps.
             let writer = CommitWriter::new(Method::Fdatasync, file);
-            let sample = run_serial_commits(&writer, 0..u64::MAX / 2, 1, means);
+            let sample = run_serial_commits(&writer, 0..u64::MAX / 2, 1, context);
             rustix::fs::unlink(log.join("growing"))
                 .map_err(said)
                 .and(sample)
         }
-        LoadShape::Files => run_file_creation_load(load.clients, log, means),
+        LoadShape::Files => run_file_creation_load(load.clients, log, context),
         LoadShape::Neighbour => {
             let writer = open_or_create_segment(log, Method::Fdatasync).map_err(said)?;
-            run_commits_with_second_writer(&writer, log, means)
+            run_commits_with_second_writer(&writer, log, context)
         }
         LoadShape::WriteOnly => Err(format!(
             "{}: this load exists only in walwise 0.1",
@@ -80,73 +75,67 @@ pub fn run_load(
 pub fn run_commits_without_filesystem(
     file: OwnedFd,
     at: u64,
-    means: &LoadContext<'_>,
+    context: &LoadContext<'_>,
 ) -> Result<TrialSample, String> {
     let writer = CommitWriter::new(Method::FdatasyncDirect, file);
-    run_serial_commits(&writer, at..at + SEGMENT_BYTES, 1, means)
+    run_serial_commits(&writer, at..at + SEGMENT_BYTES, 1, context)
 }
 
 /// The segment is filled once per candidate, then overwritten.
 fn open_or_create_segment(log: &Path, method: Method) -> Result<CommitWriter, Errno> {
     let path = log.join("segment");
     if rustix::fs::stat(&path).is_err() {
-        let file = create_file(&path)?;
+        let file = create_file(CWD, &path)?;
         let piece = vec![1u8; 1 << 20];
         for at in (0..SEGMENT_BYTES).step_by(1 << 20) {
             pwrite_all(&file, &piece, at)?;
         }
         rustix::fs::fsync(&file)?;
     }
-    let flags = OFlags::RDWR | OFlags::CLOEXEC | open_flags(method);
-    let file = rustix::fs::open(&path, flags, Mode::empty())?;
+    let file = open_file(CWD, &path, open_flags(method))?;
     Ok(CommitWriter::new(method, file))
-}
-
-fn create_file(path: &Path) -> Result<OwnedFd, Errno> {
-    let create = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    rustix::fs::open(path, create, Mode::RUSR | Mode::WUSR)
 }
 
 fn run_group_commit_clients(
     clients: u32,
     writer: &CommitWriter,
-    means: &LoadContext<'_>,
+    context: &LoadContext<'_>,
 ) -> Result<TrialSample, String> {
     let (log, calls, failed) = (
         GroupCommitLog::default(),
         AtomicU64::new(0),
-        Mutex::new(None),
+        OnceLock::<Errno>::new(),
     );
     let flush = |part| {
         // The kernel may drop the pages of a failed flush, so that a repeated one succeeds.
-        if lock(&failed).is_some() {
-            return Err(());
+        if let Some(errno) = failed.get() {
+            return Err(*errno);
         }
-        let done = writer.write_cyclically_and_flush(means.pages, SEGMENT_BYTES, part);
+        let done = writer.write_cyclically_and_flush(context.pages, SEGMENT_BYTES, part);
         calls.fetch_add(1, Ordering::Relaxed);
-        done.map_err(|errno| _ = lock(&failed).get_or_insert(errno))
+        done.map_err(|errno| *failed.get_or_init(|| errno))
     };
-    let sample = run_operation_in_client_threads(
+    run_operation_in_client_threads(
+        "a group commit",
         clients,
-        means,
+        context,
         &|| Some(calls.load(Ordering::Relaxed)),
-        &|_, _| log.insert_and_await_flush(PAGE_BYTES as u64, flush).is_ok(),
-    );
-    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(errno) => Err(format!("a group commit failed: {errno}")),
-        None => sample,
-    }
+        &|_, _| {
+            let done = log.insert_and_await_flush(PAGE_BYTES as u64, flush);
+            done.map(drop)
+        },
+    )
 }
 
 fn run_commits_with_second_writer(
     writer: &CommitWriter,
     log: &Path,
-    means: &LoadContext<'_>,
+    context: &LoadContext<'_>,
 ) -> Result<TrialSample, String> {
     let path = log.join("neighbour");
-    let file =
-        create_file(&path).map_err(|e| format!("creating the second writer's file failed: {e}"))?;
-    let bytes = means.pages.first_bytes(usize::MAX);
+    let file = create_file(CWD, &path)
+        .map_err(|e| format!("creating the second writer's file failed: {e}"))?;
+    let bytes = context.pages.first_bytes(usize::MAX);
     let mut place = CyclicWriteCursor::new(0, NEIGHBOUR_BYTES);
     let write = || {
         pwrite_all(&file, bytes, place.next_write_offset(bytes.len()))?;
@@ -156,7 +145,7 @@ fn run_commits_with_second_writer(
         Ok::<_, Errno>(())
     };
     let both = run_beside_writer(write, || {
-        run_serial_commits(writer, 0..SEGMENT_BYTES, 1, means)
+        run_serial_commits(writer, 0..SEGMENT_BYTES, 1, context)
     })
     .map_err(|e| format!("starting the second writer failed: {e}"));
     let removed = rustix::fs::unlink(&path)

@@ -7,17 +7,18 @@
 //! mount.
 
 use std::fs;
+use std::ops::ControlFlow::{Break, Continue};
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::mount::{MntFlags, umount2};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::disk::lock_device;
+use super::disk::{BlockDevice, lock_device};
 use super::extent::run_trial_tool;
-use super::{proc_fd_path, write_zeros};
+use super::{proc_fd_path, retry, write_zeros};
 use crate::facts::Choice as _;
 use crate::facts::catalog::device::QueueWriteCache;
 use crate::host::{TrialTool, is_loop_device_path};
@@ -34,7 +35,7 @@ const DETACH_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct LoopDevice {
     pub descriptor: OwnedFd,
     pub path: String,
-    number: u64,
+    device: BlockDevice,
     /// Value of `diskseq`, which distinguishes successive devices of one number; empty before Linux
     /// 5.15.
     sequence: String,
@@ -82,25 +83,19 @@ impl LoopDevice {
     fn from_temporary_mount(place: &Path) -> Result<Self, String> {
         let cannot = |e: Errno| format!("cannot open the loop device: {e}");
         let number = rustix::fs::stat(place).map_err(cannot)?.st_dev;
-        let name = fs::read_link(sysfs_directory(number))
-            .map_err(|e| format!("cannot determine the loop device: {e}"))?;
-        let name = name
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let path = format!("/dev/{name}");
+        let device = BlockDevice::from_number(number)
+            .map_err(|why| format!("cannot determine the loop device: {why}"))?;
+        let path = device.device_node();
         if !is_loop_device_path(&path) {
             return Err("mount(8) did not use a loop device".to_owned());
         }
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let descriptor = rustix::fs::open(path.as_str(), flags, Mode::empty()).map_err(cannot)?;
-        let sequence = read_sysfs_attribute(number, "diskseq");
         Ok(Self {
             descriptor,
             path,
-            number,
-            sequence,
+            sequence: device.diskseq(),
+            device,
         })
     }
 
@@ -130,7 +125,7 @@ impl LoopDevice {
     /// pages of other programs.
     fn enable_direct_io(&self) -> Result<(), String> {
         let direct = || run_trial_tool(TrialTool::Losetup, &["--direct-io=on", &self.path]);
-        if direct().is_ok() && read_sysfs_attribute(self.number, "loop/dio") == "1" {
+        if direct().is_ok() && self.device.disk_attribute("loop/dio") == "1" {
             return Ok(());
         }
         // Direct I/O fails if the disk below has sectors of 4 KiB and the loop device has smaller
@@ -146,21 +141,21 @@ impl LoopDevice {
         let path = &self.path;
         let is_it = |found: rustix::fs::Stat| {
             FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice
-                && found.st_rdev == self.number
+                && found.st_rdev == self.device.number
         };
         let held = rustix::fs::fstat(&self.descriptor).is_ok_and(is_it);
         let named = rustix::fs::lstat(path.as_str()).is_ok_and(is_it);
-        let same = read_sysfs_attribute(self.number, "diskseq") == self.sequence
-            && read_sysfs_attribute(self.number, "size") == (bytes / 512).to_string();
+        let same = self.device.diskseq() == self.sequence
+            && self.device.disk_attribute("size") == (bytes / 512).to_string();
         if !(held && named && same) {
             return Err(format!("{path} is no longer the device of this trial"));
         }
-        if read_sysfs_attribute(self.number, "loop/autoclear") != "1" {
+        if self.device.disk_attribute("loop/autoclear") != "1" {
             return Err(format!(
                 "{path} does not detach automatically (autoclear is off), so the trial cannot use it"
             ));
         }
-        if read_sysfs_attribute(self.number, "loop/dio") != "1" {
+        if self.device.disk_attribute("loop/dio") != "1" {
             return Err(
                 "the file system of the directory does not allow direct I/O on a loop file"
                     .to_owned(),
@@ -168,7 +163,7 @@ impl LoopDevice {
         }
         // queue/write_cache belongs to the host: it outlives the trial's file, so a trial checks it
         // and does not change it.
-        let cache = read_sysfs_attribute(self.number, "queue/write_cache");
+        let cache = self.device.disk_attribute("queue/write_cache");
         if !QueueWriteCache::from_word(&cache).is_some_and(QueueWriteCache::is_write_back) {
             return Err(format!(
                 "queue/write_cache of {path} is “{cache}”, so the device sends no flushes; set the attribute to “write back” and try again"
@@ -176,21 +171,6 @@ impl LoopDevice {
         }
         Ok(())
     }
-}
-
-fn sysfs_directory(number: u64) -> String {
-    format!(
-        "/sys/dev/block/{}:{}",
-        rustix::fs::major(number),
-        rustix::fs::minor(number)
-    )
-}
-
-/// The text of a sysfs attribute, display-safe; empty if the attribute is missing.
-fn read_sysfs_attribute(number: u64, name: &str) -> String {
-    let text =
-        fs::read_to_string(format!("{}/{name}", sysfs_directory(number))).unwrap_or_default();
-    crate::text::display_safe(text.trim().as_bytes())
 }
 
 /// Loop devices over a deleted file that do not detach automatically. Before Linux 5.8 a trial
@@ -235,16 +215,21 @@ impl LoopDeviceIdentity {
 
     /// The wait takes at most `DETACH_TIMEOUT`.
     pub fn wait_until_detached(&self) {
-        let begun = Instant::now();
-        let is_there = || fs::read(&self.attribute).is_ok_and(|file| file == self.file);
-        while is_there() && begun.elapsed() < DETACH_TIMEOUT {
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        retry(
+            DETACH_TIMEOUT,
+            Duration::from_millis(20),
+            || match fs::read(&self.attribute) {
+                Ok(file) if file == self.file => Continue(()),
+                _ => Break(()),
+            },
+        );
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     #[test]
@@ -257,7 +242,7 @@ mod tests {
         let over = |held| LoopDevice {
             descriptor: held,
             path: "/dev/loop7".to_owned(),
-            number: 0,
+            device: BlockDevice::missing_from_sysfs(0),
             sequence: String::new(),
         };
         let why = over(other.try_clone().unwrap())
@@ -296,7 +281,7 @@ mod tests {
         let device = LoopDevice {
             descriptor: held,
             path: "/dev/null".to_owned(),
-            number,
+            device: BlockDevice::missing_from_sysfs(number),
             sequence: String::new(),
         };
         assert!(

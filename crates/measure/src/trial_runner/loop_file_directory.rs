@@ -5,14 +5,13 @@
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{FileType, Mode, OFlags, StatVfsMountFlags};
+use rustix::fs::{FileType, StatVfsMountFlags};
 
 use super::FreeSpace;
-use crate::probes::enclosing_database_path;
+use crate::probes::{enclosing_database_path, filesystem_magic, open_directory};
 use crate::safe_path::{MissingDirectoryPolicy, TrustedUser};
 use crate::text;
 
-/// Magic numbers of file systems, from linux/magic.h and XFS's own source.
 const EXT_MAGIC: u64 = 0xef53;
 const XFS_MAGIC: u64 = 0x5846_5342;
 const BTRFS_MAGIC: u64 = 0x9123_683e;
@@ -59,9 +58,7 @@ impl LoopFileDirectory {
             ));
         }
         let cannot = |e: rustix::io::Errno| format!("cannot stat {shown}: {e}");
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory =
-            rustix::fs::openat(&end.directory, ".", flags, Mode::empty()).map_err(cannot)?;
+        let directory = open_directory(&end.directory, ".").map_err(cannot)?;
         // A user who can create names in the directory could create the name by which mount(8)
         // finds the loop file: `#INODE (deleted)`.
         let found = rustix::fs::fstat(&directory).map_err(cannot)?;
@@ -70,10 +67,8 @@ impl LoopFileDirectory {
                 "other users can write to {shown}; specify a directory that only root can write to"
             ));
         }
-        let kind = rustix::fs::fstatfs(&directory).map_err(cannot)?;
-        if let Some(why) =
-            unfit_filesystem_reason(u64::try_from(kind.f_type).unwrap_or(0) & 0xffff_ffff)
-        {
+        let magic = filesystem_magic(&directory).map_err(cannot)?;
+        if let Some(why) = unfit_filesystem_reason(magic) {
             return Err(format!("{shown} {why}; specify a directory on ext4 or XFS"));
         }
         let found = rustix::fs::fstatvfs(&directory).map_err(cannot)?;

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use rustix::fs::{IFlags, Mode, OFlags};
+use rustix::fs::{CWD, IFlags, Mode};
 
 use super::extent::Extent;
 use super::retry;
 use crate::host::TrialTool;
-use crate::probes::set_and_verify_inode_flags;
+use crate::probes::{open_directory, set_and_verify_inode_flags};
 use crate::settings::NewFilesystem;
 use crate::trial::CandidateRecord;
 
@@ -87,8 +87,7 @@ impl<'a> MountedCandidate<'a> {
         rustix::fs::mkdir(&self.log, Mode::RWXU)
             .map_err(|e| format!("cannot create the log directory: {e}"))?;
         if nocow {
-            let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let set = rustix::fs::open(&self.log, directory, Mode::empty())
+            let set = open_directory(CWD, &self.log)
                 .and_then(|directory| set_and_verify_inode_flags(&directory, IFlags::NOCOW));
             set.map_err(|e| {
                 format!("cannot set the attribute C (no copy-on-write) on the log directory: {e}")
@@ -100,9 +99,7 @@ impl<'a> MountedCandidate<'a> {
     /// Writes out pending changes of mkfs and mount with syncfs(2), which leaves other file systems
     /// alone. The error is a complete sentence.
     pub fn sync_filesystem(&self) -> Result<(), String> {
-        let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let opened = rustix::fs::open(&self.log, directory, Mode::empty());
-        opened
+        open_directory(CWD, &self.log)
             .and_then(rustix::fs::syncfs)
             .map_err(|e| format!("cannot sync the file system: {e}"))
     }

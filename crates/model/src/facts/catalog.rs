@@ -380,7 +380,7 @@ pub mod probe {
         /// server), in percent, over one- and two-page commits.
         GAIN_PERCENT: f64 = Target "probe.gain_percent", mark_measured;
         /// Outcome of the comparison: `settled`, `no meaningful difference`, or `not settled`.
-        OUTCOME: ProbeOutcome = Target "probe.outcome", mark_measured;
+        OUTCOME: ComparisonConclusion = Target "probe.outcome", mark_measured;
         /// Whether advice may rely on the measurement: false if a caveat of the measurement forbids
         /// it.
         TRUSTED: bool = Target "probe.trusted", mark_measured;
@@ -420,12 +420,22 @@ pub mod probe {
     }
 
     choice! {
-        pub enum ProbeOutcome {
-            Settled = "settled",
-            NoMeaningfulDifference = "no meaningful difference",
-            NotSettled = "not settled",
+        /// Result of comparing two methods, or of all comparisons of a probe together.
+        #[derive(Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum ComparisonConclusion {
+            /// One method is faster by more than 5 %, beyond noise. A probe is also settled if every
+            /// other method is slower than the default.
+            Settled = "settled" shows_difference,
+            /// The whole interval of the difference lies within 5 %.
+            NoMeaningfulDifference = "no meaningful difference" shows_no_difference,
+            /// The probe ended before the interval was narrow enough, or has no comparison.
+            NotSettled = "not settled" is_undecided,
         }
     }
+
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
 
     use crate::facts::choice;
 

@@ -1,7 +1,7 @@
 //! Summarises each workload in one sentence. Rows are found by the names that the load generators
 //! give them.
 
-use super::super::{ComparisonConclusion, PgTestFsyncSection};
+use super::super::ComparisonConclusion;
 use super::{Workload, WorkloadResult, WorkloadRow};
 use crate::text;
 
@@ -58,11 +58,12 @@ fn throughput_ratio_text(row: &WorkloadRow) -> Option<String> {
     })
 }
 
+fn rate_text(row: &WorkloadRow) -> String {
+    text::format_rounded_and_grouped(row.per_second.value)
+}
+
 fn pg_test_fsync_sentence(rows: &[WorkloadRow]) -> Option<String> {
-    let row = find_measured_row(
-        rows,
-        &format!("{}: fdatasync", PgTestFsyncSection::OneWrite.label()),
-    )?;
+    let row = find_measured_row(rows, "one 8 kB write: fdatasync")?;
     Some(format!(
         "pg_test_fsync would show {} ops/sec for fdatasync.",
         text::format_rounded_and_grouped(1e6 / row.mean_us.max(1e-3))
@@ -78,7 +79,7 @@ fn segment_sentence(rows: &[WorkloadRow]) -> Option<String> {
         ratio_to_reference_row_text(rows, "not filled")?,
         median_text(rows, "recycling")?,
         median_text(rows, "filling with zeros")?,
-        median_text(rows, "making, not filled")?,
+        median_text(rows, "creating, not filled")?,
     ))
 }
 
@@ -87,9 +88,9 @@ fn group_commit_sentence(rows: &[WorkloadRow]) -> Option<String> {
     Some(format!(
         "1 client completes {} commits/s (mean), {} clients {} ({}). With all clients, a commit waits {} (median), with {:.2} \
          flushes per commit.",
-        text::format_rounded_and_grouped(one.per_second.value),
+        rate_text(one),
         most.threads,
-        text::format_rounded_and_grouped(most.per_second.value),
+        rate_text(most),
         throughput_ratio_text(most)?,
         text::format_micros(most.median_us.value),
         most.flush_calls_per_operation,
@@ -111,7 +112,7 @@ fn transaction_sentence(rows: &[WorkloadRow]) -> Option<String> {
     let together = format!(
         "{} clients together complete {} transactions/s (mean)",
         most.threads,
-        text::format_rounded_and_grouped(most.per_second.value)
+        rate_text(most)
     );
     let Some(both) = median_text(rows, "redo log and binary log") else {
         return Some(format!("{together}."));
@@ -135,9 +136,9 @@ fn small_files_sentence(rows: &[WorkloadRow]) -> Option<String> {
     let (one, most) = rows_with_fewest_and_most_threads(rows)?;
     Some(format!(
         "1 thread writes {} durable small files/s, {} threads {} ({}).",
-        text::format_rounded_and_grouped(one.per_second.value),
+        rate_text(one),
         most.threads,
-        text::format_rounded_and_grouped(most.per_second.value),
+        rate_text(most),
         throughput_ratio_text(most)?,
     ))
 }
@@ -205,7 +206,7 @@ fn workload_row_line(row: &WorkloadRow) -> String {
         text::format_micros(row.median_us.value),
         text::format_micros(row.p95_us),
         text::format_micros(row.max_us),
-        text::format_rounded_and_grouped(row.per_second.value),
+        rate_text(row),
         row.flush_calls_per_operation,
     );
     line.trim_end().to_owned()

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::measure::{Method, RoundSamples, RowSamples};
@@ -78,11 +77,7 @@ impl WorkloadContext<'_> {
         let bytes = self.remaining_bytes() / u64::from(rounds + 1);
         self.generator_byte_limit =
             (bytes.saturating_sub(fixed_bytes) / parts.max(1) as u64).max(MIN_SHARE_BYTES);
-        let left = self
-            .deadline
-            .saturating_duration_since(Instant::now())
-            .as_secs_f64();
-        let share = left / (f64::from(rounds + 1) * parts.max(1) as f64);
+        let share = self.remaining_seconds() / (f64::from(rounds + 1) * parts.max(1) as f64);
         // In a longer share, the second writer of `interference` would write too much; a shorter
         // share would mostly measure the start of threads.
         self.generator_time_limit = Duration::from_secs_f64(share.clamp(0.002, 0.5));
@@ -91,11 +86,7 @@ impl WorkloadContext<'_> {
     /// The number of rounds that fit into the remaining time if each of the `parts` generators
     /// takes at most `pass` per round.
     pub fn rounds_that_fit_remaining_time(&self, pass: Duration, parts: usize) -> u32 {
-        let left = self
-            .deadline
-            .saturating_duration_since(Instant::now())
-            .as_secs_f64();
-        let rounds = (left / (pass.as_secs_f64() * parts.max(1) as f64)).ceil();
+        let rounds = (self.remaining_seconds() / (pass.as_secs_f64() * parts.max(1) as f64)).ceil();
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -103,6 +94,11 @@ impl WorkloadContext<'_> {
         )]
         let rounds = rounds.clamp(1.0, 1e6) as u32;
         rounds
+    }
+
+    fn remaining_seconds(&self) -> f64 {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        left.as_secs_f64()
     }
 
     pub fn remaining_bytes(&self) -> u64 {
@@ -136,11 +132,6 @@ impl WorkloadContext<'_> {
         Ok(())
     }
 
-    fn is_share_of_round_used_up(&self, begun: Instant, written: u64) -> bool {
-        begun.elapsed() >= self.generator_time_limit
-            || self.bytes_written() - written >= self.generator_byte_limit
-    }
-
     pub fn bytes_written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
@@ -152,7 +143,7 @@ impl WorkloadContext<'_> {
 
     pub fn create_file(&self, name: &str) -> Result<OwnedFd, StopReason> {
         self.scratch
-            .create_file(name, OFlags::empty())
+            .create_file(name)
             .map_err(self.failure("creating a scratch file"))
     }
 
@@ -197,7 +188,7 @@ impl WorkloadContext<'_> {
     }
 
     /// The result of `run`, its duration in seconds, and the flushes that the disks counted.
-    fn time_and_count_flushes<T>(&self, run: impl FnOnce() -> T) -> (T, f64, Option<u64>) {
+    pub fn time_and_count_flushes<T>(&self, run: impl FnOnce() -> T) -> (T, f64, Option<u64>) {
         let before = self.read_flush_count();
         let begun = Instant::now();
         let done = run();
@@ -332,7 +323,9 @@ impl WorkloadContext<'_> {
                 pass.times_us.push(start.elapsed().as_nanos() as f64 / 1e3);
             }
             pass.flush_calls += done.flush_calls;
-            if self.is_share_of_round_used_up(begun, written) && !pass.times_us.is_empty() {
+            let is_share_used_up = begun.elapsed() >= self.generator_time_limit
+                || self.bytes_written() - written >= self.generator_byte_limit;
+            if is_share_used_up && !pass.times_us.is_empty() {
                 break;
             }
         }

@@ -74,14 +74,16 @@ fn measure_beside_writer(
     neighbour: &OwnedFd,
     measure: impl FnOnce() -> Result<RoundSamples, StopReason>,
 ) -> Result<RoundSamples, StopReason> {
-    let mut at = 0;
-    let mut append = || {
-        append_chunk(
-            stage,
-            neighbour,
-            stage.pages.first_bytes(CHUNK_BYTES),
-            &mut at,
-        )
+    let (noise, mut at) = (stage.pages.first_bytes(CHUNK_BYTES), 0);
+    let mut append = || -> Result<(), StopReason> {
+        stage.reserve_bytes(noise.len() as u64)?;
+        pwrite_all(neighbour, noise, at)
+            .map_err(stage.failure("writing the second writer's file"))?;
+        at += noise.len() as u64;
+        // With POSIX_FADV_DONTNEED, posix_fadvise(2) starts writeback of dirty pages; a failure does
+        // no harm.
+        let _ = rustix::fs::fadvise(neighbour, 0, None, Advice::DontNeed);
+        Ok(())
     };
     // The first chunk is written before the first commit, so that no commit is measured without
     // a second writer.
@@ -103,19 +105,4 @@ fn measure_beside_writer(
         flushes: None,
         ..pass
     })
-}
-
-fn append_chunk(
-    stage: &WorkloadContext<'_>,
-    file: &OwnedFd,
-    noise: &[u8],
-    at: &mut u64,
-) -> Result<(), StopReason> {
-    stage.reserve_bytes(noise.len() as u64)?;
-    pwrite_all(file, noise, *at).map_err(stage.failure("writing the second writer's file"))?;
-    *at += noise.len() as u64;
-    // With POSIX_FADV_DONTNEED, posix_fadvise(2) starts writeback of dirty pages; a failure does no
-    // harm.
-    let _ = rustix::fs::fadvise(file, 0, None, Advice::DontNeed);
-    Ok(())
 }

@@ -9,11 +9,12 @@ use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use rustix::fs::OFlags;
-use rustix::io::{Errno, retry_on_intr};
+use rustix::io::Errno;
 
 use super::context::{Load, OperationOutcome, WorkloadContext};
-use crate::measure::{Method, PG_TEST_FSYNC_CASES, PgTestFsyncTest, RoundSamples, RowSamples};
+use crate::measure::{Method, PG_TEST_FSYNC_SECTIONS, PgTestFsyncTest, RoundSamples, RowSamples};
 use crate::probes::commit_writer::{PAGE_BYTES, flush_file, pwrite_all};
+use crate::probes::file_calls::fsync;
 use crate::probes::{StopReason, open_flags};
 
 const FILE_NAME: &str = "pg-test-fsync";
@@ -24,18 +25,22 @@ const WRITES_PER_CLOCK_READ: usize = 64;
 
 pub(super) fn pg_test_fsync_loads(stage: &WorkloadContext<'_>) -> Result<Vec<Load>, StopReason> {
     stage.create_zeroed_file(FILE_NAME)?;
-    PG_TEST_FSYNC_CASES
-        .into_iter()
-        .map(|test| pg_test_fsync_load(test, stage))
-        .collect()
+    let mut loads = Vec::new();
+    for section in PG_TEST_FSYNC_SECTIONS {
+        for test in section.tests {
+            loads.push(pg_test_fsync_load(section.row_name(test), *test, stage)?);
+        }
+    }
+    Ok(loads)
 }
 
 fn pg_test_fsync_load(
+    row_name: String,
     test: PgTestFsyncTest,
     stage: &WorkloadContext<'_>,
 ) -> Result<Load, StopReason> {
-    let bytes = test.bytes_per_operation() as u64;
-    let row = RowSamples::new(test.row_name(), bytes);
+    let bytes = (test.writes_per_operation * test.bytes_per_write) as u64;
+    let row = RowSamples::new(row_name, bytes);
     let Some(method) = test.method else {
         let reopens = test.label == PgTestFsyncTest::WRITE_CLOSE_FSYNC;
         return Ok(Load::new(row, move |stage| {
@@ -57,7 +62,7 @@ fn pg_test_fsync_load(
         }
         Err(errno) => Err(stage.failure("opening the scratch file")(errno)),
         Ok(file) => Ok(Load::new(row, move |stage| {
-            if method.only_writes_page_cache() {
+            if method == Method::Floor {
                 repeat_unsynced_writes(&file, stage)
             } else {
                 repeat_after_warm_up(stage, bytes, || run_operation(&file, test, method, stage))
@@ -102,15 +107,14 @@ fn run_operation(
 /// fsync, close. `pg_test_fsync` makes the same calls.
 fn write_and_fsync_reopened(reopens: bool, stage: &WorkloadContext<'_>) -> Result<(), Errno> {
     let open = || stage.scratch.open_file(FILE_NAME, OFlags::empty());
-    let sync = |file: &OwnedFd| retry_on_intr(|| rustix::fs::fsync(file));
     let file = open()?;
     pwrite_all(&file, stage.pages.first_bytes(PAGE_BYTES), 0)?;
     if !reopens {
-        sync(&file)?;
+        fsync(&file)?;
     }
     drop(file);
     let file = open()?;
-    if reopens { sync(&file) } else { Ok(()) }
+    if reopens { fsync(&file) } else { Ok(()) }
 }
 
 /// Writes repeatedly into one page of the page cache. The bytes do not count against the write

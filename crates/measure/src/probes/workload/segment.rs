@@ -7,15 +7,14 @@
 //! Creation is timed too, with the server's calls (`XLogFileInitInternal` in xlog.c,
 //! `durable_rename` in fd.c).
 
-use std::os::fd::OwnedFd;
-
 use rustix::fs::OFlags;
-use rustix::io::{Errno, retry_on_intr};
+use rustix::io::Errno;
 
 use super::context::{Load, OperationOutcome, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
 use crate::probes::StopReason;
 use crate::probes::commit_writer::{PAGE_BYTES, pwrite_all};
+use crate::probes::file_calls::fsync;
 
 /// Name of a new segment until it is complete and renamed to [`USED_NAME`].
 const NEW_NAME: &str = "segment-new";
@@ -25,11 +24,15 @@ const RECYCLED_NAMES: [&str; 2] = ["segment-old", "segment-recycled"];
 
 pub(super) fn segment_loads(stage: &WorkloadContext<'_>) -> Result<Vec<Load>, StopReason> {
     stage.create_zeroed_file(RECYCLED_NAMES[0])?;
-    Ok(vec![
+    Ok(loads_of_segments(stage.file_bytes).into())
+}
+
+fn loads_of_segments(file_bytes: u64) -> [Load; 3] {
+    [
         recycled_segment_load(),
-        new_segment_load("filled with zeros", "filling with zeros", stage.file_bytes),
+        new_segment_load("filled with zeros", "filling with zeros", file_bytes),
         new_segment_load("not filled", "creating, not filled", 1),
-    ])
+    ]
 }
 
 fn recycled_segment_load() -> Load {
@@ -63,7 +66,11 @@ fn new_segment_load(used: &str, made: &str, bytes: u64) -> Load {
                 if is_filled {
                     stage.fill_with_zeros(&file)?;
                 } else {
-                    write_and_flush_last_byte(stage, &file)?;
+                    // A server without `wal_init_zero` creates its segments in this way.
+                    stage.reserve_bytes(1)?;
+                    pwrite_all(&file, &[0], stage.file_bytes - 1)
+                        .and_then(|()| fsync(&file))
+                        .map_err(stage.failure("creating a segment"))?;
                 }
                 drop(file);
                 durable_rename(stage, NEW_NAME, USED_NAME)
@@ -80,24 +87,10 @@ fn new_segment_load(used: &str, made: &str, bytes: u64) -> Load {
     }
 }
 
-/// A server without `wal_init_zero` creates its segments in this way.
-fn write_and_flush_last_byte(
-    stage: &WorkloadContext<'_>,
-    file: &OwnedFd,
-) -> Result<(), StopReason> {
-    stage.reserve_bytes(1)?;
-    pwrite_all(file, &[0], stage.file_bytes - 1)
-        .and_then(|()| retry_on_intr(|| rustix::fs::fsync(file)))
-        .map_err(stage.failure("creating a segment"))
-}
-
 /// Makes the calls of PostgreSQL's `durable_rename`: fsync of the file under both names, and of the
 /// directory.
 fn durable_rename(stage: &WorkloadContext<'_>, from: &str, to: &str) -> Result<(), StopReason> {
-    let flush = |name| {
-        let file = stage.scratch.open_file(name, OFlags::empty())?;
-        retry_on_intr(|| rustix::fs::fsync(&file))
-    };
+    let flush = |name| fsync(stage.scratch.open_file(name, OFlags::empty())?);
     let renamed = flush(from)
         .and_then(|()| stage.scratch.rename(from, to))
         .and_then(|()| flush(to))
@@ -125,4 +118,33 @@ fn measure_segment_commits(
             })
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{Workload, WorkloadResult};
+
+    #[test]
+    fn sentence_finds_every_row_of_the_loads() {
+        let round = RoundSamples {
+            times_us: vec![100.0],
+            seconds: 1e-4,
+            ..RoundSamples::default()
+        };
+        let rows = loads_of_segments(1 << 24)
+            .into_iter()
+            .flat_map(|load| load.rows);
+        let rows: Vec<RowSamples> = rows
+            .map(|row| RowSamples {
+                rounds: vec![round.clone(); 8],
+                ..row
+            })
+            .collect();
+        let sentence = WorkloadResult::new(Workload::Segment, &rows, false).sentence;
+        assert!(
+            sentence.starts_with("A commit into a recycled segment takes 100 µs."),
+            "{sentence}"
+        );
+    }
 }

@@ -17,7 +17,7 @@ use crate::measure::{Method, RowSamples};
 use crate::probes::StopReason;
 use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES};
 use crate::probes::group_commit_log::GroupCommitLog;
-use crate::probes::redo_log_config::RedoLogConfig;
+use crate::probes::server_log::ServerLog;
 
 /// Bytes of a small transaction's record.
 const RECORD_BYTES: u64 = 512;
@@ -54,34 +54,34 @@ pub(super) fn group_commit_loads(stage: &WorkloadContext<'_>) -> Result<Vec<Load
 /// share flushes.
 pub(super) fn transaction_loads(
     stage: &WorkloadContext<'_>,
-    redo: &RedoLogConfig,
+    server: &ServerLog,
 ) -> Result<Vec<Load>, StopReason> {
     stage.create_zeroed_file(REDO_FILE)?;
     let mut loads = Vec::new();
     let mut add = |name, clients, has_redo: bool, has_binlog: bool, against| {
         let redo_log = has_redo
-            .then(|| stage.open_writer(REDO_FILE, redo.first_method_or_fdatasync(), true))
+            .then(|| stage.open_writer(REDO_FILE, server.first_method_or_fdatasync(), true))
             .transpose()?;
-        let redo_log = redo_log.map(|writer| (writer, u64::from(redo.log.page_bytes)));
-        let binlog = has_binlog
-            .then(|| Binlog::create(stage, loads.len()))
-            .transpose()?;
-        let logs = TransactionLogs::new(RECORD_BYTES, redo_log, binlog);
+        let redo_log = redo_log.map(|writer| (writer, u64::from(server.log.page_bytes)));
         let bytes = RECORD_BYTES * (u64::from(has_redo) + u64::from(has_binlog));
         let row = RowSamples {
             threads: clients,
             against,
             ..RowSamples::new(name, bytes)
         };
-        loads.push(TransactionLogs::load(
-            &Rc::new(logs),
+        let nth = loads.len();
+        loads.push(transaction_load(
+            stage,
+            nth,
             row,
-            max_commits_per_round(stage, RECORD_BYTES),
-        ));
+            RECORD_BYTES,
+            redo_log,
+            has_binlog,
+        )?);
         Ok::<_, StopReason>(())
     };
     add("redo log", 1, true, false, None)?;
-    if redo.binlog {
+    if server.binlog {
         add("binary log", 1, false, true, Some(0))?;
         add("redo log and binary log", 1, true, true, Some(0))?;
         add("16 sessions", GROUP_COMMIT_CLIENTS, true, true, Some(2))?;
@@ -106,25 +106,35 @@ pub(super) fn innodb_loads(stage: &WorkloadContext<'_>) -> Result<Vec<Load>, Sto
             let redo_log = redo
                 .map(|method| stage.open_writer(REDO_FILE, method, false))
                 .transpose()?;
-            let binlog = has_binlog
-                .then(|| Binlog::create(stage, loads.len()))
-                .transpose()?;
-            let logs = TransactionLogs::new(bytes, redo_log.map(|writer| (writer, bytes)), binlog);
+            let redo_log = redo_log.map(|writer| (writer, bytes));
+            let nth = loads.len();
             let row = RowSamples {
                 // The references are the redo log with fdatasync for the two record sizes.
-                against: (loads.len() > i).then_some(i),
+                against: (nth > i).then_some(i),
                 ..RowSamples::new(format!("{name}, {size}"), bytes)
             };
-            let max_commits = max_commits_per_round(stage, bytes);
-            loads.push(TransactionLogs::load(&Rc::new(logs), row, max_commits));
+            loads.push(transaction_load(
+                stage, nth, row, bytes, redo_log, has_binlog,
+            )?);
         }
     }
     Ok(loads)
 }
 
-/// Limit on the commits of all clients in a round: half of the binary log, see [`BINLOG_BYTES`].
-fn max_commits_per_round(stage: &WorkloadContext<'_>, record_bytes: u64) -> u64 {
-    BINLOG_BYTES.min(stage.file_bytes) / 2 / record_bytes
+/// The load `nth`, with logs of its own. In a round, all clients together commit half of a binary log
+/// at most, see [`BINLOG_BYTES`].
+fn transaction_load(
+    stage: &WorkloadContext<'_>,
+    nth: usize,
+    row: RowSamples,
+    record_bytes: u64,
+    redo_log: Option<(CommitWriter, u64)>,
+    has_binlog: bool,
+) -> Result<Load, StopReason> {
+    let binlog = has_binlog.then(|| Binlog::create(stage, nth)).transpose()?;
+    let logs = Rc::new(TransactionLogs::new(record_bytes, redo_log, binlog));
+    let max_commits = BINLOG_BYTES.min(stage.file_bytes) / 2 / record_bytes;
+    Ok(TransactionLogs::load(&logs, row, max_commits))
 }
 
 /// The logs that clients share; a group flushes the redo log before the binary log.

@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use super::directory_entries::{is_absent_error, read_entry_paths_if_present};
+
 #[derive(Clone, Debug, Default)]
 pub struct DeviceAliases {
     pub node: String,
@@ -49,17 +51,9 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 pub fn read_device_config_files() -> Result<Vec<(String, Vec<u8>)>, String> {
     let mut paths: Vec<PathBuf> = CONFIG_FILES.map(PathBuf::from).to_vec();
     for (directory, end) in CONFIG_DIRECTORIES {
-        match fs::read_dir(directory) {
-            Ok(entries) => {
-                let names = entries
-                    .collect::<Result<Vec<_>, _>>()
-                    .map_err(|e| format!("{directory}: {e}"))?;
-                let fits = |path: &PathBuf| path.to_string_lossy().ends_with(end);
-                paths.extend(names.iter().map(fs::DirEntry::path).filter(fits));
-            }
-            Err(e) if is_absent_error(&e) => {}
-            Err(e) => return Err(format!("{directory}: {e}")),
-        }
+        let entries = read_entry_paths_if_present(directory.as_ref())?;
+        let fits = |path: &PathBuf| path.to_string_lossy().ends_with(end);
+        paths.extend(entries.into_iter().filter(fits));
     }
     let read = |path: &PathBuf| {
         let shown = crate::text::display_path(path);
@@ -70,13 +64,6 @@ pub fn read_device_config_files() -> Result<Vec<(String, Vec<u8>)>, String> {
         }
     };
     paths.iter().filter_map(read).collect()
-}
-
-fn is_absent_error(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
 }
 
 fn read_config_file(path: &Path) -> io::Result<Vec<u8>> {

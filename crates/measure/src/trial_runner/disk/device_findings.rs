@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +12,7 @@ use rustix::io::Errno;
 
 use super::config_references::{self, DeviceAliases};
 use super::device_users;
+use super::directory_entries::{file_name_text, is_absent_error, read_entry_paths};
 use super::disk_id::{DiskId, read_visible_disk_identifiers, unique_disk_id};
 use crate::trial_runner::reopen;
 
@@ -76,17 +76,23 @@ impl BlockDevice {
         } else {
             home.clone()
         };
-        let name = home
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
         Ok(Self {
             number,
-            name,
+            name: file_name_text(&home),
             sysfs_directory: home,
             disk_directory,
         })
+    }
+
+    #[cfg(test)]
+    pub fn missing_from_sysfs(number: u64) -> Self {
+        let directory = PathBuf::from("/nonexistent");
+        Self {
+            number,
+            name: String::new(),
+            sysfs_directory: directory.clone(),
+            disk_directory: directory,
+        }
     }
 
     pub fn is_partition(&self) -> bool {
@@ -94,11 +100,7 @@ impl BlockDevice {
     }
 
     pub fn disk_name(&self) -> String {
-        self.disk_directory
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
+        file_name_text(&self.disk_directory)
     }
 
     /// The kernel writes `!` for a `/` in a name.
@@ -108,10 +110,13 @@ impl BlockDevice {
 
     /// Value of `diskseq`, which increases with every new disk; empty before Linux 5.15.
     pub fn diskseq(&self) -> String {
-        fs::read_to_string(self.disk_directory.join("diskseq"))
-            .unwrap_or_default()
-            .trim()
-            .to_owned()
+        self.disk_attribute("diskseq")
+    }
+
+    /// An attribute of the disk in sysfs, display-safe; empty if it is missing.
+    pub fn disk_attribute(&self, name: &str) -> String {
+        let text = fs::read_to_string(self.disk_directory.join(name)).unwrap_or_default();
+        crate::text::display_safe(text.trim().as_bytes())
     }
 
     /// The offset from the beginning of the disk, and the size, in bytes.
@@ -197,22 +202,19 @@ impl BlockDevice {
     }
 
     fn holders(&self) -> DeviceReadResult<Vec<String>> {
-        let mut all = read_entry_names(&self.sysfs_directory.join("holders"))?;
+        let mut all = read_entry_paths(&self.sysfs_directory.join("holders"))?;
         if self.is_partition() {
-            all.extend(read_entry_names(&self.disk_directory.join("holders"))?);
+            all.extend(read_entry_paths(&self.disk_directory.join("holders"))?);
         }
-        Ok(all)
+        Ok(all.iter().map(|path| file_name_text(path)).collect())
     }
 
     fn overlapping_partitions(&self) -> DeviceReadResult<Vec<String>> {
         let (start, size) = self.offset_and_size()?;
         let mut found = Vec::new();
-        for name in read_entry_names(&self.disk_directory)?
-            .into_iter()
-            .filter(|name| *name != self.name)
-        {
-            let home = self.disk_directory.join(&name);
-            if !is_partition_directory(&home)? {
+        for home in read_entry_paths(&self.disk_directory)? {
+            let name = file_name_text(&home);
+            if name == self.name || !is_partition_directory(&home)? {
                 continue;
             }
             let (from, length) = (
@@ -229,16 +231,14 @@ impl BlockDevice {
     fn read_aliases(&self) -> DeviceReadResult<DeviceAliases> {
         let numbers = self.own_and_disk_device_numbers()?;
         let (mut links, mut resolved) = (BTreeSet::new(), BTreeSet::new());
-        for directory in read_entry_names("/dev/disk".as_ref()).unwrap_or_default() {
-            let home = Path::new("/dev/disk").join(&directory);
-            for name in read_entry_names(&home)? {
-                let path = home.join(&name);
+        for home in read_entry_paths("/dev/disk".as_ref()).unwrap_or_default() {
+            for path in read_entry_paths(&home)? {
                 let leads = rustix::fs::stat(&path).map(|found| found.st_rdev);
                 if leads.is_ok_and(|number| numbers.contains(&number)) {
                     links.insert(path.to_string_lossy().into_owned());
                 }
-                if directory.starts_with("by-part") {
-                    resolved.insert(name);
+                if file_name_text(&home).starts_with("by-part") {
+                    resolved.insert(file_name_text(&path));
                 }
             }
         }
@@ -307,7 +307,7 @@ pub fn is_claimed(held: &OwnedFd) -> Result<bool, Errno> {
 fn is_partition_directory(home: &Path) -> DeviceReadResult<bool> {
     match fs::metadata(home.join("partition")) {
         Ok(_) => Ok(true),
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
+        Err(e) if is_absent_error(&e) => Ok(false),
         Err(e) => Err(format!("{}: {e}", home.display())),
     }
 }
@@ -321,15 +321,4 @@ fn read_sysfs_number(path: &Path) -> DeviceReadResult<u64> {
     read_sysfs_text(path)?
         .parse()
         .map_err(|e| format!("{}: {e}", path.display()))
-}
-
-fn read_entry_names(directory: &Path) -> DeviceReadResult<Vec<String>> {
-    let told = |e: std::io::Error| format!("{}: {e}", directory.display());
-    let entries = fs::read_dir(directory).map_err(told)?;
-    let name = |entry: std::io::Result<fs::DirEntry>| {
-        entry
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .map_err(told)
-    };
-    entries.map(name).collect()
 }

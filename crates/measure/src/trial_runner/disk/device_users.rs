@@ -7,26 +7,28 @@ use std::{fs, io};
 
 use rustix::fs::FileType;
 
+use super::directory_entries::{
+    file_name_text, is_absent_error, read_entry_paths, read_entry_paths_if_present,
+};
+
 /// Other processes that have one of the devices open, such as `qemu (12)`. The error names the
 /// entry of /proc that could not be read.
 pub fn find_processes_with_device_open(numbers: &[u64]) -> Result<Vec<String>, String> {
     let ourselves = fs::read_link("/proc/self").map_err(|e| format!("/proc/self: {e}"))?;
     let mut found = Vec::new();
-    for entry in fs::read_dir("/proc").map_err(|e| format!("/proc: {e}"))? {
-        let entry = entry.map_err(|e| format!("/proc: {e}"))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !name.bytes().all(|byte| byte.is_ascii_digit())
-            || ourselves.as_os_str() == entry.file_name()
+    for process in read_entry_paths("/proc".as_ref())? {
+        let name = file_name_text(&process);
+        if !name.bytes().all(|byte| byte.is_ascii_digit()) || ourselves.as_os_str() == name.as_str()
         {
             continue;
         }
-        let opened = match any_thread_has_open(&entry.path().join("task"), numbers) {
+        let opened = match any_thread_has_open(&process.join("task"), numbers) {
             Ok(opened) => opened,
             Err(e) if is_process_gone_error(&e) => false,
             Err(e) => return Err(format!("/proc/{name}/fd: {e}")),
         };
         if opened {
-            let called = fs::read(entry.path().join("comm")).unwrap_or_default();
+            let called = fs::read(process.join("comm")).unwrap_or_default();
             found.push(format!(
                 "{} ({name})",
                 crate::text::display_safe(called.trim_ascii())
@@ -69,16 +71,12 @@ fn is_listed_device(found: &rustix::fs::Stat, numbers: &[u64]) -> bool {
 
 pub fn find_kernel_device_users(numbers: &[u64]) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
-    for home in list_entry_paths("/sys/block".as_ref())? {
-        let names = home
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        if names.starts_with("loop")
+    for home in read_entry_paths_if_present("/sys/block".as_ref())? {
+        let name = file_name_text(&home);
+        if name.starts_with("loop")
             && contains_listed_device_path(&home.join("loop/backing_file"), numbers)?
         {
-            found.push(names);
+            found.push(name);
         }
     }
     let [nvme, scsi] = [
@@ -86,40 +84,21 @@ pub fn find_kernel_device_users(numbers: &[u64]) -> Result<Vec<String>, String> 
         "/sys/kernel/config/target/core",
     ]
     .map(Path::new);
-    for subsystem in list_entry_paths(nvme)? {
-        for space in list_entry_paths(&subsystem.join("namespaces"))? {
+    for subsystem in read_entry_paths_if_present(nvme)? {
+        for space in read_entry_paths_if_present(&subsystem.join("namespaces"))? {
             if contains_listed_device_path(&space.join("device_path"), numbers)? {
                 found.push("an NVMe target".to_owned());
             }
         }
     }
-    for adapter in list_entry_paths(scsi)? {
-        for object in list_entry_paths(&adapter)? {
+    for adapter in read_entry_paths_if_present(scsi)? {
+        for object in read_entry_paths_if_present(&adapter)? {
             if contains_listed_device_path(&object.join("udev_path"), numbers)? {
                 found.push("a SCSI target".to_owned());
             }
         }
     }
     Ok(found)
-}
-
-/// Empty if the directory is missing.
-fn list_entry_paths(directory: &Path) -> Result<Vec<std::path::PathBuf>, String> {
-    let told = |e: io::Error| format!("{}: {e}", directory.display());
-    match fs::read_dir(directory) {
-        Ok(entries) => entries
-            .map(|entry| entry.map(|entry| entry.path()).map_err(told))
-            .collect(),
-        Err(e)
-            if matches!(
-                e.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(Vec::new())
-        }
-        Err(e) => Err(told(e)),
-    }
 }
 
 fn contains_listed_device_path(file: &Path, numbers: &[u64]) -> Result<bool, String> {
@@ -135,14 +114,7 @@ fn contains_listed_device_path(file: &Path, numbers: &[u64]) -> Result<bool, Str
                 crate::text::display_safe(path.trim().as_bytes())
             )),
         },
-        Err(e)
-            if matches!(
-                e.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(false)
-        }
+        Err(e) if is_absent_error(&e) => Ok(false),
         // ENXIO means that the loop device was detached in the meantime.
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => Ok(false),
         Err(e) => Err(format!("{}: {e}", file.display())),

@@ -55,10 +55,12 @@ fn check_kind_and_use(facts: &FactSet, disk: &Subject) -> Result<(), String> {
         "has zones that must be written sequentially",
         "may have zones that must be written sequentially",
     )?;
-    let read_only = known_value_or_reason(facts, disk, &device::READ_ONLY);
-    check_false(&read_only, "is read-only", "may be read-only")?;
-    let swap = known_value_or_reason(facts, disk, &device::SWAP);
-    check_false(&swap, "is in use as swap", "may be in use as swap")?;
+    for (key, is, may) in [
+        (&device::READ_ONLY, "is read-only", "may be read-only"),
+        (&device::SWAP, "is in use as swap", "may be in use as swap"),
+    ] {
+        check_false(&known_value_or_reason(facts, disk, key), is, may)?;
+    }
     let used = known_value_or_reason(facts, disk, &device::USED_BY);
     check_empty(&used, "is in use:", "may be in use")
 }
@@ -76,7 +78,7 @@ fn check_content(facts: &FactSet, disk: &Subject) -> Result<(), String> {
     )
 }
 
-/// The error says that the device `is` or `may` be something.
+/// The error is `is`, or `may` with the reason if the finding is unknown.
 fn check_false(found: &DeviceReadResult<bool>, is: &str, may: &str) -> Result<(), String> {
     match found {
         Ok(false) => Ok(()),

@@ -29,6 +29,7 @@ use super::trial_mark::{
 };
 use super::{BEGINNING_BYTES, find_foreign_signatures};
 use crate::host::TrialTool;
+use crate::probes::pwrite_all;
 use crate::safe_path::random_u64;
 use crate::settings::NewFilesystem;
 use crate::subprocess::Channel;
@@ -52,6 +53,21 @@ pub struct EraseTarget {
     pub known_by: DiskId,
 }
 
+impl EraseTarget {
+    /// The error is a complete sentence.
+    fn read(node: &str, device: &BlockDevice) -> Result<Self, String> {
+        Ok(Self {
+            node: node.to_owned(),
+            number: device.number,
+            sequence: device.diskseq(),
+            known_by: device.disk_id().map_err(|why| format!("{node} {why}"))?,
+            extent: device
+                .offset_and_size()
+                .map_err(|why| format!("{node} has an unknown size: {why}"))?,
+        })
+    }
+}
+
 #[derive(Debug)]
 pub struct InspectedDisk {
     pub target: EraseTarget,
@@ -67,32 +83,22 @@ impl InspectedDisk {
     /// Errors are complete sentences.
     pub fn inspect(path: &str) -> Result<Self, String> {
         let (held, place) = open_device_by_kernel_name(path)?;
-        let known_by = place.disk_id().map_err(|why| format!("{path} {why}"))?;
-        let extent = place
-            .offset_and_size()
-            .map_err(|why| format!("{path} has an unknown size: {why}"))?;
+        let target = EraseTarget::read(path, &place)?;
+        let size = target.extent.1;
         let read = |at, length| {
             read_exact_at(&held, at, length).map_err(|e| format!("cannot read {path}: {e}"))
         };
-        let left = match extent.1.checked_sub(RESERVED_END_BYTES) {
+        let left = match size.checked_sub(RESERVED_END_BYTES) {
             Some(at) => TrialMark::decode(&read(at, MARK_BYTES)?),
             None => None,
         };
         let clear_refusal = match &left {
             Some(mark) => mark.clear_refusal(
-                &known_by,
-                extent.1,
+                &target.known_by,
+                size,
                 &superblock_uuids(&read(0, SUPERBLOCK_BYTES)?),
             ),
             None => None,
-        };
-        let (number, sequence) = (place.number, place.diskseq());
-        let target = EraseTarget {
-            node: path.to_owned(),
-            number,
-            sequence,
-            extent,
-            known_by,
         };
         Ok(Self {
             target,
@@ -269,22 +275,14 @@ impl LockedDisk {
     }
 
     fn check_identity(&self) -> Result<(), String> {
-        let EraseTarget {
-            node,
-            number,
-            sequence,
-            extent,
-            known_by,
-        } = &self.target;
+        let EraseTarget { node, number, .. } = &self.target;
         let found =
             rustix::fs::fstat(&self.descriptor).map_err(|e| format!("cannot stat {node}: {e}"))?;
         let is_it = FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice
             && found.st_rdev == *number;
         let place = BlockDevice::from_number(*number).map_err(|why| format!("{node}: {why}"))?;
-        let same = place == self.device
-            && place.diskseq() == *sequence
-            && place.offset_and_size().as_ref() == Ok(extent)
-            && place.disk_id().as_ref() == Ok(known_by);
+        let same =
+            place == self.device && EraseTarget::read(node, &place).as_ref() == Ok(&self.target);
         if is_it && same {
             Ok(())
         } else {
@@ -350,19 +348,9 @@ impl LockedDisk {
             disk,
         }
         .encode();
-        let done = rustix::io::pwrite(
-            &self.descriptor,
-            &mark,
-            self.target.extent.1 - RESERVED_END_BYTES,
-        )
-        .and_then(|count| {
-            if count == mark.len() {
-                Ok(())
-            } else {
-                Err(Errno::IO)
-            }
-        })
-        .and_then(|()| rustix::fs::fsync(&self.descriptor));
+        let at = self.target.extent.1 - RESERVED_END_BYTES;
+        let done = pwrite_all(&self.descriptor, &mark, at)
+            .and_then(|()| rustix::fs::fsync(&self.descriptor));
         done.map_err(|e| format!("cannot write the trial mark to {}: {e}", self.target.node))
     }
 

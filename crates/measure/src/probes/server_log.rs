@@ -1,8 +1,9 @@
 use crate::facts::catalog::mysql::{self, InnodbFlushMethod};
+use crate::facts::catalog::postgres::{self, WalLevel};
 use crate::facts::catalog::target::ROLES;
 use crate::facts::catalog::{cluster, device};
-use crate::facts::{FactSet, Key, ServerKind, Subject};
-use crate::measure::{LogKind, MeasuredLog, Method, MethodSetting};
+use crate::facts::{FactSet, Key, Scope, ServerArea, ServerKind, Subject};
+use crate::measure::{LogKind, MeasuredLog, Method, MethodSetting, WalMethodInForce};
 use crate::servers::server_settings_table;
 use crate::version::Version;
 
@@ -14,10 +15,13 @@ const BLOCK_BYTES: u32 = 512;
 /// to this limit.
 const MAX_BLOCK_BYTES: u32 = 4096;
 
+/// The log of the target's server, or PostgreSQL's WAL without a known server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RedoLogConfig {
-    /// The method in force, if known, is the first of the methods.
+pub struct ServerLog {
     pub log: MeasuredLog,
+    /// The methods that the server can use. The default of the WAL comes first, or the method of a
+    /// redo log that is in force, if known: the first method is the reference of comparisons.
+    pub methods: Vec<Method>,
     /// `innodb_log_write_ahead_size` in redo log blocks. MySQL writes at least this many blocks
     /// when it enters a new unit of that size in the log file. `None` for MariaDB, or if unknown or
     /// at most two blocks.
@@ -26,9 +30,61 @@ pub struct RedoLogConfig {
     pub binlog: bool,
 }
 
-impl RedoLogConfig {
+impl Default for ServerLog {
+    fn default() -> Self {
+        Self::wal(postgres_sync_methods(None, None, None, ""))
+    }
+}
+
+impl ServerLog {
+    /// Unknown settings count as defaults.
+    pub fn from_facts(facts: &FactSet, target: &Subject) -> Self {
+        let Some(server) = facts.applicable_subject(target, Scope::Cluster) else {
+            return Self::default();
+        };
+        match facts.server_area_of(&server) {
+            Some(ServerArea::Mysql) => Self::redo_log_from_facts(facts, target, &server)
+                .unwrap_or_else(Self::mysql_default_config),
+            Some(ServerArea::Pg) | None => Self::wal(postgres_sync_methods(
+                facts
+                    .value(&server, &postgres::VERSION)
+                    .map(|version| version.number(0)),
+                facts.value(&server, &postgres::WAL_LEVEL),
+                facts.value(&server, &postgres::MAX_WAL_SENDERS),
+                &facts
+                    .value(&server, &postgres::DEBUG_IO_DIRECT)
+                    .unwrap_or_default(),
+            )),
+        }
+    }
+
+    fn wal(methods: Vec<Method>) -> Self {
+        Self {
+            log: MeasuredLog::default(),
+            methods,
+            write_ahead_blocks: None,
+            binlog: false,
+        }
+    }
+
+    pub fn is_redo(&self) -> bool {
+        self.log.is_redo()
+    }
+
+    /// `None` if the method is unknown, not measurable or flushes nothing.
+    pub(super) fn method_in_force(&self, wal: WalMethodInForce) -> Option<Method> {
+        match wal {
+            _ if self.is_redo() => self.log.in_force,
+            WalMethodInForce::Is(wal) => {
+                let mut methods = self.methods.iter().copied();
+                methods.find(|method| method.wal_sync_method() == Some(wal))
+            }
+            WalMethodInForce::Default | WalMethodInForce::Unknown => None,
+        }
+    }
+
     /// The default of MySQL 8.4, which is used if the server's configuration is unknown.
-    pub fn mysql_default_config() -> Self {
+    fn mysql_default_config() -> Self {
         let methods = [(Method::Fdatasync, "innodb_use_fdatasync = on")];
         Self::new(&methods, None, BLOCK_BYTES)
     }
@@ -47,6 +103,7 @@ impl RedoLogConfig {
                 in_force,
                 settings: methods.iter().map(setting).collect(),
             },
+            methods: methods.iter().map(|(method, _)| *method).collect(),
             write_ahead_blocks: None,
             binlog: true,
         }
@@ -54,7 +111,11 @@ impl RedoLogConfig {
 
     /// Reads the configuration of the redo log; `None` for PostgreSQL, or if the kind or release of
     /// the server is unknown.
-    pub fn from_facts(facts: &FactSet, target: &Subject, server: &Subject) -> Option<Self> {
+    pub fn redo_log_from_facts(
+        facts: &FactSet,
+        target: &Subject,
+        server: &Subject,
+    ) -> Option<Self> {
         let (kind, version) = (
             facts.value(server, &cluster::KIND)?,
             facts.value(server, &mysql::VERSION)?,
@@ -68,21 +129,57 @@ impl RedoLogConfig {
             }
         };
         config.binlog = is_binlog_flushed_on_target(facts, target, server);
-        // The method in force comes first, because the first method is the reference of
-        // comparisons.
-        let log = &mut config.log;
-        let is_in_force = |one: &MethodSetting| Some(one.method) == log.in_force;
-        let first = log.settings.iter().position(is_in_force);
-        log.settings.rotate_left(first.unwrap_or_default());
+        let is_in_force = |method: &Method| Some(*method) == config.log.in_force;
+        let first = config.methods.iter().position(is_in_force).unwrap_or(0);
+        config.methods.rotate_left(first);
+        config.log.settings.rotate_left(first);
         Some(config)
     }
 
-    /// The method in force, or else the first possible method; fdatasync without any.
+    /// The reference of comparisons; fdatasync without any method.
     pub fn first_method_or_fdatasync(&self) -> Method {
-        self.log
-            .settings
-            .first()
-            .map_or(Method::Fdatasync, |one| one.method)
+        self.methods.first().copied().unwrap_or(Method::Fdatasync)
+    }
+}
+
+/// The methods with which a PostgreSQL server can make its WAL durable, the default first. An unknown
+/// setting counts as its default.
+///
+/// Servers up to 15 add O_DIRECT to the open methods if no process reads the WAL.
+/// `pg_test_fsync` always adds O_DIRECT, so its figures for these methods are not the server's.
+fn postgres_sync_methods(
+    major: Option<u64>,
+    wal_level: Option<WalLevel>,
+    max_wal_senders: Option<u64>,
+    debug_io_direct: &str,
+) -> Vec<Method> {
+    let debug_direct = major.is_some_and(|v| v >= 16)
+        && debug_io_direct.split(',').any(|item| item.trim() == "wal");
+    let nobody_reads = major.is_some_and(|v| v <= 15)
+        && wal_level.is_some_and(WalLevel::is_minimal)
+        && max_wal_senders == Some(0);
+    if debug_direct {
+        // The list lacks fsync with O_DIRECT, because its cost is known: that of fdatasync with
+        // O_DIRECT plus a commit of the file system's journal.
+        vec![
+            Method::FdatasyncDirect,
+            Method::OpenDatasyncDirect,
+            Method::OpenSyncDirect,
+        ]
+    } else if nobody_reads {
+        vec![
+            Method::Fdatasync,
+            Method::OpenDatasyncDirect,
+            Method::Fsync,
+            Method::OpenSyncDirect,
+        ]
+    } else {
+        vec![
+            Method::Fdatasync,
+            Method::OpenDatasync,
+            Method::Fsync,
+            Method::OpenSync,
+        ]
     }
 }
 
@@ -123,7 +220,7 @@ impl InnodbLogSettings {
     /// whatever `innodb_flush_method` is for data files. For `O_DSYNC`, it opens the log with
     /// O_SYNC (os_file_create_func of storage/innobase/os/os0file.cc, log_flush_low of
     /// log/log0write.cc).
-    fn mysql_redo_log_config(self, version: &Version) -> RedoLogConfig {
+    fn mysql_redo_log_config(self, version: &Version) -> ServerLog {
         let through = (Method::OpenSync, "innodb_flush_method = O_DSYNC");
         let use_fdatasync = server_settings_table().mysql_default(
             "innodb_use_fdatasync",
@@ -150,9 +247,9 @@ impl InnodbLogSettings {
         let ahead = self
             .write_ahead
             .and_then(|bytes| u32::try_from(bytes / u64::from(BLOCK_BYTES)).ok());
-        RedoLogConfig {
+        ServerLog {
             write_ahead_blocks: ahead.filter(|blocks| *blocks > 2),
-            ..RedoLogConfig::new(&methods, in_force, BLOCK_BYTES)
+            ..ServerLog::new(&methods, in_force, BLOCK_BYTES)
         }
     }
 
@@ -160,7 +257,7 @@ impl InnodbLogSettings {
     /// the page cache. Later releases use O_DIRECT unless `innodb_log_file_buffering` is on, and
     /// O_DSYNC if the log is written through (strace of 10.11.19). MariaDB flushes with
     /// fdatasync(2) (os_file_sync_posix).
-    fn mariadb_redo_log_config(self, version: &Version, sector: u32) -> RedoLogConfig {
+    fn mariadb_redo_log_config(self, version: &Version, sector: u32) -> ServerLog {
         let has = |name| {
             !server_settings_table()
                 .mysql_default(name, ServerKind::Mariadb, version)
@@ -172,7 +269,7 @@ impl InnodbLogSettings {
             let in_force = self
                 .are_log_writes_synchronous()
                 .map(|is| if is { through.0 } else { buffered.0 });
-            return RedoLogConfig::new(&[buffered, through], in_force, BLOCK_BYTES);
+            return ServerLog::new(&[buffered, through], in_force, BLOCK_BYTES);
         }
         let by_setting = has("innodb_log_file_write_through");
         let through = if by_setting {
@@ -205,7 +302,7 @@ impl InnodbLogSettings {
             .unwrap_or(sector)
             .next_power_of_two()
             .clamp(BLOCK_BYTES, MAX_BLOCK_BYTES);
-        RedoLogConfig::new(&methods, in_force, block_bytes)
+        ServerLog::new(&methods, in_force, block_bytes)
     }
 }
 
@@ -240,6 +337,26 @@ mod tests {
             flush_method: crate::facts::Choice::from_word(flush_method),
             ..InnodbLogSettings::default()
         }
+    }
+
+    #[test]
+    fn direct_methods_match_server_settings() {
+        let direct = |major, wal_level: &str, senders, debug: &str| {
+            let level = crate::facts::Choice::from_word(wal_level);
+            let methods = postgres_sync_methods(Some(major), level, Some(senders), debug);
+            methods.iter().filter(|m| m.is_direct()).count()
+        };
+        assert!(
+            postgres_sync_methods(None, None, None, "")
+                .iter()
+                .all(|m| !m.is_direct())
+        );
+        assert_eq!(direct(15, "replica", 10, ""), 0);
+        assert_eq!(direct(15, "minimal", 10, ""), 0);
+        assert_eq!(direct(15, "minimal", 0, ""), 2);
+        assert_eq!(direct(16, "minimal", 0, ""), 0);
+        assert_eq!(direct(16, "replica", 10, "data, wal"), 3);
+        assert_eq!(direct(16, "replica", 10, "wal_init"), 0);
     }
 
     fn version(text: &str) -> Version {
