@@ -11,9 +11,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -27,6 +25,7 @@ use crate::host::{
     is_in_word_list,
 };
 use crate::limits::MOUNT_TABLE;
+use crate::text::bytes;
 
 pub const LARGEST_READ: u64 = 1 << 20;
 
@@ -73,8 +72,7 @@ pub fn process_ids() -> Result<impl Iterator<Item = Result<u32, HostError>>, Hos
         Mode::empty(),
     );
     let names = directory_entry_names(proc?)?;
-    let number = |name: Vec<u8>| str::from_utf8(&name).ok()?.parse().ok();
-    Ok(names.filter_map(move |name| name.map(number).transpose()))
+    Ok(names.filter_map(|name| name.map(|name| bytes::parse(&name)).transpose()))
 }
 
 /// The answer includes the newline. The kernel limits names to 16 bytes (`TASK_COMM_LEN`), and
@@ -118,17 +116,15 @@ impl PathHandle {
 
 fn open_with_type_check(path: &Path, allow_directory: bool) -> Result<File, HostError> {
     let held = PathHandle::open(path)?;
-    match held.kind {
-        FileType::RegularFile => held.reopen_for_reading(OFlags::empty()),
-        FileType::Directory if allow_directory => held.reopen_for_reading(OFlags::empty()),
-        FileType::Directory => Err(HostError::failed("is a directory")),
-        FileType::Symlink
-        | FileType::Fifo
-        | FileType::Socket
-        | FileType::CharacterDevice
-        | FileType::BlockDevice
-        | FileType::Unknown => Err(HostError::failed("is not a regular file")),
+    let is_directory = held.kind == FileType::Directory;
+    if held.kind == FileType::RegularFile || is_directory && allow_directory {
+        return held.reopen_for_reading(OFlags::empty());
     }
+    Err(HostError::failed(if is_directory {
+        "is a directory"
+    } else {
+        "is not a regular file"
+    }))
 }
 
 fn open_without_type_check(path: &Path, flags: OFlags) -> Result<File, HostError> {
