@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::name_places::{self, MountFields};
-use super::text_parts::{COMMON_WORDS, fields, lines, text_after, trim_to_graphic};
+use super::text_parts::{COMMON_WORDS, fields, text_after, trim_to_graphic};
 use super::{Identity, IdentityKind};
 use crate::host::{ConfigDialect, Question, Tool, is_in_word_list, path_bytes, pg_settings_lines};
+use crate::text::bytes::{lines, words};
 
 const IDENTITY_FILES: &str = "board_asset_tag board_serial chassis_serial eui hostid nguid product_serial serial \
     serial_num serial_number unique_id unit_serial vpd_pg80";
@@ -61,7 +62,7 @@ pub fn identities_in_answer<'t>(question: &Question, answer: &'t [u8]) -> Vec<Id
         }
         // `zpool status` may name a device by its link under /dev/disk/by-id.
         Question::Run(Tool::Zpool, _) => lines(answer)
-            .filter_map(|line| identity_in_path(first_field(line)))
+            .filter_map(|line| identity_in_path(words(line).next()?))
             .collect(),
         Question::Run(..) => lines(answer)
             .flat_map(super::tool_output::identities_after_keys)
@@ -75,11 +76,6 @@ pub fn identities_in_answer<'t>(question: &Question, answer: &'t [u8]) -> Vec<Id
             .collect(),
         _ => Vec::new(),
     }
-}
-
-fn first_field(line: &[u8]) -> &[u8] {
-    let mut words = line.trim_ascii_start().split(u8::is_ascii_whitespace);
-    words.next().unwrap_or_default()
 }
 
 fn identities_in_setting(dialect: ConfigDialect, line: &[u8]) -> Vec<Identity<'_>> {

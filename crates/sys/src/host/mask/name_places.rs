@@ -7,8 +7,9 @@
 
 use std::path::Path;
 
-use super::text_parts::{COMMON_WORDS, fields, lines, text_after, trim_to_graphic};
+use super::text_parts::{COMMON_WORDS, fields, text_after, trim_to_graphic};
 use crate::host::{ConfigDialect, Question, Tool, path_bytes};
+use crate::text::bytes::lines;
 
 const LABEL_PREFIXES: [&[u8]; 4] = [b"label=", b"label_enc=", b"part_entry_name=", b"label/"];
 
