@@ -34,8 +34,7 @@ const COUNTERS: [&str; 7] = [
 const REPLICAS: &str = "Binlog_dump_threads";
 
 pub fn query_settings(socket: &Path, server: u32) -> HostResult {
-    let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
-    query_settings_on_stream(&connect(socket)?, user.trim_ascii(), server)
+    query_settings_on_stream(&connect(socket)?, &machine::own_user_name()?, server)
 }
 
 /// Queries the settings over a connected socket, with `user` as login name. Fails unless the server
@@ -49,23 +48,20 @@ pub fn query_settings_on_stream(stream: &UnixStream, user: &[u8], server: u32) -
 }
 
 fn settings_queries() -> SettingsQueries {
-    SettingsQueries::new(
-        |number, _| match number {
+    SettingsQueries {
+        query: |number, _| match number {
             0 => Some(variables_query()),
             1 => Some(counters_query()),
             2 => Some(replica_count_query()),
             _ => None,
         },
-        |row| {
-            format!(
-                "{}\n",
-                row.iter()
-                    .map(|field| text::display_safe(field))
-                    .join_with("\t")
-            )
+        format_row: |row| {
+            let fields = row.iter().map(|field| text::display_safe(field));
+            format!("{}\n", fields.join_with("\t"))
         },
-        |results| results.iter().flatten().map(String::as_str).collect(),
-    )
+        join_results: |results| results.iter().flatten().map(String::as_str).collect(),
+        results: Vec::new(),
+    }
 }
 
 /// Capability flags of the client: CLIENT_MYSQL (that is, without MariaDB's extensions),

@@ -31,16 +31,6 @@ fn signatures() -> impl Iterator<Item = Signature> {
     })
 }
 
-/// Magics at the end of the first page of swap space; the last four mark a hibernation image.
-const SWAP: [&[u8]; 6] = [
-    b"SWAPSPACE2",
-    b"SWAP-SPACE",
-    b"S1SUSPEND\0",
-    b"S2SUSPEND\0",
-    b"ULSUSPEND\0",
-    b"LINHIB0001",
-];
-
 #[cfg(any(test, feature = "testing"))]
 pub fn device_signature_names() -> Vec<&'static str> {
     let computed = [
@@ -51,7 +41,6 @@ pub fn device_signature_names() -> Vec<&'static str> {
         "ext backup superblock",
         "xfs allocation group",
         "LVM2",
-        "swap",
         "zfs",
     ];
     let listed = signatures().map(|signature| signature.name);
@@ -116,7 +105,6 @@ impl DeviceRegions {
         );
         names.extend(self.has_lvm_label().then_some("LVM2"));
         names.extend(self.has_md_superblock_near_end().then_some("md"));
-        names.extend(self.has_swap_or_hibernation_magic().then_some("swap"));
         names.extend(self.has_zfs_uberblock().then_some("zfs"));
         names.sort_unstable();
         names.dedup();
@@ -178,14 +166,6 @@ impl DeviceRegions {
             .into_iter()
             .chain(of_1_0)
             .any(|at| magics.iter().any(|magic| self.has_magic(at, magic)))
-    }
-
-    /// The magic ends the first page, whose size is 4 to 64 KiB.
-    fn has_swap_or_hibernation_magic(&self) -> bool {
-        [4u64, 8, 16, 32, 64].iter().any(|kib| {
-            SWAP.iter()
-                .any(|magic| self.has_magic(kib * 1024 - 10, magic))
-        })
     }
 
     /// Uberblocks are in the second half of each label (OpenZFS, vdev_label.c).
