@@ -113,13 +113,13 @@ impl HostError {
     }
 
     pub fn is_eio(&self) -> bool {
-        self.kind == HostErrorKind::Failed && self.detail == nix::errno::Errno::EIO.desc()
+        *self == nix::errno::Errno::EIO.into()
     }
 
     /// Whether the call failed with EPERM. Root gets EPERM too if a container or a security policy
     /// forbids the call.
     pub fn is_eperm(&self) -> bool {
-        self.kind == HostErrorKind::Denied && self.detail == nix::errno::Errno::EPERM.desc()
+        *self == nix::errno::Errno::EPERM.into()
     }
 
     /// Whether the process (EMFILE) or the system (ENFILE) was out of file descriptors. The detail

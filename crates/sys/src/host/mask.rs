@@ -20,6 +20,8 @@ use super::capture_format::Answers;
 use super::{HostError, HostResult, Question, path_bytes, path_from_bytes};
 pub use masked_paths::masked_path_candidates;
 
+use IdentityKind::{Hex32, Host, Ipv4, Ipv6, Lvm32, Mac, Name, Serial, User, Wwn};
+use ReplacementScope::{Anywhere, Names, Words, WordsOnly};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum IdentityKind {
     /// 32 hexadecimal digits in any grouping: UUIDs, machine ids, long world-wide names.
@@ -57,19 +59,15 @@ impl IdentityMatch {
     fn new(text: &[u8], range: Range<usize>, kind: IdentityKind) -> Self {
         let written = text.get(range.clone()).unwrap_or_default();
         let canonical = match kind {
-            IdentityKind::Hex32 | IdentityKind::Wwn | IdentityKind::Mac => {
-                alphanumerics_without_escapes(written).to_ascii_lowercase()
-            }
-            IdentityKind::Lvm32 => alphanumerics_without_escapes(written),
-            IdentityKind::Serial => spaces_as_underscores(written),
-            IdentityKind::Host => written
+            Hex32 | Wwn | Mac => alphanumerics_without_escapes(written).to_ascii_lowercase(),
+            Lvm32 => alphanumerics_without_escapes(written),
+            Serial => spaces_as_underscores(written),
+            Host => written
                 .split(|b| *b == b'.')
                 .next()
                 .unwrap_or_default()
                 .to_ascii_lowercase(),
-            IdentityKind::User | IdentityKind::Name | IdentityKind::Ipv4 | IdentityKind::Ipv6 => {
-                written.to_ascii_lowercase()
-            }
+            User | Name | Ipv4 | Ipv6 => written.to_ascii_lowercase(),
         };
         Self {
             range,
@@ -158,9 +156,7 @@ impl<'t> MaskableText<'t> {
     fn find_identities(&self) -> Vec<IdentityMatch> {
         let mut spans = identity_shapes::find_identities_by_shape(self.text);
         spans.retain(|span| {
-            !(self.is_question_path
-                && span.identity.0 == IdentityKind::User
-                && span.range.end == self.text.len())
+            !(self.is_question_path && span.identity.0 == User && span.range.end == self.text.len())
         });
         for (part, kind) in self.identities.iter().filter(|(part, _)| !part.is_empty()) {
             let range = self.range_of(part);
@@ -231,7 +227,7 @@ impl IdentityCollector {
         let labels = places
             .labels
             .iter()
-            .map(|label| IdentityMatch::new(text, places.range_of(label), IdentityKind::Serial));
+            .map(|label| IdentityMatch::new(text, places.range_of(label), Serial));
         for IdentityMatch { range, identity } in places.find_identities().into_iter().chain(labels)
         {
             let mut forms = alternative_spellings(&identity);
@@ -243,7 +239,7 @@ impl IdentityCollector {
         for source in &places.sources {
             let words = mount_source_words(source);
             self.identities
-                .extend(words.map(|word| (IdentityKind::Name, word.to_ascii_lowercase())));
+                .extend(words.map(|word| (Name, word.to_ascii_lowercase())));
         }
     }
 }
@@ -254,8 +250,9 @@ impl IdentityMasker {
         let mut vocabulary = identity_places::unmasked_common_words();
         for (question, answer) in answers {
             if let Some(path) = question.path() {
-                seen.collect_identities(&MaskableText::from_path(path_bytes(path)));
-                identity_places::add_kernel_path_words(&mut vocabulary, question);
+                let path = path_bytes(path);
+                seen.collect_identities(&MaskableText::from_path(path));
+                identity_places::add_kernel_path_words(&mut vocabulary, path);
             }
             if let Question::Run(_, arguments) = question.strip_as_user() {
                 for argument in arguments {
@@ -332,7 +329,7 @@ impl IdentityMasker {
                 let word = mount_source_words(text.get(at..source.end)?).next()?;
                 let place = places.range_of(word);
                 (place.start == at && place.end <= range.end)
-                    .then(|| ((IdentityKind::Name, word.to_ascii_lowercase()), word.len()))
+                    .then(|| ((Name, word.to_ascii_lowercase()), word.len()))
             };
             let found = self
                 .longest_spelling_at(text, at..range.end, in_names)
@@ -370,10 +367,10 @@ impl IdentityMasker {
             let free = free_before && !text.get(end).is_some_and(u8::is_ascii_alphanumeric);
             written(token).is_some_and(|here| here.eq_ignore_ascii_case(&token.written))
                 && match token.scope {
-                    ReplacementScope::Anywhere => true,
-                    ReplacementScope::Words => free || in_names,
-                    ReplacementScope::WordsOnly => free,
-                    ReplacementScope::Names => free && in_names,
+                    Anywhere => true,
+                    Words => free || in_names,
+                    WordsOnly => free,
+                    Names => free && in_names,
                 }
         };
         let exact = |token: &&IdentitySpelling| written(token).as_ref() == Some(&token.written);
@@ -386,54 +383,42 @@ impl IdentityMasker {
     }
 
     fn format_mask_like_original(&self, identity: &NormalIdentity, written: &[u8]) -> Vec<u8> {
-        let kind = identity.0;
         let Some(mask) = self.masks.get(identity) else {
             return written.to_vec();
         };
-        match kind {
-            IdentityKind::Host if written.contains(&b'.') => {
-                return [mask, &b".example"[..]].concat();
+        let has = |test: fn(&u8) -> bool| written.iter().any(test);
+        match identity.0 {
+            Host if written.contains(&b'.') => [mask, &b".example"[..]].concat(),
+            Host | User | Name if !has(u8::is_ascii_lowercase) => mask.to_ascii_uppercase(),
+            Host | User | Name | Ipv4 | Ipv6 => mask.clone(),
+            Hex32 | Wwn | Mac if has(u8::is_ascii_uppercase) => {
+                fill_digits(&mask.to_ascii_uppercase(), written)
             }
-            IdentityKind::Host | IdentityKind::User | IdentityKind::Name
-                if !written.iter().any(u8::is_ascii_lowercase) =>
-            {
-                return mask.to_ascii_uppercase();
-            }
-            IdentityKind::Host
-            | IdentityKind::User
-            | IdentityKind::Name
-            | IdentityKind::Ipv4
-            | IdentityKind::Ipv6 => return mask.clone(),
-            IdentityKind::Hex32
-            | IdentityKind::Lvm32
-            | IdentityKind::Wwn
-            | IdentityKind::Mac
-            | IdentityKind::Serial => {}
+            Hex32 | Wwn | Mac | Lvm32 | Serial => fill_digits(mask, written),
         }
-        let upper = kind != IdentityKind::Serial
-            && kind != IdentityKind::Lvm32
-            && written.iter().any(u8::is_ascii_uppercase);
-        let mut digits = mask
-            .iter()
-            .map(|b| if upper { b.to_ascii_uppercase() } else { *b });
-        let mut out = Vec::with_capacity(written.len());
-        let mut rest = written;
-        while let Some((first, after)) = rest.split_first() {
-            if let Some(behind) = rest.strip_prefix(b"\\x2d") {
-                out.extend_from_slice(b"\\x2d");
-                rest = behind;
-                continue;
-            }
-            rest = after;
-            out.push(if first.is_ascii_alphanumeric() {
-                digits.next().unwrap_or(b'0')
-            } else {
-                *first
-            });
-        }
-        out.extend(digits);
-        out
     }
+}
+
+/// Replaces the letters and digits of a spelling by those of its mask. Other characters stay.
+fn fill_digits(mask: &[u8], written: &[u8]) -> Vec<u8> {
+    let mut digits = mask.iter().copied();
+    let mut out = Vec::with_capacity(written.len());
+    let mut rest = written;
+    while let Some((first, after)) = rest.split_first() {
+        if let Some(behind) = rest.strip_prefix(b"\\x2d") {
+            out.extend_from_slice(b"\\x2d");
+            rest = behind;
+            continue;
+        }
+        rest = after;
+        out.push(if first.is_ascii_alphanumeric() {
+            digits.next().unwrap_or(b'0')
+        } else {
+            *first
+        });
+    }
+    out.extend(digits);
+    out
 }
 
 /// Lists further spellings of a name. Device-mapper doubles a dash. systemd unit names escape a
@@ -447,7 +432,7 @@ fn alternative_spellings((kind, canonical): &NormalIdentity) -> Vec<Vec<u8>> {
             .join(dash)
     };
     match kind {
-        IdentityKind::Host | IdentityKind::User => {
+        Host | User => {
             vec![
                 canonical.clone(),
                 with(b"--"),
@@ -455,16 +440,10 @@ fn alternative_spellings((kind, canonical): &NormalIdentity) -> Vec<Vec<u8>> {
                 with(b"\\\\x2d"),
             ]
         }
-        IdentityKind::Mac => [&b":"[..], b"-", b"_", b""]
+        Mac => [&b":"[..], b"-", b"_", b""]
             .map(|separator| canonical.chunks(2).collect::<Vec<_>>().join(separator))
             .to_vec(),
-        IdentityKind::Serial
-        | IdentityKind::Name
-        | IdentityKind::Hex32
-        | IdentityKind::Lvm32
-        | IdentityKind::Wwn
-        | IdentityKind::Ipv4
-        | IdentityKind::Ipv6 => Vec::new(),
+        Serial | Name | Hex32 | Lvm32 | Wwn | Ipv4 | Ipv6 => Vec::new(),
     }
 }
 
@@ -511,33 +490,17 @@ fn replacement_scope(
     let mixed = has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit);
     match kind {
         // A long identity may also occur inside a longer word, where its shape is not recognised.
-        IdentityKind::Hex32 | IdentityKind::Wwn
-            if alphanumerics_without_escapes(written).len() >= 16 =>
-        {
-            Some(ReplacementScope::Anywhere)
-        }
-        IdentityKind::Mac => Some(ReplacementScope::Words),
-        IdentityKind::Ipv4 | IdentityKind::Ipv6 => Some(ReplacementScope::WordsOnly),
-        IdentityKind::Serial | IdentityKind::Host | IdentityKind::User
-            if vocabulary.contains(&written.to_ascii_lowercase()) =>
-        {
-            None
-        }
-        IdentityKind::Serial if mixed && written.len() >= 16 => Some(ReplacementScope::Anywhere),
-        IdentityKind::Serial if mixed && written.len() >= 8 => Some(ReplacementScope::Words),
-        IdentityKind::Serial if mixed && written.len() >= 6 => Some(ReplacementScope::WordsOnly),
-        IdentityKind::Serial if written.len() >= 6 => Some(ReplacementScope::Names),
-        IdentityKind::Host if has(u8::is_ascii_alphabetic) && written.len() >= 3 => {
-            Some(ReplacementScope::WordsOnly)
-        }
-        IdentityKind::User if written.len() >= 3 => Some(ReplacementScope::Names),
-        IdentityKind::Serial
-        | IdentityKind::Host
-        | IdentityKind::User
-        | IdentityKind::Name
-        | IdentityKind::Hex32
-        | IdentityKind::Wwn
-        | IdentityKind::Lvm32 => None,
+        Hex32 | Wwn if alphanumerics_without_escapes(written).len() >= 16 => Some(Anywhere),
+        Mac => Some(Words),
+        Ipv4 | Ipv6 => Some(WordsOnly),
+        Serial | Host | User if vocabulary.contains(&written.to_ascii_lowercase()) => None,
+        Serial if mixed && written.len() >= 16 => Some(Anywhere),
+        Serial if mixed && written.len() >= 8 => Some(Words),
+        Serial if mixed && written.len() >= 6 => Some(WordsOnly),
+        Serial if written.len() >= 6 => Some(Names),
+        Host if has(u8::is_ascii_alphabetic) && written.len() >= 3 => Some(WordsOnly),
+        User if written.len() >= 3 => Some(Names),
+        Serial | Host | User | Name | Hex32 | Wwn | Lvm32 => None,
     }
 }
 
@@ -567,24 +530,24 @@ fn numbered_mask(kind: IdentityKind, canonical: &[u8], n: u64) -> Vec<u8> {
     let first = char::from(canonical.first().copied().unwrap_or(b'0'));
     let mask = match kind {
         // The mask has the form of a UUID of version 4.
-        IdentityKind::Hex32 => format!("{first}{}{n:012x}", "0000000000040008000"),
-        IdentityKind::Lvm32 => format!("{first}{n:031}"),
-        IdentityKind::Wwn => format!(
+        Hex32 => format!("{first}{}{n:012x}", "0000000000040008000"),
+        Lvm32 => format!("{first}{n:031}"),
+        Wwn => format!(
             "{first}{n:0width$x}",
             width = canonical.len().saturating_sub(1)
         ),
-        IdentityKind::Mac => format!("02{n:010x}"),
-        IdentityKind::Host => format!("host{n}"),
-        IdentityKind::User => format!("user{n}"),
-        IdentityKind::Name => format!("name{n}"),
+        Mac => format!("02{n:010x}"),
+        Host => format!("host{n}"),
+        User => format!("user{n}"),
+        Name => format!("name{n}"),
         // Masks come from the networks for benchmarks (RFC 2544) and for documentation (RFC 3849).
-        IdentityKind::Ipv4 => {
+        Ipv4 => {
             format!("198.{}.{}.{}", 18 + (n >> 16 & 1), n >> 8 & 255, n & 255)
         }
-        IdentityKind::Ipv6 => {
+        Ipv6 => {
             format!("2001:db8::{:x}:{:x}", n >> 16 & 0xffff, n & 0xffff)
         }
-        IdentityKind::Serial => {
+        Serial => {
             // Leading letters identify the vendor and stay: `vol` and `AWS` for Amazon's cloud,
             // `WD` for Western Digital.
             let digits = alphanumerics_without_escapes(canonical);

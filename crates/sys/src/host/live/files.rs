@@ -112,6 +112,20 @@ impl PathHandle {
             e => e.into(),
         })
     }
+
+    /// Reads the held configuration file. A file larger than [`LARGEST_READ`] is refused, because
+    /// the part cut off could change any setting.
+    pub fn read_config(&self) -> HostResult {
+        let bytes = read_bounded(&self.reopen_for_reading(OFlags::empty())?, LARGEST_READ + 1)?;
+        if bytes.len() as u64 > LARGEST_READ {
+            let says = format!(
+                "is larger than {}, the limit for a configuration file",
+                crate::text::format_bytes(LARGEST_READ)
+            );
+            return Err(HostError::failed(says));
+        }
+        Ok(bytes)
+    }
 }
 
 fn open_with_type_check(path: &Path, allow_directory: bool) -> Result<File, HostError> {
@@ -170,33 +184,13 @@ fn is_proc_pid_file(path: &Path) -> bool {
         && is_in_word_list("stat status mountinfo cmdline environ", file)
 }
 
-/// Reads a configuration file unless its identity is already `known`. A file larger than
-/// [`LARGEST_READ`] is refused, because the part cut off could change any setting.
-pub fn read_config_unless_known(
-    path: &Path,
-    known: impl Fn((u64, u64)) -> bool,
-) -> Result<ConfigReadOutcome, HostError> {
+/// Opens a configuration file with O_PATH; fails unless it is a regular file.
+pub fn open_config(path: &Path) -> Result<PathHandle, HostError> {
     let held = PathHandle::open(path)?;
-    if held.kind != FileType::RegularFile {
-        return Err(HostError::failed("is not a regular file"));
+    match held.kind {
+        FileType::RegularFile => Ok(held),
+        _ => Err(HostError::failed("is not a regular file")),
     }
-    if known(held.identity) {
-        return Ok(ConfigReadOutcome::AlreadyRead(held.identity));
-    }
-    let bytes = read_bounded(&held.reopen_for_reading(OFlags::empty())?, LARGEST_READ + 1)?;
-    if bytes.len() as u64 > LARGEST_READ {
-        let says = format!(
-            "is larger than {}, the limit for a configuration file",
-            crate::text::format_bytes(LARGEST_READ)
-        );
-        return Err(HostError::failed(says));
-    }
-    Ok(ConfigReadOutcome::Read(held.identity, bytes))
-}
-
-pub enum ConfigReadOutcome {
-    AlreadyRead((u64, u64)),
-    Read((u64, u64), Vec<u8>),
 }
 
 /// /sys/class has only directories and attributes, so such a path is opened without a check of its

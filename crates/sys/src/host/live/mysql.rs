@@ -19,6 +19,7 @@ use crate::servers::{self, ServerArea};
 use crate::text;
 use walwise_model::text::JoinText;
 
+use ExpectedPacket::{Column, Columns, Greeting, Rows, Welcome};
 /// Status counters of the redo log and the binary log; no server has all of them.
 const COUNTERS: [&str; 7] = [
     "Uptime",
@@ -173,47 +174,44 @@ impl<Q: QuerySequence> ProtocolClient for MysqlProtocolClient<Q> {
         };
         let end = body.first() == Some(&0xfe) && body.len() < 9;
         match (self.state, body) {
-            (
-                ExpectedPacket::Columns | ExpectedPacket::Column(_) | ExpectedPacket::Rows,
-                [0xff, error @ ..],
-            ) => {
+            (Columns | Column(_) | Rows, [0xff, error @ ..]) => {
                 let error = HostError::denied(error_message(error));
                 self.queries.receive_query_error(error)?;
                 return self.next_query_action();
             }
-            (ExpectedPacket::Greeting | ExpectedPacket::Welcome(_), [0xff, error @ ..]) => {
+            (Greeting | Welcome(_), [0xff, error @ ..]) => {
                 return Err(HostError::denied(error_message(error)));
             }
-            (ExpectedPacket::Greeting, [PROTOCOL, ..]) => {
-                self.state = ExpectedPacket::Welcome(0);
+            (Greeting, [PROTOCOL, ..]) => {
+                self.state = Welcome(0);
                 return say(&handshake_response(&self.user));
             }
-            (ExpectedPacket::Welcome(_), [0, ..]) => return self.next_query_action(),
+            (Welcome(_), [0, ..]) => return self.next_query_action(),
             // On the fast path of caching_sha2_password, the next packet reports success.
-            (ExpectedPacket::Welcome(_), [1, 3]) => {}
-            (ExpectedPacket::Welcome(0), [0xfe, ..]) => {
-                self.state = ExpectedPacket::Welcome(1);
+            (Welcome(_), [1, 3]) => {}
+            (Welcome(0), [0xfe, ..]) => {
+                self.state = Welcome(1);
                 return say(&[]);
             }
-            (ExpectedPacket::Welcome(_), [1 | 0xfe, ..]) => {
+            (Welcome(_), [1 | 0xfe, ..]) => {
                 return Err(HostError::denied(
                     "the server requires a password or another authentication method",
                 ));
             }
-            (ExpectedPacket::Columns, [2]) => self.state = ExpectedPacket::Column(2),
-            (ExpectedPacket::Column(0), _) if end => self.state = ExpectedPacket::Rows,
-            (ExpectedPacket::Column(more), _) if more > 0 && !end => {
-                self.state = ExpectedPacket::Column(more - 1);
+            (Columns, [2]) => self.state = Column(2),
+            (Column(0), _) if end => self.state = Rows,
+            (Column(more), _) if more > 0 && !end => {
+                self.state = Column(more - 1);
             }
-            (ExpectedPacket::Rows, _) if end => return self.next_query_action(),
-            (ExpectedPacket::Rows, row) => {
+            (Rows, _) if end => return self.next_query_action(),
+            (Rows, row) => {
                 let (name, rest) =
                     split_length_encoded_string(row).ok_or_else(malformed_answer_error)?;
                 let (value, _) =
                     split_length_encoded_string(rest).ok_or_else(malformed_answer_error)?;
                 self.queries.receive_row(&[name, value])?;
             }
-            (ExpectedPacket::Greeting, _) => return Err(HostError::failed(Self::WRONG_SERVER)),
+            (Greeting, _) => return Err(HostError::failed(Self::WRONG_SERVER)),
             _ => return Err(malformed_answer_error()),
         }
         Ok(ProtocolAction::Recv)
@@ -230,7 +228,7 @@ impl<Q: QuerySequence> MysqlProtocolClient<Q> {
     }
 
     fn next_query_action(&mut self) -> Result<ProtocolAction, HostError> {
-        self.state = ExpectedPacket::Columns;
+        self.state = Columns;
         Ok(match self.queries.next_query(0)? {
             Some(query) => {
                 let command = [&[COM_QUERY], query.as_bytes()].concat();

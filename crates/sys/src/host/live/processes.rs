@@ -85,12 +85,11 @@ pub fn list_server_processes() -> HostResult {
             found.insert(pid, (parent, program));
         }
     }
-    let pids: std::collections::BTreeSet<u32> = found.keys().copied().collect();
-    for (pid, (parent, program)) in found {
-        if pids.contains(&parent) {
+    for (pid, (parent, program)) in &found {
+        if found.contains_key(parent) {
             continue;
         }
-        let Some(status) = none_if_exited_or_hidden(read_process_file(pid, "status"))? else {
+        let Some(status) = none_if_exited_or_hidden(read_process_file(*pid, "status"))? else {
             continue;
         };
         let uid = parse_process_uid(&status);

@@ -10,7 +10,7 @@ use std::path::Path;
 use super::name_places::{self, MountFields};
 use super::text_parts::{COMMON_WORDS, fields, text_after, trim_to_graphic};
 use super::{Identity, IdentityKind};
-use crate::host::{ConfigDialect, Question, Tool, is_in_word_list, path_bytes, pg_settings_lines};
+use crate::host::{ConfigDialect, Question, Tool, is_in_word_list, pg_settings_lines};
 use crate::text::bytes::{lines, words};
 
 const IDENTITY_FILES: &str = "board_asset_tag board_serial chassis_serial eui hostid nguid product_serial serial \
@@ -23,10 +23,9 @@ pub fn unmasked_common_words() -> BTreeSet<Vec<u8>> {
         .collect()
 }
 
-pub fn add_kernel_path_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Question) {
-    let Some(path) = question.path() else { return };
-    if name_places::is_kernel_named_path(path_bytes(path)) {
-        let parts = path_bytes(path).split(|b| *b == b'/');
+pub fn add_kernel_path_words(vocabulary: &mut BTreeSet<Vec<u8>>, path: &[u8]) {
+    if name_places::is_kernel_named_path(path) {
+        let parts = path.split(|b| *b == b'/');
         // Words of kernel paths are kept: a host named `max` must not change `max_sectors_kb`.
         let words = parts.flat_map(|part| {
             [part]

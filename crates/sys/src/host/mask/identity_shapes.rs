@@ -164,7 +164,8 @@ fn match_long_hex(text: &[u8], at: usize) -> Option<Range<usize>> {
     (ends && (40..=128).contains(&length)).then_some(at..at + length)
 }
 
-/// The end of bytes in hexadecimal digits with colons between them, which no further ones adjoin.
+/// The end of a run of hexadecimal bytes separated by colons. `None` if a letter, a digit or a
+/// colon adjoins the run.
 fn colon_separated_bytes_end(text: &[u8], at: usize, sizes: &[usize]) -> Option<usize> {
     let part = |b: u8| b.is_ascii_alphanumeric() || b == b':';
     let end = separated_groups_end(text, at, sizes, b":", u8::is_ascii_hexdigit)?;

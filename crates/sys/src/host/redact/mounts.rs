@@ -157,12 +157,11 @@ pub fn redact_mount_table(text: &[u8]) -> Vec<u8> {
         // and fourth words.
         let dash = words.iter().position(|word| *word == b"-");
         let (fstype, from, rest) = dash.map_or((2, 0, 3), |dash| (dash + 1, dash + 2, dash + 3));
-        let remote = words
-            .get(fstype)
-            .is_some_and(|fstype| !is_secret_free_fstype(fstype));
+        let fstype = words.get(fstype).copied();
+        let remote = fstype.is_some_and(|fstype| !is_secret_free_fstype(fstype));
         // The source of a tmpfs may contain a login, too. In the name of a ZFS dataset, `@`
         // precedes a snapshot.
-        let is_dataset = words.get(fstype).is_some_and(|fstype| *fstype == b"zfs");
+        let is_dataset = fstype == Some(b"zfs");
         let is_local =
             |source: &[u8]| is_dataset || source.starts_with(b"/") && !source.starts_with(b"//");
         let cleaned = words.iter().enumerate().map(|(i, word)| match i {
